@@ -1,0 +1,109 @@
+//! Text from a log as Markdown that cannot be markup of ours: in one line, in a quote, in a fence.
+
+use std::borrow::Cow;
+
+use super::text;
+
+/// Text as one line that holds no tag, link or line break.
+pub fn inline(value: &str) -> String {
+    let line = text::one_line(value, usize::MAX);
+    let mut safe = String::with_capacity(line.len());
+    let mut letters = line.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let next = letters.peek().copied().unwrap_or(' ');
+        let active = match letter {
+            '<' => next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?'),
+            ']' => matches!(next, '(' | '['),
+            '[' => next == '[',
+            _ => false,
+        };
+        if active {
+            safe.push('\\');
+        }
+        safe.push(letter);
+    }
+    safe
+}
+
+/// What [`inline`] was given, as far as markup goes.
+pub fn plain(value: &str) -> String {
+    value.replace("\\<", "<").replace("\\]", "]").replace("\\[", "[")
+}
+
+/// Text as inline code, whatever backticks it holds.
+pub fn code(value: &str) -> String {
+    let value = text::one_line(value, 300);
+    if value.is_empty() {
+        return value;
+    }
+    let longest = longest_run_of_ticks(&value);
+    let ticks = "`".repeat(longest + 1);
+    let pad = if longest > 0 { " " } else { "" };
+    format!("{ticks}{pad}{value}{pad}{ticks}")
+}
+
+/// Text in a fence that it cannot close.
+pub fn fenced(language: &str, value: &str) -> String {
+    let ticks = "`".repeat(longest_run_of_ticks(value).max(2) + 1);
+    format!("{ticks}{language}\n{}\n{ticks}\n", text::printable(value))
+}
+
+/// Text as a quote of at most so many bytes.
+pub fn quoted(value: &str, most: usize) -> String {
+    let whole = value.trim();
+    let kept = text::cut(whole, most);
+    let mut quote = String::with_capacity(kept.len() + kept.len() / 16);
+    for line in text::printable(kept).lines() {
+        quote.push_str(if line.is_empty() { ">" } else { "> " });
+        quote.push_str(line);
+        quote.push('\n');
+    }
+    if kept.len() < whole.len() {
+        quote.push_str(&format!("> … ({} bytes in all; raw has them)\n", whole.len()));
+    }
+    quote
+}
+
+/// Text as part of a heading.
+pub fn heading(value: &str) -> String {
+    value.replace(['#', '`', '<', '>', '[', ']'], "").trim().to_string()
+}
+
+/// Text whose emphasis marks are shown as they are.
+pub fn without_emphasis(value: &str) -> Cow<'_, str> {
+    if value.contains(['*', '_']) { value.replace('*', "\\*").replace('_', "\\_").into() } else { value.into() }
+}
+
+fn longest_run_of_ticks(value: &str) -> usize {
+    let (mut longest, mut run) = (0, 0);
+    for byte in value.bytes() {
+        run = if byte == b'`' { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    longest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_log_can_close_a_fence_or_leave_a_quote() {
+        assert_eq!(fenced("text", "a\n```\n# b"), "````text\na\n```\n# b\n````\n");
+        assert_eq!(quoted("# a\n\n---\nb", 100), "> # a\n>\n> ---\n> b\n");
+        assert_eq!(code("a `b` c"), "`` a `b` c ``");
+    }
+
+    #[test]
+    fn one_line_holds_no_markup() {
+        for (value, safe) in [
+            ("a\n## b", "a ## b"),
+            ("<script>x</script>", "\\<script>x\\</script>"),
+            ("[x](javascript:y) [[z]]", "[x\\](javascript:y) \\[[z]]"),
+            ("a < b", "a < b"),
+        ] {
+            assert_eq!(inline(value), safe);
+        }
+        assert_eq!(plain(&inline("<b> [x](y)")), "<b> [x](y)");
+    }
+}

@@ -1,0 +1,8 @@
+//! Tools that know nothing of memory.
+
+pub mod clock;
+pub mod files;
+pub mod front_matter;
+pub mod markdown;
+pub mod redact;
+pub mod text;
