@@ -1,0 +1,152 @@
+//! A digest: the one page of a session that people, grep and RAG tools read.
+//!
+//! Everything here is as it stands on the page; `store/documents.rs` writes and reads it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::ids::{EpisodeId, SessionId};
+use crate::base::clock::Timestamp;
+
+/// The page of one session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Digest {
+    /// Its id in the memory.
+    pub session: SessionId,
+    /// The agent's own id, `claude:<uuid>`.
+    pub source_id: String,
+    /// When it was captured, or last grew.
+    pub captured: Timestamp,
+    /// Whether it may still grow.
+    pub state: State,
+    /// What was told by the distiller.
+    pub content: Content,
+    /// What is kept of it.
+    pub snapshot: Snapshot,
+}
+
+/// What the distiller says of a session; a function of the session alone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Content {
+    pub flavor: String,
+    pub title: String,
+    pub status: Outcome,
+    pub worth: Worth,
+    pub objective: String,
+    pub motto: String,
+    pub core_intent: String,
+    pub key_outcomes: Vec<String>,
+    pub arc: String,
+    pub triggers: Vec<Trigger>,
+    pub project: Option<String>,
+    pub domain: Option<String>,
+    pub cwd: Option<String>,
+    pub branch: Option<String>,
+    pub commits: Vec<String>,
+    pub models: Vec<String>,
+    pub started: Option<Timestamp>,
+    pub ended: Option<Timestamp>,
+    /// First and last episode.
+    pub episodes: Option<(EpisodeId, EpisodeId)>,
+    pub turns: u64,
+    pub tokens_in: u64,
+    pub tokens_out: u64,
+    pub tokens_cache: u64,
+    pub cost_usd: Option<f64>,
+    pub files: Vec<String>,
+    pub tags: Vec<String>,
+    /// The page with the session's numbers, relative to the digest; empty where there is none.
+    pub vitals: String,
+    /// Entries under `snapshot/sensory/`.
+    pub sensory: u64,
+    /// Which summarizer wrote the prose, and which version of it.
+    pub made_by: String,
+}
+
+/// What a digest says of its snapshot.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// The day on which raw was evicted, if it was.
+    pub evicted: Option<String>,
+    pub bytes: u64,
+    pub files: u64,
+    /// The hash of `snapshot/MANIFEST.sha256`.
+    pub manifest_sha256: String,
+    /// The raw files' lines of that manifest.
+    pub manifest: Vec<String>,
+}
+
+/// A line that says when to open the raw, and where.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trigger {
+    pub topic: String,
+    pub sentence: String,
+    /// The episode it points to.
+    pub episode: EpisodeId,
+    /// The link target, relative to the digest; empty means the episode's own page.
+    pub path: String,
+    pub origin: Origin,
+    pub keys: Vec<String>,
+}
+
+/// Who said it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    User,
+    Assistant,
+    Tool,
+}
+
+/// How a session went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    Success,
+    Fail,
+    Abandoned,
+    Unknown,
+}
+
+/// Whether a session may still grow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    Open,
+    Closed,
+}
+
+/// Whether a session is worth remembering.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Worth {
+    Full,
+    None,
+}
+
+/// Writes the words that stand on the page and reads them back, from one list.
+macro_rules! words {
+    ($type:ty { $($variant:ident = $word:literal),+ $(,)? }) => {
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $(Self::$variant => $word),+ })
+            }
+        }
+        impl FromStr for $type {
+            type Err = String;
+            fn from_str(word: &str) -> Result<Self, String> {
+                match word {
+                    $($word => Ok(Self::$variant),)+
+                    _ => Err(format!("`{word}` is none of: {}", [$($word),+].join(", "))),
+                }
+            }
+        }
+    };
+}
+
+words!(Origin { User = "user", Assistant = "assistant", Tool = "tool" });
+words!(Outcome { Success = "success", Fail = "fail", Abandoned = "abandoned", Unknown = "unknown" });
+words!(State { Open = "open", Closed = "closed" });
+words!(Worth { Full = "full", None = "none" });

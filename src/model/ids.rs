@@ -1,0 +1,184 @@
+//! Names of things: sessions, episodes, devices.
+//!
+//! A session is `SES{n}_{Device}_SP{x}C{y}`: the n-th of eight in core y, one of eight in sphere x.
+//! The three numbers are one running number in base eight, so "the next id" is plain counting.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// How many sessions make a core, and how many cores a sphere.
+pub const EIGHT: u32 = 8;
+
+/// One machine's name in the memory: letters, digits and hyphens.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Device(String);
+
+impl Device {
+    /// Makes a device name of any text; what does not fit becomes a hyphen.
+    pub fn new(text: &str) -> Device {
+        let mut name = String::new();
+        for c in text.chars().take(64) {
+            if c.is_ascii_alphanumeric() {
+                name.push(c);
+            } else if !name.ends_with('-') {
+                name.push('-');
+            }
+        }
+        let name = name.trim_matches('-');
+        Device(if name.is_empty() { "device" } else { name }.to_string())
+    }
+
+    /// The name as it stands in ids.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The id of one captured session, such as `SES3_laptop_SP1C2`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct SessionId {
+    /// Whose session it is.
+    pub device: Device,
+    /// The running number on that device, from 0.
+    pub ordinal: u32,
+}
+
+impl SessionId {
+    /// The id with this running number.
+    pub fn new(device: Device, ordinal: u32) -> SessionId {
+        SessionId { device, ordinal }
+    }
+
+    /// The position within its core, 1 to 8.
+    pub fn position(&self) -> u32 {
+        self.ordinal % EIGHT + 1
+    }
+
+    /// The number of its core within the sphere, 1 to 8.
+    pub fn core(&self) -> u32 {
+        self.ordinal / EIGHT % EIGHT + 1
+    }
+
+    /// The number of its sphere, from 1.
+    pub fn sphere(&self) -> u32 {
+        self.ordinal / EIGHT / EIGHT + 1
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "SES{}_{}_SP{}C{}",
+            self.position(),
+            self.device,
+            self.sphere(),
+            self.core()
+        )
+    }
+}
+
+impl FromStr for SessionId {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<SessionId, String> {
+        let parsed = (|| {
+            let (position, rest) = text.strip_prefix("SES")?.split_once('_')?;
+            let (device, place) = rest.rsplit_once("_SP")?;
+            let (sphere, core) = place.split_once('C')?;
+            let number = |digits: &str| {
+                (!digits.starts_with(['0', '+']))
+                    .then(|| digits.parse::<u32>().ok())
+                    .flatten()
+            };
+            let (position, sphere, core) = (number(position)?, number(sphere)?, number(core)?);
+            let fits = position <= EIGHT && core <= EIGHT && Device::new(device).0 == device;
+            let ordinal = (sphere - 1)
+                .checked_mul(EIGHT * EIGHT)?
+                .checked_add((core - 1) * EIGHT + position - 1)?;
+            fits.then(|| SessionId::new(Device(device.to_string()), ordinal))
+        })();
+        parsed.ok_or_else(|| format!("`{text}` is not a session id such as SES3_laptop_SP1C2"))
+    }
+}
+
+impl From<SessionId> for String {
+    fn from(id: SessionId) -> String {
+        id.to_string()
+    }
+}
+
+impl TryFrom<String> for SessionId {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<SessionId, String> {
+        text.parse()
+    }
+}
+
+/// The number of an episode: `EP_001` is the first prompt, `EP_000` what came before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct EpisodeId(pub u32);
+
+impl fmt::Display for EpisodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EP_{:03}", self.0)
+    }
+}
+
+impl FromStr for EpisodeId {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<EpisodeId, String> {
+        text.strip_prefix("EP_")
+            .filter(|digits| digits.len() >= 3 && digits.bytes().all(|b| b.is_ascii_digit()))
+            .and_then(|digits| digits.parse().ok())
+            .map(EpisodeId)
+            .ok_or_else(|| format!("`{text}` is not an episode such as EP_004"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_count_in_eights() {
+        let id = |ordinal| SessionId::new(Device::new("laptop"), ordinal).to_string();
+        assert_eq!(id(0), "SES1_laptop_SP1C1");
+        assert_eq!(id(7), "SES8_laptop_SP1C1");
+        assert_eq!(id(8), "SES1_laptop_SP1C2");
+        assert_eq!(id(63), "SES8_laptop_SP1C8");
+        assert_eq!(id(64), "SES1_laptop_SP2C1");
+    }
+
+    #[test]
+    fn ids_are_read_back() {
+        for ordinal in [0, 1, 7, 8, 63, 64, 511, 512, 100_000] {
+            let id = SessionId::new(Device::new("my-laptop-7f3a"), ordinal);
+            assert_eq!(id.to_string().parse(), Ok(id));
+        }
+        for bad in [
+            "", "SES", "SES9_a_SP1C1", "SES0_a_SP1C1", "SES1_a_SP1C9", "SES1_a_SP0C1",
+            "SES1_a/b_SP1C1", "SES1_.._SP1C1", "SES1__SP1C1", "SES01_a_SP1C1", "SES1_a_SP1C1x",
+            "SES1_a_SP4294967295C8",
+        ] {
+            assert!(bad.parse::<SessionId>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn any_text_makes_a_device() {
+        assert_eq!(Device::new("Ann's Laptop.local").as_str(), "Ann-s-Laptop-local");
+        assert_eq!(Device::new("../..").as_str(), "device");
+    }
+}

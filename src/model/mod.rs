@@ -1,0 +1,7 @@
+//! Plain data: what the other layers hand to each other.
+
+pub mod day;
+pub mod digest;
+pub mod ids;
+pub mod query;
+pub mod session;

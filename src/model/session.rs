@@ -1,0 +1,229 @@
+//! A session: one conversation with one agent, as a stream of events.
+//!
+//! A [`Source`] is where the agent keeps it, a [`Log`] the files to read it from, an [`Event`] one
+//! thing that happened in it. No log is ever held whole: adapters hand events over one by one to an
+//! [`EventSink`] and give back a [`Head`] with what is known of the session as a whole.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::clock::Timestamp;
+use crate::error::Result;
+
+/// An agent's own log on disk; never modified by us.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// Which agent, such as `claude`.
+    pub flavor: &'static str,
+    /// The agent's own id of the session.
+    pub native_id: String,
+    /// The files that hold it, the main one first.
+    pub files: Vec<LogFile>,
+}
+
+impl Source {
+    /// The id that ties a digest to the agent's own session: `claude:<uuid>`.
+    pub fn source_id(&self) -> String {
+        format!("{}:{}", self.flavor, self.native_id)
+    }
+}
+
+/// One file of a session.
+#[derive(Debug, Clone)]
+pub struct LogFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it is called in `snapshot/raw/`: relative, with safe components only.
+    pub name: PathBuf,
+    /// What it holds.
+    pub role: Role,
+}
+
+/// What a file of a session holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Role {
+    /// The conversation itself, or a resumed part of it.
+    Main,
+    /// A subagent's own conversation.
+    Subagent(String),
+    /// Something that belongs to the session and is kept, but not read.
+    Attachment,
+}
+
+/// The files to read a session from: the agent's own, or our copy of them.
+#[derive(Debug, Clone)]
+pub struct Log {
+    /// The agent's own id of the session.
+    pub native_id: String,
+    /// The files, the main one first.
+    pub files: Vec<LogFile>,
+}
+
+/// Takes the events of a session, in the order in which the log tells them.
+pub trait EventSink {
+    /// Takes one event; an error (a full disk, say) ends the reading.
+    fn event(&mut self, event: Event<'_>) -> Result<()>;
+}
+
+/// One thing that happened in a session.
+#[derive(Debug, Clone)]
+pub struct Event<'a> {
+    /// When, where the log tells it.
+    pub at: Option<Timestamp>,
+    /// The file (its position in [`Log::files`]) and line (from 1) that tell it.
+    pub place: Place,
+    /// The subagent in which it happened; `None` is the main conversation.
+    pub agent: Option<&'a str>,
+    /// Whether it is a copy of another session's record (a fork's beginning).
+    pub inherited: bool,
+    /// What happened.
+    pub what: What<'a>,
+}
+
+/// Where in the log an event stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Position in [`Log::files`].
+    pub file: u32,
+    /// Line number, from 1; for logs without lines the record's number.
+    pub line: u64,
+}
+
+/// The kinds of things that happen in a session.
+#[derive(Debug, Clone)]
+pub enum What<'a> {
+    /// The person said something: a new episode begins.
+    Prompt(Cow<'a, str>),
+    /// The person took back the latest episodes and goes on from an earlier one.
+    Rewind {
+        /// The number of prompts that still stand: the conversation goes on after that episode.
+        kept: u32,
+    },
+    /// The person stepped in: interrupted, refused a tool, answered a question.
+    Intervention(Cow<'a, str>),
+    /// The agent said something.
+    Reply(Cow<'a, str>),
+    /// The agent thought aloud.
+    Thinking(Cow<'a, str>),
+    /// The agent used a tool.
+    Call(Call<'a>),
+    /// A tool answered.
+    Result(Answer<'a>),
+    /// The agent's own summary of what came before, made when its context was full.
+    Compaction(Cow<'a, str>),
+    /// Something about the session rather than in it: a model error, a change of mode.
+    Lifecycle(Cow<'a, str>),
+    /// The agent's turn is over.
+    Completion,
+}
+
+/// A tool call.
+#[derive(Debug, Clone)]
+pub struct Call<'a> {
+    /// Joins it to its answer.
+    pub id: Cow<'a, str>,
+    /// The tool's name as the agent calls it.
+    pub tool: Cow<'a, str>,
+    /// What it was asked to do.
+    pub action: Action,
+}
+
+/// What a tool was asked to do, said the same way for every agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Action {
+    /// Run a command.
+    Shell { command: String },
+    /// Change or create files.
+    Edit { paths: Vec<String>, text: String },
+    /// Read a file.
+    Read { path: String },
+    /// Search files or the web.
+    Search { query: String },
+    /// Hand a task to a subagent.
+    Delegate { task: String },
+    /// Keep a list of things to do.
+    Plan { text: String },
+    /// Ask the person.
+    Ask { question: String },
+    /// Anything else, with its input as compact JSON.
+    Other { input: String },
+}
+
+/// A tool's answer.
+#[derive(Debug, Clone)]
+pub struct Answer<'a> {
+    /// The id of the call it answers.
+    pub id: Cow<'a, str>,
+    /// What the tool printed, without images.
+    pub text: Cow<'a, str>,
+    /// Whether the agent's log says that the call failed.
+    pub failed: bool,
+    /// The exit code, where the log tells it.
+    pub exit_code: Option<i32>,
+    /// Images and other attachments that were left out of the text.
+    pub images: u32,
+}
+
+/// What is known of a session as a whole.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Head {
+    /// The title that the agent or the person gave it.
+    pub title: Option<String>,
+    /// The folder in which it began.
+    pub cwd: Option<String>,
+    /// The git branch it last was on.
+    pub branch: Option<String>,
+    /// The git remote, where the log tells it.
+    pub remote: Option<String>,
+    /// The commit it began at, where the log tells it.
+    pub head_commit: Option<String>,
+    /// The models that answered, in order of appearance, with what they used.
+    pub usage: Vec<ModelUsage>,
+    /// The agent program's version.
+    pub version: Option<String>,
+    /// The session it was forked from or continues, by the agent's own id.
+    pub parent: Option<String>,
+    /// Pull requests opened in it.
+    pub pull_requests: Vec<String>,
+    /// Whether the log says that the session was ended (rather than just stopping).
+    pub ended: bool,
+    /// Records read, with those that are copies of another session's.
+    pub records: u64,
+    /// Copies of another session's records.
+    pub inherited: u64,
+    /// Records that are known noise or of an unknown kind, by kind.
+    pub ignored: BTreeMap<String, u64>,
+    /// Records that could not be read.
+    pub skipped: Vec<Skipped>,
+}
+
+/// The tokens that one model used in a session.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ModelUsage {
+    /// The model's name as the agent writes it.
+    pub model: String,
+    /// Fresh input tokens.
+    pub input: u64,
+    /// Output tokens, reasoning included.
+    pub output: u64,
+    /// Input tokens read from the cache.
+    pub cache_read: u64,
+    /// Input tokens written to the cache.
+    pub cache_write: u64,
+    /// What the log itself says that it cost, in US dollars.
+    pub cost_usd: Option<f64>,
+}
+
+/// A record that could not be read: shown as `path:line: reason`, kept with the session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skipped {
+    /// The file, as the agent has it.
+    pub path: PathBuf,
+    /// The line, from 1; 0 where the whole file is meant.
+    pub line: u64,
+    /// Why.
+    pub reason: String,
+}
