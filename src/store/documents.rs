@@ -1,0 +1,425 @@
+//! Digests as documents: what we write, read back, and write again around a person's edits.
+//!
+//! A digest remembers in `written` a short hash of each key and section as we wrote it. When it is
+//! written again, only what still has that hash is replaced: everything else is a person's.
+
+use std::collections::BTreeMap;
+
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag};
+
+use crate::base::clock;
+use crate::base::files;
+use crate::base::front_matter::{self, Document};
+use crate::base::markdown::{inline, plain};
+use crate::model::digest::{Content, Digest, Snapshot, State, Trigger, Worth};
+use crate::model::ids::EpisodeId;
+use crate::store::layout;
+
+/// The schema that we write.
+pub const SCHEMA: &str = "memtree/digest/1";
+
+const TEMPLATE: &str = include_str!("../../templates/digest.md");
+
+const MOTTO: &str = "> **Motto**: \"";
+const VITALS: &str = "- **Vitals Snapshot**: ";
+const SENSORY: &str = "- **Sensory Logs**: ";
+const CORE_INTENT: &str = "- **Core Intent**: ";
+const KEY_OUTCOMES: &str = "- **Key Outcomes**: ";
+const ARC: &str = "- **Emotional Arc**: ";
+const REFERENCE: &str = " -> Trigger reference: [";
+const KEYS: &str = " | keys: ";
+const BETWEEN_OUTCOMES: &str = "; ";
+
+/// The sections that are ours, by the word in their heading, with the name they have in `written`.
+const SECTIONS: &[(&str, &str)] = &[
+    ("Manifest", "manifest-section"),
+    ("Semantic Summary", "summary"),
+    ("Knowledge Triggers", "triggers"),
+    ("Synthesis Readiness", "readiness-section"),
+];
+
+/// What stands before the first section, as `written` names it.
+const HEADER: &str = "header";
+
+/// Keys that a person has no reason to edit: they are proof or identity, and always ours.
+const ALWAYS_OURS: &[&str] = &[
+    "schema", "session", "source_id", "flavor", "state", "captured", "snapshot", "snapshot_bytes", "snapshot_files",
+    "manifest_sha256", "manifest", "readiness", "made_by", "written",
+];
+
+/// Writes a digest as a new document.
+pub fn digest_text(digest: &Digest) -> String {
+    let entries = entries(digest);
+    let body = body(digest);
+    let written = written(&entries, &sections(&body));
+    let mut text = String::from("---\n");
+    for (key, value) in entries.iter().map(|(key, value)| (*key, value.as_str())).chain([("written", written_value(&written).as_str())]) {
+        // A list stands on lines of its own.
+        text.push_str(&format!("{key}:{}{value}\n", if value.starts_with('\n') { "" } else { " " }));
+    }
+    text.push_str("---\n");
+    text.push_str(&body);
+    text
+}
+
+/// Writes a digest into the document that is there, keeping what a person changed in it.
+pub fn digest_text_over(existing: &str, digest: &Digest) -> String {
+    let mut document = Document::parse(existing);
+    if document.keys().next().is_none() {
+        // The front matter is gone or damaged: nothing of ours can be told from a person's words, so
+        // the old text is kept whole, below the notes.
+        let mut text = digest_text(digest);
+        if !existing.trim().is_empty() {
+            text.push_str("\n(what stood here before its front matter was damaged)\n\n");
+            text.push_str(existing);
+        }
+        return text;
+    }
+    let before: BTreeMap<String, String> = document
+        .get_list("written")
+        .unwrap_or_default()
+        .iter()
+        .filter_map(|line| line.split_once(' ').map(|(name, hash)| (name.to_string(), hash.to_string())))
+        .collect();
+    let entries = entries(digest);
+    let mut written = BTreeMap::new();
+    for (key, value) in &entries {
+        let ours = ALWAYS_OURS.contains(key);
+        let there = document.get_raw(key).map(short_hash);
+        let untouched = match (&there, before.get(*key)) {
+            (Some(now), Some(then)) => now == then,
+            // Removed by a person, or never written yet.
+            (None, then) => then.is_none(),
+            // Written by a person before we had anything to say there.
+            (Some(_), None) => false,
+        };
+        if ours || untouched {
+            document.set_raw(key, value);
+            written.insert(key.to_string(), short_hash(value));
+        } else if let Some(then) = before.get(*key) {
+            written.insert(key.to_string(), then.clone());
+        }
+    }
+    // A key that we once wrote and have no more to say about goes, unless a person changed it.
+    for (key, then) in &before {
+        let known = entries.iter().any(|(name, _)| name == key);
+        if !known && document.get_raw(key).map(short_hash).as_ref() == Some(then) {
+            document.remove(key);
+        }
+    }
+    let (merged, section_hashes) = merged_body(document.body(), &body(digest), &before);
+    document.set_body(&merged);
+    written.extend(section_hashes);
+    let order: Vec<(String, String)> = ordered(written);
+    document.set_raw("written", &written_value(&order));
+    document.to_text()
+}
+
+/// Reads a digest back; fails with the reason where it is not one.
+pub fn parse_digest(text: &str) -> Result<Digest, String> {
+    let document = Document::parse(text);
+    let need = |key: &str| document.get_str(key).ok_or_else(|| format!("no `{key}` in its front matter"));
+    let optional = |key: &str| document.get_str(key).filter(|value| !value.is_empty());
+    let list = |key: &str| document.get_list(key).unwrap_or_default();
+    let number = |key: &str| optional(key).and_then(|value| value.parse().ok()).unwrap_or(0);
+    let schema = need("schema")?;
+    if schema != SCHEMA {
+        return Err(format!("schema `{schema}` is not `{SCHEMA}`"));
+    }
+    let body = document.body();
+    let line = |start: &str| {
+        body.lines().find_map(|line| line.strip_prefix(start)).map(plain).unwrap_or_default()
+    };
+    let motto = line(MOTTO);
+    let snapshot = optional("snapshot").unwrap_or_else(|| "present".into());
+    Ok(Digest {
+        session: need("session")?.parse()?,
+        source_id: need("source_id")?,
+        captured: optional("captured").and_then(|at| clock::parse(&at)).unwrap_or_default(),
+        state: optional("state").and_then(|word| word.parse().ok()).unwrap_or(State::Closed),
+        content: Content {
+            flavor: need("flavor")?,
+            title: optional("title").unwrap_or_default(),
+            status: optional("status").and_then(|word| word.parse().ok()).unwrap_or(crate::model::digest::Outcome::Unknown),
+            worth: optional("worth").and_then(|word| word.parse().ok()).unwrap_or(Worth::Full),
+            objective: optional("objective").unwrap_or_default(),
+            motto: motto.strip_suffix('"').unwrap_or(&motto).to_string(),
+            core_intent: line(CORE_INTENT),
+            key_outcomes: line(KEY_OUTCOMES)
+                .split(BETWEEN_OUTCOMES)
+                .filter(|outcome| !outcome.is_empty())
+                .map(str::to_string)
+                .collect(),
+            arc: line(ARC),
+            triggers: body.lines().filter_map(parse_trigger).collect(),
+            project: optional("project"),
+            domain: optional("domain"),
+            cwd: optional("cwd"),
+            branch: optional("branch"),
+            commits: list("commits"),
+            models: list("model"),
+            started: optional("started").and_then(|at| clock::parse(&at)),
+            ended: optional("ended").and_then(|at| clock::parse(&at)),
+            episodes: optional("episodes").and_then(|range| {
+                let (first, last) = range.split_once(" - ").unwrap_or((&range, &range));
+                Some((first.parse().ok()?, last.parse().ok()?))
+            }),
+            turns: number("turns"),
+            tokens_in: number("tokens_in"),
+            tokens_out: number("tokens_out"),
+            tokens_cache: number("tokens_cache"),
+            cost_usd: optional("cost_usd").and_then(|cost| cost.parse().ok()),
+            files: list("files"),
+            tags: list("tags"),
+            vitals: line(VITALS).strip_prefix("[vitals](").and_then(|rest| rest.strip_suffix(')')).unwrap_or_default().to_string(),
+            sensory: line(SENSORY).split(' ').next().and_then(|count| count.parse().ok()).unwrap_or(0),
+            made_by: optional("made_by").unwrap_or_default(),
+        },
+        snapshot: Snapshot {
+            evicted: snapshot.strip_prefix("evicted ").map(str::to_string),
+            bytes: number("snapshot_bytes"),
+            files: number("snapshot_files"),
+            manifest_sha256: optional("manifest_sha256").unwrap_or_default(),
+            manifest: list("manifest"),
+        },
+    })
+}
+
+/// Reads one trigger line.
+pub fn parse_trigger(line: &str) -> Option<Trigger> {
+    let (topic, rest) = line.strip_prefix("- [")?.split_once("]: ")?;
+    let (sentence, reference) = rest.rsplit_once(REFERENCE)?;
+    let (episode, rest) = reference.split_once("](")?;
+    let (path, rest) = rest.split_once(')')?;
+    let (origin, keys) = match rest.split_once(KEYS) {
+        Some((origin, keys)) => (origin, keys),
+        None => (rest, ""),
+    };
+    Some(Trigger {
+        topic: plain(topic),
+        sentence: plain(sentence),
+        episode: episode.parse().unwrap_or(EpisodeId(0)),
+        path: path.to_string(),
+        origin: origin.trim_start_matches(" | ").parse().unwrap_or(crate::model::digest::Origin::Assistant),
+        keys: keys.split(", ").filter(|key| !key.is_empty()).map(plain).collect(),
+    })
+}
+
+fn trigger_line(trigger: &Trigger) -> String {
+    // Nothing that a log says may look like the marks between a trigger's parts.
+    let topic = inline(&trigger.topic).replace(['[', ']'], "'");
+    let sentence = inline(&trigger.sentence).replace("->", "→").replace(" | ", " / ");
+    let keys: Vec<String> = trigger.keys.iter().map(|key| inline(key).replace([',', '|'], " ")).collect();
+    let path = match trigger.path.as_str() {
+        "" => layout::from_digest(&layout::episode(trigger.episode)),
+        path => path.to_string(),
+    };
+    format!("- [{topic}]: {sentence}{REFERENCE}{}]({path}) | {}{KEYS}{}", trigger.episode, trigger.origin, keys.join(", "))
+}
+
+/// The front matter, entry by entry in order; empty values are left out.
+fn entries(digest: &Digest) -> Vec<(&'static str, String)> {
+    let content = &digest.content;
+    let snapshot = &digest.snapshot;
+    let mut entries: Vec<(&'static str, String)> = Vec::new();
+    let mut put = |key: &'static str, value: String| {
+        if !value.is_empty() {
+            entries.push((key, value));
+        }
+    };
+    let scalar = |value: &str| if value.is_empty() { String::new() } else { front_matter::scalar(value) };
+    let some = |value: &Option<String>| value.as_deref().map(scalar).unwrap_or_default();
+    let list = |items: &[String]| if items.is_empty() { String::new() } else { front_matter::list(items) };
+    let count = |number: u64| if number == 0 { String::new() } else { number.to_string() };
+    let time = |at: Option<clock::Timestamp>| at.map(clock::stamp).unwrap_or_default();
+    put("schema", SCHEMA.into());
+    put("session", digest.session.to_string());
+    put("source_id", scalar(&digest.source_id));
+    put("flavor", scalar(&content.flavor));
+    put("title", scalar(&content.title));
+    put("state", digest.state.to_string());
+    put("status", content.status.to_string());
+    put("worth", content.worth.to_string());
+    put("objective", scalar(&content.objective));
+    put("project", some(&content.project));
+    put("domain", some(&content.domain));
+    put("cwd", some(&content.cwd));
+    put("branch", some(&content.branch));
+    put("commits", list(&content.commits));
+    put("model", list(&content.models));
+    put("started", time(content.started));
+    put("ended", time(content.ended));
+    put("captured", clock::stamp(digest.captured));
+    put("episodes", episodes(content).unwrap_or_default());
+    put("turns", content.turns.to_string());
+    put("tokens_in", count(content.tokens_in));
+    put("tokens_out", count(content.tokens_out));
+    put("tokens_cache", count(content.tokens_cache));
+    put("cost_usd", content.cost_usd.map(|cost| format!("{cost:.2}")).unwrap_or_default());
+    put("files", list(&content.files));
+    put("tags", list(&content.tags));
+    put(
+        "snapshot",
+        snapshot.evicted.as_ref().map_or_else(|| "present".into(), |day| format!("evicted {day}")),
+    );
+    put("snapshot_bytes", snapshot.bytes.to_string());
+    put("snapshot_files", snapshot.files.to_string());
+    put("manifest_sha256", snapshot.manifest_sha256.clone());
+    put("manifest", front_matter::block_list(&snapshot.manifest));
+    put("readiness", "[cleaned, summarized, indexed]".into());
+    put("made_by", scalar(&content.made_by));
+    entries
+}
+
+fn episodes(content: &Content) -> Option<String> {
+    let (first, last) = content.episodes?;
+    Some(format!("{first} - {last}"))
+}
+
+fn body(digest: &Digest) -> String {
+    let content = &digest.content;
+    fill(TEMPLATE, |name| match name {
+        "session" => digest.session.to_string(),
+        "status" => content.status.to_string(),
+        "objective" => or_dash(&content.objective),
+        "motto" => inline(&content.motto).replace('"', "'"),
+        "episodes" => episodes(content).unwrap_or_else(|| "none".into()),
+        "vitals" if content.vitals.is_empty() => "none".into(),
+        "vitals" => format!("[vitals]({})", content.vitals),
+        "sensory" => content.sensory.to_string(),
+        "core_intent" => or_dash(&content.core_intent),
+        "key_outcomes" => {
+            let outcomes: Vec<String> =
+                content.key_outcomes.iter().map(|outcome| inline(outcome).replace(BETWEEN_OUTCOMES, ", ")).collect();
+            or_dash(&outcomes.join(BETWEEN_OUTCOMES))
+        }
+        "arc" => or_dash(&content.arc),
+        "triggers" if content.triggers.is_empty() => "(none: nothing was said)".into(),
+        "triggers" => content.triggers.iter().map(trigger_line).collect::<Vec<_>>().join("\n"),
+        _ => String::new(),
+    })
+}
+
+fn or_dash(value: &str) -> String {
+    if value.trim().is_empty() { "–".into() } else { inline(value) }
+}
+
+/// Replaces each `{name}` of a template once; what is put in is not looked at again.
+pub fn fill(template: &str, value: impl Fn(&str) -> String) -> String {
+    let mut text = String::with_capacity(template.len() * 2);
+    let mut rest = template;
+    while let Some(open) = rest.find('{') {
+        text.push_str(&rest[..open]);
+        rest = &rest[open..];
+        let name_end = rest[1..].find(|c: char| !c.is_ascii_lowercase() && c != '_').map_or(rest.len(), |at| at + 1);
+        if rest[name_end..].starts_with('}') && name_end > 1 {
+            text.push_str(&value(&rest[1..name_end]));
+            rest = &rest[name_end + 1..];
+        } else {
+            text.push('{');
+            rest = &rest[1..];
+        }
+    }
+    text.push_str(rest);
+    text
+}
+
+/// The parts of a body: what stands before the first section, then each `##` section with its heading.
+fn sections(body: &str) -> Vec<Section<'_>> {
+    let mut starts: Vec<usize> = Parser::new_ext(body, Options::empty())
+        .into_offset_iter()
+        .filter_map(|(event, range)| match event {
+            Event::Start(Tag::Heading { level: HeadingLevel::H2, .. }) => Some(range.start),
+            _ => None,
+        })
+        // A heading inside a quote or a list is not a section of ours.
+        .filter(|start| *start == 0 || body.as_bytes()[start - 1] == b'\n')
+        .collect();
+    starts.insert(0, 0);
+    starts.dedup();
+    starts
+        .iter()
+        .enumerate()
+        .map(|(at, start)| {
+            let text = &body[*start..starts.get(at + 1).copied().unwrap_or(body.len())];
+            let heading = text.lines().next().filter(|line| line.starts_with("##")).unwrap_or_default();
+            let name = SECTIONS
+                .iter()
+                .find(|(word, _)| heading.contains(word))
+                .map(|(_, name)| *name)
+                .or((at == 0).then_some(HEADER));
+            Section { name, text }
+        })
+        .collect()
+}
+
+struct Section<'b> {
+    /// Its name in `written`, if it is ours.
+    name: Option<&'static str>,
+    text: &'b str,
+}
+
+/// The body with our untouched sections replaced, and the hashes to remember.
+fn merged_body(existing: &str, new: &str, before: &BTreeMap<String, String>) -> (String, Vec<(String, String)>) {
+    let ours = sections(new);
+    let there = sections(existing);
+    let windows_lines = existing.contains("\r\n");
+    let mut merged = String::new();
+    let mut hashes = Vec::new();
+    for section in &there {
+        let Some(name) = section.name else {
+            merged.push_str(section.text);
+            continue;
+        };
+        let then = before.get(name);
+        let untouched = then.is_some_and(|then| *then == short_hash(section.text));
+        match ours.iter().find(|our| our.name == Some(name)) {
+            Some(our) if untouched => {
+                merged.push_str(&if windows_lines { our.text.replace('\n', "\r\n") } else { our.text.to_string() });
+                hashes.push((name.to_string(), short_hash(our.text)));
+            }
+            _ => {
+                merged.push_str(section.text);
+                hashes.extend(then.map(|then| (name.to_string(), then.clone())));
+            }
+        }
+    }
+    // A section that we did not have before goes before the notes; one that a person removed stays away.
+    for our in &ours {
+        let Some(name) = our.name else { continue };
+        let is_there = there.iter().any(|section| section.name == Some(name));
+        match before.get(name) {
+            None if !is_there => {
+                let at = merged.find("\n## Notes").map_or(merged.len(), |at| at + 1);
+                merged.insert_str(at, our.text);
+                hashes.push((name.to_string(), short_hash(our.text)));
+            }
+            Some(then) if !is_there => hashes.push((name.to_string(), then.clone())),
+            _ => {}
+        }
+    }
+    (merged, hashes)
+}
+
+fn written(entries: &[(&'static str, String)], sections: &[Section<'_>]) -> Vec<(String, String)> {
+    let keys = entries
+        .iter()
+        .filter(|(key, _)| !ALWAYS_OURS.contains(key))
+        .map(|(key, value)| (key.to_string(), short_hash(value)));
+    let parts = sections.iter().filter_map(|section| Some((section.name?.to_string(), short_hash(section.text))));
+    ordered(keys.chain(parts).collect())
+}
+
+fn ordered(written: BTreeMap<String, String>) -> Vec<(String, String)> {
+    written.into_iter().filter(|(name, _)| !ALWAYS_OURS.contains(&name.as_str())).collect()
+}
+
+fn written_value(written: &[(String, String)]) -> String {
+    let lines: Vec<String> = written.iter().map(|(name, hash)| format!("{name} {hash}")).collect();
+    front_matter::block_list(&lines)
+}
+
+/// A hash that tells an edit; white space at the ends and line ends do not count.
+fn short_hash(text: &str) -> String {
+    files::sha256_hex(text.replace('\r', "").trim().as_bytes())[..12].to_string()
+}

@@ -1,0 +1,175 @@
+//! Every path of the tree, in one file: nobody else puts paths together.
+//!
+//! Ids are checked types, so no path here is ever made from text that a log chose.
+
+use std::path::{Path, PathBuf};
+
+use chrono::NaiveDate;
+
+use crate::model::ids::{EpisodeId, SessionId};
+
+/// The end of every digest's file name: what RAG tools look for.
+pub const DIGEST_SUFFIX: &str = "_DIGEST.md";
+/// The manifest of a snapshot, as `sha256sum -c` reads it.
+pub const MANIFEST: &str = "MANIFEST.sha256";
+/// Where raw lies within a snapshot.
+pub const RAW: &str = "raw";
+/// What is known of a session in numbers, within a snapshot.
+pub const VITALS: &str = "state/vitals.yaml";
+/// The lines that could not be read, within a snapshot.
+pub const SKIPPED: &str = "state/skipped.txt";
+/// Decisions, facts and lessons stated in the session, within a snapshot.
+pub const STATED: &str = "semantic/stated.md";
+
+/// The episode's readable file, within a snapshot.
+pub fn episode(id: EpisodeId) -> String {
+    format!("episodic/{id}.md")
+}
+
+/// The episode's long tool outputs, within a snapshot.
+pub fn sensory(id: EpisodeId) -> String {
+    format!("sensory/{id}.md")
+}
+
+/// A file of a snapshot, as a digest links to it.
+pub fn from_digest(within_snapshot: &str) -> String {
+    format!("snapshot/{within_snapshot}")
+}
+
+/// An episode's long outputs, as the episode links to them.
+pub fn from_episode_to_sensory(id: EpisodeId) -> String {
+    format!("../{}", sensory(id))
+}
+
+/// An episode, as a day links to it.
+pub fn from_day_to_episode(session: &SessionId, id: EpisodeId) -> String {
+    format!("../../sessions/{session}/snapshot/{}", episode(id))
+}
+
+/// The paths of one memory.
+#[derive(Debug, Clone)]
+pub struct Layout {
+    root: PathBuf,
+}
+
+impl Layout {
+    /// The paths below a root.
+    pub fn new(root: impl Into<PathBuf>) -> Layout {
+        Layout { root: root.into() }
+    }
+
+    /// The memory's own folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The settings; their presence makes a folder a memory.
+    pub fn settings(&self) -> PathBuf {
+        self.root.join("memtree.toml")
+    }
+
+    /// What the tree is, for whoever opens it.
+    pub fn readme(&self) -> PathBuf {
+        self.root.join("README.md")
+    }
+
+    /// What git leaves out.
+    pub fn gitignore(&self) -> PathBuf {
+        self.root.join(".gitignore")
+    }
+
+    /// How git merges.
+    pub fn gitattributes(&self) -> PathBuf {
+        self.root.join(".gitattributes")
+    }
+
+    /// All sessions.
+    pub fn sessions(&self) -> PathBuf {
+        self.root.join("sessions")
+    }
+
+    /// One session's folder.
+    pub fn session(&self, id: &SessionId) -> PathBuf {
+        self.sessions().join(id.to_string())
+    }
+
+    /// One session's digest.
+    pub fn digest(&self, id: &SessionId) -> PathBuf {
+        self.session(id).join(format!("{id}{DIGEST_SUFFIX}"))
+    }
+
+    /// One session's snapshot.
+    pub fn snapshot(&self, id: &SessionId) -> PathBuf {
+        self.session(id).join("snapshot")
+    }
+
+    /// One day's raw log.
+    pub fn day(&self, day: NaiveDate) -> PathBuf {
+        self.days().join(format!("{day}.md"))
+    }
+
+    /// All days' raw logs.
+    pub fn days(&self) -> PathBuf {
+        self.root.join("daily/raw")
+    }
+
+    /// Tombstones: ids and hashes of what was forgotten.
+    pub fn forgotten(&self) -> PathBuf {
+        self.root.join("forgotten.md")
+    }
+
+    /// What can be rebuilt at any time.
+    pub fn cache(&self) -> PathBuf {
+        self.root.join(".memtree/cache")
+    }
+
+    /// The search index.
+    pub fn index(&self) -> PathBuf {
+        self.cache().join("index")
+    }
+
+    /// What is known of the sources: which file belongs to which session, and how it looked last.
+    pub fn cursors(&self) -> PathBuf {
+        self.cache().join("cursors.json")
+    }
+
+    /// How a folder looked when it was last kept.
+    pub fn folder_memo(&self, folder: &str) -> PathBuf {
+        self.cache().join(format!("folders/{folder}.json"))
+    }
+
+    /// The hits of the last search, so that `recall 2` knows what is meant.
+    pub fn last_search(&self) -> PathBuf {
+        self.cache().join("last-search.json")
+    }
+
+    /// Where the bundled sample sessions are unpacked.
+    pub fn samples(&self) -> PathBuf {
+        self.cache().join("sample")
+    }
+
+    /// Snapshots in the making.
+    pub fn staging(&self) -> PathBuf {
+        self.root.join(".memtree/local/staging")
+    }
+
+    /// Which of them are being put in place right now, under which ids.
+    pub fn committing(&self) -> PathBuf {
+        self.root.join(".memtree/local/committing.json")
+    }
+
+    /// The lock of the one sweep at a time.
+    pub fn sweep_lock(&self) -> PathBuf {
+        self.root.join(".memtree/local/locks/sweep")
+    }
+
+    /// A path as it is shown: relative to the memory, with `/`.
+    pub fn shown(&self, path: &Path) -> String {
+        let relative = path.strip_prefix(&self.root).unwrap_or(path);
+        relative
+            .components()
+            .map(|part| part.as_os_str().to_string_lossy())
+            .collect::<Vec<_>>()
+            .join("/")
+    }
+}

@@ -1,0 +1,105 @@
+//! The Markdown tree, in and out: the files are the truth, everything else is made from them.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use crate::base::files;
+use crate::error::{Context, Error, Result};
+use crate::model::digest::Digest;
+use crate::model::ids::{Device, SessionId};
+
+pub mod days;
+pub mod documents;
+pub mod layout;
+pub mod snapshots;
+
+use layout::Layout;
+
+/// An open memory.
+#[derive(Debug, Clone)]
+pub struct Store {
+    layout: Layout,
+}
+
+impl Store {
+    /// Opens the memory in a folder; its settings file makes it one.
+    pub fn open(root: &Path) -> Result<Store> {
+        let layout = Layout::new(root);
+        if layout.settings().is_file() {
+            return Ok(Store { layout });
+        }
+        Err(Error::new(format!("there is no memory in `{}`", root.display()))
+            .because(if root.exists() { "it has no `memtree.toml`" } else { "the folder does not exist" })
+            .hint(format!("make one with `memtree --store {} init`, or name another with `--store`", root.display())))
+    }
+
+    /// Makes a memory in a folder, keeping whatever is there; says which files it wrote.
+    pub fn init(root: &Path) -> Result<(Store, Vec<String>)> {
+        let layout = Layout::new(root);
+        let cannot = || format!("cannot make a memory in `{}`", root.display());
+        fs::create_dir_all(root).context(cannot)?;
+        let mut wrote = Vec::new();
+        for (path, text) in [
+            (layout.readme(), include_str!("../../templates/memory-readme.md")),
+            (layout.gitignore(), include_str!("../../templates/gitignore")),
+            (layout.gitattributes(), include_str!("../../templates/gitattributes")),
+            // Last, because its presence says that all the others are there.
+            (layout.settings(), crate::config::TEMPLATE),
+        ] {
+            if !path.exists() {
+                files::write_atomic(&path, text.as_bytes()).context(cannot)?;
+                wrote.push(layout.shown(&path));
+            }
+        }
+        Ok((Store { layout }, wrote))
+    }
+
+    /// The paths of this memory.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The ids of all sessions that have a folder, in order; whether they have a digest is another matter.
+    pub fn session_ids(&self) -> io::Result<Vec<SessionId>> {
+        let mut ids = Vec::new();
+        let entries = match fs::read_dir(self.layout.sessions()) {
+            Ok(entries) => entries,
+            Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(ids),
+            Err(err) => return Err(err),
+        };
+        for entry in entries {
+            if let Some(id) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) {
+                ids.push(id);
+            }
+        }
+        ids.sort();
+        Ok(ids)
+    }
+
+    /// Reads a session's digest; `None` where there is none.
+    pub fn digest(&self, id: &SessionId) -> Result<Option<Digest>> {
+        let path = self.layout.digest(id);
+        let cannot = || format!("cannot read the digest `{}`", self.layout.shown(&path));
+        match fs::read_to_string(&path) {
+            Ok(text) => documents::parse_digest(&text).map(Some).context(cannot),
+            Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(err) => Err(err).context(cannot),
+        }
+    }
+
+    /// The running number that the next session of a device gets: after all that are there, and all
+    /// that were forgotten.
+    pub fn next_ordinal(&self, device: &Device, digested: impl Iterator<Item = SessionId>) -> u32 {
+        let forgotten = fs::read_to_string(self.layout.forgotten()).unwrap_or_default();
+        let forgotten = forgotten
+            .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-'))
+            .filter_map(|word| word.parse::<SessionId>().ok());
+        digested
+            .chain(forgotten)
+            .filter(|id| id.device == *device)
+            .map(|id| id.ordinal + 1)
+            .max()
+            .unwrap_or(0)
+    }
+}
