@@ -1,0 +1,501 @@
+//! The line reader that adapters share: lines of a log, one at a time, whatever is in them.
+//!
+//! Memory is bounded by one line, and a line by [`LONGEST_LINE`]. A line that does not parse is
+//! looked at once more by [`salvage`], which finds the whole records in torn, glued or NUL-filled
+//! lines, so that what is named as skipped is only what really cannot be read.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{self, Read};
+use std::path::Path;
+
+use memchr::memchr;
+use memchr::memmem;
+use serde::Deserializer;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::error::{Context, Result};
+use crate::model::session::{Head, Log, ModelUsage, Place, Role, Skipped};
+
+/// A line longer than this is skipped by name.
+pub const LONGEST_LINE: usize = 32 << 20;
+
+const FIRST_BUFFER: usize = 128 << 10;
+
+/// A line of a log.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Line<'a> {
+    /// Its bytes without the line end; `last` where no line end followed.
+    Bytes { bytes: &'a [u8], last: bool },
+    /// It was longer than [`LONGEST_LINE`].
+    TooLong,
+}
+
+/// Reads lines of bytes, split at `\n` only.
+pub struct Lines<R> {
+    reader: R,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    number: u64,
+    longest: usize,
+}
+
+impl Lines<File> {
+    /// Opens a log.
+    pub fn open(path: &Path) -> io::Result<Lines<File>> {
+        Ok(Lines::new(File::open(path)?))
+    }
+}
+
+impl<R: Read> Lines<R> {
+    /// Reads lines from anything.
+    pub fn new(reader: R) -> Lines<R> {
+        Lines::with_longest(reader, LONGEST_LINE)
+    }
+
+    fn with_longest(reader: R, longest: usize) -> Lines<R> {
+        Lines {
+            reader,
+            buffer: vec![0; FIRST_BUFFER.min(longest)],
+            start: 0,
+            end: 0,
+            number: 0,
+            longest,
+        }
+    }
+
+    /// Gives the next line and its number (from 1), or `None` at the end.
+    #[allow(clippy::should_implement_trait)] // Lines borrow from the buffer, as no Iterator can.
+    pub fn next(&mut self) -> io::Result<Option<(u64, Line<'_>)>> {
+        let mut searched = self.start;
+        loop {
+            if let Some(at) = memchr(b'\n', &self.buffer[searched..self.end]) {
+                let line = self.start..searched + at;
+                self.start = searched + at + 1;
+                self.number += 1;
+                let bytes = without_carriage_return(&self.buffer[line]);
+                return Ok(Some((self.number, Line::Bytes { bytes, last: false })));
+            }
+            searched = self.end;
+            if self.start > 0 && self.end == self.buffer.len() {
+                self.buffer.copy_within(self.start..self.end, 0);
+                (searched, self.end, self.start) = (self.end - self.start, self.end - self.start, 0);
+            }
+            if self.end == self.buffer.len() {
+                if self.buffer.len() >= self.longest {
+                    return self.skip_rest_of_line();
+                }
+                let grown = (self.buffer.len() * 2).min(self.longest);
+                self.buffer.resize(grown, 0);
+            }
+            let read = self.fill()?;
+            if read == 0 {
+                if self.start == self.end {
+                    return Ok(None);
+                }
+                let line = self.start..self.end;
+                self.start = self.end;
+                self.number += 1;
+                let bytes = &self.buffer[line];
+                return Ok(Some((self.number, Line::Bytes { bytes, last: true })));
+            }
+        }
+    }
+
+    fn fill(&mut self) -> io::Result<usize> {
+        loop {
+            match self.reader.read(&mut self.buffer[self.end..]) {
+                Err(err) if err.kind() == io::ErrorKind::Interrupted => {}
+                Err(err) => return Err(err),
+                Ok(read) => {
+                    self.end += read;
+                    return Ok(read);
+                }
+            }
+        }
+    }
+
+    fn skip_rest_of_line(&mut self) -> io::Result<Option<(u64, Line<'_>)>> {
+        self.number += 1;
+        // Give the memory back: the next lines are ordinary again.
+        self.buffer = vec![0; FIRST_BUFFER.min(self.longest)];
+        loop {
+            (self.start, self.end) = (0, 0);
+            let read = self.fill()?;
+            if read == 0 {
+                return Ok(Some((self.number, Line::TooLong)));
+            }
+            if let Some(at) = memchr(b'\n', &self.buffer[..self.end]) {
+                self.start = at + 1;
+                return Ok(Some((self.number, Line::TooLong)));
+            }
+        }
+    }
+}
+
+fn without_carriage_return(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// What [`salvage`] found in a line that did not parse.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Salvage {
+    /// The whole JSON objects in it.
+    pub records: Vec<String>,
+    /// What is wrong with the line.
+    pub reason: String,
+}
+
+/// Finds the whole records in a line that is not one JSON object.
+pub fn salvage(line: &[u8], last: bool) -> Salvage {
+    let lossy = String::from_utf8_lossy(line);
+    let mut faults = Vec::new();
+    if matches!(lossy, std::borrow::Cow::Owned(_)) {
+        faults.push("invalid UTF-8 was replaced".to_string());
+    }
+    let nul = line.iter().filter(|byte| **byte == 0).count();
+    if nul > 0 {
+        faults.push(format!("{nul} NUL bytes"));
+    }
+    let mut records = Vec::new();
+    let mut rest = lossy.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+    let mut torn = false;
+    while !rest.is_empty() {
+        if let Some(length) = object_length(rest) {
+            records.push(rest[..length].to_string());
+            rest = rest[length..].trim_start_matches(|c: char| c.is_whitespace() || c == '\0');
+            continue;
+        }
+        torn = true;
+        // A record that was cut mid-string may have the next one glued to it: go on at its start.
+        match next_start(&rest[1.min(rest.len())..]) {
+            Some(at) => rest = &rest[1 + at..],
+            None => break,
+        }
+    }
+    if torn {
+        faults.push(match (records.is_empty(), last) {
+            (true, true) => "cut short: the last line is not whole (still being written?)".into(),
+            (true, false) => "not a JSON record".into(),
+            (false, _) => "a torn record; the whole one glued to it was kept".into(),
+        });
+    } else if records.len() > 1 {
+        faults.push(format!("{} records glued on one line; all were kept", records.len()));
+    }
+    Salvage {
+        records,
+        reason: faults.join("; "),
+    }
+}
+
+/// The length of the JSON object that stands at the beginning of a text.
+fn object_length(text: &str) -> Option<usize> {
+    if !text.starts_with('{') {
+        return None;
+    }
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+    values.next()?.ok()?;
+    Some(values.byte_offset())
+}
+
+/// Where the next record may begin: agents start their records with one of few keys.
+fn next_start(text: &str) -> Option<usize> {
+    [
+        "{\"parentUuid\"", "{\"type\"", "{\"timestamp\"", "{\"uuid\"", "{\"sessionId\"", "{\"id\"", "{\"role\"",
+    ]
+    .iter()
+    .filter_map(|start| {
+        memmem::find(text.as_bytes(), start.as_bytes())
+    })
+    .min()
+}
+
+/// Opens a log, packed (`.zst`) or not.
+pub fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+    let file = File::open(path)?;
+    if !is_packed(path) {
+        return Ok(Box::new(file));
+    }
+    Err(io::Error::new(io::ErrorKind::Unsupported, "packed logs (.zst) cannot be read yet"))
+}
+
+fn is_packed(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "zst")
+}
+
+/// Reads the first records of a log, for telling whose it is: at most `most` whole objects.
+pub fn first_objects(path: &Path, most: usize) -> io::Result<Vec<Map<String, Value>>> {
+    // Enough for the first records of any agent; a longer first line is no log that we know.
+    let mut lines = Lines::new(open(path)?.take(4 << 20));
+    let mut objects = Vec::new();
+    while objects.len() < most {
+        let Some((number, line)) = lines.next()? else { break };
+        if number > 200 {
+            break;
+        }
+        let Line::Bytes { bytes, .. } = line else { continue };
+        if let Ok(Value::Object(object)) = serde_json::from_slice(bytes) {
+            objects.push(object);
+        }
+    }
+    Ok(objects)
+}
+
+/// How one agent writes its records: what [`read_log`] hands them to.
+pub trait Dialect {
+    /// What is known of the session so far.
+    fn head(&mut self) -> &mut Head;
+
+    /// Takes one record; the inner error says that it is not of the shape that the agent writes.
+    fn record(&mut self, json: &[u8], place: Place) -> Result<serde_json::Result<()>>;
+}
+
+/// Reads the conversation of a session, all its files in order, one line at a time.
+///
+/// A bad line is named in [`Head::skipped`] and nothing else is lost. Where a session has several
+/// files, the later ones may be copies of the earlier: a record that was already told is left out.
+pub fn read_log(dialect: &mut impl Dialect, log: &Log) -> Result<()> {
+    let main = |role: &Role| *role == Role::Main;
+    let several = log.files.iter().filter(|file| main(&file.role)).count() > 1;
+    let mut told = several.then(HashSet::new);
+    for (at, file) in log.files.iter().enumerate() {
+        if main(&file.role) {
+            read_file(dialect, log, at, told.as_mut())?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads one file of a session; `told` are the records of the files before it.
+pub fn read_file(
+    dialect: &mut impl Dialect,
+    log: &Log,
+    file: usize,
+    mut told: Option<&mut HashSet<u64>>,
+) -> Result<()> {
+    let path = &log.files[file].path;
+    let cannot_read = || format!("cannot read the log `{}`", path.display());
+    let mut lines = Lines::new(open(path).context(cannot_read)?);
+    let mut fresh = Vec::new();
+    loop {
+        let (number, line) = match lines.next() {
+            Ok(Some(next)) => next,
+            Ok(None) => break,
+            // What was unpacked before the damage is as good as ever.
+            Err(err) if is_packed(path) => {
+                skip(dialect.head(), path, lines.number + 1, format!("cut short: {err}"));
+                break;
+            }
+            Err(err) => return Err(err).context(cannot_read),
+        };
+        let Line::Bytes { bytes, last } = line else {
+            skip(dialect.head(), path, number, "a line longer than 32 MB".into());
+            continue;
+        };
+        if bytes.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        if let Some(told) = &mut told {
+            let key = hash(bytes);
+            if told.contains(&key) {
+                dialect.head().records += 1;
+                ignore(dialect.head(), "repeated record");
+                continue;
+            }
+            fresh.push(key);
+        }
+        let place = Place { file: file as u32, line: number };
+        let Err(err) = dialect.record(bytes, place)? else { continue };
+        let salvage = salvage(bytes, last);
+        let mut reason = salvage.reason;
+        for record in &salvage.records {
+            if dialect.record(record.as_bytes(), place)?.is_err() {
+                // The record is whole, but not of the shape that the agent writes.
+                reason = format!("an unexpected shape: {err}");
+            }
+        }
+        skip(dialect.head(), path, number, reason);
+    }
+    if let Some(told) = told {
+        told.extend(fresh);
+    }
+    Ok(())
+}
+
+/// Names a record that could not be read.
+pub fn skip(head: &mut Head, path: &Path, line: u64, reason: String) {
+    head.skipped.push(Skipped { path: path.to_path_buf(), line, reason });
+}
+
+/// Counts a record that is known noise or of an unknown kind.
+pub fn ignore(head: &mut Head, kind: &str) {
+    // The kinds come from the log: their number is bounded, and so is their length.
+    let kind = crate::base::text::one_line(kind, 60);
+    let kind = if head.ignored.len() < 200 || head.ignored.contains_key(&kind) { kind } else { "other".into() };
+    *head.ignored.entry(kind).or_default() += 1;
+}
+
+/// What a model used in the session so far; none yet where it is new.
+pub fn usage<'h>(head: &'h mut Head, model: &str) -> &'h mut ModelUsage {
+    let at = head.usage.iter().position(|known| known.model == model).unwrap_or_else(|| {
+        head.usage.push(ModelUsage { model: model.to_string(), ..ModelUsage::default() });
+        head.usage.len() - 1
+    });
+    &mut head.usage[at]
+}
+
+fn hash(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The longest log that is one JSON document; these have to be held whole.
+pub const LONGEST_DOCUMENT: u64 = 64 << 20;
+
+/// Reads a log that is one JSON document; what is longer than [`LONGEST_DOCUMENT`] is named as skipped.
+pub fn read_document(head: &mut Head, path: &Path) -> Result<Option<Vec<u8>>> {
+    let cannot_read = || format!("cannot read the log `{}`", path.display());
+    let file = File::open(path).context(cannot_read)?;
+    let mut bytes = Vec::new();
+    file.take(LONGEST_DOCUMENT + 1).read_to_end(&mut bytes).context(cannot_read)?;
+    if bytes.len() as u64 > LONGEST_DOCUMENT {
+        skip(head, path, 0, "a document longer than 64 MB".into());
+        return Ok(None);
+    }
+    Ok(Some(bytes))
+}
+
+/// The first fields of a JSON document, for telling whose it is: the `wanted` ones, lists left empty.
+///
+/// Reads no further than it has to, and never more than a megabyte.
+pub fn document_head(path: &Path, wanted: &[&str]) -> io::Result<Map<String, Value>> {
+    struct Fields<'w> {
+        wanted: &'w [&'w str],
+        found: &'w mut Map<String, Value>,
+    }
+    impl<'de> Visitor<'de> for Fields<'_> {
+        type Value = ();
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("an object")
+        }
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
+            while let Some(name) = map.next_key::<String>()? {
+                if !self.wanted.contains(&name.as_str()) {
+                    map.next_value::<IgnoredAny>()?;
+                    continue;
+                }
+                // Noted before it is read: a long list may well end beyond the first megabyte.
+                self.found.insert(name.clone(), Value::Array(Vec::new()));
+                if self.found.len() == self.wanted.len() && name != self.wanted[0] {
+                    return Err(serde::de::Error::custom("enough"));
+                }
+                let value: Value = map.next_value()?;
+                if !value.is_array() {
+                    self.found.insert(name, value);
+                }
+            }
+            Ok(())
+        }
+    }
+    let mut found = Map::new();
+    let mut file = File::open(path)?;
+    let mut start = [0; 64];
+    let length = file.read(&mut start)?;
+    if start[..length].trim_ascii_start().first() != Some(&b'{') {
+        return Ok(found);
+    }
+    let text = io::BufReader::new((&start[..length]).chain(file).take(1 << 20));
+    let mut document = serde_json::Deserializer::from_reader(text);
+    // However it ends: what was found is found.
+    let _ = document.deserialize_map(Fields { wanted, found: &mut found });
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &[u8], longest: usize) -> Vec<(u64, Option<String>, bool)> {
+        let mut lines = Lines::with_longest(text, longest);
+        let mut all = Vec::new();
+        while let Some((number, line)) = lines.next().unwrap() {
+            all.push(match line {
+                Line::Bytes { bytes, last } => {
+                    (number, Some(String::from_utf8_lossy(bytes).into_owned()), last)
+                }
+                Line::TooLong => (number, None, false),
+            });
+        }
+        all
+    }
+
+    #[test]
+    fn lines_end_at_newlines_only() {
+        let some = |text: &str| Some(text.to_string());
+        assert_eq!(
+            lines("a\r\nb\u{2028}c\n\nd".as_bytes(), 1024),
+            [
+                (1, some("a"), false),
+                (2, some("b\u{2028}c"), false),
+                (3, some(""), false),
+                (4, some("d"), true)
+            ]
+        );
+        assert_eq!(lines(b"", 1024), []);
+    }
+
+    #[test]
+    fn a_line_too_long_is_named_and_the_rest_goes_on() {
+        let text = format!("one\n{}\nthree\n", "x".repeat(5000));
+        assert_eq!(
+            lines(text.as_bytes(), 64),
+            [
+                (1, Some("one".into()), false),
+                (2, None, false),
+                (3, Some("three".into()), false)
+            ]
+        );
+        let unended = format!("one\n{}", "x".repeat(5000));
+        assert_eq!(lines(unended.as_bytes(), 64).last(), Some(&(2, None, false)));
+    }
+
+    #[test]
+    fn lines_longer_than_the_buffer_are_whole() {
+        let long = "y".repeat(3 * FIRST_BUFFER);
+        let text = format!("{long}\nz\n{long}");
+        let got = lines(text.as_bytes(), LONGEST_LINE);
+        assert_eq!(got.len(), 3);
+        assert_eq!(got[0].1.as_deref(), Some(long.as_str()));
+        assert_eq!(got[2], (3, Some(long), true));
+    }
+
+    #[track_caller]
+    fn check(line: &[u8], records: &[&str], reason: &str) {
+        let salvage = salvage(line, false);
+        assert_eq!(salvage.records, records);
+        assert!(salvage.reason.contains(reason), "{}", salvage.reason);
+    }
+
+    #[test]
+    fn whole_records_are_found_in_bad_lines() {
+        check(b"\0\0\0\0", &[], "4 NUL bytes");
+        check(b"\0\0{\"type\":\"a\"}", &["{\"type\":\"a\"}"], "2 NUL bytes");
+        check(
+            b"{\"type\":\"pr-link\",\"prNu{\"parentUuid\":null,\"type\":\"user\"}",
+            &["{\"parentUuid\":null,\"type\":\"user\"}"],
+            "torn record",
+        );
+        check(b"{\"type\":1}{\"type\":2}", &["{\"type\":1}", "{\"type\":2}"], "2 records glued");
+        check(b"{\"type\":\"us", &[], "not a JSON record");
+        check(b"// a comment", &[], "not a JSON record");
+        check(b"{\"type\":\"\xff\"}", &["{\"type\":\"\u{fffd}\"}"], "invalid UTF-8");
+        let cut = super::salvage(b"{\"type\":\"us", true);
+        assert!(cut.reason.contains("cut short"));
+    }
+}

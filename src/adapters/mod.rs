@@ -1,0 +1,212 @@
+//! Every agent writes its own log dialect; an adapter turns one log into a session's events.
+//!
+//! Adding an agent is one file here, one entry in [`ALL`], and fixtures. Adapters only read: they say
+//! which session a file belongs to ([`Adapter::identify`], judged by content) and hand over its events
+//! ([`Adapter::read`]). Copying, hashing and writing are done elsewhere, the same way for all.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::base::files;
+use crate::error::Result;
+use crate::model::session::{EventSink, Head, Log, LogFile, Role, Skipped, Source};
+
+mod claude;
+mod codex;
+mod grok;
+pub mod jsonl;
+pub mod tools;
+mod wire;
+
+/// Every adapter, in the order in which they are asked to recognize a log.
+pub const ALL: &[&dyn Adapter] = &[&codex::Codex, &grok::Grok, &claude::Claude];
+
+/// What we know of one agent.
+pub trait Adapter: Sync {
+    /// The name that users type and that files carry, such as `claude`.
+    fn name(&self) -> &'static str;
+
+    /// Where this agent keeps its logs, from its environment and the home directory.
+    fn roots(&self, places: &Places) -> Vec<PathBuf>;
+
+    /// The session to which a file belongs, judged by its content; `None` if it is not this agent's.
+    fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>>;
+
+    /// Reads one session and hands its events over one by one, so that no log is ever held whole.
+    /// A bad line becomes a [`Skipped`]; only an unusable log is an error.
+    fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head>;
+}
+
+/// Where to look: the home directory and the environment, handed in by a door.
+#[derive(Debug, Clone, Default)]
+pub struct Places {
+    /// The person's home directory.
+    pub home: PathBuf,
+    /// The environment variables that agents honour, such as `CLAUDE_CONFIG_DIR`.
+    pub environment: BTreeMap<String, String>,
+}
+
+impl Places {
+    /// The folder that an environment variable names, or a folder below the home directory.
+    pub fn folder(&self, variable: &str, below_home: &str) -> PathBuf {
+        match self.environment.get(variable).filter(|v| !v.is_empty()) {
+            Some(value) => PathBuf::from(value),
+            None => self.home.join(below_home),
+        }
+    }
+}
+
+/// What one file is to its session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// The agent's own id of the session; untrusted, and never used as a path.
+    pub native_id: String,
+    /// What the file holds.
+    pub role: Role,
+    /// The conversation's first record. Two files with the same one are the same conversation,
+    /// although their ids differ: some agents copy the whole history into a new file on resume.
+    pub lineage: Option<String>,
+}
+
+/// Finds an adapter by its name.
+pub fn named(name: &str) -> Option<&'static dyn Adapter> {
+    ALL.iter().copied().find(|adapter| adapter.name() == name)
+}
+
+/// Asks every adapter in turn whether a file is its own.
+pub fn recognize(file: &Path) -> std::io::Result<Option<(&'static dyn Adapter, Identity)>> {
+    for adapter in ALL {
+        if let Some(identity) = adapter.identify(file)? {
+            return Ok(Some((*adapter, identity)));
+        }
+    }
+    Ok(None)
+}
+
+/// A file with what it is, as [`gather`] takes it.
+#[derive(Debug, Clone)]
+pub struct Identified {
+    /// Where the file is.
+    pub path: PathBuf,
+    /// Which agent's it is.
+    pub flavor: &'static str,
+    /// How long it is.
+    pub size: u64,
+    /// What it is to its session.
+    pub identity: Identity,
+}
+
+/// Puts the files of one session together: resumed parts by their lineage, subagents and attachments
+/// by their session's id. What claims an id without being the same conversation becomes a session of
+/// its own, and is named in the second list.
+pub fn gather(mut found: Vec<Identified>) -> (Vec<Source>, Vec<Skipped>) {
+    // Where an agent copied a conversation into a new file on resume, the shorter file is the older
+    // one; it comes first and gives the session its id, now and whenever we look again.
+    found.sort_by(|a, b| (a.size, &a.path).cmp(&(b.size, &b.path)));
+    let mut sources: Vec<Source> = Vec::new();
+    let mut skipped = Vec::new();
+    let mut by_lineage: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let mut by_id: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let (main, rest): (Vec<&Identified>, Vec<&Identified>) =
+        found.iter().partition(|f| f.identity.role == Role::Main);
+    for file in main {
+        let (flavor, identity) = (file.flavor, &file.identity);
+        let same = identity
+            .lineage
+            .as_deref()
+            .and_then(|lineage| by_lineage.get(&(flavor, lineage)).copied());
+        let taken = by_id.get(&(flavor, identity.native_id.as_str())).copied();
+        let at = match (same, taken) {
+            (Some(at), _) => at,
+            (None, None) => {
+                sources.push(Source {
+                    flavor,
+                    native_id: identity.native_id.clone(),
+                    files: Vec::new(),
+                });
+                sources.len() - 1
+            }
+            (None, Some(at)) => {
+                let first = sources[at].files[0].path.display().to_string();
+                skipped.push(Skipped {
+                    path: file.path.clone(),
+                    line: 0,
+                    reason: format!(
+                        "claims the session id of `{first}` but is another conversation; kept as a session of its own"
+                    ),
+                });
+                sources.push(Source {
+                    flavor,
+                    native_id: format!("{}~{}", identity.native_id, short_hash(&file.path)),
+                    files: Vec::new(),
+                });
+                sources.len() - 1
+            }
+        };
+        if let Some(lineage) = identity.lineage.as_deref() {
+            by_lineage.entry((flavor, lineage)).or_insert(at);
+        }
+        by_id
+            .entry((flavor, identity.native_id.as_str()))
+            .or_insert(at);
+        sources[at].files.push(log_file(file));
+    }
+    for file in rest {
+        let key = (file.flavor, file.identity.native_id.as_str());
+        let at = match by_id.get(&key).copied() {
+            Some(at) => at,
+            // A subagent whose main log is gone is still a conversation worth keeping; a lone
+            // attachment is not.
+            None if file.identity.role == Role::Attachment => continue,
+            None => {
+                sources.push(Source {
+                    flavor: file.flavor,
+                    native_id: file.identity.native_id.clone(),
+                    files: Vec::new(),
+                });
+                by_id.insert(key, sources.len() - 1);
+                sources.len() - 1
+            }
+        };
+        sources[at].files.push(log_file(file));
+    }
+    for source in &mut sources {
+        // The main conversation first (shorter files before longer ones), the rest by name.
+        source.files.sort_by(|a, b| match (&a.role, &b.role) {
+            (Role::Main, Role::Main) => std::cmp::Ordering::Equal,
+            (Role::Main, _) => std::cmp::Ordering::Less,
+            (_, Role::Main) => std::cmp::Ordering::Greater,
+            _ => a.path.cmp(&b.path),
+        });
+        name_files(&mut source.files);
+    }
+    (sources, skipped)
+}
+
+/// Names the files as they will be called in the snapshot: as they lie around the main one, with safe names.
+fn name_files(files: &mut [LogFile]) {
+    let base = files.first().and_then(|file| file.path.parent()).map(Path::to_path_buf).unwrap_or_default();
+    let mut taken = std::collections::HashSet::new();
+    for file in files {
+        let below = file.path.strip_prefix(&base).ok().or(file.path.file_name().map(Path::new));
+        let parts = below.unwrap_or(Path::new("log")).components();
+        let mut name: PathBuf = parts.map(|part| files::safe_name(&part.as_os_str().to_string_lossy(), 120)).collect();
+        if !taken.insert(name.clone()) {
+            name = Path::new(&short_hash(&file.path)).join(name);
+            taken.insert(name.clone());
+        }
+        file.name = name;
+    }
+}
+
+fn log_file(file: &Identified) -> LogFile {
+    LogFile {
+        path: file.path.clone(),
+        name: PathBuf::new(),
+        role: file.identity.role.clone(),
+    }
+}
+
+fn short_hash(path: &Path) -> String {
+    files::sha256_hex(path.to_string_lossy().as_bytes())[..8].to_string()
+}

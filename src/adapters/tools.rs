@@ -1,0 +1,270 @@
+//! What a tool call does, told from the tool's name and input: one table for all agents.
+//!
+//! Agents name the same thing differently (`Bash`, `exec_command`, `run_terminal_cmd`, `shell`), and
+//! name its inputs differently (`file_path`, `filePath`, `path`). Unknown tools keep their input.
+
+use serde_json::{Map, Value};
+
+use crate::base::text;
+use crate::model::session::Action;
+
+/// The longest input that is kept of a tool we do not know.
+const LONGEST_INPUT: usize = 4000;
+/// The longest text that is kept of an edit or a delegated task.
+const LONGEST_TEXT: usize = 16_000;
+
+/// Says what a call does.
+pub fn action(tool: &str, input: &str) -> Action {
+    let value: Value = serde_json::from_str(input).unwrap_or(Value::Null);
+    let Value::Object(fields) = &value else {
+        return from_text(tool, value.as_str().unwrap_or(input));
+    };
+    from_fields(tool, fields, input)
+}
+
+fn from_fields(tool: &str, fields: &Map<String, Value>, input: &str) -> Action {
+    match station(tool) {
+        Some(Station::Shell) => match command(fields) {
+            // Some agents send a patch through their shell.
+            Some(command) if is_patch_command(&command) => patch(&command),
+            Some(command) => Action::Shell { command },
+            None => other(input),
+        },
+        Some(Station::Edit) => match string(fields, &["input", "patch", "patchText"]) {
+            Some(text) if text.contains("*** Begin Patch") => patch(&text),
+            _ => edit(fields).unwrap_or_else(|| other(input)),
+        },
+        Some(Station::Read) => match path(fields) {
+            Some(path) => Action::Read { path },
+            None => other(input),
+        },
+        Some(Station::Search) => {
+            let wanted = ["pattern", "query", "url", "glob", "glob_pattern", "path"];
+            let query = wanted
+                .iter()
+                .filter_map(|name| string(fields, &[name]))
+                .collect::<Vec<_>>()
+                .join(" in ");
+            Action::Search { query: kept(&query) }
+        }
+        Some(Station::Delegate) => Action::Delegate {
+            task: [
+                string(fields, &["description", "title"]),
+                string(fields, &["prompt", "task", "message", "instructions"]),
+            ]
+            .into_iter()
+            .flatten()
+            .map(|part| kept(&part))
+            .collect::<Vec<_>>()
+            .join(": "),
+        },
+        Some(Station::Plan) => Action::Plan { text: plan(fields).unwrap_or_else(|| kept(input)) },
+        Some(Station::Ask) => Action::Ask { question: question(fields).unwrap_or_else(|| kept(input)) },
+        None => match command(fields) {
+            Some(command) if fields.len() <= 6 && tool_sounds_like_shell(tool) => Action::Shell { command },
+            _ => other(input),
+        },
+    }
+}
+
+/// Says what a call with plain text as input does.
+fn from_text(tool: &str, input: &str) -> Action {
+    match station(tool) {
+        Some(Station::Shell) if is_patch_command(input) => patch(input),
+        Some(Station::Shell) => Action::Shell { command: kept(input) },
+        Some(Station::Edit) => patch(input),
+        Some(Station::Read) => Action::Read { path: text::cut(input, 1000).to_string() },
+        Some(Station::Search) => Action::Search { query: kept(input) },
+        Some(Station::Delegate) => Action::Delegate { task: kept(input) },
+        Some(Station::Plan) => Action::Plan { text: kept(input) },
+        Some(Station::Ask) => Action::Ask { question: kept(input) },
+        None => other(input),
+    }
+}
+
+enum Station {
+    Shell,
+    Edit,
+    Read,
+    Search,
+    Delegate,
+    Plan,
+    Ask,
+}
+
+fn station(tool: &str) -> Option<Station> {
+    // Names are compared without case and separators: `run_terminal_cmd`, `runTerminalCmd`.
+    let name: String = tool
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric())
+        .map(|c| c.to_ascii_lowercase())
+        .collect();
+    Some(match name.as_str() {
+        "bash" | "shell" | "shellcommand" | "execcommand" | "localshell" | "localshellcall" | "containerexec"
+        | "runterminalcmd" | "runterminalcommand" | "runshellcommand" | "powershell" | "execute" | "exec"
+        | "developershell" | "bashoutput" | "writestdin" | "runcommand" => Station::Shell,
+        "edit" | "write" | "multiedit" | "notebookedit" | "applypatch" | "searchreplace" | "strreplace"
+        | "strreplaceeditor" | "strreplacebasededittool" | "replace" | "writefile" | "editfile" | "create"
+        | "createfile" | "patch" | "developertexteditor" | "texteditor" | "replaceinfile" | "writetofile"
+        | "deletefile" | "delete" => Station::Edit,
+        "read" | "readfile" | "view" | "viewimage" | "readmanyfiles" | "notebookread" | "openfile" => Station::Read,
+        "grep" | "glob" | "ls" | "listdir" | "listdirectory" | "list" | "search" | "searchfilecontent"
+        | "websearch" | "webfetch" | "fetch" | "googlewebsearch" | "codebasesearch" | "filesearch" | "findfiles"
+        | "toolsearch" | "grepsearch" | "rg" => Station::Search,
+        "task" | "agent" | "spawnagent" | "delegate" | "subagent" | "dispatchagent" => Station::Delegate,
+        "todowrite" | "todoread" | "updateplan" | "updatetodo" | "writetodos" | "taskcreate" | "taskupdate"
+        | "tasklist" | "taskget" | "exitplanmode" | "enterplanmode" | "plan" => Station::Plan,
+        "askuserquestion" | "askuser" | "question" | "requestuserinput" | "askfollowupquestion" => Station::Ask,
+        _ => return None,
+    })
+}
+
+fn tool_sounds_like_shell(tool: &str) -> bool {
+    let tool = tool.to_ascii_lowercase();
+    ["shell", "bash", "terminal", "exec", "command"].iter().any(|word| tool.contains(word))
+}
+
+fn command(fields: &Map<String, Value>) -> Option<String> {
+    for name in ["command", "cmd", "script", "chars"] {
+        match fields.get(name) {
+            Some(Value::String(command)) => return Some(kept(command)),
+            Some(Value::Array(words)) => {
+                let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+                // `["bash", "-lc", "cargo test"]` is `cargo test` to a person.
+                return Some(kept(&match words.as_slice() {
+                    [shell, flag, command] if flag.starts_with('-') && shell.ends_with("sh") => command.to_string(),
+                    words => words.join(" "),
+                }));
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+fn edit(fields: &Map<String, Value>) -> Option<Action> {
+    let mut text = String::new();
+    for name in ["old_string", "old_str", "oldString", "new_string", "new_str", "newString", "content", "file_text", "new_source", "diff"] {
+        if let Some(Value::String(part)) = fields.get(name) {
+            let mark = if name.starts_with("old") { "- " } else { "+ " };
+            for line in text::cut(part, LONGEST_TEXT).lines() {
+                text.push_str(mark);
+                text.push_str(line);
+                text.push('\n');
+            }
+        }
+    }
+    if let Some(Value::Array(edits)) = fields.get("edits") {
+        for one in edits.iter().filter_map(Value::as_object).take(50) {
+            if let Some(Action::Edit { text: part, .. }) = edit(one) {
+                text.push_str(&part);
+            }
+        }
+    }
+    let path = path(fields);
+    (path.is_some() || !text.is_empty()).then(|| Action::Edit {
+        paths: path.into_iter().collect(),
+        text: text::cut(&text, LONGEST_TEXT).to_string(),
+    })
+}
+
+fn is_patch_command(command: &str) -> bool {
+    command.starts_with("apply_patch") || command.starts_with("*** Begin Patch")
+}
+
+/// Reads the paths out of a patch in the `*** Update File:` or the unified form.
+fn patch(text: &str) -> Action {
+    let mut paths = Vec::new();
+    for line in text.lines() {
+        let named = ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: ", "+++ b/"]
+            .iter()
+            .find_map(|mark| line.strip_prefix(mark));
+        if let Some(path) = named.map(|path| path.trim().to_string())
+            && !paths.contains(&path)
+        {
+            paths.push(path);
+        }
+    }
+    Action::Edit { paths, text: text::cut(text, LONGEST_TEXT).to_string() }
+}
+
+fn plan(fields: &Map<String, Value>) -> Option<String> {
+    let items = ["todos", "plan", "items"].iter().find_map(|name| fields.get(*name)?.as_array());
+    if let Some(items) = items {
+        let lines: Vec<String> = items
+            .iter()
+            .filter_map(Value::as_object)
+            .filter_map(|item| {
+                let what = string(item, &["content", "step", "text", "title", "description", "subject"])?;
+                let done = matches!(item.get("status").and_then(Value::as_str), Some("completed" | "done"));
+                Some(format!("[{}] {}", if done { 'x' } else { ' ' }, text::one_line(&what, 300)))
+            })
+            .collect();
+        return Some(lines.join("\n"));
+    }
+    string(fields, &["plan", "subject", "description", "text"]).map(|plan| kept(&plan))
+}
+
+fn question(fields: &Map<String, Value>) -> Option<String> {
+    if let Some(Value::Array(questions)) = fields.get("questions") {
+        let asked: Vec<String> = questions
+            .iter()
+            .filter_map(|one| string(one.as_object()?, &["question", "text"]))
+            .collect();
+        return Some(kept(&asked.join(" / ")));
+    }
+    string(fields, &["question", "text", "prompt"]).map(|question| kept(&question))
+}
+
+fn path(fields: &Map<String, Value>) -> Option<String> {
+    string(fields, &["file_path", "filePath", "path", "notebook_path", "target_file", "absolute_path", "file", "filename"])
+        .map(|path| text::cut(&path, 1000).to_string())
+}
+
+fn string(fields: &Map<String, Value>, names: &[&str]) -> Option<String> {
+    names
+        .iter()
+        .find_map(|name| fields.get(*name)?.as_str())
+        .filter(|value| !value.is_empty())
+        .map(str::to_string)
+}
+
+fn kept(text: &str) -> String {
+    text::cut(text, LONGEST_TEXT).to_string()
+}
+
+fn other(input: &str) -> Action {
+    Action::Other { input: text::cut(input, LONGEST_INPUT).to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(command: &str) -> Action {
+        Action::Shell { command: command.into() }
+    }
+
+    #[test]
+    fn agents_name_the_same_thing_differently() {
+        assert_eq!(action("Bash", r#"{"command":"cargo test"}"#), shell("cargo test"));
+        assert_eq!(action("shell", r#"{"command":["bash","-lc","cargo test"]}"#), shell("cargo test"));
+        assert_eq!(action("exec_command", r#"{"cmd":"cargo test"}"#), shell("cargo test"));
+        assert_eq!(action("run_terminal_cmd", r#"{"command":"ls","explanation":"x"}"#), shell("ls"));
+        assert_eq!(action("Read", r#"{"file_path":"/a/b.rs"}"#), Action::Read { path: "/a/b.rs".into() });
+        assert_eq!(action("read", r#"{"filePath":"/a/b.rs"}"#), Action::Read { path: "/a/b.rs".into() });
+        assert_eq!(
+            action("Edit", r#"{"file_path":"a.rs","old_string":"x","new_string":"y"}"#),
+            Action::Edit { paths: vec!["a.rs".into()], text: "- x\n+ y\n".into() }
+        );
+        assert_eq!(
+            action("apply_patch", "*** Begin Patch\n*** Update File: src/a.rs\n-x\n+y\n*** Add File: b.rs\n*** End Patch"),
+            Action::Edit {
+                paths: vec!["src/a.rs".into(), "b.rs".into()],
+                text: "*** Begin Patch\n*** Update File: src/a.rs\n-x\n+y\n*** Add File: b.rs\n*** End Patch".into()
+            }
+        );
+        assert_eq!(action("mcp__hub__get", r#"{"id":7}"#), Action::Other { input: r#"{"id":7}"#.into() });
+        assert_eq!(action("Bash", "not json"), shell("not json"));
+    }
+}

@@ -1,0 +1,234 @@
+//! What stands in records, read leniently: agents change the shape of a field from version to version,
+//! and a field of another shape must not cost us the record.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use crate::base::clock::{self, Timestamp};
+
+/// A string or a number as text, borrowed where it can be; anything else counts as none.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Text<'a>(pub Cow<'a, str>);
+
+impl Text<'_> {
+    /// The text; empty where there is none.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The text, where there is one.
+    pub fn some(&self) -> Option<&str> {
+        Some(self.0.as_ref()).filter(|text| !text.is_empty())
+    }
+
+    /// The text on its own, where there is more than blanks.
+    pub fn owned(&self) -> Option<String> {
+        Some(self.0.trim()).filter(|text| !text.is_empty()).map(str::to_string)
+    }
+
+    /// The moment that it names.
+    pub fn time(&self) -> Option<Timestamp> {
+        self.some().and_then(clock::parse)
+    }
+}
+
+impl Deref for Text<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A count of something; whatever is no number counts as none.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Count(pub u64);
+
+/// A string, a block, or a list of them: all of its text, and how many images were left out.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Content<'a> {
+    /// The text of its blocks, each on its own line.
+    pub text: Cow<'a, str>,
+    /// Images and other attachments.
+    pub images: u32,
+}
+
+impl<'a> Content<'a> {
+    fn add(&mut self, part: Content<'a>) {
+        self.images += part.images;
+        if self.text.is_empty() {
+            self.text = part.text;
+        } else if !part.text.is_empty() {
+            let text = self.text.to_mut();
+            text.push('\n');
+            text.push_str(&part.text);
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct WireBlock<'a> {
+    #[serde(rename = "type", borrow, default)]
+    kind: Text<'a>,
+    #[serde(borrow, default)]
+    text: Text<'a>,
+    #[serde(borrow, default)]
+    content: Content<'a>,
+    #[serde(rename = "inlineData", default)]
+    inline: Option<IgnoredAny>,
+}
+
+/// Says how many elements a list has.
+pub fn length(list: Option<&RawValue>) -> u32 {
+    list.and_then(|raw| serde_json::from_str::<Vec<IgnoredAny>>(raw.get()).ok()).map_or(0, |list| list.len() as u32)
+}
+
+/// The text of a JSON string, or the JSON itself where it is something else.
+pub fn plain(raw: &RawValue) -> Cow<'_, str> {
+    match serde_json::from_str::<Text>(raw.get()) {
+        Ok(text) if raw.get().starts_with('"') => text.0,
+        _ => Cow::Borrowed(raw.get()),
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Any;
+        impl<'de> Visitor<'de> for Any {
+            type Value = Text<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("anything")
+            }
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Text(Cow::Owned(text.to_string())))
+            }
+            fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+                Ok(Text::default())
+            }
+            fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
+                Ok(Text(number.to_string().into()))
+            }
+            fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
+                Ok(Text(number.to_string().into()))
+            }
+            fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
+                Ok(Text(number.to_string().into()))
+            }
+            fn visit_unit<E>(self) -> Result<Self::Value, E> {
+                Ok(Text::default())
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+                drain_list(list).map(|()| Text::default())
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                drain_map(map).map(|()| Text::default())
+            }
+        }
+        deserializer.deserialize_any(Any)
+    }
+}
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // Numbers come as text here and there, and fractions are cut off.
+        let text = Text::deserialize(deserializer)?;
+        Ok(Count(text.parse().unwrap_or_else(|_| text.parse::<f64>().map_or(0, |number| number as u64))))
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Any;
+        impl<'de> Visitor<'de> for Any {
+            type Value = Content<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string, a block or a list of blocks")
+            }
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Content { text: Cow::Borrowed(text), images: 0 })
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Content { text: Cow::Owned(text.to_string()), images: 0 })
+            }
+            fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+                Ok(Content::default())
+            }
+            fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+                Ok(Content::default())
+            }
+            fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+                Ok(Content::default())
+            }
+            fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+                Ok(Content::default())
+            }
+            fn visit_unit<E>(self) -> Result<Self::Value, E> {
+                Ok(Content::default())
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+                let mut whole = Content::default();
+                while let Some(part) = list.next_element()? {
+                    whole.add(part);
+                }
+                Ok(whole)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                let block = WireBlock::deserialize(MapAccessDeserializer::new(map))?;
+                let image = ["image", "document", "audio"].iter().any(|kind| block.kind.contains(kind))
+                    || block.inline.is_some();
+                let mut whole = Content { text: block.text.0, images: image.into() };
+                whole.add(block.content);
+                Ok(whole)
+            }
+        }
+        deserializer.deserialize_any(Any)
+    }
+}
+
+fn drain_list<'de, A: SeqAccess<'de>>(mut list: A) -> Result<(), A::Error> {
+    while list.next_element::<IgnoredAny>()?.is_some() {}
+    Ok(())
+}
+
+fn drain_map<'de, A: MapAccess<'de>>(mut map: A) -> Result<(), A::Error> {
+    while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_is_text_whatever_its_shape() {
+        let check = |json: &str, text: &str, images: u32| {
+            let content: Content = serde_json::from_str(json).unwrap();
+            assert_eq!((content.text.as_ref(), content.images), (text, images), "{json}");
+        };
+        check(r#""a\nb""#, "a\nb", 0);
+        check(r#"["a",{"type":"input_text","text":"b"},{"type":"input_image","image_url":"data:"}]"#, "a\nb", 1);
+        check(r#"{"type":"text","text":"a"}"#, "a", 0);
+        check(r#"[{"content":{"text":"a"}},{"inlineData":{"data":""}},{"functionCall":{}}]"#, "a", 1);
+        check("null", "", 0);
+        check("7", "", 0);
+    }
+
+    #[test]
+    fn counts_and_texts_of_other_shapes_cost_nothing() {
+        let count = |json: &str| serde_json::from_str::<Count>(json).unwrap().0;
+        assert_eq!([count("7"), count("7.9"), count("-1"), count("null"), count("{}"), count("\"12\"")], [7, 7, 0, 0, 0, 12]);
+        let text = |json: &str| serde_json::from_str::<Text>(json).unwrap().0.into_owned();
+        assert_eq!([text("\"a\""), text("3"), text("[1]"), text("true")], ["a", "3", "", ""]);
+    }
+}
