@@ -1,0 +1,136 @@
+//! Clean: what every text goes through before anything is made of it. Images in base64 are left out, long
+//! outputs are shortened, secrets are redacted.
+
+use std::borrow::Cow;
+
+use crate::base::redact::Redactor;
+use crate::distill::episodes;
+use crate::model::session::{Action, Answer, Call, Event, What};
+
+/// Cleans the texts of events.
+pub struct Cleaner {
+    redactor: Redactor,
+    /// How much of one tool's output is kept, in bytes.
+    output_bytes: usize,
+}
+
+/// A run of this many characters of base64 is no text.
+const LONGEST_RUN: usize = 512;
+
+impl Cleaner {
+    /// Makes a cleaner.
+    pub fn new(redactor: Redactor, output_bytes: usize) -> Cleaner {
+        Cleaner { redactor, output_bytes }
+    }
+
+    /// Cleans a text.
+    pub fn text<'t>(&self, text: Cow<'t, str>) -> Cow<'t, str> {
+        let text = match text {
+            Cow::Borrowed(text) => without_base64(text),
+            Cow::Owned(text) => match without_base64(&text) {
+                Cow::Owned(shorter) => shorter.into(),
+                Cow::Borrowed(_) => text.into(),
+            },
+        };
+        match text {
+            Cow::Borrowed(text) => self.redactor.redact(text),
+            Cow::Owned(text) => match self.redactor.redact(&text) {
+                Cow::Owned(redacted) => redacted.into(),
+                Cow::Borrowed(_) => text.into(),
+            },
+        }
+    }
+
+    /// Cleans a text that is kept for good.
+    pub fn string(&self, text: String) -> String {
+        self.text(text.into()).into_owned()
+    }
+
+    /// Cleans all that an event says.
+    pub fn event<'e>(&self, event: Event<'e>) -> Event<'e> {
+        let what = match event.what {
+            What::Prompt(text) => What::Prompt(self.text(text)),
+            What::Intervention(text) => What::Intervention(self.text(text)),
+            What::Reply(text) => What::Reply(self.text(text)),
+            What::Thinking(text) => What::Thinking(self.text(text)),
+            What::Compaction(text) => What::Compaction(self.text(text)),
+            What::Lifecycle(text) => What::Lifecycle(self.text(text)),
+            What::Call(call) => What::Call(Call { action: self.action(call.action), ..call }),
+            What::Result(answer) => {
+                // Shortened first, so that no time is spent on what is not kept; a secret that is cut in
+                // two at the seam is still told by its beginning.
+                let short = match &answer.text {
+                    Cow::Borrowed(text) => episodes::shortened(text, self.output_bytes),
+                    Cow::Owned(text) => episodes::shortened(text, self.output_bytes).into_owned().into(),
+                };
+                let text = self.text(short);
+                What::Result(Answer { text, ..answer })
+            }
+            what @ (What::Rewind { .. } | What::Completion) => what,
+        };
+        Event { what, ..event }
+    }
+
+    fn action(&self, action: Action) -> Action {
+        let string = |text| self.string(text);
+        match action {
+            Action::Shell { command } => Action::Shell { command: string(command) },
+            Action::Edit { paths, text } => {
+                Action::Edit { paths: paths.into_iter().map(string).collect(), text: self.string(text) }
+            }
+            Action::Read { path } => Action::Read { path: string(path) },
+            Action::Search { query } => Action::Search { query: string(query) },
+            Action::Delegate { task } => Action::Delegate { task: string(task) },
+            Action::Plan { text } => Action::Plan { text: string(text) },
+            Action::Ask { question } => Action::Ask { question: string(question) },
+            Action::Other { input } => Action::Other { input: string(input) },
+        }
+    }
+}
+
+/// A text with each long run of base64 replaced by a word about it.
+fn without_base64(text: &str) -> Cow<'_, str> {
+    let bytes = text.as_bytes();
+    let mut kept: Option<String> = None;
+    let (mut copied, mut at) = (0, 0);
+    while at + LONGEST_RUN <= bytes.len() {
+        // Look at the end of a possible run first: one byte in many tells that there is none.
+        match bytes[at..at + LONGEST_RUN].iter().rposition(|byte| !is_base64(*byte)) {
+            Some(last) => at += last + 1,
+            None => {
+                let end = at + bytes[at..].iter().position(|byte| !is_base64(*byte)).unwrap_or(bytes.len() - at);
+                let kept = kept.get_or_insert_with(String::new);
+                kept.push_str(&text[copied..at]);
+                kept.push_str(&format!("[base64, {} bytes, in raw]", end - at));
+                (copied, at) = (end, end);
+            }
+        }
+    }
+    match kept {
+        None => text.into(),
+        Some(mut kept) => {
+            kept.push_str(&text[copied..]);
+            kept.into()
+        }
+    }
+}
+
+fn is_base64(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_left_out() {
+        let image = "iVBORw0KGgo".repeat(100);
+        let text = format!("see data:image/png;base64,{image} there");
+        assert_eq!(without_base64(&text), "see data:image/png;base64,[base64, 1100 bytes, in raw] there");
+        assert_eq!(without_base64(&image), "[base64, 1100 bytes, in raw]");
+        let prose = "many words of prose, ".repeat(100);
+        assert!(matches!(without_base64(&prose), Cow::Borrowed(_)));
+        assert_eq!(without_base64(&format!("{}é{}", "a".repeat(600), "b".repeat(20))), format!("[base64, 600 bytes, in raw]é{}", "b".repeat(20)));
+    }
+}

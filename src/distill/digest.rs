@@ -1,0 +1,214 @@
+//! A digest from the facts of a session: what was wanted, what came of it, and how it went.
+//!
+//! Deterministic and without a model: the objective is the person's own words, outcomes are what tests,
+//! commits and files show, and every part of the session gets its trigger.
+
+use crate::base::text;
+use crate::distill::facts::{Facts, Part, Signal};
+use crate::distill::{outcome, triggers};
+use crate::model::digest::{Content, Outcome, Worth};
+use crate::model::ids::EpisodeId;
+use crate::model::session::Head;
+
+/// Which summarizer this is; a newer one rewrites what an older one wrote.
+pub const MADE_BY: &str = "extractive/1";
+
+/// What the digest of a session says.
+pub fn content(flavor: &str, facts: &Facts, head: &Head, sensory: u64) -> Content {
+    let spoken: Vec<&Part> = facts.parts.iter().filter(|part| !part.prompt.is_empty()).collect();
+    let own: Vec<&Part> = spoken.iter().copied().filter(|part| !part.inherited).collect();
+    let first = own.iter().find(|part| !part.rewound).or(own.first()).or(spoken.first());
+    let wanted = first.map_or_else(|| facts.first_command.clone().unwrap_or_default(), |part| part.prompt.clone());
+    let objective = text::first_sentence(&wanted, 200);
+    let status = outcome::outcome(facts);
+    let title = head.title.as_deref().map(|title| text::one_line(title, 100)).filter(|title| !title.is_empty());
+    let files = files(facts, head.cwd.as_deref());
+    let sum = |count: fn(&crate::model::session::ModelUsage) -> u64| head.usage.iter().map(count).sum();
+    let cost: f64 = head.usage.iter().filter_map(|usage| usage.cost_usd).sum();
+    Content {
+        flavor: flavor.to_string(),
+        title: title.unwrap_or_else(|| text::first_sentence(&wanted, 80)),
+        status,
+        worth: worth(facts),
+        motto: motto(facts, &objective),
+        core_intent: core_intent(&wanted, &own),
+        key_outcomes: key_outcomes(facts, head, &files),
+        arc: arc(facts, status),
+        triggers: triggers::triggers(facts),
+        project: project(head),
+        domain: None,
+        cwd: head.cwd.as_deref().map(|cwd| homely(&text::one_line(cwd, 300))),
+        branch: head.branch.as_deref().map(|branch| text::one_line(branch, 100)),
+        commits: unique(facts.commits().map(|commit| text::cut(&commit.hash, 12).to_string())),
+        models: unique(head.usage.iter().map(|usage| text::one_line(&usage.model, 60))),
+        started: facts.started,
+        ended: facts.ended,
+        episodes: facts
+            .parts
+            .first()
+            .map(|first| (EpisodeId(first.episode), EpisodeId(facts.parts.last().map_or(0, |last| last.last_episode)))),
+        turns: facts.prompts,
+        tokens_in: sum(|usage| usage.input),
+        tokens_out: sum(|usage| usage.output),
+        tokens_cache: sum(|usage| usage.cache_read + usage.cache_write),
+        cost_usd: head.usage.iter().any(|usage| usage.cost_usd.is_some()).then_some(cost),
+        files,
+        tags: Vec::new(),
+        vitals: String::new(),
+        sensory,
+        made_by: MADE_BY.into(),
+        objective,
+    }
+}
+
+/// Whether a session is worth remembering: something was asked or done beyond a greeting.
+fn worth(facts: &Facts) -> Worth {
+    if facts.deeds > 0 {
+        return Worth::Full;
+    }
+    let replies: u64 = facts.parts.iter().map(|part| part.replies).sum();
+    let said: usize = facts.parts.iter().map(|part| text::tokens(&part.prompt)).sum();
+    let greeting = facts.parts.iter().all(|part| part.prompt.is_empty() || is_greeting(&part.prompt));
+    if replies == 0 || said == 0 || greeting { Worth::None } else { Worth::Full }
+}
+
+fn is_greeting(prompt: &str) -> bool {
+    const GREETINGS: &[&str] = &[
+        "hi", "hello", "hey", "hello there", "say hello", "ping", "test", "ok", "thanks", "thank you", "are you there",
+        "exit", "quit", "bye", "yo", "good morning", "hi there", "/exit", "/quit",
+    ];
+    let plain: String = prompt.to_lowercase().chars().filter(|c| c.is_alphanumeric() || *c == ' ' || *c == '/').collect();
+    GREETINGS.contains(&plain.trim())
+}
+
+/// The person's words: the first wish, and what was asked for after it.
+fn core_intent(wanted: &str, own: &[&Part]) -> String {
+    let first = text::one_line(wanted, 240);
+    let later: Vec<String> = own
+        .iter()
+        .skip(1)
+        .filter(|part| !part.rewound && part.prompt.len() > 30)
+        .map(|part| text::first_sentence(&part.prompt, 70))
+        .filter(|sentence| !sentence.is_empty())
+        .take(2)
+        .collect();
+    if later.is_empty() { first } else { format!("{first} Then: {}", later.join("; ")) }
+}
+
+/// What was changed, what passed, what was committed, and how the agent closed.
+fn key_outcomes(facts: &Facts, head: &Head, files: &[String]) -> Vec<String> {
+    let mut outcomes = Vec::new();
+    if let Some(closing) = facts.parts.iter().rev().find(|part| !part.rewound && !part.last_reply.is_empty()) {
+        let sentence = text::first_sentence(&closing.last_reply, 200);
+        if !sentence.is_empty() {
+            outcomes.push(sentence);
+        }
+    }
+    if !files.is_empty() {
+        let names: Vec<&str> = files.iter().take(4).map(String::as_str).collect();
+        let more = if files.len() > 4 { format!(" and {} more", files.len() - 4) } else { String::new() };
+        outcomes.push(format!("changed {}{more}", names.join(", ")));
+    }
+    let tests: Vec<&outcome::Verdict> = facts.parts.iter().flat_map(|part| &part.tests).collect();
+    if let Some(last) = tests.last() {
+        let verdict = if last.passed { "tests passed" } else { "tests failed" };
+        outcomes.push(if last.summary.is_empty() { verdict.into() } else { format!("{verdict} ({})", last.summary) });
+    }
+    for commit in facts.commits().take(3) {
+        outcomes.push(format!("committed {} {}", text::cut(&commit.hash, 12), commit.message));
+    }
+    for url in head.pull_requests.iter().take(2) {
+        outcomes.push(format!("opened {}", text::one_line(url, 120)));
+    }
+    outcomes
+}
+
+/// How it went, from its signals.
+fn arc(facts: &Facts, status: Outcome) -> String {
+    let signals: Vec<Signal> = facts.parts.iter().flat_map(|part| part.signals.iter().copied()).collect();
+    let failed_tests = signals.iter().filter(|signal| **signal == Signal::Test(false)).count();
+    let errors = signals.iter().filter(|signal| **signal == Signal::Error).count();
+    let mut arc = vec!["steady".to_string()];
+    if failed_tests >= 2 {
+        arc.push(format!("stuck ({failed_tests} failing test runs)"));
+    } else if errors >= 3 {
+        arc.push(format!("stuck ({errors} errors)"));
+    }
+    let stuck = arc.len() > 1;
+    match status {
+        Outcome::Success if stuck => arc.push("solved".into()),
+        Outcome::Fail => arc.push("unsolved".into()),
+        Outcome::Abandoned => arc.push("left".into()),
+        _ => {}
+    }
+    if facts.interventions > 0 && !stuck {
+        arc.push(format!("interrupted ({})", facts.interventions));
+    }
+    arc.join(" → ")
+}
+
+/// A short saying from the session itself.
+fn motto(facts: &Facts, objective: &str) -> String {
+    let stated = facts
+        .parts
+        .iter()
+        .flat_map(|part| &part.stated)
+        .map(|stated| stated.text.as_str())
+        .filter(|sentence| (15..=90).contains(&sentence.chars().count()))
+        .min_by_key(|sentence| sentence.len());
+    text::one_line(stated.unwrap_or(objective), 90)
+}
+
+/// The files that were changed, relative to the session's folder where they lie in it.
+fn files(facts: &Facts, cwd: Option<&str>) -> Vec<String> {
+    let paths = facts.parts.iter().filter(|part| !part.inherited && !part.rewound).flat_map(|part| &part.edited);
+    let mut files = unique(paths.map(|path| {
+        let path = text::one_line(path, 200);
+        let relative = cwd.and_then(|cwd| path.strip_prefix(cwd)?.strip_prefix('/').map(str::to_string));
+        homely(&relative.unwrap_or(path))
+    }));
+    files.truncate(40);
+    files
+}
+
+/// The project: from the git remote or the folder, so that worktrees agree.
+fn project(head: &Head) -> Option<String> {
+    let from_remote = head.remote.as_deref().and_then(|remote| {
+        let name = remote.trim_end_matches('/').trim_end_matches(".git").rsplit(['/', ':']).next()?;
+        (!name.is_empty()).then(|| name.to_string())
+    });
+    let name = from_remote.or_else(|| {
+        let cwd = head.cwd.as_deref()?.replace('\\', "/");
+        let mut folder = cwd.trim_end_matches('/');
+        for mark in ["/.claude/worktrees/", "/.worktrees/", "/worktrees/", "/.git/"] {
+            if let Some((before, _)) = folder.split_once(mark) {
+                folder = before;
+            }
+        }
+        folder.rsplit('/').next().filter(|name| !name.is_empty()).map(str::to_string)
+    })?;
+    Some(text::one_line(&name, 80)).filter(|name| !name.is_empty() && name != "." && name != "..")
+}
+
+/// A path with the home directory, whose name is nobody's business, as `~`.
+fn homely(path: &str) -> String {
+    for homes in ["/home/", "/Users/"] {
+        if let Some(rest) = path.strip_prefix(homes) {
+            return match rest.split_once('/') {
+                Some((_, below)) => format!("~/{below}"),
+                None => "~".into(),
+            };
+        }
+    }
+    path.to_string()
+}
+
+fn unique(items: impl Iterator<Item = String>) -> Vec<String> {
+    let mut seen = Vec::new();
+    for item in items {
+        if !item.is_empty() && !seen.contains(&item) {
+            seen.push(item);
+        }
+    }
+    seen
+}

@@ -1,0 +1,94 @@
+//! Errors: the one line of a failure that means something, and a fingerprint that tells two apart.
+//!
+//! The fingerprint forgets what differs from run to run (paths, numbers, ids, addresses), so the same
+//! error met twice, or by two agents, is one error.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::base::text;
+
+/// An error as it was printed, and what is the same each time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    pub sample: String,
+    pub fingerprint: String,
+}
+
+/// Finds the error in a failed call's output.
+pub fn fault(output: &str) -> Option<Fault> {
+    let line = meaningful_line(output)?;
+    Some(Fault { fingerprint: fingerprint(line), sample: text::one_line(line, 200) })
+}
+
+/// The line that says what went wrong, rather than where or that something did.
+fn meaningful_line(output: &str) -> Option<&str> {
+    static TELLING: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?x)
+            ^\s*(error(\[[A-Z]\d+\])?|fatal|panic|FAIL(ED|URE)?|E\s{2,}|npm\ ERR!|Exception|AssertionError)\b
+          | ^\s*[A-Za-z_.]*(Error|Exception|Panic|Warning)\b\s*[:(\[]
+          | \b(error|panicked\ at|cannot|not\ found|no\ such\ file|permission\ denied|refused|denied|timed\ out|undefined|unexpected|failed)\b
+        ").expect("a fixed pattern")
+    });
+    let worth = |line: &&str| {
+        let line = line.trim();
+        line.len() > 3
+            && !line.starts_with("Traceback")
+            && !line.starts_with("Exit code")
+            && !line.starts_with("at ")
+            && !is_numbered(line)
+    };
+    let telling = |line: &&str| TELLING.is_match(line);
+    // Python names its exception last, everyone else first.
+    if output.contains("Traceback (most recent call last)") {
+        let last = output.lines().rev().filter(worth).find(|line| telling(line) && !line.starts_with(' '));
+        if last.is_some() {
+            return last;
+        }
+    }
+    output.lines().filter(worth).find(telling).or_else(|| output.lines().find(worth))
+}
+
+/// Whether a line comes from a numbered dump of a file (`  12→…`), which is no error.
+fn is_numbered(line: &str) -> bool {
+    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    rest.len() < line.len() && (rest.starts_with('→') || rest.starts_with('\t') || rest.starts_with(": "))
+}
+
+fn fingerprint(line: &str) -> String {
+    static VARIES: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r#"(?x)
+            [0-9a-fA-F]{8}-[0-9a-fA-F-]{27} | 0x[0-9a-fA-F]+ | \b[0-9a-f]{7,64}\b
+          | (?:[A-Za-z]:)?(?:[\w.~@+-]*[/\\])+[\w.@+-]+ (?: :\d+)* | \d+
+        "#).expect("a fixed pattern")
+    });
+    let flat = VARIES.replace_all(line.trim(), "_").to_lowercase();
+    text::one_line(&flat, 160)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(output: &str, sample: &str) {
+        assert_eq!(fault(output).map(|fault| fault.sample).as_deref(), Some(sample));
+    }
+
+    #[test]
+    fn the_telling_line_is_found() {
+        check("   Compiling a v0.1.0\nerror[E0599]: no method named `lock` found\n --> src/a.rs:3", "error[E0599]: no method named `lock` found");
+        check("Traceback (most recent call last):\n  File \"a.py\", line 3\n    x()\nKeyError: 'day'\n", "KeyError: 'day'");
+        check("Exit code 1\ncat: x: No such file or directory", "cat: x: No such file or directory");
+        check("<tool_use_error>File has not been read yet</tool_use_error>", "<tool_use_error>File has not been read yet</tool_use_error>");
+        assert_eq!(fault(""), None);
+    }
+
+    #[test]
+    fn the_same_error_has_the_same_fingerprint() {
+        let one = fault("error: /home/a/x.rs:12: lock held by pid 4211 at 0x7ffe12").unwrap();
+        let two = fault("error: /tmp/b/y/x.rs:99: lock held by pid 17 at 0x11aa").unwrap();
+        assert_eq!(one.fingerprint, two.fingerprint);
+    }
+}

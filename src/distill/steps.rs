@@ -1,0 +1,215 @@
+//! A step: one thing that a reader of the session would see, with a tool call and its answer as one.
+//!
+//! Logs tell calls and answers apart, in any order when calls run in parallel. [`Joiner`] puts them
+//! together again and keeps the order of the calls. Texts are cleaned before they get here.
+
+use crate::base::clock::Timestamp;
+use crate::model::session::{Action, Answer, Event, Place, What};
+
+/// One step of a session.
+#[derive(Debug, Clone)]
+pub struct Step {
+    /// When, where the log tells it.
+    pub at: Option<Timestamp>,
+    /// Where in the log.
+    pub place: Place,
+    /// The subagent that did it; `None` is the main conversation.
+    pub agent: Option<String>,
+    /// Whether it is a copy of another session's.
+    pub inherited: bool,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// The kinds of steps.
+#[derive(Debug, Clone)]
+pub enum Kind {
+    /// The person's prompt.
+    Prompt(String),
+    /// The conversation went back to after this many prompts.
+    Rewind(u32),
+    /// The person stepped in.
+    Intervention(String),
+    /// The agent's words.
+    Reply(String),
+    /// The agent's thoughts.
+    Thinking(String),
+    /// A tool call with its answer.
+    Deed(Deed),
+    /// The agent's own summary of what came before.
+    Compaction(String),
+    /// Something about the session.
+    Lifecycle(String),
+    /// The end of the agent's turn.
+    Completion,
+}
+
+/// A tool call with its answer.
+#[derive(Debug, Clone)]
+pub struct Deed {
+    /// Joins it to its answer.
+    pub id: String,
+    /// The tool, as the agent calls it.
+    pub tool: String,
+    /// What was asked.
+    pub action: Action,
+    /// What came back; `None` where the session broke off before.
+    pub answer: Option<Outcome>,
+}
+
+/// What came back from a tool.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// Its text, shortened in the middle where it is long.
+    pub text: String,
+    /// How long the whole text is, in bytes.
+    pub bytes: usize,
+    /// Whether the log says that the call failed.
+    pub failed: bool,
+    /// The exit code, where the log tells it.
+    pub exit_code: Option<i32>,
+    /// Images left out of the text.
+    pub images: u32,
+}
+
+impl Deed {
+    /// Whether the answer says that it failed.
+    pub fn failed(&self) -> bool {
+        self.answer.as_ref().is_some_and(|answer| answer.failed || answer.exit_code.is_some_and(|code| code != 0))
+    }
+}
+
+/// Joins calls to their answers.
+#[derive(Debug, Default)]
+pub struct Joiner {
+    waiting: Vec<Step>,
+}
+
+/// More calls than this do not wait at the same time; the oldest goes on without its answer.
+const MOST_WAITING: usize = 64;
+
+impl Joiner {
+    /// Takes an event and hands over the steps that are whole now.
+    pub fn take(&mut self, event: Event<'_>, mut hand_over: impl FnMut(Step)) {
+        let Event { at, place, agent, inherited, what } = event;
+        let agent = agent.map(str::to_string);
+        let step = |kind| Step { at, place, agent: agent.clone(), inherited, kind };
+        match what {
+            What::Call(call) => {
+                if self.waiting.len() >= MOST_WAITING {
+                    hand_over(self.waiting.remove(0));
+                }
+                self.waiting.push(step(Kind::Deed(Deed {
+                    id: call.id.into_owned(),
+                    tool: call.tool.into_owned(),
+                    action: call.action,
+                    answer: None,
+                })));
+            }
+            What::Result(answer) => match self.waiting.iter_mut().find(|step| awaits(step, &answer.id)) {
+                Some(waiting) => {
+                    if let Kind::Deed(deed) = &mut waiting.kind {
+                        deed.answer = Some(outcome(answer));
+                    }
+                    while self.waiting.first().is_some_and(is_whole) {
+                        hand_over(self.waiting.remove(0));
+                    }
+                }
+                // The answer of a call that was handed over already, or that the log never told.
+                None => hand_over(step(Kind::Deed(Deed {
+                    id: answer.id.clone().into_owned(),
+                    tool: String::new(),
+                    action: Action::Other { input: String::new() },
+                    answer: Some(outcome(answer)),
+                }))),
+            },
+            // A subagent's steps stand before the answer that it gives to its call.
+            what if agent.is_some() => {
+                if let Some(kind) = said(what) {
+                    hand_over(step(kind));
+                }
+            }
+            what => {
+                // Agents answer between their calls; only a new prompt means that no answer will come.
+                if matches!(what, What::Prompt(_)) {
+                    self.waiting.drain(..).for_each(&mut hand_over);
+                }
+                if let Some(kind) = said(what) {
+                    hand_over(step(kind));
+                }
+            }
+        }
+    }
+
+    /// Hands over what still waits.
+    pub fn finish(self, hand_over: impl FnMut(Step)) {
+        self.waiting.into_iter().for_each(hand_over);
+    }
+}
+
+fn said(what: What<'_>) -> Option<Kind> {
+    Some(match what {
+        What::Prompt(text) => Kind::Prompt(text.into_owned()),
+        What::Rewind { kept } => Kind::Rewind(kept),
+        What::Intervention(text) => Kind::Intervention(text.into_owned()),
+        What::Reply(text) => Kind::Reply(text.into_owned()),
+        What::Thinking(text) => Kind::Thinking(text.into_owned()),
+        What::Compaction(text) => Kind::Compaction(text.into_owned()),
+        What::Lifecycle(text) => Kind::Lifecycle(text.into_owned()),
+        What::Completion => Kind::Completion,
+        What::Call(_) | What::Result(_) => return None,
+    })
+}
+
+fn awaits(step: &Step, id: &str) -> bool {
+    matches!(&step.kind, Kind::Deed(deed) if deed.id == id && deed.answer.is_none())
+}
+
+fn is_whole(step: &Step) -> bool {
+    matches!(&step.kind, Kind::Deed(deed) if deed.answer.is_some())
+}
+
+fn outcome(answer: Answer<'_>) -> Outcome {
+    Outcome {
+        bytes: answer.text.len(),
+        text: answer.text.into_owned(),
+        failed: answer.failed,
+        exit_code: answer.exit_code,
+        images: answer.images,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::session::Call;
+
+    fn event(what: What<'static>) -> Event<'static> {
+        Event { at: None, place: Place { file: 0, line: 1 }, agent: None, inherited: false, what }
+    }
+
+    fn call(id: &'static str) -> Event<'static> {
+        event(What::Call(Call { id: id.into(), tool: "Bash".into(), action: Action::Shell { command: id.into() } }))
+    }
+
+    fn answer(id: &'static str) -> Event<'static> {
+        event(What::Result(Answer { id: id.into(), text: id.into(), failed: false, exit_code: None, images: 0 }))
+    }
+
+    #[test]
+    fn parallel_calls_keep_their_order() {
+        let mut joiner = Joiner::default();
+        let mut seen = Vec::new();
+        let mut note = |step: Step| {
+            if let Kind::Deed(deed) = step.kind {
+                seen.push((deed.id, deed.answer.map(|answer| answer.text)));
+            }
+        };
+        for event in [call("a"), call("b"), call("c"), answer("b"), answer("a")] {
+            joiner.take(event, &mut note);
+        }
+        joiner.finish(&mut note);
+        let some = |text: &str| Some(text.to_string());
+        assert_eq!(seen, [("a".into(), some("a")), ("b".into(), some("b")), ("c".into(), None)]);
+    }
+}
