@@ -1,0 +1,31 @@
+//! `memtree init`
+
+use super::{Door, output};
+use crate::error::Result;
+use crate::store::Store;
+use crate::store::layout::Layout;
+
+/// Make a memory, with its README, settings and git files
+///
+/// Whatever is in the folder already stays as it is.
+#[derive(Debug, clap::Args)]
+pub struct Args {}
+
+pub fn run(_: Args, door: &Door) -> Result<u8> {
+    let there = Layout::new(&door.root).settings().is_file();
+    if door.dry_run {
+        let would = if there { "is a memory already" } else { "would become a memory" };
+        output::print(&format!("`{}` {would}\n", door.root.display()));
+        return Ok(0);
+    }
+    let (store, wrote) = Store::init(&door.root)?;
+    if door.json {
+        output::json(&serde_json::json!({ "store": store.layout().root(), "wrote": wrote }));
+    } else if wrote.is_empty() {
+        output::print(&format!("`{}` is a memory already\n", door.root.display()));
+    } else {
+        output::print(&format!("made a memory in `{}`\n", door.root.display()));
+        door.say("next: `memtree sweep` reads your agents' logs into it, `memtree sweep --sample` shows how it looks");
+    }
+    Ok(0)
+}

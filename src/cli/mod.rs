@@ -1,0 +1,234 @@
+//! The command line: a door. A command parses its arguments, asks one op, and prints the answer.
+//!
+//! Data goes to stdout, talk to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but something
+//! was skipped.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::{Parser, Subcommand};
+
+use crate::adapters::Places;
+use crate::base::clock::{self, Timestamp};
+use crate::config::{Config, Layers};
+use crate::error::{Context, Error, Result};
+use crate::model::ids::Device;
+use crate::store::Store;
+use crate::store::layout::Layout;
+
+mod config;
+mod init;
+pub mod output;
+mod recall;
+mod search;
+mod snapshot;
+mod status;
+mod sweep;
+
+/// The memory of coding agents as a tree of plain Markdown files.
+#[derive(Debug, Parser)]
+#[command(name = "memtree", version, about, max_term_width = 100, after_help = "\
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but something was skipped.")]
+pub struct Cli {
+    #[command(flatten)]
+    common: Common,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What every command understands.
+#[derive(Debug, clap::Args)]
+struct Common {
+    /// The memory to use [default: $MEMTREE_STORE, the nearest `memory/`, or ~/memory]
+    #[arg(long, global = true, value_name = "DIR")]
+    store: Option<PathBuf>,
+    /// Print one JSON object instead of text
+    #[arg(long, global = true)]
+    json: bool,
+    /// Say only what went wrong
+    #[arg(long, short, global = true)]
+    quiet: bool,
+    /// Do nothing, but say what would be done
+    #[arg(long, global = true)]
+    dry_run: bool,
+    /// At most this many results
+    #[arg(long, global = true, value_name = "N")]
+    limit: Option<usize>,
+    /// Ask no questions
+    #[arg(long, short = 'y', global = true)]
+    yes: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Init(init::Args),
+    Sweep(sweep::Args),
+    Snapshot(snapshot::Args),
+    Search(search::Args),
+    Recall(recall::Args),
+    Status(status::Args),
+    Config(config::Args),
+}
+
+/// What the world outside hands to a command: nothing below asks the environment or the clock itself.
+pub struct Door {
+    /// Where the memory is, or would be.
+    pub root: PathBuf,
+    /// Whether `--store` named it.
+    pub store_was_named: bool,
+    pub json: bool,
+    pub quiet: bool,
+    pub dry_run: bool,
+    pub limit: Option<usize>,
+    pub yes: bool,
+    pub now: Timestamp,
+    /// This machine's name in the memory.
+    pub device: Device,
+    /// Where agents keep their logs.
+    pub places: Places,
+    environment: BTreeMap<String, String>,
+}
+
+impl Door {
+    /// The memory, which has to be there.
+    pub fn store(&self) -> Result<Store> {
+        Store::open(&self.root)
+    }
+
+    /// The memory; a missing one is made, with a word about it.
+    pub fn store_or_new(&self) -> Result<Store> {
+        if Layout::new(&self.root).settings().is_file() {
+            return self.store();
+        }
+        let (store, _) = Store::init(&self.root)?;
+        self.say(format!("made a memory in `{}`", self.root.display()));
+        Ok(store)
+    }
+
+    /// The settings; warnings about them go to stderr.
+    pub fn config(&self) -> Result<Config> {
+        let read = |path: &Path| match std::fs::read_to_string(path) {
+            Ok(text) => Ok(Some(text)),
+            Err(err) if err.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(err) => Err(err).context(|| format!("cannot read the settings `{}`", path.display())),
+        };
+        let memory_path = Layout::new(&self.root).settings();
+        let user_path = match self.environment.get("XDG_CONFIG_HOME").filter(|folder| !folder.is_empty()) {
+            Some(folder) => PathBuf::from(folder).join("memtree/config.toml"),
+            None => self.places.home.join(".config/memtree/config.toml"),
+        };
+        let (memory, user) = (read(&memory_path)?, read(&user_path)?);
+        let (config, warnings) = Config::load(&Layers {
+            memory: memory.as_deref().map(|text| (memory_path.as_path(), text)),
+            user: user.as_deref().map(|text| (user_path.as_path(), text)),
+            environment: self.environment.clone(),
+        })?;
+        for warning in warnings {
+            eprintln!("warning: {}", output::safe(&warning));
+        }
+        Ok(config)
+    }
+
+    /// Talks to the person, unless they want quiet.
+    pub fn say(&self, text: impl AsRef<str>) {
+        if !self.quiet {
+            eprintln!("{}", output::safe(text.as_ref()));
+        }
+    }
+
+    /// The program that opens a file for the person.
+    pub fn editor(&self, config: &Config) -> Option<String> {
+        [Some(&config.open.editor), self.environment.get("VISUAL"), self.environment.get("EDITOR")]
+            .into_iter()
+            .flatten()
+            .find(|editor| !editor.is_empty())
+            .cloned()
+    }
+}
+
+/// Runs the program with its arguments and returns its exit code.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(err) => {
+            // Help and version are answers, not errors.
+            let code = if err.use_stderr() { 2 } else { 0 };
+            let _ = err.print();
+            return code;
+        }
+    };
+    let json = cli.common.json;
+    let answer = door(cli.common).and_then(|door| match cli.command {
+        Command::Init(args) => init::run(args, &door),
+        Command::Sweep(args) => sweep::run(args, &door),
+        Command::Snapshot(args) => snapshot::run(args, &door),
+        Command::Search(args) => search::run(args, &door),
+        Command::Recall(args) => recall::run(args, &door),
+        Command::Status(args) => status::run(args, &door),
+        Command::Config(args) => config::run(args, &door),
+    });
+    answer.unwrap_or_else(|error| {
+        output::error(&error, json);
+        error.exit_code()
+    })
+}
+
+fn door(common: Common) -> Result<Door> {
+    let environment: BTreeMap<String, String> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    let home = environment
+        .get("HOME")
+        .or(environment.get("USERPROFILE"))
+        .filter(|home| !home.is_empty())
+        .map_or_else(|| PathBuf::from("."), PathBuf::from);
+    let now = clock::now().map_err(|reason| Error::usage("cannot tell the time").because(reason))?;
+    let store_was_named = common.store.is_some();
+    let root = match common.store {
+        Some(root) => root,
+        None => match environment.get("MEMTREE_STORE").filter(|store| !store.is_empty()) {
+            Some(root) => PathBuf::from(root),
+            None => nearest_memory().unwrap_or_else(|| home.join("memory")),
+        },
+    };
+    let root = std::path::absolute(&root).context(|| format!("cannot find `{}`", root.display()))?;
+    Ok(Door {
+        root,
+        store_was_named,
+        json: common.json,
+        quiet: common.quiet,
+        dry_run: common.dry_run,
+        limit: common.limit,
+        yes: common.yes,
+        now,
+        device: device(&environment),
+        places: Places { home, environment: environment.clone() },
+        environment,
+    })
+}
+
+/// The nearest `memory/` that holds a `memtree.toml`, at or above the current folder.
+fn nearest_memory() -> Option<PathBuf> {
+    let here = std::env::current_dir().ok()?;
+    here.ancestors()
+        .flat_map(|folder| [folder.join("memory"), folder.to_path_buf()])
+        .find(|folder| folder.file_name().is_some_and(|name| name == "memory") && Layout::new(folder).settings().is_file())
+}
+
+/// The host's name and four digits of its machine id, or what `$MEMTREE_DEVICE` says.
+fn device(environment: &BTreeMap<String, String>) -> Device {
+    if let Some(name) = environment.get("MEMTREE_DEVICE").filter(|name| !name.is_empty()) {
+        return Device::new(name);
+    }
+    let first_line = |path: &str| std::fs::read_to_string(path).ok().map(|text| text.trim().to_string());
+    let host = first_line("/etc/hostname")
+        .filter(|host| !host.is_empty())
+        .or_else(|| environment.get("HOSTNAME").cloned())
+        .or_else(|| environment.get("COMPUTERNAME").cloned())
+        .unwrap_or_else(|| "device".into());
+    let host = host.split('.').next().unwrap_or(&host).to_string();
+    let machine = first_line("/etc/machine-id").filter(|id| !id.is_empty()).unwrap_or_else(|| host.clone());
+    let digits = &crate::base::files::sha256_hex(machine.as_bytes())[..4];
+    Device::new(&format!("{host}-{digits}"))
+}

@@ -1,0 +1,57 @@
+//! What a person or a program sees: text without control characters, JSON as one object, errors with
+//! their cause and the next step.
+
+use std::borrow::Cow;
+use std::io::{self, IsTerminal, Write};
+
+use serde::Serialize;
+
+use crate::base::text;
+use crate::error::Error;
+
+/// Text that a terminal may be given: control characters are shown, not sent.
+pub fn safe(value: &str) -> Cow<'_, str> {
+    text::printable(value)
+}
+
+/// Prints lines of data.
+pub fn print(text: &str) {
+    write(&safe(text));
+}
+
+/// Prints an object as JSON.
+pub fn json(value: &impl Serialize) {
+    let text = serde_json::to_string_pretty(value).expect("our own types can always be written as JSON");
+    write(&text);
+    write("\n");
+}
+
+/// Prints an error: for a person in three parts, for a program as an object.
+pub fn error(error: &Error, as_json: bool) {
+    if as_json {
+        json(&serde_json::json!({
+            "error": {
+                "what": error.what(),
+                "because": error.causes().join("; "),
+                "hint": error.next_step().unwrap_or_default(),
+            }
+        }));
+    } else {
+        eprintln!("error: {}", safe(&error.to_string()));
+    }
+}
+
+/// Whether colours may be used on stdout.
+pub fn colours() -> bool {
+    io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+}
+
+fn write(text: &str) {
+    let mut out = io::stdout().lock();
+    // A reader that has seen enough (`| head`) is no failure.
+    if let Err(err) = out.write_all(text.as_bytes()).and_then(|()| out.flush())
+        && err.kind() == io::ErrorKind::BrokenPipe
+    {
+        std::process::exit(0);
+    }
+}

@@ -1,0 +1,64 @@
+//! `memtree snapshot`
+
+use std::path::PathBuf;
+
+use super::{Door, output};
+use crate::base::redact::Redactor;
+use crate::distill::clean::Cleaner;
+use crate::error::{Error, Result};
+use crate::model::digest::Outcome;
+use crate::ops::snapshot::{self, Request};
+use crate::store::Store;
+
+/// Make a session of any folder
+///
+/// Copies all of it into the memory in its own shape, hashes it, and writes its digest. The folder is not
+/// touched, links are not followed, and a folder that has not changed is not copied again.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The folder
+    dir: PathBuf,
+    /// What it was about
+    #[arg(long, value_name = "TEXT")]
+    objective: Option<String>,
+    /// A short saying for it
+    #[arg(long, value_name = "TEXT")]
+    motto: Option<String>,
+    /// How it went: success, fail, abandoned or unknown
+    #[arg(long, value_name = "STATUS")]
+    status: Option<Outcome>,
+}
+
+pub fn run(args: Args, door: &Door) -> Result<u8> {
+    let config = door.config()?;
+    let store = if door.dry_run { Store::open(&door.root)? } else { door.store_or_new()? };
+    let rules: Vec<(String, String)> =
+        config.redact.rules.iter().map(|rule| (rule.name.clone(), rule.pattern.clone())).collect();
+    let redactor = Redactor::with_rules(&rules)
+        .map_err(|reason| Error::new("cannot use the setting `redact.rules`").because(reason))?;
+    let request = Request {
+        folder: args.dir,
+        objective: args.objective,
+        motto: args.motto,
+        status: args.status,
+        device: door.device.clone(),
+        now: door.now,
+        cleaner: Cleaner::new(redactor, config.snapshot.sensory_bytes),
+        dry_run: door.dry_run,
+    };
+    let report = snapshot::snapshot(&store, &request)?;
+    for skipped in &report.skipped {
+        eprintln!("{}: {}", output::safe(&skipped.path.to_string_lossy()), output::safe(&skipped.reason));
+    }
+    if door.json {
+        output::json(&report);
+    } else if !door.quiet {
+        let (files, bytes) = (report.files, report.bytes);
+        output::print(&match (&report.session, report.unchanged) {
+            (Some(session), true) => format!("unchanged: {session} holds its {files} files\n"),
+            (Some(session), false) => format!("kept {files} files ({bytes} bytes) as {session}\n"),
+            (None, _) => format!("would keep {files} files ({bytes} bytes)\n"),
+        });
+    }
+    Ok(if report.skipped.is_empty() { 0 } else { 3 })
+}

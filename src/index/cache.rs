@@ -1,0 +1,186 @@
+//! The cache on disk: a tantivy index in a folder of its own generation, and the stamps of what it was made from.
+//!
+//! `index/CURRENT` names the generation that counts. A rebuild makes a new one beside it and then changes that
+//! name, so a reader finds a whole index at any moment. One process at a time changes things, under `index/lock`.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::changes::{self, Changes};
+use super::document::{self, Fields};
+use crate::base::files::{self, FileLock, Stamp};
+use crate::store::Store;
+
+/// The version of what the cache holds: raise it whenever fields, weights, folding or files change.
+const SCHEMA: &str = "memtree/index/1";
+
+/// The file that names the current generation.
+const CURRENT: &str = "CURRENT";
+/// The stamps of the digests, within a generation.
+const STAMPS: &str = "stamps";
+/// The stamps of the index's own files, within a generation.
+const SEAL: &str = "seal";
+
+/// What a refresh did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Refreshed {
+    pub added: usize,
+    pub modified: usize,
+    pub removed: usize,
+    /// Whether the cache was missing, older or damaged, and so was made anew.
+    pub rebuilt: bool,
+}
+
+/// The cache of one memory.
+pub struct Cache<'s> {
+    store: &'s Store,
+    folder: PathBuf,
+}
+
+type Trouble = Box<dyn std::error::Error + Send + Sync>;
+
+impl<'s> Cache<'s> {
+    pub fn of(store: &'s Store) -> Cache<'s> {
+        Cache { store, folder: store.layout().index() }
+    }
+
+    /// Waits for the right to change the cache.
+    pub fn lock(&self) -> io::Result<FileLock> {
+        files::lock_exclusive(&self.folder.join("lock"))
+    }
+
+    /// Takes the right to change the cache if nobody has it.
+    pub fn try_lock(&self) -> io::Result<Option<FileLock>> {
+        files::try_lock_exclusive(&self.folder.join("lock"))
+    }
+
+    /// Opens the index as it is, while somebody else may be changing it.
+    pub fn open(&self) -> Result<tantivy::Index, Trouble> {
+        let generation = self.current().ok_or("there is no index yet")?;
+        document::open(&generation)
+    }
+
+    /// Brings the cache up to date with the tree.
+    pub fn refresh(&self, _lock: &FileLock) -> Result<(tantivy::Index, Refreshed), Trouble> {
+        // Its stamp is the file system's own idea of now.
+        let clock = self.folder.join("clock");
+        fs::write(&clock, "")?;
+        let before = Stamp::of(&fs::metadata(&clock)?);
+        let found = changes::found(self.store)?;
+        if let Some(generation) = self.current()
+            && let Some(stamps) = sound_stamps(&generation)
+            && let Some(known) = changes::read_stamps(&stamps)
+            && let Ok(index) = document::open(&generation)
+            && let Ok(refreshed) = self.update(&generation, &index, &known, &found, before)
+        {
+            return Ok((index, refreshed));
+        }
+        self.rebuild(&found, before)
+    }
+
+    fn update(
+        &self,
+        generation: &Path,
+        index: &tantivy::Index,
+        known: &[(&str, Stamp)],
+        found: &[(String, Stamp)],
+        before: Stamp,
+    ) -> Result<Refreshed, Trouble> {
+        let changes = Changes::between(known, found);
+        if changes.is_empty() {
+            return Ok(Refreshed::default());
+        }
+        let refreshed = Refreshed {
+            added: changes.added.len(),
+            modified: changes.modified.len(),
+            removed: changes.removed.len(),
+            rebuilt: false,
+        };
+        let gone = [changes.removed.as_slice(), &changes.modified, &changes.added].concat();
+        let new = [changes.added.as_slice(), &changes.modified].concat();
+        document::write(index, self.store, &gone, &new)?;
+        seal(generation, found, before)?;
+        Ok(refreshed)
+    }
+
+    fn rebuild(&self, found: &[(String, Stamp)], before: Stamp) -> Result<(tantivy::Index, Refreshed), Trouble> {
+        let name = format!("g{}", 1 + self.generations()?.into_iter().max().unwrap_or(0));
+        let generation = self.folder.join(&name);
+        fs::create_dir_all(&generation)?;
+        let index = document::create(&generation)?;
+        let sessions: Vec<&str> = found.iter().map(|(session, _)| session.as_str()).collect();
+        document::write(&index, self.store, &[], &sessions)?;
+        seal(&generation, found, before)?;
+        files::write_atomic(&self.folder.join(CURRENT), format!("{SCHEMA} {name}\n").as_bytes())?;
+        for old in self.generations()? {
+            let old = format!("g{old}");
+            if old != name {
+                // Whoever still reads it keeps its files open; the next rebuild tries again.
+                let _ = fs::remove_dir_all(self.folder.join(old));
+            }
+        }
+        Ok((index, Refreshed { added: sessions.len(), rebuilt: true, ..Refreshed::default() }))
+    }
+
+    /// The folder of the generation that counts.
+    fn current(&self) -> Option<PathBuf> {
+        let text = fs::read_to_string(self.folder.join(CURRENT)).ok()?;
+        let name = text.trim_end().strip_prefix(SCHEMA)?.strip_prefix(' ')?;
+        generation_number(name).map(|_| self.folder.join(name))
+    }
+
+    fn generations(&self) -> io::Result<Vec<u64>> {
+        let entries = fs::read_dir(&self.folder)?;
+        Ok(entries.flatten().filter_map(|entry| generation_number(entry.file_name().to_str()?)).collect())
+    }
+}
+
+/// Makes an index of a memory in working memory, for when the cache cannot be written.
+pub fn in_memory(store: &Store) -> Result<tantivy::Index, Trouble> {
+    let found = changes::found(store)?;
+    let index = tantivy::Index::create_in_ram(Fields::schema());
+    document::register(&index);
+    let sessions: Vec<&str> = found.iter().map(|(session, _)| session.as_str()).collect();
+    document::write(&index, store, &[], &sessions)?;
+    Ok(index)
+}
+
+fn generation_number(name: &str) -> Option<u64> {
+    name.strip_prefix('g').filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok()
+}
+
+/// Notes what a generation was made from, and how its files look now that they are whole.
+fn seal(generation: &Path, found: &[(String, Stamp)], before: Stamp) -> io::Result<()> {
+    let remembered: Vec<(&str, Stamp)> =
+        found.iter().map(|(session, stamp)| (session.as_str(), changes::settled(*stamp, before))).collect();
+    let mut bytes = Vec::with_capacity(found.len() * 72);
+    changes::write_stamps(&remembered, &mut bytes);
+    files::write_atomic(&generation.join(STAMPS), &bytes)?;
+    let mut bytes = Vec::new();
+    changes::write_stamps(&own_files(generation)?, &mut bytes);
+    files::write_atomic(&generation.join(SEAL), &bytes)
+}
+
+/// The stamps of the digests that a generation was made from, where its files are whole.
+///
+/// Files that look as they were left are taken as whole. Others are read and their checksums compared: they
+/// may have been copied, or left by a process that was killed just before it could seal them.
+fn sound_stamps(generation: &Path) -> Option<Vec<u8>> {
+    let stamps = fs::read(generation.join(STAMPS)).ok()?;
+    let seal = fs::read(generation.join(SEAL)).ok()?;
+    let now = own_files(generation).ok()?;
+    if !Changes::between(&changes::read_stamps(&seal)?, &now).is_empty() {
+        let damaged = document::open(generation).ok()?.validate_checksum().ok()?;
+        if !damaged.is_empty() {
+            return None;
+        }
+    }
+    Some(stamps)
+}
+
+fn own_files(generation: &Path) -> io::Result<Vec<(String, Stamp)>> {
+    let mut stamps = changes::folder_stamps(generation)?;
+    stamps.retain(|(name, _)| name != SEAL);
+    Ok(stamps)
+}

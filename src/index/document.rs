@@ -1,0 +1,151 @@
+//! A document: a digest as the index stores it, field by field, and how documents get in and out.
+//!
+//! All words go into one field, those of the title and the keys several times: a word then counts by where it
+//! stands, a search reads one list for each word, and phrases run on. The other fields are for filters.
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::thread;
+
+use rayon::prelude::*;
+use tantivy::schema::{
+    FAST, Field, INDEXED, IndexRecordOption, NumericOptions, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
+};
+use tantivy::{IndexWriter, TantivyDocument, Term};
+
+use super::page::Page;
+use super::words::FoldedWords;
+use crate::model::ids::SessionId;
+use crate::store::Store;
+
+/// The name of our tokenizer in the index.
+const FOLDED_WORDS: &str = "memtree";
+/// The working memory of each thread that writes; the least that tantivy takes is 15 MB.
+const MEMORY_PER_THREAD: usize = 24 << 20;
+/// How many documents make it worth while to write with several threads.
+const MANY: usize = 500;
+
+/// How much of a digest is read, in bytes: a hundred times what we ever write.
+const LONGEST_DIGEST: u64 = 2 << 20;
+
+/// The fields of a document.
+#[derive(Debug, Clone, Copy)]
+pub struct Fields {
+    /// The session's id: the document's name.
+    pub session: Field,
+    /// Every word.
+    pub words: Field,
+    /// The paths of the files, for `file:`.
+    pub file: Field,
+    pub project: Field,
+    pub flavor: Field,
+    pub status: Field,
+    pub tag: Field,
+    /// When the session ended, in seconds since 1970.
+    pub ended: Field,
+}
+
+impl Fields {
+    /// The schema of the index.
+    pub fn schema() -> Schema {
+        Fields::build().0
+    }
+
+    /// The fields of the schema.
+    pub fn get() -> Fields {
+        Fields::build().1
+    }
+
+    /// The name of the field `ended`, by which columns are opened.
+    pub const ENDED: &str = "ended";
+
+    fn build() -> (Schema, Fields) {
+        let words = |record| {
+            let indexing = TextFieldIndexing::default().set_tokenizer(FOLDED_WORDS).set_index_option(record);
+            TextOptions::default().set_indexing_options(indexing)
+        };
+        let mut schema = Schema::builder();
+        let fields = Fields {
+            session: schema.add_text_field("session", STRING | STORED),
+            words: schema.add_text_field("words", words(IndexRecordOption::WithFreqsAndPositions)),
+            file: schema.add_text_field("file", words(IndexRecordOption::WithFreqsAndPositions)),
+            project: schema.add_text_field("project", STRING),
+            flavor: schema.add_text_field("flavor", STRING),
+            status: schema.add_text_field("status", STRING),
+            tag: schema.add_text_field("tag", STRING),
+            ended: schema.add_i64_field(Fields::ENDED, NumericOptions::from(FAST | INDEXED)),
+        };
+        (schema.build(), fields)
+    }
+
+    fn document(&self, session: &str, page: &Page) -> TantivyDocument {
+        let mut document = TantivyDocument::default();
+        document.add_text(self.session, session);
+        for (text, times) in page.weighed(session) {
+            for _ in 0..times {
+                document.add_text(self.words, text);
+            }
+        }
+        for file in &page.files {
+            document.add_text(self.file, file);
+        }
+        let mut name = |field, value: &str| document.add_text(field, value.to_lowercase());
+        page.project.iter().for_each(|project| name(self.project, project));
+        page.tags.iter().for_each(|tag| name(self.tag, tag));
+        name(self.flavor, &page.flavor);
+        name(self.status, &page.status);
+        if let Some(ended) = page.ended {
+            document.add_i64(self.ended, ended.timestamp());
+        }
+        document
+    }
+}
+
+/// Begins an index in an empty folder.
+pub fn create(folder: &Path) -> tantivy::Result<tantivy::Index> {
+    let index = tantivy::Index::create_in_dir(folder, Fields::schema())?;
+    register(&index);
+    Ok(index)
+}
+
+/// Opens the index in a folder.
+pub fn open(folder: &Path) -> Result<tantivy::Index, Box<dyn std::error::Error + Send + Sync>> {
+    let index = tantivy::Index::open_in_dir(folder)?;
+    if index.schema() != Fields::schema() {
+        return Err("the index has other fields".into());
+    }
+    register(&index);
+    Ok(index)
+}
+
+/// Makes our tokenizer known to an index.
+pub fn register(index: &tantivy::Index) {
+    index.tokenizers().register(FOLDED_WORDS, FoldedWords::default());
+}
+
+/// Takes documents out, puts others in, and commits. A digest that vanished in between is left out; one that is
+/// not worth remembering too.
+pub fn write(index: &tantivy::Index, store: &Store, gone: &[&str], new: &[&str]) -> tantivy::Result<()> {
+    let fields = Fields::get();
+    let threads = if new.len() < MANY { 1 } else { thread::available_parallelism().map_or(2, |cores| cores.get().min(4)) };
+    let mut writer: IndexWriter = index.writer_with_num_threads(threads, threads * MEMORY_PER_THREAD)?;
+    for session in gone {
+        writer.delete_term(Term::from_field_text(fields.session, session));
+    }
+    new.par_iter().try_for_each(|session| {
+        let Some(page) = read_page(store, session).filter(|page| page.worth) else { return Ok(()) };
+        writer.add_document(fields.document(session, &page)).map(drop)
+    })?;
+    writer.commit()?;
+    writer.wait_merging_threads()
+}
+
+/// Reads a digest as search sees it; `None` where there is none any more.
+pub fn read_page(store: &Store, session: &str) -> Option<Page> {
+    let id: SessionId = session.parse().ok()?;
+    let file = fs::File::open(store.layout().digest(&id)).ok()?;
+    let mut bytes = Vec::new();
+    file.take(LONGEST_DIGEST).read_to_end(&mut bytes).ok()?;
+    Some(Page::read(session, &String::from_utf8_lossy(&bytes)))
+}

@@ -1,0 +1,265 @@
+//! Matches: the documents that answer a query, found list by list and scored by [`rank`].
+//!
+//! Every list of a query's words is read to its end, rather than letting tantivy skip what cannot win: that is
+//! fast enough for 100,000 digests, gives the share of the query that each covers, and makes a score depend on
+//! the living documents alone, not on how they happen to be spread over segments.
+
+use tantivy::postings::{Postings, SegmentPostings};
+use tantivy::query::{EnableScoring, PhraseQuery, Query as _};
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{DocAddress, DocId, DocSet, Searcher, SegmentReader, TERMINATED, Term};
+
+use super::document::Fields;
+use super::rank::{self, Scored};
+use super::words::{self, QueryWord};
+use crate::base::clock::Timestamp;
+use crate::model::query::{Filter, FilterKey, Query};
+
+/// How many words of a query are looked up.
+const MOST_WORDS: usize = 96;
+/// The shortest word that may be a misspelled one.
+const SHORTEST_SLIP: usize = 4;
+/// How many words may stand for a misspelled one.
+const MOST_NEAR: usize = 3;
+
+/// A word that is looked up, with what it counts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wanted {
+    /// As the index keeps it.
+    pub word: String,
+    /// What it adds to a score, where it is present.
+    pub weight: f32,
+    /// What it adds to the covered share.
+    pub covers: f32,
+}
+
+/// What the words of a query come to in this memory.
+#[derive(Debug, Default)]
+pub struct Plan {
+    pub wanted: Vec<Wanted>,
+    /// The weight of all that was asked for, found or not.
+    pub asked: f32,
+    /// Words that nothing has, with those that were taken instead.
+    pub unknown: Vec<(String, Vec<String>)>,
+}
+
+/// Weighs the words of a query by how rare they are.
+pub fn plan(searcher: &Searcher, query: &Query) -> tantivy::Result<Plan> {
+    let field = Fields::get().words;
+    let living = searcher.num_docs() as u32;
+    let mut plan = Plan::default();
+    let mut seen = std::collections::HashSet::new();
+    for word in asked(query) {
+        if !seen.insert((word.text.clone(), word.unit)) || seen.len() > MOST_WORDS {
+            continue;
+        }
+        let having = living_having(searcher, field, &word.text)?;
+        let weight = rank::rarity(having, living);
+        if having > 0 {
+            let weight = if word.unit { weight } else { weight * rank::COMPOUND };
+            plan.wanted.push(Wanted { word: word.text, weight, covers: if word.unit { weight } else { 0.0 } });
+            plan.asked += if word.unit { weight } else { 0.0 };
+            continue;
+        }
+        if !word.unit {
+            continue;
+        }
+        let near = near(searcher, field, &word.text)?;
+        let likeliest = near.first().map_or(weight, |(_, having)| rank::rarity(*having, living));
+        for (near, having) in &near {
+            let weight = rank::rarity(*having, living) * rank::NEAR_WORD;
+            plan.wanted.push(Wanted { word: near.clone(), weight, covers: weight });
+        }
+        plan.asked += likeliest;
+        plan.unknown.push((word.typed, near.into_iter().map(|(word, _)| word).collect()));
+    }
+    Ok(plan)
+}
+
+/// The words that count: all but those that any question has, unless there are no others.
+fn asked(query: &Query) -> Vec<QueryWord> {
+    let mut typed: Vec<QueryWord> = words::units_and_wholes(&query.words.join(" "));
+    if typed.iter().any(|word| !words::is_question_word(&word.typed)) || !query.phrases.is_empty() {
+        typed.retain(|word| !words::is_question_word(&word.typed));
+    }
+    for phrase in &query.phrases {
+        typed.extend(words::units_and_wholes(phrase));
+    }
+    typed
+}
+
+/// How many living documents have a word.
+fn living_having(searcher: &Searcher, field: Field, word: &str) -> tantivy::Result<u32> {
+    let mut having = 0;
+    for segment in searcher.segment_readers() {
+        let Some(mut postings) = postings(segment, field, word, IndexRecordOption::Basic)? else { continue };
+        if !segment.has_deletes() {
+            having += postings.doc_freq();
+            continue;
+        }
+        while postings.doc() != TERMINATED {
+            having += u32::from(!segment.is_deleted(postings.doc()));
+            postings.advance();
+        }
+    }
+    Ok(having)
+}
+
+/// The known words that are one slip away from an unknown one, the commonest first.
+fn near(searcher: &Searcher, field: Field, word: &str) -> tantivy::Result<Vec<(String, u32)>> {
+    if word.chars().count() < SHORTEST_SLIP || word.chars().all(|letter| letter.is_ascii_digit()) {
+        return Ok(Vec::new());
+    }
+    let mut near = Vec::new();
+    for slip in words::slips(word) {
+        let having = living_having(searcher, field, &slip)?;
+        if having > 0 {
+            near.push((slip, having));
+        }
+    }
+    near.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    near.truncate(MOST_NEAR);
+    Ok(near)
+}
+
+/// Every document that answers a query, with its score.
+pub fn matches(
+    searcher: &Searcher,
+    query: &Query,
+    plan: &Plan,
+    now: Timestamp,
+) -> tantivy::Result<Vec<Scored<DocAddress>>> {
+    let mut scored = Vec::new();
+    let has_words = !query.words.is_empty() || !query.phrases.is_empty();
+    for (number, segment) in searcher.segment_readers().iter().enumerate() {
+        let allowed = Allowed::by(segment, query, now)?;
+        let ended = segment.fast_fields().i64(Fields::ENDED)?;
+        let scores = has_words.then(|| scores(segment, plan)).transpose()?;
+        for doc in 0..segment.max_doc() {
+            let (score, covered) = scores.as_ref().map_or((1.0, 1.0), |scores| scores[doc as usize]);
+            if score <= 0.0 || segment.is_deleted(doc) || !allowed.has(doc) {
+                continue;
+            }
+            scored.push(Scored {
+                score: score * rank::recency(ended.first(doc)),
+                covered: if has_words { covered / plan.asked.max(f32::MIN_POSITIVE) } else { 1.0 },
+                place: DocAddress::new(number as u32, doc),
+            });
+        }
+    }
+    Ok(scored)
+}
+
+/// The score and the covered weight of every document of a segment.
+fn scores(segment: &SegmentReader, plan: &Plan) -> tantivy::Result<Vec<(f32, f32)>> {
+    let field = Fields::get().words;
+    let lengths = segment.get_fieldnorms_reader(field)?;
+    let mut scores = vec![(0.0, 0.0); segment.max_doc() as usize];
+    for wanted in &plan.wanted {
+        let Some(mut postings) = postings(segment, field, &wanted.word, IndexRecordOption::WithFreqs)? else { continue };
+        let mut doc = postings.doc();
+        while doc != TERMINATED {
+            let (score, covered) = &mut scores[doc as usize];
+            *score += wanted.weight * rank::presence(postings.term_freq(), lengths.fieldnorm(doc));
+            *covered += wanted.covers;
+            doc = postings.advance();
+        }
+    }
+    Ok(scores)
+}
+
+fn postings(
+    segment: &SegmentReader,
+    field: Field,
+    word: &str,
+    record: IndexRecordOption,
+) -> tantivy::Result<Option<SegmentPostings>> {
+    Ok(segment.inverted_index(field)?.read_postings(&Term::from_field_text(field, word), record)?)
+}
+
+/// The documents of a segment that filters, phrases and exclusions let through; `None` lets all through.
+struct Allowed(Option<Vec<bool>>);
+
+impl Allowed {
+    fn by(segment: &SegmentReader, query: &Query, now: Timestamp) -> tantivy::Result<Allowed> {
+        let mut allowed = Allowed(None);
+        let words = Fields::get().words;
+        for phrase in &query.phrases {
+            allowed.narrow(segment, true, &[with_phrase(segment, words, phrase)?]);
+        }
+        for phrase in &query.excluded {
+            allowed.narrow(segment, false, &[with_phrase(segment, words, phrase)?]);
+        }
+        for alternatives in query.wanted_filters().values() {
+            let sets = alternatives.iter().map(|filter| with_filter(segment, filter, now));
+            allowed.narrow(segment, true, &sets.collect::<tantivy::Result<Vec<_>>>()?);
+        }
+        for filter in query.filters.iter().filter(|filter| filter.negated) {
+            allowed.narrow(segment, false, &[with_filter(segment, filter, now)?]);
+        }
+        Ok(allowed)
+    }
+
+    /// Keeps the documents that are in one of the sets, or in none of them.
+    fn narrow(&mut self, segment: &SegmentReader, keep: bool, sets: &[Vec<DocId>]) {
+        let mut named = vec![false; segment.max_doc() as usize];
+        for doc in sets.iter().flatten() {
+            named[*doc as usize] = true;
+        }
+        let allowed = self.0.get_or_insert_with(|| vec![true; segment.max_doc() as usize]);
+        for (allowed, named) in allowed.iter_mut().zip(named) {
+            *allowed &= named == keep;
+        }
+    }
+
+    fn has(&self, doc: DocId) -> bool {
+        self.0.as_ref().is_none_or(|allowed| allowed[doc as usize])
+    }
+}
+
+/// The documents in which the smallest words of a phrase follow each other.
+fn with_phrase(segment: &SegmentReader, field: Field, phrase: &str) -> tantivy::Result<Vec<DocId>> {
+    let mut units = words::units_and_wholes(phrase);
+    units.retain(|word| word.unit);
+    units.truncate(MOST_WORDS);
+    match units.as_slice() {
+        [] => Ok(Vec::new()),
+        [unit] => documents(postings(segment, field, &unit.text, IndexRecordOption::Basic)?),
+        units => {
+            let terms = units.iter().map(|unit| (unit.position, Term::from_field_text(field, &unit.text))).collect();
+            let phrase = PhraseQuery::new_with_offset(terms);
+            let weight = phrase.weight(EnableScoring::disabled_from_schema(segment.schema()))?;
+            documents(Some(weight.scorer(segment, 1.0)?))
+        }
+    }
+}
+
+fn with_filter(segment: &SegmentReader, filter: &Filter, now: Timestamp) -> tantivy::Result<Vec<DocId>> {
+    let fields = Fields::get();
+    let named = |field| documents(postings(segment, field, &filter.value.to_lowercase(), IndexRecordOption::Basic)?);
+    match filter.key {
+        FilterKey::Project => named(fields.project),
+        FilterKey::Flavor => named(fields.flavor),
+        FilterKey::Status => named(fields.status),
+        FilterKey::Tag => named(fields.tag),
+        FilterKey::File => with_phrase(segment, fields.file, &filter.value),
+        FilterKey::Since | FilterKey::Before => {
+            // Before the beginning of the calendar there is nothing.
+            let time = filter.time(now).map_or(i64::MIN, |time| time.timestamp());
+            let ended = segment.fast_fields().i64(Fields::ENDED)?;
+            let fits = |at: i64| if filter.key == FilterKey::Since { at >= time } else { at < time };
+            Ok((0..segment.max_doc()).filter(|doc| ended.first(*doc).is_some_and(fits)).collect())
+        }
+    }
+}
+
+fn documents(list: Option<impl DocSet>) -> tantivy::Result<Vec<DocId>> {
+    let mut documents = Vec::new();
+    if let Some(mut list) = list {
+        while list.doc() != TERMINATED {
+            documents.push(list.doc());
+            list.advance();
+        }
+    }
+    Ok(documents)
+}

@@ -1,0 +1,230 @@
+//! Words as the index keeps them: cut by [`text::each_word`], with the endings of English words folded away.
+//!
+//! The same cut and fold serve the index and the query, so that what is written is what is found. Word forms
+//! (`locks`, `locked`, `locking`) share one entry; identifiers and other scripts stay as they are.
+
+use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
+
+use crate::base::text;
+
+/// Words that a question is made of, whatever it asks for.
+const QUESTION_WORDS: &[&str] = &[
+    "a", "about", "after", "again", "all", "an", "and", "any", "are", "as", "at", "be", "because", "been", "before",
+    "being", "but", "by", "can", "cant", "could", "did", "didnt", "do", "does", "doesnt", "dont", "ever", "for",
+    "from", "had", "has", "have", "he", "her", "here", "his", "how", "i", "if", "im", "in", "into", "is", "isnt", "it",
+    "its", "ive", "just", "me", "my", "no", "not", "of", "on", "or", "our", "out", "over", "she", "should", "so",
+    "some", "than", "that", "thats", "the", "their", "them", "then", "there", "these", "they", "this", "those", "to",
+    "us", "was", "we", "were", "weve", "what", "whats", "when", "where", "which", "while", "who", "whose", "why",
+    "will", "with", "would", "you", "your",
+];
+
+/// Tells a word that says nothing about what is asked.
+pub fn is_question_word(word: &str) -> bool {
+    QUESTION_WORDS.binary_search(&word).is_ok()
+}
+
+/// A word without its English ending, so that its forms are one; only ever shorter, never changed.
+pub fn folded(word: &str) -> &str {
+    if word.len() < 4 || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return word;
+    }
+    let has_vowel = |stem: &str| stem.bytes().any(|byte| b"aeiouy".contains(&byte));
+    let without = |word: &mut &str, ending: &str, least: usize| {
+        let stem = word.strip_suffix(ending).filter(|stem| stem.len() >= least && has_vowel(stem));
+        *word = stem.unwrap_or(word);
+        stem.is_some()
+    };
+    let mut stem = word;
+    // A final `y` counts as part of the ending, since `ies` and `ied` stand for it.
+    if without(&mut stem, "ies", 2) || without(&mut stem, "ied", 2) {
+        return stem;
+    }
+    if !stem.ends_with("ss") && !stem.ends_with("us") && !stem.ends_with("is") {
+        without(&mut stem, "s", 3);
+    }
+    let _ = without(&mut stem, "ing", 3) || (!stem.ends_with("eed") && without(&mut stem, "ed", 3));
+    if stem.ends_with("tion") || stem.ends_with("sion") {
+        without(&mut stem, "ion", 3);
+    }
+    if stem.len() > 5 {
+        without(&mut stem, "ly", 4);
+    }
+    without(&mut stem, "e", 3);
+    let bytes = stem.as_bytes();
+    if let [.., before, last] = bytes
+        && stem.len() > 3
+    {
+        let vowel = |byte: &u8| b"aeiou".contains(byte);
+        let doubled = before == last && !vowel(last);
+        if doubled || (*last == b'y' && !vowel(before)) {
+            stem = &stem[..stem.len() - 1];
+        }
+    }
+    stem
+}
+
+/// Gives each word of a text as the index keeps it, with its place, and whether it is the smallest unit there.
+///
+/// Every larger word (`src/day.rs`) is made of units (`src`, `day`, `rs`), which stand at consecutive places; a
+/// unit covers one place, so a text is covered where its units are.
+pub fn units_and_wholes(text: &str) -> Vec<QueryWord> {
+    let mut words: Vec<QueryWord> = Vec::new();
+    text::each_word(text, |word| {
+        // Of the words at one place the last one given is the smallest.
+        if let Some(before) = words.last_mut()
+            && before.position == word.position
+        {
+            before.unit = false;
+        }
+        words.push(QueryWord { text: folded(&word.text).to_string(), typed: word.text.into_owned(), position: word.position, unit: true });
+    });
+    words
+}
+
+/// A word of a query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueryWord {
+    /// As the index keeps it.
+    pub text: String,
+    /// As it was typed, in lower case.
+    pub typed: String,
+    pub position: usize,
+    /// Whether it is the smallest word at its place.
+    pub unit: bool,
+}
+
+/// All words that are one slip away: a letter too few, too many, wrong, or two swapped.
+pub fn slips(word: &str) -> Vec<String> {
+    let letters: Vec<char> = word.chars().collect();
+    let alphabet: Vec<char> = match letters.iter().find(|letter| !letter.is_ascii()) {
+        None => ('a'..='z').chain('0'..='9').collect(),
+        Some('\u{370}'..='\u{3ff}') => ('α'..='ω').collect(),
+        Some('\u{400}'..='\u{4ff}') => ('а'..='я').collect(),
+        // Other alphabets are too large to try; a letter too many or two swapped are still found.
+        Some(_) => Vec::new(),
+    };
+    let mut slips = Vec::with_capacity(letters.len() * (2 * alphabet.len() + 2));
+    let joined = |parts: [&[char]; 3]| parts.concat().iter().collect::<String>();
+    for at in 0..=letters.len() {
+        let (before, after) = letters.split_at(at);
+        for letter in &alphabet {
+            slips.push(joined([before, &[*letter], after]));
+        }
+        let Some((first, rest)) = after.split_first() else { break };
+        slips.push(joined([before, &[], rest]));
+        for letter in alphabet.iter().filter(|letter| *letter != first) {
+            slips.push(joined([before, &[*letter], rest]));
+        }
+        if let Some((second, rest)) = rest.split_first() {
+            slips.push(joined([before, &[*second, *first], rest]));
+        }
+    }
+    slips.sort_unstable();
+    slips.dedup();
+    slips
+}
+
+/// The tokenizer that the index uses for prose and for paths.
+#[derive(Debug, Clone, Default)]
+pub struct FoldedWords {
+    /// The words of the text at hand, one after the other.
+    letters: String,
+    /// Where each word ends in `letters`, and its place in the text.
+    ends: Vec<(usize, usize)>,
+}
+
+impl Tokenizer for FoldedWords {
+    type TokenStream<'a> = FoldedStream<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> FoldedStream<'a> {
+        self.letters.clear();
+        self.ends.clear();
+        text::each_word(text, |word| {
+            self.letters.push_str(folded(&word.text));
+            self.ends.push((self.letters.len(), word.position));
+        });
+        FoldedStream { words: self, next: 0, token: Token::default() }
+    }
+}
+
+/// The words of one text, handed to the index.
+pub struct FoldedStream<'a> {
+    words: &'a FoldedWords,
+    next: usize,
+    token: Token,
+}
+
+impl TokenStream for FoldedStream<'_> {
+    fn advance(&mut self) -> bool {
+        let Some(&(end, position)) = self.words.ends.get(self.next) else { return false };
+        let start = if self.next == 0 { 0 } else { self.words.ends[self.next - 1].0 };
+        self.next += 1;
+        self.token.text.clear();
+        self.token.text.push_str(&self.words.letters[start..end]);
+        self.token.position = position;
+        true
+    }
+
+    fn token(&self) -> &Token {
+        &self.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        &mut self.token
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_of_a_word_are_one() {
+        for family in [
+            "lock locks locked locking", "cache caches cached caching", "retry retries retried retrying",
+            "run runs running", "process processes processed processing", "box boxes", "migrate migration migrations",
+            "connect connected connection connections", "query queries querying", "stop stopped stopping",
+            "call calls called calling", "fix fixes fixed fixing", "error errors", "quick quickly", "file files",
+            "class classes", "code coded coding", "add added adding", "copy copies copied copying",
+            "control controls controlled controlling", "resolve resolves resolved resolving",
+        ] {
+            let stems: Vec<&str> = family.split(' ').map(folded).collect();
+            assert!(stems.iter().all(|stem| *stem == stems[0]), "{family}: {stems:?}");
+        }
+    }
+
+    #[test]
+    fn other_words_stay_apart() {
+        for (a, b) in [("string", "str"), ("need", "ned"), ("status", "stat"), ("this", "thi"), ("speed", "spe")] {
+            assert_ne!(folded(a), folded(b));
+        }
+        for word in ["src/days.rs", "retry_backoffs", "bus", "été", "数据库", "v2.1s", "ss", ""] {
+            assert_eq!(folded(word), word);
+        }
+    }
+
+    #[test]
+    fn units_make_up_what_is_typed() {
+        let units = |text: &str| -> Vec<String> {
+            units_and_wholes(text).into_iter().filter(|word| word.unit).map(|word| word.typed).collect()
+        };
+        assert_eq!(units("src/HashMap.rs locks"), ["src", "hash", "map", "rs", "locks"]);
+        assert_eq!(units("数据库"), ["数据", "据库"]);
+        assert!(units_and_wholes("retry_backoff").iter().any(|word| !word.unit && word.text == "retry_backoff"));
+    }
+
+    #[test]
+    fn slips_are_one_letter_away() {
+        let slips = slips("flock");
+        for near in ["flok", "fllock", "folck", "block", "flocks"] {
+            assert!(slips.contains(&near.to_string()), "{near}");
+        }
+        assert!(super::slips("замок").contains(&"замак".to_string()));
+        assert!(super::slips("").len() < 100);
+    }
+
+    #[test]
+    fn the_list_is_in_order() {
+        assert!(QUESTION_WORDS.is_sorted());
+    }
+}

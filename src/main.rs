@@ -1,0 +1,7 @@
+//! The `memtree` program: parse, run, report, exit code.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ExitCode::from(memtree::cli::run(std::env::args_os()))
+}

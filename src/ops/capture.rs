@@ -1,0 +1,425 @@
+//! Capturing one session: its files are copied and hashed, then read from our own copy, and its pages
+//! are written beside them. All of it happens under a temporary name; `sweep` puts it in place.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::adapters::Adapter;
+use crate::base::clock::{self, Timestamp};
+use crate::base::{files, markdown};
+use crate::distill::clean::Cleaner;
+use crate::distill::episodes::EpisodePage;
+use crate::distill::facts::{Facts, StatedKind};
+use crate::distill::steps::{Joiner, Kind, Step};
+use crate::distill::{day, digest};
+use crate::error::{Context, Error, Result};
+use crate::model::day::DayLine;
+use crate::model::digest::{Content, Snapshot};
+use crate::model::ids::EpisodeId;
+use crate::model::session::{Event, EventSink, Head, Log, LogFile, Role, Skipped, Source};
+use crate::store::layout;
+use crate::store::snapshots::{SnapshotFile, SnapshotWriter, parse_manifest_line};
+
+/// A session that was captured under a temporary name.
+pub struct Prepared {
+    /// The folder with the snapshot, the draft and the day's lines.
+    pub staged: PathBuf,
+    /// What the session's place in the order is told by.
+    pub ended: Option<Timestamp>,
+    /// The records that could not be read.
+    pub skipped: Vec<Skipped>,
+}
+
+/// What the digest of a prepared session will say; kept on disk until its turn comes, so that memory does
+/// not grow with the number of sessions.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Draft {
+    pub content: Content,
+    pub snapshot: Snapshot,
+    /// Whether the log says that the session was ended.
+    pub ended: bool,
+}
+
+/// Why a session could not be captured.
+pub enum Trouble {
+    /// Its log could not be read; the others can.
+    Source(Skipped),
+    /// The memory could not be written; nothing else will be either.
+    Store(Error),
+}
+
+/// How pages are written.
+pub struct Pages {
+    pub cleaner: Cleaner,
+    pub inline_lines: usize,
+}
+
+impl Prepared {
+    /// Where the snapshot waits.
+    pub fn snapshot(&self) -> PathBuf {
+        self.staged.join("snapshot")
+    }
+
+    /// Reads what the digest will say.
+    pub fn draft(&self) -> Result<Draft> {
+        let path = self.staged.join(DRAFT);
+        let cannot = || format!("cannot read back `{}`", path.display());
+        serde_json::from_slice(&fs::read(&path).context(cannot)?).context(cannot)
+    }
+}
+
+/// Reads a staged session's lines for the days, one by one.
+pub fn day_lines(staged: &Path) -> Result<impl Iterator<Item = DayLine> + use<>> {
+    let path = staged.join(DAY_LINES);
+    let file = File::open(&path).context(|| format!("cannot read back `{}`", path.display()))?;
+    let lines = io::BufRead::lines(io::BufReader::new(file)).map_while(|line| line.ok());
+    Ok(lines.filter_map(|line| serde_json::from_str(&line).ok()))
+}
+
+const DRAFT: &str = "draft.json";
+const DAY_LINES: &str = "day.jsonl";
+
+/// Captures a session into `staged`, a folder that does not exist yet. `previous` is the snapshot that is
+/// there already, where the session has grown.
+pub fn prepare(
+    adapter: &dyn Adapter,
+    source: &Source,
+    previous: Option<&Path>,
+    staged: &Path,
+    pages: &Pages,
+) -> Result<Prepared, Trouble> {
+    let cannot_write = |err: io::Error| Trouble::Store(cannot_write_to(staged, err));
+    let mut writer = SnapshotWriter::create(&staged.join("snapshot")).map_err(cannot_write)?;
+    let mut copies = Vec::new();
+    for file in &source.files {
+        let name = format!("{}/{}", layout::RAW, slashed(&file.name));
+        let path = writer.copy(&file.path, &name).map_err(|err| match File::open(&file.path) {
+            Err(unreadable) => Trouble::Source(Skipped { path: file.path.clone(), line: 0, reason: unreadable.to_string() }),
+            Ok(_) => cannot_write(err),
+        })?;
+        copies.push(LogFile { path, ..file.clone() });
+    }
+    if let Some(previous) = previous {
+        carry_over(adapter, previous, &mut writer, &mut copies).map_err(cannot_write)?;
+    }
+    let log = Log { native_id: source.native_id.clone(), files: copies };
+    let day_lines = File::create(staged.join(DAY_LINES)).map_err(cannot_write)?;
+    let mut recorder = Recorder {
+        writer,
+        pages,
+        joiner: Joiner::default(),
+        facts: Facts::default(),
+        episode: 0,
+        open: None,
+        sensory: 0,
+        day_lines: BufWriter::new(day_lines),
+        failed: None,
+    };
+    let read = adapter.read(&log, &mut recorder);
+    if let Some(err) = recorder.failed {
+        return Err(cannot_write(err));
+    }
+    let head = read.map_err(|err| {
+        Trouble::Source(Skipped { path: source.files[0].path.clone(), line: 0, reason: err.to_string() })
+    })?;
+    recorder.finish(source, &log, head, staged).map_err(|err| Trouble::Store(cannot_write_to(staged, err)))
+}
+
+fn cannot_write_to(staged: &Path, err: io::Error) -> Error {
+    let full = err.kind() == io::ErrorKind::StorageFull;
+    let error = Error::new(format!("cannot write to the memory (`{}`)", staged.display())).because(err);
+    if full {
+        error.hint("make room on the disk and sweep again; what was there before is untouched")
+    } else {
+        error.hint("check the folder's owner and permissions, then sweep again")
+    }
+}
+
+fn slashed(name: &Path) -> String {
+    name.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
+}
+
+/// Keeps what an earlier capture had and the source has no more: a file that is gone, or one that was
+/// rewritten rather than appended to. A log that shrinks must not take memory with it.
+fn carry_over(
+    adapter: &dyn Adapter,
+    previous: &Path,
+    writer: &mut SnapshotWriter,
+    copies: &mut Vec<LogFile>,
+) -> io::Result<()> {
+    let manifest = match fs::read_to_string(previous.join(layout::MANIFEST)) {
+        Ok(manifest) => manifest,
+        Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(err) => return Err(err),
+    };
+    for (sha256, name) in manifest.lines().filter_map(parse_manifest_line) {
+        let Some(raw_name) = name.strip_prefix("raw/").map(Path::new).and_then(files::safe_relative) else { continue };
+        let old = previous.join(&name);
+        if !old.is_file() {
+            continue;
+        }
+        let same = copies.iter().find(|copy| copy.name == raw_name);
+        let kept_as = match same {
+            Some(copy) if begins_with(&copy.path, fs::metadata(&old)?.len(), sha256)? => continue,
+            Some(_) => Path::new(&format!("earlier-{}", &sha256[..8])).join(&raw_name),
+            None => raw_name,
+        };
+        let path = writer.copy(&old, &format!("{}/{}", layout::RAW, slashed(&kept_as)))?;
+        let role = adapter.identify(&path)?.map_or(Role::Attachment, |identity| identity.role);
+        let earlier = LogFile { path, name: kept_as, role };
+        // What came earlier is read first.
+        let at = if earlier.role == Role::Main { 0 } else { copies.len() };
+        copies.insert(at, earlier);
+    }
+    Ok(())
+}
+
+/// Whether the first bytes of a file have a given hash: then it only grew.
+fn begins_with(path: &Path, bytes: u64, sha256: &str) -> io::Result<bool> {
+    use io::Read;
+    let file = File::open(path)?;
+    if file.metadata()?.len() < bytes {
+        return Ok(false);
+    }
+    let mut hasher = files::HashingWriter::new(io::sink());
+    io::copy(&mut file.take(bytes), &mut hasher)?;
+    Ok(hasher.finish().1.sha256 == sha256)
+}
+
+/// Takes a session's events and writes its pages as they come.
+struct Recorder<'p> {
+    writer: SnapshotWriter,
+    pages: &'p Pages,
+    joiner: Joiner,
+    facts: Facts,
+    episode: u32,
+    open: Option<OpenEpisode>,
+    sensory: u64,
+    day_lines: BufWriter<File>,
+    /// The write that failed, told apart from trouble with the log.
+    failed: Option<io::Error>,
+}
+
+/// The pages of the episode that is going on.
+struct OpenEpisode {
+    id: EpisodeId,
+    page: EpisodePage,
+    file: SnapshotFile,
+    sensory: Option<SnapshotFile>,
+}
+
+/// Pages are written out when this much has gathered, so that no episode is held whole.
+const PAGE_PIECE: usize = 256 << 10;
+
+impl EventSink for Recorder<'_> {
+    fn event(&mut self, event: Event<'_>) -> Result<()> {
+        let mut steps = Vec::new();
+        self.joiner.take(self.pages.cleaner.event(event), |step| steps.push(step));
+        for step in steps {
+            if let Err(err) = self.step(step) {
+                self.failed = Some(err);
+                return Err(Error::new("cannot write a page"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Recorder<'_> {
+    fn step(&mut self, step: Step) -> io::Result<()> {
+        self.facts.take(&step);
+        if let (Kind::Prompt(prompt), None) = (&step.kind, &step.agent) {
+            self.close()?;
+            self.episode += 1;
+            self.begin(&prompt.clone())?;
+        } else if self.open.is_none() {
+            if matches!(step.kind, Kind::Completion) {
+                return Ok(());
+            }
+            self.begin("")?;
+        }
+        if let Some(line) = day::line(&step, EpisodeId(self.episode)) {
+            serde_json::to_writer(&mut self.day_lines, &line)?;
+            self.day_lines.write_all(b"\n")?;
+        }
+        let Some(open) = &mut self.open else { return Ok(()) };
+        open.page.add(&step);
+        if open.page.page.len() + open.page.sensory.len() > PAGE_PIECE {
+            open.write_out(&mut self.writer)?;
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, title: &str) -> io::Result<()> {
+        let id = EpisodeId(self.episode);
+        self.open = Some(OpenEpisode {
+            id,
+            page: EpisodePage::new(id, title, self.pages.inline_lines, layout::from_episode_to_sensory(id)),
+            file: self.writer.file(&layout::episode(id))?,
+            sensory: None,
+        });
+        Ok(())
+    }
+
+    fn close(&mut self) -> io::Result<()> {
+        let Some(mut open) = self.open.take() else { return Ok(()) };
+        open.write_out(&mut self.writer)?;
+        self.sensory += open.page.entries;
+        self.writer.close(open.file)?;
+        if let Some(sensory) = open.sensory {
+            self.writer.close(sensory)?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, source: &Source, log: &Log, mut head: Head, staged: &Path) -> io::Result<Prepared> {
+        let mut rest = Vec::new();
+        std::mem::take(&mut self.joiner).finish(|step| rest.push(step));
+        for step in rest {
+            self.step(step)?;
+        }
+        self.close()?;
+        self.facts.finish();
+        self.day_lines.flush()?;
+        for text in [&mut head.title, &mut head.cwd, &mut head.branch, &mut head.remote].into_iter().flatten() {
+            *text = self.pages.cleaner.string(std::mem::take(text));
+        }
+        let mut content = digest::content(source.flavor, &self.facts, &head, self.sensory);
+        content.vitals = layout::from_digest(layout::VITALS);
+        if let Some(stated) = stated(&self.facts) {
+            self.writer.write(layout::STATED, &stated)?;
+        }
+        self.writer.write(layout::VITALS, &vitals(source, &self.facts, &head, &content))?;
+        if !head.skipped.is_empty() {
+            self.writer.write(layout::SKIPPED, &skipped_lines(log, &head.skipped))?;
+        }
+        let snapshot = self.writer.finish()?;
+        let draft = Draft { content, snapshot, ended: head.ended };
+        fs::write(staged.join(DRAFT), serde_json::to_vec(&draft)?)?;
+        // The copies' names mean nothing to the person: tell the agent's own files.
+        for skipped in &mut head.skipped {
+            let copy = log.files.iter().position(|file| file.path == skipped.path);
+            if let Some(original) = copy.and_then(|at| source.files.iter().find(|file| file.name == log.files[at].name)) {
+                skipped.path = original.path.clone();
+            }
+        }
+        Ok(Prepared { staged: staged.to_path_buf(), ended: draft.content.ended, skipped: head.skipped })
+    }
+}
+
+impl OpenEpisode {
+    fn write_out(&mut self, writer: &mut SnapshotWriter) -> io::Result<()> {
+        self.file.write_all(self.page.page.as_bytes())?;
+        self.page.page.clear();
+        if !self.page.sensory.is_empty() {
+            if self.sensory.is_none() {
+                let mut file = writer.file(&layout::sensory(self.id))?;
+                writeln!(file, "# Long outputs of {}\n", self.id)?;
+                self.sensory = Some(file);
+            }
+            if let Some(file) = &mut self.sensory {
+                file.write_all(self.page.sensory.as_bytes())?;
+            }
+            self.page.sensory.clear();
+        }
+        Ok(())
+    }
+}
+
+/// The decisions and lessons that were stated, each with its episode.
+fn stated(facts: &Facts) -> Option<String> {
+    let mut page = String::new();
+    for (kind, title) in [(StatedKind::Decision, "Decisions"), (StatedKind::Lesson, "Lessons")] {
+        let mut lines = String::new();
+        for part in &facts.parts {
+            let episode = EpisodeId(part.episode);
+            for stated in part.stated.iter().filter(|stated| stated.kind == kind) {
+                let text = markdown::inline(&stated.text);
+                lines.push_str(&format!("- {text} ({}, [{episode}](../{}))\n", stated.origin, layout::episode(episode)));
+            }
+        }
+        if !lines.is_empty() {
+            page.push_str(&format!("\n## {title}\n{lines}"));
+        }
+    }
+    (!page.is_empty()).then(|| format!("# Stated in this session\n{page}"))
+}
+
+/// What is known of the session in numbers.
+#[derive(Serialize)]
+struct Vitals<'a> {
+    source_id: String,
+    agent_version: Option<&'a str>,
+    models: &'a [crate::model::session::ModelUsage],
+    cwd: Option<&'a str>,
+    branch: Option<&'a str>,
+    remote: Option<&'a str>,
+    head_commit: Option<&'a str>,
+    forked_from: Option<&'a str>,
+    pull_requests: &'a [String],
+    started: Option<String>,
+    ended: Option<String>,
+    seconds: i64,
+    outcome: String,
+    prompts: u64,
+    tool_calls: u64,
+    failed_calls: u64,
+    interventions: u64,
+    compactions: u64,
+    subagents: &'a [String],
+    tools: &'a std::collections::BTreeMap<String, u64>,
+    test_runs: Vec<String>,
+    records: u64,
+    inherited: u64,
+    ignored: &'a std::collections::BTreeMap<String, u64>,
+    skipped: usize,
+}
+
+fn vitals(source: &Source, facts: &Facts, head: &Head, content: &Content) -> String {
+    let runs = facts.parts.iter().flat_map(|part| {
+        part.tests.iter().map(|test| {
+            let verdict = if test.passed { "passed" } else { "failed" };
+            format!("{} {verdict} {}", EpisodeId(part.episode), test.summary).trim_end().to_string()
+        })
+    });
+    let vitals = Vitals {
+        source_id: source.source_id(),
+        agent_version: head.version.as_deref(),
+        models: &head.usage,
+        cwd: content.cwd.as_deref(),
+        branch: head.branch.as_deref(),
+        remote: head.remote.as_deref(),
+        head_commit: head.head_commit.as_deref(),
+        forked_from: head.parent.as_deref(),
+        pull_requests: &head.pull_requests,
+        started: facts.started.map(clock::stamp),
+        ended: facts.ended.map(clock::stamp),
+        seconds: facts.started.zip(facts.ended).map_or(0, |(started, ended)| (ended - started).num_seconds()),
+        outcome: content.status.to_string(),
+        prompts: facts.prompts,
+        tool_calls: facts.deeds,
+        failed_calls: facts.failed_deeds,
+        interventions: facts.interventions,
+        compactions: facts.compactions,
+        subagents: &facts.subagents,
+        tools: &facts.tools,
+        test_runs: runs.take(100).collect(),
+        records: head.records,
+        inherited: head.inherited,
+        ignored: &head.ignored,
+        skipped: head.skipped.len(),
+    };
+    serde_yaml::to_string(&vitals).unwrap_or_default()
+}
+
+fn skipped_lines(log: &Log, skipped: &[Skipped]) -> String {
+    let mut lines = String::new();
+    for one in skipped {
+        let name = log.files.iter().find(|file| file.path == one.path).map_or(one.path.as_path(), |file| &file.name);
+        lines.push_str(&format!("{}:{}: {}\n", slashed(name), one.line, one.reason));
+    }
+    lines
+}

@@ -1,0 +1,121 @@
+//! Cursors: what each source file was when it was last looked at, so that an unchanged sweep is a walk.
+//!
+//! They are only a cache. Without them files are looked into and compared with the digests' manifests,
+//! and the answer is the same.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::adapters::Identity;
+use crate::base::clock::Timestamp;
+use crate::base::files::{self, Stamp};
+use crate::model::ids::SessionId;
+use crate::model::session::Role;
+
+/// All that is remembered between sweeps.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Cursors {
+    version: String,
+    /// By source path.
+    pub files: HashMap<String, FileCursor>,
+    /// By session id.
+    pub sessions: HashMap<String, SessionCursor>,
+}
+
+/// One source file.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct FileCursor {
+    /// How it looked when it was last captured, or found to be no log.
+    pub stamp: Stamp,
+    /// Whose it is; `None` for a file that is no log.
+    pub known: Option<KnownFile>,
+}
+
+/// What a file is to its session.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct KnownFile {
+    pub flavor: String,
+    pub native_id: String,
+    /// The subagent, where it is a subagent's; `*` marks an attachment.
+    pub part: Option<String>,
+    pub lineage: Option<String>,
+}
+
+/// One session of the tree.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SessionCursor {
+    pub source_id: String,
+    /// When it counts as over, if it is still open.
+    pub open_until: Option<Timestamp>,
+}
+
+/// Changes whenever adapters may see files in another way than before.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/1");
+
+impl Cursors {
+    /// Reads the cursors; a missing, older or damaged file is an empty one.
+    pub fn load(path: &Path) -> Cursors {
+        std::fs::read(path)
+            .ok()
+            .and_then(|bytes| serde_json::from_slice::<Cursors>(&bytes).ok())
+            .filter(|cursors| cursors.version == VERSION)
+            .unwrap_or_default()
+    }
+
+    /// Writes the cursors.
+    pub fn save(&mut self, path: &Path) -> std::io::Result<()> {
+        self.version = VERSION.into();
+        let bytes = serde_json::to_vec(self)?;
+        files::write_if_changed(path, &bytes).map(drop)
+    }
+
+    /// What is remembered of a file that looks the same as then.
+    pub fn unchanged(&self, path: &Path, stamp: &Stamp) -> Option<&FileCursor> {
+        self.files.get(path.to_str()?).filter(|cursor| cursor.stamp == *stamp)
+    }
+
+    /// Remembers a file. A path that is not UTF-8 is not remembered, and looked into each time.
+    pub fn remember(&mut self, path: PathBuf, stamp: Stamp, known: Option<KnownFile>) {
+        if let Ok(path) = path.into_os_string().into_string() {
+            self.files.insert(path, FileCursor { stamp, known });
+        }
+    }
+
+    /// Remembers a session of the tree.
+    pub fn remember_session(&mut self, id: &SessionId, source_id: String, open_until: Option<Timestamp>) {
+        self.sessions.insert(id.to_string(), SessionCursor { source_id, open_until });
+    }
+}
+
+impl KnownFile {
+    /// What an adapter said of a file.
+    pub fn new(flavor: &str, identity: &Identity) -> KnownFile {
+        KnownFile {
+            flavor: flavor.to_string(),
+            native_id: identity.native_id.clone(),
+            part: match &identity.role {
+                Role::Main => None,
+                Role::Subagent(agent) => Some(agent.clone()),
+                Role::Attachment => Some(ATTACHMENT.into()),
+            },
+            lineage: identity.lineage.clone(),
+        }
+    }
+
+    /// The same as an adapter would say it.
+    pub fn identity(&self) -> Identity {
+        Identity {
+            native_id: self.native_id.clone(),
+            role: match self.part.as_deref() {
+                None => Role::Main,
+                Some(ATTACHMENT) => Role::Attachment,
+                Some(agent) => Role::Subagent(agent.to_string()),
+            },
+            lineage: self.lineage.clone(),
+        }
+    }
+}
+
+const ATTACHMENT: &str = "*";

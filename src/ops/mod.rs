@@ -1,0 +1,10 @@
+//! The verbs: where reading, deciding and writing meet, one file for each.
+
+pub mod capture;
+pub mod cursors;
+pub mod recall;
+pub mod sample;
+pub mod search;
+pub mod snapshot;
+pub mod status;
+pub mod sweep;

@@ -1,0 +1,293 @@
+//! A session from any folder: all of it is copied, in its own shape, hashed, and digested.
+//!
+//! A folder has no log to grow, so each state of it is a session of its own: the same content is never
+//! copied twice, and a changed folder does not overwrite what was kept of it before. Its episodes are its
+//! parts (`episodic/`); where it has none, its files are.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use gray_matter::Matter;
+use serde::{Deserialize, Serialize};
+
+use crate::base::clock::Timestamp;
+use crate::base::files::{self, Batch, Found, Stamp};
+use crate::base::text;
+use crate::distill::clean::Cleaner;
+use crate::distill::facts::{Facts, Part};
+use crate::distill::{digest, triggers};
+use crate::error::{Context, Error, Result};
+use crate::model::digest::{Content, Digest, Outcome, State, Worth};
+use crate::model::ids::{Device, EpisodeId, SessionId};
+use crate::model::session::{Head, Skipped};
+use crate::store::snapshots::SnapshotWriter;
+use crate::store::{Store, documents, layout};
+
+/// What to make a session of, and what the person says of it.
+pub struct Request {
+    pub folder: PathBuf,
+    pub objective: Option<String>,
+    pub motto: Option<String>,
+    pub status: Option<Outcome>,
+    pub device: Device,
+    pub now: Timestamp,
+    pub cleaner: Cleaner,
+    pub dry_run: bool,
+}
+
+/// What was done.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// The session that holds this state of the folder; none in a dry run that would make one.
+    pub session: Option<SessionId>,
+    pub path: Option<String>,
+    pub files: u64,
+    pub bytes: u64,
+    /// Whether the folder was kept already, just as it is.
+    pub unchanged: bool,
+    pub skipped: Vec<Skipped>,
+}
+
+/// The flavor of such sessions.
+pub const FLAVOR: &str = "folder";
+/// How many raw files a digest lists; more are vouched for by the manifest's own hash.
+const MOST_LISTED: usize = 40;
+/// How much of a file is read for its words.
+const READ_FOR_WORDS: u64 = 16 << 10;
+
+/// Makes a session of a folder.
+pub fn snapshot(store: &Store, request: &Request) -> Result<Report> {
+    let layout = store.layout();
+    let cannot = || format!("cannot write to the memory `{}`", layout.root().display());
+    let folder = fs::canonicalize(&request.folder)
+        .context(|| format!("cannot read the folder `{}`", request.folder.display()))?;
+    if !folder.is_dir() {
+        return Err(Error::usage(format!("`{}` is not a folder", folder.display())));
+    }
+    let (found, skipped) = list(&folder, layout.root());
+    let stamps: BTreeMap<PathBuf, Stamp> =
+        found.iter().map(|file| (file.relative.clone(), Stamp::of(&file.metadata))).collect();
+    let bytes = found.iter().map(|file| file.metadata.len()).sum();
+    let files_count = found.len() as u64;
+    let memo = layout.folder_memo(&files::sha256_hex(folder.to_string_lossy().as_bytes())[..16]);
+    let unchanged = |session: SessionId| Report {
+        path: Some(layout.shown(&layout.digest(&session))),
+        session: Some(session),
+        files: files_count,
+        bytes,
+        unchanged: true,
+        skipped: Vec::new(),
+    };
+    if let Some(session) = Memo::load(&memo).filter(|memo| memo.matches(&stamps)).map(|memo| memo.session)
+        && layout.digest(&session).is_file()
+    {
+        return Ok(unchanged(session));
+    }
+    if request.dry_run {
+        return Ok(Report { session: None, path: None, files: files_count, bytes, unchanged: false, skipped });
+    }
+    let _lock = files::lock_exclusive(&layout.sweep_lock()).context(cannot)?;
+    let staged = layout.staging().join("folder");
+    if staged.exists() {
+        fs::remove_dir_all(&staged).context(cannot)?;
+    }
+    let mut writer = SnapshotWriter::create(&staged).context(cannot)?;
+    let mut facts = Facts::default();
+    let mut paths: BTreeMap<u32, String> = BTreeMap::new();
+    let has_episodes = found.iter().any(is_episode);
+    for file in &found {
+        let name = snapshot_name(&file.relative);
+        let copy = writer.copy(&file.path, &name).context(|| format!("cannot copy `{}`", file.path.display()))?;
+        if has_episodes == is_episode(file) {
+            let last = facts.parts.last().map_or(0, |part| part.last_episode);
+            let number = episode_number(file).filter(|number| *number > last).unwrap_or(last + 1);
+            let (title, words) = read_for_words(&copy, &file.relative);
+            let (title, words) = (request.cleaner.string(title), request.cleaner.string(words));
+            facts.parts.push(Part::of_text(number, &title, &words));
+            paths.insert(number, layout::from_digest(&name));
+            triggers::merge_when_many(&mut facts.parts);
+        }
+    }
+    let mut kept = writer.finish_listing(|_| true).context(cannot)?;
+    if kept.manifest.len() > MOST_LISTED {
+        kept.manifest = vec![format!("{}  {}", kept.manifest_sha256, layout::MANIFEST)];
+    }
+    let source_id = format!("{FLAVOR}:{}-{}", text::slug(&folder_name(&folder), 40), &kept.manifest_sha256[..12]);
+    if let Some(session) = find_by_source(store, &source_id)? {
+        // Only its dates changed.
+        fs::remove_dir_all(&staged).context(cannot)?;
+        Memo { session: session.clone(), stamps }.save(&memo).context(cannot)?;
+        return Ok(unchanged(session));
+    }
+    let digested = store.session_ids().context(cannot)?.into_iter().filter(|id| layout.digest(id).is_file());
+    let session = SessionId::new(request.device.clone(), store.next_ordinal(&request.device, digested));
+    let digest = Digest {
+        session: session.clone(),
+        source_id,
+        captured: request.now,
+        state: State::Closed,
+        content: content(request, &folder, &found, facts, &paths),
+        snapshot: kept,
+    };
+    let mut raw = Batch::new();
+    raw.rename_dir(&staged, &layout.snapshot(&session)).context(cannot)?;
+    raw.commit().context(cannot)?;
+    let path = layout.digest(&session);
+    files::write_atomic(&path, documents::digest_text(&digest).as_bytes()).context(cannot)?;
+    Memo { session: session.clone(), stamps }.save(&memo).context(cannot)?;
+    crate::index::refresh(store)?;
+    Ok(Report {
+        path: Some(layout.shown(&path)),
+        session: Some(session),
+        files: files_count,
+        bytes,
+        unchanged: false,
+        skipped,
+    })
+}
+
+/// The files of a folder; links are not followed, and the memory itself is left out.
+fn list(folder: &Path, memory: &Path) -> (Vec<Found>, Vec<Skipped>) {
+    let memory = fs::canonicalize(memory).unwrap_or_else(|_| memory.to_path_buf());
+    let (mut found, mut skipped) = (Vec::new(), Vec::new());
+    let mut skip = |path: PathBuf, reason: String| skipped.push(Skipped { path, line: 0, reason });
+    for item in files::walk_files(folder) {
+        match item {
+            Err(trouble) => skip(trouble.path, trouble.reason),
+            Ok(file) if file.path.starts_with(&memory) => {}
+            Ok(file) => match &file.link {
+                Some(target) => skip(file.path.clone(), format!("a link to `{}`, which is not followed", target.display())),
+                None => found.push(file),
+            },
+        }
+    }
+    (found, skipped)
+}
+
+/// What a file is called in the snapshot: as it is, but for a manifest of its own.
+fn snapshot_name(relative: &Path) -> String {
+    let name: Vec<String> = relative.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
+    let name = name.join("/");
+    if name == layout::MANIFEST { format!("{name}.source") } else { name }
+}
+
+fn is_episode(file: &Found) -> bool {
+    file.relative.components().rev().skip(1).any(|part| part.as_os_str() == "episodic")
+}
+
+/// The number in a name such as `EVA_EP12.json`.
+fn episode_number(file: &Found) -> Option<u32> {
+    let stem = file.relative.file_stem()?.to_str()?;
+    let (_, digits) = stem.rsplit_once("EP")?;
+    digits.trim_start_matches('_').parse().ok()
+}
+
+fn folder_name(folder: &Path) -> String {
+    folder.file_name().map_or_else(|| "folder".into(), |name| name.to_string_lossy().into_owned())
+}
+
+/// The title of a file and the beginning of its text; a file that is no text has only its name.
+fn read_for_words(path: &Path, relative: &Path) -> (String, String) {
+    let name = relative.to_string_lossy().into_owned();
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(READ_FOR_WORDS).read_to_end(&mut bytes));
+    if read.is_err() || bytes.contains(&0) {
+        return (name, String::new());
+    }
+    let whole = String::from_utf8_lossy(&bytes).into_owned();
+    if !name.ends_with(".md") {
+        return (name, whole);
+    }
+    // Other people's notes are only read here, so losing their line ends does not matter.
+    let note = Matter::<SafeYaml>::new().parse::<gray_matter::Pod>(&whole);
+    let Ok(note) = note else { return (name, whole) };
+    let titled = note.data.as_ref().and_then(|data| data.as_hashmap().ok()?.get("title")?.as_string().ok());
+    let heading = note.content.lines().find_map(|line| line.strip_prefix("# ")).map(str::to_string);
+    let title = titled.or(heading).map_or(name.clone(), |title| format!("{title} ({name})"));
+    (title, note.content)
+}
+
+/// YAML for `gray_matter` that refuses what its own engine expands: our parser has limits.
+struct SafeYaml;
+
+impl gray_matter::engine::Engine for SafeYaml {
+    fn parse(content: &str) -> Result<gray_matter::Pod, gray_matter::Error> {
+        let document = crate::base::front_matter::Document::parse(&format!("---\n{content}\n---\n"));
+        let mut fields = gray_matter::Pod::new_hash();
+        for key in document.keys() {
+            if let Some(value) = document.get_str(key) {
+                fields.insert(key.to_string(), gray_matter::Pod::String(value))?;
+            }
+        }
+        Ok(fields)
+    }
+}
+
+fn content(
+    request: &Request,
+    folder: &Path,
+    found: &[Found],
+    facts: Facts,
+    paths: &BTreeMap<u32, String>,
+) -> Content {
+    let name = folder_name(folder);
+    let objective = request.objective.clone().unwrap_or_else(|| format!("Keep the folder {name} as it is"));
+    let head = Head { title: Some(format!("Snapshot of {name}")), cwd: Some(folder.display().to_string()), ..Head::default() };
+    let mut content = digest::content(FLAVOR, &facts, &head, in_folder(found, "sensory").count() as u64);
+    for trigger in &mut content.triggers {
+        trigger.path = paths.get(&trigger.episode.0).cloned().unwrap_or_default();
+    }
+    let latest = found.iter().filter_map(|file| file.metadata.modified().ok()).max();
+    content.ended = latest.map(|time| Timestamp::from(time));
+    content.started = content.ended;
+    content.status = request.status.unwrap_or(Outcome::Unknown);
+    content.worth = if found.is_empty() { Worth::None } else { Worth::Full };
+    content.motto = request.motto.clone().unwrap_or_else(|| objective.clone());
+    content.core_intent = objective.clone();
+    content.objective = objective;
+    content.key_outcomes = vec![format!("{} files kept byte for byte", found.len())];
+    content.turns = 0;
+    content.vitals = in_folder(found, "state").next().map(|file| layout::from_digest(&snapshot_name(&file.relative))).unwrap_or_default();
+    content.episodes = facts.parts.first().zip(facts.parts.last()).map(|(first, last)| (EpisodeId(first.episode), EpisodeId(last.last_episode)));
+    content
+}
+
+fn in_folder<'f>(found: &'f [Found], name: &'static str) -> impl Iterator<Item = &'f Found> {
+    found.iter().filter(move |file| file.relative.components().rev().skip(1).any(|part| part.as_os_str() == name))
+}
+
+fn find_by_source(store: &Store, source_id: &str) -> Result<Option<SessionId>> {
+    for id in store.session_ids().context(|| "cannot list the sessions".into())? {
+        if store.digest(&id).ok().flatten().is_some_and(|digest| digest.source_id == source_id) {
+            return Ok(Some(id));
+        }
+    }
+    Ok(None)
+}
+
+/// How a folder looked when it was last kept; only a cache.
+#[derive(Serialize, Deserialize)]
+struct Memo {
+    session: SessionId,
+    stamps: BTreeMap<PathBuf, Stamp>,
+}
+
+impl Memo {
+    fn load(path: &Path) -> Option<Memo> {
+        serde_json::from_slice(&fs::read(path).ok()?).ok()
+    }
+
+    fn matches(&self, stamps: &BTreeMap<PathBuf, Stamp>) -> bool {
+        self.stamps == *stamps
+    }
+
+    fn save(&self, path: &Path) -> std::io::Result<()> {
+        // A name that is not UTF-8 cannot be remembered; the folder is then compared by content.
+        match serde_json::to_vec(self) {
+            Ok(bytes) => files::write_atomic(path, &bytes),
+            Err(_) => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What there is in a memory: sessions by agent and state, episodes, days, and how much room they take.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::base::files;
+use crate::error::{Context, Result};
+use crate::model::digest::State;
+use crate::store::{Store, layout};
+
+/// What there is.
+#[derive(Debug, Default, Serialize)]
+pub struct Status {
+    pub store: PathBuf,
+    pub device: String,
+    pub sessions: Sessions,
+    pub episodes: u64,
+    pub days: usize,
+    pub cores: usize,
+    pub spheres: usize,
+    pub patterns: BTreeMap<String, usize>,
+    pub bytes: Bytes,
+    pub pending: Pending,
+    pub at_risk: Vec<AtRisk>,
+    /// Digests that cannot be read, with the reason.
+    pub damaged: Vec<String>,
+}
+
+/// How many sessions there are.
+#[derive(Debug, Default, Serialize)]
+pub struct Sessions {
+    pub total: usize,
+    pub open: usize,
+    pub closed: usize,
+    pub by_flavor: BTreeMap<String, usize>,
+}
+
+/// How much room they take.
+#[derive(Debug, Default, Serialize)]
+pub struct Bytes {
+    /// The agents' own logs, byte for byte.
+    pub raw: u64,
+    /// The readable parts made from them.
+    pub derived: u64,
+    /// Digests and days: what is kept for good.
+    pub distilled: u64,
+    pub cache: u64,
+}
+
+/// What waits to be done.
+#[derive(Debug, Default, Serialize)]
+pub struct Pending {
+    pub days: Vec<String>,
+    pub flushes: usize,
+}
+
+/// Sessions that an agent will delete soon.
+#[derive(Debug, Serialize)]
+pub struct AtRisk {
+    pub flavor: String,
+    pub sessions: usize,
+    pub in_days: i64,
+}
+
+/// Looks through a memory.
+pub fn status(store: &Store, device: &str) -> Result<Status> {
+    let layout = store.layout();
+    let mut status = Status { store: layout.root().to_path_buf(), device: device.to_string(), ..Status::default() };
+    for id in store.session_ids().context(|| "cannot list the sessions".into())? {
+        let digest = match store.digest(&id) {
+            Ok(Some(digest)) => digest,
+            Ok(None) => continue,
+            Err(err) => {
+                status.sessions.total += 1;
+                let causes = err.causes().join(": ");
+                status.damaged.push(format!("{}: {causes}", layout.shown(&layout.digest(&id))));
+                continue;
+            }
+        };
+        status.sessions.total += 1;
+        match digest.state {
+            State::Open => status.sessions.open += 1,
+            State::Closed => status.sessions.closed += 1,
+        }
+        *status.sessions.by_flavor.entry(digest.content.flavor).or_default() += 1;
+        if let Some((first, last)) = digest.content.episodes {
+            status.episodes += u64::from(last.0 - first.0 + 1);
+        }
+        status.bytes.distilled += fs::metadata(layout.digest(&id)).map_or(0, |metadata| metadata.len());
+        let raw = size(&layout.snapshot(&id).join(layout::RAW));
+        status.bytes.raw += raw;
+        status.bytes.derived += size(&layout.snapshot(&id)) - raw;
+    }
+    status.days = fs::read_dir(layout.days()).map_or(0, Iterator::count);
+    status.bytes.distilled += size(&layout.days());
+    status.bytes.cache = fs_extra::dir::get_size(layout.cache()).unwrap_or(0);
+    Ok(status)
+}
+
+fn size(folder: &Path) -> u64 {
+    if !folder.exists() {
+        return 0;
+    }
+    files::walk_files(folder).flatten().map(|file| file.metadata.len()).sum()
+}
