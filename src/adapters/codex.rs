@@ -50,7 +50,7 @@ impl Adapter for Codex {
             record.get(key).and_then(Value::as_str).unwrap_or_default().to_string()
         };
         if name.ends_with(".json") {
-            let document = jsonl::document_head(file, &["session", "items"])?;
+            let document = jsonl::document_head(file, &["session"], "items")?;
             let session = document.get("session").and_then(Value::as_object);
             return Ok(session
                 .filter(|session| session.contains_key("id") && document.contains_key("items"))
@@ -237,7 +237,11 @@ struct Reader<'l, 's> {
     log: &'l Log,
     events: &'s mut dyn EventSink,
     head: Head,
+    /// How many prompts were said, and which of them were not taken back.
     prompts: u32,
+    standing: Vec<u32>,
+    /// Whether a prompt of our own was said: nothing copied comes after it.
+    own_turn: bool,
     /// Whether the log has events with prompts, and items with replies.
     prompts_from_events: bool,
     replies_from_items: bool,
@@ -325,6 +329,8 @@ impl<'l, 's> Reader<'l, 's> {
             events,
             head: Head::default(),
             prompts: 0,
+            standing: Vec::new(),
+            own_turn: false,
             prompts_from_events,
             replies_from_items,
             id: String::new(),
@@ -390,7 +396,7 @@ impl<'l, 's> Reader<'l, 's> {
     /// Whether a record came with the copy of the parent's rollout that a fork begins with.
     fn is_copied(&mut self, kind: &str, item: &WireItem, at: Option<Timestamp>) -> bool {
         if kind == "session_meta" && !self.id.is_empty() && item.id.some().is_some_and(|id| id != self.id) {
-            self.copying |= self.prompts == 0;
+            self.copying |= !self.own_turn;
             return true;
         }
         let (true, Some(began)) = (self.copying, self.began) else { return self.copying };
@@ -477,8 +483,9 @@ impl<'l, 's> Reader<'l, 's> {
                 self.emit(told, What::Intervention(format!("turn aborted: {reason}").into()))
             }
             "thread_rolled_back" => {
-                self.prompts = self.prompts.saturating_sub(event.num_turns.0.min(u32::MAX.into()) as u32);
-                self.emit(told, What::Rewind { kept: self.prompts })
+                let kept = self.standing.len().saturating_sub(event.num_turns.0 as usize);
+                self.standing.truncate(kept);
+                self.emit(told, What::Rewind { kept: self.standing.last().copied().unwrap_or(0) })
             }
             "thread_name_updated" => {
                 self.head.title = event.thread_name.owned().or(self.head.title.take());
@@ -506,9 +513,9 @@ impl<'l, 's> Reader<'l, 's> {
         if images > 0 {
             prompt.push_str(&format!("\n[{images} image(s)]"));
         }
-        if !told.inherited {
-            self.prompts += 1;
-        }
+        self.prompts += 1;
+        self.standing.push(self.prompts);
+        self.own_turn |= !told.inherited;
         self.emit(told, What::Prompt(prompt.trim().into()))
     }
 

@@ -44,7 +44,7 @@ impl Adapter for Grok {
         if role == Role::Main && !jsonl::first_objects(file, 3)?.iter().any(is_history_record) {
             return Ok(None);
         }
-        let id = jsonl::document_head(&folder.join(SUMMARY), &["info"])
+        let id = jsonl::document_head(&folder.join(SUMMARY), &["info"], "")
             .ok()
             .and_then(|summary| summary.get("info")?.get("id")?.as_str().map(str::to_string))
             .or_else(|| folder.file_name()?.to_str().map(str::to_string));

@@ -370,12 +370,13 @@ pub fn read_document(head: &mut Head, path: &Path) -> Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// The first fields of a JSON document, for telling whose it is: the `wanted` ones, lists left empty.
+/// The first fields of a JSON document, for telling whose it is: the `wanted` ones, and whether it has the `list`.
 ///
 /// Reads no further than it has to, and never more than a megabyte.
-pub fn document_head(path: &Path, wanted: &[&str]) -> io::Result<Map<String, Value>> {
+pub fn document_head(path: &Path, wanted: &[&str], list: &str) -> io::Result<Map<String, Value>> {
     struct Fields<'w> {
         wanted: &'w [&'w str],
+        list: &'w str,
         found: &'w mut Map<String, Value>,
     }
     impl<'de> Visitor<'de> for Fields<'_> {
@@ -386,19 +387,17 @@ pub fn document_head(path: &Path, wanted: &[&str]) -> io::Result<Map<String, Val
         }
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
             while let Some(name) = map.next_key::<String>()? {
-                if !self.wanted.contains(&name.as_str()) {
-                    map.next_value::<IgnoredAny>()?;
+                if name == self.list {
+                    // Noted before it is read: a long list may well end beyond the first megabyte.
+                    self.found.insert(name, Value::Array(Vec::new()));
+                } else if self.wanted.contains(&name.as_str()) {
+                    self.found.insert(name, map.next_value()?);
                     continue;
                 }
-                // Noted before it is read: a long list may well end beyond the first megabyte.
-                self.found.insert(name.clone(), Value::Array(Vec::new()));
-                if self.found.len() == self.wanted.len() && name != self.wanted[0] {
+                if self.found.len() == self.wanted.len() + 1 {
                     return Err(serde::de::Error::custom("enough"));
                 }
-                let value: Value = map.next_value()?;
-                if !value.is_array() {
-                    self.found.insert(name, value);
-                }
+                map.next_value::<IgnoredAny>()?;
             }
             Ok(())
         }
@@ -413,7 +412,7 @@ pub fn document_head(path: &Path, wanted: &[&str]) -> io::Result<Map<String, Val
     let text = io::BufReader::new((&start[..length]).chain(file).take(1 << 20));
     let mut document = serde_json::Deserializer::from_reader(text);
     // However it ends: what was found is found.
-    let _ = document.deserialize_map(Fields { wanted, found: &mut found });
+    let _ = document.deserialize_map(Fields { wanted, list, found: &mut found });
     Ok(found)
 }
 

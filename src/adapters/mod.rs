@@ -13,13 +13,15 @@ use crate::model::session::{EventSink, Head, Log, LogFile, Role, Skipped, Source
 
 mod claude;
 mod codex;
+mod copilot;
+mod gemini;
 mod grok;
 pub mod jsonl;
 pub mod tools;
 mod wire;
 
 /// Every adapter, in the order in which they are asked to recognize a log.
-pub const ALL: &[&dyn Adapter] = &[&codex::Codex, &grok::Grok, &claude::Claude];
+pub const ALL: &[&dyn Adapter] = &[&codex::Codex, &copilot::Copilot, &gemini::Gemini, &grok::Grok, &claude::Claude];
 
 /// What we know of one agent.
 pub trait Adapter: Sync {

@@ -2,6 +2,7 @@
 
 pub mod clock;
 pub mod files;
+pub mod forms;
 pub mod front_matter;
 pub mod markdown;
 pub mod redact;

@@ -19,6 +19,31 @@ pub fn print(text: &str) {
     write(&safe(text));
 }
 
+/// How a piece of text is shown where colours may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    Plain,
+    Strong,
+    Dim,
+}
+
+/// Prints pieces of data in their styles. Each piece is made safe before its style is added.
+pub fn print_styled(pieces: &[(Style, String)]) {
+    let colours = colours();
+    let mut styled = String::new();
+    for (style, piece) in pieces {
+        let code = match style {
+            Style::Strong if colours => "\x1b[1m",
+            Style::Dim if colours => "\x1b[2m",
+            _ => "",
+        };
+        styled.push_str(code);
+        styled.push_str(&safe(piece));
+        styled.push_str(if code.is_empty() { "" } else { "\x1b[0m" });
+    }
+    write(&styled);
+}
+
 /// Prints an object as JSON.
 pub fn json(value: &impl Serialize) {
     let text = serde_json::to_string_pretty(value).expect("our own types can always be written as JSON");

@@ -1,4 +1,50 @@
-/// x
+//! `memtree recall`: opens just the raw part behind a trigger.
+
+use super::{Door, output};
+use crate::error::Result;
+use crate::ops::recall::{RecallRequest, recall};
+
+/// Open the part of a session that a reference, a search hit or a question names
+///
+/// A reference is SES3_laptop_SP1C2#EP_004, a session alone (its digest), a hit of the last search (2, or 2#EP_003)
+/// or a path within the memory. Anything else is searched for, and the best hit's best trigger is opened.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
-pub fn run(_: Args, _: &super::Door) -> crate::error::Result<u8> { Ok(0) }
+pub struct Args {
+    /// What to open
+    #[arg(value_name = "REF|QUERY")]
+    what: Vec<String>,
+    /// Also the so many episodes before and after it
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    around: u32,
+    /// The agent's original records instead of the readable page (not redacted)
+    #[arg(long, conflicts_with = "around")]
+    raw: bool,
+    /// At most this many tokens, cut at a line's end
+    #[arg(long, value_name = "TOKENS")]
+    budget: Option<usize>,
+}
+
+/// Recalls, and prints the text.
+pub fn run(args: Args, door: &Door) -> Result<u8> {
+    let answer = recall(
+        &door.store()?,
+        &RecallRequest {
+            what: args.what.join(" "),
+            around: args.around,
+            raw: args.raw,
+            budget: args.budget,
+            now: door.now,
+            dry_run: door.dry_run,
+        },
+    )?;
+    if door.json {
+        output::json(&answer);
+        return Ok(0);
+    }
+    door.say(format!("{} · {}", answer.reference, answer.path));
+    output::print(&answer.text);
+    if !answer.text.ends_with('\n') {
+        output::print("\n");
+    }
+    Ok(0)
+}

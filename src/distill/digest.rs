@@ -19,22 +19,27 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, sensory: u64) -> Conten
     let own: Vec<&Part> = spoken.iter().copied().filter(|part| !part.inherited).collect();
     let first = own.iter().find(|part| !part.rewound).or(own.first()).or(spoken.first());
     let wanted = first.map_or_else(|| facts.first_command.clone().unwrap_or_default(), |part| part.prompt.clone());
-    let objective = text::first_sentence(&wanted, 200);
+    let objective = text::first_sentence(&wanted, 120);
     let status = outcome::outcome(facts);
     let title = head.title.as_deref().map(|title| text::one_line(title, 100)).filter(|title| !title.is_empty());
     let files = files(facts, head.cwd.as_deref());
     let sum = |count: fn(&crate::model::session::ModelUsage) -> u64| head.usage.iter().map(count).sum();
     let cost: f64 = head.usage.iter().filter_map(|usage| usage.cost_usd).sum();
+    let title = title.unwrap_or_else(|| text::first_sentence(&wanted, 80));
+    let motto = motto(facts, &objective);
+    let core_intent = core_intent(&wanted, &own);
+    let key_outcomes = key_outcomes(facts, head, &files);
+    let told: Vec<&str> = [&title, &objective, &motto, &core_intent].into_iter().chain(&key_outcomes).map(String::as_str).collect();
     Content {
         flavor: flavor.to_string(),
-        title: title.unwrap_or_else(|| text::first_sentence(&wanted, 80)),
+        triggers: triggers::triggers(facts, &told),
+        title,
         status,
         worth: worth(facts),
-        motto: motto(facts, &objective),
-        core_intent: core_intent(&wanted, &own),
-        key_outcomes: key_outcomes(facts, head, &files),
+        motto,
+        core_intent,
+        key_outcomes,
         arc: arc(facts, status),
-        triggers: triggers::triggers(facts),
         project: project(head),
         domain: None,
         cwd: head.cwd.as_deref().map(|cwd| homely(&text::one_line(cwd, 300))),
@@ -83,13 +88,13 @@ fn is_greeting(prompt: &str) -> bool {
 
 /// The person's words: the first wish, and what was asked for after it.
 fn core_intent(wanted: &str, own: &[&Part]) -> String {
-    let first = text::one_line(wanted, 240);
+    let first = text::one_line(wanted, 200);
     let later: Vec<String> = own
         .iter()
         .skip(1)
-        .filter(|part| !part.rewound && part.prompt.len() > 30)
+        .filter(|part| !part.rewound)
         .map(|part| text::first_sentence(&part.prompt, 70))
-        .filter(|sentence| !sentence.is_empty())
+        .filter(|sentence| sentence.chars().count() > 30)
         .take(2)
         .collect();
     if later.is_empty() { first } else { format!("{first} Then: {}", later.join("; ")) }
@@ -99,10 +104,7 @@ fn core_intent(wanted: &str, own: &[&Part]) -> String {
 fn key_outcomes(facts: &Facts, head: &Head, files: &[String]) -> Vec<String> {
     let mut outcomes = Vec::new();
     if let Some(closing) = facts.parts.iter().rev().find(|part| !part.rewound && !part.last_reply.is_empty()) {
-        let sentence = text::first_sentence(&closing.last_reply, 200);
-        if !sentence.is_empty() {
-            outcomes.push(sentence);
-        }
+        outcomes.extend(triggers::closing_sentence(closing));
     }
     if !files.is_empty() {
         let names: Vec<&str> = files.iter().take(4).map(String::as_str).collect();
@@ -156,7 +158,7 @@ fn motto(facts: &Facts, objective: &str) -> String {
         .map(|stated| stated.text.as_str())
         .filter(|sentence| (15..=90).contains(&sentence.chars().count()))
         .min_by_key(|sentence| sentence.len());
-    text::one_line(stated.unwrap_or(objective), 90)
+    text::one_line(&triggers::plain_words(stated.unwrap_or(objective)), 90)
 }
 
 /// The files that were changed, relative to the session's folder where they lie in it.

@@ -22,6 +22,19 @@ pub fn fault(output: &str) -> Option<Fault> {
     Some(Fault { fingerprint: fingerprint(line), sample: text::one_line(line, 200) })
 }
 
+/// Whether a failed call is no failure, but the person's no.
+pub fn is_refusal(output: &str) -> bool {
+    const REFUSALS: &[&str] = &[
+        "The user doesn't want to proceed",
+        "The user doesn't want to take this action",
+        "The user rejected",
+        "User rejected",
+        "User declined",
+        "[Request interrupted by user",
+    ];
+    REFUSALS.iter().any(|refusal| output.trim_start().starts_with(refusal))
+}
+
 /// The line that says what went wrong, rather than where or that something did.
 fn meaningful_line(output: &str) -> Option<&str> {
     static TELLING: LazyLock<Regex> = LazyLock::new(|| {

@@ -23,6 +23,8 @@ pub struct Facts {
     pub parts: Vec<Part>,
     pub started: Option<Timestamp>,
     pub ended: Option<Timestamp>,
+    /// Words that were said, by the person and the agent.
+    pub spoken: u64,
     /// Prompts of this session's own: a fork's inherited ones are not counted.
     pub prompts: u64,
     pub deeds: u64,
@@ -167,6 +169,7 @@ impl Facts {
     fn begin_part(&mut self, prompt: &str, inherited: bool) {
         let episode = self.parts.last().map_or(1, |part| part.last_episode + 1);
         self.finish();
+        self.spoken += prompt.split_whitespace().count() as u64;
         triggers::merge_when_many(&mut self.parts);
         let mut part = Part {
             episode,
@@ -189,6 +192,7 @@ impl Facts {
     }
 
     fn reply(&mut self, said: &str, by_subagent: bool) {
+        self.spoken += said.split_whitespace().count() as u64;
         let part = self.part();
         part.count(text::cut(said, 2 * LONGEST_REPLY), if by_subagent { 0.3 } else { 1.0 });
         if by_subagent {
@@ -227,6 +231,10 @@ impl Part {
     /// Adds the words of a text, each with a weight.
     fn count(&mut self, value: &str, weight: f32) {
         text::each_word(value, |word| {
+            // Parts of identifiers and pairs of characters find, but nobody would read them as keys.
+            if !word.whole {
+                return;
+            }
             if self.counting.len() < MOST_WORDS_COUNTED || self.counting.contains_key(word.text.as_ref()) {
                 match self.counting.get_mut(word.text.as_ref()) {
                     Some(sum) => *sum += weight,
@@ -294,7 +302,9 @@ impl Part {
             self.signal(Signal::Test(verdict.passed));
             keep(&mut self.tests, verdict.clone());
         }
-        if (deed.failed() || verdict.is_some_and(|verdict| !verdict.passed))
+        if deed.failed() && errors::is_refusal(&answer.text) {
+            self.signal(Signal::Interrupted);
+        } else if (deed.failed() || verdict.is_some_and(|verdict| !verdict.passed))
             && let Some(fault) = errors::fault(&answer.text)
         {
             self.count(&fault.sample, 0.8);

@@ -1,12 +1,13 @@
 //! Triggers: for every part of a session, when to open it, and the words that set it apart.
 //!
-//! The words are chosen from the session alone, this part against the others, and from a table of
-//! common words that ships with the program. Where a session has more parts than a page has room,
-//! neighbours are merged; none is dropped.
+//! The words are chosen from the session alone, this part against the others, and from a table of common
+//! words that ships with the program. A page has room for so many words; where a session has more parts than
+//! that allows, neighbours share a trigger, and none is dropped.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
+use crate::base::forms::folded;
 use crate::base::text;
 use crate::distill::facts::{Facts, Part, StatedKind};
 use crate::model::digest::{Origin, Trigger};
@@ -14,101 +15,191 @@ use crate::model::ids::EpisodeId;
 
 /// How many parts a session keeps apart while it streams by.
 const MOST_PARTS: usize = 1024;
-/// How many triggers a page has room for.
-const MOST_TRIGGERS: usize = 40;
-/// How many words end a trigger.
-const KEYS: usize = 8;
+/// What a trigger costs besides its keys, in words: topic, sentence, reference.
+const TRIGGER_COST: usize = 24;
 
-/// The triggers of a session.
-pub fn triggers(facts: &Facts) -> Vec<Trigger> {
+/// So many of the commonest words are never keys.
+const NOTHING_TOLD: usize = 200;
+
+/// How many words a page's triggers have, and how they are spread.
+#[derive(Debug, PartialEq)]
+struct Room {
+    triggers: usize,
+    keys: usize,
+    sentence_chars: usize,
+}
+
+impl Room {
+    /// A conversation is found by what was said, so its page keeps a share of its words; one that used tools
+    /// has more to tell than was said in it.
+    fn of(facts: &Facts, parts: usize) -> Room {
+        let said = facts.spoken as usize;
+        let (words, keys_each, sentence_chars) = match facts.deeds {
+            0 => (conversation_words(said), 40, 80),
+            _ => ((180 + said / 12).clamp(160, 1000), 14, 160),
+        };
+        let triggers = (words / (TRIGGER_COST + keys_each)).clamp(1, parts.max(1));
+        Room { triggers, keys: words.saturating_sub(triggers * TRIGGER_COST).max(8 * triggers), sentence_chars }
+    }
+}
+
+/// How many words the triggers of a conversation may have: most of what a short one has to say, and so much
+/// of a long one that its whole page is a fiftieth of it.
+fn conversation_words(said: usize) -> usize {
+    const REST_OF_THE_PAGE: usize = 240;
+    match said {
+        0..=700 => said * 42 / 100,
+        701..=20_000 => 294 - (said - 700) * 134 / 19_300,
+        _ => (said / 50).saturating_sub(REST_OF_THE_PAGE).clamp(160, 1200),
+    }
+}
+
+/// The triggers of a session; `told` is what the page says elsewhere, and need not be said again.
+pub fn triggers(facts: &Facts, told: &[&str]) -> Vec<Trigger> {
     let parts: Vec<&Part> = facts.parts.iter().filter(|part| !is_empty(part)).collect();
     if parts.is_empty() {
         return Vec::new();
     }
-    let mut in_parts: HashMap<&str, f32> = HashMap::new();
-    for part in &parts {
-        for (word, _) in &part.words {
-            *in_parts.entry(word).or_default() += 1.0;
+    let room = Room::of(facts, parts.len());
+    let groups = grouped(&parts, room.triggers);
+    let mut in_groups: HashMap<&str, f32> = HashMap::new();
+    for group in &groups {
+        let words: HashSet<&str> = group.iter().flat_map(|part| &part.words).map(|(word, _)| word.as_str()).collect();
+        for word in words {
+            *in_groups.entry(word).or_default() += 1.0;
         }
     }
-    let per_trigger = parts.len().div_ceil(MOST_TRIGGERS);
-    parts.chunks(per_trigger).map(|group| trigger(group, &in_parts, parts.len() as f32)).collect()
+    let mut triggers: Vec<Trigger> = groups.iter().map(|group| headline(group, room.sentence_chars)).collect();
+    let mut said: HashSet<String> = HashSet::new();
+    let sentences = triggers.iter().flat_map(|trigger| [trigger.topic.as_str(), trigger.sentence.as_str()]);
+    for line in sentences.chain(told.iter().copied()) {
+        text::each_word(line, |word| {
+            said.insert(folded(&word.text).to_string());
+        });
+    }
+    // Each group gets its share of the keys by how much it has to say; none goes without.
+    let weights: Vec<f32> =
+        groups.iter().map(|group| group.iter().map(|part| part.words.len() as f32).sum::<f32>().max(1.0)).collect();
+    let all: f32 = weights.iter().sum();
+    for ((trigger, group), weight) in triggers.iter_mut().zip(&groups).zip(weights) {
+        let keys = ((room.keys as f32 * weight / all) as usize).max(8);
+        trigger.keys = keys_of(group, &in_groups, groups.len() as f32, keys, &mut said);
+    }
+    triggers
 }
 
 fn is_empty(part: &Part) -> bool {
     part.prompt.is_empty() && part.words.is_empty() && part.last_reply.is_empty()
 }
 
-fn trigger(group: &[&Part], in_parts: &HashMap<&str, f32>, parts: f32) -> Trigger {
-    let first = group[0];
-    let (sentence, origin) = group.iter().find_map(|part| telling_sentence(part)).unwrap_or_else(|| {
-        (text::first_sentence(&first.prompt, 160), Origin::User)
-    });
-    let topic = topic(first);
-    Trigger {
-        sentence: if sentence.is_empty() { topic.clone() } else { sentence },
-        topic,
-        episode: EpisodeId(first.episode),
-        path: String::new(),
-        origin,
-        keys: keys(group, in_parts, parts),
+/// Neighbouring parts together, each group with about the same number of telling words.
+fn grouped<'p>(parts: &[&'p Part], most: usize) -> Vec<Vec<&'p Part>> {
+    let weight = |part: &Part| part.words.len() as f32 + 4.0;
+    let each = parts.iter().map(|part| weight(part)).sum::<f32>() / most as f32;
+    let mut groups: Vec<Vec<&Part>> = Vec::new();
+    let mut filled = 0.0;
+    for part in parts {
+        // A new group begins where the one before has its share.
+        if groups.is_empty() || (filled >= each * groups.len() as f32 - 0.5 * weight(part) && groups.len() < most) {
+            groups.push(Vec::new());
+        }
+        filled += weight(part);
+        groups.last_mut().expect("a group was just put there").push(part);
     }
+    groups
+}
+
+/// A trigger without its keys: the topic of the group's first part, and the most telling sentence in it.
+fn headline(group: &[&Part], sentence_chars: usize) -> Trigger {
+    let first = group[0];
+    let topic = topic(first);
+    let (sentence, origin) = group
+        .iter()
+        .filter_map(|part| telling_sentence(part, sentence_chars))
+        .max_by_key(|(rank, _, _)| *rank)
+        .map(|(_, sentence, origin)| (sentence, origin))
+        .unwrap_or_else(|| (topic.clone(), Origin::User));
+    Trigger { topic, sentence, episode: EpisodeId(first.episode), path: String::new(), origin, keys: Vec::new() }
 }
 
 /// What a part is about, in a few words.
 fn topic(part: &Part) -> String {
-    let from_prompt = text::first_sentence(&part.prompt, 60);
-    if !from_prompt.is_empty() {
-        return from_prompt;
-    }
-    let from_reply = text::first_sentence(&part.last_reply, 60);
-    if from_reply.is_empty() { "Work".into() } else { from_reply }
+    [&part.prompt, &part.last_reply]
+        .into_iter()
+        .map(|said| text::first_sentence(&plain_words(said), 56))
+        .find(|sentence| !sentence.is_empty())
+        .unwrap_or_else(|| "Work".into())
 }
 
-/// The sentence that tells most of a part: a lesson, a decision, an error, or how the agent closed.
-fn telling_sentence(part: &Part) -> Option<(String, Origin)> {
+/// The sentence that tells most of a part, with how much it tells: a lesson, a decision, how the agent
+/// closed, an error.
+fn telling_sentence(part: &Part, most_chars: usize) -> Option<(u8, String, Origin)> {
     let stated = |kind: StatedKind| {
         part.stated.iter().find(|stated| stated.kind == kind && stated.origin == Origin::Assistant)
     };
-    if let Some(stated) = stated(StatedKind::Lesson).or_else(|| stated(StatedKind::Decision)) {
-        return Some((text::one_line(&stated.text, 200), stated.origin));
+    for (rank, kind) in [(4, StatedKind::Lesson), (3, StatedKind::Decision)] {
+        if let Some(stated) = stated(kind) {
+            return Some((rank, text::one_line(&plain_words(&stated.text), most_chars), stated.origin));
+        }
     }
-    let closing = text::first_sentence(&part.last_reply, 200);
-    if !closing.is_empty() {
-        return Some((closing, Origin::Assistant));
+    if let Some(closing) = closing_sentence(part) {
+        return Some((2, text::one_line(&closing, most_chars), Origin::Assistant));
     }
     let fault = part.faults.first()?;
-    Some((format!("met `{}`", text::one_line(&fault.sample.replace('`', "'"), 160)), Origin::Tool))
+    Some((1, format!("met `{}`", text::one_line(&fault.sample.replace('`', "'"), most_chars)), Origin::Tool))
 }
 
-/// The words that set a group of parts apart from the rest of the session.
-fn keys(group: &[&Part], in_parts: &HashMap<&str, f32>, parts: f32) -> Vec<String> {
+/// How the agent closed: its first sentence that says something, rather than "Done.".
+pub fn closing_sentence(part: &Part) -> Option<String> {
+    text::sentences(&part.last_reply)
+        .map(|sentence| text::one_line(&plain_words(sentence), 200))
+        .find(|sentence| sentence.chars().count() >= 24 && !sentence.ends_with(':'))
+        .or_else(|| Some(text::first_sentence(&part.last_reply, 200)).filter(|sentence| !sentence.is_empty()))
+}
+
+/// A sentence without the marks of Markdown around its words.
+pub fn plain_words(sentence: &str) -> String {
+    sentence.trim_start_matches(['#', '-', '*', '>', '|', ' ']).replace("**", "").replace("__", "")
+}
+
+/// The words that set a group of parts apart from the rest of the session and are not said yet.
+fn keys_of(
+    group: &[&Part],
+    in_groups: &HashMap<&str, f32>,
+    groups: f32,
+    most: usize,
+    said: &mut HashSet<String>,
+) -> Vec<String> {
     let mut scores: HashMap<&str, f32> = HashMap::new();
     for part in group {
         for (word, weight) in &part.words {
-            let rare = (1.0 + parts / in_parts.get(word.as_str()).copied().unwrap_or(1.0)).ln();
-            *scores.entry(word).or_default() += weight * rare;
+            *scores.entry(word).or_default() += weight;
         }
     }
-    let mut ranked: Vec<(&str, f32)> = scores.into_iter().collect();
+    let mut ranked: Vec<(&str, f32)> = scores
+        .into_iter()
+        .map(|(word, weight)| (word, weight * (1.0 + groups / in_groups.get(word).copied().unwrap_or(1.0)).ln()))
+        .collect();
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-    let mut keys: Vec<String> = Vec::new();
-    for (word, _) in ranked {
-        if keys.len() >= KEYS {
+    let mut keys: Vec<(String, f32)> = Vec::new();
+    for (word, score) in ranked {
+        if keys.len() >= most {
             break;
         }
-        // `day.rs` already finds `day`; the whole says more than its parts.
-        if keys.iter().any(|key| key.contains(word)) {
+        // Once on the page is enough, in whatever form; `day.rs` also finds `day`.
+        if !said.insert(folded(word).to_string()) {
             continue;
         }
-        keys.retain(|key| !is_part_of(key, word));
-        keys.push(word.to_string());
+        if word.contains(['.', '_', '-', ':']) {
+            text::each_word(word, |part| {
+                said.insert(folded(&part.text).to_string());
+            });
+        }
+        keys.push((word.to_string(), score / telling(word)));
     }
-    keys
-}
-
-fn is_part_of(key: &str, whole: &str) -> bool {
-    whole.len() > key.len() && whole.contains(['_', '/', '.', '-', ':']) && whole.contains(key)
+    // What was said most comes first; how rare a word is counts when searching.
+    keys.sort_by(|a, b| b.1.total_cmp(&a.1));
+    keys.into_iter().map(|(word, _)| word).collect()
 }
 
 /// How much a word may tell: nothing for the commonest, more the rarer its kind is in ordinary prose.
@@ -120,8 +211,10 @@ pub fn telling(word: &str) -> f32 {
             .flat_map(str::split_whitespace)
             .collect();
         let count = words.len() as f32;
-        // The table is ordered from the commonest word on; its last words are nearly as good as any.
-        words.iter().enumerate().map(|(rank, word)| (*word, 0.8 * rank as f32 / count)).collect()
+        // The table is ordered from the commonest word on. Only its first words tell nothing at all: what is
+        // common in manuals may be just what somebody asks for.
+        let weight = |rank: usize| if rank < NOTHING_TOLD { 0.0 } else { 0.9 * (rank as f32 / count).powf(0.3) };
+        words.iter().enumerate().map(|(rank, word)| (*word, weight(rank))).collect()
     });
     let length = word.chars().count();
     let ascii = word.is_ascii();
@@ -129,17 +222,21 @@ pub fn telling(word: &str) -> f32 {
         return 0.0;
     }
     if let Some(weight) = COMMON.get(word) {
-        return if *weight < 0.2 { 0.0 } else { *weight };
+        return *weight;
     }
     let digits = word.bytes().filter(u8::is_ascii_digit).count();
     if digits == word.len() {
-        // Numbers are typed now and then (ports, issues), but most are noise.
+        // Numbers are typed now and then (ports, issues, years), but most are noise.
         return if (3..=5).contains(&length) { 0.5 } else { 0.0 };
     }
-    if ascii && length >= 20 && digits >= 6 && !word.contains(['/', '.', '_']) {
+    if ascii && length >= 20 && digits >= 6 && !word.contains(['.', '_']) {
         return 0.0;
     }
-    if word.contains(['_', '.', '/', ':']) { 1.2 } else { 1.0 }
+    if word.contains('/') {
+        // A path is found by its file name, which people remember.
+        return 0.0;
+    }
+    if word.contains(['_', '.', ':']) { 1.2 } else { 1.0 }
 }
 
 /// Merges neighbouring parts where a session has too many to keep apart.
@@ -148,17 +245,13 @@ pub fn merge_when_many(parts: &mut Vec<Part>) {
         return;
     }
     let mut merged: Vec<Part> = Vec::with_capacity(parts.len() / 2 + 1);
-    for part in parts.drain(..) {
+    for (at, part) in parts.drain(..).enumerate() {
         match merged.last_mut() {
-            Some(before) if before.last_episode == before.episode || merged_together(before, &part) => before.absorb(part),
+            Some(before) if at % 2 == 1 => before.absorb(part),
             _ => merged.push(part),
         }
     }
     *parts = merged;
-}
-
-fn merged_together(before: &Part, part: &Part) -> bool {
-    before.last_episode - before.episode < part.last_episode - part.episode
 }
 
 impl Part {
@@ -182,5 +275,33 @@ impl Part {
         self.words.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         self.words.dedup_by(|a, b| a.0 == b.0);
         self.words.truncate(96);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(parts: usize) -> Facts {
+        let parts = (1..=parts as u32).map(|n| Part::of_text(n, &format!("Topic{n} zebra{n}"), &format!("apple{n} orchid{n}")));
+        Facts { parts: parts.collect(), spoken: 50, ..Facts::default() }
+    }
+
+    #[test]
+    fn every_part_is_covered_and_none_is_dropped() {
+        for count in [1, 2, 7, 40, 300] {
+            let facts = facts(count);
+            let triggers = triggers(&facts, &[]);
+            assert!(!triggers.is_empty() && triggers.len() <= count);
+            assert_eq!(triggers[0].episode, EpisodeId(1));
+            let episodes: Vec<u32> = triggers.iter().map(|trigger| trigger.episode.0).collect();
+            assert!(episodes.windows(2).all(|pair| pair[0] < pair[1]), "{episodes:?}");
+        }
+    }
+
+    #[test]
+    fn common_words_tell_nothing_and_names_do() {
+        assert_eq!(telling("the"), 0.0);
+        assert!(telling("retry_backoff") > telling("orchid") && telling("orchid") > telling("buffer"));
     }
 }

@@ -152,13 +152,14 @@ impl<'p> Finder<'p> {
         for passage in &page.passages {
             consider(passage, self.trace(&[passage]).weight);
         }
-        for trigger in &page.triggers {
-            let keys = trigger.keys.join(", ");
-            consider(&keys, self.trace(&[&keys]).weight);
+        if let Some((_, excerpt)) = best {
+            return excerpt;
         }
-        match best {
-            Some((_, excerpt)) => excerpt,
-            None => text::one_line(page.passages.first().unwrap_or(&page.title), EXCERPT),
+        let keys = page.triggers.iter().map(|trigger| trigger.keys.join(", "));
+        let telling = keys.map(|keys| (self.trace(&[&keys]).weight, keys)).max_by(|a, b| a.0.total_cmp(&b.0));
+        match telling {
+            Some((weight, keys)) if weight > 0.0 => text::excerpt(&keys, words, EXCERPT),
+            _ => text::one_line(page.passages.first().unwrap_or(&page.title), EXCERPT),
         }
     }
 }

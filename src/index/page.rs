@@ -55,6 +55,8 @@ impl Page {
         page.names.extend(list("commits"));
         page.names.extend(value("branch"));
         page.names.extend(value("domain"));
+        // People remember when: "in March", "2026-03-14".
+        page.names.extend(page.ended.map(|at| at.format("%Y-%m-%d %-d %B %Y").to_string()));
         page.passages.extend(value("objective"));
         page.body(document.body());
         page
@@ -64,10 +66,12 @@ impl Page {
     pub fn weighed<'p>(&'p self, session: &'p str) -> impl Iterator<Item = (&'p str, usize)> {
         let once = |text: &'p String| (text.as_str(), 1);
         let triggers = self.triggers.iter().flat_map(|trigger| {
-            let keys = trigger.keys.iter().map(|key| (key.as_str(), 2));
-            [(trigger.topic.as_str(), 2), (trigger.sentence.as_str(), 1)].into_iter().chain(keys)
+            // Keys stand heaviest first, as they are written.
+            let count = trigger.keys.len().max(1);
+            let keys = trigger.keys.iter().enumerate().map(move |(at, key)| (key.as_str(), 1 + 3 * (count - at) / count));
+            [(trigger.topic.as_str(), 1), (trigger.sentence.as_str(), 1)].into_iter().chain(keys)
         });
-        [(self.title.as_str(), 3), (session, 1), (self.source_id.as_str(), 1)]
+        [(self.title.as_str(), 1), (session, 1), (self.source_id.as_str(), 1)]
             .into_iter()
             .chain(self.project.iter().map(once))
             .chain(self.tags.iter().map(|tag| (tag.as_str(), 2)))

@@ -69,14 +69,22 @@ pub fn folded(word: &str) -> &str {
 /// unit covers one place, so a text is covered where its units are.
 pub fn units_and_wholes(text: &str) -> Vec<QueryWord> {
     let mut words: Vec<QueryWord> = Vec::new();
+    // How far the units before the present place reach, and those at it.
+    let (mut reached, mut reach) = (0, 0);
     text::each_word(text, |word| {
-        // Of the words at one place the last one given is the smallest.
-        if let Some(before) = words.last_mut()
-            && before.position == word.position
-        {
-            before.unit = false;
+        match words.last_mut() {
+            // Of the words at one place the last one given is the smallest.
+            Some(before) if before.position == word.position => before.unit = false,
+            _ => reached = reach,
         }
-        words.push(QueryWord { text: folded(&word.text).to_string(), typed: word.text.into_owned(), position: word.position, unit: true });
+        reach = word.end;
+        words.push(QueryWord {
+            text: folded(&word.text).to_string(),
+            position: word.position,
+            // The last character of a Chinese word stands alone too, though the pair before it has it.
+            unit: word.end > reached,
+            typed: word.text.into_owned(),
+        });
     });
     words
 }

@@ -1,0 +1,492 @@
+//! Recall: from a reference or a query straight to the raw part behind it.
+//!
+//! `SES3_laptop_SP1C2#EP_004`, `SES3_laptop_SP1C2` (its digest), `2` (the best trigger of the last search's second
+//! hit), `2#EP_003`, a path within the memory, or any other text, which is searched for. A reference only ever
+//! leads into the folder of its session.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::search::{self, SearchRequest};
+use crate::base::clock::Timestamp;
+use crate::base::{files, text};
+use crate::error::{Context, Error, Result};
+use crate::model::digest::{Digest, Origin};
+use crate::model::ids::{EpisodeId, SessionId};
+use crate::model::query::Query;
+use crate::store::Store;
+use crate::store::layout;
+
+/// What to recall.
+#[derive(Debug, Clone)]
+pub struct RecallRequest {
+    /// The reference or query, as typed.
+    pub what: String,
+    /// How many episodes before and after it to add.
+    pub around: u32,
+    /// Whether to give the original records rather than the readable page.
+    pub raw: bool,
+    /// At most so many tokens.
+    pub budget: Option<usize>,
+    pub now: Timestamp,
+    /// Whether nothing at all may be written, not even the cache.
+    pub dry_run: bool,
+}
+
+/// What was recalled.
+#[derive(Debug, Serialize)]
+pub struct RecallAnswer {
+    /// The full reference, which recalls the same again.
+    #[serde(rename = "ref")]
+    pub reference: String,
+    pub session: SessionId,
+    pub episode: Option<String>,
+    /// The file that the text is from, relative to the memory.
+    pub path: String,
+    pub text: String,
+    /// Who said what the trigger tells, where one is known.
+    pub origin: Option<Origin>,
+    /// Whether the part itself is no more here, and the text is what the digest still says of it.
+    pub evicted: bool,
+}
+
+/// What a reference means.
+#[derive(Debug, PartialEq)]
+struct Target {
+    session: SessionId,
+    part: Part,
+}
+
+/// The part of a session that is meant.
+#[derive(Debug, PartialEq)]
+enum Part {
+    Digest,
+    Episode(EpisodeId),
+    /// Any other file, by its path within the session's folder.
+    File(PathBuf),
+}
+
+/// Opens the part of the memory that a reference or a query names.
+pub fn recall(store: &Store, request: &RecallRequest) -> Result<RecallAnswer> {
+    let target = target(store, request)?;
+    let session = &target.session;
+    if !store.layout().session(session).is_dir() {
+        return Err(Error::new(format!("there is no session `{session}`")).hint("`memtree search` finds sessions by their words"));
+    }
+    let mut answer = match &target.part {
+        Part::Digest if request.raw => raw(store, session, None)?,
+        Part::Digest => digest_page(store, session)?,
+        Part::Episode(episode) => episode_page(store, session, *episode, request)?,
+        Part::File(within) => file(store, session, within)?,
+    };
+    if let Some(budget) = request.budget {
+        answer.text = within_budget(&answer.text, budget);
+    }
+    Ok(answer)
+}
+
+// --- What is meant ---
+
+fn target(store: &Store, request: &RecallRequest) -> Result<Target> {
+    let what = request.what.trim();
+    if what.is_empty() {
+        return Err(Error::usage("there is nothing to recall")
+            .hint("name a session (`SES3_laptop_SP1C2#EP_004`), a hit of the last search (`2`), or say what to find"));
+    }
+    let (name, episode) = match what.split_once('#') {
+        Some((name, episode)) => (name, Some(episode)),
+        None => (what, None),
+    };
+    let part = |episode: Option<&str>| match episode {
+        None => Ok(Part::Digest),
+        Some(episode) => episode
+            .parse()
+            .map(Part::Episode)
+            .map_err(|reason| Error::usage(format!("cannot recall `{what}`")).because(reason)),
+    };
+    if let Ok(session) = name.parse() {
+        return Ok(Target { session, part: part(episode)? });
+    }
+    if let Ok(number) = name.parse::<usize>() {
+        let (session, best) = numbered(store, number)?;
+        let episode = episode.map(str::to_string).or(best);
+        return Ok(Target { session, part: part(episode.as_deref())? });
+    }
+    if let Some(target) = from_path(store, what) {
+        return Ok(target);
+    }
+    let query = Query::parse(what)?;
+    let limit = 1;
+    let search = SearchRequest { query, limit, now: request.now, dry_run: request.dry_run };
+    let answer = search::search(store, &search)?;
+    let Some(hit) = answer.hits.into_iter().next() else {
+        let error = Error::new(format!("nothing in this memory answers `{}`", text::one_line(what, 80)));
+        return Err(error.hint("`memtree search` with fewer or other words shows what there is"));
+    };
+    let best = hit.triggers.first().map(|trigger| trigger.episode.to_string());
+    Ok(Target { session: hit.session, part: part(best.as_deref())? })
+}
+
+/// A hit of the last search: its session and the episode of its best trigger.
+fn numbered(store: &Store, number: usize) -> Result<(SessionId, Option<String>)> {
+    let last = search::last_search(store)
+        .ok_or_else(|| Error::usage(format!("there was no search whose hit {number} could be meant")).hint("search first"))?;
+    let count = last.hits.len();
+    match last.hits.into_iter().nth(number.wrapping_sub(1)) {
+        Some(hit) => Ok((hit.session, hit.episodes.into_iter().next())),
+        None => Err(Error::usage(format!("the last search (`{}`) has no hit {number}", text::one_line(&last.query, 80)))
+            .because(format!("it found {count}"))),
+    }
+}
+
+/// A path within the memory, as search and digests show it, or as the shell completes it.
+fn from_path(store: &Store, what: &str) -> Option<Target> {
+    let layout = store.layout();
+    let path = Path::new(what);
+    let relative = files::safe_relative(path.strip_prefix(layout.root()).unwrap_or(path))?;
+    let within_sessions = layout.root().join(relative);
+    let below = within_sessions.strip_prefix(layout.sessions()).ok()?;
+    let session: SessionId = below.iter().next()?.to_str()?.parse().ok()?;
+    let within = within_sessions.strip_prefix(layout.session(&session)).ok()?;
+    let part = if within.as_os_str().is_empty() || within_sessions == layout.digest(&session) {
+        Part::Digest
+    } else {
+        let episode = within.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
+        match episode.filter(|id| within == Path::new(&layout::from_digest(&layout::episode(*id)))) {
+            Some(episode) => Part::Episode(episode),
+            None => Part::File(within.to_path_buf()),
+        }
+    };
+    Some(Target { session, part })
+}
+
+// --- What it says ---
+
+fn digest_page(store: &Store, session: &SessionId) -> Result<RecallAnswer> {
+    let path = store.layout().digest(session);
+    let shown = store.layout().shown(&path);
+    let text = read_inside(store, session, &path)?
+        .ok_or_else(|| Error::new(format!("`{session}` has no digest yet")).hint("`memtree sweep` writes it"))?;
+    Ok(RecallAnswer {
+        reference: session.to_string(),
+        session: session.clone(),
+        episode: None,
+        path: shown,
+        text,
+        origin: None,
+        evicted: false,
+    })
+}
+
+fn episode_page(
+    store: &Store,
+    session: &SessionId,
+    episode: EpisodeId,
+    request: &RecallRequest,
+) -> Result<RecallAnswer> {
+    // A digest that cannot be parsed hides no episode.
+    let digest = store.digest(session).ok().flatten();
+    let path = episode_path(store, session, digest.as_ref(), episode);
+    let Some(page) = read_inside(store, session, &path)? else {
+        return remains(store, session, episode, digest.as_ref());
+    };
+    if request.raw {
+        return raw(store, session, Some((episode, digest.as_ref())));
+    }
+    let mut pages = Vec::new();
+    for neighbour in episode.0.saturating_sub(request.around)..=episode.0.saturating_add(request.around) {
+        if neighbour == episode.0 {
+            pages.push(page.clone());
+        } else {
+            let path = episode_path(store, session, digest.as_ref(), EpisodeId(neighbour));
+            match read_inside(store, session, &path)? {
+                Some(page) => pages.push(page),
+                // There is nothing beyond the last.
+                None if neighbour > episode.0 => break,
+                None => {}
+            }
+        }
+    }
+    Ok(RecallAnswer {
+        reference: format!("{session}#{episode}"),
+        session: session.clone(),
+        episode: Some(episode.to_string()),
+        path: store.layout().shown(&path),
+        text: pages.join("\n"),
+        origin: origin(digest.as_ref(), episode),
+        evicted: false,
+    })
+}
+
+/// Where an episode's page is: where its trigger says, else at its usual place.
+fn episode_path(store: &Store, session: &SessionId, digest: Option<&Digest>, episode: EpisodeId) -> PathBuf {
+    let usual = layout::from_digest(&layout::episode(episode));
+    let linked = digest
+        .and_then(|digest| digest.content.triggers.iter().find(|trigger| trigger.episode == episode))
+        .and_then(|trigger| files::safe_relative(trigger.path.as_ref()));
+    store.layout().session(session).join(linked.unwrap_or_else(|| usual.into()))
+}
+
+fn origin(digest: Option<&Digest>, episode: EpisodeId) -> Option<Origin> {
+    digest?.content.triggers.iter().find(|trigger| trigger.episode == episode).map(|trigger| trigger.origin)
+}
+
+/// What the digest still says of an episode that is no more here.
+fn remains(
+    store: &Store,
+    session: &SessionId,
+    episode: EpisodeId,
+    digest: Option<&Digest>,
+) -> Result<RecallAnswer> {
+    let shown = store.layout().shown(&store.layout().digest(session));
+    let missing = || Error::new(format!("`{session}` has no episode {episode}"));
+    let digest = digest.ok_or_else(|| missing().because(format!("neither it nor the digest `{shown}` can be read")))?;
+    match digest.content.episodes {
+        Some((first, last)) if !(first..=last).contains(&episode) => {
+            return Err(missing().because(format!("it has {first} - {last}")));
+        }
+        _ => {}
+    }
+    let why = match &digest.snapshot.evicted {
+        Some(day) => format!("evicted on {day}, to stay within the storage budget"),
+        None => "not on this device: snapshots stay where they were made, unless `sync.snapshots` is set".into(),
+    };
+    let mut text = format!("{session}#{episode} is {why}.\nWhat remains is its digest, `{shown}`:\n\n");
+    let content = &digest.content;
+    text.push_str(&format!("{}\n", content.title));
+    let own: Vec<_> = content.triggers.iter().filter(|trigger| trigger.episode == episode).collect();
+    // A trigger may stand for several episodes; then the last one before this tells of it.
+    let nearest = content.triggers.iter().filter(|trigger| trigger.episode < episode).next_back();
+    for trigger in own.iter().copied().chain(nearest.filter(|_| own.is_empty())) {
+        let keys = trigger.keys.join(", ");
+        text.push_str(&format!("- [{}] {} ({}; keys: {keys})\n", trigger.topic, trigger.sentence, trigger.origin));
+    }
+    for outcome in &content.key_outcomes {
+        text.push_str(&format!("- outcome: {outcome}\n"));
+    }
+    Ok(RecallAnswer {
+        reference: format!("{session}#{episode}"),
+        session: session.clone(),
+        episode: Some(episode.to_string()),
+        path: shown,
+        text,
+        origin: origin(Some(digest), episode),
+        evicted: true,
+    })
+}
+
+fn file(store: &Store, session: &SessionId, within: &Path) -> Result<RecallAnswer> {
+    let path = store.layout().session(session).join(within);
+    let shown = store.layout().shown(&path);
+    let text = read_inside(store, session, &path)?
+        .ok_or_else(|| Error::new(format!("there is no `{shown}`")).hint(format!("`memtree recall {session}` shows its digest")))?;
+    Ok(RecallAnswer {
+        reference: shown.clone(),
+        session: session.clone(),
+        episode: None,
+        path: shown,
+        text,
+        origin: None,
+        evicted: false,
+    })
+}
+
+// --- The original records ---
+
+/// The records that an episode was made from, or all of a session's; what is no more here is said.
+fn raw(store: &Store, session: &SessionId, of: Option<(EpisodeId, Option<&Digest>)>) -> Result<RecallAnswer> {
+    let snapshot = store.layout().snapshot(session);
+    let episode = of.map(|(episode, _)| episode);
+    let digest = match of {
+        Some((_, digest)) => digest.cloned(),
+        None => store.digest(session).ok().flatten(),
+    };
+    let mut answer = RecallAnswer {
+        reference: episode.map_or_else(|| session.to_string(), |episode| format!("{session}#{episode}")),
+        session: session.clone(),
+        episode: episode.map(|episode| episode.to_string()),
+        path: String::new(),
+        text: String::new(),
+        origin: episode.and_then(|episode| origin(digest.as_ref(), episode)),
+        evicted: false,
+    };
+    let Some(path) = main_log(&snapshot.join(layout::RAW), digest.as_ref()) else {
+        let page = match episode {
+            Some(episode) => episode_path(store, session, digest.as_ref(), episode),
+            None => store.layout().digest(session),
+        };
+        answer.path = store.layout().shown(&page);
+        let when = digest.and_then(|digest| digest.snapshot.evicted).map(|day| format!(" since {day}")).unwrap_or_default();
+        answer.text = format!("The original records are no more here{when}. What remains is `{}`:\n\n", answer.path);
+        answer.text.push_str(&read_inside(store, session, &page)?.unwrap_or_default());
+        answer.evicted = true;
+        return Ok(answer);
+    };
+    answer.path = store.layout().shown(&path);
+    let (first, last) = match episode {
+        None => (1, u64::MAX),
+        Some(episode) => {
+            let lines = |episode| -> Result<Vec<u64>> {
+                let path = episode_path(store, session, digest.as_ref(), episode);
+                Ok(lines_named(&read_inside(store, session, &path)?.unwrap_or_default()))
+            };
+            let own = lines(episode)?;
+            let (Some(first), Some(last)) = (own.iter().min().copied(), own.iter().max().copied()) else {
+                return Err(Error::new(format!("the page of {episode} names no lines of the raw log"))
+                    .hint(format!("the whole log is `{}`", answer.path)));
+            };
+            // Answers to the last calls stand between its last step and the next prompt.
+            let next = lines(EpisodeId(episode.0.saturating_add(1)))?.into_iter().min();
+            (first, next.filter(|next| *next > last).map_or(last, |next| next - 1))
+        }
+    };
+    answer.text = lines_of(&path, first, last).context(|| format!("cannot read `{}`", answer.path))?;
+    Ok(answer)
+}
+
+/// The session's own log among its raw files: the one named after it, else the first that is no subagent's.
+fn main_log(folder: &Path, digest: Option<&Digest>) -> Option<PathBuf> {
+    let native = digest.and_then(|digest| digest.source_id.split_once(':').map(|(_, native)| native.to_string()));
+    let mut logs: Vec<(bool, usize, PathBuf)> = files::walk_files(folder)
+        .flatten()
+        .filter(|found| found.link.is_none())
+        .map(|found| {
+            let named = native.as_deref().is_some_and(|native| found.path.file_stem().is_some_and(|stem| stem == native));
+            (!named, found.relative.components().count(), found.path)
+        })
+        .collect();
+    logs.sort();
+    logs.into_iter().next().map(|(_, _, path)| path)
+}
+
+/// The lines of the main log that a page names: `· line 12` at the end of its marks, subagents' aside.
+fn lines_named(page: &str) -> Vec<u64> {
+    page.lines()
+        .filter(|line| line.starts_with("**") || line.starts_with("- "))
+        .filter(|line| !line.starts_with("**Subagent ") && !line.starts_with("- ["))
+        .filter_map(|line| line.rsplit_once("line ").and_then(|(_, number)| number.parse().ok()))
+        .collect()
+}
+
+/// The lines of a file from one to another, both counted from 1.
+fn lines_of(path: &Path, first: u64, last: u64) -> io::Result<String> {
+    let mut reader = BufReader::new(File::open(path)?);
+    let (mut text, mut line) = (String::new(), Vec::new());
+    for number in 1..=last {
+        line.clear();
+        if reader.read_until(b'\n', &mut line)? == 0 {
+            break;
+        }
+        if number >= first {
+            text.push_str(&String::from_utf8_lossy(&line));
+        }
+    }
+    Ok(text)
+}
+
+// --- Reading safely and shortly ---
+
+/// Reads a file of a session; `None` where there is none, an error where it lies outside the session's folder.
+fn read_inside(store: &Store, session: &SessionId, path: &Path) -> Result<Option<String>> {
+    let shown = || store.layout().shown(path);
+    let real = match fs::canonicalize(path) {
+        Ok(real) => real,
+        Err(err) if matches!(err.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
+        Err(err) => return Err(err).context(|| format!("cannot read `{}`", shown())),
+    };
+    let folder = fs::canonicalize(store.layout().session(session)).context(|| format!("cannot read `{}`", shown()))?;
+    if !real.starts_with(folder) {
+        return Err(Error::new(format!("will not read `{}`", shown())).because("it is a link out of its session's folder"));
+    }
+    let bytes = fs::read(&real).context(|| format!("cannot read `{}`", shown()))?;
+    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+/// A text cut at a line's end to so many tokens, with a note of how much was left out.
+fn within_budget(text: &str, budget: usize) -> String {
+    if text::tokens(text) <= budget {
+        return text.to_string();
+    }
+    // Room for the note itself.
+    let room = budget.saturating_sub(24);
+    let (mut kept, mut used) = (0, 0);
+    for line in text.split_inclusive('\n') {
+        used += text::tokens(line);
+        if used > room {
+            break;
+        }
+        kept += line.len();
+    }
+    let rest = &text[kept..];
+    let note = format!("[… {} lines left out, about {} tokens]\n", rest.lines().count(), text::tokens(rest));
+    format!("{}{note}", &text[..kept])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_cuts_at_a_line_and_says_so() {
+        let text: String = (0..500).map(|n| format!("line {n} of the page\n")).collect();
+        let short = within_budget(&text, 100);
+        assert!(text::tokens(&short) <= 100, "{}", text::tokens(&short));
+        assert!(short.starts_with("line 0 of the page\n") && short.contains("lines left out"), "{short}");
+        assert_eq!(within_budget("short", 100), "short");
+        assert!(within_budget(&text, 0).starts_with("[… 500 lines"));
+    }
+
+    #[test]
+    fn the_lines_of_a_page_are_found() {
+        let page = "# EP_001 · x\n\n**Prompt** · 2026-11-15T13:40:10Z · line 4\n> a quote · line 99\n\n- `$ ls` → ok · line 7\n\
+            **Subagent a** · 10:00:00 · line 1\n- [a] `$ x` → ok · line 2\n**Agent** · 10:00:00 · inherited, line 9\n";
+        assert_eq!(lines_named(page), [4, 7, 9]);
+    }
+
+    #[test]
+    fn paths_lead_into_sessions_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, _) = Store::init(folder.path()).unwrap();
+        let target = |what: &str| from_path(&store, what);
+        let id: SessionId = "SES3_laptop_SP1C2".parse().unwrap();
+        let part = |what: &str| target(what).map(|target| target.part);
+        assert_eq!(part("sessions/SES3_laptop_SP1C2/SES3_laptop_SP1C2_DIGEST.md"), Some(Part::Digest));
+        assert_eq!(part("sessions/SES3_laptop_SP1C2/snapshot/episodic/EP_004.md"), Some(Part::Episode(EpisodeId(4))));
+        assert_eq!(
+            part("sessions/SES3_laptop_SP1C2/snapshot/state/vitals.yaml"),
+            Some(Part::File("snapshot/state/vitals.yaml".into()))
+        );
+        let absolute = store.layout().digest(&id);
+        assert_eq!(part(absolute.to_str().unwrap()), Some(Part::Digest));
+        for outside in ["sessions/SES3_laptop_SP1C2/../../memtree.toml", "../x", "/etc/passwd", "memtree.toml", "sessions/x/y"] {
+            assert_eq!(target(outside), None, "{outside}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_out_of_the_session_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, _) = Store::init(folder.path()).unwrap();
+        let id: SessionId = "SES3_laptop_SP1C2".parse().unwrap();
+        let episodes = store.layout().snapshot(&id).join("episodic");
+        fs::create_dir_all(&episodes).unwrap();
+        std::os::unix::fs::symlink(store.layout().settings(), episodes.join("EP_001.md")).unwrap();
+        let request = |what: &str| RecallRequest {
+            what: what.into(),
+            around: 0,
+            raw: false,
+            budget: None,
+            now: Timestamp::default(),
+            dry_run: false,
+        };
+        let error = recall(&store, &request("SES3_laptop_SP1C2#EP_001")).unwrap_err();
+        assert!(error.causes()[0].contains("link"), "{error}");
+        assert!(recall(&store, &request("SES3_laptop_SP1C2#../x")).is_err());
+        assert!(recall(&store, &request("SES9_laptop_SP9C9#EP_001")).is_err());
+        assert!(recall(&store, &request("1")).is_err());
+    }
+}

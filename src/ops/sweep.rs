@@ -112,7 +112,7 @@ pub fn sweep(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
     let _lock = files::lock_exclusive(&layout.sweep_lock()).context(cannot)?;
     finish_earlier_sweep(store, sweep.zone)?;
     let mut cursors = Cursors::load(&layout.cursors());
-    let tree = Tree::load(store, &mut cursors)?;
+    let tree = Tree::load(store, &mut cursors, sweep.open_for)?;
     let mut report = Report::default();
     let found = discover(sweep, &mut cursors, &mut report)?;
     let (unchanged, changed): (Vec<_>, Vec<_>) =
@@ -136,7 +136,7 @@ pub fn sweep(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
         }
     }
     report.captured = report.sessions.len();
-    report.digested = report.captured + close_sessions(store, &mut cursors, sweep.now).context(cannot)?;
+    report.digested = report.captured + close_sessions(store, &mut cursors, sweep).context(cannot)?;
     remove_folder(&layout.staging()).context(cannot)?;
     cursors.save(&layout.cursors()).context(cannot)?;
     crate::index::refresh(store)?;
@@ -151,7 +151,7 @@ pub fn rehearse(root: &Path, sweep: &Sweep<'_>) -> Result<Report> {
     let mut report = Report::default();
     let store = Store::open(root).ok();
     let mut cursors = store.as_ref().map(|store| Cursors::load(&store.layout().cursors())).unwrap_or_default();
-    let tree = store.as_ref().map(|store| Tree::load(store, &mut cursors)).transpose()?.unwrap_or_default();
+    let tree = store.as_ref().map(|store| Tree::load(store, &mut cursors, sweep.open_for)).transpose()?.unwrap_or_default();
     let found = discover(sweep, &mut cursors, &mut report)?;
     for source in &found.sources {
         report.discovered += 1;
@@ -196,7 +196,7 @@ struct KnownSession {
 
 impl Tree {
     /// Learns which sessions are there: from the cursors, and from the digests that they do not know.
-    fn load(store: &Store, cursors: &mut Cursors) -> Result<Tree> {
+    fn load(store: &Store, cursors: &mut Cursors, open_for: Duration) -> Result<Tree> {
         let layout = store.layout();
         let ids = store.session_ids().context(|| "cannot list the sessions".to_string())?;
         let mut remembered = std::mem::take(&mut cursors.sessions);
@@ -210,8 +210,8 @@ impl Tree {
                 None => match store.digest(&id) {
                     Ok(Some(digest)) => crate::ops::cursors::SessionCursor {
                         source_id: digest.source_id,
-                        // Unknown since when; looked at as if it had just ended.
-                        open_until: (digest.state == State::Open).then(|| digest.content.ended.unwrap_or_default()),
+                        open_until: (digest.state == State::Open)
+                            .then(|| digest.content.ended.unwrap_or_default() + open_for),
                     },
                     // Damaged by hand: it keeps its id, but nothing is known of its source.
                     _ => continue,
@@ -483,13 +483,17 @@ fn finish_earlier_sweep(store: &Store, zone: Tz) -> Result<()> {
 }
 
 /// Closes the sessions that have had no event for long enough; returns how many.
-fn close_sessions(store: &Store, cursors: &mut Cursors, now: Timestamp) -> io::Result<usize> {
+fn close_sessions(store: &Store, cursors: &mut Cursors, sweep: &Sweep<'_>) -> io::Result<usize> {
     let mut closed = 0;
     for (id, cursor) in &mut cursors.sessions {
-        if cursor.open_until.is_none_or(|until| until > now) {
+        if cursor.open_until.is_none_or(|until| until > sweep.now) {
             continue;
         }
         let Ok(id) = id.parse::<SessionId>() else { continue };
+        // A session of another device is that device's to close.
+        if id.device != sweep.device {
+            continue;
+        }
         let path = store.layout().digest(&id);
         let mut document = Document::parse(&fs::read_to_string(&path)?);
         document.set_raw("state", "closed");

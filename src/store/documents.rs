@@ -41,10 +41,30 @@ const SECTIONS: &[(&str, &str)] = &[
 /// What stands before the first section, as `written` names it.
 const HEADER: &str = "header";
 
-/// Keys that a person has no reason to edit: they are proof or identity, and always ours.
+/// Keys that are always ours: what was measured or proved is not a matter of opinion.
 const ALWAYS_OURS: &[&str] = &[
-    "schema", "session", "source_id", "flavor", "state", "captured", "snapshot", "snapshot_bytes", "snapshot_files",
-    "manifest_sha256", "manifest", "readiness", "made_by", "written",
+    "schema",
+    "session",
+    "source_id",
+    "flavor",
+    "state",
+    "started",
+    "ended",
+    "captured",
+    "episodes",
+    "turns",
+    "tokens_in",
+    "tokens_out",
+    "tokens_cache",
+    "cost_usd",
+    "snapshot",
+    "snapshot_bytes",
+    "snapshot_files",
+    "manifest_sha256",
+    "manifest",
+    "readiness",
+    "made_by",
+    "written",
 ];
 
 /// Writes a digest as a new document.

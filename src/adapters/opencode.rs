@@ -1,0 +1,430 @@
+//! OpenCode: what `opencode export` writes, `{info, messages: [{info, parts}]}` (seen in 1.2), and the
+//! tree of small documents that versions before 1.2 kept, `storage/session/<project>/<session>.json`,
+//! `storage/message/<session>/` and `storage/part/<message>/` (seen in fixtures only). The database of
+//! later versions is not read here.
+//!
+//! A call and its answer stand in one part. Subagents are sessions of their own that name their parent.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::jsonl;
+use super::wire::{Content, Count, Text};
+use super::{Adapter, Identity, Places, tools};
+use crate::base::clock::{self, Timestamp};
+use crate::error::Result;
+use crate::model::session::{Answer, Call, Event, EventSink, Head, Log, Place, Role, What};
+
+/// OpenCode.
+pub struct OpenCode;
+
+impl Adapter for OpenCode {
+    fn name(&self) -> &'static str {
+        "opencode"
+    }
+
+    fn roots(&self, places: &Places) -> Vec<PathBuf> {
+        vec![places.folder("XDG_DATA_HOME", ".local/share").join("opencode/storage")]
+    }
+
+    fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
+        if file.extension().is_none_or(|extension| extension != "json") {
+            return Ok(None);
+        }
+        let fields = ["info", "id", "sessionID", "projectID", "messageID", "role", "directory"];
+        let document = jsonl::document_head(file, &fields, "messages")?;
+        let string = |document: &Map<String, Value>, key: &str| {
+            document.get(key).and_then(Value::as_str).filter(|value| !value.is_empty()).map(str::to_string)
+        };
+        let session = |info: &Map<String, Value>| {
+            string(info, "id").filter(|_| info.contains_key("directory") && info.contains_key("projectID"))
+        };
+        let identity = |native_id, role| Identity { native_id, role, lineage: None };
+        if let Some(info) = document.get("info").and_then(Value::as_object).filter(|_| document.contains_key("messages")) {
+            return Ok(session(info).map(|id| identity(id, Role::Main)));
+        }
+        if let Some(id) = session(&document) {
+            return Ok(Some(identity(id, Role::Main)));
+        }
+        let belongs = string(&document, "role").or_else(|| string(&document, "messageID")).is_some();
+        let id = string(&document, "sessionID").filter(|_| belongs && document.contains_key("id"));
+        Ok(id.map(|id| identity(id, Role::Attachment)))
+    }
+
+    fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
+        let mut reader = Reader { log, events, head: Head::default(), prompts: 0, reverted: None };
+        for (at, file) in log.files.iter().enumerate() {
+            if file.role == Role::Main {
+                reader.session(at)?;
+            }
+        }
+        reader.tree()?;
+        if let Some((kept, place)) = reader.reverted.take().and_then(|reverted| reverted.kept) {
+            reader.emit(None, place, What::Rewind { kept })?;
+        }
+        Ok(reader.head)
+    }
+}
+
+// What stands in the documents, exactly as the agent writes it.
+
+#[derive(Deserialize)]
+struct WireExport<'a> {
+    #[serde(borrow)]
+    info: WireSession<'a>,
+    #[serde(borrow)]
+    messages: Vec<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct WireSession<'a> {
+    #[serde(borrow, default)]
+    title: Text<'a>,
+    #[serde(borrow, default)]
+    directory: Text<'a>,
+    #[serde(borrow, default)]
+    version: Text<'a>,
+    #[serde(rename = "parentID", borrow, default)]
+    parent: Text<'a>,
+    #[serde(borrow, default)]
+    revert: Option<WireRevert<'a>>,
+}
+
+#[derive(Deserialize)]
+struct WireRevert<'a> {
+    #[serde(rename = "messageID", borrow, default)]
+    message: Text<'a>,
+}
+
+#[derive(Deserialize)]
+struct WireMessage<'a> {
+    #[serde(borrow)]
+    info: WireInfo<'a>,
+    #[serde(borrow, default)]
+    parts: Vec<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct WireInfo<'a> {
+    #[serde(borrow, default)]
+    id: Text<'a>,
+    #[serde(borrow, default)]
+    role: Text<'a>,
+    #[serde(default)]
+    time: WireTime,
+    #[serde(rename = "modelID", borrow, default)]
+    model: Text<'a>,
+    #[serde(default)]
+    tokens: Option<WireTokens>,
+    #[serde(default)]
+    cost: Option<f64>,
+    #[serde(borrow, default)]
+    finish: Text<'a>,
+    /// `true` where an answer is the summary of a compaction.
+    #[serde(borrow, default)]
+    summary: Option<&'a RawValue>,
+    #[serde(default)]
+    error: Option<Value>,
+}
+
+#[derive(Deserialize, Default, Clone, Copy)]
+#[serde(default)]
+struct WireTime {
+    created: Count,
+    start: Count,
+    end: Count,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct WireTokens {
+    input: Count,
+    output: Count,
+    cache: WireCache,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct WireCache {
+    read: Count,
+    write: Count,
+}
+
+#[derive(Deserialize)]
+struct WirePart<'a> {
+    #[serde(rename = "type", borrow, default)]
+    kind: Text<'a>,
+    #[serde(borrow, default)]
+    text: Text<'a>,
+    #[serde(default)]
+    synthetic: Option<bool>,
+    #[serde(default)]
+    ignored: Option<bool>,
+    #[serde(default)]
+    time: Option<WireTime>,
+    #[serde(borrow, default)]
+    tool: Text<'a>,
+    #[serde(rename = "callID", borrow, default)]
+    call: Text<'a>,
+    #[serde(borrow, default)]
+    state: Option<WireState<'a>>,
+    #[serde(borrow, default)]
+    command: Text<'a>,
+    #[serde(borrow, default)]
+    description: Text<'a>,
+    #[serde(rename = "messageID", borrow, default)]
+    message: Text<'a>,
+}
+
+#[derive(Deserialize)]
+struct WireState<'a> {
+    #[serde(borrow, default)]
+    status: Text<'a>,
+    #[serde(borrow, default)]
+    input: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    output: Content<'a>,
+    #[serde(borrow, default)]
+    error: Text<'a>,
+    #[serde(default)]
+    time: WireTime,
+    #[serde(borrow, default)]
+    metadata: Option<WireMetadata<'a>>,
+    #[serde(borrow, default)]
+    attachments: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct WireMetadata<'a> {
+    #[serde(borrow, default)]
+    exit: Text<'a>,
+}
+
+/// Reads the documents of one session.
+struct Reader<'l, 's> {
+    log: &'l Log,
+    events: &'s mut dyn EventSink,
+    head: Head,
+    prompts: u32,
+    reverted: Option<Reverted>,
+}
+
+/// The message that the person took back, with all after it, and the last prompt before it.
+struct Reverted {
+    message: String,
+    kept: Option<(u32, Place)>,
+}
+
+impl Reader<'_, '_> {
+    /// Reads an export, or the document of a session in the tree.
+    fn session(&mut self, at: usize) -> Result<()> {
+        let path = &self.log.files[at].path;
+        let Some(bytes) = jsonl::read_document(&mut self.head, path)? else { return Ok(()) };
+        let export = match serde_json::from_slice::<WireExport>(&bytes) {
+            Ok(export) => Ok(export),
+            Err(err) => match serde_json::from_slice::<WireSession>(&bytes) {
+                Ok(info) if !info.directory.is_empty() => Ok(WireExport { info, messages: Vec::new() }),
+                _ => Err(err),
+            },
+        };
+        let export = match export {
+            Ok(export) => export,
+            Err(err) => {
+                jsonl::skip(&mut self.head, path, 0, format!("not a whole document: {err}"));
+                return Ok(());
+            }
+        };
+        self.note(export.info);
+        for (number, raw) in export.messages.into_iter().enumerate() {
+            let place = Place { file: at as u32, line: number as u64 + 1 };
+            match serde_json::from_str::<WireMessage>(raw.get()) {
+                Ok(message) => {
+                    let parts = message.parts.into_iter().map(|part| (place, part.get())).collect();
+                    self.message(message.info, parts, place)?;
+                }
+                Err(err) => jsonl::skip(&mut self.head, path, place.line, format!("an unexpected shape: {err}")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the messages of the tree and their parts, each in a document of its own, in the order of ids.
+    fn tree(&mut self) -> Result<()> {
+        let (mut messages, mut parts) = (BTreeMap::new(), BTreeMap::<String, BTreeMap<&Path, usize>>::new());
+        for (at, file) in self.log.files.iter().enumerate().filter(|(_, file)| file.role == Role::Attachment) {
+            let Some(bytes) = jsonl::read_document(&mut self.head, &file.path)? else { continue };
+            let name = file.path.file_name().map(Path::new).unwrap_or(&file.path);
+            match serde_json::from_slice::<WirePart>(&bytes) {
+                Ok(part) if !part.message.is_empty() => {
+                    parts.entry(part.message.0.into_owned()).or_default().insert(name, at);
+                }
+                Ok(_) => drop(messages.insert(name, (at, bytes))),
+                Err(err) => jsonl::skip(&mut self.head, &file.path, 0, format!("not a whole document: {err}")),
+            }
+        }
+        for (at, bytes) in messages.into_values() {
+            let path = &self.log.files[at].path;
+            let info: WireInfo = match serde_json::from_slice(&bytes) {
+                Ok(info) => info,
+                Err(err) => {
+                    jsonl::skip(&mut self.head, path, 0, format!("an unexpected shape: {err}"));
+                    continue;
+                }
+            };
+            let mut documents = Vec::new();
+            for at in parts.remove(info.id.as_str()).unwrap_or_default().into_values() {
+                if let Some(bytes) = jsonl::read_document(&mut self.head, &self.log.files[at].path)? {
+                    let place = Place { file: at as u32, line: 1 };
+                    documents.push((place, String::from_utf8_lossy(&bytes).into_owned()));
+                }
+            }
+            let parts = documents.iter().map(|(place, text)| (*place, text.as_str())).collect();
+            self.message(info, parts, Place { file: at as u32, line: 1 })?;
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, session: WireSession) {
+        let untitled = |title: &String| title.starts_with("New session - ") || title.starts_with("Child session - ");
+        let head = &mut self.head;
+        head.title = session.title.owned().filter(|title| !untitled(title));
+        head.cwd = session.directory.owned();
+        head.version = session.version.owned();
+        head.parent = session.parent.owned();
+        self.reverted =
+            session.revert.and_then(|revert| revert.message.owned()).map(|message| Reverted { message, kept: None });
+    }
+
+    fn message(&mut self, info: WireInfo, parts: Vec<(Place, &str)>, place: Place) -> Result<()> {
+        self.head.records += 1;
+        if let Some(reverted) = self.reverted.as_mut().filter(|reverted| reverted.message == info.id.as_str()) {
+            reverted.kept = Some((self.prompts, place));
+        }
+        let at = time(info.time.created);
+        let mut wire = Vec::new();
+        for (place, text) in parts {
+            match serde_json::from_str::<WirePart>(text) {
+                Ok(part) => wire.push((place, part)),
+                Err(err) => {
+                    let path = &self.log.files[place.file as usize].path;
+                    jsonl::skip(&mut self.head, path, place.line, format!("an unexpected shape: {err}"));
+                }
+            }
+        }
+        match info.role.as_str() {
+            "user" => self.user(wire, at, place),
+            "assistant" => self.assistant(info, wire, at, place),
+            role => self.ignore(&format!("message {role}")),
+        }
+    }
+
+    fn user(&mut self, parts: Vec<(Place, WirePart)>, at: Option<Timestamp>, place: Place) -> Result<()> {
+        let (mut said, mut files) = (Vec::new(), 0);
+        for (_, part) in &parts {
+            match part.kind.as_str() {
+                "text" if part.synthetic == Some(true) || part.ignored == Some(true) => {
+                    self.ignore("text that no person wrote")?;
+                }
+                "text" => said.push(part.text.trim().to_string()),
+                "file" => files += 1,
+                // The person called a command that a subagent carries out.
+                "subtask" => said.push(format!("/{} {}", part.command.as_str(), part.description.as_str()).trim().to_string()),
+                "compaction" => self.emit(at, place, What::Lifecycle("context compacted".into()))?,
+                kind => self.ignore(&format!("part {kind}"))?,
+            }
+        }
+        let mut prompt = said.join("\n").trim().to_string();
+        if files > 0 {
+            prompt = format!("{prompt}\n[{files} file(s)]").trim().to_string();
+        }
+        if prompt.is_empty() {
+            return Ok(());
+        }
+        self.prompts += 1;
+        self.emit(at, place, What::Prompt(prompt.into()))
+    }
+
+    fn assistant(&mut self, info: WireInfo, parts: Vec<(Place, WirePart)>, at: Option<Timestamp>, place: Place) -> Result<()> {
+        self.count(&info);
+        let summary = info.summary.is_some_and(|summary| summary.get() == "true");
+        for (place, part) in parts {
+            let began = part.time.and_then(|times| time(times.start)).or(at);
+            match part.kind.as_str() {
+                "text" if part.text.trim().is_empty() => {}
+                "text" if summary => self.emit(began, place, What::Compaction(part.text.0))?,
+                "text" => self.emit(began, place, What::Reply(part.text.0))?,
+                "reasoning" if part.text.trim().is_empty() => {}
+                "reasoning" => self.emit(began, place, What::Thinking(part.text.0))?,
+                "tool" => self.call(part, at, place)?,
+                "retry" => self.emit(began, place, What::Lifecycle("model error, tried again".into()))?,
+                kind => self.ignore(&format!("part {kind}"))?,
+            }
+        }
+        if let Some(error) = info.error {
+            let name = error.get("name").and_then(Value::as_str).unwrap_or("error");
+            let said = error.pointer("/data/message").and_then(Value::as_str).unwrap_or_default();
+            let text = format!("{name}: {said}");
+            let aborted = name == "MessageAbortedError";
+            let what = if aborted { What::Intervention("turn aborted".into()) } else { What::Lifecycle(text.into()) };
+            self.emit(at, place, what)?;
+        }
+        match info.finish.as_str() {
+            "stop" if !summary => self.emit(at, place, What::Completion),
+            _ => Ok(()),
+        }
+    }
+
+    fn call(&mut self, part: WirePart, at: Option<Timestamp>, place: Place) -> Result<()> {
+        let Some(state) = part.state else { return self.ignore("tool without a state") };
+        let action = tools::action(&part.tool, state.input.map_or("", |input| input.get()));
+        let (began, ended) = (time(state.time.start).or(at), time(state.time.end).or(at));
+        let id = part.call.0;
+        self.emit(began, place, What::Call(Call { id: id.clone(), tool: part.tool.0, action }))?;
+        let error = state.status.as_str() == "error";
+        if !error && state.status.as_str() != "completed" {
+            return Ok(());
+        }
+        let exit_code = state.metadata.and_then(|metadata| metadata.exit.parse().ok());
+        let text = if error && !state.error.is_empty() { state.error.0 } else { state.output.text };
+        let answer = Answer {
+            id,
+            text,
+            failed: error || exit_code.is_some_and(|code: i32| code != 0),
+            exit_code,
+            images: super::wire::length(state.attachments),
+        };
+        self.emit(ended, place, What::Result(answer))
+    }
+
+    fn count(&mut self, info: &WireInfo) {
+        let Some(model) = info.model.some() else { return };
+        let usage = jsonl::usage(&mut self.head, model);
+        if let Some(tokens) = &info.tokens {
+            usage.input += tokens.input.0;
+            usage.output += tokens.output.0;
+            usage.cache_read += tokens.cache.read.0;
+            usage.cache_write += tokens.cache.write.0;
+        }
+        if let Some(cost) = info.cost {
+            *usage.cost_usd.get_or_insert(0.0) += cost;
+        }
+    }
+
+    fn ignore(&mut self, kind: &str) -> Result<()> {
+        jsonl::ignore(&mut self.head, kind);
+        Ok(())
+    }
+
+    fn emit(&mut self, at: Option<Timestamp>, place: Place, what: What<'_>) -> Result<()> {
+        self.events.event(Event { at, place, agent: None, inherited: false, what })
+    }
+}
+
+/// A moment in milliseconds since 1970; 0 stands for none.
+fn time(milliseconds: Count) -> Option<Timestamp> {
+    Some(milliseconds.0).filter(|milliseconds| *milliseconds > 0).and_then(|milliseconds| clock::from_millis(milliseconds as i64))
+}
