@@ -50,7 +50,8 @@ impl Adapter for Claude {
             return Ok(None);
         }
         let records = jsonl::first_objects(file, 40)?;
-        if !records.iter().any(is_claude_record) {
+        // Qwen writes the same envelope around other messages.
+        if !records.iter().any(is_claude_record) || records.iter().any(super::qwen::is_qwen_record) {
             return Ok(None);
         }
         let text = |record: &serde_json::Map<String, serde_json::Value>, key: &str| {

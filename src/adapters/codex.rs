@@ -295,6 +295,7 @@ impl Dialect for Reader<'_, '_> {
                     self.session(header);
                     Ok(Ok(()))
                 }
+                Ok(_) if !line.record_type.is_empty() => self.pass(&line.record_type).map(Ok),
                 Ok(item) => self.item(item, Told { at: None, place, inherited: false }).map(Ok),
                 Err(err) => Ok(Err(err)),
             };

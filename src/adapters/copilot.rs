@@ -61,7 +61,7 @@ impl Adapter for Copilot {
     }
 
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
-        let mut reader = Reader { events, head: Head::default(), called: HashSet::new(), open: BTreeMap::new(), finished: false };
+        let mut reader = Reader { events, head: Head::default(), model: String::new(), called: HashSet::new(), open: BTreeMap::new(), finished: false };
         jsonl::read_log(&mut reader, log)?;
         reader.close();
         if reader.head.title.is_none()
@@ -123,6 +123,10 @@ struct WireLine<'a> {
 struct WireData<'a> {
     #[serde(borrow)]
     copilot_version: Text<'a>,
+    #[serde(borrow)]
+    selected_model: Text<'a>,
+    #[serde(borrow)]
+    new_model: Text<'a>,
     context: Option<WireContext>,
     #[serde(borrow)]
     content: Content<'a>,
@@ -216,6 +220,8 @@ struct WireUsage {
 struct Reader<'s> {
     events: &'s mut dyn EventSink,
     head: Head,
+    /// The model that was chosen, for messages that do not name theirs.
+    model: String,
     called: HashSet<String>,
     /// By model: the output of messages for which no shutdown has told the full usage yet.
     open: BTreeMap<String, u64>,
@@ -274,6 +280,7 @@ impl Reader<'_> {
             "permission.completed" if data.result.as_ref().is_some_and(|result| result.kind.starts_with("denied")) => {
                 self.emit(told, What::Intervention("the person refused a tool".into()))?;
             }
+            "session.model_change" => self.model = data.new_model.owned().unwrap_or_default(),
             "session.shutdown" => self.shutdown(data.model_metrics),
             kind => jsonl::ignore(&mut self.head, kind),
         }
@@ -282,6 +289,7 @@ impl Reader<'_> {
 
     fn started(&mut self, data: WireData) {
         self.head.version = data.copilot_version.owned().or(self.head.version.take());
+        self.model = data.selected_model.owned().unwrap_or_else(|| std::mem::take(&mut self.model));
         let Some(context) = data.context else { return };
         let filled = |text: Option<String>| text.filter(|text| !text.is_empty());
         let head = &mut self.head;
@@ -311,10 +319,10 @@ impl Reader<'_> {
     }
 
     fn assistant(&mut self, data: WireData, told: &Told) -> Result<()> {
-        if let Some(model) = data.model.some() {
-            jsonl::usage(&mut self.head, model);
-            *self.open.entry(model.to_string()).or_default() += data.output_tokens.0;
-        }
+        let chosen = if self.model.is_empty() { "unknown" } else { &self.model };
+        let model = data.model.some().unwrap_or(chosen);
+        jsonl::usage(&mut self.head, model);
+        *self.open.entry(model.to_string()).or_default() += data.output_tokens.0;
         if !data.reasoning_text.trim().is_empty() {
             self.emit(told, What::Thinking(data.reasoning_text.0))?;
         }

@@ -71,11 +71,11 @@ fn is_cursor_line(record: &Map<String, Value>) -> bool {
 struct WireLine<'a> {
     #[serde(borrow, default)]
     role: Text<'a>,
-    #[serde(borrow)]
+    #[serde(borrow, default)]
     message: WireMessage<'a>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
 struct WireMessage<'a> {
     #[serde(borrow, default)]
     content: Vec<WireBlock<'a>>,
@@ -117,7 +117,7 @@ impl Dialect for Reader<'_> {
         match line.role.as_str() {
             "user" => self.user(line.message, place)?,
             "assistant" => self.assistant(line.message, place)?,
-            role => jsonl::ignore(&mut self.head, role),
+            role => jsonl::ignore(&mut self.head, if role.is_empty() { "record without a role" } else { role }),
         }
         Ok(Ok(()))
     }

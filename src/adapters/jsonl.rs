@@ -233,15 +233,27 @@ pub fn first_objects(path: &Path, most: usize) -> io::Result<Vec<Map<String, Val
     let mut lines = Lines::new(open(path)?.take(4 << 20));
     let mut objects = Vec::new();
     while objects.len() < most {
-        let Some((number, line)) = lines.next()? else { break };
+        let (number, line) = match lines.next() {
+            Ok(Some(next)) => next,
+            // A packed log that is cut short still shows whose it is.
+            Err(_) if !objects.is_empty() => break,
+            Ok(None) => break,
+            Err(err) => return Err(err),
+        };
         if number > 200 {
             break;
         }
         let Line::Bytes { bytes, .. } = line else { continue };
-        if let Ok(Value::Object(object)) = serde_json::from_slice(bytes) {
-            objects.push(object);
+        match serde_json::from_slice(bytes) {
+            Ok(Value::Object(object)) => objects.push(object),
+            Ok(_) => {}
+            Err(_) => {
+                let records = salvage(bytes, false).records;
+                objects.extend(records.iter().take(most).filter_map(|record| serde_json::from_str(record).ok()));
+            }
         }
     }
+    objects.truncate(most);
     Ok(objects)
 }
 

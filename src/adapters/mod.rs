@@ -14,14 +14,28 @@ use crate::model::session::{EventSink, Head, Log, LogFile, Role, Skipped, Source
 mod claude;
 mod codex;
 mod copilot;
+mod cursor;
 mod gemini;
 mod grok;
 pub mod jsonl;
+mod opencode;
+mod pi;
+mod qwen;
 pub mod tools;
 mod wire;
 
 /// Every adapter, in the order in which they are asked to recognize a log.
-pub const ALL: &[&dyn Adapter] = &[&codex::Codex, &copilot::Copilot, &gemini::Gemini, &grok::Grok, &claude::Claude];
+pub const ALL: &[&dyn Adapter] = &[
+    &codex::Codex,
+    &copilot::Copilot,
+    &pi::Pi,
+    &claude::Claude,
+    &qwen::Qwen,
+    &gemini::Gemini,
+    &opencode::OpenCode,
+    &cursor::Cursor,
+    &grok::Grok,
+];
 
 /// What we know of one agent.
 pub trait Adapter: Sync {

@@ -121,7 +121,7 @@ struct WireInfo<'a> {
     #[serde(default)]
     tokens: Option<WireTokens>,
     #[serde(default)]
-    cost: Option<f64>,
+    cost: Option<Value>,
     #[serde(borrow, default)]
     finish: Text<'a>,
     /// `true` where an answer is the summary of a compaction.
@@ -409,7 +409,7 @@ impl Reader<'_, '_> {
             usage.cache_read += tokens.cache.read.0;
             usage.cache_write += tokens.cache.write.0;
         }
-        if let Some(cost) = info.cost {
+        if let Some(cost) = info.cost.as_ref().and_then(Value::as_f64) {
             *usage.cost_usd.get_or_insert(0.0) += cost;
         }
     }

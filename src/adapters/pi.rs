@@ -180,7 +180,7 @@ struct Reader<'s> {
     youngest: Option<Timestamp>,
     /// When it was branched off another session: what is older is a copy.
     branched: Option<Timestamp>,
-    /// The entries seen so far, and how many prompts had been said when they came.
+    /// The entries seen so far, and the episode of each.
     seen: HashMap<u64, u32>,
     prompts: u32,
 }
@@ -209,22 +209,24 @@ impl Dialect for Reader<'_> {
             self.head.inherited += 1;
         }
         let told = Told { at, place, inherited };
-        let id = entry.id.some().map(hash);
-        self.tell(entry, told)?;
+        let (id, before) = (entry.id.some().map(hash), self.prompts);
+        let parent = entry.parent_id.some().and_then(|parent| self.seen.get(&hash(parent)).copied());
+        self.tell(entry, parent, told)?;
         if let Some(id) = id {
-            self.seen.insert(id, self.prompts);
+            // A prompt opens an episode; everything else belongs to that of its parent.
+            let episode = if self.prompts > before { self.prompts } else { parent.unwrap_or(before) };
+            self.seen.insert(id, episode);
         }
         Ok(Ok(()))
     }
 }
 
 impl Reader<'_> {
-    fn tell(&mut self, entry: WireEntry, told: Told) -> Result<()> {
+    fn tell(&mut self, entry: WireEntry, parent: Option<u32>, told: Told) -> Result<()> {
         match entry.kind.as_str() {
             "session" => {
                 self.head.cwd = self.head.cwd.take().or_else(|| entry.cwd.owned());
-                let parent = entry.branched_from.owned().or_else(|| entry.parent_session.owned());
-                if let Some(parent) = parent {
+                if let Some(parent) = entry.branched_from.owned().or_else(|| entry.parent_session.owned()) {
                     // A branch that has not gone on yet would tell nothing; it tells its copy as its own.
                     self.branched = told.at.filter(|branched| self.youngest.is_some_and(|youngest| youngest >= *branched));
                     // The parent is named by its file: `…/<time>_<id>.jsonl`.
@@ -232,7 +234,7 @@ impl Reader<'_> {
                     self.head.parent = Some(stem.rsplit('_').next().unwrap_or(stem).to_string());
                 }
             }
-            "message" => return self.message(entry, told),
+            "message" => return self.message(entry, parent, told),
             "compaction" => return self.emit(told, What::Compaction(entry.summary.0)),
             "branch_summary" => {
                 return self.emit(told, What::Lifecycle(format!("left a branch: {}", entry.summary.trim()).into()));
@@ -243,14 +245,14 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn message(&mut self, entry: WireEntry, told: Told) -> Result<()> {
+    fn message(&mut self, entry: WireEntry, parent: Option<u32>, told: Told) -> Result<()> {
         let Some(message) = entry.message else { return Ok(()) };
         let content = |raw: Option<&RawValue>| -> Content<'static> {
             let content: Content = raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
             Content { text: content.text.into_owned().into(), images: content.images }
         };
         match message.role.as_str() {
-            "user" => self.prompt(content(message.content), &entry.parent_id, told),
+            "user" => self.prompt(content(message.content), parent, told),
             "assistant" => self.assistant(message, told),
             "toolResult" => {
                 let Content { text, images } = content(message.content);
@@ -274,7 +276,7 @@ impl Reader<'_> {
         }
     }
 
-    fn prompt(&mut self, content: Content, parent: &Text, told: Told) -> Result<()> {
+    fn prompt(&mut self, content: Content, parent: Option<u32>, told: Told) -> Result<()> {
         let mut prompt = content.text.trim().to_string();
         if content.images > 0 {
             prompt.push_str(&format!("\n[{} image(s)]", content.images));
@@ -282,9 +284,7 @@ impl Reader<'_> {
         if prompt.is_empty() {
             return Ok(());
         }
-        if let Some(kept) = parent.some().and_then(|parent| self.seen.get(&hash(parent)).copied())
-            && kept < self.prompts
-        {
+        if let Some(kept) = parent.filter(|kept| *kept < self.prompts) {
             self.emit(told, What::Rewind { kept })?;
         }
         self.prompts += 1;

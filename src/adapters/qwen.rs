@@ -165,7 +165,7 @@ struct Reader<'l, 's> {
     log: &'l Log,
     events: &'s mut dyn EventSink,
     head: Head,
-    /// The records seen so far, and how many prompts had been said when they came.
+    /// The records seen so far, and the episode of each.
     seen: HashMap<u64, u32>,
     prompts: u32,
 }
@@ -198,19 +198,22 @@ impl Dialect for Reader<'_, '_> {
             self.head.version = record.version.owned().or(self.head.version.take());
         }
         let told = Told { at: record.timestamp.time(), place, inherited };
-        let uuid = record.uuid.some().map(hash);
-        self.tell(record, told)?;
+        let (uuid, before) = (record.uuid.some().map(hash), self.prompts);
+        let parent = record.parent_uuid.some().and_then(|parent| self.seen.get(&hash(parent)).copied());
+        self.tell(record, parent, told)?;
         if let Some(uuid) = uuid {
-            self.seen.insert(uuid, self.prompts);
+            // A prompt opens an episode; everything else belongs to that of its parent.
+            let episode = if self.prompts > before { self.prompts } else { parent.unwrap_or(before) };
+            self.seen.insert(uuid, episode);
         }
         Ok(Ok(()))
     }
 }
 
 impl Reader<'_, '_> {
-    fn tell(&mut self, record: WireRecord, told: Told) -> Result<()> {
+    fn tell(&mut self, record: WireRecord, parent: Option<u32>, told: Told) -> Result<()> {
         match record.kind.as_str() {
-            "user" => self.user(record, told),
+            "user" => self.user(record, parent, told),
             "assistant" => self.assistant(record, told),
             "tool_result" => {
                 let status = record.tool_call_result.map(|result| result.status.0.into_owned()).unwrap_or_default();
@@ -229,7 +232,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn user(&mut self, record: WireRecord, told: Told) -> Result<()> {
+    fn user(&mut self, record: WireRecord, parent: Option<u32>, told: Told) -> Result<()> {
         let person = record.provenance.some().is_none_or(|who| who.contains("user"));
         if !person || record.subtype.some().is_some_and(|subtype| subtype != "mid_turn_user_message") {
             jsonl::ignore(&mut self.head, "user record that no person wrote");
@@ -250,9 +253,7 @@ impl Reader<'_, '_> {
         if prompt.is_empty() {
             return Ok(());
         }
-        if let Some(kept) = record.parent_uuid.some().and_then(|parent| self.seen.get(&hash(parent)).copied())
-            && kept < self.prompts
-        {
+        if let Some(kept) = parent.filter(|kept| *kept < self.prompts) {
             self.emit(told, What::Rewind { kept })?;
         }
         self.prompts += 1;

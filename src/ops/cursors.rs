@@ -19,9 +19,12 @@ use crate::model::session::Role;
 pub struct Cursors {
     version: String,
     /// By source path.
-    pub files: HashMap<String, FileCursor>,
+    files: HashMap<String, FileCursor>,
     /// By session id.
-    pub sessions: HashMap<String, SessionCursor>,
+    sessions: HashMap<String, SessionCursor>,
+    /// Whether anything is to be written.
+    #[serde(skip)]
+    changed: bool,
 }
 
 /// One source file.
@@ -64,11 +67,14 @@ impl Cursors {
             .unwrap_or_default()
     }
 
-    /// Writes the cursors.
+    /// Writes the cursors, if there is anything new in them.
     pub fn save(&mut self, path: &Path) -> std::io::Result<()> {
+        if !self.changed {
+            return Ok(());
+        }
         self.version = VERSION.into();
-        let bytes = serde_json::to_vec(self)?;
-        files::write_if_changed(path, &bytes).map(drop)
+        self.changed = false;
+        files::write_atomic(path, &serde_json::to_vec(self)?)
     }
 
     /// What is remembered of a file that looks the same as then.
@@ -80,12 +86,32 @@ impl Cursors {
     pub fn remember(&mut self, path: PathBuf, stamp: Stamp, known: Option<KnownFile>) {
         if let Ok(path) = path.into_os_string().into_string() {
             self.files.insert(path, FileCursor { stamp, known });
+            self.changed = true;
         }
     }
 
+    /// What is remembered of a session of the tree.
+    pub fn session(&self, id: &SessionId) -> Option<&SessionCursor> {
+        self.sessions.get(&id.to_string())
+    }
+
     /// Remembers a session of the tree.
-    pub fn remember_session(&mut self, id: &SessionId, source_id: String, open_until: Option<Timestamp>) {
-        self.sessions.insert(id.to_string(), SessionCursor { source_id, open_until });
+    pub fn remember_session(&mut self, id: &SessionId, cursor: SessionCursor) {
+        self.sessions.insert(id.to_string(), cursor);
+        self.changed = true;
+    }
+
+    /// Forgets the sessions that the tree does not hold.
+    pub fn keep_sessions(&mut self, is_there: impl Fn(&str) -> bool) {
+        let before = self.sessions.len();
+        self.sessions.retain(|id, _| is_there(id));
+        self.changed |= self.sessions.len() < before;
+    }
+
+    /// The sessions that are open and should not be any more.
+    pub fn due(&self, now: Timestamp) -> Vec<SessionId> {
+        let over = |cursor: &SessionCursor| cursor.open_until.is_some_and(|until| until <= now);
+        self.sessions.iter().filter(|(_, cursor)| over(cursor)).filter_map(|(id, _)| id.parse().ok()).collect()
     }
 }
 

@@ -4,7 +4,7 @@
 //! in which they ended: first the snapshots, then the digests (whose rename is the commit mark), then the
 //! days. A sweep that is killed leaves a prefix; the next one does the rest and ends in the same tree.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use crate::model::digest::{Digest, State, Worth};
 use crate::model::ids::{Device, SessionId};
 use crate::model::session::{Event, EventSink, Log, Skipped, Source};
 use crate::ops::capture::{self, Pages, Prepared, Trouble};
-use crate::ops::cursors::{Cursors, KnownFile};
+use crate::ops::cursors::{Cursors, KnownFile, SessionCursor};
 use crate::store::days::DayLines;
 use crate::store::snapshots::parse_manifest_line;
 use crate::store::{Store, documents, layout};
@@ -111,6 +111,12 @@ pub fn sweep(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
     // One sweep at a time; a second one waits and then finds everything done.
     let _lock = files::lock_exclusive(&layout.sweep_lock()).context(cannot)?;
     finish_earlier_sweep(store, sweep.zone)?;
+    if layout.staging().exists() {
+        remove_leftovers(store).context(cannot)?;
+    }
+    // It is there from the beginning of a sweep to its end, and so tells the next one of a kill.
+    remove_folder(&layout.staging()).context(cannot)?;
+    files::create_private_dir(&layout.staging()).context(cannot)?;
     let mut cursors = Cursors::load(&layout.cursors());
     let tree = Tree::load(store, &mut cursors, sweep.open_for)?;
     let mut report = Report::default();
@@ -122,8 +128,6 @@ pub fn sweep(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
     for source in &unchanged {
         remember(&mut cursors, source, &found.files);
     }
-    // What an earlier sweep had to leave is made again.
-    remove_folder(&layout.staging()).context(cannot)?;
     let mut prepared = prepare(store, sweep, &tree, &changed, &mut report)?;
     prepared.sort_by(|a, b| (a.0.ended, a.1.source_id()).cmp(&(b.0.ended, b.1.source_id())));
     let mut next = store.next_ordinal(&sweep.device, tree.sessions.values().map(|known| known.id.clone()));
@@ -131,7 +135,8 @@ pub fn sweep(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
         let committed = commit(store, sweep, &tree, batch, &mut next)?;
         for ((_, source), (swept, open_until)) in batch.iter().zip(committed) {
             remember(&mut cursors, source, &found.files);
-            cursors.remember_session(&swept.session, swept.source_id.clone(), open_until);
+            let cursor = SessionCursor { source_id: swept.source_id.clone(), open_until };
+            cursors.remember_session(&swept.session, cursor);
             report.sessions.push(swept);
         }
     }
@@ -139,7 +144,10 @@ pub fn sweep(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
     report.digested = report.captured + close_sessions(store, &mut cursors, sweep).context(cannot)?;
     remove_folder(&layout.staging()).context(cannot)?;
     cursors.save(&layout.cursors()).context(cannot)?;
-    crate::index::refresh(store)?;
+    // A search looks for changes itself, so there is no need to look where nothing was written.
+    if report.digested > 0 {
+        crate::index::refresh(store)?;
+    }
     report.skipped.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
     report.took_ms = began.elapsed().as_millis() as u64;
     Ok(report)
@@ -188,6 +196,7 @@ impl EventSink for Nowhere {
 #[derive(Default)]
 struct Tree {
     sessions: HashMap<String, KnownSession>,
+    ids: HashSet<String>,
 }
 
 struct KnownSession {
@@ -199,27 +208,29 @@ impl Tree {
     fn load(store: &Store, cursors: &mut Cursors, open_for: Duration) -> Result<Tree> {
         let layout = store.layout();
         let ids = store.session_ids().context(|| "cannot list the sessions".to_string())?;
-        let mut remembered = std::mem::take(&mut cursors.sessions);
         let mut tree = Tree::default();
         for id in ids {
             if !layout.digest(&id).is_file() {
                 continue;
             }
-            let cursor = match remembered.remove(&id.to_string()) {
-                Some(cursor) => cursor,
+            let source_id = match cursors.session(&id) {
+                Some(cursor) => cursor.source_id.clone(),
                 None => match store.digest(&id) {
-                    Ok(Some(digest)) => crate::ops::cursors::SessionCursor {
-                        source_id: digest.source_id,
-                        open_until: (digest.state == State::Open)
-                            .then(|| digest.content.ended.unwrap_or_default() + open_for),
-                    },
+                    Ok(Some(digest)) => {
+                        let ended = digest.content.ended.unwrap_or_default();
+                        let open_until = (digest.state == State::Open).then(|| ended + open_for);
+                        let cursor = SessionCursor { source_id: digest.source_id.clone(), open_until };
+                        cursors.remember_session(&id, cursor);
+                        digest.source_id
+                    }
                     // Damaged by hand: it keeps its id, but nothing is known of its source.
                     _ => continue,
                 },
             };
-            tree.sessions.insert(cursor.source_id.clone(), KnownSession { id: id.clone() });
-            cursors.sessions.insert(id.to_string(), cursor);
+            tree.ids.insert(id.to_string());
+            tree.sessions.insert(source_id, KnownSession { id });
         }
+        cursors.keep_sessions(|id| tree.ids.contains(id));
         Ok(tree)
     }
 }
@@ -482,23 +493,46 @@ fn finish_earlier_sweep(store: &Store, zone: Tz) -> Result<()> {
     write_days(store, zone, committing)
 }
 
+/// Removes what a killed sweep left unfinished beside the files and snapshots that it was to replace. Only
+/// who holds the sweep's lock writes there, so that nobody is still at it.
+fn remove_leftovers(store: &Store) -> io::Result<()> {
+    let layout = store.layout();
+    let sessions = store.session_ids()?;
+    let leftovers = |folder: &Path| {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.filter(|entry| files::is_temporary(&entry.file_name()))
+    };
+    for id in &sessions {
+        for entry in leftovers(&layout.session(id)) {
+            let snapshot = layout.snapshot(id);
+            match entry.file_type()?.is_dir() {
+                // A snapshot that was moved aside; where its successor did not come, it is the one that counts.
+                true if !snapshot.exists() => fs::rename(entry.path(), snapshot)?,
+                true => fs::remove_dir_all(entry.path())?,
+                false => fs::remove_file(entry.path())?,
+            }
+        }
+    }
+    for folder in [layout.root(), &layout.days()] {
+        for entry in leftovers(folder) {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
 /// Closes the sessions that have had no event for long enough; returns how many.
 fn close_sessions(store: &Store, cursors: &mut Cursors, sweep: &Sweep<'_>) -> io::Result<usize> {
     let mut closed = 0;
-    for (id, cursor) in &mut cursors.sessions {
-        if cursor.open_until.is_none_or(|until| until > sweep.now) {
-            continue;
-        }
-        let Ok(id) = id.parse::<SessionId>() else { continue };
-        // A session of another device is that device's to close.
-        if id.device != sweep.device {
-            continue;
-        }
+    // A session of another device is that device's to close.
+    for id in cursors.due(sweep.now).into_iter().filter(|id| id.device == sweep.device) {
         let path = store.layout().digest(&id);
         let mut document = Document::parse(&fs::read_to_string(&path)?);
         document.set_raw("state", "closed");
         closed += usize::from(files::write_if_changed(&path, document.to_text().as_bytes())?);
-        cursor.open_until = None;
+        if let Some(cursor) = cursors.session(&id).cloned() {
+            cursors.remember_session(&id, SessionCursor { open_until: None, ..cursor });
+        }
     }
     Ok(closed)
 }
