@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::jsonl::{self, Line, Lines, Salvage};
+use super::jsonl::{self, Dialect};
 use super::{Adapter, Identity, Places, tools};
 use crate::base::clock::{self, Timestamp};
-use crate::error::{Context, Result};
+use crate::error::Result;
 use crate::model::session::{
-    Answer, Call, Event, EventSink, Head, Log, ModelUsage, Place, Role, Skipped, What,
+    Answer, Call, Event, EventSink, Head, Log, ModelUsage, Place, Role, What,
 };
 
 /// Claude Code.
@@ -319,6 +319,8 @@ struct Reader<'l, 's> {
     log: &'l Log,
     events: &'s mut dyn EventSink,
     head: Head,
+    /// The subagent whose file is being read.
+    agent: Option<String>,
     titles: Titles,
     /// The records seen so far, and how many prompts had been said when they came.
     seen: HashMap<u64, u32>,
@@ -346,6 +348,22 @@ struct Titles {
     summary: Option<String>,
 }
 
+impl Dialect for Reader<'_, '_> {
+    fn head(&mut self) -> &mut Head {
+        &mut self.head
+    }
+
+    fn record(&mut self, json: &[u8], place: Place) -> Result<serde_json::Result<()>> {
+        match serde_json::from_slice::<WireRecord>(json) {
+            Ok(record) => {
+                let agent = self.agent.clone();
+                self.take(record, place, agent.as_deref()).map(Ok)
+            }
+            Err(err) => Ok(Err(err)),
+        }
+    }
+}
+
 impl<'l, 's> Reader<'l, 's> {
     fn new(log: &'l Log, events: &'s mut dyn EventSink) -> Self {
         let mut subagents: Vec<Subagent> = log
@@ -368,6 +386,7 @@ impl<'l, 's> Reader<'l, 's> {
             log,
             events,
             head: Head::default(),
+            agent: None,
             titles: Titles::default(),
             seen: HashMap::new(),
             prompts: 0,
@@ -381,62 +400,21 @@ impl<'l, 's> Reader<'l, 's> {
 
     /// Reads one file; `agent` names the subagent whose it is.
     fn file(&mut self, file: usize, agent: Option<&str>) -> Result<()> {
-        let path = &self.log.files[file].path;
-        let cannot_read = || format!("cannot read the log `{}`", path.display());
-        let mut lines = Lines::open(path).context(cannot_read)?;
-        while let Some((number, line)) = lines.next().context(cannot_read)? {
-            let place = Place { file: file as u32, line: number };
-            let Line::Bytes { bytes, last } = line else {
-                self.skip(place, "a line longer than 32 MB".into());
-                continue;
-            };
-            if bytes.iter().all(u8::is_ascii_whitespace) {
-                continue;
-            }
-            match serde_json::from_slice::<WireRecord>(bytes) {
-                Ok(record) => self.record(record, place, agent)?,
-                Err(err) => self.salvaged(jsonl::salvage(bytes, last), &err, place, agent)?,
-            }
-        }
-        Ok(())
-    }
-
-    fn salvaged(&mut self, salvage: Salvage, err: &serde_json::Error, place: Place, agent: Option<&str>) -> Result<()> {
-        let mut reason = salvage.reason;
-        for text in &salvage.records {
-            match serde_json::from_str::<WireRecord>(text) {
-                Ok(record) => self.record(record, place, agent)?,
-                // The record is whole, but not of the shape that the agent writes.
-                Err(_) => reason = format!("an unexpected shape: {err}"),
-            }
-        }
-        self.skip(place, reason);
-        Ok(())
-    }
-
-    fn skip(&mut self, place: Place, reason: String) {
-        self.head.skipped.push(Skipped {
-            path: self.log.files[place.file as usize].path.clone(),
-            line: place.line,
-            reason,
-        });
+        let outer = std::mem::replace(&mut self.agent, agent.map(str::to_string));
+        let read = jsonl::read_file(self, self.log, file, None);
+        self.agent = outer;
+        read
     }
 
     fn ignore(&mut self, kind: &str) {
-        // The kinds come from the log: their number is bounded, and so is their length.
-        let kind = crate::base::text::one_line(kind, 60);
-        if self.head.ignored.len() < 200 || self.head.ignored.contains_key(&kind) {
-            *self.head.ignored.entry(kind).or_default() += 1;
-        } else {
-            *self.head.ignored.entry("other".into()).or_default() += 1;
-        }
+        jsonl::ignore(&mut self.head, kind);
     }
 
-    fn record(&mut self, record: WireRecord, place: Place, agent: Option<&str>) -> Result<()> {
+    fn take(&mut self, record: WireRecord, place: Place, agent: Option<&str>) -> Result<()> {
         self.head.records += 1;
         let at = record.timestamp.as_deref().and_then(clock::parse);
         let inherited = agent.is_none()
-            && record.session_id.as_deref().is_some_and(|id| id != self.log.native_id && !self.is_resumed_part(id));
+            && record.session_id.as_deref().is_some_and(|id| self.is_another_session(id));
         let key = record.uuid.as_deref().map(hash);
         if key.is_some_and(|key| self.seen.contains_key(&key)) {
             // Still look at the usage: of several copies the last one counts.
@@ -508,6 +486,11 @@ impl<'l, 's> Reader<'l, 's> {
                 Ok(())
             }
         }
+    }
+
+    /// Whether an id is that of another session; one that is no id at all belongs to nobody else.
+    fn is_another_session(&self, id: &str) -> bool {
+        id != self.log.native_id && is_uuid(id) && !self.is_resumed_part(id)
     }
 
     /// Whether an id is that of another main file of this same session (an old-style resume).

@@ -280,8 +280,17 @@ enum Who {
 /// Reads `updates.jsonl`.
 struct Screen<F> {
     head: Head,
-    said: Option<(Who, String, Option<u64>, Option<Timestamp>, Place)>,
+    said: Option<Said>,
     each: F,
+}
+
+/// A text whose chunks are still coming.
+struct Said {
+    who: Who,
+    text: String,
+    prompt: Option<u64>,
+    at: Option<Timestamp>,
+    place: Place,
 }
 
 impl<F: FnMut(Update<'_>) -> Result<()>> Dialect for Screen<F> {
@@ -319,10 +328,10 @@ impl<F: FnMut(Update<'_>) -> Result<()>> Screen<F> {
             let prompt = shown.meta.prompt_index.or(prompt).filter(|_| who == Who::Person);
             match &mut self.said {
                 // A prompt with a number of its own is a new one, also right after another.
-                Some((last, text, number, ..)) if *last == who && *number == prompt => text.push_str(&shown.content.text),
+                Some(said) if said.who == who && said.prompt == prompt => said.text.push_str(&shown.content.text),
                 _ => {
                     self.end()?;
-                    self.said = Some((who, shown.content.text.into_owned(), prompt, at, place));
+                    self.said = Some(Said { who, text: shown.content.text.into_owned(), prompt, at, place });
                 }
             }
             return Ok(());
@@ -348,7 +357,7 @@ impl<F: FnMut(Update<'_>) -> Result<()>> Screen<F> {
 
     /// Hands over the text whose last chunk has come.
     fn end(&mut self) -> Result<()> {
-        let Some((who, text, prompt, at, place)) = self.said.take() else { return Ok(()) };
+        let Some(Said { who, text, prompt, at, place }) = self.said.take() else { return Ok(()) };
         (self.each)(Update { at, place, shown: Shown::Said { who, text: &text, prompt } })
     }
 }

@@ -509,4 +509,28 @@ mod tests {
         let cut = super::salvage(b"{\"type\":\"us", true);
         assert!(cut.reason.contains("cut short"));
     }
+
+    #[test]
+    fn the_head_of_a_document_is_found_wherever_its_fields_stand() {
+        let check = |document: &str, expect: &str| {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(file.path(), document).unwrap();
+            let head = document_head(file.path(), &["id", "kind"], "messages").unwrap();
+            assert_eq!(Value::Object(head).to_string(), expect, "{document}");
+        };
+        check(r#"{"id":"a","kind":"b","messages":[{"torn"#, r#"{"id":"a","kind":"b","messages":[]}"#);
+        check(r#"{"messages":[1,[2]],"other":{},"kind":{"x":1},"id":"a"}"#, r#"{"id":"a","kind":{"x":1},"messages":[]}"#);
+        check(r#" [{"id":"a"}]"#, "{}");
+        check("", "{}");
+    }
+
+    #[test]
+    fn a_packed_log_or_a_plain_one_is_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let (plain, packed) = (folder.path().join("a.jsonl"), folder.path().join("a.jsonl.zst"));
+        std::fs::write(&plain, "{\"a\":1}\n").unwrap();
+        std::fs::write(&packed, "not packed at all").unwrap();
+        assert_eq!(first_objects(&plain, 5).unwrap().len(), 1);
+        assert!(first_objects(&packed, 5).is_err());
+    }
 }

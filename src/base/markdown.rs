@@ -15,6 +15,8 @@ pub fn inline(value: &str) -> String {
             '<' => next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?'),
             ']' => matches!(next, '(' | '['),
             '[' => next == '[',
+            // A backslash of the text is no backslash of ours.
+            '\\' => matches!(next, '<' | '[' | ']' | '\\'),
             _ => false,
         };
         if active {
@@ -27,7 +29,15 @@ pub fn inline(value: &str) -> String {
 
 /// What [`inline`] was given, as far as markup goes.
 pub fn plain(value: &str) -> String {
-    value.replace("\\<", "<").replace("\\]", "]").replace("\\[", "[")
+    let mut text = String::with_capacity(value.len());
+    let mut letters = value.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letters.next_if(|next| letter == '\\' && matches!(next, '<' | '[' | ']' | '\\')) {
+            Some(escaped) => text.push(escaped),
+            None => text.push(letter),
+        }
+    }
+    text
 }
 
 /// Text as inline code, whatever backticks it holds.
@@ -104,6 +114,8 @@ mod tests {
         ] {
             assert_eq!(inline(value), safe);
         }
-        assert_eq!(plain(&inline("<b> [x](y)")), "<b> [x](y)");
+        for value in ["<b> [x](y)", r"C:\Users\[a] \\host\<b> \](x) \\\[[", r"\"] {
+            assert_eq!(plain(&inline(value)), value);
+        }
     }
 }

@@ -1162,7 +1162,17 @@ fn is_placeholder(value: &str) -> bool {
         return true;
     }
     let lower = value.to_ascii_lowercase();
-    PARTS.iter().any(|part| lower.contains(part))
+    let Some(part) = PARTS.iter().find(|part| lower.contains(**part)) else { return false };
+    // A word such as `example` inside of a value that is otherwise as random as a secret excuses nothing.
+    let rest = lower.replace(part, "");
+    let has = |text: &str, kind: fn(&u8) -> bool| text.bytes().any(|byte| kind(&byte));
+    let long_run = rest.split(|c: char| !c.is_ascii_alphanumeric()).any(|run| {
+        run.len() >= 16 && has(run, u8::is_ascii_digit) && has(run, u8::is_ascii_alphabetic)
+    });
+    let base64 = rest.len() >= 20
+        && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'+' | b'='))
+        && [u8::is_ascii_digit, u8::is_ascii_uppercase, u8::is_ascii_lowercase].iter().all(|kind| has(value, *kind));
+    !long_run && !base64
 }
 
 /// Tells words that stand where a value could: types, constants, words of forms and messages.

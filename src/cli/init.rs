@@ -13,6 +13,10 @@ pub struct Args {}
 
 pub fn run(_: Args, door: &Door) -> Result<u8> {
     let there = Layout::new(&door.root).settings().is_file();
+    if there {
+        // Nothing is added to a memory that a newer program made.
+        door.store()?;
+    }
     if door.dry_run {
         let would = if there { "is a memory already" } else { "would become a memory" };
         output::print(&format!("`{}` {would}\n", door.root.display()));

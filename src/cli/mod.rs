@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
@@ -93,7 +94,10 @@ pub struct Door {
 impl Door {
     /// The memory, which has to be there.
     pub fn store(&self) -> Result<Store> {
-        Store::open(&self.root)
+        let store = Store::open(&self.root)?;
+        // Refuses a memory that a newer program made; warnings are for whoever uses the settings.
+        self.settings()?;
+        Ok(store)
     }
 
     /// The memory; a missing one is made, with a word about it.
@@ -108,9 +112,18 @@ impl Door {
 
     /// The settings; warnings about them go to stderr.
     pub fn config(&self) -> Result<Config> {
+        let (config, warnings) = self.settings()?;
+        for warning in warnings {
+            eprintln!("warning: {}", output::safe(&warning));
+        }
+        Ok(config)
+    }
+
+    fn settings(&self) -> Result<(Config, Vec<String>)> {
         let read = |path: &Path| match std::fs::read_to_string(path) {
             Ok(text) => Ok(Some(text)),
-            Err(err) if err.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            // Also where a file stands in the way: whoever makes the memory will say so.
+            Err(err) if matches!(err.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
             Err(err) => Err(err).context(|| format!("cannot read the settings `{}`", path.display())),
         };
         let memory_path = Layout::new(&self.root).settings();
@@ -119,15 +132,11 @@ impl Door {
             None => self.places.home.join(".config/memtree/config.toml"),
         };
         let (memory, user) = (read(&memory_path)?, read(&user_path)?);
-        let (config, warnings) = Config::load(&Layers {
+        Config::load(&Layers {
             memory: memory.as_deref().map(|text| (memory_path.as_path(), text)),
             user: user.as_deref().map(|text| (user_path.as_path(), text)),
             environment: self.environment.clone(),
-        })?;
-        for warning in warnings {
-            eprintln!("warning: {}", output::safe(&warning));
-        }
-        Ok(config)
+        })
     }
 
     /// Talks to the person, unless they want quiet.

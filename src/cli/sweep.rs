@@ -124,7 +124,7 @@ fn show(report: &Report, door: &Door, sample: bool) {
 
 /// How the program was called, so that the next command can be copied.
 fn program(door: &Door) -> String {
-    if std::env::var_os("CARGO").is_some() {
+    if door.places.environment.get("CARGO").is_some_and(|cargo| !cargo.is_empty()) {
         "cargo run --release --".into()
     } else if door.places.environment.contains_key("MEMTREE_STORE") || !door.store_was_named {
         "memtree".into()

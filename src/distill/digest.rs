@@ -13,6 +13,9 @@ use crate::model::session::Head;
 /// Which summarizer this is; a newer one rewrites what an older one wrote.
 pub const MADE_BY: &str = "extractive/1";
 
+/// How many files or commits a page lists.
+const MOST_LISTED: usize = 24;
+
 /// What the digest of a session says.
 pub fn content(flavor: &str, facts: &Facts, head: &Head, sensory: u64) -> Content {
     let spoken: Vec<&Part> = facts.parts.iter().filter(|part| !part.prompt.is_empty()).collect();
@@ -44,7 +47,7 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, sensory: u64) -> Conten
         domain: None,
         cwd: head.cwd.as_deref().map(|cwd| homely(&text::one_line(cwd, 300))),
         branch: head.branch.as_deref().map(|branch| text::one_line(branch, 100)),
-        commits: unique(facts.commits().map(|commit| text::cut(&commit.hash, 12).to_string())),
+        commits: unique(facts.commits().map(|commit| text::cut(&commit.hash, 12).to_string()).take(MOST_LISTED)),
         models: unique(head.usage.iter().map(|usage| text::one_line(&usage.model, 60))),
         started: facts.started,
         ended: facts.ended,
@@ -169,7 +172,7 @@ fn files(facts: &Facts, cwd: Option<&str>) -> Vec<String> {
         let relative = cwd.and_then(|cwd| path.strip_prefix(cwd)?.strip_prefix('/').map(str::to_string));
         homely(&relative.unwrap_or(path))
     }));
-    files.truncate(40);
+    files.truncate(MOST_LISTED);
     files
 }
 

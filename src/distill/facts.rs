@@ -178,7 +178,7 @@ impl Facts {
             prompt: text::cut(prompt, LONGEST_PROMPT).to_string(),
             ..Part::default()
         };
-        part.count(text::cut(prompt, 2 * LONGEST_PROMPT), 2.0);
+        part.count(text::cut(prompt, 2 * LONGEST_PROMPT), 1.0);
         part.state(prompt, Origin::User);
         self.parts.push(part);
     }

@@ -15,9 +15,14 @@ use crate::model::ids::EpisodeId;
 
 /// How many parts a session keeps apart while it streams by.
 const MOST_PARTS: usize = 1024;
+/// How many triggers a page has room for.
+const MOST_TRIGGERS: usize = 40;
 /// What a trigger costs besides its keys, in words: topic, sentence, reference.
 const TRIGGER_COST: usize = 24;
 
+/// What the reference of a trigger costs, and how many tokens all triggers may have.
+const REFERENCE_TOKENS: usize = 24;
+const MOST_TOKENS: usize = 2900;
 /// So many of the commonest words are never keys.
 const NOTHING_TOLD: usize = 200;
 
@@ -26,6 +31,7 @@ const NOTHING_TOLD: usize = 200;
 struct Room {
     triggers: usize,
     keys: usize,
+    topic_chars: usize,
     sentence_chars: usize,
 }
 
@@ -34,12 +40,12 @@ impl Room {
     /// has more to tell than was said in it.
     fn of(facts: &Facts, parts: usize) -> Room {
         let said = facts.spoken as usize;
-        let (words, keys_each, sentence_chars) = match facts.deeds {
-            0 => (conversation_words(said), 40, 80),
-            _ => ((180 + said / 12).clamp(160, 1000), 14, 160),
+        let (words, keys_each, topic_chars, sentence_chars) = match facts.deeds {
+            0 => (conversation_words(said), 40, 56, 80),
+            _ => ((40 * parts + said / 8).clamp(120, 1100), 16, 90, 140),
         };
-        let triggers = (words / (TRIGGER_COST + keys_each)).clamp(1, parts.max(1));
-        Room { triggers, keys: words.saturating_sub(triggers * TRIGGER_COST).max(8 * triggers), sentence_chars }
+        let triggers = (words / (TRIGGER_COST + keys_each)).clamp(1, parts.clamp(1, MOST_TRIGGERS));
+        Room { triggers, keys: words.saturating_sub(triggers * TRIGGER_COST).max(8 * triggers), topic_chars, sentence_chars }
     }
 }
 
@@ -69,7 +75,7 @@ pub fn triggers(facts: &Facts, told: &[&str]) -> Vec<Trigger> {
             *in_groups.entry(word).or_default() += 1.0;
         }
     }
-    let mut triggers: Vec<Trigger> = groups.iter().map(|group| headline(group, room.sentence_chars)).collect();
+    let mut triggers: Vec<Trigger> = groups.iter().map(|group| headline(group, &room)).collect();
     let mut said: HashSet<String> = HashSet::new();
     let sentences = triggers.iter().flat_map(|trigger| [trigger.topic.as_str(), trigger.sentence.as_str()]);
     for line in sentences.chain(told.iter().copied()) {
@@ -85,7 +91,26 @@ pub fn triggers(facts: &Facts, told: &[&str]) -> Vec<Trigger> {
         let keys = ((room.keys as f32 * weight / all) as usize).max(8);
         trigger.keys = keys_of(group, &in_groups, groups.len() as f32, keys, &mut said);
     }
+    fit(&mut triggers);
     triggers
+}
+
+/// Takes the least telling keys off until the triggers have no more tokens than a page has room for: words of
+/// code are longer than those of prose.
+fn fit(triggers: &mut [Trigger]) {
+    let tokens = |trigger: &Trigger| {
+        let said = [&trigger.topic, &trigger.sentence].map(|said| text::tokens(said)).iter().sum::<usize>();
+        said + trigger.keys.iter().map(|key| text::tokens(key) + 1).sum::<usize>() + REFERENCE_TOKENS
+    };
+    while triggers.iter().map(tokens).sum::<usize>() > MOST_TOKENS {
+        let longest = triggers.iter().map(|trigger| trigger.keys.len()).max().unwrap_or(0);
+        if longest <= 4 {
+            break;
+        }
+        for trigger in triggers.iter_mut().filter(|trigger| trigger.keys.len() == longest) {
+            trigger.keys.truncate(longest - 1);
+        }
+    }
 }
 
 fn is_empty(part: &Part) -> bool {
@@ -110,12 +135,12 @@ fn grouped<'p>(parts: &[&'p Part], most: usize) -> Vec<Vec<&'p Part>> {
 }
 
 /// A trigger without its keys: the topic of the group's first part, and the most telling sentence in it.
-fn headline(group: &[&Part], sentence_chars: usize) -> Trigger {
+fn headline(group: &[&Part], room: &Room) -> Trigger {
     let first = group[0];
-    let topic = topic(first);
+    let topic = topic(first, room.topic_chars);
     let (sentence, origin) = group
         .iter()
-        .filter_map(|part| telling_sentence(part, sentence_chars))
+        .filter_map(|part| telling_sentence(part, room.sentence_chars))
         .max_by_key(|(rank, _, _)| *rank)
         .map(|(_, sentence, origin)| (sentence, origin))
         .unwrap_or_else(|| (topic.clone(), Origin::User));
@@ -123,10 +148,10 @@ fn headline(group: &[&Part], sentence_chars: usize) -> Trigger {
 }
 
 /// What a part is about, in a few words.
-fn topic(part: &Part) -> String {
+fn topic(part: &Part, most_chars: usize) -> String {
     [&part.prompt, &part.last_reply]
         .into_iter()
-        .map(|said| text::first_sentence(&plain_words(said), 56))
+        .map(|said| text::one_line(&plain_words(said), most_chars))
         .find(|sentence| !sentence.is_empty())
         .unwrap_or_else(|| "Work".into())
 }

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use super::matches::Plan;
 use super::page::Page;
+use super::rank;
 use super::words::folded;
 use crate::base::files;
 use crate::base::{clock, text};
@@ -25,6 +26,8 @@ const MOST_WORDS: usize = 6;
 /// The words of a query, to find them again in a text.
 pub struct Finder<'p> {
     weights: HashMap<&'p str, f32>,
+    /// The words in a fixed order.
+    order: Vec<&'p str>,
 }
 
 /// What of a query a text has.
@@ -35,9 +38,21 @@ struct Trace {
     words: Vec<String>,
 }
 
+/// How well the best part of a page fits.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Closest {
+    pub score: f32,
+    /// The weight of the words that it has.
+    pub weight: f32,
+}
+
 impl<'p> Finder<'p> {
     pub fn new(plan: &'p Plan) -> Finder<'p> {
-        Finder { weights: plan.wanted.iter().map(|wanted| (wanted.word.as_str(), wanted.weight)).collect() }
+        let mut order: Vec<&str> = plan.wanted.iter().map(|wanted| wanted.word.as_str()).collect();
+        let weights: HashMap<&str, f32> = plan.wanted.iter().map(|wanted| (wanted.word.as_str(), wanted.weight)).collect();
+        order.sort_unstable();
+        order.dedup();
+        Finder { weights, order }
     }
 
     fn trace(&self, texts: &[&str]) -> Trace {
@@ -56,6 +71,40 @@ impl<'p> Finder<'p> {
             });
         }
         trace
+    }
+
+    /// The score of the part of a page that fits best, and the share of the query's weight that it covers.
+    pub fn closest_part(&self, page: &Page) -> Closest {
+        let triggers = page.triggers.iter().map(|trigger| {
+            let mut texts = vec![trigger.topic.as_str(), &trigger.sentence];
+            texts.extend(trigger.keys.iter().map(String::as_str));
+            self.part_score(&texts)
+        });
+        let summary: Vec<&str> = [&page.title].into_iter().chain(&page.passages).chain(&page.files).map(String::as_str).collect();
+        let parts = triggers.chain([self.part_score(&summary)]);
+        parts.fold(Closest::default(), |best, part| if part.score > best.score { part } else { best })
+    }
+
+    fn part_score(&self, texts: &[&str]) -> Closest {
+        let mut times: HashMap<&str, u32> = HashMap::new();
+        let mut length = 0;
+        for text in texts {
+            text::each_word(text, |word| {
+                length += u32::from(word.whole);
+                if let Some((known, _)) = self.weights.get_key_value(folded(&word.text)) {
+                    *times.entry(known).or_default() += 1;
+                }
+            });
+        }
+        // In a fixed order, so that the sum is the same each time.
+        let mut closest = Closest::default();
+        for word in &self.order {
+            if let Some(times) = times.get(word) {
+                closest.score += self.weights[word] * rank::presence_in_part(*times, length);
+                closest.weight += self.weights[word];
+            }
+        }
+        closest
     }
 
     /// Makes a hit of a page.

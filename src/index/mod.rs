@@ -93,22 +93,24 @@ impl<'s> Index<'s> {
         let plan = matches::plan(&self.searcher, query).map_err(unusable)?;
         let scored = matches::matches(&self.searcher, query, &plan, now).map_err(unusable)?;
         let total = scored.len();
-        let mut best = Vec::new();
-        for scored in rank::best(scored, limit) {
-            if let Some(session) = self.session(scored.place)? {
-                best.push((scored, session));
-            }
-        }
-        best.sort_by(|(a, one), (b, other)| b.score.total_cmp(&a.score).then_with(|| one.cmp(other)));
         let finder = Finder::new(&plan);
-        let mut hits = Vec::new();
-        for (scored, session) in best.into_iter().take(limit) {
+        let mut best = Vec::new();
+        for scored in rank::best(scored, limit.max(rank::CLOSER_LOOK)) {
+            let Some(session) = self.session(scored.place)? else { continue };
             // Gone since the index was made: the next search will know.
             let Some(page) = document::read_page(self.store, &session.to_string()) else { continue };
+            let recency = rank::recency(page.ended.map(|at| at.timestamp()));
+            let closest = finder.closest_part(&page);
+            let score = rank::together(scored.score, closest.score * recency);
+            best.push((score, closest.weight / plan.asked.max(f32::MIN_POSITIVE), session, page));
+        }
+        best.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.2.cmp(&b.2)));
+        let mut hits = Vec::new();
+        for (score, covered, session, page) in best.into_iter().take(limit) {
             hits.push(Hit {
                 rank: hits.len() + 1,
-                score: f64::from((scored.score * 1e4).round()) / 1e4,
-                weak: scored.covered < rank::CONFIDENT,
+                score: f64::from((score * 1e4).round()) / 1e4,
+                weak: !plan.wanted.is_empty() && covered < rank::CONFIDENT,
                 ..finder.hit(self.store.layout(), session, page)
             });
         }

@@ -1,6 +1,7 @@
 //! Capturing one session: its files are copied and hashed, then read from our own copy, and its pages
 //! are written beside them. All of it happens under a temporary name; `sweep` puts it in place.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::adapters::Adapter;
 use crate::base::clock::{self, Timestamp};
-use crate::base::{files, markdown};
+use crate::base::{files, markdown, text};
 use crate::distill::clean::Cleaner;
 use crate::distill::episodes::EpisodePage;
 use crate::distill::facts::{Facts, StatedKind};
@@ -19,7 +20,7 @@ use crate::error::{Context, Error, Result};
 use crate::model::day::DayLine;
 use crate::model::digest::{Content, Snapshot};
 use crate::model::ids::EpisodeId;
-use crate::model::session::{Event, EventSink, Head, Log, LogFile, Role, Skipped, Source};
+use crate::model::session::{Event, EventSink, Head, Log, LogFile, ModelUsage, Role, Skipped, Source};
 use crate::store::layout;
 use crate::store::snapshots::{SnapshotFile, SnapshotWriter, parse_manifest_line};
 
@@ -284,7 +285,10 @@ impl Recorder<'_> {
         self.close()?;
         self.facts.finish();
         self.day_lines.flush()?;
-        for text in [&mut head.title, &mut head.cwd, &mut head.branch, &mut head.remote].into_iter().flatten() {
+        // The reason why a line could not be read may quote it.
+        let reasons = head.skipped.iter_mut().map(|skipped| &mut skipped.reason);
+        let names = [&mut head.title, &mut head.cwd, &mut head.branch, &mut head.remote].into_iter().flatten();
+        for text in names.chain(&mut head.pull_requests).chain(reasons) {
             *text = self.pages.cleaner.string(std::mem::take(text));
         }
         let mut content = digest::content(source.flavor, &self.facts, &head, self.sensory);
@@ -352,14 +356,14 @@ fn stated(facts: &Facts) -> Option<String> {
 #[derive(Serialize)]
 struct Vitals<'a> {
     source_id: String,
-    agent_version: Option<&'a str>,
-    models: &'a [crate::model::session::ModelUsage],
-    cwd: Option<&'a str>,
-    branch: Option<&'a str>,
-    remote: Option<&'a str>,
-    head_commit: Option<&'a str>,
-    forked_from: Option<&'a str>,
-    pull_requests: &'a [String],
+    agent_version: Option<String>,
+    models: Vec<ModelUsage>,
+    cwd: Option<String>,
+    branch: Option<String>,
+    remote: Option<String>,
+    head_commit: Option<String>,
+    forked_from: Option<String>,
+    pull_requests: Vec<String>,
     started: Option<String>,
     ended: Option<String>,
     seconds: i64,
@@ -369,12 +373,12 @@ struct Vitals<'a> {
     failed_calls: u64,
     interventions: u64,
     compactions: u64,
-    subagents: &'a [String],
-    tools: &'a std::collections::BTreeMap<String, u64>,
+    subagents: Vec<String>,
+    tools: BTreeMap<String, u64>,
     test_runs: Vec<String>,
     records: u64,
     inherited: u64,
-    ignored: &'a std::collections::BTreeMap<String, u64>,
+    ignored: &'a BTreeMap<String, u64>,
     skipped: usize,
 }
 
@@ -385,16 +389,19 @@ fn vitals(source: &Source, facts: &Facts, head: &Head, content: &Content) -> Str
             format!("{} {verdict} {}", EpisodeId(part.episode), test.summary).trim_end().to_string()
         })
     });
+    // Names come from the log, and whoever opens the page may do so in a terminal.
+    let line = |name: &String| text::one_line(name, 300);
+    let models = head.usage.iter().map(|used| ModelUsage { model: line(&used.model), ..used.clone() });
     let vitals = Vitals {
-        source_id: source.source_id(),
-        agent_version: head.version.as_deref(),
-        models: &head.usage,
-        cwd: content.cwd.as_deref(),
-        branch: head.branch.as_deref(),
-        remote: head.remote.as_deref(),
-        head_commit: head.head_commit.as_deref(),
-        forked_from: head.parent.as_deref(),
-        pull_requests: &head.pull_requests,
+        source_id: line(&source.source_id()),
+        agent_version: head.version.as_ref().map(line),
+        models: models.collect(),
+        cwd: content.cwd.clone(),
+        branch: head.branch.as_ref().map(line),
+        remote: head.remote.as_ref().map(line),
+        head_commit: head.head_commit.as_ref().map(line),
+        forked_from: head.parent.as_ref().map(line),
+        pull_requests: head.pull_requests.iter().map(line).collect(),
         started: facts.started.map(clock::stamp),
         ended: facts.ended.map(clock::stamp),
         seconds: facts.started.zip(facts.ended).map_or(0, |(started, ended)| (ended - started).num_seconds()),
@@ -404,8 +411,8 @@ fn vitals(source: &Source, facts: &Facts, head: &Head, content: &Content) -> Str
         failed_calls: facts.failed_deeds,
         interventions: facts.interventions,
         compactions: facts.compactions,
-        subagents: &facts.subagents,
-        tools: &facts.tools,
+        subagents: facts.subagents.iter().map(line).collect(),
+        tools: facts.tools.iter().map(|(tool, count)| (line(tool), *count)).collect(),
         test_runs: runs.take(100).collect(),
         records: head.records,
         inherited: head.inherited,
@@ -419,7 +426,7 @@ fn skipped_lines(log: &Log, skipped: &[Skipped]) -> String {
     let mut lines = String::new();
     for one in skipped {
         let name = log.files.iter().find(|file| file.path == one.path).map_or(one.path.as_path(), |file| &file.name);
-        lines.push_str(&format!("{}:{}: {}\n", slashed(name), one.line, one.reason));
+        lines.push_str(&format!("{}:{}: {}\n", slashed(name), one.line, text::one_line(&one.reason, 300)));
     }
     lines
 }

@@ -52,8 +52,6 @@ pub struct Report {
 
 /// The flavor of such sessions.
 pub const FLAVOR: &str = "folder";
-/// How many raw files a digest lists; more are vouched for by the manifest's own hash.
-const MOST_LISTED: usize = 40;
 /// How much of a file is read for its words.
 const READ_FOR_WORDS: u64 = 16 << 10;
 
@@ -110,10 +108,7 @@ pub fn snapshot(store: &Store, request: &Request) -> Result<Report> {
             triggers::merge_when_many(&mut facts.parts);
         }
     }
-    let mut kept = writer.finish_listing(|_| true).context(cannot)?;
-    if kept.manifest.len() > MOST_LISTED {
-        kept.manifest = vec![format!("{}  {}", kept.manifest_sha256, layout::MANIFEST)];
-    }
+    let kept = writer.finish_listing(|_| true).context(cannot)?;
     let source_id = format!("{FLAVOR}:{}-{}", text::slug(&folder_name(&folder), 40), &kept.manifest_sha256[..12]);
     if let Some(session) = find_by_source(store, &source_id)? {
         // Only its dates changed.
@@ -166,10 +161,17 @@ fn list(folder: &Path, memory: &Path) -> (Vec<Found>, Vec<Skipped>) {
     (found, skipped)
 }
 
-/// What a file is called in the snapshot: as it is, but for a manifest of its own.
+/// What a file is called in the snapshot: as it is, but for a manifest of its own, and names that are not UTF-8.
 fn snapshot_name(relative: &Path) -> String {
-    let name: Vec<String> = relative.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
-    let name = name.join("/");
+    let parts = relative.components().map(|part| match part.as_os_str().to_str() {
+        Some(name) => name.to_string(),
+        // The hash tells apart what looks the same once it can be written.
+        None => {
+            let name = part.as_os_str();
+            format!("{}-{}", name.to_string_lossy(), &files::sha256_hex(name.as_encoded_bytes())[..8])
+        }
+    });
+    let name = parts.collect::<Vec<_>>().join("/");
     if name == layout::MANIFEST { format!("{name}.source") } else { name }
 }
 

@@ -330,11 +330,12 @@ fn is_unchanged(
     }
     // Dates and inodes change for many reasons; the content decides.
     let Ok(Some(digest)) = store.digest(&known.id) else { return false };
-    let manifest: HashMap<String, &str> = digest
-        .snapshot
-        .manifest
-        .iter()
-        .filter_map(|line| parse_manifest_line(line))
+    // The snapshot's own manifest names every file; the digest only a few, but also after eviction.
+    let whole = fs::read_to_string(store.layout().snapshot(&known.id).join(layout::MANIFEST)).unwrap_or_default();
+    let manifest: HashMap<String, &str> = whole
+        .lines()
+        .chain(digest.snapshot.manifest.iter().map(String::as_str))
+        .filter_map(parse_manifest_line)
         .map(|(sha256, name)| (name, sha256))
         .collect();
     source.files.iter().all(|file| {

@@ -11,6 +11,7 @@ use crate::base::clock;
 use crate::base::files;
 use crate::base::front_matter::{self, Document};
 use crate::base::markdown::{inline, plain};
+use crate::base::text;
 use crate::model::digest::{Content, Digest, Snapshot, State, Trigger, Worth};
 use crate::model::ids::EpisodeId;
 use crate::store::layout;
@@ -191,7 +192,7 @@ pub fn parse_digest(text: &str) -> Result<Digest, String> {
             cost_usd: optional("cost_usd").and_then(|cost| cost.parse().ok()),
             files: list("files"),
             tags: list("tags"),
-            vitals: line(VITALS).strip_prefix("[vitals](").and_then(|rest| rest.strip_suffix(')')).unwrap_or_default().to_string(),
+            vitals: line(VITALS).strip_prefix("[vitals](").and_then(|rest| rest.strip_suffix(')')).map(link_path).unwrap_or_default(),
             sensory: line(SENSORY).split(' ').next().and_then(|count| count.parse().ok()).unwrap_or(0),
             made_by: optional("made_by").unwrap_or_default(),
         },
@@ -219,7 +220,7 @@ pub fn parse_trigger(line: &str) -> Option<Trigger> {
         topic: plain(topic),
         sentence: plain(sentence),
         episode: episode.parse().unwrap_or(EpisodeId(0)),
-        path: path.to_string(),
+        path: link_path(path),
         origin: origin.trim_start_matches(" | ").parse().unwrap_or(crate::model::digest::Origin::Assistant),
         keys: keys.split(", ").filter(|key| !key.is_empty()).map(plain).collect(),
     })
@@ -227,14 +228,48 @@ pub fn parse_trigger(line: &str) -> Option<Trigger> {
 
 fn trigger_line(trigger: &Trigger) -> String {
     // Nothing that a log says may look like the marks between a trigger's parts.
-    let topic = inline(&trigger.topic).replace(['[', ']'], "'");
-    let sentence = inline(&trigger.sentence).replace("->", "→").replace(" | ", " / ");
-    let keys: Vec<String> = trigger.keys.iter().map(|key| inline(key).replace([',', '|'], " ")).collect();
+    let topic = inline(&trigger.topic.replace(['[', ']'], "'"));
+    let sentence = inline(&trigger.sentence.replace("->", "→"));
+    let keys: Vec<String> =
+        trigger.keys.iter().map(|key| inline(&key.replace([',', '|'], " ").replace("->", "→"))).collect();
     let path = match trigger.path.as_str() {
         "" => layout::from_digest(&layout::episode(trigger.episode)),
-        path => path.to_string(),
+        path => link_target(path),
     };
     format!("- [{topic}]: {sentence}{REFERENCE}{}]({path}) | {}{KEYS}{}", trigger.episode, trigger.origin, keys.join(", "))
+}
+
+/// A path as the target of a link: what would end the link or the line is written as in an address.
+fn link_target(path: &str) -> String {
+    let mut target = String::with_capacity(path.len());
+    for letter in path.chars() {
+        let plain = letter.is_alphanumeric() || "/._-+=@,:~'!".contains(letter);
+        match plain {
+            true => target.push(letter),
+            false => letter.to_string().bytes().for_each(|byte| target.push_str(&format!("%{byte:02X}"))),
+        }
+    }
+    target
+}
+
+/// What [`link_target`] was given.
+fn link_path(target: &str) -> String {
+    let mut bytes = Vec::with_capacity(target.len());
+    let mut rest = target.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let hex = (*first == b'%').then(|| tail.get(..2)).flatten().and_then(|digits| std::str::from_utf8(digits).ok());
+        match hex.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &tail[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// The front matter, entry by entry in order; empty values are left out.
@@ -305,12 +340,12 @@ fn body(digest: &Digest) -> String {
         "motto" => inline(&content.motto).replace('"', "'"),
         "episodes" => episodes(content).unwrap_or_else(|| "none".into()),
         "vitals" if content.vitals.is_empty() => "none".into(),
-        "vitals" => format!("[vitals]({})", content.vitals),
+        "vitals" => format!("[vitals]({})", link_target(&content.vitals)),
         "sensory" => content.sensory.to_string(),
         "core_intent" => or_dash(&content.core_intent),
         "key_outcomes" => {
             let outcomes: Vec<String> =
-                content.key_outcomes.iter().map(|outcome| inline(outcome).replace(BETWEEN_OUTCOMES, ", ")).collect();
+                content.key_outcomes.iter().map(|outcome| one_line(outcome).replace(BETWEEN_OUTCOMES, ", ")).collect();
             or_dash(&outcomes.join(BETWEEN_OUTCOMES))
         }
         "arc" => or_dash(&content.arc),
@@ -320,8 +355,13 @@ fn body(digest: &Digest) -> String {
     })
 }
 
+fn one_line(value: &str) -> String {
+    text::one_line(value, usize::MAX)
+}
+
 fn or_dash(value: &str) -> String {
-    if value.trim().is_empty() { "–".into() } else { inline(value) }
+    let line = inline(value);
+    if line.is_empty() { "–".into() } else { line }
 }
 
 /// Replaces each `{name}` of a template once; what is put in is not looked at again.

@@ -37,8 +37,12 @@ impl Store {
     /// Makes a memory in a folder, keeping whatever is there; says which files it wrote.
     pub fn init(root: &Path) -> Result<(Store, Vec<String>)> {
         let layout = Layout::new(root);
-        let cannot = || format!("cannot make a memory in `{}`", root.display());
-        fs::create_dir_all(root).context(cannot)?;
+        let cannot = |err: io::Error| {
+            Error::new(format!("cannot make a memory in `{}`", root.display()))
+                .because(err)
+                .hint("check that the folder above it is there and yours, or name another place with `--store`")
+        };
+        fs::create_dir_all(root).map_err(cannot)?;
         let mut wrote = Vec::new();
         for (path, text) in [
             (layout.readme(), include_str!("../../templates/memory-readme.md")),
@@ -48,7 +52,7 @@ impl Store {
             (layout.settings(), crate::config::TEMPLATE),
         ] {
             if !path.exists() {
-                files::write_atomic(&path, text.as_bytes()).context(cannot)?;
+                files::write_atomic(&path, text.as_bytes()).map_err(cannot)?;
                 wrote.push(layout.shown(&path));
             }
         }

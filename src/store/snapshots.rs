@@ -12,6 +12,9 @@ use super::layout::{MANIFEST, RAW};
 use crate::base::files::{self, HashingWriter};
 use crate::model::digest::Snapshot;
 
+/// How many raw files a digest lists.
+const MOST_LISTED: usize = 12;
+
 /// Writes a new snapshot into a folder that did not exist before.
 pub struct SnapshotWriter {
     root: PathBuf,
@@ -102,11 +105,16 @@ impl SnapshotWriter {
             }
         }
         fs::write(self.root.join(MANIFEST), &manifest)?;
+        let manifest_sha256 = files::sha256_hex(manifest.as_bytes());
+        // A page has no room for hundreds of hashes; the manifest's own stands for them.
+        if raw.len() > MOST_LISTED {
+            raw = vec![manifest_line(&manifest_sha256, MANIFEST)];
+        }
         Ok(Snapshot {
             evicted: None,
             bytes: self.bytes,
             files: self.hashes.len() as u64,
-            manifest_sha256: files::sha256_hex(manifest.as_bytes()),
+            manifest_sha256,
             manifest: raw,
         })
     }

@@ -1,0 +1,192 @@
+//! Every log dialect: each case under `tests/fixtures/<flavor>/` is read into the `session.md` beside it.
+//!
+//! `UPDATE_EXPECT=1 cargo test` writes these files; read them before you commit them.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use memtree::adapters::{self, Identified};
+use memtree::base::{clock, files, text};
+use memtree::error::Result;
+use memtree::model::session::{Action, Event, EventSink, Head, Log, Source, What};
+
+use crate::harness::{Desk, cases, expect_file, fixture, fixtures};
+
+#[test]
+fn every_case_is_read_as_expected() {
+    for adapter in adapters::ALL {
+        let flavor = adapter.name();
+        let cases = cases(flavor);
+        assert!(!cases.is_empty(), "`{flavor}` has no case: put a log into {}/<case>/", fixtures(flavor).display());
+        for case in cases {
+            let folder = fixture(flavor, &case);
+            expect_file(&folder.join("session.md"), &told(&folder, flavor));
+        }
+    }
+}
+
+/// Reads the logs of a folder and tells what is in them.
+fn told(folder: &Path, flavor: &str) -> String {
+    let mut identified = Vec::new();
+    for found in files::walk_files(folder) {
+        let found = found.unwrap();
+        if ["README.md", "session.md"].iter().any(|name| found.relative == Path::new(name)) {
+            continue;
+        }
+        if let Some((adapter, identity)) = adapters::recognize(&found.path).unwrap() {
+            assert_eq!(adapter.name(), flavor, "{} is taken for another agent's", found.path.display());
+            let size = found.metadata.len();
+            identified.push(Identified { path: found.path, flavor: adapter.name(), size, identity });
+        }
+    }
+    let (mut sources, clashes) = adapters::gather(identified);
+    sources.sort_by_key(Source::source_id);
+    assert!(!sources.is_empty(), "no session was recognized in {}", folder.display());
+    let mut page = String::new();
+    for clash in clashes {
+        writeln!(page, "clash: {}: {}", below(folder, &clash.path), clash.reason).unwrap();
+    }
+    for source in sources {
+        page.push_str(&session(folder, source));
+    }
+    page
+}
+
+/// What a reader makes of one session.
+fn session(folder: &Path, source: Source) -> String {
+    let mut page = format!("# {}\n\n", source.source_id());
+    let adapter = adapters::named(source.flavor).unwrap();
+    let log = Log { native_id: source.native_id, files: source.files };
+    let mut story = Story::default();
+    let head = adapter.read(&log, &mut story).unwrap();
+    for file in &log.files {
+        writeln!(page, "- file: {} ({:?}), kept as {}", below(folder, &file.path), file.role, file.name.display()).unwrap();
+    }
+    page.push_str(&known(&head));
+    writeln!(
+        page,
+        "- prompts: {}, replies: {}, calls: {}, joined: {}",
+        story.prompts, story.replies, story.calls.len(), story.joined
+    )
+    .unwrap();
+    writeln!(page, "- records: {}, inherited: {}", head.records, head.inherited).unwrap();
+    for (kind, count) in &head.ignored {
+        writeln!(page, "- ignored: {count} {}", text::printable(kind)).unwrap();
+    }
+    for skipped in &head.skipped {
+        let path = below(folder, &skipped.path);
+        writeln!(page, "- skipped: {path}:{}: {}", skipped.line, text::printable(&skipped.reason)).unwrap();
+    }
+    format!("{page}\n{}\n", story.lines)
+}
+
+/// What is known of the session as a whole.
+fn known(head: &Head) -> String {
+    let mut page = String::new();
+    let mut add = |name: &str, value: &str| writeln!(page, "- {name}: {}", text::printable(value)).unwrap();
+    let facts = [
+        ("title", &head.title),
+        ("cwd", &head.cwd),
+        ("branch", &head.branch),
+        ("remote", &head.remote),
+        ("commit", &head.head_commit),
+        ("version", &head.version),
+        ("parent", &head.parent),
+    ];
+    for (name, fact) in facts {
+        add(name, fact.as_deref().unwrap_or("none").replace('\n', "⏎").as_str());
+    }
+    for url in &head.pull_requests {
+        add("pull request", url);
+    }
+    for used in &head.usage {
+        let cost = used.cost_usd.map(|cost| format!(", {cost} USD")).unwrap_or_default();
+        let (read, written) = (used.cache_read, used.cache_write);
+        let tokens = format!("in {}, out {}, cache read {read}, cache creation {written}", used.input, used.output);
+        add("model", &format!("{}: {tokens}{cost}", used.model));
+    }
+    if head.ended {
+        add("ended", "the log says so");
+    }
+    page
+}
+
+/// The events, one line each.
+#[derive(Default)]
+struct Story {
+    lines: String,
+    prompts: usize,
+    replies: usize,
+    calls: HashSet<String>,
+    joined: usize,
+}
+
+impl EventSink for Story {
+    fn event(&mut self, event: Event<'_>) -> Result<()> {
+        let own = event.agent.is_none() && !event.inherited;
+        let (kind, said) = match &event.what {
+            What::Prompt(said) => {
+                self.prompts += usize::from(own);
+                ("prompt", said.to_string())
+            }
+            What::Reply(said) => {
+                self.replies += usize::from(own);
+                ("reply", said.to_string())
+            }
+            What::Call(call) => {
+                self.calls.insert(call.id.to_string());
+                ("call", format!("{} {}: {}", call.id, call.tool, action(&call.action)))
+            }
+            What::Result(answer) => {
+                self.joined += usize::from(self.calls.contains(answer.id.as_ref()));
+                let failed = if answer.failed { " failed" } else { "" };
+                let code = answer.exit_code.map(|code| format!(" ({code})")).unwrap_or_default();
+                let images = if answer.images > 0 { format!(" {} images", answer.images) } else { String::new() };
+                ("result", format!("{}{failed}{code}{images}: {}", answer.id, answer.text))
+            }
+            What::Rewind { kept } => ("rewind", format!("{kept} prompts stand")),
+            What::Intervention(said) => ("intervention", said.to_string()),
+            What::Thinking(said) => ("thinking", said.to_string()),
+            What::Compaction(said) => ("compaction", said.to_string()),
+            What::Lifecycle(said) => ("lifecycle", said.to_string()),
+            What::Completion => ("completion", String::new()),
+        };
+        let at = event.at.map_or("--------".into(), |at| clock::stamp(at)[11..19].to_string());
+        let place = format!("{}:{}", event.place.file, event.place.line);
+        let agent = event.agent.map(|agent| format!(" [{agent}]")).unwrap_or_default();
+        let inherited = if event.inherited { " (inherited)" } else { "" };
+        let said = said.replace('\n', "⏎");
+        let line = format!("{at} {place}{agent}{inherited} {kind} {}", text::printable(&said));
+        writeln!(self.lines, "    {}", text::cut(line.trim_end(), 110)).unwrap();
+        Ok(())
+    }
+}
+
+fn action(action: &Action) -> String {
+    match action {
+        Action::Shell { command } => format!("run {command}"),
+        Action::Edit { paths, text } => format!("edit {} {text}", paths.join(", ")),
+        Action::Read { path } => format!("read {path}"),
+        Action::Search { query } => format!("search {query}"),
+        Action::Delegate { task } => format!("delegate {task}"),
+        Action::Plan { text } => format!("plan {text}"),
+        Action::Ask { question } => format!("ask {question}"),
+        Action::Other { input } => format!("other {input}"),
+    }
+}
+
+fn below(folder: &Path, path: &Path) -> String {
+    path.strip_prefix(folder).unwrap_or(path).display().to_string()
+}
+
+#[test]
+fn every_agents_logs_are_found_where_it_keeps_them() {
+    for adapter in adapters::ALL {
+        for case in cases(adapter.name()) {
+            let desk = Desk::new().with_log(adapter.name(), &case);
+            let found = desk.memtree(["sweep", "--dry-run", "--json", "--only", adapter.name()]).done().json();
+            assert!(found["discovered"].as_u64() > Some(0), "{} {case}: {found}", adapter.name());
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! `docs/commands.md` says what `--help` says; `UPDATE_EXPECT=1 cargo test` writes it.
+
+use crate::harness::{Desk, checkout, expect_file};
+
+#[test]
+fn the_page_of_commands_is_up_to_date() {
+    let desk = Desk::new();
+    let help = |arguments: &[&str]| desk.memtree(arguments).success().stdout;
+    let overview = help(&["--help"]);
+    let mut page = String::from(
+        "# Commands\n\nWritten by a test from `--help`: `UPDATE_EXPECT=1 cargo test commands` writes it again.\n",
+    );
+    page.push_str(&format!("\n## memtree\n\n```text\n{}\n```\n", overview.trim()));
+    for command in commands(&overview) {
+        page.push_str(&format!("\n## memtree {command}\n\n```text\n{}\n```\n", help(&[command, "--help"]).trim()));
+    }
+    expect_file(&checkout().join("docs/commands.md"), &page);
+}
+
+#[test]
+fn every_command_explains_itself() {
+    let desk = Desk::new();
+    let overview = desk.memtree(["--help"]).success().stdout;
+    let commands = commands(&overview);
+    assert!(commands.len() >= 7, "{commands:?}");
+    for command in commands {
+        let help = desk.memtree([command, "--help"]).success();
+        let said = help.stdout.lines().next().unwrap_or_default();
+        assert!(said.len() > 10, "`memtree {command}` does not say what it does:\n{}", help.stdout);
+        for flag in ["--store", "--json", "--quiet", "--dry-run", "--limit", "--yes"] {
+            assert!(help.stdout.contains(flag), "`memtree {command}` has no {flag}");
+        }
+    }
+    assert!(overview.contains("Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but something was skipped"));
+}
+
+/// The commands that the overview lists.
+fn commands(overview: &str) -> Vec<&str> {
+    let (_, list) = overview.split_once("Commands:\n").expect("it lists commands");
+    let lines = list.lines().take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
+    lines.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect()
+}

@@ -1,0 +1,152 @@
+//! What is written is read back as it was meant, whatever was said in the log.
+
+use memtree::base::clock;
+use memtree::base::text::one_line;
+use memtree::model::digest::{Content, Digest, Origin, Outcome, Snapshot, State, Trigger, Worth};
+use memtree::model::ids::{Device, EpisodeId, SessionId};
+use memtree::store::documents::{digest_text, digest_text_over, parse_digest};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_digest_is_read_back(digest in digests()) {
+        let text = digest_text(&digest);
+        let back = parse_digest(&text).map_err(|reason| TestCaseError::fail(format!("{reason}\n{text}")))?;
+        let expected = normalised(&digest);
+        prop_assert_eq!(&back.content.triggers, &expected.content.triggers, "{}", text);
+        prop_assert_eq!(&back, &expected, "{}", text);
+        // What was read back is written the same way.
+        prop_assert_eq!(digest_text(&back), text);
+    }
+
+    #[test]
+    fn writing_again_changes_nothing(digest in digests()) {
+        let text = digest_text(&digest);
+        prop_assert_eq!(digest_text_over(&text, &digest), text);
+    }
+
+    #[test]
+    fn a_new_state_replaces_all_that_nobody_touched(before in digests(), after in digests()) {
+        let after = Digest { session: before.session.clone(), ..after };
+        let over = digest_text_over(&digest_text(&before), &after);
+        let back = parse_digest(&over).map_err(|reason| TestCaseError::fail(format!("{reason}\n{over}")))?;
+        prop_assert_eq!(&back, &normalised(&after), "{}", over);
+        prop_assert_eq!(digest_text_over(&over, &after), over);
+    }
+
+    #[test]
+    fn notes_are_never_touched(before in digests(), after in digests(), notes in hostile()) {
+        let notes = format!("\n{notes}\n");
+        let edited = digest_text(&before) + &notes;
+        let over = digest_text_over(&edited, &Digest { session: before.session.clone(), ..after });
+        prop_assert!(over.ends_with(&format!("## Notes\n{notes}")), "{}", over);
+    }
+}
+
+/// Texts with all that could be taken for a mark of ours.
+fn hostile() -> impl Strategy<Value = String> {
+    const MARKS: &[&str] = &[
+        "\n", "\r\n", "\n---\n", "---", "|", " | ", " | keys: ", "]: ", "- [", " -> Trigger reference: [", "[EP_009](x)",
+        "](", ")", "[[", "->", "\"", "'", "`", "```", "# ", "\n## Notes\n", "\n## ⚡ Knowledge Triggers\n", "; ", ", ", ": ",
+        "{", "}", "{status}", "<script>", "</b>", "\\", "\\<", "\\]", "\u{7}", "\u{1b}[31m", "\u{202e}", "\u{feff}", "\0",
+        "🦀", "日本語", "é", "%20", "%", "#", "&", "*", "!", "null", "true", "2026-11-15", "1e3", "0x1f", "~", "–", "  ", "\t", "lock",
+        "schema: x", "\u{2028}", "\u{85}", "(none: nothing was said)",
+    ];
+    let piece = prop_oneof![
+        6 => proptest::sample::select(MARKS).prop_map(str::to_string),
+        3 => "[a-z]{1,6}( [a-z]{1,6})?",
+        1 => any::<char>().prop_map(String::from),
+    ];
+    vec(piece, 0..8).prop_map(|pieces| pieces.concat())
+}
+
+fn filled() -> impl Strategy<Value = String> {
+    (hostile(), "[a-z]{1,4}").prop_map(|(text, word)| text + &word)
+}
+
+fn triggers() -> impl Strategy<Value = Vec<Trigger>> {
+    let origins = proptest::sample::select(vec![Origin::User, Origin::Assistant, Origin::Tool]);
+    let paths = prop_oneof![Just(String::new()), filled().prop_map(|name| format!("snapshot/{name}"))];
+    let one = (filled(), filled(), 0u32..2000, paths, origins, vec(filled(), 0..4));
+    vec(
+        one.prop_map(|(topic, sentence, episode, path, origin, keys)| Trigger {
+            topic, sentence, episode: EpisodeId(episode), path, origin, keys,
+        }),
+        0..4,
+    )
+}
+
+fn contents() -> impl Strategy<Value = Content> {
+    let outcomes = proptest::sample::select(vec![Outcome::Success, Outcome::Fail, Outcome::Abandoned, Outcome::Unknown]);
+    let worths = proptest::sample::select(vec![Worth::Full, Worth::None]);
+    let words = (filled(), hostile(), hostile(), hostile(), hostile(), hostile(), vec(filled(), 0..4), outcomes, worths);
+    let places = (option::of(filled()), option::of(filled()), option::of(filled()), option::of(filled()));
+    let lists = (vec(filled(), 0..3), vec(filled(), 0..3), vec(filled(), 0..3), vec(filled(), 0..3));
+    let times = (option::of(0i64..4_000_000_000), option::of(0i64..4_000_000_000));
+    let counts = (option::of((0u32..5, 5u32..2000)), 0u64..9, 0u64..9, 0u64..9, 0u64..9, option::of(0u32..9999), 0u64..9);
+    (words, places, lists, times, counts, triggers(), hostile()).prop_map(
+        |(words, places, lists, times, counts, triggers, vitals)| {
+            let (flavor, title, objective, motto, core_intent, arc, key_outcomes, status, worth) = words;
+            let (project, domain, cwd, branch) = places;
+            let (commits, models, files, tags) = lists;
+            let time = |seconds: Option<i64>| seconds.and_then(|seconds| clock::from_millis(seconds * 1000));
+            let (episodes, turns, tokens_in, tokens_out, tokens_cache, cents, sensory) = counts;
+            Content {
+                flavor, title, status, worth, objective, motto, core_intent, key_outcomes, arc, triggers, project, domain,
+                cwd, branch, commits, models, started: time(times.0), ended: time(times.1),
+                episodes: episodes.map(|(first, last)| (EpisodeId(first), EpisodeId(last))),
+                turns, tokens_in, tokens_out, tokens_cache, cost_usd: cents.map(|cents| f64::from(cents) / 100.0), files, tags,
+                vitals: if vitals.trim().is_empty() { String::new() } else { format!("snapshot/{vitals}") },
+                sensory, made_by: "extractive/1".into(),
+            }
+        },
+    )
+}
+
+fn digests() -> impl Strategy<Value = Digest> {
+    let snapshots = (vec(filled(), 0..3), 0u64..1_000_000, proptest::bool::ANY).prop_map(|(names, bytes, evicted)| Snapshot {
+        evicted: evicted.then(|| "2026-12-30".into()),
+        bytes,
+        files: names.len() as u64,
+        manifest_sha256: "9f86d081".repeat(8),
+        manifest: names.iter().map(|name| format!("{}  raw/{name}", "0".repeat(64))).collect(),
+    });
+    let states = proptest::sample::select(vec![State::Open, State::Closed]);
+    (contents(), snapshots, states, 0u32..100_000, filled(), 0i64..4_000_000_000).prop_map(
+        |(content, snapshot, state, ordinal, source_id, captured)| Digest {
+            session: SessionId::new(Device::new("laptop-7f3a"), ordinal),
+            source_id,
+            captured: clock::from_millis(captured * 1000).unwrap(),
+            state,
+            content,
+            snapshot,
+        },
+    )
+}
+
+/// What may become of a text on its way: the front matter keeps it as it is; in the body it is one line,
+/// and the few characters that part a line's fields give way.
+fn normalised(digest: &Digest) -> Digest {
+    let mut digest = digest.clone();
+    let line = |text: &str| one_line(text, usize::MAX);
+    let or_dash = |text: &str| if line(text).is_empty() { "–".to_string() } else { line(text) };
+    let content = &mut digest.content;
+    content.motto = line(&content.motto).replace('"', "'");
+    content.core_intent = or_dash(&content.core_intent);
+    content.arc = or_dash(&content.arc);
+    let outcomes: Vec<String> = content.key_outcomes.iter().map(|outcome| line(outcome).replace("; ", ", ")).collect();
+    content.key_outcomes = if outcomes.is_empty() { vec!["–".into()] } else { outcomes };
+    for trigger in &mut content.triggers {
+        trigger.topic = line(&trigger.topic.replace(['[', ']'], "'"));
+        trigger.sentence = line(&trigger.sentence.replace("->", "→"));
+        trigger.keys = trigger.keys.iter().map(|key| line(&key.replace([',', '|'], " ").replace("->", "→"))).collect();
+        if trigger.path.is_empty() {
+            trigger.path = format!("snapshot/episodic/{}.md", trigger.episode);
+        }
+    }
+    digest
+}
