@@ -7,13 +7,15 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::jsonl::{self, Dialect};
+use super::jsonl::{self, Lines, Dialect};
 use super::{Adapter, Identity, Places, tools};
 use crate::base::clock::{self, Timestamp};
 use crate::error::Result;
@@ -23,6 +25,11 @@ use crate::model::session::{
 
 /// Claude Code.
 pub struct Claude;
+
+/// How the ids of the subagents begin that write compaction summaries.
+const COMPACTION_WORKER: &str = "acompact";
+/// How much is read of an output that was moved out of the log; the pages show less.
+const LONGEST_OUTPUT: u64 = 1 << 20;
 
 impl Adapter for Claude {
     fn name(&self) -> &'static str {
@@ -183,7 +190,11 @@ struct WireRecord<'a> {
     #[serde(borrow, default)]
     content: Option<&'a RawValue>,
     #[serde(borrow, default)]
+    compact_metadata: Option<&'a RawValue>,
+    #[serde(borrow, default)]
     summary: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    leaf_uuid: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     custom_title: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
@@ -301,6 +312,15 @@ struct WireDetails<'a> {
     command_mode: Option<Cow<'a, str>>,
 }
 
+/// How a compaction came about.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireCompaction<'a> {
+    #[serde(borrow)]
+    trigger: Cow<'a, str>,
+    pre_tokens: u64,
+}
+
 /// Who put a user record into the log.
 #[derive(Deserialize)]
 struct WireOrigin<'a> {
@@ -345,7 +365,8 @@ struct Titles {
     custom: Option<String>,
     ai: Option<String>,
     agent: Option<String>,
-    summary: Option<String>,
+    /// Summaries with the record that each of them sums up to.
+    summaries: Vec<(u64, String)>,
 }
 
 impl Dialect for Reader<'_, '_> {
@@ -371,8 +392,7 @@ impl<'l, 's> Reader<'l, 's> {
             .iter()
             .enumerate()
             .filter_map(|(file, log_file)| match &log_file.role {
-                // The worker that writes a compaction summary repeats the whole conversation.
-                Role::Subagent(id) if !id.starts_with("acompact") => {
+                Role::Subagent(id) if !id.starts_with(COMPACTION_WORKER) => {
                     let began = jsonl::first_objects(&log_file.path, 5).ok().and_then(|records| {
                         records.iter().find_map(|r| clock::parse(r.get("timestamp")?.as_str()?))
                     });
@@ -450,8 +470,10 @@ impl<'l, 's> Reader<'l, 's> {
             "queue-operation" => self.queue_operation(record, context),
             "system" => self.system(record, context),
             "summary" => {
-                // A summary line may describe another session; it is only the last resort for a title.
-                self.titles.summary = owned(record.summary).or(self.titles.summary.take());
+                // Often it tells of another session; that is known when all records have been seen.
+                if let (Some(leaf), Some(summary)) = (record.leaf_uuid, owned(record.summary)) {
+                    self.titles.summaries.push((hash(leaf.as_ref()), summary));
+                }
                 Ok(())
             }
             "custom-title" => {
@@ -661,12 +683,27 @@ impl<'l, 's> Reader<'l, 's> {
             }
             WireContent::Nothing => {}
         }
+        if text.starts_with("<persisted-output>")
+            && let Some(whole) = self.persisted(block.tool_use_id.as_deref().unwrap_or_default())
+        {
+            text = whole.into();
+        }
         let failed = block.is_error == Some(true);
         let exit_code = failed.then(|| exit_code(&text)).flatten();
         self.emit(
             context,
             What::Result(Answer { id: block.tool_use_id.unwrap_or_default(), text, failed, exit_code, images }),
         )
+    }
+
+    /// The output that was too big for the log. The path that the log tells may be another machine's, so it
+    /// is looked for beside the log.
+    fn persisted(&self, id: &str) -> Option<String> {
+        let mut files = self.log.files.iter().filter(|file| file.role == Role::Attachment);
+        let file = files.find(|file| file.name.file_stem().is_some_and(|stem| stem == id))?;
+        let mut bytes = Vec::new();
+        File::open(&file.path).ok()?.take(LONGEST_OUTPUT).read_to_end(&mut bytes).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     fn attachment(&mut self, record: WireRecord, context: &Told) -> Result<()> {
@@ -721,7 +758,11 @@ impl<'l, 's> Reader<'l, 's> {
     fn system(&mut self, record: WireRecord, context: &Told) -> Result<()> {
         let subtype = record.subtype.unwrap_or_default();
         match subtype.as_ref() {
-            "compact_boundary" => self.emit(context, What::Lifecycle("context compacted".into())),
+            "compact_boundary" => {
+                let how = record.compact_metadata.and_then(|raw| serde_json::from_str::<WireCompaction>(raw.get()).ok());
+                let how = how.map(|how| format!(" ({}, at {} tokens)", how.trigger, how.pre_tokens)).unwrap_or_default();
+                self.emit(context, What::Lifecycle(format!("context compacted{how}").into()))
+            }
             "api_error" => self.emit(context, What::Lifecycle("model error, tried again".into())),
             "local_command" => {
                 let text = record.content.and_then(|raw| serde_json::from_str::<String>(raw.get()).ok());
@@ -739,6 +780,22 @@ impl<'l, 's> Reader<'l, 's> {
                 Ok(())
             }
         }
+    }
+
+    /// Counts the records of the workers that write compaction summaries: they repeat the whole conversation.
+    fn compaction_workers(&mut self) -> Result<()> {
+        for file in &self.log.files {
+            if !matches!(&file.role, Role::Subagent(id) if id.starts_with(COMPACTION_WORKER)) {
+                continue;
+            }
+            let cannot_read = || format!("cannot read the log `{}`", file.path.display());
+            let mut lines = Lines::open(&file.path).context(cannot_read)?;
+            while lines.next().context(cannot_read)?.is_some() {
+                self.head.records += 1;
+                self.ignore("record of a compaction worker");
+            }
+        }
+        Ok(())
     }
 
     /// Reads a subagent's own log at the place where its answer came.
@@ -781,6 +838,7 @@ impl<'l, 's> Reader<'l, 's> {
     }
 
     fn finish(mut self) -> Result<Head> {
+        self.compaction_workers()?;
         while !self.subagents.is_empty() {
             let subagent = self.subagents.remove(0);
             self.file(subagent.file, Some(&subagent.id))?;
@@ -793,8 +851,9 @@ impl<'l, 's> Reader<'l, 's> {
             model.cache_write += usage.cache_creation_input_tokens.unwrap_or(0);
         }
         self.head.usage = self.models;
-        let Titles { custom, ai, agent, summary } = self.titles;
-        self.head.title = custom.or(ai).or(agent).or(summary);
+        let Titles { custom, ai, agent, summaries } = self.titles;
+        let own = summaries.into_iter().rev().find(|(leaf, _)| self.seen.contains_key(leaf));
+        self.head.title = custom.or(ai).or(agent).or(own.map(|(_, summary)| summary));
         Ok(self.head)
     }
 }

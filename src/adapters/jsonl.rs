@@ -220,7 +220,9 @@ pub fn open(path: &Path) -> io::Result<Box<dyn Read>> {
     if !is_packed(path) {
         return Ok(Box::new(file));
     }
-    Err(io::Error::new(io::ErrorKind::Unsupported, "packed logs (.zst) cannot be read yet"))
+    let decoder = ruzstd::decoding::StreamingDecoder::new(io::BufReader::new(file))
+        .map_err(|err| io::Error::new(io::ErrorKind::InvalidData, err.to_string()))?;
+    Ok(Box::new(decoder))
 }
 
 fn is_packed(path: &Path) -> bool {

@@ -117,7 +117,7 @@ impl Document {
         let alone = Document::parse(&format!("---\n{}---\n", entry_text(key, raw, "\n")));
         let stays = alone.body().is_empty() && alone.layout.entries.len() == 1 && alone.has(key);
         // A value that is parsed only in part, as by a lone carriage return, is not one value either.
-        let stays = stays && alone.get(key).is_some();
+        let stays = stays && (alone.get(key).is_some() || alone.get_list(key).is_some());
         if stays {
             self.put(key, raw);
         }

@@ -146,6 +146,18 @@ impl Door {
         }
     }
 
+    /// How the program was called, so that the next command can be copied.
+    pub fn program(&self) -> String {
+        let set = |name: &str| self.environment.get(name).is_some_and(|value| !value.is_empty());
+        if set("CARGO") {
+            "cargo run --release --".into()
+        } else if set("MEMTREE_STORE") || !self.store_was_named {
+            "memtree".into()
+        } else {
+            format!("memtree --store {}", self.root.display())
+        }
+    }
+
     /// The program that opens a file for the person.
     pub fn editor(&self, config: &Config) -> Option<String> {
         [Some(&config.open.editor), self.environment.get("VISUAL"), self.environment.get("EDITOR")]

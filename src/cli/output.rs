@@ -66,6 +66,11 @@ pub fn error(error: &Error, as_json: bool) {
     }
 }
 
+/// So many of a thing, in words: `1 session`, `3 sessions`.
+pub fn count(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
 /// Whether colours may be used on stdout.
 pub fn colours() -> bool {
     io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()

@@ -14,8 +14,8 @@ const LIMIT: usize = 10;
 /// Find sessions by what was wanted, decided, changed or broke in them
 ///
 /// Words rank; a whole question works as well as keywords. "Two words" in quotes have to stand together, -word
-/// leaves out, and filters narrow: project: flavor: status: file: tag: since: before:. Put a query with a -word
-/// into quotes as a whole, or after `--`.
+/// leaves out, and filters narrow: project: flavor: status: file: tag: since: before:. The shell takes quotes for
+/// itself: write '"two words"', and put a query with a -word into quotes as a whole, or after `--`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// What to find
@@ -101,7 +101,7 @@ fn show(answer: &SearchAnswer, door: &Door) {
             door.say(format!("{more} more; see them with --limit {}", answer.hits.len() + more.min(20)));
         }
         let what = if best.triggers.is_empty() { "its digest" } else { "the part behind it" };
-        door.say(format!("next: memtree recall {}   ({what})", best.rank));
+        door.say(format!("next: `{} recall {}` ({what})", door.program(), best.rank));
     }
 }
 

@@ -53,11 +53,11 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
     if door.json {
         output::json(&report);
     } else if !door.quiet {
-        let (files, bytes) = (report.files, report.bytes);
+        let (files, bytes) = (output::count(report.files as usize, "file"), report.bytes);
         output::print(&match (&report.session, report.unchanged) {
-            (Some(session), true) => format!("unchanged: {session} holds its {files} files\n"),
-            (Some(session), false) => format!("kept {files} files ({bytes} bytes) as {session}\n"),
-            (None, _) => format!("would keep {files} files ({bytes} bytes)\n"),
+            (Some(session), true) => format!("unchanged: {session} holds its {files}\n"),
+            (Some(session), false) => format!("kept {files} ({bytes} bytes) as {session}\n"),
+            (None, _) => format!("would keep {files} ({bytes} bytes)\n"),
         });
     }
     Ok(if report.skipped.is_empty() { 0 } else { 3 })

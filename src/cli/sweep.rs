@@ -90,11 +90,15 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
         sweep::sweep(&store, &request)?
     };
     bar.finish_and_clear();
-    show(&report, door, args.sample);
+    let place = match args.source.as_slice() {
+        [] => "in the usual places".to_string(),
+        sources => format!("in `{}`", sources.join("`, `")),
+    };
+    show(&report, door, args.sample, &place);
     Ok(if report.skipped.is_empty() { 0 } else { 3 })
 }
 
-fn show(report: &Report, door: &Door, sample: bool) {
+fn show(report: &Report, door: &Door, sample: bool, place: &str) {
     for skipped in &report.skipped {
         eprintln!("{}:{}: {}", output::safe(&skipped.path.to_string_lossy()), skipped.line, output::safe(&skipped.reason));
     }
@@ -107,29 +111,24 @@ fn show(report: &Report, door: &Door, sample: bool) {
     }
     let would = if door.dry_run { "would capture" } else { "captured" };
     let mut line = format!(
-        "{} sessions found: {would} {}, {} unchanged",
-        report.discovered, report.captured, report.unchanged
+        "{} found: {would} {}, {} unchanged",
+        output::count(report.discovered, "session"),
+        report.captured,
+        report.unchanged
     );
+    let closed = report.digested.saturating_sub(report.captured);
+    if closed > 0 {
+        line.push_str(&format!(", closed {closed}"));
+    }
     if !report.skipped.is_empty() {
-        line.push_str(&format!(", skipped {} lines", report.skipped.len()));
+        line.push_str(&format!(", skipped {}", output::count(report.skipped.len(), "line")));
     }
     output::print(&format!("{line} ({} ms)\n", report.took_ms));
     if report.discovered == 0 {
-        door.say("no agent's logs were found here; `memtree sweep --sample` shows how a memory looks");
+        door.say(format!("no agent's logs were found {place}; `{} sweep --sample` shows how a memory looks", door.program()));
     } else if !door.dry_run {
         let query = if sample { "EWOULDBLOCK lock" } else { "what you remember" };
-        door.say(format!("next: `{} search \"{query}\"`", program(door)));
-    }
-}
-
-/// How the program was called, so that the next command can be copied.
-fn program(door: &Door) -> String {
-    if door.places.environment.get("CARGO").is_some_and(|cargo| !cargo.is_empty()) {
-        "cargo run --release --".into()
-    } else if door.places.environment.contains_key("MEMTREE_STORE") || !door.store_was_named {
-        "memtree".into()
-    } else {
-        format!("memtree --store {}", door.root.display())
+        door.say(format!("next: `{} search \"{query}\"`", door.program()));
     }
 }
 
@@ -145,7 +144,12 @@ fn own_roots(config: &Config, door: &Door) -> Result<Vec<Root>> {
         roots.extend(paths.into_iter().map(|path| Root { path, glob: None, named: false }));
     }
     for (name, setting) in &config.sources {
-        let (true, Some(root)) = (setting.enabled, &setting.root) else { continue };
+        let (true, Some(root)) = (setting.enabled, &setting.root) else {
+            if adapters::named(name).is_none() {
+                door.say(format!("warning: the setting `sources.{name}` names no agent that memtree knows"));
+            }
+            continue;
+        };
         let path = match root.strip_prefix("~/") {
             Some(below) => door.places.home.join(below),
             None => PathBuf::from(root),
@@ -168,7 +172,8 @@ fn named_root(source: &str) -> Result<Root> {
 }
 
 fn known_flavor(flavor: &str) -> Result<()> {
-    let names: Vec<&str> = adapters::ALL.iter().map(|adapter| adapter.name()).collect();
+    let mut names: Vec<&str> = adapters::ALL.iter().map(|adapter| adapter.name()).collect();
+    names.sort_unstable();
     if names.contains(&flavor) {
         return Ok(());
     }

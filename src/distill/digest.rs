@@ -107,7 +107,7 @@ fn core_intent(wanted: &str, own: &[&Part]) -> String {
 fn key_outcomes(facts: &Facts, head: &Head, files: &[String]) -> Vec<String> {
     let mut outcomes = Vec::new();
     if let Some(closing) = facts.parts.iter().rev().find(|part| !part.rewound && !part.last_reply.is_empty()) {
-        outcomes.extend(triggers::closing_sentence(closing));
+        outcomes.extend(triggers::closing_sentence(closing).map(|closing| closing.trim_end_matches('.').to_string()));
     }
     if !files.is_empty() {
         let names: Vec<&str> = files.iter().take(4).map(String::as_str).collect();
@@ -134,8 +134,8 @@ fn arc(facts: &Facts, status: Outcome) -> String {
     let failed_tests = signals.iter().filter(|signal| **signal == Signal::Test(false)).count();
     let errors = signals.iter().filter(|signal| **signal == Signal::Error).count();
     let mut arc = vec!["steady".to_string()];
-    if failed_tests >= 2 {
-        arc.push(format!("stuck ({failed_tests} failing test runs)"));
+    if failed_tests > 0 {
+        arc.push(format!("stuck ({failed_tests} failing test {})", if failed_tests == 1 { "run" } else { "runs" }));
     } else if errors >= 3 {
         arc.push(format!("stuck ({errors} errors)"));
     }

@@ -340,7 +340,7 @@ impl Part {
             } else {
                 continue;
             };
-            let text = text::one_line(sentence.trim_start_matches(['#', '-', '*', '>', ' ']), 300);
+            let text = text::one_line(&triggers::plain_words(sentence), 300);
             if !self.stated.iter().any(|known| known.text == text) {
                 self.stated.push(Stated { kind, text, origin });
             }

@@ -23,6 +23,8 @@ const TRIGGER_COST: usize = 24;
 /// What the reference of a trigger costs, and how many tokens all triggers may have.
 const REFERENCE_TOKENS: usize = 24;
 const MOST_TOKENS: usize = 2900;
+/// A trigger has at least so many keys, also where its sentence says them already.
+const FEWEST_KEYS: usize = 3;
 /// So many of the commonest words are never keys.
 const NOTHING_TOLD: usize = 200;
 
@@ -41,6 +43,8 @@ impl Room {
     fn of(facts: &Facts, parts: usize) -> Room {
         let said = facts.spoken as usize;
         let (words, keys_each, topic_chars, sentence_chars) = match facts.deeds {
+            // Nobody spoke: the parts are files, and each is worth a trigger while there is room.
+            0 if said == 0 => ((40 * parts).min(1600), 12, 90, 140),
             0 => (conversation_words(said), 40, 56, 80),
             _ => ((40 * parts + said / 8).clamp(120, 1100), 16, 90, 140),
         };
@@ -134,17 +138,26 @@ fn grouped<'p>(parts: &[&'p Part], most: usize) -> Vec<Vec<&'p Part>> {
     groups
 }
 
-/// A trigger without its keys: the topic of the group's first part, and the most telling sentence in it.
+/// A trigger without its keys: it leads to the part of the group that has the most telling sentence.
 fn headline(group: &[&Part], room: &Room) -> Trigger {
-    let first = group[0];
-    let topic = topic(first, room.topic_chars);
-    let (sentence, origin) = group
-        .iter()
-        .filter_map(|part| telling_sentence(part, room.sentence_chars))
-        .max_by_key(|(rank, _, _)| *rank)
-        .map(|(_, sentence, origin)| (sentence, origin))
-        .unwrap_or_else(|| (topic.clone(), Origin::User));
-    Trigger { topic, sentence, episode: EpisodeId(first.episode), path: String::new(), origin, keys: Vec::new() }
+    let told = group.iter().filter_map(|part| Some((part, telling_sentence(part, room.sentence_chars)?)));
+    // Of equals the first counts, which `max_by_key` would not give.
+    let lead = told.reduce(|best, next| if next.1.0 > best.1.0 { next } else { best });
+    match lead {
+        Some((part, (_, sentence, origin))) => Trigger {
+            topic: topic(part, room.topic_chars),
+            sentence,
+            episode: EpisodeId(part.episode),
+            path: String::new(),
+            origin,
+            keys: Vec::new(),
+        },
+        None => {
+            let topic = topic(group[0], room.topic_chars);
+            let episode = EpisodeId(group[0].episode);
+            Trigger { sentence: topic.clone(), topic, episode, path: String::new(), origin: Origin::User, keys: Vec::new() }
+        }
+    }
 }
 
 /// What a part is about, in a few words.
@@ -177,9 +190,15 @@ fn telling_sentence(part: &Part, most_chars: usize) -> Option<(u8, String, Origi
 /// How the agent closed: its first sentence that says something, rather than "Done.".
 pub fn closing_sentence(part: &Part) -> Option<String> {
     text::sentences(&part.last_reply)
+        .filter(|sentence| !is_table_row(sentence))
         .map(|sentence| text::one_line(&plain_words(sentence), 200))
         .find(|sentence| sentence.chars().count() >= 24 && !sentence.ends_with(':'))
         .or_else(|| Some(text::first_sentence(&part.last_reply, 200)).filter(|sentence| !sentence.is_empty()))
+}
+
+/// Whether a line belongs to a table or a piece of code, which nobody reads as a sentence.
+fn is_table_row(sentence: &str) -> bool {
+    sentence.matches('|').count() >= 2 || sentence.contains("```")
 }
 
 /// A sentence without the marks of Markdown around its words.
@@ -207,7 +226,7 @@ fn keys_of(
         .collect();
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
     let mut keys: Vec<(String, f32)> = Vec::new();
-    for (word, score) in ranked {
+    for (word, score) in &ranked {
         if keys.len() >= most {
             break;
         }
@@ -221,6 +240,12 @@ fn keys_of(
             });
         }
         keys.push((word.to_string(), score / telling(word)));
+    }
+    // A trigger whose sentence says it all still ends in the words that it is looked for by.
+    for (word, score) in &ranked {
+        if keys.len() < FEWEST_KEYS.min(most) && !keys.iter().any(|(key, _)| key == word) {
+            keys.push((word.to_string(), score / telling(word)));
+        }
     }
     // What was said most comes first; how rare a word is counts when searching.
     keys.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -318,7 +343,6 @@ mod tests {
             let facts = facts(count);
             let triggers = triggers(&facts, &[]);
             assert!(!triggers.is_empty() && triggers.len() <= count);
-            assert_eq!(triggers[0].episode, EpisodeId(1));
             let episodes: Vec<u32> = triggers.iter().map(|trigger| trigger.episode.0).collect();
             assert!(episodes.windows(2).all(|pair| pair[0] < pair[1]), "{episodes:?}");
         }

@@ -10,21 +10,23 @@ use std::thread;
 
 use rayon::prelude::*;
 use tantivy::schema::{
-    FAST, Field, INDEXED, IndexRecordOption, NumericOptions, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
+    FAST, Field, IndexRecordOption, NumericOptions, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
 };
 use tantivy::{IndexWriter, TantivyDocument, Term};
 
 use super::page::Page;
-use super::words::FoldedWords;
+use super::words::{self, FoldedWords};
 use crate::model::ids::SessionId;
 use crate::store::Store;
 
 /// The name of our tokenizer in the index.
 const FOLDED_WORDS: &str = "memtree";
-/// The working memory of each thread that writes; the least that tantivy takes is 15 MB.
-const MEMORY_PER_THREAD: usize = 24 << 20;
-/// How many documents make it worth while to write with several threads.
-const MANY: usize = 500;
+/// How many documents are many: worth several threads, and more working memory, so that fewer pieces have to be
+/// merged afterwards.
+const MANY: usize = 2000;
+/// The working memory of each thread that writes, for few documents and for many; tantivy takes no less than 15 MB.
+const MEMORY_FOR_FEW: usize = 16 << 20;
+const MEMORY_FOR_MANY: usize = 64 << 20;
 
 /// How much of a digest is read, in bytes: a hundred times what we ever write.
 const LONGEST_DIGEST: u64 = 2 << 20;
@@ -74,7 +76,7 @@ impl Fields {
             flavor: schema.add_text_field("flavor", STRING),
             status: schema.add_text_field("status", STRING),
             tag: schema.add_text_field("tag", STRING),
-            ended: schema.add_i64_field(Fields::ENDED, NumericOptions::from(FAST | INDEXED)),
+            ended: schema.add_i64_field(Fields::ENDED, NumericOptions::from(FAST)),
         };
         (schema.build(), fields)
     }
@@ -83,9 +85,7 @@ impl Fields {
         let mut document = TantivyDocument::default();
         document.add_text(self.session, session);
         for (text, times) in page.weighed(session) {
-            for _ in 0..times {
-                document.add_text(self.words, text);
-            }
+            document.add_text(self.words, words::weighed(text, times));
         }
         for file in &page.files {
             document.add_text(self.file, file);
@@ -128,8 +128,12 @@ pub fn register(index: &tantivy::Index) {
 /// not worth remembering too.
 pub fn write(index: &tantivy::Index, store: &Store, gone: &[&str], new: &[&str]) -> tantivy::Result<()> {
     let fields = Fields::get();
-    let threads = if new.len() < MANY { 1 } else { thread::available_parallelism().map_or(2, |cores| cores.get().min(4)) };
-    let mut writer: IndexWriter = index.writer_with_num_threads(threads, threads * MEMORY_PER_THREAD)?;
+    let (threads, memory) = if new.len() < MANY {
+        (1, MEMORY_FOR_FEW)
+    } else {
+        (thread::available_parallelism().map_or(2, |cores| cores.get().min(4)), MEMORY_FOR_MANY)
+    };
+    let mut writer: IndexWriter = index.writer_with_num_threads(threads, threads * memory)?;
     for session in gone {
         writer.delete_term(Term::from_field_text(fields.session, session));
     }

@@ -156,7 +156,9 @@ fn scores(segment: &SegmentReader, plan: &Plan) -> tantivy::Result<Vec<(f32, f32
     let lengths = segment.get_fieldnorms_reader(field)?;
     let mut scores = vec![(0.0, 0.0); segment.max_doc() as usize];
     for wanted in &plan.wanted {
-        let Some(mut postings) = postings(segment, field, &wanted.word, IndexRecordOption::WithFreqs)? else { continue };
+        let Some(mut postings) = postings(segment, field, &wanted.word, IndexRecordOption::WithFreqs)? else {
+            continue;
+        };
         let mut doc = postings.doc();
         while doc != TERMINATED {
             let (score, covered) = &mut scores[doc as usize];

@@ -93,6 +93,9 @@ impl<'s> Index<'s> {
         let plan = matches::plan(&self.searcher, query).map_err(unusable)?;
         let scored = matches::matches(&self.searcher, query, &plan, now).map_err(unusable)?;
         let total = scored.len();
+        if limit == 0 {
+            return Ok(Found { hits: Vec::new(), total, unknown: plan.unknown });
+        }
         let finder = Finder::new(&plan);
         let mut best = Vec::new();
         for scored in rank::best(scored, limit.max(rank::CLOSER_LOOK)) {

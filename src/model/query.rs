@@ -312,8 +312,20 @@ mod tests {
     #[test]
     fn what_only_looks_like_syntax_is_words() {
         for text in [
-            "http://example.org/x", "std::fs", "12:30", r"C:\x", "error: something", "localhost:8080", "a:b",
-            "TypeError:undefined", "src/day.rs:12", "project:", ":", "--dry-run", "-", "fn::call",
+            "http://example.org/x",
+            "std::fs",
+            "12:30",
+            r"C:\x",
+            "error: something",
+            "localhost:8080",
+            "a:b",
+            "TypeError:undefined",
+            "src/day.rs:12",
+            "project:",
+            ":",
+            "--dry-run",
+            "-",
+            "fn::call",
         ] {
             let query = parse(text);
             assert!(query.filters.is_empty() && query.excluded.is_empty(), "{text}: {query:?}");

@@ -52,10 +52,12 @@ pub struct SessionCursor {
     pub source_id: String,
     /// When it counts as over, if it is still open.
     pub open_until: Option<Timestamp>,
+    /// How much room its snapshot takes.
+    pub bytes: u64,
 }
 
 /// Changes whenever adapters may see files in another way than before.
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/1");
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/2");
 
 impl Cursors {
     /// Reads the cursors; a missing, older or damaged file is an empty one.
@@ -106,6 +108,11 @@ impl Cursors {
         let before = self.sessions.len();
         self.sessions.retain(|id, _| is_there(id));
         self.changed |= self.sessions.len() < before;
+    }
+
+    /// How much room all snapshots take.
+    pub fn bytes(&self) -> u64 {
+        self.sessions.values().map(|cursor| cursor.bytes).sum()
     }
 
     /// The sessions that are open and should not be any more.

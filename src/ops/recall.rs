@@ -17,6 +17,7 @@ use crate::error::{Context, Error, Result};
 use crate::model::digest::{Digest, Origin};
 use crate::model::ids::{EpisodeId, SessionId};
 use crate::model::query::Query;
+use crate::ops::snapshot;
 use crate::store::Store;
 use crate::store::layout;
 
@@ -74,7 +75,8 @@ pub fn recall(store: &Store, request: &RecallRequest) -> Result<RecallAnswer> {
     let target = target(store, request)?;
     let session = &target.session;
     if !store.layout().session(session).is_dir() {
-        return Err(Error::new(format!("there is no session `{session}`")).hint("`memtree search` finds sessions by their words"));
+        return Err(Error::new(format!("there is no session `{session}`"))
+            .hint("`memtree search` finds sessions by their words"));
     }
     let mut answer = match &target.part {
         Part::Digest if request.raw => raw(store, session, None)?,
@@ -132,13 +134,16 @@ fn target(store: &Store, request: &RecallRequest) -> Result<Target> {
 
 /// A hit of the last search: its session and the episode of its best trigger.
 fn numbered(store: &Store, number: usize) -> Result<(SessionId, Option<String>)> {
-    let last = search::last_search(store)
-        .ok_or_else(|| Error::usage(format!("there was no search whose hit {number} could be meant")).hint("search first"))?;
+    let last = search::last_search(store).ok_or_else(|| {
+        Error::usage(format!("there was no search whose hit {number} could be meant")).hint("search first")
+    })?;
     let count = last.hits.len();
     match last.hits.into_iter().nth(number.wrapping_sub(1)) {
         Some(hit) => Ok((hit.session, hit.episodes.into_iter().next())),
-        None => Err(Error::usage(format!("the last search (`{}`) has no hit {number}", text::one_line(&last.query, 80)))
-            .because(format!("it found {count}"))),
+        None => {
+            Err(Error::usage(format!("the last search (`{}`) has no hit {number}", text::one_line(&last.query, 80)))
+                .because(format!("it found {count}")))
+        }
     }
 }
 
@@ -227,7 +232,13 @@ fn episode_path(store: &Store, session: &SessionId, digest: Option<&Digest>, epi
     let linked = digest
         .and_then(|digest| digest.content.triggers.iter().find(|trigger| trigger.episode == episode))
         .and_then(|trigger| files::safe_relative(trigger.path.as_ref()));
-    store.layout().session(session).join(linked.unwrap_or_else(|| usual.into()))
+    if let Some(linked) = linked {
+        return store.layout().session(session).join(linked);
+    }
+    // The parts of a folder are files of any name.
+    let folder = digest.is_some_and(|digest| digest.content.flavor == snapshot::FLAVOR);
+    let part = folder.then(|| snapshot::part(&store.layout().snapshot(session), episode)).flatten();
+    part.unwrap_or_else(|| store.layout().session(session).join(usual))
 }
 
 fn origin(digest: Option<&Digest>, episode: EpisodeId) -> Option<Origin> {
@@ -235,12 +246,7 @@ fn origin(digest: Option<&Digest>, episode: EpisodeId) -> Option<Origin> {
 }
 
 /// What the digest still says of an episode that is no more here.
-fn remains(
-    store: &Store,
-    session: &SessionId,
-    episode: EpisodeId,
-    digest: Option<&Digest>,
-) -> Result<RecallAnswer> {
+fn remains(store: &Store, session: &SessionId, episode: EpisodeId, digest: Option<&Digest>) -> Result<RecallAnswer> {
     let shown = store.layout().shown(&store.layout().digest(session));
     let missing = || Error::new(format!("`{session}` has no episode {episode}"));
     let digest = digest.ok_or_else(|| missing().because(format!("neither it nor the digest `{shown}` can be read")))?;
@@ -252,14 +258,14 @@ fn remains(
     }
     let why = match &digest.snapshot.evicted {
         Some(day) => format!("evicted on {day}, to stay within the storage budget"),
-        None => "not on this device: snapshots stay where they were made, unless `sync.snapshots` is set".into(),
+        None => format!("not on this device: snapshots stay where they were made, on `{}`", session.device),
     };
     let mut text = format!("{session}#{episode} is {why}.\nWhat remains is its digest, `{shown}`:\n\n");
     let content = &digest.content;
     text.push_str(&format!("{}\n", content.title));
     let own: Vec<_> = content.triggers.iter().filter(|trigger| trigger.episode == episode).collect();
     // A trigger may stand for several episodes; then the last one before this tells of it.
-    let nearest = content.triggers.iter().filter(|trigger| trigger.episode < episode).next_back();
+    let nearest = content.triggers.iter().rfind(|trigger| trigger.episode < episode);
     for trigger in own.iter().copied().chain(nearest.filter(|_| own.is_empty())) {
         let keys = trigger.keys.join(", ");
         text.push_str(&format!("- [{}] {} ({}; keys: {keys})\n", trigger.topic, trigger.sentence, trigger.origin));
@@ -281,8 +287,9 @@ fn remains(
 fn file(store: &Store, session: &SessionId, within: &Path) -> Result<RecallAnswer> {
     let path = store.layout().session(session).join(within);
     let shown = store.layout().shown(&path);
-    let text = read_inside(store, session, &path)?
-        .ok_or_else(|| Error::new(format!("there is no `{shown}`")).hint(format!("`memtree recall {session}` shows its digest")))?;
+    let text = read_inside(store, session, &path)?.ok_or_else(|| {
+        Error::new(format!("there is no `{shown}`")).hint(format!("`memtree recall {session}` shows its digest"))
+    })?;
     Ok(RecallAnswer {
         reference: shown.clone(),
         session: session.clone(),
@@ -298,7 +305,7 @@ fn file(store: &Store, session: &SessionId, within: &Path) -> Result<RecallAnswe
 
 /// The records that an episode was made from, or all of a session's; what is no more here is said.
 fn raw(store: &Store, session: &SessionId, of: Option<(EpisodeId, Option<&Digest>)>) -> Result<RecallAnswer> {
-    let snapshot = store.layout().snapshot(session);
+    let folder = store.layout().snapshot(session);
     let episode = of.map(|(episode, _)| episode);
     let digest = match of {
         Some((_, digest)) => digest.cloned(),
@@ -313,13 +320,23 @@ fn raw(store: &Store, session: &SessionId, of: Option<(EpisodeId, Option<&Digest
         origin: episode.and_then(|episode| origin(digest.as_ref(), episode)),
         evicted: false,
     };
-    let Some(path) = main_log(&snapshot.join(layout::RAW), digest.as_ref()) else {
+    if let (Some(episode), Some(digest)) = (episode, &digest)
+        && digest.content.flavor == snapshot::FLAVOR
+    {
+        // Such a snapshot is raw throughout.
+        let path = episode_path(store, session, Some(digest), episode);
+        answer.path = store.layout().shown(&path);
+        answer.text = read_inside(store, session, &path)?.unwrap_or_default();
+        return Ok(answer);
+    }
+    let Some(path) = main_log(&folder.join(layout::RAW), digest.as_ref()) else {
         let page = match episode {
             Some(episode) => episode_path(store, session, digest.as_ref(), episode),
             None => store.layout().digest(session),
         };
         answer.path = store.layout().shown(&page);
-        let when = digest.and_then(|digest| digest.snapshot.evicted).map(|day| format!(" since {day}")).unwrap_or_default();
+        let when =
+            digest.and_then(|digest| digest.snapshot.evicted).map(|day| format!(" since {day}")).unwrap_or_default();
         answer.text = format!("The original records are no more here{when}. What remains is `{}`:\n\n", answer.path);
         answer.text.push_str(&read_inside(store, session, &page)?.unwrap_or_default());
         answer.evicted = true;
@@ -354,7 +371,8 @@ fn main_log(folder: &Path, digest: Option<&Digest>) -> Option<PathBuf> {
         .flatten()
         .filter(|found| found.link.is_none())
         .map(|found| {
-            let named = native.as_deref().is_some_and(|native| found.path.file_stem().is_some_and(|stem| stem == native));
+            let named =
+                native.as_deref().is_some_and(|native| found.path.file_stem().is_some_and(|stem| stem == native));
             (!named, found.relative.components().count(), found.path)
         })
         .collect();
@@ -399,7 +417,9 @@ fn read_inside(store: &Store, session: &SessionId, path: &Path) -> Result<Option
     };
     let folder = fs::canonicalize(store.layout().session(session)).context(|| format!("cannot read `{}`", shown()))?;
     if !real.starts_with(folder) {
-        return Err(Error::new(format!("will not read `{}`", shown())).because("it is a link out of its session's folder"));
+        return Err(
+            Error::new(format!("will not read `{}`", shown())).because("it is a link out of its session's folder")
+        );
     }
     let bytes = fs::read(&real).context(|| format!("cannot read `{}`", shown()))?;
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
@@ -461,7 +481,9 @@ mod tests {
         );
         let absolute = store.layout().digest(&id);
         assert_eq!(part(absolute.to_str().unwrap()), Some(Part::Digest));
-        for outside in ["sessions/SES3_laptop_SP1C2/../../memtree.toml", "../x", "/etc/passwd", "memtree.toml", "sessions/x/y"] {
+        for outside in
+            ["sessions/SES3_laptop_SP1C2/../../memtree.toml", "../x", "/etc/passwd", "memtree.toml", "sessions/x/y"]
+        {
             assert_eq!(target(outside), None, "{outside}");
         }
     }

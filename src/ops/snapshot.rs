@@ -19,7 +19,7 @@ use crate::distill::clean::Cleaner;
 use crate::distill::facts::{Facts, Part};
 use crate::distill::{digest, triggers};
 use crate::error::{Context, Error, Result};
-use crate::model::digest::{Content, Digest, Outcome, State, Worth};
+use crate::model::digest::{Content, Digest, Origin, Outcome, State, Worth};
 use crate::model::ids::{Device, EpisodeId, SessionId};
 use crate::model::session::{Head, Skipped};
 use crate::store::snapshots::SnapshotWriter;
@@ -65,6 +65,10 @@ pub fn snapshot(store: &Store, request: &Request) -> Result<Report> {
         return Err(Error::usage(format!("`{}` is not a folder", folder.display())));
     }
     let (found, skipped) = list(&folder, layout.root());
+    if found.is_empty() {
+        return Err(Error::usage(format!("there is nothing to keep in `{}`", folder.display()))
+            .because("it holds no file outside of the memory itself"));
+    }
     let stamps: BTreeMap<PathBuf, Stamp> =
         found.iter().map(|file| (file.relative.clone(), Stamp::of(&file.metadata))).collect();
     let bytes = found.iter().map(|file| file.metadata.len()).sum();
@@ -94,13 +98,11 @@ pub fn snapshot(store: &Store, request: &Request) -> Result<Report> {
     let mut writer = SnapshotWriter::create(&staged).context(cannot)?;
     let mut facts = Facts::default();
     let mut paths: BTreeMap<u32, String> = BTreeMap::new();
-    let has_episodes = found.iter().any(is_episode);
-    for file in &found {
+    let numbers = part_numbers(&found);
+    for (file, number) in found.iter().zip(numbers) {
         let name = snapshot_name(&file.relative);
         let copy = writer.copy(&file.path, &name).context(|| format!("cannot copy `{}`", file.path.display()))?;
-        if has_episodes == is_episode(file) {
-            let last = facts.parts.last().map_or(0, |part| part.last_episode);
-            let number = episode_number(file).filter(|number| *number > last).unwrap_or(last + 1);
+        if let Some(number) = number {
             let (title, words) = read_for_words(&copy, &file.relative);
             let (title, words) = (request.cleaner.string(title), request.cleaner.string(words));
             facts.parts.push(Part::of_text(number, &title, &words));
@@ -159,6 +161,28 @@ fn list(folder: &Path, memory: &Path) -> (Vec<Found>, Vec<Skipped>) {
         }
     }
     (found, skipped)
+}
+
+/// The file that is a given part of a folder's snapshot.
+pub fn part(snapshot: &Path, episode: EpisodeId) -> Option<PathBuf> {
+    let mut found: Vec<Found> = files::walk_files(snapshot).flatten().collect();
+    found.retain(|file| file.relative != Path::new(layout::MANIFEST));
+    let numbers = part_numbers(&found);
+    let at = numbers.iter().position(|number| *number == Some(episode.0))?;
+    Some(found.swap_remove(at).path)
+}
+
+/// Which files are parts, and their numbers: the episodes where there are any, else all files.
+fn part_numbers(found: &[Found]) -> Vec<Option<u32>> {
+    let has_episodes = found.iter().any(is_episode);
+    let mut last = 0;
+    let number = |file: &Found| {
+        (has_episodes == is_episode(file)).then(|| {
+            last = episode_number(file).filter(|number| *number > last).unwrap_or(last + 1);
+            last
+        })
+    };
+    found.iter().map(number).collect()
 }
 
 /// What a file is called in the snapshot: as it is, but for a manifest of its own, and names that are not UTF-8.
@@ -240,12 +264,14 @@ fn content(
     let mut content = digest::content(FLAVOR, &facts, &head, in_folder(found, "sensory").count() as u64);
     for trigger in &mut content.triggers {
         trigger.path = paths.get(&trigger.episode.0).cloned().unwrap_or_default();
+        // Nobody said it in a conversation: it is what a file holds.
+        trigger.origin = Origin::Tool;
     }
     let latest = found.iter().filter_map(|file| file.metadata.modified().ok()).max();
     content.ended = latest.map(|time| Timestamp::from(time));
     content.started = content.ended;
     content.status = request.status.unwrap_or(Outcome::Unknown);
-    content.worth = if found.is_empty() { Worth::None } else { Worth::Full };
+    content.worth = Worth::Full;
     content.motto = request.motto.clone().unwrap_or_else(|| objective.clone());
     content.core_intent = objective.clone();
     content.objective = objective;

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::base::files;
 use crate::error::{Context, Result};
 use crate::model::digest::State;
+use crate::ops::snapshot;
 use crate::store::{Store, layout};
 
 /// What there is.
@@ -85,14 +86,17 @@ pub fn status(store: &Store, device: &str) -> Result<Status> {
             State::Open => status.sessions.open += 1,
             State::Closed => status.sessions.closed += 1,
         }
-        *status.sessions.by_flavor.entry(digest.content.flavor).or_default() += 1;
+        let flavor = digest.content.flavor;
+        *status.sessions.by_flavor.entry(flavor.clone()).or_default() += 1;
         if let Some((first, last)) = digest.content.episodes {
             status.episodes += u64::from(last.0 - first.0 + 1);
         }
         status.bytes.distilled += fs::metadata(layout.digest(&id)).map_or(0, |metadata| metadata.len());
-        let raw = size(&layout.snapshot(&id).join(layout::RAW));
+        let whole = size(&layout.snapshot(&id));
+        // A folder's snapshot is raw throughout.
+        let raw = if flavor == snapshot::FLAVOR { whole } else { size(&layout.snapshot(&id).join(layout::RAW)) };
         status.bytes.raw += raw;
-        status.bytes.derived += size(&layout.snapshot(&id)) - raw;
+        status.bytes.derived += whole - raw;
     }
     status.days = fs::read_dir(layout.days()).map_or(0, Iterator::count);
     status.bytes.distilled += size(&layout.days());

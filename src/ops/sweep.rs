@@ -79,6 +79,8 @@ pub struct Swept {
     pub source_id: String,
     pub path: String,
     pub status: String,
+    #[serde(skip)]
+    bytes: u64,
 }
 
 /// What the storage budget did: nothing yet, but how much is in use.
@@ -130,12 +132,12 @@ pub fn sweep(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
     }
     let mut prepared = prepare(store, sweep, &tree, &changed, &mut report)?;
     prepared.sort_by(|a, b| (a.0.ended, a.1.source_id()).cmp(&(b.0.ended, b.1.source_id())));
-    let mut next = store.next_ordinal(&sweep.device, tree.sessions.values().map(|known| known.id.clone()));
+    let mut next = store.next_ordinal(&sweep.device, tree.ids.iter().filter_map(|id| id.parse().ok()));
     for batch in prepared.chunks(BATCH) {
         let committed = commit(store, sweep, &tree, batch, &mut next)?;
         for ((_, source), (swept, open_until)) in batch.iter().zip(committed) {
             remember(&mut cursors, source, &found.files);
-            let cursor = SessionCursor { source_id: swept.source_id.clone(), open_until };
+            let cursor = SessionCursor { source_id: swept.source_id.clone(), open_until, bytes: swept.bytes };
             cursors.remember_session(&swept.session, cursor);
             report.sessions.push(swept);
         }
@@ -149,6 +151,7 @@ pub fn sweep(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
         crate::index::refresh(store)?;
     }
     report.skipped.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
+    report.retention.in_use_bytes = cursors.bytes();
     report.took_ms = began.elapsed().as_millis() as u64;
     Ok(report)
 }
@@ -213,13 +216,18 @@ impl Tree {
             if !layout.digest(&id).is_file() {
                 continue;
             }
+            tree.ids.insert(id.to_string());
             let source_id = match cursors.session(&id) {
                 Some(cursor) => cursor.source_id.clone(),
                 None => match store.digest(&id) {
                     Ok(Some(digest)) => {
                         let ended = digest.content.ended.unwrap_or_default();
                         let open_until = (digest.state == State::Open).then(|| ended + open_for);
-                        let cursor = SessionCursor { source_id: digest.source_id.clone(), open_until };
+                        let cursor = SessionCursor {
+                            source_id: digest.source_id.clone(),
+                            open_until,
+                            bytes: digest.snapshot.bytes,
+                        };
                         cursors.remember_session(&id, cursor);
                         digest.source_id
                     }
@@ -227,7 +235,6 @@ impl Tree {
                     _ => continue,
                 },
             };
-            tree.ids.insert(id.to_string());
             tree.sessions.insert(source_id, KnownSession { id });
         }
         cursors.keep_sessions(|id| tree.ids.contains(id));
@@ -444,7 +451,7 @@ fn commit(
             committing.push(Committing { staged: prepared.staged.clone(), session: session.clone(), manifest_sha256 });
         }
         committed.push((
-            Swept { session, source_id, path: layout.shown(&path), status: digest.content.status.to_string() },
+            Swept { session, source_id, path: layout.shown(&path), status: digest.content.status.to_string(), bytes: digest.snapshot.bytes },
             open_until,
         ));
     }

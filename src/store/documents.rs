@@ -122,13 +122,24 @@ pub fn digest_text_over(existing: &str, digest: &Digest) -> String {
         }
     }
     // A key that we once wrote and have no more to say about goes, unless a person changed it.
+    let known = |key: &str| entries.iter().any(|(name, _)| *name == key);
+    for key in ALWAYS_OURS.iter().filter(|key| **key != "written" && !known(key)) {
+        document.remove(key);
+    }
     for (key, then) in &before {
-        let known = entries.iter().any(|(name, _)| name == key);
-        if !known && document.get_raw(key).map(short_hash).as_ref() == Some(then) {
+        if !known(key) && document.get_raw(key).map(short_hash).as_ref() == Some(then) {
             document.remove(key);
         }
     }
-    let (merged, section_hashes) = merged_body(document.body(), &body(digest), &before);
+    // What a person says of the outcome holds on the whole page.
+    let mut agreed = digest.clone();
+    if let Some(status) = document.get_str("status").and_then(|word| word.parse().ok()) {
+        agreed.content.status = status;
+    }
+    if let Some(objective) = document.get_str("objective") {
+        agreed.content.objective = objective;
+    }
+    let (merged, section_hashes) = merged_body(document.body(), &body(&agreed), &before);
     document.set_body(&merged);
     written.extend(section_hashes);
     let order: Vec<(String, String)> = ordered(written);
@@ -236,7 +247,8 @@ fn trigger_line(trigger: &Trigger) -> String {
         "" => layout::from_digest(&layout::episode(trigger.episode)),
         path => link_target(path),
     };
-    format!("- [{topic}]: {sentence}{REFERENCE}{}]({path}) | {}{KEYS}{}", trigger.episode, trigger.origin, keys.join(", "))
+    let keys = if keys.is_empty() { String::new() } else { format!("{KEYS}{}", keys.join(", ")) };
+    format!("- [{topic}]: {sentence}{REFERENCE}{}]({path}) | {}{keys}", trigger.episode, trigger.origin)
 }
 
 /// A path as the target of a link: what would end the link or the line is written as in an address.

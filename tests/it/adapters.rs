@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use memtree::adapters::{self, Identified};
+use memtree::base::redact::Redactor;
 use memtree::base::{clock, files, text};
 use memtree::error::Result;
 use memtree::model::session::{Action, Event, EventSink, Head, Log, Source, What};
@@ -115,6 +116,7 @@ fn known(head: &Head) -> String {
 /// The events, one line each.
 #[derive(Default)]
 struct Story {
+    redactor: Redactor,
     lines: String,
     prompts: usize,
     replies: usize,
@@ -156,7 +158,8 @@ impl EventSink for Story {
         let place = format!("{}:{}", event.place.file, event.place.line);
         let agent = event.agent.map(|agent| format!(" [{agent}]")).unwrap_or_default();
         let inherited = if event.inherited { " (inherited)" } else { "" };
-        let said = said.replace('\n', "⏎");
+        // As it would be written: nothing that looks like a secret belongs into this repository either.
+        let said = self.redactor.redact(&said).replace('\n', "⏎");
         let line = format!("{at} {place}{agent}{inherited} {kind} {}", text::printable(&said));
         writeln!(self.lines, "    {}", text::cut(line.trim_end(), 110)).unwrap();
         Ok(())

@@ -48,9 +48,14 @@ impl Desk {
     pub fn with_log(self, flavor: &str, case: &str) -> Desk {
         let adapter = adapters::named(flavor).unwrap_or_else(|| panic!("no agent `{flavor}`"));
         let roots = adapter.roots(&Places { home: self.home(), ..Places::default() });
-        for entry in fs::read_dir(fixture(flavor, case)).unwrap().flatten().filter(|entry| entry.path().is_dir()) {
-            let root = roots.iter().find(|root| root.ends_with(entry.file_name())).unwrap_or(&roots[0]);
-            copy_folder(&entry.path(), root);
+        for entry in fs::read_dir(fixture(flavor, case)).unwrap().flatten() {
+            let (path, name) = (entry.path(), entry.file_name());
+            if path.is_dir() {
+                copy_folder(&path, roots.iter().find(|root| root.ends_with(&name)).unwrap_or(&roots[0]));
+            } else if name != "README.md" && name != "session.md" {
+                fs::create_dir_all(&roots[0]).unwrap();
+                fs::copy(&path, roots[0].join(&name)).unwrap();
+            }
         }
         self
     }
