@@ -5,7 +5,7 @@
 
 use crate::base::text;
 use crate::distill::facts::{Facts, Part, Signal};
-use crate::distill::{outcome, triggers};
+use crate::distill::{cost, outcome, triggers};
 use crate::model::digest::{Content, Outcome, Worth};
 use crate::model::ids::EpisodeId;
 use crate::model::session::Head;
@@ -27,7 +27,6 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, sensory: u64) -> Conten
     let title = head.title.as_deref().map(|title| text::one_line(title, 100)).filter(|title| !title.is_empty());
     let files = files(facts, head.cwd.as_deref());
     let sum = |count: fn(&crate::model::session::ModelUsage) -> u64| head.usage.iter().map(count).sum();
-    let cost: f64 = head.usage.iter().filter_map(|usage| usage.cost_usd).sum();
     let title = title.unwrap_or_else(|| text::first_sentence(&wanted, 80));
     let motto = motto(facts, &objective);
     let core_intent = core_intent(&wanted, &own);
@@ -59,7 +58,7 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, sensory: u64) -> Conten
         tokens_in: sum(|usage| usage.input),
         tokens_out: sum(|usage| usage.output),
         tokens_cache: sum(|usage| usage.cache_read + usage.cache_write),
-        cost_usd: head.usage.iter().any(|usage| usage.cost_usd.is_some()).then_some(cost),
+        cost_usd: cost::cost_usd(&head.usage),
         files,
         tags: Vec::new(),
         vitals: String::new(),

@@ -4,6 +4,7 @@
 //! here reads, writes or fails, and nothing but the session decides what is said of it.
 
 pub mod clean;
+pub mod cost;
 pub mod day;
 pub mod digest;
 pub mod episodes;
