@@ -205,8 +205,12 @@ impl Facts {
     }
 
     fn deed(&mut self, deed: &Deed) {
+        if deed.tool.is_empty() {
+            // The late answer of a call that was counted when it was made.
+            return self.part().deed(deed);
+        }
         self.deeds += 1;
-        let tool = if deed.tool.is_empty() { "(late answer)".into() } else { text::one_line(&deed.tool, 60) };
+        let tool = text::one_line(&deed.tool, 60);
         if self.tools.len() < 300 || self.tools.contains_key(&tool) {
             *self.tools.entry(tool).or_default() += 1;
         }

@@ -23,6 +23,8 @@ const TRIGGER_COST: usize = 24;
 /// What the reference of a trigger costs, and how many tokens all triggers may have.
 const REFERENCE_TOKENS: usize = 24;
 const MOST_TOKENS: usize = 2900;
+/// How many sentences of a reply may stand for it.
+const SENTENCES_CONSIDERED: usize = 10;
 /// A trigger has at least so many keys, also where its sentence says them already.
 const FEWEST_KEYS: usize = 3;
 /// So many of the commonest words are never keys.
@@ -187,18 +189,33 @@ fn telling_sentence(part: &Part, most_chars: usize) -> Option<(u8, String, Origi
     Some((1, format!("met `{}`", text::one_line(&fault.sample.replace('`', "'"), most_chars)), Origin::Tool))
 }
 
-/// How the agent closed: its first sentence that says something, rather than "Done.".
+/// How the agent closed: of its first sentences the one with the most telling words, rather than "Done.".
 pub fn closing_sentence(part: &Part) -> Option<String> {
-    text::sentences(&part.last_reply)
+    let sentences = text::sentences(&part.last_reply)
         .filter(|sentence| !is_table_row(sentence))
         .map(|sentence| text::one_line(&plain_words(sentence), 200))
-        .find(|sentence| sentence.chars().count() >= 24 && !sentence.ends_with(':'))
+        .filter(|sentence| sentence.chars().count() >= 24 && !sentence.ends_with(':') && !sentence.starts_with("http"))
+        .take(SENTENCES_CONSIDERED);
+    let told = sentences.enumerate().map(|(at, sentence)| {
+        let mut words = HashSet::new();
+        text::each_word(&sentence, |word| {
+            if word.whole {
+                words.insert(word.text.into_owned());
+            }
+        });
+        let weight: f32 = words.iter().map(|word| telling(word).min(1.0)).sum();
+        // The first sentence says what the others explain.
+        (weight.min(8.0) * 0.93_f32.powi(at as i32), sentence)
+    });
+    told.reduce(|best, next| if next.0 > best.0 { next } else { best })
+        .map(|(_, sentence)| sentence)
         .or_else(|| Some(text::first_sentence(&part.last_reply, 200)).filter(|sentence| !sentence.is_empty()))
 }
 
 /// Whether a line belongs to a table or a piece of code, which nobody reads as a sentence.
 fn is_table_row(sentence: &str) -> bool {
-    sentence.matches('|').count() >= 2 || sentence.contains("```")
+    let drawn = |letter: char| ('\u{2500}'..='\u{259f}').contains(&letter);
+    sentence.matches('|').count() >= 2 || sentence.contains("```") || sentence.contains(drawn)
 }
 
 /// A sentence without the marks of Markdown around its words.
@@ -278,6 +295,11 @@ pub fn telling(word: &str) -> f32 {
     if digits == word.len() {
         // Numbers are typed now and then (ports, issues, years), but most are noise.
         return if (3..=5).contains(&length) { 0.5 } else { 0.0 };
+    }
+    let letters = word.chars().filter(|letter| letter.is_alphabetic()).count();
+    if ascii && letters < 3 && digits > 0 {
+        // `0.5s`, `16_08`, `v2`: measured or counted, and different the next time.
+        return 0.0;
     }
     if ascii && length >= 20 && digits >= 6 && !word.contains(['.', '_']) {
         return 0.0;

@@ -26,7 +26,7 @@ const FOLDED_WORDS: &str = "memtree";
 const MANY: usize = 2000;
 /// The working memory of each thread that writes, for few documents and for many; tantivy takes no less than 15 MB.
 const MEMORY_FOR_FEW: usize = 16 << 20;
-const MEMORY_FOR_MANY: usize = 64 << 20;
+const MEMORY_FOR_MANY: usize = 32 << 20;
 
 /// How much of a digest is read, in bytes: a hundred times what we ever write.
 const LONGEST_DIGEST: u64 = 2 << 20;

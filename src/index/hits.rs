@@ -49,7 +49,8 @@ pub struct Closest {
 impl<'p> Finder<'p> {
     pub fn new(plan: &'p Plan) -> Finder<'p> {
         let mut order: Vec<&str> = plan.wanted.iter().map(|wanted| wanted.word.as_str()).collect();
-        let weights: HashMap<&str, f32> = plan.wanted.iter().map(|wanted| (wanted.word.as_str(), wanted.weight)).collect();
+        let weights: HashMap<&str, f32> =
+            plan.wanted.iter().map(|wanted| (wanted.word.as_str(), wanted.weight)).collect();
         order.sort_unstable();
         order.dedup();
         Finder { weights, order }
@@ -80,7 +81,8 @@ impl<'p> Finder<'p> {
             texts.extend(trigger.keys.iter().map(String::as_str));
             self.part_score(&texts)
         });
-        let summary: Vec<&str> = [&page.title].into_iter().chain(&page.passages).chain(&page.files).map(String::as_str).collect();
+        let summary: Vec<&str> =
+            [&page.title].into_iter().chain(&page.passages).chain(&page.files).map(String::as_str).collect();
         let parts = triggers.chain([self.part_score(&summary)]);
         parts.fold(Closest::default(), |best, part| if part.score > best.score { part } else { best })
     }
@@ -170,7 +172,8 @@ impl<'p> Finder<'p> {
                 words.push(word.clone());
             }
         }
-        let mut best: Option<(String, &Trace)> = trigger.map(|(trace, trigger)| (format!("trigger “{}”", trigger.topic), trace));
+        let mut best: Option<(String, &Trace)> =
+            trigger.map(|(trace, trigger)| (format!("trigger “{}”", trigger.topic), trace));
         for (name, trace) in &places {
             if trace.weight > best.as_ref().map_or(0.0, |(_, best)| best.weight) {
                 best = Some((name.to_string(), trace));

@@ -179,7 +179,8 @@ mod tests {
                         content.project = Some("Zubot".into());
                         content.files = vec!["src/day.rs".into(), "tests/day_lock.rs".into()];
                         content.triggers[0].topic = "Lock before header".into();
-                        content.triggers[0].sentence = "two writers both saw no file; the header write erased an append".into();
+                        content.triggers[0].sentence =
+                            "two writers both saw no file; the header write erased an append".into();
                         content.triggers[0].keys = vec!["flock".into(), "header race".into(), "append_daily".into()];
                         content.ended = clock::parse("2026-11-15T14:52:31Z");
                     }
@@ -265,16 +266,25 @@ mod tests {
         assert!(hit.excerpt.contains("header write erased"), "{hit:?}");
         assert!(!hit.weak && hit.rank == 1);
         let json = serde_json::to_value(hit).unwrap();
-        assert_eq!((json["triggers"][0]["episode"].as_str(), json["ended"].as_str()), (Some("EP_001"), Some("2026-11-15T14:52:31Z")));
+        assert_eq!(
+            (json["triggers"][0]["episode"].as_str(), json["ended"].as_str()),
+            (Some("EP_001"), Some("2026-11-15T14:52:31Z"))
+        );
     }
 
     #[test]
     fn filters_phrases_and_exclusions_narrow() {
         let desk = Desk::new();
         let count = |query: &str| desk.found(query).total;
-        assert_eq!((count("project:zubot"), count("-project:garden"), count("project:zubot project:garden")), (1, 1, 29));
+        assert_eq!(
+            (count("project:zubot"), count("-project:garden"), count("project:zubot project:garden")),
+            (1, 1, 29)
+        );
         assert_eq!((count("flavor:codex"), count("status:fail"), count("tag:uploads")), (1, 1, 1));
-        assert_eq!((count("file:src/day.rs"), count("file:day.rs"), count("file:day"), count("file:src/shed")), (1, 1, 1, 0));
+        assert_eq!(
+            (count("file:src/day.rs"), count("file:day.rs"), count("file:day"), count("file:src/shed")),
+            (1, 1, 1, 0)
+        );
         assert_eq!((count("since:2026-11-15"), count("since:2d"), count("before:2026-11-15")), (1, 1, 28));
         assert_eq!((count("\"two writers\""), count("\"writers two\""), count("\"数据库\"")), (1, 0, 1));
         assert_eq!((count("shed"), count("shed -paint"), count("paint -\"retry backoff\"")), (29, 2, 27));
@@ -347,7 +357,10 @@ mod tests {
         let cache = desk.store.layout().index();
         let files = || -> Vec<_> {
             let walked = crate::base::files::walk_files(&cache).flatten();
-            walked.map(|found| found.path).filter(|path| path.extension().is_none_or(|ending| ending != "lock")).collect()
+            walked
+                .map(|found| found.path)
+                .filter(|path| path.extension().is_none_or(|ending| ending != "lock"))
+                .collect()
         };
         for number in 0..files().len() {
             for damage in [|_: Vec<u8>| Vec::new(), |bytes: Vec<u8>| bytes.iter().map(|byte| !byte).collect()] {

@@ -68,7 +68,8 @@ impl Page {
         let triggers = self.triggers.iter().flat_map(|trigger| {
             // Keys stand heaviest first, as they are written.
             let count = trigger.keys.len().max(1);
-            let keys = trigger.keys.iter().enumerate().map(move |(at, key)| (key.as_str(), 1 + 3 * (count - at) / count));
+            let keys =
+                trigger.keys.iter().enumerate().map(move |(at, key)| (key.as_str(), 1 + 3 * (count - at) / count));
             [(trigger.topic.as_str(), 1), (trigger.sentence.as_str(), 1)].into_iter().chain(keys)
         });
         [(self.title.as_str(), 1), (session, 1), (self.source_id.as_str(), 1)]
@@ -114,7 +115,9 @@ mod tests {
 
     #[test]
     fn broken_front_matter_leaves_the_text() {
-        for text in ["---\ntitle: [\nno end", "no front matter\n\n- flock is broken", "", "---\n---\n", "\u{feff}---\nfoo"] {
+        for text in
+            ["---\ntitle: [\nno end", "no front matter\n\n- flock is broken", "", "---\n---\n", "\u{feff}---\nfoo"]
+        {
             let page = Page::read("SES1_laptop_SP1C1", text);
             assert_eq!(page.title, "SES1_laptop_SP1C1");
             assert!(page.worth);

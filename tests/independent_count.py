@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Counts prompts, replies, tool calls, tokens and cost in agents' logs a second time, and compares with memtree.
+
+  independent_count.py --memtree target/release/memtree claude=DIR codex=DIR copilot=DIR opencode=DIR [--sessions 5]
+
+Each folder is swept into a fresh memory; of each agent the first sessions with at least one prompt are counted
+again by the few lines below, which share nothing with the adapters, and compared with `state/vitals.yaml`.
+Standard library only. Exits 1 on any difference.
+"""
+import argparse, collections, glob, json, os, re, subprocess, sys, tempfile
+
+NOT_A_PROMPT = ("<command-", "<local-command", "Caveat:", "<system-reminder>", "<task-notification>", "<bash-",
+                "[Request interrupted", '{"task_id"')
+INJECTED = ("<environment_context", "# AGENTS.md", "<user_instructions", "<turn_aborted", "<skill", "<permissions")
+
+
+def records(path):
+    for line in open(path, "rb").read().split(b"\n"):
+        if line.strip():
+            try:
+                yield json.loads(line.decode("utf-8", "replace"))
+            except ValueError:
+                pass
+
+
+def claude(paths):
+    count, usage, seen, queue, told = collections.Counter(), {}, set(), [], set()
+    for path in paths:
+        side_file = os.path.basename(path).startswith("agent-")
+        for r in records(path):
+            if r.get("uuid") in seen and r.get("uuid"):
+                continue
+            seen.add(r.get("uuid"))
+            side, message = side_file or r.get("isSidechain"), r.get("message") or {}
+            content = message.get("content") or []
+            blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+            if r.get("type") == "assistant":
+                if message.get("model") not in (None, "<synthetic>") and message.get("usage"):
+                    usage[message.get("id"), r.get("requestId")] = message["usage"]
+                for b in blocks:
+                    count["calls"] += b.get("type") == "tool_use"
+                    said = b.get("type") == "text" and b["text"].strip()
+                    count["replies"] += bool(said and not side and not r.get("isApiErrorMessage"))
+            elif r.get("type") == "queue-operation":
+                if r["operation"] == "enqueue":
+                    queue.append(r.get("content") or "")
+                elif r["operation"] == "popAll":
+                    queue.clear()
+                elif queue:
+                    text = queue.pop(0).strip()
+                    if r["operation"] == "remove" and text and not text.startswith(NOT_A_PROMPT):
+                        count["prompts"] += 1
+                        told.add(text)
+            elif r.get("type") == "user" and not side and not r.get("isMeta") and not r.get("isCompactSummary"):
+                text = "\n".join(b.get("text", "") for b in blocks if b.get("type") == "text")
+                text = re.sub(r"<(system-reminder|ide_\w+)>.*?</\1>", "", text, flags=re.S).strip()
+                if text and not text.startswith(NOT_A_PROMPT) and text not in told:
+                    count["prompts"] += 1
+    for u in usage.values():
+        for ours, theirs in (("input", "input_tokens"), ("output", "output_tokens"),
+                             ("cache_read", "cache_read_input_tokens"), ("cache_write", "cache_creation_input_tokens")):
+            count[ours] += u.get(theirs) or 0
+    return count
+
+
+def codex(paths):
+    count, total = collections.Counter(), None
+    lines = [r for path in paths for r in records(path)]
+    told = any((r.get("payload") or {}).get("type") == "user_message" for r in lines)
+    for r in lines:
+        p = r.get("payload") or {}
+        kind = p.get("type")
+        if kind == "user_message":
+            count["prompts"] += not p["message"].startswith(INJECTED)
+        elif r.get("type") == "response_item" and kind == "message":
+            text = "".join(c.get("text") or "" for c in p["content"])
+            count["replies"] += p["role"] == "assistant" and bool(text.strip())
+            count["prompts"] += p["role"] == "user" and not told and not text.startswith(INJECTED)
+        elif r.get("type") == "response_item":
+            count["calls"] += kind in ("function_call", "custom_tool_call", "local_shell_call", "web_search_call",
+                                       "tool_search_call")
+        elif kind == "token_count" and (p.get("info") or {}).get("total_token_usage"):
+            total = p["info"]["total_token_usage"]
+    if total:
+        cached = total.get("cached_input_tokens", 0)
+        count.update(input=total["input_tokens"] - cached, output=total["output_tokens"], cache_read=cached)
+    return count
+
+
+def copilot(paths):
+    count, output, ended = collections.Counter(), 0, False
+    for r in (r for path in paths if path.endswith(".jsonl") for r in records(path)):
+        data = r["data"]
+        if r["type"] == "user.message":
+            count["prompts"] += bool(data["content"].strip())
+        elif r["type"] == "assistant.message":
+            count["replies"] += bool(data["content"].strip())
+            count["calls"] += len(data.get("toolRequests") or [])
+            output += data.get("outputTokens") or 0
+        elif r["type"] == "session.shutdown":
+            ended = True
+            for u in (m["usage"] for m in data["modelMetrics"].values()):
+                count["input"] += u["inputTokens"] - u["cacheReadTokens"] - u["cacheWriteTokens"]
+                count["output"] += u["outputTokens"]
+                count["cache_read"] += u["cacheReadTokens"]
+                count["cache_write"] += u["cacheWriteTokens"]
+    if not ended:
+        count["output"] = output
+    return count
+
+
+def opencode(paths):
+    count, document = collections.Counter(), json.load(open(paths[0], encoding="utf-8"))
+    for m in document["messages"]:
+        info, parts = m["info"], m["parts"]
+        if info["role"] == "user":
+            count["prompts"] += any(p["type"] == "subtask" or p["type"] == "text" and not p.get("synthetic") for p in parts)
+            continue
+        tokens = info["tokens"]
+        count.update(input=tokens["input"], output=tokens["output"], cache_read=tokens["cache"]["read"],
+                     cache_write=tokens["cache"]["write"])
+        count["cost"] += info["cost"]
+        for p in parts:
+            count["replies"] += p["type"] == "text" and bool(p["text"].strip())
+            count["calls"] += p["type"] == "tool"
+    return count
+
+
+def vitals(path):
+    text = open(path, encoding="utf-8").read()
+    number = lambda key: float((re.findall(rf"^{key}: ([\d.e-]+)", text, re.M) or ["0"])[0])
+    models = lambda key: sum(int(n) for n in re.findall(rf"^  {key}: (\d+)", text, re.M))
+    found = collections.Counter(prompts=number("prompts"), replies=number("replies"), calls=number("tool_calls"))
+    found.update({key: models(key) for key in ("input", "output", "cache_read", "cache_write")})
+    found["cost"] = number("cost_usd")
+    return found
+
+
+def main():
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.add_argument("sources", nargs="+", metavar="AGENT=DIR")
+    ask.add_argument("--memtree", required=True)
+    ask.add_argument("--sessions", type=int, default=5)
+    args = ask.parse_args()
+    differences = 0
+    for source in args.sources:
+        agent, _ = source.split("=", 1)
+        with tempfile.TemporaryDirectory() as store:
+            subprocess.run([args.memtree, "--store", store, "sweep", "--quiet", "--source", source], stderr=subprocess.DEVNULL)
+            compared = 0
+            for snapshot in sorted(glob.glob(store + "/sessions/*/snapshot")):
+                raw = sorted(f for f in glob.glob(snapshot + "/raw/**", recursive=True) if os.path.isfile(f))
+                raw.sort(key=lambda f: os.path.basename(f).startswith("agent-"))
+                digest = open(glob.glob(os.path.dirname(snapshot) + "/*_DIGEST.md")[0], encoding="utf-8").read()
+                if f"flavor: {agent}\n" not in digest or "\ninherited: 0\n" not in open(snapshot + "/state/vitals.yaml").read():
+                    continue
+                try:
+                    mine = globals()[agent](raw)
+                except (KeyError, ValueError, UnicodeDecodeError):
+                    continue  # a form of log that the few lines above do not know, such as a database
+                theirs = vitals(snapshot + "/state/vitals.yaml")
+                if not mine["prompts"]:
+                    continue
+                compared += 1
+                keys = ["prompts", "replies", "calls", "input", "output", "cache_read", "cache_write"]
+                keys += ["cost"] if agent == "opencode" else []
+                wrong = {k: (mine[k], theirs[k]) for k in keys if abs(mine[k] - theirs[k]) > 1e-6}
+                differences += bool(wrong)
+                shown = " ".join(f"{k}={mine[k]:g}" for k in keys)
+                print(f"{'DIFFERS' if wrong else 'agrees '} {agent:<9}{os.path.basename(os.path.dirname(snapshot))}  {wrong or shown}")
+                if compared == args.sessions:
+                    break
+            print(f"{agent}: {compared} sessions compared")
+    sys.exit(1 if differences else 0)
+
+
+if __name__ == "__main__":
+    main()
