@@ -6,11 +6,12 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use crate::base::text;
+use crate::base::{clock, text};
 use crate::error::{Error, Result};
 
 /// The settings file that `init` writes and `memtree config` prints.
@@ -37,6 +38,7 @@ pub struct Config {
     pub sources: BTreeMap<String, Source>,
     #[serde(default)]
     pub domains: BTreeMap<String, String>,
+    pub watch: Watch,
     pub open: Open,
 }
 
@@ -73,6 +75,13 @@ pub struct Source {
     pub enabled: bool,
     pub root: Option<String>,
     pub glob: Option<String>,
+}
+
+/// When `memtree watch` sweeps.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+pub struct Watch {
+    pub interval: String,
+    pub debounce_seconds: u32,
 }
 
 /// What `--open` starts.
@@ -147,6 +156,15 @@ impl Config {
                 Some(near) => error.hint(format!("did you mean `{near}`?")),
                 None => error.hint("use a name such as `UTC` or `Europe/Paris`"),
             }
+        })
+    }
+
+    /// How long a watch waits for its next sweep when nothing changes.
+    pub fn watch_interval(&self) -> Result<Duration> {
+        clock::parse_interval(&self.watch.interval).ok_or_else(|| {
+            Error::new("cannot use the setting `watch.interval`")
+                .because(format!("`{}` is no length of time", self.watch.interval))
+                .hint("write minutes, hours or days: `30m`, `12h`, `1d`")
         })
     }
 }
@@ -259,6 +277,7 @@ mod tests {
         let (config, warnings) = Config::load(&Layers::default()).unwrap();
         assert_eq!((config.format, config.timezone.as_str()), (1, "UTC"));
         assert_eq!(config.sessions.open_minutes, 30);
+        assert_eq!(config.watch_interval().unwrap(), Duration::from_secs(12 * 3600));
         assert!(config.redact.rules.is_empty() && config.sources.is_empty() && warnings.is_empty());
     }
 
@@ -293,5 +312,7 @@ mod tests {
         assert!(broken.causes()[0].starts_with("line 1"), "{broken}");
         let (config, _) = load("timezone = \"Europe/Pariss\"", "").unwrap();
         assert_eq!(config.zone().unwrap_err().next_step(), Some("did you mean `Europe/Paris`?"));
+        let (config, _) = load("[watch]\ninterval = \"soon\"", "").unwrap();
+        assert_eq!(config.watch_interval().unwrap_err().causes(), ["`soon` is no length of time"]);
     }
 }

@@ -15,13 +15,11 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::jsonl::{self, Lines, Dialect};
+use super::jsonl::{self, Dialect, Lines};
 use super::{Adapter, Identity, Places, tools};
 use crate::base::clock::{self, Timestamp};
-use crate::error::Result;
-use crate::model::session::{
-    Answer, Call, Event, EventSink, Head, Log, ModelUsage, Place, Role, What,
-};
+use crate::error::{Context, Result};
+use crate::model::session::{Answer, Call, Event, EventSink, Head, Log, ModelUsage, Place, Role, What};
 
 /// Claude Code.
 pub struct Claude;
@@ -40,10 +38,7 @@ impl Adapter for Claude {
         match places.environment.get("CLAUDE_CONFIG_DIR").filter(|v| !v.is_empty()) {
             // The variable may list several folders.
             Some(folders) => folders.split(',').map(|folder| Path::new(folder.trim()).join("projects")).collect(),
-            None => vec![
-                places.home.join(".claude/projects"),
-                places.home.join(".config/claude/projects"),
-            ],
+            None => vec![places.home.join(".claude/projects"), places.home.join(".config/claude/projects")],
         }
     }
 
@@ -105,12 +100,20 @@ fn is_claude_record(record: &serde_json::Map<String, serde_json::Value>) -> bool
     match kind {
         "user" | "assistant" | "system" | "progress" | "attachment" => {
             // Qwen writes the same envelope around other messages.
-            !parts && record.contains_key("uuid") && (record.contains_key("parentUuid") || record.contains_key("message"))
+            !parts
+                && record.contains_key("uuid")
+                && (record.contains_key("parentUuid") || record.contains_key("message"))
                 && record.get("message").is_none_or(|m| m.get("content").is_some())
         }
         "summary" => record.contains_key("leafUuid"),
-        "file-history-snapshot" | "queue-operation" | "last-prompt" | "custom-title" | "ai-title" | "pr-link"
-        | "permission-mode" | "agent-name" => true,
+        "file-history-snapshot"
+        | "queue-operation"
+        | "last-prompt"
+        | "custom-title"
+        | "ai-title"
+        | "pr-link"
+        | "permission-mode"
+        | "agent-name" => true,
         _ => false,
     }
 }
@@ -134,10 +137,11 @@ fn folder_session(file: &Path) -> Option<String> {
 }
 
 fn is_uuid(text: &str) -> bool {
-    text.len() == 36 && text.bytes().enumerate().all(|(at, b)| match at {
-        8 | 13 | 18 | 23 => b == b'-',
-        _ => b.is_ascii_hexdigit(),
-    })
+    text.len() == 36
+        && text.bytes().enumerate().all(|(at, b)| match at {
+            8 | 13 | 18 | 23 => b == b'-',
+            _ => b.is_ascii_hexdigit(),
+        })
 }
 
 // What stands in a record, exactly as the agent writes it.
@@ -282,7 +286,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for WireContent<'a> {
             fn visit_unit<E>(self) -> std::result::Result<Self::Value, E> {
                 Ok(WireContent::Nothing)
             }
-            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut list: A) -> std::result::Result<Self::Value, A::Error> {
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(
+                self,
+                mut list: A,
+            ) -> std::result::Result<Self::Value, A::Error> {
                 let mut blocks = Vec::new();
                 while let Some(block) = list.next_element()? {
                     blocks.push(block);
@@ -342,9 +349,11 @@ struct Reader<'l, 's> {
     /// The subagent whose file is being read.
     agent: Option<String>,
     titles: Titles,
-    /// The records seen so far, and how many prompts had been said when they came.
-    seen: HashMap<u64, u32>,
+    /// The records seen so far.
+    seen: HashMap<u64, Seen>,
     prompts: u32,
+    /// The record of the latest prompt; none where it was told without one of its own.
+    latest_prompt: Option<u64>,
     models: Vec<ModelUsage>,
     /// By message and request: which model, and what was counted for it.
     usage: HashMap<u64, (usize, WireUsage)>,
@@ -352,6 +361,14 @@ struct Reader<'l, 's> {
     from_queue: HashSet<u64>,
     /// Subagent files that no call has led to yet, by agent id.
     subagents: Vec<Subagent>,
+}
+
+/// A record that was seen.
+struct Seen {
+    /// How many prompts had been said when it came.
+    prompts: u32,
+    /// The record that it goes on from, where that one came before it.
+    parent: Option<u64>,
 }
 
 struct Subagent {
@@ -393,9 +410,9 @@ impl<'l, 's> Reader<'l, 's> {
             .enumerate()
             .filter_map(|(file, log_file)| match &log_file.role {
                 Role::Subagent(id) if !id.starts_with(COMPACTION_WORKER) => {
-                    let began = jsonl::first_objects(&log_file.path, 5).ok().and_then(|records| {
-                        records.iter().find_map(|r| clock::parse(r.get("timestamp")?.as_str()?))
-                    });
+                    let began = jsonl::first_objects(&log_file.path, 5)
+                        .ok()
+                        .and_then(|records| records.iter().find_map(|r| clock::parse(r.get("timestamp")?.as_str()?)));
                     Some(Subagent { id: id.clone(), file, began })
                 }
                 _ => None,
@@ -410,6 +427,7 @@ impl<'l, 's> Reader<'l, 's> {
             titles: Titles::default(),
             seen: HashMap::new(),
             prompts: 0,
+            latest_prompt: None,
             models: Vec::new(),
             usage: HashMap::new(),
             queue: VecDeque::new(),
@@ -433,8 +451,7 @@ impl<'l, 's> Reader<'l, 's> {
     fn take(&mut self, record: WireRecord, place: Place, agent: Option<&str>) -> Result<()> {
         self.head.records += 1;
         let at = record.timestamp.as_deref().and_then(clock::parse);
-        let inherited = agent.is_none()
-            && record.session_id.as_deref().is_some_and(|id| self.is_another_session(id));
+        let inherited = agent.is_none() && record.session_id.as_deref().is_some_and(|id| self.is_another_session(id));
         let key = record.uuid.as_deref().map(hash);
         if key.is_some_and(|key| self.seen.contains_key(&key)) {
             // Still look at the usage: of several copies the last one counts.
@@ -455,9 +472,14 @@ impl<'l, 's> Reader<'l, 's> {
             (None, false) => None,
         };
         let context = Told { at, place, inherited, agent };
+        let parent = record.parent_uuid.as_deref().map(hash).filter(|parent| self.seen.contains_key(parent));
+        let (prompts, is_user) = (self.prompts, record.kind == "user");
         self.tell(record, &context)?;
+        if self.prompts > prompts {
+            self.latest_prompt = key.filter(|_| is_user);
+        }
         if let Some(key) = key {
-            self.seen.insert(key, self.prompts);
+            self.seen.insert(key, Seen { prompts: self.prompts, parent });
         }
         Ok(())
     }
@@ -518,9 +540,11 @@ impl<'l, 's> Reader<'l, 's> {
     /// Whether an id is that of another main file of this same session (an old-style resume).
     fn is_resumed_part(&self, id: &str) -> bool {
         self.log.files.iter().filter(|file| file.role == Role::Main).count() > 1
-            && self.log.files.iter().any(|file| {
-                file.role == Role::Main && file.name.file_stem().is_some_and(|stem| stem == id)
-            })
+            && self
+                .log
+                .files
+                .iter()
+                .any(|file| file.role == Role::Main && file.name.file_stem().is_some_and(|stem| stem == id))
     }
 
     fn note_place(&mut self, record: &WireRecord) {
@@ -613,8 +637,13 @@ impl<'l, 's> Reader<'l, 's> {
         if summary {
             return self.emit(context, What::Compaction(text.into()));
         }
-        if text.is_empty() && (answered || images == 0) {
-            return Ok(());
+        if text.is_empty() {
+            // A pasted picture stands in a record of its own, beside the words that go with it.
+            return if answered || images == 0 {
+                Ok(())
+            } else {
+                self.emit(context, What::Lifecycle("a picture".into()))
+            };
         }
         if context.agent.is_some() {
             // The task that was handed to the subagent; the call that handed it over says the same.
@@ -652,13 +681,27 @@ impl<'l, 's> Reader<'l, 's> {
     /// A person's prompt; tells first whether it goes back behind earlier ones.
     fn prompt(&mut self, context: &Told, text: &str, parent: Option<u64>) -> Result<()> {
         self.unled_subagents(context.at)?;
-        if let Some(kept) = parent.and_then(|parent| self.seen.get(&parent).copied())
-            && kept < self.prompts
-        {
+        if let Some(kept) = parent.and_then(|parent| self.taken_back_to(parent)) {
             self.emit(context, What::Rewind { kept })?;
         }
         self.prompts += 1;
         self.emit(context, What::Prompt(text.into()))
+    }
+
+    /// How many prompts stand where a prompt does not go on from the latest one but from before it.
+    fn taken_back_to(&self, parent: u64) -> Option<u32> {
+        let mut at = parent;
+        while self.latest_prompt != Some(at) {
+            let seen = self.seen.get(&at)?;
+            if seen.prompts < self.prompts {
+                return Some(seen.prompts);
+            }
+            // It came after the latest prompt, but need not come from it: a note that the program wrote
+            // on the way may stand between. Only a prompt with a record of its own can be gone around.
+            self.latest_prompt?;
+            at = seen.parent?;
+        }
+        None
     }
 
     fn answer(&mut self, block: WireBlock, context: &Told) -> Result<()> {
@@ -759,8 +802,10 @@ impl<'l, 's> Reader<'l, 's> {
         let subtype = record.subtype.unwrap_or_default();
         match subtype.as_ref() {
             "compact_boundary" => {
-                let how = record.compact_metadata.and_then(|raw| serde_json::from_str::<WireCompaction>(raw.get()).ok());
-                let how = how.map(|how| format!(" ({}, at {} tokens)", how.trigger, how.pre_tokens)).unwrap_or_default();
+                let how =
+                    record.compact_metadata.and_then(|raw| serde_json::from_str::<WireCompaction>(raw.get()).ok());
+                let how =
+                    how.map(|how| format!(" ({}, at {} tokens)", how.trigger, how.pre_tokens)).unwrap_or_default();
                 self.emit(context, What::Lifecycle(format!("context compacted{how}").into()))
             }
             "api_error" => self.emit(context, What::Lifecycle("model error, tried again".into())),
@@ -825,7 +870,7 @@ impl<'l, 's> Reader<'l, 's> {
         }
         let key = match (message.id.as_deref(), record.request_id.as_deref()) {
             (None, None) => hash(record.uuid.as_deref().unwrap_or_default()),
-            (id, request) => hash(&(id, request)),
+            (id, request) => hash((id, request)),
         };
         let at = match self.models.iter().position(|known| known.model == model) {
             Some(at) => at,
@@ -902,8 +947,16 @@ fn spoken(text: &str) -> Spoken {
         return Spoken::Command(format!("{} {}", name.trim(), arguments.trim()).trim().to_string());
     }
     const MACHINE: &[&str] = &[
-        "<local-command-", "Caveat:", "<task-notification>", "<bash-input>", "<bash-stdout>", "<bash-stderr>",
-        "<teammate-message", "<user-prompt-submit-hook>", "<session-start-hook>",
+        "<local-command-",
+        "Caveat:",
+        "<task-notification>",
+        "<bash-input>",
+        "<bash-stdout>",
+        "<bash-stderr>",
+        "<teammate-message",
+        "<user-prompt-submit-hook>",
+        "<session-start-hook>",
+        "{\"task_id\"",
     ];
     if MACHINE.iter().any(|start| text.starts_with(start)) {
         return Spoken::Machine;

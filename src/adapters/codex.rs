@@ -5,10 +5,12 @@
 //! spring 2025 a rollout was one document `{session, items}`. What people and models say is told twice,
 //! as an item for the model and as an event for the screen; prompts are taken from the events, replies
 //! from the items, and only where a log lacks them from the other. A fork or a subagent is a rollout of
-//! its own that may begin with a copy of its parent's: such records are inherited.
+//! its own that may begin with a copy of its parent's: such records are inherited. `session_index.jsonl`
+//! holds the titles of all sessions, the last one for an id counts.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use memchr::memmem;
@@ -17,13 +19,13 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::jsonl::{self, Dialect, Line, Lines};
+use super::shared::{Shared, SharedSession};
 use super::wire::{self, Content, Count, Text};
 use super::{Adapter, Identity, Places, tools};
 use crate::base::clock::Timestamp;
+use crate::base::files;
 use crate::error::{Context, Result};
-use crate::model::session::{
-    Action, Answer, Call, Event, EventSink, Head, Log, Place, Role, What,
-};
+use crate::model::session::{Action, Answer, Call, Event, EventSink, Head, Log, Place, Role, What};
 
 /// Codex.
 pub struct Codex;
@@ -35,7 +37,7 @@ impl Adapter for Codex {
 
     fn roots(&self, places: &Places) -> Vec<PathBuf> {
         let home = places.folder("CODEX_HOME", ".codex");
-        vec![home.join("sessions"), home.join("archived_sessions")]
+        vec![home.join("sessions"), home.join("archived_sessions"), home.join(TITLES)]
     }
 
     fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
@@ -75,18 +77,78 @@ impl Adapter for Codex {
         }))
     }
 
+    fn share(&self, file: &Path) -> io::Result<Option<Box<dyn Shared>>> {
+        if file.file_name().is_none_or(|name| name != TITLES) {
+            return Ok(None);
+        }
+        let mut titles = Titles::default();
+        let mut lines = Lines::open(file)?;
+        while let Some((_, line)) = lines.next()? {
+            // A line that cannot be read is no session's; a title is no loss.
+            if let Line::Bytes { bytes, .. } = line
+                && let Ok(title) = serde_json::from_slice::<WireTitle>(bytes)
+                && let Some(id) = title.id.some()
+            {
+                let lines = titles.0.entry(id.to_string()).or_default();
+                lines.extend_from_slice(bytes);
+                lines.push(b'\n');
+            }
+        }
+        Ok(Some(Box::new(titles)))
+    }
+
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
         let mut reader = Reader::new(log, events)?;
         let is_document = |name: &Path| name.extension().is_some_and(|extension| extension == "json");
-        for (at, file) in log.files.iter().enumerate() {
-            if file.role == Role::Main && is_document(&file.name) {
-                reader.document(at)?;
-                return Ok(reader.head);
-            }
+        let document = log.files.iter().position(|file| file.role == Role::Main && is_document(&file.name));
+        match document {
+            Some(at) => reader.document(at)?,
+            None => jsonl::read_log(&mut reader, log)?,
         }
-        jsonl::read_log(&mut reader, log)?;
-        Ok(reader.head)
+        let mut head = reader.head;
+        if let Some(file) =
+            log.files.iter().find(|file| file.role == Role::Attachment && file.name == Path::new(TITLES))
+        {
+            head.title = last_title(&file.path).or(head.title);
+        }
+        Ok(head)
     }
+}
+
+const TITLES: &str = "session_index.jsonl";
+
+#[derive(Deserialize)]
+struct WireTitle<'a> {
+    #[serde(borrow, default)]
+    id: Text<'a>,
+    #[serde(borrow, default)]
+    thread_name: Text<'a>,
+}
+
+/// The lines of the titles' file, by the session that they name.
+#[derive(Default)]
+struct Titles(BTreeMap<String, Vec<u8>>);
+
+impl Shared for Titles {
+    fn sessions(&mut self) -> io::Result<Vec<SharedSession>> {
+        let sessions = self.0.iter().map(|(id, lines)| SharedSession {
+            native_id: id.clone(),
+            revision: files::sha256_hex(lines)[..16].to_string(),
+            role: Role::Attachment,
+            lineage: None,
+        });
+        Ok(sessions.collect())
+    }
+
+    fn extract(&mut self, native_id: &str, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(self.0.get(native_id).map_or(&[], Vec::as_slice))
+    }
+}
+
+fn last_title(path: &Path) -> Option<String> {
+    let lines = std::fs::read(path).ok()?;
+    let titles = lines.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<WireTitle>(line).ok());
+    titles.filter_map(|title| title.thread_name.owned()).next_back()
 }
 
 fn is_envelope(record: &Map<String, Value>) -> bool {
@@ -568,15 +630,13 @@ impl<'l, 's> Reader<'l, 's> {
         }
         let end = self.ends.remove(item.call_id.as_str()).unwrap_or_default();
         let exit_code = answer.exit_code.or(end.exit_code);
-        let refused = answer.text.len() < 300 && answer.text.contains("by user")
+        let refused = answer.text.len() < 300
+            && answer.text.contains("by user")
             && ["rejected", "aborted", "denied"].iter().any(|word| answer.text.contains(word));
         let failed = end.failed || refused || exit_code.is_some_and(|code| code != 0) || tells_failure(&answer.text);
         let refusal = refused.then(|| answer.text.to_string());
         let text = answer.text;
-        self.emit(
-            told,
-            What::Result(Answer { id: item.call_id.0, text, failed, exit_code, images: content.images }),
-        )?;
+        self.emit(told, What::Result(Answer { id: item.call_id.0, text, failed, exit_code, images: content.images }))?;
         match refusal {
             Some(refusal) => self.emit(told, What::Intervention(refusal.into())),
             None => Ok(()),
@@ -668,10 +728,24 @@ fn spoken_where(log: &Log) -> Result<(bool, bool)> {
 /// What a person said in a prompt; `None` where the program put the text there.
 fn spoken(text: &str) -> Option<&str> {
     const INJECTED: &[&str] = &[
-        "<environment_context>", "# AGENTS.md instructions", "<user_instructions>", "<INSTRUCTIONS>", "<turn_aborted>",
-        "<skill>", "<recommended_plugins>", "<permissions instructions>", "<codex_delegation>",
-        "<subagent_notification>", "<user_shell_command>", "<model_switch>", "<collaboration_mode>",
-        "<personality_spec>", "<apps_instructions>", "<skills_instructions>", "<plugins_instructions>", "<hook_prompt",
+        "<environment_context>",
+        "# AGENTS.md instructions",
+        "<user_instructions>",
+        "<INSTRUCTIONS>",
+        "<turn_aborted>",
+        "<skill>",
+        "<recommended_plugins>",
+        "<permissions instructions>",
+        "<codex_delegation>",
+        "<subagent_notification>",
+        "<user_shell_command>",
+        "<model_switch>",
+        "<collaboration_mode>",
+        "<personality_spec>",
+        "<apps_instructions>",
+        "<skills_instructions>",
+        "<plugins_instructions>",
+        "<hook_prompt",
     ];
     let text = text.trim();
     if INJECTED.iter().any(|start| text.starts_with(start)) {
@@ -717,8 +791,13 @@ fn without_preamble(text: Cow<'_, str>) -> Answered<'_> {
 /// Whether an answer without an exit code says that the tool could not do it.
 fn tells_failure(text: &str) -> bool {
     const STARTS: &[&str] = &[
-        "failed in sandbox", "error: ", "execution error", "exec_command failed", "apply_patch verification failed",
-        "unsupported call", "failed to parse function arguments",
+        "failed in sandbox",
+        "error: ",
+        "execution error",
+        "exec_command failed",
+        "apply_patch verification failed",
+        "unsupported call",
+        "failed to parse function arguments",
     ];
     STARTS.iter().any(|start| text.starts_with(start))
 }
@@ -746,7 +825,12 @@ mod tests {
             let answer = without_preamble(text.into());
             assert_eq!((answer.text.as_ref(), answer.exit_code, answer.process.as_deref()), (rest, exit_code, process));
         };
-        check("Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 101\nOutput:\nno\n", "no\n", Some(101), None);
+        check(
+            "Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 101\nOutput:\nno\n",
+            "no\n",
+            Some(101),
+            None,
+        );
         check("Exit code: 0\nWall time: 0.1 seconds\nOutput:\nok", "ok", Some(0), None);
         check("Wall time: 1 s\nProcess running with session ID 7\nOutput:\n", "", None, Some("7"));
         check("Output without a preamble\nOutput:\n", "Output without a preamble\nOutput:\n", None, None);
@@ -757,7 +841,10 @@ mod tests {
     fn only_what_a_person_wrote_is_a_prompt() {
         assert_eq!(spoken(" Fix it.\n"), Some("Fix it."));
         assert_eq!(spoken("<environment_context>\n</environment_context>"), None);
-        assert_eq!(spoken("# Context from my IDE setup:\n\n## Open tabs:\n- a.rs\n\n## My request for Codex:\nFix it."), Some("Fix it."));
+        assert_eq!(
+            spoken("# Context from my IDE setup:\n\n## Open tabs:\n- a.rs\n\n## My request for Codex:\nFix it."),
+            Some("Fix it.")
+        );
         assert_eq!(spoken("# Plan\nFix it."), Some("# Plan\nFix it."));
     }
 

@@ -48,7 +48,10 @@ impl Adapter for Copilot {
         }
         let started = records.iter().find_map(|record| {
             let data = record.get("data")?;
-            Some((data.get("sessionId")?.as_str()?.to_string(), data.get("startTime").and_then(Value::as_str).unwrap_or_default()))
+            Some((
+                data.get("sessionId")?.as_str()?.to_string(),
+                data.get("startTime").and_then(Value::as_str).unwrap_or_default(),
+            ))
         });
         let named = || {
             let name = if name == EVENTS { file.parent()?.file_name()? } else { file.file_stem()? };
@@ -61,7 +64,14 @@ impl Adapter for Copilot {
     }
 
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
-        let mut reader = Reader { events, head: Head::default(), model: String::new(), called: HashSet::new(), open: BTreeMap::new(), finished: false };
+        let mut reader = Reader {
+            events,
+            head: Head::default(),
+            model: String::new(),
+            called: HashSet::new(),
+            open: BTreeMap::new(),
+            finished: false,
+        };
         jsonl::read_log(&mut reader, log)?;
         reader.close();
         if reader.head.title.is_none()
@@ -99,7 +109,9 @@ fn is_copilot_event(record: &Map<String, Value>) -> bool {
 fn field(yaml: &str, name: &str) -> Option<String> {
     let value = yaml.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?.trim();
     let value = value.trim_matches(|c| c == '"' || c == '\'');
-    Some(value).filter(|value| !value.is_empty() && *value != "null" && !value.starts_with(['|', '>'])).map(str::to_string)
+    Some(value)
+        .filter(|value| !value.is_empty() && *value != "null" && !value.starts_with(['|', '>']))
+        .map(str::to_string)
 }
 
 // What stands in a line, exactly as the agent writes it.

@@ -162,6 +162,8 @@ impl Reader<'_> {
 
 /// What the person typed: what stands beside `<user_query>` was put there by the program.
 fn typed(text: &str) -> &str {
-    let query = text.split_once("<user_query>").map(|(_, rest)| rest.split_once("</user_query>").map_or(rest, |(query, _)| query));
+    let query = text
+        .split_once("<user_query>")
+        .map(|(_, rest)| rest.split_once("</user_query>").map_or(rest, |(query, _)| query));
     query.unwrap_or(text).trim()
 }

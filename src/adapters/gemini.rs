@@ -361,7 +361,8 @@ impl Reader<'_, '_> {
             0 => text.to_string(),
             _ => format!("{text}\n[{images} image(s)]").trim().to_string(),
         };
-        let command = text.strip_prefix('/').is_some_and(|rest| !rest.contains(|c: char| c == '/' || c.is_whitespace()));
+        let command =
+            text.strip_prefix('/').is_some_and(|rest| !rest.contains(|c: char| c == '/' || c.is_whitespace()));
         if prompt.is_empty() {
             Ok(())
         } else if command || self.agent.is_some() {

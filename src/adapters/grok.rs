@@ -4,7 +4,8 @@
 //! `chat_history.jsonl` is the conversation as the model has it, without times; `summary.json` says
 //! where and what; `updates.jsonl` is what the screen showed: times, failures, usage, and the turns that
 //! a compaction took out of the history, which are told from there. The first format
-//! (`chat_format_version` 0) had `role` where there is `type` now.
+//! (`chat_format_version` 0) had `role` where there is `type` now. The community's program of the same name
+//! keeps its database in the same home: see `grok_cli.rs`.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -16,8 +17,9 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::jsonl::{self, Dialect};
+use super::sqlite::Schema;
 use super::wire::{self, Content, Count, Text};
-use super::{Adapter, Identity, Places, tools};
+use super::{Adapter, Identity, Places, grok_cli, rows, tools};
 use crate::base::clock::{self, Timestamp};
 use crate::error::Result;
 use crate::model::session::{Answer, Call, Event, EventSink, Head, Log, Place, Role, What};
@@ -31,12 +33,18 @@ impl Adapter for Grok {
     }
 
     fn roots(&self, places: &Places) -> Vec<PathBuf> {
-        vec![places.folder("GROK_HOME", ".grok").join("sessions")]
+        let home = places.folder("GROK_HOME", ".grok");
+        // The community's program knows no variable.
+        vec![home.join("sessions"), home.join("grok.db"), places.home.join(".grok/grok.db")]
+    }
+
+    fn schema(&self) -> Option<&'static Schema> {
+        Some(&grok_cli::SCHEMA)
     }
 
     fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
         let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let Some(folder) = session_folder(file) else { return Ok(None) };
+        let Some(folder) = session_folder(file) else { return rows::identify(file, self.name()) };
         if name.ends_with(".lock") || name.ends_with(".tmp") {
             return Ok(None);
         }
@@ -52,8 +60,19 @@ impl Adapter for Grok {
     }
 
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
+        let extracts = rows::extracts(log);
+        if !extracts.is_empty() {
+            return grok_cli::read(log, &extracts, events);
+        }
         let named = |name: &str| log.files.iter().position(|file| file.name == Path::new(name));
-        let mut reader = Reader { events, head: Head::default(), summary: Summary::default(), seen: Seen::default(), began: None, turn: None };
+        let mut reader = Reader {
+            events,
+            head: Head::default(),
+            summary: Summary::default(),
+            seen: Seen::default(),
+            began: None,
+            turn: None,
+        };
         if let Some(at) = named(SUMMARY) {
             reader.summary(log, at)?;
         }
@@ -95,7 +114,8 @@ fn session_folder(file: &Path) -> Option<&Path> {
 fn is_history_record(record: &Map<String, Value>) -> bool {
     const KINDS: &[&str] = &["system", "user", "assistant", "tool_result", "backend_tool_call", "reasoning", "tool"];
     let kind = record.get("type").or(record.get("role")).and_then(Value::as_str).unwrap_or_default();
-    let foreign = ["uuid", "timestamp", "message", "payload", "data", "parts"].iter().any(|key| record.contains_key(*key));
+    let foreign =
+        ["uuid", "timestamp", "message", "payload", "data", "parts"].iter().any(|key| record.contains_key(*key));
     KINDS.contains(&kind) && !foreign
 }
 
@@ -309,7 +329,9 @@ impl<F: FnMut(Update<'_>) -> Result<()>> Dialect for Screen<F> {
         };
         let Some(shown) = shown else { return Ok(Ok(())) };
         let at = match meta.agent_timestamp_ms.0 {
-            0 => Some(line.timestamp.0).filter(|seconds| *seconds > 0).and_then(|seconds| clock::from_seconds(seconds as f64)),
+            0 => Some(line.timestamp.0)
+                .filter(|seconds| *seconds > 0)
+                .and_then(|seconds| clock::from_seconds(seconds as f64)),
             milliseconds => clock::from_millis(milliseconds as i64),
         };
         self.shown(shown, meta.prompt_index, at, place).map(Ok)
@@ -489,13 +511,19 @@ impl Reader<'_> {
             Shown::Said { who: Who::Person, text, .. } => self.emit(at, place, What::Prompt(spoken(text).into())),
             Shown::Said { who: Who::Agent, text, .. } => self.emit(at, place, What::Reply(text.into())),
             Shown::Said { who: Who::Thought, text, .. } => self.emit(at, place, What::Thinking(text.into())),
-            Shown::Call { id, tool, input } => {
-                self.emit(at, place, What::Call(Call { id: id.into(), tool: tool.into(), action: tools::action(tool, input) }))
-            }
+            Shown::Call { id, tool, input } => self.emit(
+                at,
+                place,
+                What::Call(Call { id: id.into(), tool: tool.into(), action: tools::action(tool, input) }),
+            ),
             Shown::Answer { id, content, failed } => {
                 let exit_code = exit_code(&content.text);
                 let text = Cow::Borrowed(content.text.as_ref());
-                self.emit(at, place, What::Result(Answer { id: id.into(), text, failed, exit_code, images: content.images }))
+                self.emit(
+                    at,
+                    place,
+                    What::Result(Answer { id: id.into(), text, failed, exit_code, images: content.images }),
+                )
             }
             Shown::TurnOver { .. } => self.emit(at, place, What::Completion),
         }
@@ -621,7 +649,8 @@ impl Reader<'_> {
             for (model, used) in models {
                 let usage = jsonl::usage(head, &model);
                 // The log counts what was cached as input, too.
-                usage.input += used.input_tokens.0.saturating_sub(used.cached_read_tokens.0 + used.cache_creation_tokens.0);
+                usage.input +=
+                    used.input_tokens.0.saturating_sub(used.cached_read_tokens.0 + used.cache_creation_tokens.0);
                 usage.output += used.output_tokens.0;
                 usage.cache_read += used.cached_read_tokens.0;
                 usage.cache_write += used.cache_creation_tokens.0;

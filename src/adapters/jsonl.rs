@@ -12,6 +12,7 @@ use std::path::Path;
 
 use memchr::memchr;
 use memchr::memmem;
+use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 use serde::Deserializer;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -58,14 +59,7 @@ impl<R: Read> Lines<R> {
     }
 
     fn with_longest(reader: R, longest: usize) -> Lines<R> {
-        Lines {
-            reader,
-            buffer: vec![0; FIRST_BUFFER.min(longest)],
-            start: 0,
-            end: 0,
-            number: 0,
-            longest,
-        }
+        Lines { reader, buffer: vec![0; FIRST_BUFFER.min(longest)], start: 0, end: 0, number: 0, longest }
     }
 
     /// Gives the next line and its number (from 1), or `None` at the end.
@@ -186,10 +180,7 @@ pub fn salvage(line: &[u8], last: bool) -> Salvage {
     } else if records.len() > 1 {
         faults.push(format!("{} records glued on one line; all were kept", records.len()));
     }
-    Salvage {
-        records,
-        reason: faults.join("; "),
-    }
+    Salvage { records, reason: faults.join("; ") }
 }
 
 /// The length of the JSON object that stands at the beginning of a text.
@@ -204,14 +195,10 @@ fn object_length(text: &str) -> Option<usize> {
 
 /// Where the next record may begin: agents start their records with one of few keys.
 fn next_start(text: &str) -> Option<usize> {
-    [
-        "{\"parentUuid\"", "{\"type\"", "{\"timestamp\"", "{\"uuid\"", "{\"sessionId\"", "{\"id\"", "{\"role\"",
-    ]
-    .iter()
-    .filter_map(|start| {
-        memmem::find(text.as_bytes(), start.as_bytes())
-    })
-    .min()
+    ["{\"parentUuid\"", "{\"type\"", "{\"timestamp\"", "{\"uuid\"", "{\"sessionId\"", "{\"id\"", "{\"role\""]
+        .iter()
+        .filter_map(|start| memmem::find(text.as_bytes(), start.as_bytes()))
+        .min()
 }
 
 /// Opens a log, packed (`.zst`) or not.
@@ -220,9 +207,41 @@ pub fn open(path: &Path) -> io::Result<Box<dyn Read>> {
     if !is_packed(path) {
         return Ok(Box::new(file));
     }
-    let decoder = ruzstd::decoding::StreamingDecoder::new(io::BufReader::new(file))
-        .map_err(|err| io::Error::new(io::ErrorKind::InvalidData, err.to_string()))?;
-    Ok(Box::new(decoder))
+    Ok(Box::new(Unpacking::new(io::BufReader::new(file))?))
+}
+
+/// Reads a packed log, all its frames one after the other.
+struct Unpacking {
+    frame: Option<StreamingDecoder<io::BufReader<File>, FrameDecoder>>,
+}
+
+impl Unpacking {
+    fn new(packed: io::BufReader<File>) -> io::Result<Unpacking> {
+        let frame = StreamingDecoder::new(packed).map_err(damaged)?;
+        Ok(Unpacking { frame: Some(frame) })
+    }
+}
+
+impl Read for Unpacking {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some(mut frame) = self.frame.take() {
+            let read = frame.read(buffer).map_err(damaged)?;
+            if read > 0 || buffer.is_empty() {
+                self.frame = Some(frame);
+                return Ok(read);
+            }
+            let mut rest = frame.into_inner();
+            if !io::BufRead::fill_buf(&mut rest)?.is_empty() {
+                *self = Unpacking::new(rest)?;
+            }
+        }
+        Ok(0)
+    }
+}
+
+/// What the unpacker says in detail differs from version to version and helps nobody.
+fn damaged<E>(_: E) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "the packed log cannot be unpacked any further")
 }
 
 fn is_packed(path: &Path) -> bool {
@@ -439,9 +458,7 @@ mod tests {
         let mut all = Vec::new();
         while let Some((number, line)) = lines.next().unwrap() {
             all.push(match line {
-                Line::Bytes { bytes, last } => {
-                    (number, Some(String::from_utf8_lossy(bytes).into_owned()), last)
-                }
+                Line::Bytes { bytes, last } => (number, Some(String::from_utf8_lossy(bytes).into_owned()), last),
                 Line::TooLong => (number, None, false),
             });
         }
@@ -453,12 +470,7 @@ mod tests {
         let some = |text: &str| Some(text.to_string());
         assert_eq!(
             lines("a\r\nb\u{2028}c\n\nd".as_bytes(), 1024),
-            [
-                (1, some("a"), false),
-                (2, some("b\u{2028}c"), false),
-                (3, some(""), false),
-                (4, some("d"), true)
-            ]
+            [(1, some("a"), false), (2, some("b\u{2028}c"), false), (3, some(""), false), (4, some("d"), true)]
         );
         assert_eq!(lines(b"", 1024), []);
     }
@@ -468,11 +480,7 @@ mod tests {
         let text = format!("one\n{}\nthree\n", "x".repeat(5000));
         assert_eq!(
             lines(text.as_bytes(), 64),
-            [
-                (1, Some("one".into()), false),
-                (2, None, false),
-                (3, Some("three".into()), false)
-            ]
+            [(1, Some("one".into()), false), (2, None, false), (3, Some("three".into()), false)]
         );
         let unended = format!("one\n{}", "x".repeat(5000));
         assert_eq!(lines(unended.as_bytes(), 64).last(), Some(&(2, None, false)));
@@ -521,7 +529,10 @@ mod tests {
             assert_eq!(Value::Object(head).to_string(), expect, "{document}");
         };
         check(r#"{"id":"a","kind":"b","messages":[{"torn"#, r#"{"id":"a","kind":"b","messages":[]}"#);
-        check(r#"{"messages":[1,[2]],"other":{},"kind":{"x":1},"id":"a"}"#, r#"{"id":"a","kind":{"x":1},"messages":[]}"#);
+        check(
+            r#"{"messages":[1,[2]],"other":{},"kind":{"x":1},"id":"a"}"#,
+            r#"{"id":"a","kind":{"x":1},"messages":[]}"#,
+        );
         check(r#" [{"id":"a"}]"#, "{}");
         check("", "{}");
     }

@@ -2,7 +2,8 @@
 //!
 //! Adding an agent is one file here, one entry in [`ALL`], and fixtures. Adapters only read: they say
 //! which session a file belongs to ([`Adapter::identify`], judged by content) and hand over its events
-//! ([`Adapter::read`]). Copying, hashing and writing are done elsewhere, the same way for all.
+//! ([`Adapter::read`]). Where many sessions share one file, it is opened ([`shared`]) and each session's
+//! own part written out of it. Copying, hashing and writing are done elsewhere, the same way for all.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,16 +12,25 @@ use crate::base::files;
 use crate::error::Result;
 use crate::model::session::{EventSink, Head, Log, LogFile, Role, Skipped, Source};
 
+use shared::Shared;
+use sqlite::Schema;
+
+mod aider;
 mod claude;
 mod codex;
 mod copilot;
 mod cursor;
 mod gemini;
+mod goose;
 mod grok;
+mod grok_cli;
 pub mod jsonl;
 mod opencode;
 mod pi;
 mod qwen;
+pub mod rows;
+pub mod shared;
+mod sqlite;
 pub mod tools;
 mod wire;
 
@@ -35,6 +45,8 @@ pub const ALL: &[&dyn Adapter] = &[
     &opencode::OpenCode,
     &cursor::Cursor,
     &grok::Grok,
+    &goose::Goose,
+    &aider::Aider,
 ];
 
 /// What we know of one agent.
@@ -47,6 +59,16 @@ pub trait Adapter: Sync {
 
     /// The session to which a file belongs, judged by its content; `None` if it is not this agent's.
     fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>>;
+
+    /// What its database holds, where it keeps its sessions in one.
+    fn schema(&self) -> Option<&'static Schema> {
+        None
+    }
+
+    /// Opens a file in which many of its sessions lie and that is no database; `None` where it is no such file.
+    fn share(&self, _file: &Path) -> std::io::Result<Option<Box<dyn Shared>>> {
+        Ok(None)
+    }
 
     /// Reads one session and hands its events over one by one, so that no log is ever held whole.
     /// A bad line becomes a [`Skipped`]; only an unusable log is an error.
@@ -110,6 +132,8 @@ pub struct Identified {
     pub size: u64,
     /// What it is to its session.
     pub identity: Identity,
+    /// Whether other sessions lie in it too.
+    pub shared: bool,
 }
 
 /// Puts the files of one session together: resumed parts by their lineage, subagents and attachments
@@ -123,23 +147,15 @@ pub fn gather(mut found: Vec<Identified>) -> (Vec<Source>, Vec<Skipped>) {
     let mut skipped = Vec::new();
     let mut by_lineage: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     let mut by_id: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-    let (main, rest): (Vec<&Identified>, Vec<&Identified>) =
-        found.iter().partition(|f| f.identity.role == Role::Main);
+    let (main, rest): (Vec<&Identified>, Vec<&Identified>) = found.iter().partition(|f| f.identity.role == Role::Main);
     for file in main {
         let (flavor, identity) = (file.flavor, &file.identity);
-        let same = identity
-            .lineage
-            .as_deref()
-            .and_then(|lineage| by_lineage.get(&(flavor, lineage)).copied());
+        let same = identity.lineage.as_deref().and_then(|lineage| by_lineage.get(&(flavor, lineage)).copied());
         let taken = by_id.get(&(flavor, identity.native_id.as_str())).copied();
         let at = match (same, taken) {
             (Some(at), _) => at,
             (None, None) => {
-                sources.push(Source {
-                    flavor,
-                    native_id: identity.native_id.clone(),
-                    files: Vec::new(),
-                });
+                sources.push(Source { flavor, native_id: identity.native_id.clone(), files: Vec::new() });
                 sources.len() - 1
             }
             (None, Some(at)) => {
@@ -153,7 +169,7 @@ pub fn gather(mut found: Vec<Identified>) -> (Vec<Source>, Vec<Skipped>) {
                 });
                 sources.push(Source {
                     flavor,
-                    native_id: format!("{}~{}", identity.native_id, short_hash(&file.path)),
+                    native_id: format!("{}~{}", identity.native_id, short_hash(own_mark(file))),
                     files: Vec::new(),
                 });
                 sources.len() - 1
@@ -162,9 +178,7 @@ pub fn gather(mut found: Vec<Identified>) -> (Vec<Source>, Vec<Skipped>) {
         if let Some(lineage) = identity.lineage.as_deref() {
             by_lineage.entry((flavor, lineage)).or_insert(at);
         }
-        by_id
-            .entry((flavor, identity.native_id.as_str()))
-            .or_insert(at);
+        by_id.entry((flavor, identity.native_id.as_str())).or_insert(at);
         sources[at].files.push(log_file(file));
     }
     for file in rest {
@@ -204,11 +218,21 @@ fn name_files(files: &mut [LogFile]) {
     let base = files.first().and_then(|file| file.path.parent()).map(Path::to_path_buf).unwrap_or_default();
     let mut taken = std::collections::HashSet::new();
     for file in files {
-        let below = file.path.strip_prefix(&base).ok().or(file.path.file_name().map(Path::new));
-        let parts = below.unwrap_or(Path::new("log")).components();
-        let mut name: PathBuf = parts.map(|part| files::safe_name(&part.as_os_str().to_string_lossy(), 120)).collect();
+        let mut name = match (&file.within, &file.role) {
+            // What is taken out of a shared file is called after the session.
+            (Some(id), Role::Main) => {
+                let lines = file.path.extension().is_some_and(|extension| extension == "md");
+                let end = if lines { "md" } else { "rows.jsonl" };
+                PathBuf::from(format!("{}.{end}", files::safe_name(id, 100)))
+            }
+            _ => {
+                let below = file.path.strip_prefix(&base).ok().or(file.path.file_name().map(Path::new));
+                let parts = below.unwrap_or(Path::new("log")).components();
+                parts.map(|part| files::safe_name(&part.as_os_str().to_string_lossy(), 120)).collect()
+            }
+        };
         if !taken.insert(name.clone()) {
-            name = Path::new(&short_hash(&file.path)).join(name);
+            name = Path::new(&taken.len().to_string()).join(name);
             taken.insert(name.clone());
         }
         file.name = name;
@@ -220,9 +244,17 @@ fn log_file(file: &Identified) -> LogFile {
         path: file.path.clone(),
         name: PathBuf::new(),
         role: file.identity.role.clone(),
+        within: file.shared.then(|| file.identity.native_id.clone()),
     }
 }
 
-fn short_hash(path: &Path) -> String {
-    files::sha256_hex(path.to_string_lossy().as_bytes())[..8].to_string()
+/// What tells a file from another that claims the same id, on whatever device it lies: how its conversation
+/// begins, else its name.
+fn own_mark(file: &Identified) -> &str {
+    let name = file.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    file.identity.lineage.as_deref().unwrap_or(name)
+}
+
+fn short_hash(mark: &str) -> String {
+    files::sha256_hex(mark.as_bytes())[..8].to_string()
 }

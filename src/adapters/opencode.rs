@@ -1,18 +1,23 @@
-//! OpenCode: what `opencode export` writes, `{info, messages: [{info, parts}]}` (seen in 1.2), and the
-//! tree of small documents that versions before 1.2 kept, `storage/session/<project>/<session>.json`,
-//! `storage/message/<session>/` and `storage/part/<message>/` (seen in fixtures only). The database of
-//! later versions is not read here.
+//! OpenCode: the database `opencode.db` of 1.2 and later (seen in 1.18), what `opencode export` writes,
+//! `{info, messages: [{info, parts}]}` (seen in 1.2), and the tree of small documents that versions before
+//! 1.2 kept, `storage/session/<project>/<session>.json`, `storage/message/<session>/` and
+//! `storage/part/<message>/` (seen in fixtures only).
 //!
 //! A call and its answer stand in one part. Subagents are sessions of their own that name their parent.
+//! The same session may lie in more than one of these forms, as the tree is left behind when the database
+//! takes over: its messages are told once.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::jsonl;
+use super::jsonl::{self, Dialect};
+use super::rows::{self, WireRow};
+use super::sqlite::{Schema, Table};
 use super::wire::{Content, Count, Text};
 use super::{Adapter, Identity, Places, tools};
 use crate::base::clock::{self, Timestamp};
@@ -28,12 +33,26 @@ impl Adapter for OpenCode {
     }
 
     fn roots(&self, places: &Places) -> Vec<PathBuf> {
-        vec![places.folder("XDG_DATA_HOME", ".local/share").join("opencode/storage")]
+        let data = places.folder("XDG_DATA_HOME", ".local/share").join("opencode");
+        let mut roots = vec![data.join("storage")];
+        // The other folders beside it hold logs and copies of repositories, and no sessions.
+        if let Some(path) = places.environment.get("OPENCODE_DB").filter(|path| !path.is_empty()) {
+            roots.push(data.join(path));
+        }
+        let beside = std::fs::read_dir(&data).into_iter().flatten().flatten().map(|entry| entry.path());
+        roots.extend(beside.filter(|path| path.extension().is_some_and(|extension| extension == "db")));
+        roots.sort();
+        roots
+    }
+
+    fn schema(&self) -> Option<&'static Schema> {
+        Some(&SCHEMA)
     }
 
     fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
         if file.extension().is_none_or(|extension| extension != "json") {
-            return Ok(None);
+            let own = rows::identify(file, self.name())?;
+            return Ok(own.map(|identity| Identity { lineage: Some(identity.native_id.clone()), ..identity }));
         }
         let fields = ["info", "id", "sessionID", "projectID", "messageID", "role", "directory"];
         let document = jsonl::document_head(file, &fields, "messages")?;
@@ -43,8 +62,11 @@ impl Adapter for OpenCode {
         let session = |info: &Map<String, Value>| {
             string(info, "id").filter(|_| info.contains_key("directory") && info.contains_key("projectID"))
         };
-        let identity = |native_id, role| Identity { native_id, role, lineage: None };
-        if let Some(info) = document.get("info").and_then(Value::as_object).filter(|_| document.contains_key("messages")) {
+        // The ids are unique: whatever names one is the same session.
+        let identity = |native_id: String, role| Identity { lineage: Some(native_id.clone()), native_id, role };
+        if let Some(info) =
+            document.get("info").and_then(Value::as_object).filter(|_| document.contains_key("messages"))
+        {
             return Ok(session(info).map(|id| identity(id, Role::Main)));
         }
         if let Some(id) = session(&document) {
@@ -56,9 +78,13 @@ impl Adapter for OpenCode {
     }
 
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
-        let mut reader = Reader { log, events, head: Head::default(), prompts: 0, reverted: None };
+        let mut reader =
+            Reader { log, events, head: Head::default(), prompts: 0, reverted: None, row: None, told: HashSet::new() };
+        let extracts = rows::extracts(log);
+        rows::read(&mut reader, log, &extracts)?;
+        reader.row_message()?;
         for (at, file) in log.files.iter().enumerate() {
-            if file.role == Role::Main {
+            if file.role == Role::Main && !extracts.contains(&at) {
                 reader.session(at)?;
             }
         }
@@ -69,6 +95,76 @@ impl Adapter for OpenCode {
         Ok(reader.head)
     }
 }
+
+/// What is read of the database. It also has tables with credentials, accounts and secrets of shared
+/// sessions, and `event` tells again what the messages say.
+static SCHEMA: Schema = Schema {
+    flavor: "opencode",
+    is_named: |name| name.starts_with("opencode") && name.ends_with(".db"),
+    lineage: "id",
+    tables: &[
+        Table {
+            name: "session",
+            session: "id",
+            key: &["0"],
+            columns: &["id", "directory", "title", "time_created", "time_updated"],
+            more: &[
+                "project_id",
+                "parent_id",
+                "slug",
+                "version",
+                "agent",
+                "model",
+                "cost",
+                "tokens_input",
+                "tokens_output",
+                "tokens_reasoning",
+                "tokens_cache_read",
+                "tokens_cache_write",
+                "revert",
+                "summary_additions",
+                "summary_deletions",
+                "summary_files",
+                "time_compacting",
+                "time_archived",
+            ],
+            touched: Some("time_updated"),
+        },
+        Table {
+            name: "message",
+            session: "session_id",
+            key: &["1", "id"],
+            columns: &["id", "session_id", "data"],
+            more: &["time_created", "time_updated"],
+            touched: Some("time_updated"),
+        },
+        Table {
+            name: "part",
+            session: "session_id",
+            key: &["1", "message_id", "id"],
+            columns: &["id", "message_id", "session_id", "data"],
+            more: &["time_created", "time_updated"],
+            touched: Some("time_updated"),
+        },
+        Table {
+            name: "todo",
+            session: "session_id",
+            key: &["2", "position"],
+            columns: &[],
+            more: &["session_id", "content", "status", "priority", "position", "time_created", "time_updated"],
+            touched: Some("time_updated"),
+        },
+        // What a later version may keep instead; empty where it was seen. Kept, but not read.
+        Table {
+            name: "session_message",
+            session: "session_id",
+            key: &["3", "seq", "id"],
+            columns: &[],
+            more: &["id", "session_id", "type", "seq", "time_created", "time_updated", "data"],
+            touched: Some("time_updated"),
+        },
+    ],
+};
 
 // What stands in the documents, exactly as the agent writes it.
 
@@ -204,6 +300,41 @@ struct WireMetadata<'a> {
     exit: Text<'a>,
 }
 
+/// The row of a session: as its document, but flat.
+#[derive(Deserialize)]
+struct WireSessionRow<'a> {
+    #[serde(borrow, default)]
+    title: Text<'a>,
+    #[serde(borrow, default)]
+    directory: Text<'a>,
+    #[serde(borrow, default)]
+    version: Text<'a>,
+    #[serde(borrow, default)]
+    parent_id: Text<'a>,
+    /// A document of its own.
+    #[serde(borrow, default)]
+    revert: Text<'a>,
+}
+
+/// The row of a message or of a part: `data` is its document, without the ids.
+#[derive(Deserialize)]
+struct WireDataRow<'a> {
+    #[serde(borrow, default)]
+    id: Text<'a>,
+    #[serde(borrow, default)]
+    message_id: Text<'a>,
+    #[serde(borrow, default)]
+    data: Text<'a>,
+}
+
+/// A message of the database whose parts are still coming.
+struct RowMessage {
+    id: String,
+    data: String,
+    place: Place,
+    parts: Vec<(Place, String)>,
+}
+
 /// Reads the documents of one session.
 struct Reader<'l, 's> {
     log: &'l Log,
@@ -211,6 +342,22 @@ struct Reader<'l, 's> {
     head: Head,
     prompts: u32,
     reverted: Option<Reverted>,
+    row: Option<RowMessage>,
+    /// The messages that were told already, where another form of the session may tell them again.
+    told: HashSet<String>,
+}
+
+impl Dialect for Reader<'_, '_> {
+    fn head(&mut self) -> &mut Head {
+        &mut self.head
+    }
+
+    fn record(&mut self, json: &[u8], place: Place) -> Result<serde_json::Result<()>> {
+        match serde_json::from_slice::<WireRow>(json) {
+            Ok(row) => self.row(row, place),
+            Err(err) => Ok(Err(err)),
+        }
+    }
 }
 
 /// The message that the person took back, with all after it, and the last prompt before it.
@@ -220,6 +367,52 @@ struct Reverted {
 }
 
 impl Reader<'_, '_> {
+    /// Takes a row of the database.
+    fn row(&mut self, row: WireRow, place: Place) -> Result<serde_json::Result<()>> {
+        match row.table.as_str() {
+            "session" => Ok(self.session_row(row.row.get())),
+            "message" => {
+                self.row_message()?;
+                Ok(serde_json::from_str::<WireDataRow>(row.row.get()).map(|message| {
+                    let (id, data) = (message.id.0.into_owned(), message.data.0.into_owned());
+                    self.row = Some(RowMessage { id, data, place, parts: Vec::new() });
+                }))
+            }
+            "part" => Ok(serde_json::from_str::<WireDataRow>(row.row.get()).map(|part| {
+                match self.row.as_mut().filter(|message| message.id == part.message_id.as_str()) {
+                    Some(message) => message.parts.push((place, part.data.0.into_owned())),
+                    None => jsonl::ignore(&mut self.head, "part without its message"),
+                }
+            })),
+            table => self.ignore(&format!("row of {table}")).map(Ok),
+        }
+    }
+
+    fn session_row(&mut self, json: &str) -> serde_json::Result<()> {
+        let row: WireSessionRow = serde_json::from_str(json)?;
+        let revert = serde_json::from_str(row.revert.as_str()).ok();
+        let WireSessionRow { title, directory, version, parent_id: parent, .. } = row;
+        self.note(WireSession { title, directory, version, parent, revert });
+        Ok(())
+    }
+
+    /// Tells the message of the database whose last part has come.
+    fn row_message(&mut self) -> Result<()> {
+        let Some(message) = self.row.take() else { return Ok(()) };
+        match serde_json::from_str::<WireInfo>(&message.data) {
+            Ok(mut info) => {
+                info.id = Text(Cow::Borrowed(&message.id));
+                let parts = message.parts.iter().map(|(place, text)| (*place, text.as_str())).collect();
+                self.message(info, parts, message.place)
+            }
+            Err(err) => {
+                let path = &self.log.files[message.place.file as usize].path;
+                jsonl::skip(&mut self.head, path, message.place.line, format!("an unexpected shape: {err}"));
+                Ok(())
+            }
+        }
+    }
+
     /// Reads an export, or the document of a session in the tree.
     fn session(&mut self, at: usize) -> Result<()> {
         let path = &self.log.files[at].path;
@@ -289,6 +482,10 @@ impl Reader<'_, '_> {
     }
 
     fn note(&mut self, session: WireSession) {
+        if self.head.cwd.is_some() {
+            // Another form of the same session, and an older one.
+            return;
+        }
         let untitled = |title: &String| title.starts_with("New session - ") || title.starts_with("Child session - ");
         let head = &mut self.head;
         head.title = session.title.owned().filter(|title| !untitled(title));
@@ -301,6 +498,9 @@ impl Reader<'_, '_> {
 
     fn message(&mut self, info: WireInfo, parts: Vec<(Place, &str)>, place: Place) -> Result<()> {
         self.head.records += 1;
+        if !info.id.is_empty() && !self.told.insert(info.id.as_str().to_string()) {
+            return self.ignore("message told again");
+        }
         if let Some(reverted) = self.reverted.as_mut().filter(|reverted| reverted.message == info.id.as_str()) {
             reverted.kept = Some((self.prompts, place));
         }
@@ -332,7 +532,9 @@ impl Reader<'_, '_> {
                 "text" => said.push(part.text.trim().to_string()),
                 "file" => files += 1,
                 // The person called a command that a subagent carries out.
-                "subtask" => said.push(format!("/{} {}", part.command.as_str(), part.description.as_str()).trim().to_string()),
+                "subtask" => {
+                    said.push(format!("/{} {}", part.command.as_str(), part.description.as_str()).trim().to_string())
+                }
                 "compaction" => self.emit(at, place, What::Lifecycle("context compacted".into()))?,
                 kind => self.ignore(&format!("part {kind}"))?,
             }
@@ -348,7 +550,13 @@ impl Reader<'_, '_> {
         self.emit(at, place, What::Prompt(prompt.into()))
     }
 
-    fn assistant(&mut self, info: WireInfo, parts: Vec<(Place, WirePart)>, at: Option<Timestamp>, place: Place) -> Result<()> {
+    fn assistant(
+        &mut self,
+        info: WireInfo,
+        parts: Vec<(Place, WirePart)>,
+        at: Option<Timestamp>,
+        place: Place,
+    ) -> Result<()> {
         self.count(&info);
         let summary = info.summary.is_some_and(|summary| summary.get() == "true");
         for (place, part) in parts {
@@ -426,5 +634,7 @@ impl Reader<'_, '_> {
 
 /// A moment in milliseconds since 1970; 0 stands for none.
 fn time(milliseconds: Count) -> Option<Timestamp> {
-    Some(milliseconds.0).filter(|milliseconds| *milliseconds > 0).and_then(|milliseconds| clock::from_millis(milliseconds as i64))
+    Some(milliseconds.0)
+        .filter(|milliseconds| *milliseconds > 0)
+        .and_then(|milliseconds| clock::from_millis(milliseconds as i64))
 }

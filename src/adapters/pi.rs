@@ -39,13 +39,20 @@ impl Adapter for Pi {
 
     fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
         // OpenClaw keeps what was reset or deleted as `<id>.jsonl.reset.<time>`.
-        if !file.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.contains(".jsonl") && !name.ends_with(".zst")) {
+        if !file
+            .file_name()
+            .and_then(|name| name.to_str())
+            .is_some_and(|name| name.contains(".jsonl") && !name.ends_with(".zst"))
+        {
             return Ok(None);
         }
         let records = jsonl::first_objects(file, 1)?;
         let string = |key: &str| records.first().and_then(|header| header.get(key)?.as_str()).unwrap_or_default();
         let (id, start) = (string("id"), string("timestamp"));
-        if string("type") != "session" || id.is_empty() || records.first().is_none_or(|header| !header.contains_key("cwd")) {
+        if string("type") != "session"
+            || id.is_empty()
+            || records.first().is_none_or(|header| !header.contains_key("cwd"))
+        {
             return Ok(None);
         }
         Ok(Some(Identity { native_id: id.to_string(), role: Role::Main, lineage: Some(format!("{id} {start}")) }))
@@ -228,7 +235,8 @@ impl Reader<'_> {
                 self.head.cwd = self.head.cwd.take().or_else(|| entry.cwd.owned());
                 if let Some(parent) = entry.branched_from.owned().or_else(|| entry.parent_session.owned()) {
                     // A branch that has not gone on yet would tell nothing; it tells its copy as its own.
-                    self.branched = told.at.filter(|branched| self.youngest.is_some_and(|youngest| youngest >= *branched));
+                    self.branched =
+                        told.at.filter(|branched| self.youngest.is_some_and(|youngest| youngest >= *branched));
                     // The parent is named by its file: `…/<time>_<id>.jsonl`.
                     let stem = Path::new(&parent).file_stem().and_then(|stem| stem.to_str()).unwrap_or(&parent);
                     self.head.parent = Some(stem.rsplit('_').next().unwrap_or(stem).to_string());
@@ -267,7 +275,10 @@ impl Reader<'_> {
                 self.emit(told, What::Call(Call { id: id.clone().into(), tool: "bashExecution".into(), action }))?;
                 let exit_code = message.exit_code.parse().ok();
                 let failed = exit_code.is_some_and(|code: i32| code != 0);
-                self.emit(told, What::Result(Answer { id: id.into(), text: message.output.0, failed, exit_code, images: 0 }))
+                self.emit(
+                    told,
+                    What::Result(Answer { id: id.into(), text: message.output.0, failed, exit_code, images: 0 }),
+                )
             }
             role => {
                 jsonl::ignore(&mut self.head, &format!("message {role}"));

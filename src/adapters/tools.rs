@@ -27,6 +27,10 @@ fn from_fields(tool: &str, fields: &Map<String, Value>, input: &str) -> Action {
         Some(Station::Shell) => match command(fields) {
             // Some agents send a patch through their shell.
             Some(command) if is_patch_command(&command) => patch(&command),
+            // Nothing is typed: the agent looks what a running command has printed.
+            Some(command) if command.is_empty() => {
+                Action::Other { input: attended(fields).unwrap_or_else(|| kept_input(input)) }
+            }
             Some(command) => Action::Shell { command },
             None => other(input),
         },
@@ -40,11 +44,7 @@ fn from_fields(tool: &str, fields: &Map<String, Value>, input: &str) -> Action {
         },
         Some(Station::Search) => {
             let wanted = ["pattern", "query", "url", "glob", "glob_pattern", "path"];
-            let query = wanted
-                .iter()
-                .filter_map(|name| string(fields, &[name]))
-                .collect::<Vec<_>>()
-                .join(" in ");
+            let query = wanted.iter().filter_map(|name| string(fields, &[name])).collect::<Vec<_>>().join(" in ");
             Action::Search { query: kept(&query) }
         }
         Some(Station::Delegate) => Action::Delegate {
@@ -60,6 +60,7 @@ fn from_fields(tool: &str, fields: &Map<String, Value>, input: &str) -> Action {
         },
         Some(Station::Plan) => Action::Plan { text: plan(fields).unwrap_or_else(|| kept(input)) },
         Some(Station::Ask) => Action::Ask { question: question(fields).unwrap_or_else(|| kept(input)) },
+        Some(Station::Attend) => Action::Other { input: attended(fields).unwrap_or_else(|| kept_input(input)) },
         None => match command(fields) {
             Some(command) if fields.len() <= 6 && tool_sounds_like_shell(tool) => Action::Shell { command },
             _ => other(input),
@@ -78,6 +79,7 @@ fn from_text(tool: &str, input: &str) -> Action {
         Some(Station::Delegate) => Action::Delegate { task: kept(input) },
         Some(Station::Plan) => Action::Plan { text: kept(input) },
         Some(Station::Ask) => Action::Ask { question: kept(input) },
+        Some(Station::Attend) => other(input),
         None => other(input),
     }
 }
@@ -90,23 +92,39 @@ enum Station {
     Delegate,
     Plan,
     Ask,
+    Attend,
 }
 
 fn station(tool: &str) -> Option<Station> {
     // Names are compared without case and separators: `run_terminal_cmd`, `runTerminalCmd`.
-    let name: String = tool
-        .chars()
-        .filter(|c| c.is_ascii_alphanumeric())
-        .map(|c| c.to_ascii_lowercase())
-        .collect();
+    let name: String = tool.chars().filter(|c| c.is_ascii_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect();
     Some(match name.as_str() {
         "bash" | "shell" | "shellcommand" | "execcommand" | "localshell" | "localshellcall" | "containerexec"
         | "runterminalcmd" | "runterminalcommand" | "runshellcommand" | "powershell" | "execute" | "exec"
-        | "developershell" | "bashoutput" | "writestdin" | "runcommand" => Station::Shell,
-        "edit" | "write" | "multiedit" | "notebookedit" | "applypatch" | "searchreplace" | "strreplace"
-        | "strreplaceeditor" | "strreplacebasededittool" | "replace" | "writefile" | "editfile" | "create"
-        | "createfile" | "patch" | "developertexteditor" | "texteditor" | "replaceinfile" | "writetofile"
-        | "deletefile" | "delete" => Station::Edit,
+        | "developershell" | "writestdin" | "writebash" | "runcommand" => Station::Shell,
+        "bashoutput" | "readbash" | "killshell" | "killbash" | "stopbash" | "taskoutput" | "taskstop" | "waitagent"
+        | "wait" | "closeagent" | "skill" => Station::Attend,
+        "edit"
+        | "write"
+        | "multiedit"
+        | "notebookedit"
+        | "applypatch"
+        | "searchreplace"
+        | "strreplace"
+        | "strreplaceeditor"
+        | "strreplacebasededittool"
+        | "replace"
+        | "writefile"
+        | "editfile"
+        | "create"
+        | "createfile"
+        | "patch"
+        | "developertexteditor"
+        | "texteditor"
+        | "replaceinfile"
+        | "writetofile"
+        | "deletefile"
+        | "delete" => Station::Edit,
         "read" | "readfile" | "view" | "viewimage" | "readmanyfiles" | "notebookread" | "openfile" => Station::Read,
         "grep" | "glob" | "ls" | "listdir" | "listdirectory" | "list" | "search" | "searchfilecontent"
         | "websearch" | "webfetch" | "fetch" | "googlewebsearch" | "codebasesearch" | "filesearch" | "findfiles"
@@ -125,7 +143,7 @@ fn tool_sounds_like_shell(tool: &str) -> bool {
 }
 
 fn command(fields: &Map<String, Value>) -> Option<String> {
-    for name in ["command", "cmd", "script", "chars"] {
+    for name in ["command", "cmd", "script", "chars", "input"] {
         match fields.get(name) {
             Some(Value::String(command)) => return Some(kept(command)),
             Some(Value::Array(words)) => {
@@ -144,8 +162,23 @@ fn command(fields: &Map<String, Value>) -> Option<String> {
 
 fn edit(fields: &Map<String, Value>) -> Option<Action> {
     let mut text = String::new();
-    for name in ["old_string", "old_str", "oldString", "new_string", "new_str", "newString", "content", "file_text", "new_source", "diff"] {
-        if let Some(Value::String(part)) = fields.get(name) {
+    const TEXTS: &[&str] = &[
+        "old_string",
+        "old_str",
+        "oldString",
+        "oldText",
+        "new_string",
+        "new_str",
+        "newString",
+        "newText",
+        "content",
+        "contents",
+        "file_text",
+        "new_source",
+        "diff",
+    ];
+    for name in TEXTS {
+        if let Some(Value::String(part)) = fields.get(*name) {
             let mark = if name.starts_with("old") { "- " } else { "+ " };
             for line in text::cut(part, LONGEST_TEXT).lines() {
                 text.push_str(mark);
@@ -162,10 +195,8 @@ fn edit(fields: &Map<String, Value>) -> Option<Action> {
         }
     }
     let path = path(fields);
-    (path.is_some() || !text.is_empty()).then(|| Action::Edit {
-        paths: path.into_iter().collect(),
-        text: text::cut(&text, LONGEST_TEXT).to_string(),
-    })
+    (path.is_some() || !text.is_empty())
+        .then(|| Action::Edit { paths: path.into_iter().collect(), text: text::cut(&text, LONGEST_TEXT).to_string() })
 }
 
 fn is_patch_command(command: &str) -> bool {
@@ -207,34 +238,52 @@ fn plan(fields: &Map<String, Value>) -> Option<String> {
 
 fn question(fields: &Map<String, Value>) -> Option<String> {
     if let Some(Value::Array(questions)) = fields.get("questions") {
-        let asked: Vec<String> = questions
-            .iter()
-            .filter_map(|one| string(one.as_object()?, &["question", "text"]))
-            .collect();
+        let asked: Vec<String> =
+            questions.iter().filter_map(|one| string(one.as_object()?, &["question", "text"])).collect();
         return Some(kept(&asked.join(" / ")));
     }
     string(fields, &["question", "text", "prompt"]).map(|question| kept(&question))
 }
 
 fn path(fields: &Map<String, Value>) -> Option<String> {
-    string(fields, &["file_path", "filePath", "path", "notebook_path", "target_file", "absolute_path", "file", "filename"])
-        .map(|path| text::cut(&path, 1000).to_string())
+    string(
+        fields,
+        &["file_path", "filePath", "path", "notebook_path", "target_file", "absolute_path", "file", "filename"],
+    )
+    .map(|path| text::cut(&path, 1000).to_string())
 }
 
 fn string(fields: &Map<String, Value>, names: &[&str]) -> Option<String> {
-    names
-        .iter()
-        .find_map(|name| fields.get(*name)?.as_str())
-        .filter(|value| !value.is_empty())
-        .map(str::to_string)
+    names.iter().find_map(|name| fields.get(*name)?.as_str()).filter(|value| !value.is_empty()).map(str::to_string)
 }
 
 fn kept(text: &str) -> String {
     text::cut(text, LONGEST_TEXT).to_string()
 }
 
+/// What the agent attends to: a command or subagent that goes on beside it, or a skill that it loads.
+fn attended(fields: &Map<String, Value>) -> Option<String> {
+    let what = ["bash_id", "shell_id", "shellId", "session_id", "task_id", "agent_id", "id", "skill", "name"];
+    let named: Vec<&str> = ["ids", "targets", "agents"]
+        .iter()
+        .filter_map(|name| fields.get(*name)?.as_array())
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let what = match fields.get("session_id") {
+        Some(Value::Number(number)) => Some(number.to_string()),
+        _ => string(fields, &what).or_else(|| (!named.is_empty()).then(|| named.join(" "))),
+    }?;
+    let more = string(fields, &["args", "arguments"]).map(|more| format!(" {more}")).unwrap_or_default();
+    Some(kept_input(&format!("{what}{more}")))
+}
+
+fn kept_input(input: &str) -> String {
+    text::cut(input, LONGEST_INPUT).to_string()
+}
+
 fn other(input: &str) -> Action {
-    Action::Other { input: text::cut(input, LONGEST_INPUT).to_string() }
+    Action::Other { input: kept_input(input) }
 }
 
 #[cfg(test)]
@@ -258,7 +307,10 @@ mod tests {
             Action::Edit { paths: vec!["a.rs".into()], text: "- x\n+ y\n".into() }
         );
         assert_eq!(
-            action("apply_patch", "*** Begin Patch\n*** Update File: src/a.rs\n-x\n+y\n*** Add File: b.rs\n*** End Patch"),
+            action(
+                "apply_patch",
+                "*** Begin Patch\n*** Update File: src/a.rs\n-x\n+y\n*** Add File: b.rs\n*** End Patch"
+            ),
             Action::Edit {
                 paths: vec!["src/a.rs".into(), "b.rs".into()],
                 text: "*** Begin Patch\n*** Update File: src/a.rs\n-x\n+y\n*** Add File: b.rs\n*** End Patch".into()
@@ -266,5 +318,31 @@ mod tests {
         );
         assert_eq!(action("mcp__hub__get", r#"{"id":7}"#), Action::Other { input: r#"{"id":7}"#.into() });
         assert_eq!(action("Bash", "not json"), shell("not json"));
+        assert_eq!(
+            action("edit", r#"{"path":"a.rs","oldText":"x","newText":"y"}"#),
+            Action::Edit { paths: vec!["a.rs".into()], text: "- x\n+ y\n".into() }
+        );
+        assert_eq!(
+            action("Write", r#"{"path":"a.rs","contents":"x"}"#),
+            Action::Edit { paths: vec!["a.rs".into()], text: "+ x\n".into() }
+        );
+    }
+
+    #[test]
+    fn what_goes_on_beside_the_agent_is_named() {
+        let attends = |tool: &str, input: &str, what: &str| {
+            assert_eq!(action(tool, input), Action::Other { input: what.into() }, "{tool} {input}");
+        };
+        attends("BashOutput", r#"{"bash_id":"bash_1","filter":"error"}"#, "bash_1");
+        attends("read_bash", r#"{"shellId":"30","delay":2}"#, "30");
+        attends("stop_bash", r#"{"shellId":"22"}"#, "22");
+        attends("KillShell", r#"{"shell_id":"b5798f9"}"#, "b5798f9");
+        attends("TaskOutput", r#"{"task_id":"b50b67f","block":true,"timeout":120000}"#, "b50b67f");
+        attends("Skill", r#"{"skill":"commit","args":"-m fix"}"#, "commit -m fix");
+        attends("wait_agent", r#"{"ids":["a1","a2"],"timeout_ms":1000}"#, "a1 a2");
+        attends("write_stdin", r#"{"session_id":82336,"chars":""}"#, "82336");
+        attends("KillShell", r#"{"odd":1}"#, r#"{"odd":1}"#);
+        assert_eq!(action("write_stdin", r#"{"session_id":82336,"chars":"y\n"}"#), shell("y\n"));
+        assert_eq!(action("write_bash", r#"{"shellId":"30","input":"y{enter}"}"#), shell("y{enter}"));
     }
 }

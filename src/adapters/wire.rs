@@ -227,7 +227,10 @@ mod tests {
     #[test]
     fn counts_and_texts_of_other_shapes_cost_nothing() {
         let count = |json: &str| serde_json::from_str::<Count>(json).unwrap().0;
-        assert_eq!([count("7"), count("7.9"), count("-1"), count("null"), count("{}"), count("\"12\"")], [7, 7, 0, 0, 0, 12]);
+        assert_eq!(
+            [count("7"), count("7.9"), count("-1"), count("null"), count("{}"), count("\"12\"")],
+            [7, 7, 0, 0, 0, 12]
+        );
         let text = |json: &str| serde_json::from_str::<Text>(json).unwrap().0.into_owned();
         assert_eq!([text("\"a\""), text("3"), text("[1]"), text("true")], ["a", "3", "", ""]);
     }

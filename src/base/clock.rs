@@ -3,6 +3,8 @@
 //! A timestamp is a moment in UTC. Here it is asked for, read out of the logs' many spellings and written
 //! in our one spelling. Nothing else in the program knows the variable.
 
+use std::time::Duration;
+
 use chrono::{DateTime, SubsecRound, Timelike, Utc};
 
 /// A moment in UTC.
@@ -62,6 +64,16 @@ pub fn human_duration(seconds: i64) -> String {
         3600..86_400 => pair(hours, "h", minutes % 60, "min"),
         86_400.. => pair(days, "d", hours % 24, "h"),
     }
+}
+
+/// Reads a length of time in minutes, hours or days: `30m`, `12h`, `1d`. None at all is none.
+pub fn parse_interval(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    let (unit, seconds) = [('m', 60), ('h', 3600), ('d', 86_400)].into_iter().find(|(unit, _)| text.ends_with(*unit))?;
+    let digits = text.strip_suffix(unit)?.trim_end();
+    // `parse` alone would take `+3` as well.
+    let count: u64 = digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())??;
+    (count > 0).then(|| count.checked_mul(seconds)).flatten().map(Duration::from_secs)
 }
 
 /// Reads the value of `MEMTREE_NOW`; an empty one counts as unset.
@@ -204,6 +216,17 @@ mod tests {
         check(86_399, "23 h 59 min");
         check(86_400, "1 d");
         check(3 * 86_400 + 4 * 3600 + 59, "3 d 4 h");
+    }
+
+    #[test]
+    fn reads_intervals() {
+        let check = |text, expect: Option<u64>| assert_eq!(parse_interval(text).map(|d| d.as_secs()), expect, "{text:?}");
+        check("30m", Some(1800));
+        check(" 12 h ", Some(43_200));
+        check("1d", Some(86_400));
+        for text in ["", "m", "12", "0h", "-1h", "+1h", "1.5h", "12x", "1dh", "99999999999999999999d", "999999999999999999d"] {
+            check(text, None);
+        }
     }
 
     #[test]

@@ -39,3 +39,48 @@ pub fn folded(word: &str) -> &str {
     }
     stem
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_of_a_word_are_one() {
+        for family in [
+            "lock locks locked locking",
+            "cache caches cached caching",
+            "retry retries retried retrying",
+            "run runs running",
+            "process processes processed processing",
+            "box boxes",
+            "migrate migration migrations",
+            "connect connected connection connections",
+            "query queries querying",
+            "stop stopped stopping",
+            "call calls called calling",
+            "fix fixes fixed fixing",
+            "error errors",
+            "quick quickly",
+            "file files",
+            "class classes",
+            "code coded coding",
+            "add added adding",
+            "copy copies copied copying",
+            "control controls controlled controlling",
+            "resolve resolves resolved resolving",
+        ] {
+            let stems: Vec<&str> = family.split(' ').map(folded).collect();
+            assert!(stems.iter().all(|stem| *stem == stems[0]), "{family}: {stems:?}");
+        }
+    }
+
+    #[test]
+    fn other_words_stay_apart() {
+        for (a, b) in [("string", "str"), ("need", "ned"), ("status", "stat"), ("this", "thi"), ("speed", "spe")] {
+            assert_ne!(folded(a), folded(b));
+        }
+        for word in ["src/days.rs", "retry_backoffs", "bus", "été", "数据库", "v2.1s", "ss", ""] {
+            assert_eq!(folded(word), word);
+        }
+    }
+}

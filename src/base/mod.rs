@@ -7,3 +7,4 @@ pub mod front_matter;
 pub mod markdown;
 pub mod redact;
 pub mod text;
+pub mod watcher;

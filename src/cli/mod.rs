@@ -24,8 +24,10 @@ pub mod output;
 mod recall;
 mod search;
 mod snapshot;
+mod sources;
 mod status;
 mod sweep;
+mod watch;
 
 /// The memory of coding agents as a tree of plain Markdown files.
 #[derive(Debug, Parser)]
@@ -65,6 +67,7 @@ struct Common {
 enum Command {
     Init(init::Args),
     Sweep(sweep::Args),
+    Watch(watch::Args),
     Snapshot(snapshot::Args),
     Search(search::Args),
     Recall(recall::Args),
@@ -183,6 +186,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let answer = door(cli.common).and_then(|door| match cli.command {
         Command::Init(args) => init::run(args, &door),
         Command::Sweep(args) => sweep::run(args, &door),
+        Command::Watch(args) => watch::run(args, &door),
         Command::Snapshot(args) => snapshot::run(args, &door),
         Command::Search(args) => search::run(args, &door),
         Command::Recall(args) => recall::run(args, &door),

@@ -51,16 +51,28 @@ pub fn json(value: &impl Serialize) {
     write("\n");
 }
 
+/// Prints an object as one line of JSON.
+pub fn json_line(value: &impl Serialize) {
+    let text = serde_json::to_string(value).expect("our own types can always be written as JSON");
+    write(&text);
+    write("\n");
+}
+
+/// An error as programs read it.
+pub fn error_object(error: &Error) -> serde_json::Value {
+    serde_json::json!({
+        "error": {
+            "what": error.what(),
+            "because": error.causes().join("; "),
+            "hint": error.next_step().unwrap_or_default(),
+        }
+    })
+}
+
 /// Prints an error: for a person in three parts, for a program as an object.
 pub fn error(error: &Error, as_json: bool) {
     if as_json {
-        json(&serde_json::json!({
-            "error": {
-                "what": error.what(),
-                "because": error.causes().join("; "),
-                "hint": error.next_step().unwrap_or_default(),
-            }
-        }));
+        json(&error_object(error));
     } else {
         eprintln!("error: {}", safe(&error.to_string()));
     }

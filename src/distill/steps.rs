@@ -123,7 +123,7 @@ impl Joiner {
                     answer: Some(outcome(answer)),
                 }))),
             },
-            // A subagent's steps stand before the answer that it gives to its call.
+            // A subagent speaks while the call that sent it may still wait: it ends nobody's turn.
             what if agent.is_some() => {
                 if let Some(kind) = said(what) {
                     hand_over(step(kind));

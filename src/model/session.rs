@@ -40,6 +40,8 @@ pub struct LogFile {
     pub name: PathBuf,
     /// What it holds.
     pub role: Role,
+    /// The session's id within a file that many sessions share; then only its own part is meant.
+    pub within: Option<String>,
 }
 
 /// What a file of a session holds.

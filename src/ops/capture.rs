@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::adapters::Adapter;
+use crate::adapters::shared::SharedFiles;
+use crate::adapters::{Adapter, rows};
 use crate::base::clock::{self, Timestamp};
 use crate::base::{files, markdown, text};
 use crate::distill::clean::Cleaner;
@@ -88,6 +89,7 @@ const DAY_LINES: &str = "day.jsonl";
 pub fn prepare(
     adapter: &dyn Adapter,
     source: &Source,
+    shared: &SharedFiles,
     previous: Option<&Path>,
     staged: &Path,
     pages: &Pages,
@@ -97,11 +99,24 @@ pub fn prepare(
     let mut copies = Vec::new();
     for file in &source.files {
         let name = format!("{}/{}", layout::RAW, slashed(&file.name));
-        let path = writer.copy(&file.path, &name).map_err(|err| match File::open(&file.path) {
-            Err(unreadable) => Trouble::Source(Skipped { path: file.path.clone(), line: 0, reason: unreadable.to_string() }),
-            Ok(_) => cannot_write(err),
-        })?;
-        copies.push(LogFile { path, ..file.clone() });
+        let unreadable =
+            |err: io::Error| Trouble::Source(Skipped { path: file.path.clone(), line: 0, reason: err.to_string() });
+        let path = match &file.within {
+            Some(id) => {
+                let mut out = Watched { file: writer.file(&name).map_err(cannot_write)?, failed: false };
+                shared.extract(&file.path, id, &mut out).map_err(|err| match out.failed {
+                    true => cannot_write(err),
+                    false => unreadable(err),
+                })?;
+                writer.close(out.file).map_err(cannot_write)?;
+                writer.root().join(&name)
+            }
+            None => writer.copy(&file.path, &name).map_err(|err| match File::open(&file.path) {
+                Err(err) => unreadable(err),
+                Ok(_) => cannot_write(err),
+            })?,
+        };
+        copies.push(LogFile { path, within: None, ..file.clone() });
     }
     if let Some(previous) = previous {
         carry_over(adapter, previous, &mut writer, &mut copies).map_err(cannot_write)?;
@@ -127,6 +142,21 @@ pub fn prepare(
         Trouble::Source(Skipped { path: source.files[0].path.clone(), line: 0, reason: err.to_string() })
     })?;
     recorder.finish(source, &log, head, staged).map_err(|err| Trouble::Store(cannot_write_to(staged, err)))
+}
+
+/// A file that remembers whether writing to it failed, to tell that from trouble with what is read.
+struct Watched {
+    file: SnapshotFile,
+    failed: bool,
+}
+
+impl Write for Watched {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes).inspect_err(|_| self.failed = true)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush().inspect_err(|_| self.failed = true)
+    }
 }
 
 fn cannot_write_to(staged: &Path, err: io::Error) -> Error {
@@ -165,12 +195,13 @@ fn carry_over(
         let same = copies.iter().find(|copy| copy.name == raw_name);
         let kept_as = match same {
             Some(copy) if begins_with(&copy.path, fs::metadata(&old)?.len(), sha256)? => continue,
+            Some(copy) if rows::holds_all(&old, &copy.path)? => continue,
             Some(_) => Path::new(&format!("earlier-{}", &sha256[..8])).join(&raw_name),
             None => raw_name,
         };
         let path = writer.copy(&old, &format!("{}/{}", layout::RAW, slashed(&kept_as)))?;
         let role = adapter.identify(&path)?.map_or(Role::Attachment, |identity| identity.role);
-        let earlier = LogFile { path, name: kept_as, role };
+        let earlier = LogFile { path, name: kept_as, role, within: None };
         // What came earlier is read first.
         let at = if earlier.role == Role::Main { 0 } else { copies.len() };
         copies.insert(at, earlier);
@@ -306,7 +337,8 @@ impl Recorder<'_> {
         // The copies' names mean nothing to the person: tell the agent's own files.
         for skipped in &mut head.skipped {
             let copy = log.files.iter().position(|file| file.path == skipped.path);
-            if let Some(original) = copy.and_then(|at| source.files.iter().find(|file| file.name == log.files[at].name)) {
+            if let Some(original) = copy.and_then(|at| source.files.iter().find(|file| file.name == log.files[at].name))
+            {
                 skipped.path = original.path.clone();
             }
         }
@@ -342,7 +374,11 @@ fn stated(facts: &Facts) -> Option<String> {
             let episode = EpisodeId(part.episode);
             for stated in part.stated.iter().filter(|stated| stated.kind == kind) {
                 let text = markdown::inline(&stated.text);
-                lines.push_str(&format!("- {text} ({}, [{episode}](../{}))\n", stated.origin, layout::episode(episode)));
+                lines.push_str(&format!(
+                    "- {text} ({}, [{episode}](../{}))\n",
+                    stated.origin,
+                    layout::episode(episode)
+                ));
             }
         }
         if !lines.is_empty() {
@@ -368,7 +404,9 @@ struct Vitals<'a> {
     ended: Option<String>,
     seconds: i64,
     outcome: String,
+    cost_usd: Option<f64>,
     prompts: u64,
+    replies: u64,
     tool_calls: u64,
     failed_calls: u64,
     interventions: u64,
@@ -406,7 +444,9 @@ fn vitals(source: &Source, facts: &Facts, head: &Head, content: &Content) -> Str
         ended: facts.ended.map(clock::stamp),
         seconds: facts.started.zip(facts.ended).map_or(0, |(started, ended)| (ended - started).num_seconds()),
         outcome: content.status.to_string(),
+        cost_usd: content.cost_usd,
         prompts: facts.prompts,
+        replies: facts.parts.iter().filter(|part| !part.inherited).map(|part| part.replies).sum(),
         tool_calls: facts.deeds,
         failed_calls: facts.failed_deeds,
         interventions: facts.interventions,

@@ -3,12 +3,13 @@
 //! They are only a cache. Without them files are looked into and compared with the digests' manifests,
 //! and the answer is the same.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::adapters::Identity;
+use crate::adapters::shared::{Beside, SharedSession};
 use crate::base::clock::Timestamp;
 use crate::base::files::{self, Stamp};
 use crate::model::ids::SessionId;
@@ -34,6 +35,30 @@ pub struct FileCursor {
     pub stamp: Stamp,
     /// Whose it is; `None` for a file that is no log.
     pub known: Option<KnownFile>,
+    /// The sessions in it, where many share it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared: Option<SharedCursor>,
+}
+
+/// A file that many sessions share.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedCursor {
+    pub flavor: String,
+    /// How the files beside it looked that belong to it.
+    pub beside: Beside,
+    /// By the agent's own id.
+    pub sessions: BTreeMap<String, SharedPart>,
+}
+
+/// What one session has in a shared file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedPart {
+    pub revision: String,
+    /// As in [`KnownFile`].
+    pub part: Option<String>,
+    pub lineage: Option<String>,
+    /// Whether the memory holds this revision.
+    pub captured: bool,
 }
 
 /// What a file is to its session.
@@ -57,7 +82,7 @@ pub struct SessionCursor {
 }
 
 /// Changes whenever adapters may see files in another way than before.
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/2");
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/3");
 
 impl Cursors {
     /// Reads the cursors; a missing, older or damaged file is an empty one.
@@ -87,7 +112,36 @@ impl Cursors {
     /// Remembers a file. A path that is not UTF-8 is not remembered, and looked into each time.
     pub fn remember(&mut self, path: PathBuf, stamp: Stamp, known: Option<KnownFile>) {
         if let Ok(path) = path.into_os_string().into_string() {
-            self.files.insert(path, FileCursor { stamp, known });
+            self.files.insert(path, FileCursor { stamp, known, shared: None });
+            self.changed = true;
+        }
+    }
+
+    /// What is remembered of a shared file, however it looks now.
+    pub fn shared(&self, path: &Path) -> Option<&SharedCursor> {
+        self.files.get(path.to_str()?)?.shared.as_ref()
+    }
+
+    /// Remembers a shared file and the sessions in it.
+    pub fn remember_shared(&mut self, path: PathBuf, stamp: Stamp, shared: SharedCursor) {
+        if let Ok(path) = path.into_os_string().into_string() {
+            self.files.insert(path, FileCursor { stamp, known: None, shared: Some(shared) });
+            self.changed = true;
+        }
+    }
+
+    /// Whether the memory holds what a session has in a shared file.
+    pub fn holds(&self, path: &Path, native_id: &str) -> bool {
+        self.shared(path).and_then(|shared| shared.sessions.get(native_id)).is_some_and(|part| part.captured)
+    }
+
+    /// Remembers that the memory holds what a session has in a shared file.
+    pub fn remember_part(&mut self, path: &Path, native_id: &str) {
+        let shared = path.to_str().and_then(|path| self.files.get_mut(path)?.shared.as_mut());
+        if let Some(part) = shared.and_then(|shared| shared.sessions.get_mut(native_id))
+            && !part.captured
+        {
+            part.captured = true;
             self.changed = true;
         }
     }
@@ -128,26 +182,58 @@ impl KnownFile {
         KnownFile {
             flavor: flavor.to_string(),
             native_id: identity.native_id.clone(),
-            part: match &identity.role {
-                Role::Main => None,
-                Role::Subagent(agent) => Some(agent.clone()),
-                Role::Attachment => Some(ATTACHMENT.into()),
-            },
+            part: part(&identity.role),
             lineage: identity.lineage.clone(),
         }
     }
 
     /// The same as an adapter would say it.
     pub fn identity(&self) -> Identity {
-        Identity {
-            native_id: self.native_id.clone(),
-            role: match self.part.as_deref() {
-                None => Role::Main,
-                Some(ATTACHMENT) => Role::Attachment,
-                Some(agent) => Role::Subagent(agent.to_string()),
-            },
-            lineage: self.lineage.clone(),
-        }
+        Identity { native_id: self.native_id.clone(), role: role(self.part.as_deref()), lineage: self.lineage.clone() }
+    }
+}
+
+impl SharedCursor {
+    /// The sessions that were found in a file; `before` tells which of them the memory holds already.
+    pub fn new(flavor: &str, beside: Beside, found: Vec<SharedSession>, before: Option<&SharedCursor>) -> SharedCursor {
+        let sessions = found.into_iter().map(|session| {
+            let same = before
+                .and_then(|before| before.sessions.get(&session.native_id))
+                .is_some_and(|part| part.captured && part.revision == session.revision);
+            let found = SharedPart {
+                revision: session.revision,
+                part: part(&session.role),
+                lineage: session.lineage,
+                captured: same,
+            };
+            (session.native_id, found)
+        });
+        SharedCursor { flavor: flavor.to_string(), beside, sessions: sessions.collect() }
+    }
+
+    /// What the file is to each session in it.
+    pub fn identities(&self) -> impl Iterator<Item = Identity> {
+        self.sessions.iter().map(|(native_id, found)| Identity {
+            native_id: native_id.clone(),
+            role: role(found.part.as_deref()),
+            lineage: found.lineage.clone(),
+        })
+    }
+}
+
+fn part(role: &Role) -> Option<String> {
+    match role {
+        Role::Main => None,
+        Role::Subagent(agent) => Some(agent.clone()),
+        Role::Attachment => Some(ATTACHMENT.into()),
+    }
+}
+
+fn role(part: Option<&str>) -> Role {
+    match part {
+        None => Role::Main,
+        Some(ATTACHMENT) => Role::Attachment,
+        Some(agent) => Role::Subagent(agent.to_string()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The verbs: where reading, deciding and writing meet, one file for each.
 
 pub mod capture;
+mod commit;
 pub mod cursors;
 pub mod recall;
 pub mod sample;
@@ -8,3 +9,4 @@ pub mod search;
 pub mod snapshot;
 pub mod status;
 pub mod sweep;
+pub mod watch;

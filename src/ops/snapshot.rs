@@ -268,7 +268,7 @@ fn content(
         trigger.origin = Origin::Tool;
     }
     let latest = found.iter().filter_map(|file| file.metadata.modified().ok()).max();
-    content.ended = latest.map(|time| Timestamp::from(time));
+    content.ended = latest.map(Timestamp::from);
     content.started = content.ended;
     content.status = request.status.unwrap_or(Outcome::Unknown);
     content.worth = Worth::Full;

@@ -13,21 +13,22 @@ use std::time::Instant;
 use chrono::Duration;
 use chrono_tz::Tz;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::adapters::{self, Identified};
+use crate::adapters::shared::{Beside, SharedFiles};
+use crate::adapters::{self, Adapter, Identified};
 use crate::base::clock::Timestamp;
-use crate::base::files::{self, Batch, Stamp};
+use crate::base::files::{self, Stamp};
 use crate::base::front_matter::Document;
 use crate::error::{Context, Error, Result};
-use crate::model::digest::{Digest, State, Worth};
+use crate::model::digest::State;
 use crate::model::ids::{Device, SessionId};
 use crate::model::session::{Event, EventSink, Log, Skipped, Source};
 use crate::ops::capture::{self, Pages, Prepared, Trouble};
-use crate::ops::cursors::{Cursors, KnownFile, SessionCursor};
-use crate::store::days::DayLines;
+use crate::ops::commit;
+use crate::ops::cursors::{Cursors, KnownFile, SessionCursor, SharedCursor};
 use crate::store::snapshots::parse_manifest_line;
-use crate::store::{Store, documents, layout};
+use crate::store::{Store, layout};
 
 /// What to sweep, and how.
 pub struct Sweep<'a> {
@@ -80,7 +81,7 @@ pub struct Swept {
     pub path: String,
     pub status: String,
     #[serde(skip)]
-    bytes: u64,
+    pub(super) bytes: u64,
 }
 
 /// What the storage budget did: nothing yet, but how much is in use.
@@ -102,8 +103,6 @@ pub struct Evicted {
 
 /// How many sessions are committed with one sync.
 const BATCH: usize = 256;
-/// How much text of days may wait in memory.
-const DAY_BYTES: usize = 8 << 20;
 
 /// Sweeps into a memory.
 pub fn sweep(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
@@ -112,9 +111,9 @@ pub fn sweep(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
     let cannot = || format!("cannot write to the memory `{}`", layout.root().display());
     // One sweep at a time; a second one waits and then finds everything done.
     let _lock = files::lock_exclusive(&layout.sweep_lock()).context(cannot)?;
-    finish_earlier_sweep(store, sweep.zone)?;
+    commit::finish_earlier_sweep(store, sweep.zone)?;
     if layout.staging().exists() {
-        remove_leftovers(store).context(cannot)?;
+        commit::remove_leftovers(store).context(cannot)?;
     }
     // It is there from the beginning of a sweep to its end, and so tells the next one of a kill.
     remove_folder(&layout.staging()).context(cannot)?;
@@ -122,19 +121,28 @@ pub fn sweep(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
     let mut cursors = Cursors::load(&layout.cursors());
     let tree = Tree::load(store, &mut cursors, sweep.open_for)?;
     let mut report = Report::default();
-    let found = discover(sweep, &mut cursors, &mut report)?;
-    let (unchanged, changed): (Vec<_>, Vec<_>) =
-        found.sources.into_iter().partition(|source| is_unchanged(store, &tree, &found.files, &cursors, source));
+    let shared = SharedFiles::with_copies_in(layout.staging().join("shared"));
+    let found = discover(sweep, &shared, &mut cursors, &mut report)?;
+    let (unchanged, changed): (Vec<_>, Vec<_>) = found
+        .sources
+        .into_iter()
+        .partition(|source| is_unchanged(store, &tree, &found.files, &shared, &cursors, source));
     report.discovered = unchanged.len() + changed.len();
     report.unchanged = unchanged.len();
     for source in &unchanged {
         remember(&mut cursors, source, &found.files);
     }
-    let mut prepared = prepare(store, sweep, &tree, &changed, &mut report)?;
-    prepared.sort_by(|a, b| (a.0.ended, a.1.source_id()).cmp(&(b.0.ended, b.1.source_id())));
+    let mut prepared = prepare(store, sweep, &tree, &changed, &shared, &mut report)?;
+    prepared.sort_by_key(|(one, source)| (one.ended, source.source_id()));
     let mut next = store.next_ordinal(&sweep.device, tree.ids.iter().filter_map(|id| id.parse().ok()));
     for batch in prepared.chunks(BATCH) {
-        let committed = commit(store, sweep, &tree, batch, &mut next)?;
+        let committed = commit::commit(store, sweep, batch, |source_id| match tree.sessions.get(source_id) {
+            Some(known) => known.id.clone(),
+            None => {
+                next += 1;
+                SessionId::new(sweep.device.clone(), next - 1)
+            }
+        })?;
         for ((_, source), (swept, open_until)) in batch.iter().zip(committed) {
             remember(&mut cursors, source, &found.files);
             let cursor = SessionCursor { source_id: swept.source_id.clone(), open_until, bytes: swept.bytes };
@@ -162,28 +170,53 @@ pub fn rehearse(root: &Path, sweep: &Sweep<'_>) -> Result<Report> {
     let mut report = Report::default();
     let store = Store::open(root).ok();
     let mut cursors = store.as_ref().map(|store| Cursors::load(&store.layout().cursors())).unwrap_or_default();
-    let tree = store.as_ref().map(|store| Tree::load(store, &mut cursors, sweep.open_for)).transpose()?.unwrap_or_default();
-    let found = discover(sweep, &mut cursors, &mut report)?;
+    let tree =
+        store.as_ref().map(|store| Tree::load(store, &mut cursors, sweep.open_for)).transpose()?.unwrap_or_default();
+    let shared = SharedFiles::with_temporary_copies();
+    let found = discover(sweep, &shared, &mut cursors, &mut report)?;
     for source in &found.sources {
         report.discovered += 1;
-        if store.as_ref().is_some_and(|store| is_unchanged(store, &tree, &found.files, &cursors, source)) {
+        if store.as_ref().is_some_and(|store| is_unchanged(store, &tree, &found.files, &shared, &cursors, source)) {
             report.unchanged += 1;
             continue;
         }
         let adapter = adapters::named(source.flavor).expect("sources come from adapters");
-        let log = Log { native_id: source.native_id.clone(), files: source.files.clone() };
-        match adapter.read(&log, &mut Nowhere) {
-            Ok(head) => {
+        match rehearse_one(adapter, source, &shared) {
+            Ok(skipped) => {
                 report.captured += 1;
-                report.skipped.extend(head.skipped);
+                report.skipped.extend(skipped);
             }
-            Err(err) => {
-                report.skipped.push(Skipped { path: source.files[0].path.clone(), line: 0, reason: err.to_string() });
-            }
+            Err(skipped) => report.skipped.push(skipped),
         }
     }
     report.took_ms = began.elapsed().as_millis() as u64;
     Ok(report)
+}
+
+/// Reads one session, and says what could not be read.
+fn rehearse_one(adapter: &dyn Adapter, source: &Source, shared: &SharedFiles) -> Result<Vec<Skipped>, Skipped> {
+    let trouble = |path: &Path, reason: String| Skipped { path: path.to_path_buf(), line: 0, reason };
+    let mut log = Log { native_id: source.native_id.clone(), files: source.files.clone() };
+    // They go away with the function.
+    let mut extracts = Vec::new();
+    for file in &mut log.files {
+        let Some(id) = file.within.take() else { continue };
+        let extracted = tempfile::NamedTempFile::new().and_then(|mut extract| {
+            shared.extract(&file.path, &id, &mut extract)?;
+            Ok(extract)
+        });
+        let extract = extracted.map_err(|err| trouble(&file.path, err.to_string()))?;
+        file.path = extract.path().to_path_buf();
+        extracts.push(extract);
+    }
+    let head = adapter.read(&log, &mut Nowhere).map_err(|err| trouble(&source.files[0].path, err.to_string()))?;
+    let mut skipped = head.skipped;
+    for one in &mut skipped {
+        if let Some(at) = log.files.iter().position(|file| file.path == one.path) {
+            one.path = source.files[at].path.clone();
+        }
+    }
+    Ok(skipped)
 }
 
 /// Takes events and forgets them.
@@ -254,9 +287,10 @@ struct Seen {
 }
 
 /// Walks the roots and puts the files of each session together.
-fn discover(sweep: &Sweep<'_>, cursors: &mut Cursors, report: &mut Report) -> Result<Discovery> {
+fn discover(sweep: &Sweep<'_>, shared: &SharedFiles, cursors: &mut Cursors, report: &mut Report) -> Result<Discovery> {
     let mut seen: HashMap<PathBuf, Seen> = HashMap::new();
     let mut identified = Vec::new();
+    let mut listed = Vec::new();
     for root in &sweep.roots {
         if !root.path.exists() {
             if root.named {
@@ -282,33 +316,49 @@ fn discover(sweep: &Sweep<'_>, cursors: &mut Cursors, report: &mut Report) -> Re
                 continue;
             }
             let stamp = Stamp::of(&found.metadata);
-            let known = match cursors.unchanged(&found.path, &stamp) {
-                Some(cursor) => cursor.known.clone(),
-                None => match adapters::recognize(&found.path) {
-                    Ok(Some((adapter, identity))) => Some(KnownFile::new(adapter.name(), &identity)),
-                    Ok(None) => {
-                        cursors.remember(found.path.clone(), stamp, None);
-                        None
-                    }
-                    Err(err) => {
-                        report.skipped.push(Skipped { path: found.path, line: 0, reason: err.to_string() });
-                        continue;
-                    }
-                },
+            let looked = match cursors.unchanged(&found.path, &stamp) {
+                Some(cursor)
+                    if cursor.shared.as_ref().is_none_or(|shared| shared.beside == Beside::of(&found.path)) =>
+                {
+                    Ok((cursor.known.clone(), cursor.shared.clone()))
+                }
+                _ => look_into(&found.path, shared, cursors.shared(&found.path)),
+            };
+            let (known, sessions) = match looked {
+                Ok(looked) => looked,
+                Err(err) => {
+                    report.skipped.push(Skipped { path: found.path, line: 0, reason: err.to_string() });
+                    continue;
+                }
             };
             seen.insert(found.path.clone(), Seen { stamp, known: known.clone() });
-            let Some(known) = known else { continue };
-            let Some(adapter) = adapters::named(&known.flavor) else { continue };
-            let wanted = sweep.only.is_empty() || sweep.only.contains(&known.flavor);
-            if !wanted || sweep.except.contains(&known.flavor) {
+            let (flavor, identities) = match (known, sessions) {
+                (Some(known), _) => (known.flavor.clone(), vec![known.identity()]),
+                (None, Some(sessions)) => {
+                    let of_file = (sessions.flavor.clone(), sessions.identities().collect());
+                    listed.push((found.path.clone(), stamp, sessions));
+                    of_file
+                }
+                (None, None) => {
+                    if cursors.unchanged(&found.path, &stamp).is_none() {
+                        cursors.remember(found.path, stamp, None);
+                    }
+                    continue;
+                }
+            };
+            let Some(adapter) = adapters::named(&flavor) else { continue };
+            let wanted = sweep.only.is_empty() || sweep.only.contains(&flavor);
+            if !wanted || sweep.except.contains(&flavor) {
                 continue;
             }
-            identified.push(Identified {
-                path: found.path,
+            let is_shared = listed.last().is_some_and(|(path, ..)| *path == found.path);
+            identified.extend(identities.into_iter().map(|identity| Identified {
+                path: found.path.clone(),
                 flavor: adapter.name(),
                 size: stamp.size,
-                identity: known.identity(),
-            });
+                identity,
+                shared: is_shared,
+            }));
         }
     }
     let (sources, clashes) = adapters::gather(identified);
@@ -316,7 +366,27 @@ fn discover(sweep: &Sweep<'_>, cursors: &mut Cursors, report: &mut Report) -> Re
     report.skipped.extend(clashes.into_iter().filter(|clash| {
         seen.get(&clash.path).is_none_or(|file| cursors.unchanged(&clash.path, &file.stamp).is_none())
     }));
+    for (path, stamp, sessions) in listed {
+        let same = cursors.unchanged(&path, &stamp).is_some_and(|cursor| cursor.shared.as_ref() == Some(&sessions));
+        if !same {
+            cursors.remember_shared(path, stamp, sessions);
+        }
+    }
     Ok(Discovery { sources, files: seen })
+}
+
+/// Says what a file is: one session's, or shared among many. `before` is what was known of it as a shared one.
+fn look_into(
+    path: &Path,
+    shared: &SharedFiles,
+    before: Option<&SharedCursor>,
+) -> io::Result<(Option<KnownFile>, Option<SharedCursor>)> {
+    if let Some((adapter, identity)) = adapters::recognize(path)? {
+        return Ok((Some(KnownFile::new(adapter.name(), &identity)), None));
+    }
+    let beside = Beside::of(path);
+    let sessions = shared.list(path)?.map(|(adapter, found)| SharedCursor::new(adapter.name(), beside, found, before));
+    Ok((None, sessions))
 }
 
 /// Whether the tree already holds a source as it is now.
@@ -324,15 +394,16 @@ fn is_unchanged(
     store: &Store,
     tree: &Tree,
     seen: &HashMap<PathBuf, Seen>,
+    shared: &SharedFiles,
     cursors: &Cursors,
     source: &Source,
 ) -> bool {
     let Some(known) = tree.sessions.get(&source.source_id()) else { return false };
-    let same_stamps = source
-        .files
-        .iter()
-        .all(|file| seen.get(&file.path).is_some_and(|now| cursors.unchanged(&file.path, &now.stamp).is_some()));
-    if same_stamps {
+    let looks_the_same = source.files.iter().all(|file| match &file.within {
+        Some(id) => cursors.holds(&file.path, id),
+        None => seen.get(&file.path).is_some_and(|now| cursors.unchanged(&file.path, &now.stamp).is_some()),
+    });
+    if looks_the_same {
         return true;
     }
     // Dates and inodes change for many reasons; the content decides.
@@ -347,13 +418,19 @@ fn is_unchanged(
         .collect();
     source.files.iter().all(|file| {
         let name = format!("{}/{}", layout::RAW, file.name.display());
-        manifest.get(&name).is_some_and(|sha256| files::hash_file(&file.path).is_ok_and(|(_, now)| now == **sha256))
+        let now = match &file.within {
+            Some(id) => shared.hash(&file.path, id),
+            None => files::hash_file(&file.path).map(|(_, now)| now),
+        };
+        manifest.get(&name).is_some_and(|sha256| now.is_ok_and(|now| now == **sha256))
     })
 }
 
 fn remember(cursors: &mut Cursors, source: &Source, seen: &HashMap<PathBuf, Seen>) {
     for file in &source.files {
-        if let Some(now) = seen.get(&file.path)
+        if let Some(id) = &file.within {
+            cursors.remember_part(&file.path, id);
+        } else if let Some(now) = seen.get(&file.path)
             && cursors.unchanged(&file.path, &now.stamp).is_none()
         {
             cursors.remember(file.path.clone(), now.stamp, now.known.clone());
@@ -367,6 +444,7 @@ fn prepare<'s>(
     sweep: &Sweep<'_>,
     tree: &Tree,
     sources: &'s [Source],
+    shared: &SharedFiles,
     report: &mut Report,
 ) -> Result<Vec<(Prepared, &'s Source)>> {
     let layout = store.layout();
@@ -383,7 +461,7 @@ fn prepare<'s>(
             }
             let previous = known.map(|known| layout.snapshot(&known.id));
             let staged = layout.staging().join(number.to_string());
-            let prepared = capture::prepare(adapter, source, previous.as_deref(), &staged, &sweep.pages);
+            let prepared = capture::prepare(adapter, source, shared, previous.as_deref(), &staged, &sweep.pages);
             (sweep.progress)(done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1, sources.len());
             Some(prepared.map(|prepared| (prepared, source)))
         })
@@ -401,132 +479,6 @@ fn prepare<'s>(
         }
     }
     Ok(prepared)
-}
-
-/// Puts prepared sessions in their places: snapshots, then digests, then days.
-fn commit(
-    store: &Store,
-    sweep: &Sweep<'_>,
-    tree: &Tree,
-    batch: &[(Prepared, &Source)],
-    next: &mut u32,
-) -> Result<Vec<(Swept, Option<Timestamp>)>> {
-    let layout = store.layout();
-    let cannot = || format!("cannot write to the memory `{}`", layout.root().display());
-    let mut snapshots = Batch::new();
-    let mut digests = Batch::new();
-    let mut committing = Vec::new();
-    let mut committed = Vec::new();
-    for (prepared, source) in batch {
-        let source_id = source.source_id();
-        let known = tree.sessions.get(&source_id);
-        let session = known.map_or_else(
-            || {
-                *next += 1;
-                SessionId::new(sweep.device.clone(), *next - 1)
-            },
-            |known| known.id.clone(),
-        );
-        let mut draft = prepared.draft()?;
-        draft.content.domain = draft.content.project.as_ref().and_then(|project| sweep.domains.get(project).cloned());
-        let open_until = draft.content.ended.map(|ended| ended + sweep.open_for);
-        let open_until = open_until.filter(|until| !draft.ended && *until > sweep.now);
-        let digest = Digest {
-            session: session.clone(),
-            source_id: source_id.clone(),
-            captured: sweep.now,
-            state: if open_until.is_some() { State::Open } else { State::Closed },
-            content: draft.content,
-            snapshot: draft.snapshot,
-        };
-        let path = layout.digest(&session);
-        let text = match fs::read_to_string(&path) {
-            Ok(existing) => documents::digest_text_over(&existing, &digest),
-            Err(_) => documents::digest_text(&digest),
-        };
-        snapshots.rename_dir(&prepared.snapshot(), &layout.snapshot(&session)).context(cannot)?;
-        digests.write(&path, text.as_bytes()).context(cannot)?;
-        if digest.content.worth == Worth::Full {
-            let manifest_sha256 = digest.snapshot.manifest_sha256.clone();
-            committing.push(Committing { staged: prepared.staged.clone(), session: session.clone(), manifest_sha256 });
-        }
-        committed.push((
-            Swept { session, source_id, path: layout.shown(&path), status: digest.content.status.to_string(), bytes: digest.snapshot.bytes },
-            open_until,
-        ));
-    }
-    // Raw before digest, also when the power fails in between. The days come last; the note of what is
-    // being committed lets the next sweep write the lines that a kill kept us from writing.
-    let note = serde_json::to_vec(&committing).context(cannot)?;
-    files::write_atomic(&layout.committing(), &note).context(cannot)?;
-    snapshots.commit().context(cannot)?;
-    digests.commit().context(cannot)?;
-    write_days(store, sweep.zone, committing)?;
-    Ok(committed)
-}
-
-/// A session that is being put in its place.
-#[derive(Debug, Serialize, Deserialize)]
-struct Committing {
-    staged: PathBuf,
-    session: SessionId,
-    manifest_sha256: String,
-}
-
-/// Writes the days' lines of sessions whose digests are in place, and forgets the note about them.
-fn write_days(store: &Store, zone: Tz, committing: Vec<Committing>) -> Result<()> {
-    let layout = store.layout();
-    let cannot = || format!("cannot write the days of `{}`", layout.root().display());
-    let mut day_lines = DayLines::default();
-    for one in committing {
-        for line in capture::day_lines(&one.staged)? {
-            day_lines.add(&line, &one.session, zone);
-        }
-        if day_lines.bytes() > DAY_BYTES {
-            std::mem::take(&mut day_lines).write(layout).context(cannot)?;
-        }
-    }
-    day_lines.write(layout).context(cannot)?;
-    fs::remove_file(layout.committing()).context(cannot)
-}
-
-/// Does what a sweep that was killed did not come to: the days of the sessions it had committed.
-fn finish_earlier_sweep(store: &Store, zone: Tz) -> Result<()> {
-    let Ok(note) = fs::read(store.layout().committing()) else { return Ok(()) };
-    let mut committing: Vec<Committing> = serde_json::from_slice(&note).unwrap_or_default();
-    committing.retain(|one| {
-        let digest = store.digest(&one.session).ok().flatten();
-        digest.is_some_and(|digest| digest.snapshot.manifest_sha256 == one.manifest_sha256) && one.staged.exists()
-    });
-    write_days(store, zone, committing)
-}
-
-/// Removes what a killed sweep left unfinished beside the files and snapshots that it was to replace. Only
-/// who holds the sweep's lock writes there, so that nobody is still at it.
-fn remove_leftovers(store: &Store) -> io::Result<()> {
-    let layout = store.layout();
-    let sessions = store.session_ids()?;
-    let leftovers = |folder: &Path| {
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        entries.filter(|entry| files::is_temporary(&entry.file_name()))
-    };
-    for id in &sessions {
-        for entry in leftovers(&layout.session(id)) {
-            let snapshot = layout.snapshot(id);
-            match entry.file_type()?.is_dir() {
-                // A snapshot that was moved aside; where its successor did not come, it is the one that counts.
-                true if !snapshot.exists() => fs::rename(entry.path(), snapshot)?,
-                true => fs::remove_dir_all(entry.path())?,
-                false => fs::remove_file(entry.path())?,
-            }
-        }
-    }
-    for folder in [layout.root(), &layout.days()] {
-        for entry in leftovers(folder) {
-            fs::remove_file(entry.path())?;
-        }
-    }
-    Ok(())
 }
 
 /// Closes the sessions that have had no event for long enough; returns how many.

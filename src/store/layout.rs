@@ -163,6 +163,11 @@ impl Layout {
         self.root.join(".memtree/local/locks/sweep")
     }
 
+    /// The lock of the one watch at a time.
+    pub fn watch_lock(&self) -> PathBuf {
+        self.root.join(".memtree/local/locks/watch")
+    }
+
     /// A path as it is shown: relative to the memory, with `/`.
     pub fn shown(&self, path: &Path) -> String {
         let relative = path.strip_prefix(&self.root).unwrap_or(path);

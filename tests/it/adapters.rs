@@ -4,9 +4,11 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
+use std::fs;
 use std::path::Path;
 
-use memtree::adapters::{self, Identified};
+use memtree::adapters::shared::{SharedFiles, SharedSession};
+use memtree::adapters::{self, Adapter, Identified, Identity, Places};
 use memtree::base::redact::Redactor;
 use memtree::base::{clock, files, text};
 use memtree::error::Result;
@@ -17,29 +19,45 @@ use crate::harness::{Desk, cases, expect_file, fixture, fixtures};
 #[test]
 fn every_case_is_read_as_expected() {
     for adapter in adapters::ALL {
-        let flavor = adapter.name();
-        let cases = cases(flavor);
-        assert!(!cases.is_empty(), "`{flavor}` has no case: put a log into {}/<case>/", fixtures(flavor).display());
-        for case in cases {
-            let folder = fixture(flavor, &case);
-            expect_file(&folder.join("session.md"), &told(&folder, flavor));
+        for case in cases(adapter.name()) {
+            let folder = fixture(adapter.name(), &case);
+            expect_file(&folder.join("session.md"), &told(&folder, adapter.name()));
         }
     }
+    let without: Vec<String> = adapters::ALL
+        .iter()
+        .filter(|adapter| cases(adapter.name()).is_empty())
+        .map(|adapter| {
+            format!("`{0}` has no case: put a log into {1}/<case>/", adapter.name(), fixtures(adapter.name()).display())
+        })
+        .collect();
+    assert!(without.is_empty(), "{}", without.join("\n"));
 }
 
 /// Reads the logs of a folder and tells what is in them.
 fn told(folder: &Path, flavor: &str) -> String {
+    let shared_files = SharedFiles::with_temporary_copies();
     let mut identified = Vec::new();
     for found in files::walk_files(folder) {
         let found = found.unwrap();
         if ["README.md", "session.md"].iter().any(|name| found.relative == Path::new(name)) {
             continue;
         }
-        if let Some((adapter, identity)) = adapters::recognize(&found.path).unwrap() {
-            assert_eq!(adapter.name(), flavor, "{} is taken for another agent's", found.path.display());
-            let size = found.metadata.len();
-            identified.push(Identified { path: found.path, flavor: adapter.name(), size, identity });
-        }
+        let (adapter, identities, shared) = match adapters::recognize(&found.path).unwrap() {
+            Some((adapter, identity)) => (adapter, vec![identity], false),
+            None => match shared_files.list(&found.path).unwrap() {
+                Some((adapter, sessions)) => (adapter, sessions.into_iter().map(identity_of).collect(), true),
+                None => continue,
+            },
+        };
+        assert_eq!(adapter.name(), flavor, "{} is taken for another agent's", found.path.display());
+        identified.extend(identities.into_iter().map(|identity| Identified {
+            path: found.path.clone(),
+            flavor: adapter.name(),
+            size: found.metadata.len(),
+            identity,
+            shared,
+        }));
     }
     let (mut sources, clashes) = adapters::gather(identified);
     sources.sort_by_key(Source::source_id);
@@ -49,26 +67,43 @@ fn told(folder: &Path, flavor: &str) -> String {
         writeln!(page, "clash: {}: {}", below(folder, &clash.path), clash.reason).unwrap();
     }
     for source in sources {
-        page.push_str(&session(folder, source));
+        page.push_str(&session(folder, source, &shared_files));
     }
     page
 }
 
+fn identity_of(session: SharedSession) -> Identity {
+    Identity { native_id: session.native_id, role: session.role, lineage: session.lineage }
+}
+
 /// What a reader makes of one session.
-fn session(folder: &Path, source: Source) -> String {
+fn session(folder: &Path, source: Source, shared: &SharedFiles) -> String {
     let mut page = format!("# {}\n\n", source.source_id());
+    let places: Vec<String> = source.files.iter().map(|file| below(folder, &file.path)).collect();
     let adapter = adapters::named(source.flavor).unwrap();
-    let log = Log { native_id: source.native_id, files: source.files };
+    let extracts = tempfile::tempdir().unwrap();
+    let mut log = Log { native_id: source.native_id, files: source.files };
+    for (number, file) in log.files.iter_mut().enumerate() {
+        // Of a file that many sessions share, a session's own part is read.
+        if let Some(id) = file.within.take() {
+            let path = extracts.path().join(number.to_string());
+            shared.extract(&file.path, &id, &mut fs::File::create(&path).unwrap()).unwrap();
+            file.path = path;
+        }
+    }
     let mut story = Story::default();
     let head = adapter.read(&log, &mut story).unwrap();
-    for file in &log.files {
-        writeln!(page, "- file: {} ({:?}), kept as {}", below(folder, &file.path), file.role, file.name.display()).unwrap();
+    for (file, place) in log.files.iter().zip(&places) {
+        writeln!(page, "- file: {place} ({:?}), kept as {}", file.role, file.name.display()).unwrap();
     }
     page.push_str(&known(&head));
     writeln!(
         page,
         "- prompts: {}, replies: {}, calls: {}, joined: {}",
-        story.prompts, story.replies, story.calls.len(), story.joined
+        story.prompts,
+        story.replies,
+        story.calls.len(),
+        story.joined
     )
     .unwrap();
     writeln!(page, "- records: {}, inherited: {}", head.records, head.inherited).unwrap();
@@ -76,8 +111,9 @@ fn session(folder: &Path, source: Source) -> String {
         writeln!(page, "- ignored: {count} {}", text::printable(kind)).unwrap();
     }
     for skipped in &head.skipped {
-        let path = below(folder, &skipped.path);
-        writeln!(page, "- skipped: {path}:{}: {}", skipped.line, text::printable(&skipped.reason)).unwrap();
+        let file = log.files.iter().position(|file| file.path == skipped.path);
+        let place = file.map_or_else(|| below(folder, &skipped.path), |at| places[at].clone());
+        writeln!(page, "- skipped: {place}:{}: {}", skipped.line, text::printable(&skipped.reason)).unwrap();
     }
     format!("{page}\n{}\n", story.lines)
 }
@@ -185,7 +221,9 @@ fn below(folder: &Path, path: &Path) -> String {
 
 #[test]
 fn every_agents_logs_are_found_where_it_keeps_them() {
-    for adapter in adapters::ALL {
+    // Some agents keep their logs wherever people work; these are found only where somebody names them.
+    let keeps_them = |adapter: &&&dyn Adapter| !adapter.roots(&Places::default()).is_empty();
+    for adapter in adapters::ALL.iter().filter(keeps_them) {
         for case in cases(adapter.name()) {
             let desk = Desk::new().with_log(adapter.name(), &case);
             let found = desk.memtree(["sweep", "--dry-run", "--json", "--only", adapter.name()]).done().json();

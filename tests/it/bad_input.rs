@@ -6,7 +6,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use memtree::adapters;
+use memtree::adapters::{self, shared::SharedFiles};
 use memtree::base::redact::Redactor;
 use memtree::distill::clean::Cleaner;
 use memtree::model::session::{LogFile, Role, Source};
@@ -110,7 +110,8 @@ fn a_file_that_is_no_log_is_left_alone() {
 #[test]
 fn a_deeply_nested_record_is_named_and_the_rest_goes_on() {
     let deep = format!("{{\"type\":\"user\",\"message\":{}\n", "[".repeat(200_000));
-    let log = exchange(ONE, 0, "Before it?", "Yes, before.") + &deep + &exchange(ONE, 1, "And after it?", "After, too.");
+    let log =
+        exchange(ONE, 0, "Before it?", "Yes, before.") + &deep + &exchange(ONE, 1, "And after it?", "After, too.");
     let desk = Desk::new().with_claude_log(ONE, log);
     desk.memtree(["sweep"]).code(3).stderr_has(".jsonl:3: ");
     assert_eq!(desk.digest("SES1_desk_SP1C1").content.turns, 2);
@@ -120,12 +121,13 @@ fn a_deeply_nested_record_is_named_and_the_rest_goes_on() {
 fn a_source_that_vanishes_does_not_stop_the_others() {
     let folder = tempfile::tempdir().unwrap();
     let gone = folder.path().join("gone.jsonl");
-    let file = LogFile { path: gone.clone(), name: "gone.jsonl".into(), role: Role::Main };
+    let file = LogFile { path: gone.clone(), name: "gone.jsonl".into(), role: Role::Main, within: None };
     let source = Source { flavor: "claude", native_id: "gone".into(), files: vec![file] };
     let cleaner = Cleaner::new(Redactor::with_rules(&[]).unwrap(), 1000);
     let pages = Pages { cleaner, inline_lines: 12 };
     let adapter = adapters::named("claude").unwrap();
-    let prepared = capture::prepare(adapter, &source, None, &folder.path().join("staged"), &pages);
+    let shared = SharedFiles::with_temporary_copies();
+    let prepared = capture::prepare(adapter, &source, &shared, None, &folder.path().join("staged"), &pages);
     match prepared {
         Err(Trouble::Source(skipped)) => {
             assert_eq!((skipped.path, skipped.line), (gone, 0));
@@ -180,8 +182,15 @@ fn a_memory_from_the_future_is_left_alone() {
     desk.write("sessions/SES1_desk_SP1C1/SES1_desk_SP1C1_DIGEST.md", "in a form that nobody knows yet");
     let before = Tree::of(desk.root());
     for command in [
-        &["sweep"][..], &["sweep", "--dry-run"], &["sweep", "--sample"], &["snapshot", "."], &["search", "x"],
-        &["recall", "SES1_desk_SP1C1"], &["status"], &["init"], &["config", "--effective"],
+        &["sweep"][..],
+        &["sweep", "--dry-run"],
+        &["sweep", "--sample"],
+        &["snapshot", "."],
+        &["search", "x"],
+        &["recall", "SES1_desk_SP1C1"],
+        &["status"],
+        &["init"],
+        &["config", "--effective"],
     ] {
         let failed = desk.memtree(command).code(1).stderr_has("error: this memory has format 99");
         assert!(failed.stderr.contains("hint: install a newer memtree; nothing was changed"), "{}", failed.told());
@@ -221,8 +230,13 @@ fn hostile_names_stay_names() {
     assert_eq!(desk.digest("SES1_desk_SP1C1").session.to_string(), "SES1_desk_SP1C1");
     desk.check_manifest("SES1_desk_SP1C1");
     for command in [
-        &["status"][..], &["status", "--json"], &["search", "forged"], &["search", "forged", "--json"],
-        &["search", "owned title"], &["recall", "SES1_desk_SP1C1/EP_001"], &["recall", "SES1_desk_SP1C1/EP_001", "--json"],
+        &["status"][..],
+        &["status", "--json"],
+        &["search", "forged"],
+        &["search", "forged", "--json"],
+        &["search", "owned title"],
+        &["recall", "SES1_desk_SP1C1/EP_001"],
+        &["recall", "SES1_desk_SP1C1/EP_001", "--json"],
         &["sweep", "--json"],
     ] {
         let answer = desk.memtree(command).success();
@@ -230,7 +244,7 @@ fn hostile_names_stay_names() {
         assert_shown_safely(&answer);
     }
     assert_same(&before, &outside(&desk), "nothing outside the memory is touched");
-    for (path, _) in &Tree::of(&desk.store()).0 {
+    for path in Tree::of(&desk.store()).0.keys() {
         let name = path.to_str().expect("names are UTF-8");
         assert!(!name.contains(is_unsafe) && !name.contains("passwd"), "{name:?}");
     }
@@ -247,11 +261,25 @@ fn a_log_cannot_forge_what_we_write() {
     desk.memtree(["sweep"]).success();
     let text = desk.digest_text("SES1_desk_SP1C1");
     let digest = desk.digest("SES1_desk_SP1C1");
-    assert_eq!(digest.source_id.strip_prefix("claude:").map(|id| id.contains(['/', '\n'])), Some(false), "{}", digest.source_id);
+    assert_eq!(
+        digest.source_id.strip_prefix("claude:").map(|id| id.contains(['/', '\n'])),
+        Some(false),
+        "{}",
+        digest.source_id
+    );
     assert!(digest.content.triggers.iter().all(|trigger| trigger.episode.0 == 1), "{:?}", digest.content.triggers);
     assert!(digest.content.triggers.iter().all(|trigger| trigger.path == "snapshot/episodic/EP_001.md"), "{text}");
     let lines = |start: &str| text.lines().filter(|line| line.starts_with(start)).count();
-    for (start, count) in [("---", 2), ("## ⚡", 1), ("## Notes", 1), ("## ", 5), ("# ", 1), ("session:", 1), ("status:", 1), ("title:", 1)] {
+    for (start, count) in [
+        ("---", 2),
+        ("## ⚡", 1),
+        ("## Notes", 1),
+        ("## ", 5),
+        ("# ", 1),
+        ("session:", 1),
+        ("status:", 1),
+        ("title:", 1),
+    ] {
         assert_eq!(lines(start), count, "{start}\n{text}");
     }
     assert!(!text.contains("<script") || text.contains("\\<script"), "{text}");
@@ -267,8 +295,15 @@ fn a_log_cannot_forge_what_we_write() {
 
 /// Parts of the secrets in the fixture, enough to know them by.
 const SECRETS: &[&str] = &[
-    "IOSFODNN7EXAMPLE", "K7MDENG/bPxRfi", "not-a-real-password", "abcdefEXAMPLE0123", "EXAMPLE2example3EXAM",
-    "EXAMPLE-not-a-key-x1x1", "EXAMPLEnotatoken0", "bm90LWEtcmVhbC1zaWduYXR1cmU", "EXAMPLEnotakeyEXAMPLE",
+    "IOSFODNN7EXAMPLE",
+    "K7MDENG/bPxRfi",
+    "not-a-real-password",
+    "abcdefEXAMPLE0123",
+    "EXAMPLE2example3EXAM",
+    "EXAMPLE-not-a-key-x1x1",
+    "EXAMPLEnotatoken0",
+    "bm90LWEtcmVhbC1zaWduYXR1cmU",
+    "EXAMPLEnotakeyEXAMPLE",
 ];
 
 #[test]
@@ -276,14 +311,19 @@ fn secrets_stay_in_raw() {
     let desk = Desk::new().with_log("claude", "secrets");
     let id = "5e550013-0000-4000-8000-000000000001";
     let log = fs::read_to_string(desk.log_path(id)).unwrap();
-    let decoded: String = log.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap().to_string()).collect();
+    let decoded: String =
+        log.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap().to_string()).collect();
     for secret in SECRETS {
         assert!(decoded.contains(secret), "the fixture has no {secret}");
     }
     let mut told = vec![desk.memtree(["sweep"]).success()];
     for command in [
-        &["search", "deploy postgres database"][..], &["search", "rotate", "--json"], &["search", "AKIAIOSFODNN7EXAMPLE", "--json"],
-        &["recall", "SES1_desk_SP1C1/EP_001"], &["recall", "SES1_desk_SP1C1/EP_001", "--json"], &["status"],
+        &["search", "deploy postgres database"][..],
+        &["search", "rotate", "--json"],
+        &["search", "AKIAIOSFODNN7EXAMPLE", "--json"],
+        &["recall", "SES1_desk_SP1C1/EP_001"],
+        &["recall", "SES1_desk_SP1C1/EP_001", "--json"],
+        &["status"],
     ] {
         told.push(desk.memtree(command).success());
     }
@@ -309,7 +349,8 @@ fn secrets_stay_in_raw() {
 #[test]
 fn a_bad_line_is_named_without_its_secrets() {
     let token = ["ghp_", "EXAMPLE0example1EXAMPLE2example3EXAM"].concat();
-    let odd = exchange(ONE, 1, "Next?", "Done.").replace(r#"{"input_tokens":10,"output_tokens":20}"#, &format!("\"{token}\""));
+    let odd = exchange(ONE, 1, "Next?", "Done.")
+        .replace(r#"{"input_tokens":10,"output_tokens":20}"#, &format!("\"{token}\""));
     assert!(odd.contains(&token));
     let desk = Desk::new().with_claude_log(ONE, exchange(ONE, 0, "First?", "Done.") + &odd);
     let swept = desk.memtree(["sweep"]).code(3).stderr_has(".jsonl:4: ");
@@ -324,7 +365,10 @@ fn a_bad_line_is_named_without_its_secrets() {
 fn a_rule_of_ones_own_is_honoured() {
     let log = exchange(ONE, 0, "Close TICKET-123456 please.", "TICKET-123456 is closed, TICKET-7 is not one.");
     let desk = Desk::new().with_claude_log(ONE, log);
-    desk.write("memtree.toml", "format = 1\n[redact]\nrules = [{ name = \"ticket\", pattern = \"TICKET-[0-9]{6}\" }]\n");
+    desk.write(
+        "memtree.toml",
+        "format = 1\n[redact]\nrules = [{ name = \"ticket\", pattern = \"TICKET-[0-9]{6}\" }]\n",
+    );
     desk.memtree(["sweep"]).success();
     for path in derived_files(&desk) {
         let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
@@ -338,7 +382,8 @@ fn a_rule_of_ones_own_is_honoured() {
 fn derived_files(desk: &Desk) -> Vec<PathBuf> {
     let tree = Tree::of(&desk.store());
     let raw = |path: &Path| path.to_string_lossy().contains("/snapshot/raw/");
-    let derived: Vec<PathBuf> = tree.files().filter(|(path, _)| !raw(path)).map(|(path, _)| desk.store().join(path)).collect();
+    let derived: Vec<PathBuf> =
+        tree.files().filter(|(path, _)| !raw(path)).map(|(path, _)| desk.store().join(path)).collect();
     assert!(derived.len() > 5, "{derived:?}");
     derived
 }
@@ -351,5 +396,6 @@ fn assert_shown_safely(answer: &Answer) {
 
 /// What may change how a terminal or an editor shows the rest.
 fn is_unsafe(letter: char) -> bool {
-    (letter.is_control() && !matches!(letter, '\n' | '\t')) || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    (letter.is_control() && !matches!(letter, '\n' | '\t'))
+        || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -50,11 +50,67 @@ proptest! {
 /// Texts with all that could be taken for a mark of ours.
 fn hostile() -> impl Strategy<Value = String> {
     const MARKS: &[&str] = &[
-        "\n", "\r\n", "\n---\n", "---", "|", " | ", " | keys: ", "]: ", "- [", " -> Trigger reference: [", "[EP_009](x)",
-        "](", ")", "[[", "->", "\"", "'", "`", "```", "# ", "\n## Notes\n", "\n## ⚡ Knowledge Triggers\n", "; ", ", ", ": ",
-        "{", "}", "{status}", "<script>", "</b>", "\\", "\\<", "\\]", "\u{7}", "\u{1b}[31m", "\u{202e}", "\u{feff}", "\0",
-        "🦀", "日本語", "é", "%20", "%", "#", "&", "*", "!", "null", "true", "2026-11-15", "1e3", "0x1f", "~", "–", "  ", "\t", "lock",
-        "schema: x", "\u{2028}", "\u{85}", "(none: nothing was said)",
+        "\n",
+        "\r\n",
+        "\n---\n",
+        "---",
+        "|",
+        " | ",
+        " | keys: ",
+        "]: ",
+        "- [",
+        " -> Trigger reference: [",
+        "[EP_009](x)",
+        "](",
+        ")",
+        "[[",
+        "->",
+        "\"",
+        "'",
+        "`",
+        "```",
+        "# ",
+        "\n## Notes\n",
+        "\n## ⚡ Knowledge Triggers\n",
+        "; ",
+        ", ",
+        ": ",
+        "{",
+        "}",
+        "{status}",
+        "<script>",
+        "</b>",
+        "\\",
+        "\\<",
+        "\\]",
+        "\u{7}",
+        "\u{1b}[31m",
+        "\u{202e}",
+        "\u{feff}",
+        "\0",
+        "🦀",
+        "日本語",
+        "é",
+        "%20",
+        "%",
+        "#",
+        "&",
+        "*",
+        "!",
+        "null",
+        "true",
+        "2026-11-15",
+        "1e3",
+        "0x1f",
+        "~",
+        "–",
+        "  ",
+        "\t",
+        "lock",
+        "schema: x",
+        "\u{2028}",
+        "\u{85}",
+        "(none: nothing was said)",
     ];
     let piece = prop_oneof![
         6 => proptest::sample::select(MARKS).prop_map(str::to_string),
@@ -74,20 +130,28 @@ fn triggers() -> impl Strategy<Value = Vec<Trigger>> {
     let one = (filled(), filled(), 0u32..2000, paths, origins, vec(filled(), 0..4));
     vec(
         one.prop_map(|(topic, sentence, episode, path, origin, keys)| Trigger {
-            topic, sentence, episode: EpisodeId(episode), path, origin, keys,
+            topic,
+            sentence,
+            episode: EpisodeId(episode),
+            path,
+            origin,
+            keys,
         }),
         0..4,
     )
 }
 
 fn contents() -> impl Strategy<Value = Content> {
-    let outcomes = proptest::sample::select(vec![Outcome::Success, Outcome::Fail, Outcome::Abandoned, Outcome::Unknown]);
+    let outcomes =
+        proptest::sample::select(vec![Outcome::Success, Outcome::Fail, Outcome::Abandoned, Outcome::Unknown]);
     let worths = proptest::sample::select(vec![Worth::Full, Worth::None]);
-    let words = (filled(), hostile(), hostile(), hostile(), hostile(), hostile(), vec(filled(), 0..4), outcomes, worths);
+    let words =
+        (filled(), hostile(), hostile(), hostile(), hostile(), hostile(), vec(filled(), 0..4), outcomes, worths);
     let places = (option::of(filled()), option::of(filled()), option::of(filled()), option::of(filled()));
     let lists = (vec(filled(), 0..3), vec(filled(), 0..3), vec(filled(), 0..3), vec(filled(), 0..3));
     let times = (option::of(0i64..4_000_000_000), option::of(0i64..4_000_000_000));
-    let counts = (option::of((0u32..5, 5u32..2000)), 0u64..9, 0u64..9, 0u64..9, 0u64..9, option::of(0u32..9999), 0u64..9);
+    let counts =
+        (option::of((0u32..5, 5u32..2000)), 0u64..9, 0u64..9, 0u64..9, 0u64..9, option::of(0u32..9999), 0u64..9);
     (words, places, lists, times, counts, triggers(), hostile()).prop_map(
         |(words, places, lists, times, counts, triggers, vitals)| {
             let (flavor, title, objective, motto, core_intent, arc, key_outcomes, status, worth) = words;
@@ -96,25 +160,49 @@ fn contents() -> impl Strategy<Value = Content> {
             let time = |seconds: Option<i64>| seconds.and_then(|seconds| clock::from_millis(seconds * 1000));
             let (episodes, turns, tokens_in, tokens_out, tokens_cache, cents, sensory) = counts;
             Content {
-                flavor, title, status, worth, objective, motto, core_intent, key_outcomes, arc, triggers, project, domain,
-                cwd, branch, commits, models, started: time(times.0), ended: time(times.1),
+                flavor,
+                title,
+                status,
+                worth,
+                objective,
+                motto,
+                core_intent,
+                key_outcomes,
+                arc,
+                triggers,
+                project,
+                domain,
+                cwd,
+                branch,
+                commits,
+                models,
+                started: time(times.0),
+                ended: time(times.1),
                 episodes: episodes.map(|(first, last)| (EpisodeId(first), EpisodeId(last))),
-                turns, tokens_in, tokens_out, tokens_cache, cost_usd: cents.map(|cents| f64::from(cents) / 100.0), files, tags,
+                turns,
+                tokens_in,
+                tokens_out,
+                tokens_cache,
+                cost_usd: cents.map(|cents| f64::from(cents) / 100.0),
+                files,
+                tags,
                 vitals: if vitals.trim().is_empty() { String::new() } else { format!("snapshot/{vitals}") },
-                sensory, made_by: "extractive/1".into(),
+                sensory,
+                made_by: "extractive/1".into(),
             }
         },
     )
 }
 
 fn digests() -> impl Strategy<Value = Digest> {
-    let snapshots = (vec(filled(), 0..3), 0u64..1_000_000, proptest::bool::ANY).prop_map(|(names, bytes, evicted)| Snapshot {
-        evicted: evicted.then(|| "2026-12-30".into()),
-        bytes,
-        files: names.len() as u64,
-        manifest_sha256: "9f86d081".repeat(8),
-        manifest: names.iter().map(|name| format!("{}  raw/{name}", "0".repeat(64))).collect(),
-    });
+    let snapshots =
+        (vec(filled(), 0..3), 0u64..1_000_000, proptest::bool::ANY).prop_map(|(names, bytes, evicted)| Snapshot {
+            evicted: evicted.then(|| "2026-12-30".into()),
+            bytes,
+            files: names.len() as u64,
+            manifest_sha256: "9f86d081".repeat(8),
+            manifest: names.iter().map(|name| format!("{}  raw/{name}", "0".repeat(64))).collect(),
+        });
     let states = proptest::sample::select(vec![State::Open, State::Closed]);
     (contents(), snapshots, states, 0u32..100_000, filled(), 0i64..4_000_000_000).prop_map(
         |(content, snapshot, state, ordinal, source_id, captured)| Digest {

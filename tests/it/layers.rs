@@ -28,13 +28,19 @@ const LAYERS: &[(&str, &[&str])] = &[
 /// What stands only in some places: a pattern, where it may stand, and why.
 const ONLY_THERE: &[(&str, &[&str], &str)] = &[
     (r"\be?print(ln)?!|\bdbg!", &["cli"], "below the doors nothing prints"),
-    (r"\bstd::env\b|\benv::(var|vars|args|current_dir|temp_dir|home_dir)", &["cli", "main.rs", "base/clock.rs"],
-     "below the doors nothing asks for the environment; it is handed in"),
+    (
+        r"\bstd::env\b|\benv::(var|vars|args|current_dir|temp_dir|home_dir)",
+        &["cli", "main.rs", "base/clock.rs"],
+        "below the doors nothing asks for the environment; it is handed in",
+    ),
     (r"\b(Utc|Local|SystemTime)::now\b", &["base/clock.rs"], "the time is handed in"),
     (r"MEMTREE_NOW", &["base/clock.rs"], "only the clock knows how it is replaced"),
     (r"\bconfig::\{?(Config|Layers)", &["cli"], "settings are put together at a door; ops get the values they need"),
-    (r#""sessions"|daily/raw|daily/summary|"\.memtree["/]|_DIGEST\.md"#, &["store/layout.rs"],
-     "every path of the tree is put together in one file"),
+    (
+        r#""sessions"|daily/raw|daily/summary|"\.memtree["/]|_DIGEST\.md"#,
+        &["store/layout.rs"],
+        "every path of the tree is put together in one file",
+    ),
 ];
 
 #[test]

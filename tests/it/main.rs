@@ -3,9 +3,11 @@
 mod adapters; // every log dialect, read into the text beside its fixture
 mod bad_input; // broken logs, hostile names, missing and foreign memories
 mod commands; // docs/commands.md says what `--help` says
+mod databases; // files that many sessions share
 mod documents; // what is written is read back as it was meant
 mod harness; // Desk: a person's machine in a temporary folder
 mod layers; // who may use whom
 mod snapshot; // any folder as a session
 mod sweep; // the whole way of the data, once, twice, and interrupted
 mod transcripts; // the console blocks of the README and the guide
+mod watch; // sweeping when logs change, until told to stop

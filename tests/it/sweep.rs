@@ -16,7 +16,8 @@ const TWO: &str = "aaaaaaaa-0000-4000-8000-000000000002";
 
 /// A desk with one session of one episode.
 fn desk_with_one_session() -> Desk {
-    Desk::new().with_claude_log(ONE, exchange(ONE, 0, "Why does the day log lose lines?", "Two writers race for the header."))
+    Desk::new()
+        .with_claude_log(ONE, exchange(ONE, 0, "Why does the day log lose lines?", "Two writers race for the header."))
 }
 
 #[test]
@@ -68,7 +69,8 @@ fn every_manifest_passes_and_every_raw_file_is_its_source() {
         let manifest = desk.read(format!("sessions/{session}/snapshot/MANIFEST.sha256"));
         let snapshot = desk.digest(&session).snapshot;
         assert_eq!(snapshot.manifest_sha256, memtree::base::files::sha256_hex(manifest.as_bytes()));
-        let listed: BTreeSet<String> = snapshot.manifest.iter().filter_map(|line| Some(parse_manifest_line(line)?.1)).collect();
+        let listed: BTreeSet<String> =
+            snapshot.manifest.iter().filter_map(|line| Some(parse_manifest_line(line)?.1)).collect();
         let there: BTreeSet<String> = raw.files().map(|(path, _)| format!("raw/{}", path.display())).collect();
         assert_eq!(listed, there, "{session}");
     }
@@ -128,7 +130,10 @@ fn json_has_the_names_of_the_design() {
         assert!(desk.store().join(session["path"].as_str().unwrap()).is_file(), "{session}");
     }
     let status = desk.memtree(["status", "--json"]).success().json();
-    for name in ["store", "device", "sessions", "episodes", "days", "cores", "spheres", "patterns", "bytes", "pending", "at_risk"] {
+    for name in [
+        "store", "device", "sessions", "episodes", "days", "cores", "spheres", "patterns", "bytes", "pending",
+        "at_risk",
+    ] {
         assert!(!status[name].is_null(), "status has no `{name}`");
     }
     assert_eq!([&status["sessions"]["total"], &status["sessions"]["by_flavor"]["claude"]], [2, 2]);
@@ -184,7 +189,10 @@ fn content_decides_whether_a_file_changed() {
     assert_same(&before, &desk.tree(), "after a touch and a copy");
     // Other words of the same length, with the old date or an older one: new.
     let stamp = fs::metadata(&path).unwrap().modified().unwrap();
-    for (words, date) in [("Three writers fought over it....", stamp), ("Ten writers fought over it......", stamp - Duration::from_secs(86_400))] {
+    for (words, date) in [
+        ("Three writers fought over it....", stamp),
+        ("Ten writers fought over it......", stamp - Duration::from_secs(86_400)),
+    ] {
         desk.write_log(ONE, exchange(ONE, 0, "Why does the day log lose lines?", words));
         set_time(&path, date);
         let swept = desk.memtree(["sweep", "--json"]).success().json();
@@ -290,6 +298,27 @@ fn a_killed_sweep_ends_like_one_that_was_not() {
     }
     often.memtree(["sweep"]).done();
     assert_same(&whole.tree(), &often.tree(), "killed while sessions grew");
+}
+
+#[test]
+fn a_snapshot_without_its_digest_is_not_lost_when_the_log_is_gone() {
+    let desk = desk_with_one_session().with_stopped_clock();
+    desk.memtree(["sweep"]).success();
+    let whole = desk.tree();
+    let session = desk.sessions().remove(0);
+    let digest = desk.digest(&session);
+    // As a kill between the two renames leaves it, with the log deleted before the next sweep.
+    let staged = desk.store().join(".memtree/local/staging/0");
+    fs::create_dir_all(&staged).unwrap();
+    fs::rename(desk.store().join(desk.digest_path(&session)), staged.join("digest.md")).unwrap();
+    fs::write(staged.join("day.jsonl"), "").unwrap();
+    let note = serde_json::json!([{
+        "staged": staged, "session": session, "manifest_sha256": digest.snapshot.manifest_sha256, "has_days": true,
+    }]);
+    fs::write(desk.store().join(".memtree/local/committing.json"), note.to_string()).unwrap();
+    fs::remove_file(desk.log_path(ONE)).unwrap();
+    desk.memtree(["sweep"]).success();
+    assert_same(&whole, &desk.tree(), "after the sweep was finished");
 }
 
 #[test]
@@ -411,15 +440,35 @@ fn a_persons_edits_win() {
     // Each edit, and what has to be on the page after the session has grown.
     type Edit = fn(&str) -> String;
     let edits: &[(&str, Edit, &str)] = &[
-        ("a section", |page| page.replace("- **Core Intent**: ", "- **Core Intent**: my own words: "), "my own words: "),
-        ("notes", |page| format!("{page}Ask Ann about the lock.\n\n## More of mine\nkept\n"), "## Notes\nAsk Ann about the lock.\n\n## More of mine\nkept\n"),
-        ("a key of theirs", |page| page.replacen("flavor: ", "mood: [good, tired]\nflavor: ", 1), "\nmood: [good, tired]\nflavor: "),
-        ("a title", |page| replace_line(page, "title:", "title: The race for the header"), "\ntitle: The race for the header\n"),
+        (
+            "a section",
+            |page| page.replace("- **Core Intent**: ", "- **Core Intent**: my own words: "),
+            "my own words: ",
+        ),
+        (
+            "notes",
+            |page| format!("{page}Ask Ann about the lock.\n\n## More of mine\nkept\n"),
+            "## Notes\nAsk Ann about the lock.\n\n## More of mine\nkept\n",
+        ),
+        (
+            "a key of theirs",
+            |page| page.replacen("flavor: ", "mood: [good, tired]\nflavor: ", 1),
+            "\nmood: [good, tired]\nflavor: ",
+        ),
+        (
+            "a title",
+            |page| replace_line(page, "title:", "title: The race for the header"),
+            "\ntitle: The race for the header\n",
+        ),
         ("tags", |page| page.replacen("state: ", "tags: [locking]\nstate: ", 1), "\ntags: [locking]\nstate: "),
         ("line ends", |page| page.replace('\n', "\r\n"), "\r\n## Notes\r\n"),
         ("a byte order mark", |page| format!("\u{feff}{page}"), "\u{feff}---\n"),
         ("a section taken out", |page| without_section(page, "## 🔄"), "## Notes"),
-        ("a section moved in", |page| page.replace("## ⚡", "## Before the triggers\nmine\n\n## ⚡"), "## Before the triggers\nmine\n\n## ⚡"),
+        (
+            "a section moved in",
+            |page| page.replace("## ⚡", "## Before the triggers\nmine\n\n## ⚡"),
+            "## Before the triggers\nmine\n\n## ⚡",
+        ),
     ];
     let session = "SES1_desk_SP1C1";
     let grown = exchange(ONE, 0, "Why does the day log lose lines?", "Two writers race for the header.")

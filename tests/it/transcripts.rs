@@ -8,10 +8,13 @@ use crate::harness::{START, checkout, copy_folder};
 
 #[test]
 fn what_the_pages_show_is_what_happens() {
-    let pages = pages();
-    for page in &pages {
-        run(page);
-    }
+    // Every page is run, also after one of them has failed.
+    let failed: Vec<PathBuf> =
+        pages().into_iter().filter(|page| std::panic::catch_unwind(|| run(page)).is_err()).collect();
+    assert!(
+        failed.is_empty(),
+        "not as shown: {failed:?}; `TRYCMD=overwrite cargo test transcripts` writes what is said now"
+    );
 }
 
 fn pages() -> Vec<PathBuf> {
@@ -55,7 +58,16 @@ fn run(page: &Path) {
         .env("MEMTREE_DEVICE", "desk")
         .env("MEMTREE_NOW", START);
     // What the person who runs the tests has set means nothing here.
-    for name in ["MEMTREE_STORE", "XDG_CONFIG_HOME", "CARGO", "VISUAL", "EDITOR", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GROK_HOME"] {
+    for name in [
+        "MEMTREE_STORE",
+        "XDG_CONFIG_HOME",
+        "CARGO",
+        "VISUAL",
+        "EDITOR",
+        "CLAUDE_CONFIG_DIR",
+        "CODEX_HOME",
+        "GROK_HOME",
+    ] {
         cases.env(name, "");
     }
     cases.insert_var("[HOME]", home.to_str().unwrap().to_string()).unwrap();

@@ -1,0 +1,392 @@
+//! Databases that agents keep their sessions in, read without touching them.
+//!
+//! A source is never written, locked or given new neighbours. A database that lies still is opened as
+//! immutable, which takes no lock and makes no file, and is looked at again afterwards. One with a
+//! write-ahead log or a journal beside it is copied together with these, and the copy is read: the main
+//! file alone would be an older state, or half of one.
+//!
+//! Which tables and columns are read is a list ([`Schema`]); what is not in it (credentials, accounts,
+//! settings) is never asked for.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags, Row};
+
+use super::shared::{self, Beside, Owned, Scratch, Shared, SharedSession};
+use super::{ALL, rows};
+use crate::base::files::{self, Stamp};
+use crate::model::session::Role;
+
+/// What an agent keeps in its database, as far as we read it.
+pub struct Schema {
+    /// Which agent's it is.
+    pub flavor: &'static str,
+    /// Whether a file is called as the agent calls its database: then it has to be one.
+    pub is_named: fn(&str) -> bool,
+    /// The tables, the one with a row for each session first. Its `session` is the session's id.
+    pub tables: &'static [Table],
+    /// An SQL expression on the first table that is the same for all copies of one session.
+    pub lineage: &'static str,
+}
+
+/// A table of which rows are read.
+pub struct Table {
+    /// Its name.
+    pub name: &'static str,
+    /// The session that a row belongs to, as an SQL expression.
+    pub session: &'static str,
+    /// What tells a row of a session from the others, and where it stands among the rows of all tables.
+    pub key: &'static [&'static str],
+    /// The columns that have to be there; a table without any need not be there itself.
+    pub columns: &'static [&'static str],
+    /// The columns that are there in some versions.
+    pub more: &'static [&'static str],
+    /// The column that is set anew when a row changes.
+    pub touched: Option<&'static str>,
+}
+
+const MAGIC: &[u8] = b"SQLite format 3\0";
+/// How often a copy is tried while the agent writes.
+const TRIES: u32 = 5;
+
+/// A database, open for reading.
+pub struct Database {
+    connection: Connection,
+    path: PathBuf,
+    /// How the database looked when it was opened as it lies; `None` where a copy is read.
+    looked: Option<(Stamp, Beside)>,
+}
+
+impl Database {
+    /// Opens a file if it is a database.
+    pub fn open(path: &Path, scratch: &Scratch) -> io::Result<Option<Database>> {
+        if shared::first_bytes(path, MAGIC.len() as u64)? != MAGIC {
+            return Ok(None);
+        }
+        let looked = look(path)?;
+        let written = |stamp: Option<Stamp>| stamp.is_some_and(|stamp| stamp.size > 0);
+        let (connection, looked) = if written(looked.1.wal) || written(looked.1.journal) {
+            let copy = copy(path, scratch)?;
+            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            (Connection::open_with_flags(copy, flags), None)
+        } else {
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            (Connection::open_with_flags(immutable(path), flags), Some(looked))
+        };
+        Ok(Some(Database { connection: connection.map_err(unreadable)?, path: path.to_path_buf(), looked }))
+    }
+
+    /// Whether what was read still holds: nobody has written meanwhile.
+    fn check(&self) -> io::Result<()> {
+        match self.looked {
+            Some(looked) if look(&self.path)? != looked => Err(io::Error::new(
+                io::ErrorKind::ResourceBusy,
+                "the database was written to while it was read; the next sweep will take it",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// The columns of a table; none where there is no such table.
+    fn columns(&self, table: &str) -> io::Result<Vec<String>> {
+        let mut statement = self.connection.prepare("SELECT name FROM pragma_table_info(?1)").map_err(unreadable)?;
+        let names = statement.query_map([table], |row| row.get(0)).map_err(unreadable)?;
+        names.collect::<Result<_, _>>().map_err(unreadable)
+    }
+
+    /// What a schema asks for and the database does not have.
+    fn lacks(&self, schema: &Schema) -> io::Result<Option<String>> {
+        for table in schema.tables {
+            let there = self.columns(table.name)?;
+            if let Some(column) = table.columns.iter().find(|column| !there.iter().any(|name| name == *column)) {
+                return Ok(Some(match there.is_empty() {
+                    true => format!("there is no table `{}`", table.name),
+                    false => format!("the table `{}` has no column `{column}`", table.name),
+                }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Says whose database it is. One that is called as an agent's own but is none is an error.
+pub fn recognize(database: Database) -> io::Result<Option<Owned>> {
+    let name = database.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut unknown = None;
+    for adapter in ALL {
+        let Some(schema) = adapter.schema() else { continue };
+        match database.lacks(schema)? {
+            None => return Ok(Some((*adapter, Box::new(Sessions::new(database, schema)?)))),
+            Some(lack) if (schema.is_named)(&name) => {
+                unknown = Some(format!("a database of {} with an unknown schema: {lack}", schema.flavor));
+            }
+            Some(_) => {}
+        }
+    }
+    database.check()?;
+    unknown.map_or(Ok(None), |reason| Err(io::Error::new(io::ErrorKind::InvalidData, reason)))
+}
+
+/// The sessions of a database with a known schema.
+struct Sessions {
+    database: Database,
+    schema: &'static Schema,
+    /// The columns that are read of each table, in order; none of a table that is not there.
+    columns: Vec<Vec<&'static str>>,
+}
+
+impl Sessions {
+    fn new(database: Database, schema: &'static Schema) -> io::Result<Sessions> {
+        let mut columns = Vec::new();
+        for table in schema.tables {
+            let there = database.columns(table.name)?;
+            let wanted = table.columns.iter().chain(table.more);
+            columns.push(wanted.copied().filter(|column| there.iter().any(|name| name == column)).collect());
+        }
+        Ok(Sessions { database, schema, columns })
+    }
+
+    /// The tables that are there, with the columns that are read of them.
+    fn tables(&self) -> impl Iterator<Item = (&'static Table, &[&'static str])> {
+        let tables = self.schema.tables.iter().zip(&self.columns);
+        tables.map(|(table, columns)| (table, columns.as_slice())).filter(|(_, columns)| !columns.is_empty())
+    }
+
+    /// For each session, how many rows of it a table has, how long they are and when one was last touched.
+    fn weigh(&self, table: &Table, columns: &[&str]) -> rusqlite::Result<HashMap<String, String>> {
+        let lengths: Vec<String> =
+            columns.iter().map(|column| format!("ifnull(octet_length(\"{column}\"), 0)")).collect();
+        let touched = table.touched.filter(|touched| columns.contains(touched)).unwrap_or("0");
+        let last = table.key.last().copied().unwrap_or("0");
+        let query = format!(
+            "SELECT {}, count(*), sum({}), ifnull(max({touched}), ''), ifnull(max({last}), '') FROM \"{}\" GROUP BY 1",
+            table.session,
+            lengths.join(" + "),
+            table.name
+        );
+        let mut statement = self.database.connection.prepare(&query)?;
+        let mut weights = HashMap::new();
+        let mut found = statement.query([])?;
+        while let Some(row) = found.next()? {
+            let session = text(row.get_ref(0)?);
+            let weight = (1..5).map(|at| Ok(text(row.get_ref(at)?))).collect::<rusqlite::Result<Vec<_>>>()?;
+            weights.insert(session, weight.join(" "));
+        }
+        Ok(weights)
+    }
+
+    fn list(&self) -> rusqlite::Result<Vec<SharedSession>> {
+        let mut revisions: BTreeMap<String, (String, String)> = BTreeMap::new();
+        let first = &self.schema.tables[0];
+        let query = format!("SELECT {}, {} FROM \"{}\"", first.session, self.schema.lineage, first.name);
+        let mut statement = self.database.connection.prepare(&query)?;
+        let mut found = statement.query([])?;
+        while let Some(row) = found.next()? {
+            revisions.insert(text(row.get_ref(0)?), (text(row.get_ref(1)?), String::new()));
+        }
+        for (table, columns) in self.tables() {
+            for (session, weight) in self.weigh(table, columns)? {
+                if let Some((_, revision)) = revisions.get_mut(&session) {
+                    revision.push_str(&format!("{} {weight}\n", table.name));
+                }
+            }
+        }
+        let sessions = revisions.into_iter().filter(|(native_id, _)| !native_id.is_empty());
+        Ok(sessions
+            .map(|(native_id, (lineage, weights))| SharedSession {
+                native_id,
+                revision: files::sha256_hex(weights.as_bytes())[..16].to_string(),
+                role: Role::Main,
+                lineage: Some(lineage).filter(|lineage| !lineage.is_empty()),
+            })
+            .collect())
+    }
+
+    /// Writes a session's rows, those of all tables in the order of their keys.
+    fn write(&self, native_id: &str, out: &mut dyn Write) -> Result<(), Fault> {
+        let mut statements = Vec::new();
+        for (table, columns) in self.tables() {
+            let keys: Vec<String> = table.key.iter().enumerate().map(|(at, key)| format!("{key} AS key{at}")).collect();
+            let order: Vec<String> = (0..keys.len()).map(|at| format!("key{at}")).collect();
+            let columns_quoted: Vec<String> = columns.iter().map(|column| format!("\"{column}\"")).collect();
+            let query = format!(
+                "SELECT {}, {} FROM \"{}\" WHERE {} = ?1 ORDER BY {}",
+                keys.join(", "),
+                columns_quoted.join(", "),
+                table.name,
+                table.session,
+                order.join(", ")
+            );
+            statements.push((table, columns, self.database.connection.prepare(&query)?));
+        }
+        let mut streams = Vec::new();
+        for (table, columns, statement) in &mut statements {
+            let mut stream = Stream { table, columns, found: statement.query([native_id])?, next: None };
+            stream.advance()?;
+            streams.push(stream);
+        }
+        rows::write_header(out, self.schema.flavor, native_id)?;
+        loop {
+            let waiting = streams.iter_mut().filter(|stream| stream.next.is_some());
+            let Some(stream) = waiting.min_by(|a, b| a.key().cmp(&b.key())) else { return Ok(()) };
+            if let Some((_, line)) = stream.next.take() {
+                out.write_all(&line)?;
+            }
+            stream.advance()?;
+        }
+    }
+}
+
+impl Shared for Sessions {
+    fn sessions(&mut self) -> io::Result<Vec<SharedSession>> {
+        let sessions = self.list().map_err(unreadable)?;
+        self.database.check()?;
+        Ok(sessions)
+    }
+
+    fn extract(&mut self, native_id: &str, out: &mut dyn Write) -> io::Result<()> {
+        self.write(native_id, out).map_err(|fault| match fault {
+            Fault::Database(err) => unreadable(err),
+            Fault::Output(err) => err,
+        })?;
+        self.database.check()
+    }
+}
+
+/// The rows that one table has of a session.
+struct Stream<'s> {
+    table: &'s Table,
+    columns: &'s [&'static str],
+    found: rusqlite::Rows<'s>,
+    /// The next row: its key, and the line that is written of it.
+    next: Option<(Vec<rows::Key>, Vec<u8>)>,
+}
+
+impl Stream<'_> {
+    fn key(&self) -> Option<&[rows::Key]> {
+        self.next.as_ref().map(|(key, _)| key.as_slice())
+    }
+
+    fn advance(&mut self) -> rusqlite::Result<()> {
+        self.next = match self.found.next()? {
+            Some(row) => Some(line(row, self.table, self.columns)?),
+            None => None,
+        };
+        Ok(())
+    }
+}
+
+/// The canonical line of a row; columns without a value are left out.
+fn line(row: &Row<'_>, table: &Table, columns: &[&str]) -> rusqlite::Result<(Vec<rows::Key>, Vec<u8>)> {
+    let mut key = Vec::new();
+    for at in 0..table.key.len() {
+        key.push(match row.get_ref(at)? {
+            ValueRef::Null => rows::Key::None,
+            ValueRef::Integer(number) => rows::Key::Number(number),
+            other => rows::Key::Text(text(other)),
+        });
+    }
+    let mut fields = Vec::new();
+    for (at, column) in columns.iter().enumerate() {
+        let value = match row.get_ref(table.key.len() + at)? {
+            ValueRef::Null => continue,
+            ValueRef::Integer(number) => number.into(),
+            ValueRef::Real(number) => serde_json::Number::from_f64(number).map_or(serde_json::Value::Null, Into::into),
+            other => text(other).into(),
+        };
+        fields.push((*column, value));
+    }
+    let line = rows::line(table.name, &key, &fields);
+    Ok((key, line))
+}
+
+fn text(value: ValueRef<'_>) -> String {
+    match value {
+        ValueRef::Null => String::new(),
+        ValueRef::Integer(number) => number.to_string(),
+        ValueRef::Real(number) => number.to_string(),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+    }
+}
+
+enum Fault {
+    Database(rusqlite::Error),
+    Output(io::Error),
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(err: rusqlite::Error) -> Fault {
+        Fault::Database(err)
+    }
+}
+
+impl From<io::Error> for Fault {
+    fn from(err: io::Error) -> Fault {
+        Fault::Output(err)
+    }
+}
+
+fn unreadable(err: rusqlite::Error) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("cannot read the database: {err}"))
+}
+
+fn look(path: &Path) -> io::Result<(Stamp, Beside)> {
+    Ok((Stamp::of(&fs::metadata(path)?), Beside::of(path)))
+}
+
+/// The name by which a database is opened without locks and without new files beside it.
+fn immutable(path: &Path) -> String {
+    let mut name = String::from("file:");
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' | b'~' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => name.push(char::from(*byte)),
+            byte => name.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    name + "?immutable=1&mode=ro"
+}
+
+/// Copies a database with what lies beside it, at a moment at which they fit together.
+fn copy(path: &Path, scratch: &Scratch) -> io::Result<PathBuf> {
+    for tried in 0..TRIES {
+        if tried > 0 {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let folder = scratch.folder_for(path)?;
+        let to = folder.join("copy.db");
+        let before = (look(path)?, wal_header(path)?);
+        fs::copy(path, &to)?;
+        for end in [shared::WAL, shared::JOURNAL] {
+            match fs::copy(shared::beside(path, end), shared::beside(&to, end)) {
+                Err(err) if err.kind() != io::ErrorKind::NotFound => return Err(err),
+                _ => {}
+            }
+        }
+        let after = (look(path)?, wal_header(path)?);
+        // The write-ahead log may have grown: its frames carry checksums, and what is not whole does not
+        // count. Begun anew, which its header tells, it would not fit the database that was copied.
+        let ((stamp, beside), header) = before;
+        if after.0.0 == stamp && after.0.1.journal == beside.journal && after.1 == header {
+            return Ok(to);
+        }
+    }
+    Err(io::Error::new(
+        io::ErrorKind::ResourceBusy,
+        "the agent is writing to its database just now; the next sweep will take it",
+    ))
+}
+
+/// The beginning of a write-ahead log, which changes whenever it is begun anew.
+fn wal_header(path: &Path) -> io::Result<Vec<u8>> {
+    let mut header = Vec::new();
+    match File::open(shared::beside(path, shared::WAL)) {
+        Ok(file) => file.take(32).read_to_end(&mut header).map(|_| header),
+        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(header),
+        Err(err) => Err(err),
+    }
+}

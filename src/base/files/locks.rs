@@ -1,0 +1,279 @@
+//! A lock lets one process at a time change a file or do a job.
+//!
+//! Data files are locked themselves while a line is appended or the whole is rewritten; a job is kept to one
+//! process by a lock file of its own. The system gives a lock back when its holder ends, however it ends.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+#[cfg(not(unix))]
+use super::Stamp;
+use super::folders::{create_folders_synced, parent_of};
+use super::{NOT_REGULAR, write_atomic};
+
+/// Appends one line to a file that other processes append to or rewrite, and syncs it.
+///
+/// The first line of all comes after the header. A line that an earlier writer could not finish is ended first,
+/// so that it spoils no other.
+pub fn append_locked(path: &Path, header: impl FnOnce() -> String, line: &str) -> io::Result<()> {
+    let mut locked = lock_data(path)?;
+    let line = line.trim_end_matches(['\r', '\n']);
+    let length = locked.file.metadata()?.len();
+    if length == 0 {
+        let mut text = header();
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(line);
+        text.push('\n');
+        // By renaming, so that half a header can never be; whoever waits for the lock sees the new file.
+        return locked.or_remove(write_atomic(path, text.as_bytes()));
+    }
+    let healing = if ends_with_newline(&mut locked.file)? { "" } else { "\n" };
+    let text = format!("{healing}{line}\n");
+    let written = locked.file.write_all(text.as_bytes()).and_then(|()| locked.file.sync_data());
+    if written.is_err() {
+        // A full disk may have taken part of the line; this much of it can be taken back. The error that counts
+        // is the first.
+        let _ = locked.file.set_len(length);
+    }
+    written
+}
+
+/// Rewrites a file under the lock that [`append_locked`] honours; returns whether it changed.
+///
+/// `change` is given the content, or `None` where there is no file or an empty one, and returns the new content,
+/// or `None` to leave it as it is.
+pub fn update_locked(path: &Path, change: impl FnOnce(Option<Vec<u8>>) -> Option<Vec<u8>>) -> io::Result<bool> {
+    let mut locked = lock_data(path)?;
+    let mut before = Vec::new();
+    let read = locked.file.read_to_end(&mut before);
+    locked.or_remove(read)?;
+    let after = change((!before.is_empty()).then(|| before.clone()));
+    match after.filter(|after| *after != before) {
+        Some(after) => locked.or_remove(write_atomic(path, &after).map(|()| true)),
+        None => {
+            locked.remove_if_created();
+            Ok(false)
+        }
+    }
+}
+
+/// A data file whose lock we hold, and whether it was us who created it, empty, to have something to lock.
+struct Locked<'path> {
+    file: File,
+    path: &'path Path,
+    created: bool,
+}
+
+impl Locked<'_> {
+    fn or_remove<T>(&self, result: io::Result<T>) -> io::Result<T> {
+        result.inspect_err(|_| self.remove_if_created())
+    }
+
+    /// Removes the file again if nothing came of it. Nobody else can have written to it while we hold its lock,
+    /// and whoever waits for that lock will see that the file is gone.
+    fn remove_if_created(&self) {
+        if self.created {
+            // An empty file counts as none, so it does no harm if it has to stay.
+            let _ = fs::remove_file(self.path);
+        }
+    }
+}
+
+/// Opens a data file, creating it if need be, and waits for its lock.
+///
+/// The lock is on the data file itself. A lock file beside it would need a place of its own in a tree that people
+/// read and git syncs, and a writer that is not ours could not guess its name, whereas `flock DAY.md` just works.
+/// The price is that a rewrite renames another file into place while others wait for the lock of the old one. So
+/// whoever gets a lock looks whether the path still names the file it locked, and otherwise begins again. The
+/// open handle keeps the old file's number from being given to another file meanwhile.
+fn lock_data(path: &Path) -> io::Result<Locked<'_>> {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        // A synced tree may bring along a link to a file outside of it.
+        options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32);
+    }
+    loop {
+        let (file, created) = match options.open(path) {
+            Ok(file) => (file, false),
+            Err(trouble) if trouble.kind() == ErrorKind::NotFound => {
+                create_folders_synced(parent_of(path))?;
+                match options.clone().create_new(true).open(path) {
+                    Ok(file) => (file, true),
+                    Err(trouble) if trouble.kind() == ErrorKind::AlreadyExists => continue,
+                    Err(trouble) => return Err(trouble),
+                }
+            }
+            Err(trouble) => return Err(trouble),
+        };
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::new(ErrorKind::InvalidInput, NOT_REGULAR));
+        }
+        wait_for(&file)?;
+        if is_current(&file, path)? {
+            return Ok(Locked { file, path, created });
+        }
+    }
+}
+
+/// Returns whether a path still names an open file.
+fn is_current(file: &File, path: &Path) -> io::Result<bool> {
+    let named = match fs::symlink_metadata(path) {
+        Ok(metadata) => metadata,
+        Err(trouble) if trouble.kind() == ErrorKind::NotFound => return Ok(false),
+        Err(trouble) => return Err(trouble),
+    };
+    let open = file.metadata()?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        Ok((open.dev(), open.ino()) == (named.dev(), named.ino()))
+    }
+    // Elsewhere the standard library does not tell a file's number. Nobody writes to the file whose lock we hold,
+    // so it is the same if it has the same size and time; a file that replaced it was written later.
+    #[cfg(not(unix))]
+    Ok(Stamp::of(&open) == Stamp::of(&named))
+}
+
+fn ends_with_newline(file: &mut File) -> io::Result<bool> {
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
+}
+
+/// A lock that one process holds until this is dropped or the process ends, however it ends.
+#[derive(Debug)]
+pub struct FileLock {
+    /// Closing it gives the lock back. The file is never deleted: two processes could then each hold the lock of
+    /// a different file of that name.
+    _file: File,
+}
+
+/// Waits for a lock file, creating it and its folder if need be.
+pub fn lock_exclusive(path: &Path) -> io::Result<FileLock> {
+    let file = open_lock(path)?;
+    wait_for(&file)?;
+    Ok(FileLock { _file: file })
+}
+
+/// Takes a lock file if nobody has it.
+pub fn try_lock_exclusive(path: &Path) -> io::Result<Option<FileLock>> {
+    let file = open_lock(path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(FileLock { _file: file })),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(trouble)) => Err(trouble),
+    }
+}
+
+fn open_lock(path: &Path) -> io::Result<File> {
+    fs::create_dir_all(parent_of(path))?;
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
+}
+
+fn wait_for(file: &File) -> io::Result<()> {
+    loop {
+        match file.lock() {
+            Err(trouble) if trouble.kind() == ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{names, start};
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn append_writes_one_header_and_whole_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("daily/raw/day.md");
+        let append = |line| append_locked(&path, || "# Day".to_owned(), line).unwrap();
+        append("one");
+        append("two\n");
+        append("three\r\n\n");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "# Day\none\ntwo\nthree\n");
+        fs::write(&path, "# Day\nto").unwrap();
+        append("rn");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "# Day\nto\nrn\n");
+        fs::write(&path, "").unwrap();
+        append_locked(&path, String::new, "no header").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "no header\n");
+        assert_eq!(names(path.parent().unwrap()), ["day.md"]);
+    }
+
+    #[test]
+    fn update_changes_or_leaves_no_trace() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("page.md");
+        let given = |expect: Option<&str>, after: Option<&str>| {
+            update_locked(&path, |before| {
+                assert_eq!(before.as_deref(), expect.map(str::as_bytes));
+                after.map(|after| after.as_bytes().to_owned())
+            })
+            .unwrap()
+        };
+        assert!(!given(None, None));
+        assert_eq!(names(folder.path()), [""; 0]);
+        assert!(given(None, Some("one")));
+        assert!(!given(Some("one"), Some("one")));
+        assert!(!given(Some("one"), None));
+        assert!(given(Some("one"), Some("two")));
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(names(folder.path()), ["page.md"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn locked_writers_refuse_links_and_devices() {
+        let folder = tempfile::tempdir().unwrap();
+        let (link, outside) = (folder.path().join("link"), folder.path().join("outside"));
+        std::os::unix::fs::symlink(&outside, &link).unwrap();
+        for _ in ["dangling", "pointing"] {
+            assert!(append_locked(&link, String::new, "line").is_err());
+            assert!(update_locked(&link, |_| Some(b"all".to_vec())).is_err());
+            fs::write(&outside, "precious").unwrap();
+        }
+        assert_eq!(fs::read(&outside).unwrap(), b"precious");
+        let error = append_locked(Path::new("/dev/null"), String::new, "line").unwrap_err();
+        assert_eq!(error.to_string(), NOT_REGULAR);
+    }
+
+    #[test]
+    fn a_lock_is_held_by_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("local/locks/sweep");
+        let held = lock_exclusive(&path).unwrap();
+        assert!(try_lock_exclusive(&path).unwrap().is_none());
+        drop(held);
+        assert!(try_lock_exclusive(&path).unwrap().is_some());
+        assert!(path.exists());
+    }
+
+    #[test]
+    fn processes_lose_nothing_of_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("day.md");
+        let jobs = ["one", "two", "three", "four", "rewrite"];
+        let children = jobs.map(|job| start(job, &path));
+        for child in children {
+            assert!(child.wait_with_output().unwrap().status.success());
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let (header, lines) = text.split_once('\n').unwrap();
+        let expect: BTreeSet<_> =
+            jobs.iter().flat_map(|job| (0..50).map(move |number| format!("{job} {number}"))).collect();
+        assert_eq!(header, "# Day");
+        assert_eq!(lines.lines().count(), expect.len());
+        assert_eq!(lines.lines().map(str::to_owned).collect::<BTreeSet<_>>(), expect);
+        assert_eq!(names(folder.path()), ["day.md"]);
+    }
+}

@@ -1,0 +1,213 @@
+//! Files: written whole or not at all, appended to under a lock, copied with their hash, walked in order.
+//!
+//! [`write_atomic`] and [`Batch`] put whole files in place by renaming; [`append_locked`] and [`update_locked`]
+//! change a file that other processes change too; [`FileLock`] keeps a job to one process at a time.
+//! [`safe_name`] and [`safe_relative`] stand between a name that somebody else chose and a path.
+//! Nothing here follows a symbolic link in order to write.
+
+mod batch;
+mod copies;
+mod folders;
+mod locks;
+mod names;
+mod walk;
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+
+use tempfile::NamedTempFile;
+
+pub use batch::Batch;
+pub use copies::{Copied, HashingWriter, copy_hashed, hash_file, sha256_hex};
+pub use folders::create_private_dir;
+pub use locks::{FileLock, append_locked, lock_exclusive, try_lock_exclusive, update_locked};
+pub use names::{safe_name, safe_relative};
+pub use walk::{Found, Stamp, WalkTrouble, walk_files};
+
+use folders::{create_folders_synced, parent_of, sync_folder};
+
+/// Replaces a file as a whole: whoever reads it finds the old or the new content, also after a power loss.
+///
+/// A missing folder is created, the mode of an existing file is kept, and a symbolic link is replaced, not
+/// followed: a caller who means its target resolves it first.
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let temporary = write_temporary(path, bytes)?;
+    temporary.as_file().sync_all()?;
+    temporary.into_temp_path().persist(path)?;
+    sync_folder(parent_of(path))
+}
+
+/// Does the same, unless the file already holds just these bytes; returns whether it wrote.
+pub fn write_if_changed(path: &Path, bytes: &[u8]) -> io::Result<bool> {
+    // The length is compared first, so that most changed files need not be read.
+    let unchanged = match fs::symlink_metadata(path) {
+        Ok(metadata) => metadata.is_file() && metadata.len() == bytes.len() as u64 && fs::read(path)? == bytes,
+        Err(trouble) if trouble.kind() == ErrorKind::NotFound => false,
+        Err(trouble) => return Err(trouble),
+    };
+    if !unchanged {
+        write_atomic(path, bytes)?;
+    }
+    Ok(!unchanged)
+}
+
+/// Tells a temporary file of ours, which a killed process may have left behind, from all other files.
+pub fn is_temporary(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name.starts_with(TEMPORARY_PREFIX.as_bytes()) && name.ends_with(TEMPORARY_SUFFIX.as_bytes())
+}
+
+const TEMPORARY_PREFIX: &str = ".memtree-";
+const TEMPORARY_SUFFIX: &str = ".tmp";
+
+const NOT_REGULAR: &str = "not a regular file";
+
+/// Writes bytes to a temporary file beside a path, with the mode the file is to have, without syncing.
+fn write_temporary(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
+    let folder = parent_of(path);
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(TEMPORARY_PREFIX).suffix(TEMPORARY_SUFFIX);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o644));
+    }
+    let mut temporary = match builder.tempfile_in(folder) {
+        Err(trouble) if trouble.kind() == ErrorKind::NotFound => {
+            create_folders_synced(folder)?;
+            builder.tempfile_in(folder)?
+        }
+        made => made?,
+    };
+    temporary.write_all(bytes)?;
+    #[cfg(unix)]
+    if let Ok(metadata) = fs::symlink_metadata(path)
+        && metadata.is_file()
+    {
+        temporary.as_file().set_permissions(metadata.permissions())?;
+    }
+    Ok(temporary)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Child, Command, Stdio};
+
+    pub(super) fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<_> =
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[cfg(unix)]
+    pub(super) fn mode(path: &Path) -> u32 {
+        use std::os::unix::fs::PermissionsExt;
+        fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777
+    }
+
+    #[cfg(unix)]
+    pub(super) fn set_mode(path: &Path, mode: u32) {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    /// Starts this test binary again to do one job of [`as_another_process`].
+    pub(super) fn start(job: &str, path: &Path) -> Child {
+        let (_, module) = module_path!().split_once("::").unwrap();
+        Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", &format!("{module}::as_another_process"), "--nocapture"])
+            .env("MEMTREE_TEST_JOB", job)
+            .env("MEMTREE_TEST_PATH", path)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap()
+    }
+
+    #[test]
+    fn as_another_process() {
+        let (Ok(job), Some(path)) = (std::env::var("MEMTREE_TEST_JOB"), std::env::var_os("MEMTREE_TEST_PATH")) else {
+            return;
+        };
+        let path = Path::new(&path);
+        match job.as_str() {
+            "rewrite" => (0..50).for_each(|number| {
+                let change = |before: Option<Vec<u8>>| {
+                    let mut text = before.unwrap_or_else(|| b"# Day\n".to_vec());
+                    text.extend(format!("rewrite {number}\n").bytes());
+                    Some(text)
+                };
+                assert!(update_locked(path, change).unwrap());
+            }),
+            "batches" => {
+                for number in 0_u64.. {
+                    let content = vec![b'0' + (number % 10) as u8; 100_000];
+                    let mut batch = Batch::new();
+                    for name in ["a", "b", "c", "d", "e"] {
+                        batch.write(&path.join(name), &content).unwrap();
+                    }
+                    batch.commit().unwrap();
+                    println!("\ncommitted {number}");
+                }
+            }
+            name => (0..50).for_each(|number| {
+                append_locked(path, || "# Day".to_owned(), &format!("{name} {number}")).unwrap();
+            }),
+        }
+    }
+
+    #[test]
+    fn write_atomic_creates_replaces_and_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b/page.md");
+        write_atomic(&path, b"one").unwrap();
+        write_atomic(&path, b"two").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(names(path.parent().unwrap()), ["page.md"]);
+
+        let taken = folder.path().join("taken");
+        fs::create_dir_all(taken.join("full")).unwrap();
+        assert!(write_atomic(&taken, b"three").is_err());
+        assert!(write_atomic(&path.join("below a file"), b"four").is_err());
+        assert_eq!(names(folder.path()), ["a", "taken"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn write_atomic_keeps_the_mode_and_replaces_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, fresh) = (folder.path().join("page.md"), folder.path().join("fresh.md"));
+        for kept in [0o600, 0o444, 0o755] {
+            fs::write(&path, "old").unwrap();
+            set_mode(&path, kept);
+            write_atomic(&path, b"new").unwrap();
+            assert_eq!(mode(&path), kept);
+            fs::remove_file(&path).unwrap();
+        }
+        write_atomic(&fresh, b"new").unwrap();
+        assert_eq!(mode(&fresh) & !0o644, 0);
+        assert_eq!(mode(&fresh) & 0o600, 0o600);
+
+        let (link, outside) = (folder.path().join("link.md"), folder.path().join("outside"));
+        fs::write(&outside, "precious").unwrap();
+        std::os::unix::fs::symlink(&outside, &link).unwrap();
+        assert!(write_if_changed(&link, b"precious").unwrap());
+        assert!(fs::symlink_metadata(&link).unwrap().is_file());
+        assert_eq!(fs::read(&outside).unwrap(), b"precious");
+    }
+
+    #[test]
+    fn write_if_changed_leaves_an_equal_file_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("page.md");
+        assert!(write_if_changed(&path, b"one").unwrap());
+        let before = Stamp::of(&fs::metadata(&path).unwrap());
+        assert!(!write_if_changed(&path, b"one").unwrap());
+        assert_eq!(Stamp::of(&fs::metadata(&path).unwrap()), before);
+        assert!(write_if_changed(&path, b"two").unwrap());
+        assert_ne!(Stamp::of(&fs::metadata(&path).unwrap()), before);
+    }
+}

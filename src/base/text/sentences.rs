@@ -1,0 +1,156 @@
+//! A sentence is what stands between two full stops, or in a heading or a list item of its own.
+//!
+//! Here sentences are found in any script, with Markdown around them and abbreviations within.
+
+use super::{cut, one_line};
+
+/// Returns the first sentence on one line of at most `max_chars` characters.
+pub fn first_sentence(text: &str, max_chars: usize) -> String {
+    one_line(sentences(text).next().unwrap_or(text), max_chars)
+}
+
+/// Returns the sentences of a text, without the Markdown markers before them.
+///
+/// A sentence ends at the full stop of its script, at an empty line, and where a heading or a list
+/// item begins or ends; not at `e.g.`, `v2.1` or `file.rs`.
+pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        loop {
+            let (begun, heading) = without_markers(rest);
+            if begun.is_empty() {
+                return None;
+            }
+            let end = sentence_end(begun, heading);
+            rest = &begun[end..];
+            let sentence = begun[..end].trim();
+            // A rule, a fence or a lone bracket says nothing.
+            let says_something = sentence.chars().any(|c| !c.is_ascii_punctuation() && !c.is_whitespace());
+            if says_something && !sentence.starts_with("```") {
+                return Some(sentence);
+            }
+        }
+    })
+}
+
+/// Words before a full stop that does not end the sentence.
+const ABBREVIATIONS: &[&str] = &[
+    "e.g", "i.e", "eg", "ie", "vs", "cf", "mr", "mrs", "ms", "dr", "prof", "fig", "approx", "z.b", "u.a", "d.h", "bzw",
+    "ca", "resp", "p.ej", "incl",
+];
+
+/// Words that often end in a full stop of their own; a capital after them begins a new sentence.
+const HALF_ABBREVIATIONS: &[&str] = &["etc", "al", "inc", "ltd", "st", "jr", "sr", "no", "usw"];
+
+/// Returns the text behind the markers of headings, lists and quotes, and whether it is a heading.
+fn without_markers(text: &str) -> (&str, bool) {
+    let mut rest = text.trim_start();
+    let mut heading = false;
+    loop {
+        let hashes = rest.trim_start_matches('#');
+        let digits = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        let is_heading = hashes.len() < rest.len();
+        let after = if is_heading {
+            hashes
+        } else if digits.len() < rest.len() && rest.len() - digits.len() <= 3 {
+            digits.strip_prefix(['.', ')']).unwrap_or(rest)
+        } else if rest.starts_with("[ ] ") || rest.starts_with("[x] ") {
+            &rest[3..]
+        } else {
+            let markers = ['-', '*', '+', '•', '|', '>'];
+            rest.strip_prefix(markers).unwrap_or(rest)
+        };
+        // A marker is followed by a space: `#12`, `-v`, `**bold**` and `3.5` are text.
+        let marks = after.is_empty() || after.starts_with([' ', '\t', '\n']);
+        if after.len() == rest.len() || !marks {
+            return (rest, heading);
+        }
+        heading |= is_heading;
+        rest = after.trim_start();
+    }
+}
+
+fn sentence_end(text: &str, heading: bool) -> usize {
+    for (at, character) in text.char_indices() {
+        let after = &text[at + character.len_utf8()..];
+        match character {
+            '\n' if heading || text.starts_with("```") || begins_block(after) => return at,
+            '。' | '！' | '？' | '｡' | '।' | '॥' | '؟' | '۔' | '။' | '។' | '።' => {
+                return text.len() - after.trim_start_matches(is_closing).len();
+            }
+            '.' | '!' | '?' | '…' => {
+                let behind = after.trim_start_matches(is_closing);
+                let ends = behind.is_empty() || behind.starts_with(char::is_whitespace);
+                if ends && !(character == '.' && abbreviates(&text[..at], behind)) {
+                    return text.len() - behind.len();
+                }
+            }
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+fn is_closing(character: char) -> bool {
+    "\"'`)]*_”’»」』）】.!?".contains(character)
+}
+
+/// Tells whether a line that follows a line break belongs to another paragraph, item or heading.
+fn begins_block(line: &str) -> bool {
+    let line = line.trim_start_matches([' ', '\t', '\r']);
+    line.is_empty()
+        || line.starts_with(['\n', '>', '|'])
+        || line.starts_with("```")
+        || without_markers(cut(line, 64)).0.len() < cut(line, 64).len()
+}
+
+fn abbreviates(before: &str, after: &str) -> bool {
+    let word_start = before.rfind(|c: char| c.is_whitespace() || "([\"'“".contains(c));
+    let word = match word_start {
+        Some(at) => before[at..].trim_start_matches(|c: char| !c.is_alphanumeric()),
+        None => before,
+    };
+    let lower = word.to_lowercase();
+    let capital_follows = after.trim_start().starts_with(char::is_uppercase);
+    let is_initial = word.chars().count() == 1 && word.starts_with(char::is_uppercase);
+    ABBREVIATIONS.contains(&lower.as_str())
+        || (HALF_ABBREVIATIONS.contains(&lower.as_str()) && !capital_follows && !after.is_empty())
+        || (is_initial && word != "I")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_end_where_they_end() {
+        fn check(input: &str, expected: &[&str]) {
+            let found: Vec<_> = sentences(input).collect();
+            assert_eq!(found, expected, "sentences of {input:?}");
+        }
+        check("One. Two! Three?", &["One.", "Two!", "Three?"]);
+        check("Use e.g. file.rs or v2.1 here. Done.", &["Use e.g. file.rs or v2.1 here.", "Done."]);
+        check(
+            "Cats, dogs, etc. Then more. Cats etc. are fine.",
+            &["Cats, dogs, etc.", "Then more.", "Cats etc. are fine."],
+        );
+        check(
+            "# Title\nText goes\non here.\n\n- item one\n- item two",
+            &["Title", "Text goes\non here.", "item one", "item two"],
+        );
+        check("> quoted (yes!). \"Said so.\" End", &["quoted (yes!).", "\"Said so.\"", "End"]);
+        check("1. First thing\n2. Second thing", &["First thing", "Second thing"]);
+        check("これは猫です。元気ですか？はい", &["これは猫です。", "元気ですか？", "はい"]);
+        check("यह है। वह है।", &["यह है।", "वह है।"]);
+        check("สวัสดีครับ. ลาก่อน", &["สวัสดีครับ.", "ลาก่อน"]);
+        check("---\n```rust\nlet x = 1;\n```", &["let x = 1;"]);
+        check("By J. Smith. **Bold** start", &["By J. Smith.", "**Bold** start"]);
+        check("#12 is fixed", &["#12 is fixed"]);
+        check("", &[]);
+        check("#", &[]);
+        let first = first_sentence("- **Fix** the lock. Then rest.", 80);
+        assert_eq!(first, "**Fix** the lock.");
+        assert_eq!(first_sentence("## A very long heading here", 12), "A very long…");
+        assert_eq!(first_sentence("", 12), "");
+    }
+}

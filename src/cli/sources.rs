@@ -1,0 +1,131 @@
+//! Which logs a command looks at: the flags that `sweep` and `watch` share, and the request made of them.
+
+use std::path::PathBuf;
+
+use chrono::Duration;
+
+use super::Door;
+use crate::adapters;
+use crate::base::clock::Timestamp;
+use crate::base::redact::Redactor;
+use crate::base::text;
+use crate::config::Config;
+use crate::distill::clean::Cleaner;
+use crate::error::{Context, Error, Result};
+use crate::ops::capture::Pages;
+use crate::ops::sweep::{Root, Sweep};
+
+#[derive(Debug, clap::Args)]
+pub struct SourceArgs {
+    /// Look here instead; may be given more than once. The agent is told by the content of the files
+    #[arg(long, value_name = "FLAVOR=PATH")]
+    pub source: Vec<String>,
+    /// Only sessions of this agent; may be given more than once
+    #[arg(long, value_name = "FLAVOR")]
+    only: Vec<String>,
+    /// No sessions of this agent; may be given more than once
+    #[arg(long, value_name = "FLAVOR")]
+    except: Vec<String>,
+}
+
+impl SourceArgs {
+    /// Refuses names that no agent has.
+    pub fn check(&self) -> Result<()> {
+        self.only.iter().chain(&self.except).try_for_each(|flavor| known_flavor(flavor))
+    }
+
+    /// The places that the flags name, or else those of the settings.
+    pub fn roots(&self, config: &Config, door: &Door) -> Result<Vec<Root>> {
+        if self.source.is_empty() {
+            return own_roots(config, door);
+        }
+        self.source.iter().map(|source| named_root(source)).collect()
+    }
+
+    /// What to sweep, from the flags and the settings.
+    pub fn request<'a>(
+        &self,
+        roots: Vec<Root>,
+        config: &Config,
+        door: &Door,
+        now: Timestamp,
+        progress: &'a (dyn Fn(usize, usize) + Sync),
+    ) -> Result<Sweep<'a>> {
+        let rules: Vec<(String, String)> =
+            config.redact.rules.iter().map(|rule| (rule.name.clone(), rule.pattern.clone())).collect();
+        let redactor = Redactor::with_rules(&rules)
+            .map_err(|reason| Error::new("cannot use the setting `redact.rules`").because(reason))?;
+        Ok(Sweep {
+            roots,
+            only: self.only.clone(),
+            except: self.except.clone(),
+            domains: config.domains.clone(),
+            device: door.device.clone(),
+            now,
+            zone: config.zone()?,
+            open_for: Duration::minutes(config.sessions.open_minutes.into()),
+            pages: Pages {
+                cleaner: Cleaner::new(redactor, config.snapshot.sensory_bytes),
+                inline_lines: config.snapshot.inline_lines,
+            },
+            progress,
+        })
+    }
+}
+
+/// Warns of settings for agents that nobody knows.
+pub fn warn_of_unknown_agents(config: &Config, door: &Door) {
+    let is_used = |setting: &crate::config::Source| setting.enabled && setting.root.is_some();
+    for (name, _) in config.sources.iter().filter(|(_, setting)| !is_used(setting)) {
+        if adapters::named(name).is_none() {
+            door.say(format!("warning: the setting `sources.{name}` names no agent that memtree knows"));
+        }
+    }
+}
+
+/// Where the agents of this machine keep their logs, as the settings say.
+fn own_roots(config: &Config, door: &Door) -> Result<Vec<Root>> {
+    let mut roots = Vec::new();
+    for adapter in adapters::ALL {
+        let setting = config.sources.get(adapter.name());
+        if setting.is_some_and(|setting| !setting.enabled || setting.root.is_some()) {
+            continue;
+        }
+        let paths = adapter.roots(&door.places);
+        roots.extend(paths.into_iter().map(|path| Root { path, glob: None, named: false }));
+    }
+    for (name, setting) in &config.sources {
+        let (true, Some(root)) = (setting.enabled, &setting.root) else { continue };
+        let path = match root.strip_prefix("~/") {
+            Some(below) => door.places.home.join(below),
+            None => PathBuf::from(root),
+        };
+        let glob = setting.glob.as_deref().map(glob::Pattern::new).transpose().map_err(|err| {
+            Error::new(format!("cannot use the setting `sources.{name}.glob`")).because(err)
+        })?;
+        roots.push(Root { path, glob, named: false });
+    }
+    Ok(roots)
+}
+
+fn named_root(source: &str) -> Result<Root> {
+    let (flavor, path) = source.split_once('=').ok_or_else(|| {
+        Error::usage(format!("`--source {source}` has no `=`")).hint("write `--source claude=PATH`")
+    })?;
+    known_flavor(flavor)?;
+    let path = std::path::absolute(path).context(|| format!("cannot find `{path}`"))?;
+    Ok(Root { path, glob: None, named: true })
+}
+
+fn known_flavor(flavor: &str) -> Result<()> {
+    let mut names: Vec<&str> = adapters::ALL.iter().map(|adapter| adapter.name()).collect();
+    names.sort_unstable();
+    if names.contains(&flavor) {
+        return Ok(());
+    }
+    let error = Error::usage(format!("unknown agent `{flavor}`; known: {}", names.join(", ")));
+    Err(match text::nearest(flavor, names) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error,
+    })
+}

@@ -1,0 +1,165 @@
+//! Committing: what a sweep prepared takes its place in the tree, first the snapshots, then the digests,
+//! then the days; and what a killed sweep left is finished or cleared away.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use chrono_tz::Tz;
+use serde::{Deserialize, Serialize};
+
+use crate::base::clock::Timestamp;
+use crate::base::files::{self, Batch};
+use crate::error::{Context, Result};
+use crate::model::digest::{Digest, State, Worth};
+use crate::model::ids::SessionId;
+use crate::model::session::Source;
+use crate::ops::capture::{self, Prepared};
+use crate::ops::sweep::{Sweep, Swept};
+use crate::store::days::DayLines;
+use crate::store::{Store, documents, layout};
+
+/// How much text of days may wait in memory.
+const DAY_BYTES: usize = 8 << 20;
+/// The digest of a staged session, as it will be written.
+const DIGEST: &str = "digest.md";
+
+/// Puts prepared sessions in their places: snapshots, then digests, then days.
+pub fn commit(
+    store: &Store,
+    sweep: &Sweep<'_>,
+    batch: &[(Prepared, &Source)],
+    mut id: impl FnMut(&str) -> SessionId,
+) -> Result<Vec<(Swept, Option<Timestamp>)>> {
+    let layout = store.layout();
+    let cannot = || format!("cannot write to the memory `{}`", layout.root().display());
+    let mut snapshots = Batch::new();
+    let mut digests = Batch::new();
+    let mut committing = Vec::new();
+    let mut committed = Vec::new();
+    for (prepared, source) in batch {
+        let source_id = source.source_id();
+        let session = id(&source_id);
+        let mut draft = prepared.draft()?;
+        draft.content.domain = draft.content.project.as_ref().and_then(|project| sweep.domains.get(project).cloned());
+        let open_until = draft.content.ended.map(|ended| ended + sweep.open_for);
+        let open_until = open_until.filter(|until| !draft.ended && *until > sweep.now);
+        let digest = Digest {
+            session: session.clone(),
+            source_id: source_id.clone(),
+            captured: sweep.now,
+            state: if open_until.is_some() { State::Open } else { State::Closed },
+            content: draft.content,
+            snapshot: draft.snapshot,
+        };
+        let path = layout.digest(&session);
+        let text = match fs::read_to_string(&path) {
+            Ok(existing) => documents::digest_text_over(&existing, &digest),
+            Err(_) => documents::digest_text(&digest),
+        };
+        fs::write(prepared.staged.join(DIGEST), &text).context(cannot)?;
+        snapshots.rename_dir(&prepared.snapshot(), &layout.snapshot(&session)).context(cannot)?;
+        digests.write(&path, text.as_bytes()).context(cannot)?;
+        committing.push(Committing {
+            staged: prepared.staged.clone(),
+            session: session.clone(),
+            manifest_sha256: digest.snapshot.manifest_sha256.clone(),
+            has_days: digest.content.worth == Worth::Full,
+        });
+        committed.push((
+            Swept {
+                session,
+                source_id,
+                path: layout.shown(&path),
+                status: digest.content.status.to_string(),
+                bytes: digest.snapshot.bytes,
+            },
+            open_until,
+        ));
+    }
+    // Raw before digest, also when the power fails in between. The days come last; the note of what is
+    // being committed lets the next sweep write what a kill kept us from writing.
+    let note = serde_json::to_vec(&committing).context(cannot)?;
+    files::write_atomic(&layout.committing(), &note).context(cannot)?;
+    snapshots.commit().context(cannot)?;
+    digests.commit().context(cannot)?;
+    write_days(store, sweep.zone, committing)?;
+    Ok(committed)
+}
+
+/// A session that is being put in its place.
+#[derive(Debug, Serialize, Deserialize)]
+struct Committing {
+    staged: PathBuf,
+    session: SessionId,
+    manifest_sha256: String,
+    /// Whether its lines go into the days.
+    has_days: bool,
+}
+
+/// Writes the days' lines of sessions whose digests are in place, and forgets the note about them.
+fn write_days(store: &Store, zone: Tz, committing: Vec<Committing>) -> Result<()> {
+    let layout = store.layout();
+    let cannot = || format!("cannot write the days of `{}`", layout.root().display());
+    let mut day_lines = DayLines::default();
+    for one in committing.into_iter().filter(|one| one.has_days) {
+        for line in capture::day_lines(&one.staged)? {
+            day_lines.add(&line, &one.session, zone);
+        }
+        if day_lines.bytes() > DAY_BYTES {
+            std::mem::take(&mut day_lines).write(layout).context(cannot)?;
+        }
+    }
+    day_lines.write(layout).context(cannot)?;
+    fs::remove_file(layout.committing()).context(cannot)
+}
+
+/// Does what a sweep that was killed did not come to: the digests of the snapshots that it had put in place
+/// (their logs may be gone by now), and the days of these sessions.
+pub fn finish_earlier_sweep(store: &Store, zone: Tz) -> Result<()> {
+    let layout = store.layout();
+    let cannot = || format!("cannot finish an earlier sweep in `{}`", layout.root().display());
+    let Ok(note) = fs::read(layout.committing()) else { return Ok(()) };
+    let mut committing: Vec<Committing> = serde_json::from_slice(&note).unwrap_or_default();
+    let digested = |one: &Committing| {
+        let digest = store.digest(&one.session).ok().flatten();
+        digest.is_some_and(|digest| digest.snapshot.manifest_sha256 == one.manifest_sha256)
+    };
+    for one in committing.iter().filter(|one| !digested(one)) {
+        let manifest = fs::read(layout.snapshot(&one.session).join(layout::MANIFEST)).unwrap_or_default();
+        let digest = fs::read(one.staged.join(DIGEST));
+        if let (true, Ok(digest)) = (files::sha256_hex(&manifest) == one.manifest_sha256, digest) {
+            files::write_atomic(&layout.digest(&one.session), &digest).context(cannot)?;
+        }
+    }
+    committing.retain(|one| digested(one) && one.staged.exists());
+    write_days(store, zone, committing)
+}
+
+/// Removes what a killed sweep left unfinished beside the files and snapshots that it was to replace. Only
+/// who holds the sweep's lock writes there, so that nobody is still at it.
+pub fn remove_leftovers(store: &Store) -> io::Result<()> {
+    let layout = store.layout();
+    let sessions = store.session_ids()?;
+    let leftovers = |folder: &Path| {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.filter(|entry| files::is_temporary(&entry.file_name()))
+    };
+    for id in &sessions {
+        for entry in leftovers(&layout.session(id)) {
+            let snapshot = layout.snapshot(id);
+            match entry.file_type()?.is_dir() {
+                // A snapshot that was moved aside; where its successor did not come, it is the one that counts.
+                true if !snapshot.exists() => fs::rename(entry.path(), snapshot)?,
+                true => fs::remove_dir_all(entry.path())?,
+                false => fs::remove_file(entry.path())?,
+            }
+        }
+    }
+    for folder in [layout.root(), &layout.days()] {
+        for entry in leftovers(folder) {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,181 @@
+//! Files that many sessions share: read without touching them, each session on its own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+use crate::harness::{Desk, Tree, assert_same, fixture};
+
+/// Where a copy of a fixture's database lies on a desk.
+fn database(desk: &Desk, flavor: &str, case: &str, name: &str) -> PathBuf {
+    let folder = desk.project().join(flavor);
+    crate::harness::copy_folder(&fixture(flavor, case), &folder);
+    let database = folder.join(name);
+    assert!(database.is_file(), "{}", database.display());
+    database
+}
+
+fn source(flavor: &str, path: &Path) -> String {
+    format!("{flavor}={}", path.display())
+}
+
+/// All text of the memory's files, the cache's included.
+fn everything_in(folder: &Path) -> String {
+    let files = walkdir::WalkDir::new(folder).into_iter().flatten().filter(|entry| entry.file_type().is_file());
+    files.map(|entry| String::from_utf8_lossy(&fs::read(entry.path()).unwrap()).into_owned()).collect()
+}
+
+#[test]
+fn an_open_database_is_read_with_its_log_and_left_alone() {
+    let desk = Desk::new();
+    let path = database(&desk, "opencode", "wal", "data/opencode.db");
+    let folder = desk.project();
+    let before = (Tree::of(&folder), fs::metadata(path.parent().unwrap()).unwrap().modified().unwrap());
+    let source = source("opencode", &path);
+    desk.memtree(["sweep", "--dry-run", "--source", &source]).success();
+    assert!(!desk.store().exists(), "a rehearsal makes nothing");
+    desk.memtree(["sweep", "--source", &source]).success();
+    assert_same(&before.0, &Tree::of(&folder), "after a sweep");
+    assert_eq!(fs::metadata(path.parent().unwrap()).unwrap().modified().unwrap(), before.1, "nothing came and went");
+    let session = desk.session_of("opencode:ses_5e55d003");
+    assert_eq!(desk.digest(&session).content.turns, 2);
+    desk.check_manifest(&session);
+    let left = everything_in(&desk.root().join("tmp"));
+    assert_eq!(left, "", "no copy is left behind");
+    assert!(!desk.store().join(".memtree/local/staging").exists());
+}
+
+#[test]
+fn credentials_are_never_read() {
+    let desk = Desk::new();
+    let opencode = database(&desk, "opencode", "database", "data/opencode.db");
+    let goose = database(&desk, "goose", "database", "sessions/sessions.db");
+    for path in [&opencode, &goose] {
+        assert!(String::from_utf8_lossy(&fs::read(path).unwrap()).contains("NEVER-READ"), "the fixture has some");
+    }
+    let sources = [source("opencode", &opencode), source("goose", &goose)];
+    let swept = desk.memtree(["sweep", "--json", "--source", &sources[0], "--source", &sources[1]]).success().json();
+    assert_eq!(swept["captured"], 4);
+    assert!(!everything_in(&desk.store()).contains("NEVER-READ"));
+    assert!(everything_in(&desk.store()).contains("ses_5e55d001"));
+}
+
+#[test]
+fn only_the_session_that_grew_is_news() {
+    let desk = Desk::new();
+    let path = database(&desk, "opencode", "database", "data/opencode.db");
+    let sweep = ["sweep", "--json", "--source", &source("opencode", &path)];
+    assert_eq!(desk.memtree(sweep).success().json()["captured"], 2);
+    let before = desk.tree();
+    assert_eq!(desk.memtree(sweep).success().json()["unchanged"], 2);
+    // Without what is remembered, the content tells the same.
+    fs::remove_dir_all(desk.store().join(".memtree/cache")).unwrap();
+    assert_eq!(desk.memtree(sweep).success().json()["unchanged"], 2);
+    assert_same(&before, &desk.tree(), "after three sweeps");
+    let connection = Connection::open(&path).unwrap();
+    connection
+        .execute_batch(
+            r#"UPDATE message SET time_updated = time_updated + 1 WHERE id = 'msg_0102';
+            INSERT INTO message VALUES ('msg_0103', 'ses_5e55d002', 1793696410000, 1793696410000,
+                '{"role":"user","time":{"created":1793696410000}}');
+            INSERT INTO part VALUES ('prt_01030', 'msg_0103', 'ses_5e55d002', 1793696410000, 1793696410000,
+                '{"type":"text","text":"And which passes?"}');"#,
+        )
+        .unwrap();
+    drop(connection);
+    let swept = desk.memtree(sweep).success().json();
+    assert_eq!([&swept["captured"], &swept["unchanged"]], [1, 1], "{swept}");
+    let session = desk.session_of("opencode:ses_5e55d002");
+    assert_eq!(desk.digest(&session).content.turns, 2);
+    let raw = desk.store().join("sessions").join(&session).join("snapshot/raw");
+    let kept: Vec<_> = Tree::of(&raw).files().map(|(path, _)| path.to_path_buf()).collect();
+    assert_eq!(kept, [Path::new("ses_5e55d002.rows.jsonl")], "what only grew is not kept twice");
+}
+
+#[test]
+fn what_a_database_loses_is_still_remembered() {
+    let desk = Desk::new();
+    let path = database(&desk, "goose", "database", "sessions/sessions.db");
+    let sweep = ["sweep", "--json", "--source", &source("goose", &path)];
+    desk.memtree(sweep).success();
+    let connection = Connection::open(&path).unwrap();
+    connection
+        .execute_batch("DELETE FROM messages WHERE session_id = '20261103_1' AND id < 7; DELETE FROM sessions WHERE id = '20261103_2'")
+        .unwrap();
+    drop(connection);
+    let swept = desk.memtree(sweep).success().json();
+    assert_eq!([&swept["discovered"], &swept["captured"]], [1, 1]);
+    assert_eq!(desk.sessions().len(), 2, "a session that the agent deleted stays");
+    let session = desk.session_of("goose:20261103_1");
+    assert_eq!(desk.digest(&session).content.turns, 2, "and so do the prompts");
+    desk.check_manifest(&session);
+    assert_eq!(desk.memtree(sweep).success().json()["unchanged"], 1);
+}
+
+#[test]
+fn a_damaged_or_foreign_database_is_named_and_the_rest_captured() {
+    let desk = Desk::new();
+    let whole = database(&desk, "opencode", "database", "data/opencode.db");
+    let folder = desk.project().join("bad");
+    fs::create_dir(&folder).unwrap();
+    let bytes = fs::read(&whole).unwrap();
+    fs::write(folder.join("opencode.db"), &bytes[..bytes.len() / 2]).unwrap();
+    let newer = Connection::open(folder.join("opencode-next.db")).unwrap();
+    newer.execute_batch("CREATE TABLE session (id TEXT, blob BLOB)").unwrap();
+    let foreign = Connection::open(folder.join("history.db")).unwrap();
+    foreign.execute_batch("CREATE TABLE visits (url TEXT)").unwrap();
+    drop((newer, foreign));
+    let sources = [source("opencode", &folder), source("opencode", &whole)];
+    let swept = desk.memtree(["sweep", "--json", "--source", &sources[0], "--source", &sources[1]]).code(3).json();
+    assert_eq!(swept["captured"], 2, "{swept}");
+    let skipped = swept["skipped"].as_array().unwrap();
+    let reason = |name: &str| {
+        let one = skipped.iter().find(|one| one["path"].as_str().unwrap().ends_with(name));
+        one.unwrap_or_else(|| panic!("{name} is not named: {swept}"))["reason"].as_str().unwrap().to_string()
+    };
+    assert_eq!(skipped.len(), 2, "{swept}");
+    assert!(reason("/opencode.db").contains("cannot read the database"), "{swept}");
+    assert!(reason("opencode-next.db").contains("unknown schema: the table `session` has no column"), "{swept}");
+}
+
+#[test]
+fn a_database_that_its_agent_has_locked_is_read_all_the_same() {
+    let desk = Desk::new();
+    let path = database(&desk, "goose", "database", "sessions/sessions.db");
+    let agent = Connection::open(&path).unwrap();
+    agent.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let swept = desk.memtree(["sweep", "--json", "--source", &source("goose", &path)]).success().json();
+    assert_eq!(swept["captured"], 2);
+    // In the middle of a change, what was there before it counts.
+    agent
+        .execute_batch("PRAGMA cache_size = 1; UPDATE messages SET content_json = '[]'; DELETE FROM sessions")
+        .unwrap();
+    let swept = desk.memtree(["sweep", "--json", "--source", &source("goose", &path)]).done().json();
+    assert_eq!(swept["captured"], 0, "{swept}");
+    agent.execute_batch("ROLLBACK").unwrap();
+    let again = desk.memtree(["sweep", "--json", "--source", &source("goose", &path)]).success().json();
+    assert_eq!([&again["captured"], &again["unchanged"]], [0, 2], "{again}");
+}
+
+#[test]
+fn a_run_of_a_history_grows_on_its_own() {
+    let desk = Desk::new();
+    let path = database(&desk, "aider", "history", "repo/.aider.chat.history.md");
+    let sweep = ["sweep", "--json", "--source", &source("aider", &path)];
+    let first = desk.memtree(sweep).success().json();
+    assert_eq!(first["captured"], 3);
+    let mut history = fs::read_to_string(&path).unwrap();
+    history.push_str("\n#### what is left to do?  \n\nNothing.\n\n");
+    fs::write(&path, &history).unwrap();
+    let grown = desk.memtree(sweep).success().json();
+    assert_eq!([&grown["captured"], &grown["unchanged"]], [1, 2]);
+    let source_id = grown["sessions"][0]["source_id"].as_str().unwrap().to_string();
+    assert!(source_id.ends_with("-20261103T103000-2"), "{source_id}");
+    let session = desk.session_of(&source_id);
+    let raw = desk.store().join("sessions").join(&session).join("snapshot/raw");
+    let kept = everything_in(&raw);
+    assert_eq!(Tree::of(&raw).files().count(), 1);
+    let own = &history[history.rfind("# aider chat").unwrap()..];
+    assert!(kept.ends_with(own) && kept.starts_with("<!-- aider: "), "{kept}");
+}

@@ -1,0 +1,111 @@
+//! Sweeping when logs change, until told to stop.
+#![cfg(unix)]
+
+use std::fs;
+use std::io::Write as _;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::harness::{Desk, assert_same, exchange};
+
+const ONE: &str = "5e55ee01-0000-4000-8000-000000000001";
+const TWO: &str = "5e55ee02-0000-4000-8000-000000000002";
+
+#[test]
+fn a_watch_sweeps_what_changes() {
+    let desk = desk();
+    // Not even the agent's folder is there.
+    let watch = desk.start(["watch", "--json"]);
+    until("the memory is there", || desk.store().join("memtree.toml").is_file());
+    desk.write_log(ONE, exchange(ONE, 1, "Which shell is this?", "It is dash."));
+    until("a log that appears is captured", || digest_has(&desk, "dash"));
+    let more = exchange(ONE, 2, "And on the other machine?", "There it is fish.");
+    fs::File::options().append(true).open(desk.log_path(ONE)).unwrap().write_all(more.as_bytes()).unwrap();
+    until("a log that grows is captured again", || digest_has(&desk, "fish"));
+    desk.write_log(TWO, exchange(TWO, 3, "Which editor is this?", "It is ed."));
+    until("a second log is captured", || desk.sessions().len() == 2);
+
+    desk.memtree(["watch"]).code(1).stderr_has("another `memtree watch` runs for the memory `[STORE]`");
+
+    let said = stop(watch);
+    assert!(said.starts_with("made a memory in") && said.ends_with("stopped\n"), "{said}");
+    assert!(said.contains("watching 0 places ("), "{said}");
+    let plain = self::desk();
+    plain.write_log(ONE, fs::read(desk.log_path(ONE)).unwrap());
+    plain.write_log(TWO, fs::read(desk.log_path(TWO)).unwrap());
+    plain.memtree(["sweep"]).success();
+    assert_same(&plain.tree(), &desk.tree(), "after a plain sweep and after a watch");
+}
+
+#[test]
+fn a_watch_survives_a_sweep_that_fails() {
+    let desk = desk().with_claude_log(ONE, exchange(ONE, 1, "Which shell is this?", "It is dash."));
+    let heard = desk.root().join("heard");
+    let mut command = desk.command(&["watch".into(), "-q".into()]);
+    let watch = command.stderr(fs::File::create(&heard).unwrap()).spawn().unwrap();
+    until("the first sweep is done", || digest_has(&desk, "dash"));
+    let settings = desk.read("memtree.toml");
+    desk.write("memtree.toml", "timezone = 3");
+    desk.write_log(TWO, exchange(TWO, 3, "Which editor is this?", "It is ed."));
+    until("it says what is wrong", || fs::read_to_string(&heard).unwrap().contains("error: cannot use the settings"));
+    desk.write("memtree.toml", settings);
+    until("the next sweep does what is left", || {
+        // Any change makes it try again.
+        desk.write_log(TWO, exchange(TWO, 3, "Which editor is this?", "It is ed."));
+        digest_has(&desk, "editor")
+    });
+    stop(watch);
+    assert!(!fs::read_to_string(&heard).unwrap().contains("watching"), "quiet is quiet");
+}
+
+#[test]
+fn a_rehearsal_says_what_would_be_watched() {
+    let desk = Desk::new().with_claude_log(ONE, exchange(ONE, 1, "Which shell is this?", "It is dash."));
+    desk.memtree(["watch", "--dry-run"])
+        .success()
+        .stdout_has("would watch `[HOME]/.claude/projects`\n")
+        .stdout_has("would watch `[HOME]/.codex/sessions` once it is there\n")
+        .stdout_has("would sweep 5 s after the last change, and every 12h\n");
+    let plan = desk.memtree(["watch", "--dry-run", "--json", "--source", "codex=nowhere"]).success().json();
+    assert_eq!(plan["awaited"][0], desk.project().join("nowhere").to_str().unwrap());
+    assert_eq!([&plan["interval_seconds"], &plan["debounce_seconds"]], [43_200, 5]);
+    assert!(!desk.store().exists());
+    desk.memtree(["watch", "--only", "cloude"]).code(2).stderr_has("did you mean `claude`?");
+}
+
+/// A desk whose watch does not wait, and at which the clock stands still.
+fn desk() -> Desk {
+    let desk = Desk::new().with_stopped_clock();
+    fs::create_dir_all(desk.home().join(".config/memtree")).unwrap();
+    fs::write(desk.home().join(".config/memtree/config.toml"), "[watch]\ndebounce_seconds = 0\n").unwrap();
+    desk
+}
+
+/// Whether a session's digest can be read and has a word.
+fn digest_has(desk: &Desk, word: &str) -> bool {
+    desk.sessions().iter().any(|session| {
+        fs::read_to_string(desk.store().join(desk.digest_path(session))).is_ok_and(|text| text.contains(word))
+    })
+}
+
+/// Asks again and again, because nothing else tells that another process is done.
+#[track_caller]
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(60), "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Asks a watch to stop, and returns what it said.
+#[track_caller]
+fn stop(watch: Child) -> String {
+    kill_process(Pid::from_child(&watch), Signal::TERM).unwrap();
+    let output = watch.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    said
+}
