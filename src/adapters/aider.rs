@@ -1,5 +1,5 @@
-//! Aider: `.aider.chat.history.md` in the folder of a repository, one file for all its runs (four real
-//! files were seen). Each `# aider chat started at …` begins a run, and each run is a session.
+//! Aider: `.aider.chat.history.md` in the folder of a repository, one file for all its runs (seen
+//! in fixtures only). Each `# aider chat started at …` begins a run, and each run is a session.
 //!
 //! A line that begins with `#### ` is the person's, one with `> ` the program's, all else the model's. The
 //! program ends its own lines and the person's with two blanks, which tells them from the same marks in
