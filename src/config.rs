@@ -137,7 +137,9 @@ impl Config {
             }
         }
         let config: Config = merged.try_into().map_err(|err: toml::de::Error| {
-            Error::new("cannot use the settings").because(err.message()).hint("`memtree config` shows every setting with its default")
+            Error::new("cannot use the settings")
+                .because(err.message())
+                .hint("`memtree config` shows every setting with its default")
         })?;
         if config.format > FORMAT {
             return Err(Error::new(format!("this memory has format {}, newer than this program knows", config.format))
@@ -289,7 +291,8 @@ mod tests {
 
     #[test]
     fn later_layers_win_and_unknown_keys_are_named() {
-        let (config, warnings) = load("timezone = \"Asia/Tokyo\"\n[sessions]\nopen_minuts = 5", "[sessions]\nopen_minutes = 9").unwrap();
+        let (config, warnings) =
+            load("timezone = \"Asia/Tokyo\"\n[sessions]\nopen_minuts = 5", "[sessions]\nopen_minutes = 9").unwrap();
         assert_eq!(config.timezone, "Asia/Tokyo");
         assert_eq!(config.sessions.open_minutes, 9);
         assert_eq!(warnings, ["m.toml: unknown setting `sessions.open_minuts`; did you mean `sessions.open_minutes`?"]);

@@ -20,20 +20,12 @@ pub struct Error {
 impl Error {
     /// Names what could not be done, and to which thing.
     pub fn new(what: impl Into<String>) -> Error {
-        Error {
-            what: what.into(),
-            because: Vec::new(),
-            hint: None,
-            usage: false,
-        }
+        Error { what: what.into(), because: Vec::new(), hint: None, usage: false }
     }
 
     /// Marks a wrong call (exit code 2) rather than a failure (exit code 1).
     pub fn usage(what: impl Into<String>) -> Error {
-        Error {
-            usage: true,
-            ..Error::new(what)
-        }
+        Error { usage: true, ..Error::new(what) }
     }
 
     /// Adds a cause, and the causes behind it.

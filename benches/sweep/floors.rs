@@ -60,7 +60,9 @@ fn parse(line: &[u8]) -> usize {
         sum += message.usage.map_or(0, |usage| usage.output_tokens);
         let content = message.content.map_or("", RawValue::get);
         sum += match content.as_bytes().first() {
-            Some(b'[') => serde_json::from_str::<Vec<Block>>(content).map_or(0, |blocks| blocks.iter().map(length).sum()),
+            Some(b'[') => {
+                serde_json::from_str::<Vec<Block>>(content).map_or(0, |blocks| blocks.iter().map(length).sum())
+            }
             Some(b'"') => serde_json::from_str::<String>(content).map_or(0, |text| text.len()),
             _ => 0,
         };

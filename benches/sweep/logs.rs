@@ -24,7 +24,8 @@ pub fn write(folder: &Path, bytes: u64) -> io::Result<()> {
 pub fn write_one(folder: &Path, index: u64, bytes: u64) -> io::Result<u64> {
     let mut dice = Dice(index.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let project = ["ledger", "parser", "gateway", "notebook", "crawler"][dice.below(5) as usize];
-    let id = format!("{:08x}-{:04x}-4000-8000-{:012x}", dice.next() as u32, dice.next() as u16, index & 0xffff_ffff_ffff);
+    let id =
+        format!("{:08x}-{:04x}-4000-8000-{:012x}", dice.next() as u32, dice.next() as u16, index & 0xffff_ffff_ffff);
     let folder = folder.join(format!("projects/-home-dev-src-{project}"));
     fs::create_dir_all(&folder)?;
     let file = BufWriter::new(File::create(folder.join(format!("{id}.jsonl")))?);
@@ -42,7 +43,11 @@ pub fn write_one(folder: &Path, index: u64, bytes: u64) -> io::Result<u64> {
             let (name, input, output) = dice.tool(project);
             log.answer(&mut dice, json!({ "type": "tool_use", "id": tool, "name": name, "input": input }))?;
             let result = json!([{ "tool_use_id": tool, "type": "tool_result", "content": output }]);
-            log.record("user", json!({ "role": "user", "content": result }), json!({ "stdout": output, "stderr": "" }))?;
+            log.record(
+                "user",
+                json!({ "role": "user", "content": result }),
+                json!({ "stdout": output, "stderr": "" }),
+            )?;
         }
     }
     log.file.flush()?;
@@ -130,7 +135,8 @@ impl Dice {
     }
 
     fn lines(&mut self, most: u64) -> String {
-        let lines: Vec<String> = (0..=self.below(most)).map(|_| format!("    {} = {};", self.word(), self.words(2, 6, "."))).collect();
+        let lines: Vec<String> =
+            (0..=self.below(most)).map(|_| format!("    {} = {};", self.word(), self.words(2, 6, "."))).collect();
         lines.join("\n")
     }
 

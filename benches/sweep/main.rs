@@ -89,7 +89,13 @@ impl Bench<'_> {
         self.add("sweep, one session more", "parse it", "50 ms more", floor("parse", &more)?.cpu_ms, sweep()?);
         self.add("snapshot, first", "`cp -a` + `sha256sum`", "1.5 times", keep, snapshot()?);
         self.add("snapshot, nothing changed", "stat walk", "3 times", floor("stat", &data)?.cpu_ms, snapshot()?);
-        self.add("`--help`", "empty process", "5 ms", floor("none", &data)?.cpu_ms, memtree(&memory).arg("--help").cost()?);
+        self.add(
+            "`--help`",
+            "empty process",
+            "5 ms",
+            floor("none", &data)?.cpu_ms,
+            memtree(&memory).arg("--help").cost()?,
+        );
         Ok(())
     }
 
@@ -106,7 +112,8 @@ impl Bench<'_> {
         println!("| work | floor | floor, ms | ours, ms | ratio | goal | memory, MB |");
         println!("| --- | --- | ---: | ---: | ---: | --- | ---: |");
         for row in &self.rows {
-            let (floor, ours) = (median(&row.floors), median(&row.ours.iter().map(|cost| cost.cpu_ms).collect::<Vec<_>>()));
+            let (floor, ours) =
+                (median(&row.floors), median(&row.ours.iter().map(|cost| cost.cpu_ms).collect::<Vec<_>>()));
             let memory = row.ours.iter().map(|cost| cost.memory_mb).fold(0.0, f64::max);
             let (work, from, goal, ratio) = (row.work, row.floor, row.goal, ours / floor);
             println!("| {work} | {from} | {floor:.1} | {ours:.1} | {ratio:.2} | {goal} | {memory:.0} |");

@@ -69,7 +69,8 @@ pub fn human_duration(seconds: i64) -> String {
 /// Reads a length of time in minutes, hours or days: `30m`, `12h`, `1d`. None at all is none.
 pub fn parse_interval(text: &str) -> Option<Duration> {
     let text = text.trim();
-    let (unit, seconds) = [('m', 60), ('h', 3600), ('d', 86_400)].into_iter().find(|(unit, _)| text.ends_with(*unit))?;
+    let (unit, seconds) =
+        [('m', 60), ('h', 3600), ('d', 86_400)].into_iter().find(|(unit, _)| text.ends_with(*unit))?;
     let digits = text.strip_suffix(unit)?.trim_end();
     // `parse` alone would take `+3` as well.
     let count: u64 = digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())??;
@@ -220,11 +221,14 @@ mod tests {
 
     #[test]
     fn reads_intervals() {
-        let check = |text, expect: Option<u64>| assert_eq!(parse_interval(text).map(|d| d.as_secs()), expect, "{text:?}");
+        let check =
+            |text, expect: Option<u64>| assert_eq!(parse_interval(text).map(|d| d.as_secs()), expect, "{text:?}");
         check("30m", Some(1800));
         check(" 12 h ", Some(43_200));
         check("1d", Some(86_400));
-        for text in ["", "m", "12", "0h", "-1h", "+1h", "1.5h", "12x", "1dh", "99999999999999999999d", "999999999999999999d"] {
+        for text in
+            ["", "m", "12", "0h", "-1h", "+1h", "1.5h", "12x", "1dh", "99999999999999999999d", "999999999999999999d"]
+        {
             check(text, None);
         }
     }

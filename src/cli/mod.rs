@@ -31,8 +31,14 @@ mod watch;
 
 /// The memory of coding agents as a tree of plain Markdown files.
 #[derive(Debug, Parser)]
-#[command(name = "memtree", version, about, max_term_width = 100, after_help = "\
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but something was skipped.")]
+#[command(
+    name = "memtree",
+    version,
+    about,
+    max_term_width = 100,
+    after_help = "\
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but something was skipped."
+)]
 pub struct Cli {
     #[command(flatten)]
     common: Common,
@@ -236,9 +242,9 @@ fn door(common: Common) -> Result<Door> {
 /// The nearest `memory/` that holds a `memtree.toml`, at or above the current folder.
 fn nearest_memory() -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
-    here.ancestors()
-        .flat_map(|folder| [folder.join("memory"), folder.to_path_buf()])
-        .find(|folder| folder.file_name().is_some_and(|name| name == "memory") && Layout::new(folder).settings().is_file())
+    here.ancestors().flat_map(|folder| [folder.join("memory"), folder.to_path_buf()]).find(|folder| {
+        folder.file_name().is_some_and(|name| name == "memory") && Layout::new(folder).settings().is_file()
+    })
 }
 
 /// The host's name and four digits of its machine id, or what `$MEMTREE_DEVICE` says.

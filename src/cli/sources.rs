@@ -100,18 +100,21 @@ fn own_roots(config: &Config, door: &Door) -> Result<Vec<Root>> {
             Some(below) => door.places.home.join(below),
             None => PathBuf::from(root),
         };
-        let glob = setting.glob.as_deref().map(glob::Pattern::new).transpose().map_err(|err| {
-            Error::new(format!("cannot use the setting `sources.{name}.glob`")).because(err)
-        })?;
+        let glob = setting
+            .glob
+            .as_deref()
+            .map(glob::Pattern::new)
+            .transpose()
+            .map_err(|err| Error::new(format!("cannot use the setting `sources.{name}.glob`")).because(err))?;
         roots.push(Root { path, glob, named: false });
     }
     Ok(roots)
 }
 
 fn named_root(source: &str) -> Result<Root> {
-    let (flavor, path) = source.split_once('=').ok_or_else(|| {
-        Error::usage(format!("`--source {source}` has no `=`")).hint("write `--source claude=PATH`")
-    })?;
+    let (flavor, path) = source
+        .split_once('=')
+        .ok_or_else(|| Error::usage(format!("`--source {source}` has no `=`")).hint("write `--source claude=PATH`"))?;
     known_flavor(flavor)?;
     let path = std::path::absolute(path).context(|| format!("cannot find `{path}`"))?;
     Ok(Root { path, glob: None, named: true })

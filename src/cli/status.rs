@@ -14,7 +14,8 @@ pub fn run(_: Args, door: &Door) -> Result<u8> {
         output::json(&status);
         return Ok(0);
     }
-    let flavors: Vec<String> = status.sessions.by_flavor.iter().map(|(flavor, count)| format!("{count} {flavor}")).collect();
+    let flavors: Vec<String> =
+        status.sessions.by_flavor.iter().map(|(flavor, count)| format!("{count} {flavor}")).collect();
     let mut text = format!("memory    {} (this device: {})\n", status.store.display(), status.device);
     text.push_str(&format!("sessions  {}", status.sessions.total));
     if !flavors.is_empty() {

@@ -26,7 +26,9 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
     let config = door.config()?;
     let samples = Layout::new(&door.root).samples();
     // The samples can only be read where they were unpacked; a rehearsal unpacks them elsewhere.
-    let unpacked = args.sample.then(|| if door.dry_run { std::env::temp_dir().join(format!("memtree-sample-{}", std::process::id())) } else { samples });
+    let unpacked = args.sample.then(|| {
+        if door.dry_run { std::env::temp_dir().join(format!("memtree-sample-{}", std::process::id())) } else { samples }
+    });
     let roots = match &unpacked {
         Some(folder) => vec![Root { path: folder.clone(), glob: None, named: true }],
         None => args.sources.roots(&config, door)?,
@@ -67,7 +69,12 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
 
 fn show(report: &Report, door: &Door, sample: bool, place: &str) {
     for skipped in &report.skipped {
-        eprintln!("{}:{}: {}", output::safe(&skipped.path.to_string_lossy()), skipped.line, output::safe(&skipped.reason));
+        eprintln!(
+            "{}:{}: {}",
+            output::safe(&skipped.path.to_string_lossy()),
+            skipped.line,
+            output::safe(&skipped.reason)
+        );
     }
     if door.json {
         output::json(report);
@@ -92,7 +99,10 @@ fn show(report: &Report, door: &Door, sample: bool, place: &str) {
     }
     output::print(&format!("{line} ({} ms)\n", report.took_ms));
     if report.discovered == 0 {
-        door.say(format!("no agent's logs were found {place}; `{} sweep --sample` shows how a memory looks", door.program()));
+        door.say(format!(
+            "no agent's logs were found {place}; `{} sweep --sample` shows how a memory looks",
+            door.program()
+        ));
     } else if !door.dry_run {
         let query = if sample { "EWOULDBLOCK lock" } else { "what you remember" };
         door.say(format!("next: `{} search \"{query}\"`", door.program()));

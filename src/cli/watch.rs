@@ -146,7 +146,11 @@ impl Machine<'_> {
         let before = std::mem::take(&mut self.told);
         for trouble in &watcher.trouble {
             if !before.contains(trouble) {
-                eprintln!("warning: changes are noticed only every {}: {}", config.watch.interval, output::safe(trouble));
+                eprintln!(
+                    "warning: changes are noticed only every {}: {}",
+                    config.watch.interval,
+                    output::safe(trouble)
+                );
             }
         }
         self.told.extend(watcher.trouble.iter().cloned());

@@ -131,6 +131,9 @@ mod tests {
         assert_eq!(without_base64(&image), "[base64, 1100 bytes, in raw]");
         let prose = "many words of prose, ".repeat(100);
         assert!(matches!(without_base64(&prose), Cow::Borrowed(_)));
-        assert_eq!(without_base64(&format!("{}é{}", "a".repeat(600), "b".repeat(20))), format!("[base64, 600 bytes, in raw]é{}", "b".repeat(20)));
+        assert_eq!(
+            without_base64(&format!("{}é{}", "a".repeat(600), "b".repeat(20))),
+            format!("[base64, 600 bytes, in raw]é{}", "b".repeat(20))
+        );
     }
 }

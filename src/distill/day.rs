@@ -21,7 +21,8 @@ pub fn line(step: &Step, episode: EpisodeId) -> Option<DayLine> {
         (Kind::Compaction(_), None) => (LineKind::System, "context compacted".into()),
         (Kind::Deed(deed), None) => {
             let verdict = outcome::verdict(deed);
-            let telling = deed.failed() || verdict.is_some() || matches!(deed.action, crate::model::session::Action::Edit { .. });
+            let telling =
+                deed.failed() || verdict.is_some() || matches!(deed.action, crate::model::session::Action::Edit { .. });
             if !telling {
                 return None;
             }

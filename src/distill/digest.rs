@@ -31,7 +31,8 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, sensory: u64) -> Conten
     let motto = motto(facts, &objective);
     let core_intent = core_intent(&wanted, &own);
     let key_outcomes = key_outcomes(facts, head, &files);
-    let told: Vec<&str> = [&title, &objective, &motto, &core_intent].into_iter().chain(&key_outcomes).map(String::as_str).collect();
+    let told: Vec<&str> =
+        [&title, &objective, &motto, &core_intent].into_iter().chain(&key_outcomes).map(String::as_str).collect();
     Content {
         flavor: flavor.to_string(),
         triggers: triggers::triggers(facts, &told),
@@ -81,10 +82,28 @@ fn worth(facts: &Facts) -> Worth {
 
 fn is_greeting(prompt: &str) -> bool {
     const GREETINGS: &[&str] = &[
-        "hi", "hello", "hey", "hello there", "say hello", "ping", "test", "ok", "thanks", "thank you", "are you there",
-        "exit", "quit", "bye", "yo", "good morning", "hi there", "/exit", "/quit",
+        "hi",
+        "hello",
+        "hey",
+        "hello there",
+        "say hello",
+        "ping",
+        "test",
+        "ok",
+        "thanks",
+        "thank you",
+        "are you there",
+        "exit",
+        "quit",
+        "bye",
+        "yo",
+        "good morning",
+        "hi there",
+        "/exit",
+        "/quit",
     ];
-    let plain: String = prompt.to_lowercase().chars().filter(|c| c.is_alphanumeric() || *c == ' ' || *c == '/').collect();
+    let plain: String =
+        prompt.to_lowercase().chars().filter(|c| c.is_alphanumeric() || *c == ' ' || *c == '/').collect();
     GREETINGS.contains(&plain.trim())
 }
 

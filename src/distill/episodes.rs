@@ -65,7 +65,9 @@ impl EpisodePage {
                 let thought = text::one_line(said, 400);
                 self.line(&format!("*Thought:* {}", without_emphasis(&thought)));
             }
-            Kind::Compaction(said) => self.block(&format!("**Summary at compaction**{when}{from}"), &quoted(said, LONGEST_SAID)),
+            Kind::Compaction(said) => {
+                self.block(&format!("**Summary at compaction**{when}{from}"), &quoted(said, LONGEST_SAID))
+            }
             Kind::Lifecycle(said) => self.line(&format!("*{}*{when}", without_emphasis(&text::one_line(said, 300)))),
             Kind::Completion => {}
             Kind::Deed(deed) => self.deed(deed, who.as_deref(), step.place.line),
@@ -116,16 +118,10 @@ impl EpisodePage {
         }
         self.entries += 1;
         let number = self.entries;
-        let start: String = output
-            .lines()
-            .take(SHOWN_OF_LONG)
-            .map(|line| format!("{}\n", text::cut(line, 200)))
-            .collect();
+        let start: String =
+            output.lines().take(SHOWN_OF_LONG).map(|line| format!("{}\n", text::cut(line, 200))).collect();
         self.page.push_str(&indented(&fenced(language, start.trim_end())));
-        self.page.push_str(&format!(
-            "  … [all {lines} lines]({}#{number})\n",
-            self.sensory_link
-        ));
+        self.page.push_str(&format!("  … [all {lines} lines]({}#{number})\n", self.sensory_link));
         self.sensory.push_str(&format!("## {number}\n{title}\n\n"));
         self.sensory.push_str(&fenced(language, output));
         if whole_bytes > output.len() + 64 {
@@ -193,7 +189,6 @@ pub fn shortened(output: &str, most: usize) -> std::borrow::Cow<'_, str> {
     let tail = tail.find('\n').map_or(tail, |at| &tail[at + 1..]);
     format!("{head}\n[… {} bytes left out …]\n{tail}", output.len() - head.len() - tail.len()).into()
 }
-
 
 #[cfg(test)]
 mod tests {

@@ -71,10 +71,13 @@ fn is_numbered(line: &str) -> bool {
 
 fn fingerprint(line: &str) -> String {
     static VARIES: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r#"(?x)
+        Regex::new(
+            r#"(?x)
             [0-9a-fA-F]{8}-[0-9a-fA-F-]{27} | 0x[0-9a-fA-F]+ | \b[0-9a-f]{7,64}\b
           | (?:[A-Za-z]:)?(?:[\w.~@+-]*[/\\])+[\w.@+-]+ (?: :\d+)* | \d+
-        "#).expect("a fixed pattern")
+        "#,
+        )
+        .expect("a fixed pattern")
     });
     let flat = VARIES.replace_all(line.trim(), "_").to_lowercase();
     text::one_line(&flat, 160)
@@ -91,10 +94,19 @@ mod tests {
 
     #[test]
     fn the_telling_line_is_found() {
-        check("   Compiling a v0.1.0\nerror[E0599]: no method named `lock` found\n --> src/a.rs:3", "error[E0599]: no method named `lock` found");
-        check("Traceback (most recent call last):\n  File \"a.py\", line 3\n    x()\nKeyError: 'day'\n", "KeyError: 'day'");
+        check(
+            "   Compiling a v0.1.0\nerror[E0599]: no method named `lock` found\n --> src/a.rs:3",
+            "error[E0599]: no method named `lock` found",
+        );
+        check(
+            "Traceback (most recent call last):\n  File \"a.py\", line 3\n    x()\nKeyError: 'day'\n",
+            "KeyError: 'day'",
+        );
         check("Exit code 1\ncat: x: No such file or directory", "cat: x: No such file or directory");
-        check("<tool_use_error>File has not been read yet</tool_use_error>", "<tool_use_error>File has not been read yet</tool_use_error>");
+        check(
+            "<tool_use_error>File has not been read yet</tool_use_error>",
+            "<tool_use_error>File has not been read yet</tool_use_error>",
+        );
         assert_eq!(fault(""), None);
     }
 

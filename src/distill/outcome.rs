@@ -63,12 +63,13 @@ pub fn is_test_command(command: &str) -> bool {
 /// The last line of an output that counts passes and failures.
 fn last_verdict(output: &str) -> Option<Verdict> {
     static COUNT: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)\b(\d+)\s+(?:tests?\s+|examples?,?\s+)?(passed|passing|failed|failing|failures?|errors?|broken)\b")
-            .expect("a fixed pattern")
+        Regex::new(
+            r"(?i)\b(\d+)\s+(?:tests?\s+|examples?,?\s+)?(passed|passing|failed|failing|failures?|errors?|broken)\b",
+        )
+        .expect("a fixed pattern")
     });
-    static LABELLED: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)\b(passed|failed|failures|errors):\s*(\d+)\b").expect("a fixed pattern")
-    });
+    static LABELLED: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"(?i)\b(passed|failed|failures|errors):\s*(\d+)\b").expect("a fixed pattern"));
     let mut verdict = None;
     for line in output.lines() {
         let (mut passes, mut failures, mut counted) = (0u64, 0u64, false);
@@ -115,7 +116,8 @@ pub fn outcome(facts: &Facts) -> Outcome {
         return Outcome::Abandoned;
     }
     // The latest signal decides: what came before was overtaken by it.
-    let signals: Vec<&Signal> = facts.parts.iter().filter(|part| !part.rewound).flat_map(|part| &part.signals).collect();
+    let signals: Vec<&Signal> =
+        facts.parts.iter().filter(|part| !part.rewound).flat_map(|part| &part.signals).collect();
     let last_test = signals.iter().rev().find_map(|signal| match signal {
         Signal::Test(passed) => Some(*passed),
         _ => None,
@@ -134,7 +136,13 @@ pub fn outcome(facts: &Facts) -> Outcome {
         },
         Some(Signal::GaveUp) => Outcome::Fail,
         Some(Signal::Reply | Signal::Test(true) | Signal::Commit) => match last_test {
-            Some(false) if !signals.iter().rev().take_while(|s| !matches!(s, Signal::Test(_))).any(|s| matches!(s, Signal::Commit)) => {
+            Some(false)
+                if !signals
+                    .iter()
+                    .rev()
+                    .take_while(|s| !matches!(s, Signal::Test(_)))
+                    .any(|s| matches!(s, Signal::Commit)) =>
+            {
                 Outcome::Fail
             }
             _ => Outcome::Success,

@@ -48,10 +48,15 @@ impl Room {
             // Nobody spoke: the parts are files, and each is worth a trigger while there is room.
             0 if said == 0 => ((40 * parts).min(1600), 12, 90, 140),
             0 => (conversation_words(said), 40, 56, 80),
-            _ => ((40 * parts + said / 8).clamp(120, 1100), 16, 90, 140),
+            _ => ((60 * parts + said / 6).clamp(160, 1500), 24, 90, 140),
         };
         let triggers = (words / (TRIGGER_COST + keys_each)).clamp(1, parts.clamp(1, MOST_TRIGGERS));
-        Room { triggers, keys: words.saturating_sub(triggers * TRIGGER_COST).max(8 * triggers), topic_chars, sentence_chars }
+        Room {
+            triggers,
+            keys: words.saturating_sub(triggers * TRIGGER_COST).max(8 * triggers),
+            topic_chars,
+            sentence_chars,
+        }
     }
 }
 
@@ -82,12 +87,9 @@ pub fn triggers(facts: &Facts, told: &[&str]) -> Vec<Trigger> {
         }
     }
     let mut triggers: Vec<Trigger> = groups.iter().map(|group| headline(group, &room)).collect();
-    let mut said: HashSet<String> = HashSet::new();
-    let sentences = triggers.iter().flat_map(|trigger| [trigger.topic.as_str(), trigger.sentence.as_str()]);
-    for line in sentences.chain(told.iter().copied()) {
-        text::each_word(line, |word| {
-            said.insert(folded(&word.text).to_string());
-        });
+    let mut told_once = HashSet::new();
+    for line in told {
+        add_words(line, &mut told_once);
     }
     // Each group gets its share of the keys by how much it has to say; none goes without.
     let weights: Vec<f32> =
@@ -95,10 +97,22 @@ pub fn triggers(facts: &Facts, told: &[&str]) -> Vec<Trigger> {
     let all: f32 = weights.iter().sum();
     for ((trigger, group), weight) in triggers.iter_mut().zip(&groups).zip(weights) {
         let keys = ((room.keys as f32 * weight / all) as usize).max(8);
-        trigger.keys = keys_of(group, &in_groups, groups.len() as f32, keys, &mut said);
+        // A search asks for the part that fits best, so each trigger has its own words, said elsewhere or not;
+        // only in a conversation, where room is scarce, once on the page is enough.
+        let mut own = HashSet::new();
+        let said = if facts.deeds == 0 { &mut told_once } else { &mut own };
+        add_words(&trigger.topic, said);
+        add_words(&trigger.sentence, said);
+        trigger.keys = keys_of(group, &in_groups, groups.len() as f32, keys, said);
     }
     fit(&mut triggers);
     triggers
+}
+
+fn add_words(line: &str, words: &mut HashSet<String>) {
+    text::each_word(line, |word| {
+        words.insert(folded(&word.text).to_string());
+    });
 }
 
 /// Takes the least telling keys off until the triggers have no more tokens than a page has room for: words of
@@ -157,7 +171,14 @@ fn headline(group: &[&Part], room: &Room) -> Trigger {
         None => {
             let topic = topic(group[0], room.topic_chars);
             let episode = EpisodeId(group[0].episode);
-            Trigger { sentence: topic.clone(), topic, episode, path: String::new(), origin: Origin::User, keys: Vec::new() }
+            Trigger {
+                sentence: topic.clone(),
+                topic,
+                episode,
+                path: String::new(),
+                origin: Origin::User,
+                keys: Vec::new(),
+            }
         }
     }
 }
@@ -174,9 +195,8 @@ fn topic(part: &Part, most_chars: usize) -> String {
 /// The sentence that tells most of a part, with how much it tells: a lesson, a decision, how the agent
 /// closed, an error.
 fn telling_sentence(part: &Part, most_chars: usize) -> Option<(u8, String, Origin)> {
-    let stated = |kind: StatedKind| {
-        part.stated.iter().find(|stated| stated.kind == kind && stated.origin == Origin::Assistant)
-    };
+    let stated =
+        |kind: StatedKind| part.stated.iter().find(|stated| stated.kind == kind && stated.origin == Origin::Assistant);
     for (rank, kind) in [(4, StatedKind::Lesson), (3, StatedKind::Decision)] {
         if let Some(stated) = stated(kind) {
             return Some((rank, text::one_line(&plain_words(&stated.text), most_chars), stated.origin));
@@ -247,14 +267,12 @@ fn keys_of(
         if keys.len() >= most {
             break;
         }
-        // Once on the page is enough, in whatever form; `day.rs` also finds `day`.
+        // Once is enough, in whatever form; `day.rs` also finds `day`.
         if !said.insert(folded(word).to_string()) {
             continue;
         }
         if word.contains(['.', '_', '-', ':']) {
-            text::each_word(word, |part| {
-                said.insert(folded(&part.text).to_string());
-            });
+            add_words(word, said);
         }
         keys.push((word.to_string(), score / telling(word)));
     }
@@ -355,7 +373,8 @@ mod tests {
     use super::*;
 
     fn facts(parts: usize) -> Facts {
-        let parts = (1..=parts as u32).map(|n| Part::of_text(n, &format!("Topic{n} zebra{n}"), &format!("apple{n} orchid{n}")));
+        let parts =
+            (1..=parts as u32).map(|n| Part::of_text(n, &format!("Topic{n} zebra{n}"), &format!("apple{n} orchid{n}")));
         Facts { parts: parts.collect(), spoken: 50, ..Facts::default() }
     }
 

@@ -76,14 +76,7 @@ impl SessionId {
 
 impl fmt::Display for SessionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "SES{}_{}_SP{}C{}",
-            self.position(),
-            self.device,
-            self.sphere(),
-            self.core()
-        )
+        write!(f, "SES{}_{}_SP{}C{}", self.position(), self.device, self.sphere(), self.core())
     }
 }
 
@@ -95,16 +88,10 @@ impl FromStr for SessionId {
             let (position, rest) = text.strip_prefix("SES")?.split_once('_')?;
             let (device, place) = rest.rsplit_once("_SP")?;
             let (sphere, core) = place.split_once('C')?;
-            let number = |digits: &str| {
-                (!digits.starts_with(['0', '+']))
-                    .then(|| digits.parse::<u32>().ok())
-                    .flatten()
-            };
+            let number = |digits: &str| (!digits.starts_with(['0', '+'])).then(|| digits.parse::<u32>().ok()).flatten();
             let (position, sphere, core) = (number(position)?, number(sphere)?, number(core)?);
             let fits = position <= EIGHT && core <= EIGHT && Device::new(device).0 == device;
-            let ordinal = (sphere - 1)
-                .checked_mul(EIGHT * EIGHT)?
-                .checked_add((core - 1) * EIGHT + position - 1)?;
+            let ordinal = (sphere - 1).checked_mul(EIGHT * EIGHT)?.checked_add((core - 1) * EIGHT + position - 1)?;
             fits.then(|| SessionId::new(Device(device.to_string()), ordinal))
         })();
         parsed.ok_or_else(|| format!("`{text}` is not a session id such as SES3_laptop_SP1C2"))
@@ -168,8 +155,17 @@ mod tests {
             assert_eq!(id.to_string().parse(), Ok(id));
         }
         for bad in [
-            "", "SES", "SES9_a_SP1C1", "SES0_a_SP1C1", "SES1_a_SP1C9", "SES1_a_SP0C1",
-            "SES1_a/b_SP1C1", "SES1_.._SP1C1", "SES1__SP1C1", "SES01_a_SP1C1", "SES1_a_SP1C1x",
+            "",
+            "SES",
+            "SES9_a_SP1C1",
+            "SES0_a_SP1C1",
+            "SES1_a_SP1C9",
+            "SES1_a_SP0C1",
+            "SES1_a/b_SP1C1",
+            "SES1_.._SP1C1",
+            "SES1__SP1C1",
+            "SES01_a_SP1C1",
+            "SES1_a_SP1C1x",
             "SES1_a_SP4294967295C8",
         ] {
             assert!(bad.parse::<SessionId>().is_err(), "{bad}");

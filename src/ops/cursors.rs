@@ -12,7 +12,7 @@ use crate::adapters::Identity;
 use crate::adapters::shared::{Beside, SharedSession};
 use crate::base::clock::Timestamp;
 use crate::base::files::{self, Stamp};
-use crate::model::ids::SessionId;
+use crate::model::ids::{Device, SessionId};
 use crate::model::session::Role;
 
 /// All that is remembered between sweeps.
@@ -22,7 +22,7 @@ pub struct Cursors {
     /// By source path.
     files: HashMap<String, FileCursor>,
     /// By session id.
-    sessions: HashMap<String, SessionCursor>,
+    sessions: HashMap<SessionId, SessionCursor>,
     /// Whether anything is to be written.
     #[serde(skip)]
     changed: bool,
@@ -82,7 +82,7 @@ pub struct SessionCursor {
 }
 
 /// Changes whenever adapters may see files in another way than before.
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/3");
+pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/3");
 
 impl Cursors {
     /// Reads the cursors; a missing, older or damaged file is an empty one.
@@ -148,17 +148,17 @@ impl Cursors {
 
     /// What is remembered of a session of the tree.
     pub fn session(&self, id: &SessionId) -> Option<&SessionCursor> {
-        self.sessions.get(&id.to_string())
+        self.sessions.get(id)
     }
 
     /// Remembers a session of the tree.
     pub fn remember_session(&mut self, id: &SessionId, cursor: SessionCursor) {
-        self.sessions.insert(id.to_string(), cursor);
+        self.sessions.insert(id.clone(), cursor);
         self.changed = true;
     }
 
     /// Forgets the sessions that the tree does not hold.
-    pub fn keep_sessions(&mut self, is_there: impl Fn(&str) -> bool) {
+    pub fn keep_sessions(&mut self, is_there: impl Fn(&SessionId) -> bool) {
         let before = self.sessions.len();
         self.sessions.retain(|id, _| is_there(id));
         self.changed |= self.sessions.len() < before;
@@ -172,7 +172,13 @@ impl Cursors {
     /// The sessions that are open and should not be any more.
     pub fn due(&self, now: Timestamp) -> Vec<SessionId> {
         let over = |cursor: &SessionCursor| cursor.open_until.is_some_and(|until| until <= now);
-        self.sessions.iter().filter(|(_, cursor)| over(cursor)).filter_map(|(id, _)| id.parse().ok()).collect()
+        self.sessions.iter().filter(|(_, cursor)| over(cursor)).map(|(id, _)| id.clone()).collect()
+    }
+
+    /// When the first open session of a device will be over.
+    pub fn next_due(&self, device: &Device) -> Option<Timestamp> {
+        let of_device = self.sessions.iter().filter(|(id, _)| id.device == *device);
+        of_device.filter_map(|(_, cursor)| cursor.open_until).min()
     }
 }
 

@@ -7,6 +7,7 @@ pub mod recall;
 pub mod sample;
 pub mod search;
 pub mod snapshot;
+pub mod standstill;
 pub mod status;
 pub mod sweep;
 pub mod watch;

@@ -155,7 +155,9 @@ fn list(folder: &Path, memory: &Path) -> (Vec<Found>, Vec<Skipped>) {
             Err(trouble) => skip(trouble.path, trouble.reason),
             Ok(file) if file.path.starts_with(&memory) => {}
             Ok(file) => match &file.link {
-                Some(target) => skip(file.path.clone(), format!("a link to `{}`, which is not followed", target.display())),
+                Some(target) => {
+                    skip(file.path.clone(), format!("a link to `{}`, which is not followed", target.display()))
+                }
                 None => found.push(file),
             },
         }
@@ -251,16 +253,11 @@ impl gray_matter::engine::Engine for SafeYaml {
     }
 }
 
-fn content(
-    request: &Request,
-    folder: &Path,
-    found: &[Found],
-    facts: Facts,
-    paths: &BTreeMap<u32, String>,
-) -> Content {
+fn content(request: &Request, folder: &Path, found: &[Found], facts: Facts, paths: &BTreeMap<u32, String>) -> Content {
     let name = folder_name(folder);
     let objective = request.objective.clone().unwrap_or_else(|| format!("Keep the folder {name} as it is"));
-    let head = Head { title: Some(format!("Snapshot of {name}")), cwd: Some(folder.display().to_string()), ..Head::default() };
+    let head =
+        Head { title: Some(format!("Snapshot of {name}")), cwd: Some(folder.display().to_string()), ..Head::default() };
     let mut content = digest::content(FLAVOR, &facts, &head, in_folder(found, "sensory").count() as u64);
     for trigger in &mut content.triggers {
         trigger.path = paths.get(&trigger.episode.0).cloned().unwrap_or_default();
@@ -277,8 +274,15 @@ fn content(
     content.objective = objective;
     content.key_outcomes = vec![format!("{} files kept byte for byte", found.len())];
     content.turns = 0;
-    content.vitals = in_folder(found, "state").next().map(|file| layout::from_digest(&snapshot_name(&file.relative))).unwrap_or_default();
-    content.episodes = facts.parts.first().zip(facts.parts.last()).map(|(first, last)| (EpisodeId(first.episode), EpisodeId(last.last_episode)));
+    content.vitals = in_folder(found, "state")
+        .next()
+        .map(|file| layout::from_digest(&snapshot_name(&file.relative)))
+        .unwrap_or_default();
+    content.episodes = facts
+        .parts
+        .first()
+        .zip(facts.parts.last())
+        .map(|(first, last)| (EpisodeId(first.episode), EpisodeId(last.last_episode)));
     content
 }
 

@@ -4,7 +4,9 @@
 //! in which they ended: first the snapshots, then the digests (whose rename is the commit mark), then the
 //! days. A sweep that is killed leaves a prefix; the next one does the rest and ends in the same tree.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+use std::collections::hash_map::{Entry, HashMap};
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,6 +29,7 @@ use crate::model::session::{Event, EventSink, Log, Skipped, Source};
 use crate::ops::capture::{self, Pages, Prepared, Trouble};
 use crate::ops::commit;
 use crate::ops::cursors::{Cursors, KnownFile, SessionCursor, SharedCursor};
+use crate::ops::standstill::{self, Standstill};
 use crate::store::snapshots::parse_manifest_line;
 use crate::store::{Store, layout};
 
@@ -115,14 +118,26 @@ pub fn sweep(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
     if layout.staging().exists() {
         commit::remove_leftovers(store).context(cannot)?;
     }
-    // It is there from the beginning of a sweep to its end, and so tells the next one of a kill.
     remove_folder(&layout.staging()).context(cannot)?;
+    let mut report = Report::default();
+    let walked = walk(sweep, layout.root(), &mut report)?;
+    let ids = digested(store)?;
+    let standstill = Standstill::load(&layout.standstill());
+    if report.skipped.is_empty()
+        && let Some(before) = standstill
+        && before.holds(&standstill::hash(sweep, &walked, &ids), sweep.now)
+    {
+        (report.discovered, report.unchanged) = (before.discovered, before.discovered);
+        report.retention.in_use_bytes = before.bytes;
+        report.took_ms = began.elapsed().as_millis() as u64;
+        return Ok(report);
+    }
+    // It is there from the beginning of a sweep to its end, and so tells the next one of a kill.
     files::create_private_dir(&layout.staging()).context(cannot)?;
     let mut cursors = Cursors::load(&layout.cursors());
-    let tree = Tree::load(store, &mut cursors, sweep.open_for)?;
-    let mut report = Report::default();
+    let tree = Tree::load(store, ids, &mut cursors, sweep.open_for);
     let shared = SharedFiles::with_copies_in(layout.staging().join("shared"));
-    let found = discover(sweep, &shared, &mut cursors, &mut report)?;
+    let found = discover(sweep, &walked, &shared, &mut cursors, &mut report);
     let (unchanged, changed): (Vec<_>, Vec<_>) = found
         .sources
         .into_iter()
@@ -134,7 +149,7 @@ pub fn sweep(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
     }
     let mut prepared = prepare(store, sweep, &tree, &changed, &shared, &mut report)?;
     prepared.sort_by_key(|(one, source)| (one.ended, source.source_id()));
-    let mut next = store.next_ordinal(&sweep.device, tree.ids.iter().filter_map(|id| id.parse().ok()));
+    let mut next = store.next_ordinal(&sweep.device, tree.ids.iter().cloned());
     for batch in prepared.chunks(BATCH) {
         let committed = commit::commit(store, sweep, batch, |source_id| match tree.sessions.get(source_id) {
             Some(known) => known.id.clone(),
@@ -154,6 +169,17 @@ pub fn sweep(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
     report.digested = report.captured + close_sessions(store, &mut cursors, sweep).context(cannot)?;
     remove_folder(&layout.staging()).context(cannot)?;
     cursors.save(&layout.cursors()).context(cannot)?;
+    if report.skipped.is_empty() && !found.has_shared {
+        // Whatever was read is remembered, and whoever comes next has nothing to do.
+        let mut ids: Vec<SessionId> =
+            tree.ids.iter().chain(report.sessions.iter().map(|swept| &swept.session)).cloned().collect();
+        ids.sort();
+        ids.dedup();
+        let hash = standstill::hash(sweep, &walked, &ids);
+        let due = cursors.next_due(&sweep.device);
+        let standstill = Standstill { hash, discovered: report.discovered, bytes: cursors.bytes(), due };
+        standstill.save(&layout.standstill()).context(cannot)?;
+    }
     // A search looks for changes itself, so there is no need to look where nothing was written.
     if report.digested > 0 {
         crate::index::refresh(store)?;
@@ -170,10 +196,13 @@ pub fn rehearse(root: &Path, sweep: &Sweep<'_>) -> Result<Report> {
     let mut report = Report::default();
     let store = Store::open(root).ok();
     let mut cursors = store.as_ref().map(|store| Cursors::load(&store.layout().cursors())).unwrap_or_default();
-    let tree =
-        store.as_ref().map(|store| Tree::load(store, &mut cursors, sweep.open_for)).transpose()?.unwrap_or_default();
+    let tree = match &store {
+        Some(store) => Tree::load(store, digested(store)?, &mut cursors, sweep.open_for),
+        None => Tree::default(),
+    };
     let shared = SharedFiles::with_temporary_copies();
-    let found = discover(sweep, &shared, &mut cursors, &mut report)?;
+    let walked = walk(sweep, root, &mut report)?;
+    let found = discover(sweep, &walked, &shared, &mut cursors, &mut report);
     for source in &found.sources {
         report.discovered += 1;
         if store.as_ref().is_some_and(|store| is_unchanged(store, &tree, &found.files, &shared, &cursors, source)) {
@@ -232,7 +261,7 @@ impl EventSink for Nowhere {
 #[derive(Default)]
 struct Tree {
     sessions: HashMap<String, KnownSession>,
-    ids: HashSet<String>,
+    ids: HashSet<SessionId>,
 }
 
 struct KnownSession {
@@ -241,15 +270,10 @@ struct KnownSession {
 
 impl Tree {
     /// Learns which sessions are there: from the cursors, and from the digests that they do not know.
-    fn load(store: &Store, cursors: &mut Cursors, open_for: Duration) -> Result<Tree> {
-        let layout = store.layout();
-        let ids = store.session_ids().context(|| "cannot list the sessions".to_string())?;
+    fn load(store: &Store, ids: Vec<SessionId>, cursors: &mut Cursors, open_for: Duration) -> Tree {
         let mut tree = Tree::default();
         for id in ids {
-            if !layout.digest(&id).is_file() {
-                continue;
-            }
-            tree.ids.insert(id.to_string());
+            tree.ids.insert(id.clone());
             let source_id = match cursors.session(&id) {
                 Some(cursor) => cursor.source_id.clone(),
                 None => match store.digest(&id) {
@@ -271,26 +295,20 @@ impl Tree {
             tree.sessions.insert(source_id, KnownSession { id });
         }
         cursors.keep_sessions(|id| tree.ids.contains(id));
-        Ok(tree)
+        tree
     }
 }
 
-struct Discovery {
-    sources: Vec<Source>,
-    files: HashMap<PathBuf, Seen>,
+/// The sessions that have a digest, in order.
+fn digested(store: &Store) -> Result<Vec<SessionId>> {
+    let mut ids = store.session_ids().context(|| "cannot list the sessions".to_string())?;
+    ids.retain(|id| store.layout().digest(id).is_file());
+    Ok(ids)
 }
 
-/// A file as it is now.
-struct Seen {
-    stamp: Stamp,
-    known: Option<KnownFile>,
-}
-
-/// Walks the roots and puts the files of each session together.
-fn discover(sweep: &Sweep<'_>, shared: &SharedFiles, cursors: &mut Cursors, report: &mut Report) -> Result<Discovery> {
-    let mut seen: HashMap<PathBuf, Seen> = HashMap::new();
-    let mut identified = Vec::new();
-    let mut listed = Vec::new();
+/// Lists the files below the roots as they are now. What `own` holds is what we wrote ourselves.
+fn walk(sweep: &Sweep<'_>, own: &Path, report: &mut Report) -> Result<Vec<(PathBuf, Stamp)>> {
+    let mut walked = Vec::new();
     for root in &sweep.roots {
         if !root.path.exists() {
             if root.named {
@@ -300,6 +318,7 @@ fn discover(sweep: &Sweep<'_>, shared: &SharedFiles, cursors: &mut Cursors, repo
             }
             continue;
         }
+        let holds_own = own.starts_with(&root.path);
         for found in files::walk_files(&root.path) {
             let found = match found {
                 Ok(found) => found,
@@ -312,67 +331,100 @@ fn discover(sweep: &Sweep<'_>, shared: &SharedFiles, cursors: &mut Cursors, repo
             if found.link.is_some() || root.glob.as_ref().is_some_and(|glob| !glob.matches_path(&found.relative)) {
                 continue;
             }
-            if seen.contains_key(&found.path) {
+            if holds_own && found.path.starts_with(own) {
                 continue;
             }
-            let stamp = Stamp::of(&found.metadata);
-            let looked = match cursors.unchanged(&found.path, &stamp) {
-                Some(cursor)
-                    if cursor.shared.as_ref().is_none_or(|shared| shared.beside == Beside::of(&found.path)) =>
-                {
-                    Ok((cursor.known.clone(), cursor.shared.clone()))
-                }
-                _ => look_into(&found.path, shared, cursors.shared(&found.path)),
-            };
-            let (known, sessions) = match looked {
-                Ok(looked) => looked,
-                Err(err) => {
-                    report.skipped.push(Skipped { path: found.path, line: 0, reason: err.to_string() });
-                    continue;
-                }
-            };
-            seen.insert(found.path.clone(), Seen { stamp, known: known.clone() });
-            let (flavor, identities) = match (known, sessions) {
-                (Some(known), _) => (known.flavor.clone(), vec![known.identity()]),
-                (None, Some(sessions)) => {
-                    let of_file = (sessions.flavor.clone(), sessions.identities().collect());
-                    listed.push((found.path.clone(), stamp, sessions));
-                    of_file
-                }
-                (None, None) => {
-                    if cursors.unchanged(&found.path, &stamp).is_none() {
-                        cursors.remember(found.path, stamp, None);
-                    }
-                    continue;
-                }
-            };
-            let Some(adapter) = adapters::named(&flavor) else { continue };
-            let wanted = sweep.only.is_empty() || sweep.only.contains(&flavor);
-            if !wanted || sweep.except.contains(&flavor) {
-                continue;
-            }
-            let is_shared = listed.last().is_some_and(|(path, ..)| *path == found.path);
-            identified.extend(identities.into_iter().map(|identity| Identified {
-                path: found.path.clone(),
-                flavor: adapter.name(),
-                size: stamp.size,
-                identity,
-                shared: is_shared,
-            }));
+            walked.push((found.path, Stamp::of(&found.metadata)));
         }
+    }
+    Ok(walked)
+}
+
+struct Discovery<'w> {
+    sources: Vec<Source>,
+    files: HashMap<&'w OsStr, Seen>,
+    /// Whether any file is shared among sessions.
+    has_shared: bool,
+}
+
+/// A file as it is now.
+struct Seen {
+    stamp: Stamp,
+    /// Whether it looks as it did when it was last captured, or found to be no log.
+    same: bool,
+    known: Option<KnownFile>,
+}
+
+/// Tells whose the files are, and puts those of each session together.
+fn discover<'w>(
+    sweep: &Sweep<'_>,
+    walked: &'w [(PathBuf, Stamp)],
+    shared: &SharedFiles,
+    cursors: &mut Cursors,
+    report: &mut Report,
+) -> Discovery<'w> {
+    let mut seen: HashMap<&OsStr, Seen> = HashMap::with_capacity(walked.len());
+    let mut identified = Vec::with_capacity(walked.len());
+    let mut listed = Vec::new();
+    for (path, stamp) in walked {
+        // Roots may overlap.
+        let Entry::Vacant(place) = seen.entry(path.as_os_str()) else { continue };
+        let cursor = cursors.unchanged(path, stamp);
+        let same = cursor.is_some();
+        let looked = match cursor {
+            Some(cursor) if cursor.shared.as_ref().is_none_or(|shared| shared.beside == Beside::of(path)) => {
+                Ok((cursor.known.clone(), cursor.shared.clone()))
+            }
+            _ => look_into(path, shared, cursors.shared(path)),
+        };
+        let (known, sessions) = match looked {
+            Ok(looked) => looked,
+            Err(err) => {
+                report.skipped.push(Skipped { path: path.clone(), line: 0, reason: err.to_string() });
+                continue;
+            }
+        };
+        let (flavor, identities, is_shared) = match (&known, sessions) {
+            (Some(known), _) => (adapters::named(&known.flavor), vec![known.identity()], false),
+            (None, Some(sessions)) => {
+                let of_file = (adapters::named(&sessions.flavor), sessions.identities().collect(), true);
+                listed.push((path, stamp, sessions));
+                of_file
+            }
+            (None, None) => {
+                if !same {
+                    cursors.remember(path.clone(), *stamp, None);
+                }
+                (None, Vec::new(), false)
+            }
+        };
+        place.insert(Seen { stamp: *stamp, same, known });
+        let Some(flavor) = flavor.map(|adapter| adapter.name()) else { continue };
+        let is_named = |names: &[String]| names.iter().any(|name| name == flavor);
+        if (!sweep.only.is_empty() && !is_named(&sweep.only)) || is_named(&sweep.except) {
+            continue;
+        }
+        identified.extend(identities.into_iter().map(|identity| Identified {
+            path: path.clone(),
+            flavor,
+            size: stamp.size,
+            identity,
+            shared: is_shared,
+        }));
     }
     let (sources, clashes) = adapters::gather(identified);
     // Once they are captured, a clash is known and no news.
-    report.skipped.extend(clashes.into_iter().filter(|clash| {
-        seen.get(&clash.path).is_none_or(|file| cursors.unchanged(&clash.path, &file.stamp).is_none())
-    }));
+    report
+        .skipped
+        .extend(clashes.into_iter().filter(|clash| seen.get(clash.path.as_os_str()).is_none_or(|file| !file.same)));
+    let has_shared = !listed.is_empty();
     for (path, stamp, sessions) in listed {
-        let same = cursors.unchanged(&path, &stamp).is_some_and(|cursor| cursor.shared.as_ref() == Some(&sessions));
+        let same = cursors.unchanged(path, stamp).is_some_and(|cursor| cursor.shared.as_ref() == Some(&sessions));
         if !same {
-            cursors.remember_shared(path, stamp, sessions);
+            cursors.remember_shared(path.clone(), *stamp, sessions);
         }
     }
-    Ok(Discovery { sources, files: seen })
+    Discovery { sources, files: seen, has_shared }
 }
 
 /// Says what a file is: one session's, or shared among many. `before` is what was known of it as a shared one.
@@ -393,7 +445,7 @@ fn look_into(
 fn is_unchanged(
     store: &Store,
     tree: &Tree,
-    seen: &HashMap<PathBuf, Seen>,
+    seen: &HashMap<&OsStr, Seen>,
     shared: &SharedFiles,
     cursors: &Cursors,
     source: &Source,
@@ -401,7 +453,7 @@ fn is_unchanged(
     let Some(known) = tree.sessions.get(&source.source_id()) else { return false };
     let looks_the_same = source.files.iter().all(|file| match &file.within {
         Some(id) => cursors.holds(&file.path, id),
-        None => seen.get(&file.path).is_some_and(|now| cursors.unchanged(&file.path, &now.stamp).is_some()),
+        None => seen.get(file.path.as_os_str()).is_some_and(|now| now.same),
     });
     if looks_the_same {
         return true;
@@ -426,12 +478,12 @@ fn is_unchanged(
     })
 }
 
-fn remember(cursors: &mut Cursors, source: &Source, seen: &HashMap<PathBuf, Seen>) {
+fn remember(cursors: &mut Cursors, source: &Source, seen: &HashMap<&OsStr, Seen>) {
     for file in &source.files {
         if let Some(id) = &file.within {
             cursors.remember_part(&file.path, id);
-        } else if let Some(now) = seen.get(&file.path)
-            && cursors.unchanged(&file.path, &now.stamp).is_none()
+        } else if let Some(now) = seen.get(file.path.as_os_str())
+            && !now.same
         {
             cursors.remember(file.path.clone(), now.stamp, now.known.clone());
         }

@@ -74,7 +74,9 @@ pub fn digest_text(digest: &Digest) -> String {
     let body = body(digest);
     let written = written(&entries, &sections(&body));
     let mut text = String::from("---\n");
-    for (key, value) in entries.iter().map(|(key, value)| (*key, value.as_str())).chain([("written", written_value(&written).as_str())]) {
+    for (key, value) in
+        entries.iter().map(|(key, value)| (*key, value.as_str())).chain([("written", written_value(&written).as_str())])
+    {
         // A list stands on lines of its own.
         text.push_str(&format!("{key}:{}{value}\n", if value.starts_with('\n') { "" } else { " " }));
     }
@@ -159,9 +161,7 @@ pub fn parse_digest(text: &str) -> Result<Digest, String> {
         return Err(format!("schema `{schema}` is not `{SCHEMA}`"));
     }
     let body = document.body();
-    let line = |start: &str| {
-        body.lines().find_map(|line| line.strip_prefix(start)).map(plain).unwrap_or_default()
-    };
+    let line = |start: &str| body.lines().find_map(|line| line.strip_prefix(start)).map(plain).unwrap_or_default();
     let motto = line(MOTTO);
     let snapshot = optional("snapshot").unwrap_or_else(|| "present".into());
     Ok(Digest {
@@ -172,7 +172,9 @@ pub fn parse_digest(text: &str) -> Result<Digest, String> {
         content: Content {
             flavor: need("flavor")?,
             title: optional("title").unwrap_or_default(),
-            status: optional("status").and_then(|word| word.parse().ok()).unwrap_or(crate::model::digest::Outcome::Unknown),
+            status: optional("status")
+                .and_then(|word| word.parse().ok())
+                .unwrap_or(crate::model::digest::Outcome::Unknown),
             worth: optional("worth").and_then(|word| word.parse().ok()).unwrap_or(Worth::Full),
             objective: optional("objective").unwrap_or_default(),
             motto: motto.strip_suffix('"').unwrap_or(&motto).to_string(),
@@ -203,7 +205,11 @@ pub fn parse_digest(text: &str) -> Result<Digest, String> {
             cost_usd: optional("cost_usd").and_then(|cost| cost.parse().ok()),
             files: list("files"),
             tags: list("tags"),
-            vitals: line(VITALS).strip_prefix("[vitals](").and_then(|rest| rest.strip_suffix(')')).map(link_path).unwrap_or_default(),
+            vitals: line(VITALS)
+                .strip_prefix("[vitals](")
+                .and_then(|rest| rest.strip_suffix(')'))
+                .map(link_path)
+                .unwrap_or_default(),
             sensory: line(SENSORY).split(' ').next().and_then(|count| count.parse().ok()).unwrap_or(0),
             made_by: optional("made_by").unwrap_or_default(),
         },
@@ -325,10 +331,7 @@ fn entries(digest: &Digest) -> Vec<(&'static str, String)> {
     put("cost_usd", content.cost_usd.map(|cost| format!("{cost:.2}")).unwrap_or_default());
     put("files", list(&content.files));
     put("tags", list(&content.tags));
-    put(
-        "snapshot",
-        snapshot.evicted.as_ref().map_or_else(|| "present".into(), |day| format!("evicted {day}")),
-    );
+    put("snapshot", snapshot.evicted.as_ref().map_or_else(|| "present".into(), |day| format!("evicted {day}")));
     put("snapshot_bytes", snapshot.bytes.to_string());
     put("snapshot_files", snapshot.files.to_string());
     put("manifest_sha256", snapshot.manifest_sha256.clone());

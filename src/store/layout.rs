@@ -133,6 +133,11 @@ impl Layout {
         self.cache().join("cursors.json")
     }
 
+    /// How sources and tree looked when a sweep had left nothing to do.
+    pub fn standstill(&self) -> PathBuf {
+        self.cache().join("standstill.json")
+    }
+
     /// How a folder looked when it was last kept.
     pub fn folder_memo(&self, folder: &str) -> PathBuf {
         self.cache().join(format!("folders/{folder}.json"))
@@ -171,10 +176,6 @@ impl Layout {
     /// A path as it is shown: relative to the memory, with `/`.
     pub fn shown(&self, path: &Path) -> String {
         let relative = path.strip_prefix(&self.root).unwrap_or(path);
-        relative
-            .components()
-            .map(|part| part.as_os_str().to_string_lossy())
-            .collect::<Vec<_>>()
-            .join("/")
+        relative.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
     }
 }

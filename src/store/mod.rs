@@ -99,11 +99,6 @@ impl Store {
         let forgotten = forgotten
             .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-'))
             .filter_map(|word| word.parse::<SessionId>().ok());
-        digested
-            .chain(forgotten)
-            .filter(|id| id.device == *device)
-            .map(|id| id.ordinal + 1)
-            .max()
-            .unwrap_or(0)
+        digested.chain(forgotten).filter(|id| id.device == *device).map(|id| id.ordinal + 1).max().unwrap_or(0)
     }
 }

@@ -68,7 +68,10 @@ impl SnapshotWriter {
     /// Begins a file of the snapshot.
     pub fn file(&mut self, name: &str) -> io::Result<SnapshotFile> {
         let file = File::options().write(true).create_new(true).open(self.place(name)?)?;
-        Ok(SnapshotFile { name: name.to_string(), writer: HashingWriter::new(BufWriter::with_capacity(64 << 10, file)) })
+        Ok(SnapshotFile {
+            name: name.to_string(),
+            writer: HashingWriter::new(BufWriter::with_capacity(64 << 10, file)),
+        })
     }
 
     /// Ends a file of the snapshot.

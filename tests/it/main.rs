@@ -8,6 +8,7 @@ mod documents; // what is written is read back as it was meant
 mod harness; // Desk: a person's machine in a temporary folder
 mod layers; // who may use whom
 mod snapshot; // any folder as a session
+mod standstill; // a sweep that has nothing to do says the same by a short cut
 mod sweep; // the whole way of the data, once, twice, and interrupted
 mod transcripts; // the console blocks of the README and the guide
 mod watch; // sweeping when logs change, until told to stop
