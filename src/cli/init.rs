@@ -29,7 +29,10 @@ pub fn run(_: Args, door: &Door) -> Result<u8> {
         output::print(&format!("`{}` is a memory already\n", door.root.display()));
     } else {
         output::print(&format!("made a memory in `{}`\n", door.root.display()));
-        door.say("next: `memtree sweep` reads your agents' logs into it, `memtree sweep --sample` shows how it looks");
+        let program = door.program();
+        door.say(format!(
+            "next: `{program} sweep` reads your agents' logs into it, `{program} sweep --sample` shows how it looks"
+        ));
     }
     Ok(0)
 }

@@ -20,6 +20,8 @@ use crate::store::layout::Layout;
 const EXCERPT: usize = 220;
 /// How many matching triggers a hit shows.
 const MOST_TRIGGERS: usize = 3;
+/// How much more a word counts in a trigger's sentence than among its keys, to choose between triggers.
+const SAID: f32 = 0.5;
 /// How many words a reason names.
 const MOST_WORDS: usize = 6;
 
@@ -76,11 +78,7 @@ impl<'p> Finder<'p> {
 
     /// The score of the part of a page that fits best, and the share of the query's weight that it covers.
     pub fn closest_part(&self, page: &Page) -> Closest {
-        let triggers = page.triggers.iter().map(|trigger| {
-            let mut texts = vec![trigger.topic.as_str(), &trigger.sentence];
-            texts.extend(trigger.keys.iter().map(String::as_str));
-            self.part_score(&texts)
-        });
+        let triggers = page.triggers.iter().map(|trigger| self.part_score(&texts_of(trigger)));
         let summary: Vec<&str> =
             [&page.title].into_iter().chain(&page.passages).chain(&page.files).map(String::as_str).collect();
         let parts = triggers.chain([self.part_score(&summary)]);
@@ -114,10 +112,14 @@ impl<'p> Finder<'p> {
         let folder = layout.shown(&layout.session(&session));
         let path = layout.shown(&layout.digest(&session));
         let mut triggers: Vec<(Trace, &Trigger)> =
-            page.triggers.iter().map(|trigger| (self.trigger_trace(trigger), trigger)).collect();
+            page.triggers.iter().map(|trigger| (self.trace(&texts_of(trigger)), trigger)).collect();
         triggers.retain(|(trace, _)| trace.weight > 0.0);
-        // The order of the page breaks ties: the sort is stable.
-        triggers.sort_by(|a, b| b.0.weight.total_cmp(&a.0.weight));
+        // The same score that ranked the page; what a trigger says in a sentence leads to its part more surely
+        // than a key. The order of the page breaks ties: the sort is stable.
+        triggers.sort_by_cached_key(|(_, trigger)| {
+            let said = self.trace(&[&trigger.topic, &trigger.sentence]).weight;
+            std::cmp::Reverse(((self.part_score(&texts_of(trigger)).score + SAID * said) * 1e4) as i64)
+        });
         let (reason, excerpt, words) = self.explained(&page, triggers.first());
         Hit {
             rank: 0,
@@ -148,12 +150,6 @@ impl<'p> Finder<'p> {
             reason,
             words,
         }
-    }
-
-    fn trigger_trace(&self, trigger: &Trigger) -> Trace {
-        let mut texts = vec![trigger.topic.as_str(), &trigger.sentence];
-        texts.extend(trigger.keys.iter().map(String::as_str));
-        self.trace(&texts)
     }
 
     /// Why a page was found, the part of it that shows it best, and the words in it that match.
@@ -214,4 +210,9 @@ impl<'p> Finder<'p> {
             _ => text::one_line(page.passages.first().unwrap_or(&page.title), EXCERPT),
         }
     }
+}
+
+/// All that a trigger says.
+fn texts_of(trigger: &Trigger) -> Vec<&str> {
+    [&trigger.topic, &trigger.sentence].into_iter().chain(&trigger.keys).map(String::as_str).collect()
 }

@@ -264,8 +264,8 @@ fn remains(store: &Store, session: &SessionId, episode: EpisodeId, digest: Optio
     let content = &digest.content;
     text.push_str(&format!("{}\n", content.title));
     let own: Vec<_> = content.triggers.iter().filter(|trigger| trigger.episode == episode).collect();
-    // A trigger may stand for several episodes; then the last one before this tells of it.
-    let nearest = content.triggers.iter().rfind(|trigger| trigger.episode < episode);
+    // A trigger may stand for several episodes around it; then the nearest tells of this one.
+    let nearest = content.triggers.iter().min_by_key(|trigger| trigger.episode.0.abs_diff(episode.0));
     for trigger in own.iter().copied().chain(nearest.filter(|_| own.is_empty())) {
         let keys = trigger.keys.join(", ");
         text.push_str(&format!("- [{}] {} ({}; keys: {keys})\n", trigger.topic, trigger.sentence, trigger.origin));

@@ -328,7 +328,7 @@ fn entries(digest: &Digest) -> Vec<(&'static str, String)> {
     put("tokens_in", count(content.tokens_in));
     put("tokens_out", count(content.tokens_out));
     put("tokens_cache", count(content.tokens_cache));
-    put("cost_usd", content.cost_usd.map(|cost| format!("{cost:.2}")).unwrap_or_default());
+    put("cost_usd", content.cost_usd.map(dollars).unwrap_or_default());
     put("files", list(&content.files));
     put("tags", list(&content.tags));
     put("snapshot", snapshot.evicted.as_ref().map_or_else(|| "present".into(), |day| format!("evicted {day}")));
@@ -339,6 +339,11 @@ fn entries(digest: &Digest) -> Vec<(&'static str, String)> {
     put("readiness", "[cleaned, summarized, indexed]".into());
     put("made_by", scalar(&content.made_by));
     entries
+}
+
+/// Money with as many digits as tell something: cents, and parts of them where it is less than one dollar.
+fn dollars(cost: f64) -> String {
+    if cost < 1.0 { format!("{cost:.4}") } else { format!("{cost:.2}") }
 }
 
 fn episodes(content: &Content) -> Option<String> {
