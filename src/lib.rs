@@ -10,6 +10,43 @@
 //! - [`cli`] is the door: it parses, asks one op, prints.
 //!
 //! Below the doors nothing prints and nothing asks for the environment or the time: they are handed in.
+//!
+//! The whole way in one example, from the bundled sample logs to a hit:
+//!
+//! ```
+//! use memtree::base::{clock, redact::Redactor};
+//! use memtree::distill::clean::Cleaner;
+//! use memtree::model::{ids::Device, query::Query};
+//! use memtree::ops::{capture::Pages, sample, search, sweep};
+//! use memtree::store::Store;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let desk = tempfile::tempdir()?;
+//! let logs = desk.path().join("logs");
+//! sample::unpack(&logs)?;
+//! let (store, _) = Store::init(&desk.path().join("memory"))?;
+//!
+//! let now = clock::parse("2026-11-15T12:00:00Z").ok_or("no such time")?;
+//! let report = sweep::sweep(&store, &sweep::Sweep {
+//!     roots: vec![sweep::Root { path: logs, glob: None, named: true }],
+//!     only: Vec::new(),
+//!     except: Vec::new(),
+//!     domains: Default::default(),
+//!     device: Device::new("desk"),
+//!     now,
+//!     zone: chrono_tz::UTC,
+//!     open_for: chrono::Duration::minutes(30),
+//!     pages: Pages { cleaner: Cleaner::new(Redactor::new(), 16384), inline_lines: 12 },
+//!     progress: &|_, _| {},
+//! })?;
+//! assert_eq!(report.captured, 10);
+//!
+//! let query = Query::parse("EWOULDBLOCK lock")?;
+//! let answer = search::search(&store, &search::SearchRequest { query, limit: 3, now, dry_run: false })?;
+//! assert_eq!(answer.hits[0].project.as_deref(), Some("tidepool"));
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod adapters;
 pub mod base;
