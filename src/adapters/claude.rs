@@ -43,7 +43,8 @@ impl Adapter for Claude {
     }
 
     fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
-        let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.as_ref();
         if let Some(session) = tool_result_owner(file) {
             return Ok(Some(Identity { native_id: session, role: Role::Attachment, lineage: None }));
         }
@@ -534,7 +535,7 @@ impl<'l, 's> Reader<'l, 's> {
 
     /// Whether an id is that of another session; one that is no id at all belongs to nobody else.
     fn is_another_session(&self, id: &str) -> bool {
-        id != self.log.native_id && is_uuid(id) && !self.is_resumed_part(id)
+        Some(id) != self.log.native_id.split('~').next() && is_uuid(id) && !self.is_resumed_part(id)
     }
 
     /// Whether an id is that of another main file of this same session (an old-style resume).

@@ -41,7 +41,8 @@ impl Adapter for Codex {
     }
 
     fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
-        let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.as_ref();
         let identity = |id: &str, start: &str| Identity {
             native_id: id.to_string(),
             role: Role::Main,

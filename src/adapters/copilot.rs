@@ -36,7 +36,8 @@ impl Adapter for Copilot {
     }
 
     fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
-        let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.as_ref();
         let (log, role) = match (name.strip_suffix(".jsonl"), session_folder(file, name)) {
             (_, Some(folder)) => (folder.join(EVENTS), Role::Attachment),
             (Some(_), None) => (file.to_path_buf(), Role::Main),

@@ -43,7 +43,8 @@ impl Adapter for Grok {
     }
 
     fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
-        let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.as_ref();
         let Some(folder) = session_folder(file) else { return rows::identify(file, self.name()) };
         if name.ends_with(".lock") || name.ends_with(".tmp") {
             return Ok(None);

@@ -5,6 +5,7 @@
 //! ([`Adapter::read`]). Where many sessions share one file, it is opened ([`shared`]) and each session's
 //! own part written out of it. Copying, hashing and writing are done elsewhere, the same way for all.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -139,23 +140,28 @@ pub struct Identified {
 /// Puts the files of one session together: resumed parts by their lineage, subagents and attachments
 /// by their session's id. What claims an id without being the same conversation becomes a session of
 /// its own, and is named in the second list.
-pub fn gather(mut found: Vec<Identified>) -> (Vec<Source>, Vec<Skipped>) {
+///
+/// `owner` tells the id under which a conversation, named by its lineage, was captured before: it keeps that id
+/// whatever becomes of its files.
+pub fn gather(mut found: Vec<Identified>, owner: impl Fn(&str, &str) -> Option<String>) -> (Vec<Source>, Vec<Skipped>) {
+    let owner_of = |file: &Identified| owner(file.flavor, file.identity.lineage.as_deref()?);
     // Where an agent copied a conversation into a new file on resume, the shorter file is the older
-    // one; it comes first and gives the session its id, now and whenever we look again.
-    found.sort_by(|a, b| (a.size, &a.path).cmp(&(b.size, &b.path)));
+    // one; it comes first and gives the session its id, unless the session has one already.
+    found.sort_by_cached_key(|file| (owner_of(file).is_none(), file.size, file.path.clone()));
     let mut sources: Vec<Source> = Vec::new();
     let mut skipped = Vec::new();
     let mut by_lineage: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-    let mut by_id: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let mut by_id: BTreeMap<(&str, String), usize> = BTreeMap::new();
     let (main, rest): (Vec<&Identified>, Vec<&Identified>) = found.iter().partition(|f| f.identity.role == Role::Main);
     for file in main {
         let (flavor, identity) = (file.flavor, &file.identity);
         let same = identity.lineage.as_deref().and_then(|lineage| by_lineage.get(&(flavor, lineage)).copied());
-        let taken = by_id.get(&(flavor, identity.native_id.as_str())).copied();
+        let id = owner_of(file).unwrap_or_else(|| identity.native_id.clone());
+        let taken = by_id.get(&(flavor, id.clone())).copied();
         let at = match (same, taken) {
             (Some(at), _) => at,
             (None, None) => {
-                sources.push(Source { flavor, native_id: identity.native_id.clone(), files: Vec::new() });
+                sources.push(Source { flavor, native_id: id.clone(), files: Vec::new() });
                 sources.len() - 1
             }
             (None, Some(at)) => {
@@ -169,7 +175,7 @@ pub fn gather(mut found: Vec<Identified>) -> (Vec<Source>, Vec<Skipped>) {
                 });
                 sources.push(Source {
                     flavor,
-                    native_id: format!("{}~{}", identity.native_id, short_hash(own_mark(file))),
+                    native_id: format!("{}~{}", identity.native_id, short_hash(&own_mark(file))),
                     files: Vec::new(),
                 });
                 sources.len() - 1
@@ -178,11 +184,12 @@ pub fn gather(mut found: Vec<Identified>) -> (Vec<Source>, Vec<Skipped>) {
         if let Some(lineage) = identity.lineage.as_deref() {
             by_lineage.entry((flavor, lineage)).or_insert(at);
         }
-        by_id.entry((flavor, identity.native_id.as_str())).or_insert(at);
+        by_id.entry((flavor, id)).or_insert(at);
+        by_id.entry((flavor, identity.native_id.clone())).or_insert(at);
         sources[at].files.push(log_file(file));
     }
     for file in rest {
-        let key = (file.flavor, file.identity.native_id.as_str());
+        let key = (file.flavor, file.identity.native_id.clone());
         let at = match by_id.get(&key).copied() {
             Some(at) => at,
             // A subagent whose main log is gone is still a conversation worth keeping; a lone
@@ -250,9 +257,9 @@ fn log_file(file: &Identified) -> LogFile {
 
 /// What tells a file from another that claims the same id, on whatever device it lies: how its conversation
 /// begins, else its name.
-fn own_mark(file: &Identified) -> &str {
-    let name = file.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    file.identity.lineage.as_deref().unwrap_or(name)
+fn own_mark(file: &Identified) -> Cow<'_, str> {
+    let name = || file.path.file_name().unwrap_or_default().to_string_lossy();
+    file.identity.lineage.as_deref().map_or_else(name, Cow::Borrowed)
 }
 
 fn short_hash(mark: &str) -> String {

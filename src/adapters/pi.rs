@@ -41,7 +41,7 @@ impl Adapter for Pi {
         // OpenClaw keeps what was reset or deleted as `<id>.jsonl.reset.<time>`.
         if !file
             .file_name()
-            .and_then(|name| name.to_str())
+            .map(|name| name.to_string_lossy())
             .is_some_and(|name| name.contains(".jsonl") && !name.ends_with(".zst"))
         {
             return Ok(None);

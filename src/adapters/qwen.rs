@@ -33,7 +33,8 @@ impl Adapter for Qwen {
     }
 
     fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
-        let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.as_ref();
         let Some(stem) = name.strip_suffix(".jsonl") else { return Ok(None) };
         let records = jsonl::first_objects(file, 20)?;
         let mut own = records.iter().filter(|record| is_qwen_record(record)).peekable();

@@ -43,6 +43,7 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
         status: args.status,
         device: door.device.clone(),
         now: door.now,
+        zone: config.zone()?,
         cleaner: Cleaner::new(redactor, config.snapshot.sensory_bytes),
         dry_run: door.dry_run,
     };

@@ -319,9 +319,13 @@ impl Recorder<'_> {
         // The reason why a line could not be read may quote it.
         let reasons = head.skipped.iter_mut().map(|skipped| &mut skipped.reason);
         let names = [&mut head.title, &mut head.cwd, &mut head.branch, &mut head.remote].into_iter().flatten();
-        for text in names.chain(&mut head.pull_requests).chain(reasons) {
+        let others = [&mut head.version, &mut head.head_commit, &mut head.parent].into_iter().flatten();
+        let models = head.usage.iter_mut().map(|usage| &mut usage.model);
+        for text in names.chain(&mut head.pull_requests).chain(reasons).chain(others).chain(models) {
             *text = self.pages.cleaner.string(std::mem::take(text));
         }
+        let ignored = std::mem::take(&mut head.ignored).into_iter();
+        head.ignored = ignored.map(|(kind, count)| (self.pages.cleaner.string(kind), count)).collect();
         let mut content = digest::content(source.flavor, &self.facts, &head, self.sensory);
         content.vitals = layout::from_digest(layout::VITALS);
         if let Some(stated) = stated(&self.facts) {

@@ -52,16 +52,18 @@ pub fn commit(
             content: draft.content,
             snapshot: draft.snapshot,
         };
+        store.refuse_links(Some(&session))?;
         let path = layout.digest(&session);
         let text = match fs::read_to_string(&path) {
             Ok(existing) => documents::digest_text_over(&existing, &digest),
-            Err(_) => documents::digest_text(&digest),
+            Err(err) if err.kind() == io::ErrorKind::NotFound => documents::digest_text(&digest),
+            Err(err) => return Err(err).context(|| format!("cannot read the digest `{}`", layout.shown(&path))),
         };
         fs::write(prepared.staged.join(DIGEST), &text).context(cannot)?;
         snapshots.rename_dir(&prepared.snapshot(), &layout.snapshot(&session)).context(cannot)?;
         digests.write(&path, text.as_bytes()).context(cannot)?;
         committing.push(Committing {
-            staged: prepared.staged.clone(),
+            staged: prepared.staged.file_name().unwrap_or_default().into(),
             session: session.clone(),
             manifest_sha256: digest.snapshot.manifest_sha256.clone(),
             has_days: digest.content.worth == Worth::Full,
@@ -90,6 +92,7 @@ pub fn commit(
 /// A session that is being put in its place.
 #[derive(Debug, Serialize, Deserialize)]
 struct Committing {
+    /// The folder in which it was prepared, below the staging folder: the memory may be moved.
     staged: PathBuf,
     session: SessionId,
     manifest_sha256: String,
@@ -103,7 +106,7 @@ fn write_days(store: &Store, zone: Tz, committing: Vec<Committing>) -> Result<()
     let cannot = || format!("cannot write the days of `{}`", layout.root().display());
     let mut day_lines = DayLines::default();
     for one in committing.into_iter().filter(|one| one.has_days) {
-        for line in capture::day_lines(&one.staged)? {
+        for line in capture::day_lines(&layout.staging().join(&one.staged))? {
             day_lines.add(&line, &one.session, zone);
         }
         if day_lines.bytes() > DAY_BYTES {
@@ -127,12 +130,12 @@ pub fn finish_earlier_sweep(store: &Store, zone: Tz) -> Result<()> {
     };
     for one in committing.iter().filter(|one| !digested(one)) {
         let manifest = fs::read(layout.snapshot(&one.session).join(layout::MANIFEST)).unwrap_or_default();
-        let digest = fs::read(one.staged.join(DIGEST));
+        let digest = fs::read(layout.staging().join(&one.staged).join(DIGEST));
         if let (true, Ok(digest)) = (files::sha256_hex(&manifest) == one.manifest_sha256, digest) {
             files::write_atomic(&layout.digest(&one.session), &digest).context(cannot)?;
         }
     }
-    committing.retain(|one| digested(one) && one.staged.exists());
+    committing.retain(|one| digested(one) && layout.staging().join(&one.staged).exists());
     write_days(store, zone, committing)
 }
 

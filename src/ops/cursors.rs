@@ -23,6 +23,9 @@ pub struct Cursors {
     files: HashMap<String, FileCursor>,
     /// By session id.
     sessions: HashMap<SessionId, SessionCursor>,
+    /// The id under which a conversation was captured, by agent and lineage.
+    #[serde(default)]
+    lineages: HashMap<String, String>,
     /// Whether anything is to be written.
     #[serde(skip)]
     changed: bool,
@@ -142,6 +145,19 @@ impl Cursors {
             && !part.captured
         {
             part.captured = true;
+            self.changed = true;
+        }
+    }
+
+    /// The id under which a conversation was captured before.
+    pub fn owner(&self, flavor: &str, lineage: &str) -> Option<&String> {
+        self.lineages.get(&format!("{flavor}:{lineage}"))
+    }
+
+    /// Remembers under which id a conversation was captured; the first one counts.
+    pub fn remember_owner(&mut self, flavor: &str, lineage: &str, native_id: &str) {
+        if self.owner(flavor, lineage).is_none() {
+            self.lineages.insert(format!("{flavor}:{lineage}"), native_id.to_string());
             self.changed = true;
         }
     }

@@ -22,6 +22,7 @@ use crate::error::{Context, Error, Result};
 use crate::model::digest::{Content, Digest, Origin, Outcome, State, Worth};
 use crate::model::ids::{Device, EpisodeId, SessionId};
 use crate::model::session::{Head, Skipped};
+use crate::ops::commit;
 use crate::store::snapshots::SnapshotWriter;
 use crate::store::{Store, documents, layout};
 
@@ -33,6 +34,8 @@ pub struct Request {
     pub status: Option<Outcome>,
     pub device: Device,
     pub now: Timestamp,
+    /// The time zone of the days, to finish what a killed sweep left.
+    pub zone: chrono_tz::Tz,
     pub cleaner: Cleaner,
     pub dry_run: bool,
 }
@@ -64,7 +67,7 @@ pub fn snapshot(store: &Store, request: &Request) -> Result<Report> {
     if !folder.is_dir() {
         return Err(Error::usage(format!("`{}` is not a folder", folder.display())));
     }
-    let (found, skipped) = list(&folder, layout.root());
+    let (found, mut skipped) = list(&folder, layout.root());
     if found.is_empty() {
         return Err(Error::usage(format!("there is nothing to keep in `{}`", folder.display()))
             .because("it holds no file outside of the memory itself"));
@@ -90,7 +93,11 @@ pub fn snapshot(store: &Store, request: &Request) -> Result<Report> {
     if request.dry_run {
         return Ok(Report { session: None, path: None, files: files_count, bytes, unchanged: false, skipped });
     }
+    store.refuse_links(None)?;
     let _lock = files::lock_exclusive(&layout.sweep_lock()).context(cannot)?;
+    // The id that we are about to take may belong to a session that a killed sweep left half in place.
+    commit::finish_earlier_sweep(store, request.zone)?;
+    commit::remove_leftovers(store).context(cannot)?;
     let staged = layout.staging().join("folder");
     if staged.exists() {
         fs::remove_dir_all(&staged).context(cannot)?;
@@ -101,7 +108,15 @@ pub fn snapshot(store: &Store, request: &Request) -> Result<Report> {
     let numbers = part_numbers(&found);
     for (file, number) in found.iter().zip(numbers) {
         let name = snapshot_name(&file.relative);
-        let copy = writer.copy(&file.path, &name).context(|| format!("cannot copy `{}`", file.path.display()))?;
+        let copy = match (writer.copy(&file.path, &name), File::open(&file.path)) {
+            (Ok(copy), _) => copy,
+            // Gone since we looked, or not ours to read: the others still are.
+            (Err(_), Err(reason)) => {
+                skipped.push(Skipped { path: file.path.clone(), line: 0, reason: reason.to_string() });
+                continue;
+            }
+            (Err(err), Ok(_)) => return Err(err).context(|| format!("cannot copy `{}`", file.path.display())),
+        };
         if let Some(number) = number {
             let (title, words) = read_for_words(&copy, &file.relative);
             let (title, words) = (request.cleaner.string(title), request.cleaner.string(words));
@@ -118,8 +133,10 @@ pub fn snapshot(store: &Store, request: &Request) -> Result<Report> {
         Memo { session: session.clone(), stamps }.save(&memo).context(cannot)?;
         return Ok(unchanged(session));
     }
-    let digested = store.session_ids().context(cannot)?.into_iter().filter(|id| layout.digest(id).is_file());
-    let session = SessionId::new(request.device.clone(), store.next_ordinal(&request.device, digested));
+    let taken = store.session_ids().context(cannot)?.into_iter();
+    let taken = taken.filter(|id| layout.digest(id).is_file() || layout.snapshot(id).exists());
+    let session = SessionId::new(request.device.clone(), store.next_ordinal(&request.device, taken));
+    store.refuse_links(Some(&session))?;
     let digest = Digest {
         session: session.clone(),
         source_id,
@@ -198,7 +215,7 @@ fn snapshot_name(relative: &Path) -> String {
         }
     });
     let name = parts.collect::<Vec<_>>().join("/");
-    if name == layout::MANIFEST { format!("{name}.source") } else { name }
+    if name.starts_with(layout::MANIFEST) { format!("{name}.source") } else { name }
 }
 
 fn is_episode(file: &Found) -> bool {
@@ -254,10 +271,11 @@ impl gray_matter::engine::Engine for SafeYaml {
 }
 
 fn content(request: &Request, folder: &Path, found: &[Found], facts: Facts, paths: &BTreeMap<u32, String>) -> Content {
-    let name = folder_name(folder);
-    let objective = request.objective.clone().unwrap_or_else(|| format!("Keep the folder {name} as it is"));
-    let head =
-        Head { title: Some(format!("Snapshot of {name}")), cwd: Some(folder.display().to_string()), ..Head::default() };
+    let clean = |text: String| request.cleaner.string(text);
+    let name = clean(folder_name(folder));
+    let objective = clean(request.objective.clone().unwrap_or_else(|| format!("Keep the folder {name} as it is")));
+    let cwd = clean(folder.display().to_string());
+    let head = Head { title: Some(format!("Snapshot of {name}")), cwd: Some(cwd), ..Head::default() };
     let mut content = digest::content(FLAVOR, &facts, &head, in_folder(found, "sensory").count() as u64);
     for trigger in &mut content.triggers {
         trigger.path = paths.get(&trigger.episode.0).cloned().unwrap_or_default();
@@ -269,7 +287,7 @@ fn content(request: &Request, folder: &Path, found: &[Found], facts: Facts, path
     content.started = content.ended;
     content.status = request.status.unwrap_or(Outcome::Unknown);
     content.worth = Worth::Full;
-    content.motto = request.motto.clone().unwrap_or_else(|| objective.clone());
+    content.motto = request.motto.clone().map_or_else(|| objective.clone(), clean);
     content.core_intent = objective.clone();
     content.objective = objective;
     content.key_outcomes = vec![format!("{} files kept byte for byte", found.len())];

@@ -24,7 +24,7 @@ use crate::base::files::{self, Stamp};
 use crate::base::front_matter::Document;
 use crate::error::{Context, Error, Result};
 use crate::model::digest::State;
-use crate::model::ids::{Device, SessionId};
+use crate::model::ids::{Device, EpisodeId, SessionId};
 use crate::model::session::{Event, EventSink, Log, Skipped, Source};
 use crate::ops::capture::{self, Pages, Prepared, Trouble};
 use crate::ops::commit;
@@ -112,6 +112,7 @@ pub fn sweep(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
     let began = Instant::now();
     let layout = store.layout();
     let cannot = || format!("cannot write to the memory `{}`", layout.root().display());
+    store.refuse_links(None)?;
     // One sweep at a time; a second one waits and then finds everything done.
     let _lock = files::lock_exclusive(&layout.sweep_lock()).context(cannot)?;
     commit::finish_earlier_sweep(store, sweep.zone)?;
@@ -135,7 +136,7 @@ pub fn sweep(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
     // It is there from the beginning of a sweep to its end, and so tells the next one of a kill.
     files::create_private_dir(&layout.staging()).context(cannot)?;
     let mut cursors = Cursors::load(&layout.cursors());
-    let tree = Tree::load(store, ids, &mut cursors, sweep.open_for);
+    let tree = Tree::load(store, ids, &mut cursors, sweep);
     let shared = SharedFiles::with_copies_in(layout.staging().join("shared"));
     let found = discover(sweep, &walked, &shared, &mut cursors, &mut report);
     let (unchanged, changed): (Vec<_>, Vec<_>) = found
@@ -197,7 +198,7 @@ pub fn rehearse(root: &Path, sweep: &Sweep<'_>) -> Result<Report> {
     let store = Store::open(root).ok();
     let mut cursors = store.as_ref().map(|store| Cursors::load(&store.layout().cursors())).unwrap_or_default();
     let tree = match &store {
-        Some(store) => Tree::load(store, digested(store)?, &mut cursors, sweep.open_for),
+        Some(store) => Tree::load(store, digested(store)?, &mut cursors, sweep),
         None => Tree::default(),
     };
     let shared = SharedFiles::with_temporary_copies();
@@ -266,11 +267,14 @@ struct Tree {
 
 struct KnownSession {
     id: SessionId,
+    /// Whether its digest is there.
+    digested: bool,
 }
 
 impl Tree {
     /// Learns which sessions are there: from the cursors, and from the digests that they do not know.
-    fn load(store: &Store, ids: Vec<SessionId>, cursors: &mut Cursors, open_for: Duration) -> Tree {
+    fn load(store: &Store, ids: Vec<SessionId>, cursors: &mut Cursors, sweep: &Sweep<'_>) -> Tree {
+        let open_for = sweep.open_for;
         let mut tree = Tree::default();
         for id in ids {
             tree.ids.insert(id.clone());
@@ -292,10 +296,34 @@ impl Tree {
                     _ => continue,
                 },
             };
-            tree.sessions.insert(source_id, KnownSession { id });
+            tree.know(source_id, KnownSession { id, digested: true }, &sweep.device);
         }
         cursors.keep_sessions(|id| tree.ids.contains(id));
+        tree.orphans(store, &sweep.device);
         tree
+    }
+
+    /// Notes a session. Where two devices captured the same one, this device's own counts here.
+    fn know(&mut self, source_id: String, session: KnownSession, device: &Device) {
+        let before = self.sessions.get(&source_id);
+        if before.is_none_or(|before| before.id.device != *device) {
+            self.sessions.insert(source_id, session);
+        }
+    }
+
+    /// Notes the snapshots whose digest somebody removed: their ids are taken, and they get their digest again.
+    fn orphans(&mut self, store: &Store, device: &Device) {
+        for id in store.session_ids().unwrap_or_default() {
+            if self.ids.contains(&id) || !store.layout().snapshot(&id).exists() {
+                continue;
+            }
+            let vitals = fs::read_to_string(store.layout().snapshot(&id).join(layout::VITALS)).unwrap_or_default();
+            let source_id = Document::parse(&format!("---\n{vitals}---\n")).get_str("source_id");
+            if let Some(source_id) = source_id.filter(|source_id| !self.sessions.contains_key(source_id)) {
+                self.know(source_id, KnownSession { id: id.clone(), digested: false }, device);
+            }
+            self.ids.insert(id);
+        }
     }
 }
 
@@ -309,6 +337,7 @@ fn digested(store: &Store) -> Result<Vec<SessionId>> {
 /// Lists the files below the roots as they are now. What `own` holds is what we wrote ourselves.
 fn walk(sweep: &Sweep<'_>, own: &Path, report: &mut Report) -> Result<Vec<(PathBuf, Stamp)>> {
     let mut walked = Vec::new();
+    let own = &fs::canonicalize(own).unwrap_or_else(|_| own.to_path_buf());
     for root in &sweep.roots {
         if !root.path.exists() {
             if root.named {
@@ -318,8 +347,10 @@ fn walk(sweep: &Sweep<'_>, own: &Path, report: &mut Report) -> Result<Vec<(PathB
             }
             continue;
         }
-        let holds_own = own.starts_with(&root.path);
-        for found in files::walk_files(&root.path) {
+        // One place has one name here, however it was spelled: a file must not be met twice.
+        let folder = fs::canonicalize(&root.path).unwrap_or_else(|_| root.path.clone());
+        let holds_own = own.starts_with(&folder);
+        for found in files::walk_files(&folder) {
             let found = match found {
                 Ok(found) => found,
                 Err(trouble) => {
@@ -412,7 +443,7 @@ fn discover<'w>(
             shared: is_shared,
         }));
     }
-    let (sources, clashes) = adapters::gather(identified);
+    let (sources, clashes) = adapters::gather(identified, |flavor, lineage| cursors.owner(flavor, lineage).cloned());
     // Once they are captured, a clash is known and no news.
     report
         .skipped
@@ -450,7 +481,7 @@ fn is_unchanged(
     cursors: &Cursors,
     source: &Source,
 ) -> bool {
-    let Some(known) = tree.sessions.get(&source.source_id()) else { return false };
+    let Some(known) = tree.sessions.get(&source.source_id()).filter(|known| known.digested) else { return false };
     let looks_the_same = source.files.iter().all(|file| match &file.within {
         Some(id) => cursors.holds(&file.path, id),
         None => seen.get(file.path.as_os_str()).is_some_and(|now| now.same),
@@ -482,12 +513,43 @@ fn remember(cursors: &mut Cursors, source: &Source, seen: &HashMap<&OsStr, Seen>
     for file in &source.files {
         if let Some(id) = &file.within {
             cursors.remember_part(&file.path, id);
-        } else if let Some(now) = seen.get(file.path.as_os_str())
-            && !now.same
-        {
-            cursors.remember(file.path.clone(), now.stamp, now.known.clone());
+        } else if let Some(now) = seen.get(file.path.as_os_str()) {
+            if !now.same {
+                cursors.remember(file.path.clone(), now.stamp, now.known.clone());
+            }
+            if let Some(lineage) = now.known.as_ref().and_then(|known| known.lineage.as_deref()) {
+                cursors.remember_owner(source.flavor, lineage, &source.native_id);
+            }
         }
     }
+}
+
+/// Whether a session's digest can be written again without losing what a person wrote in it.
+fn may_rewrite(store: &Store, id: &SessionId) -> Result<(), Skipped> {
+    let path = store.layout().digest(id);
+    match fs::read_to_string(&path) {
+        Err(err) if err.kind() != io::ErrorKind::NotFound => {
+            let reason =
+                format!("the digest cannot be read ({err}), so it is left alone and its session is not updated");
+            Err(Skipped { path, line: 0, reason })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a new capture tells at least what the digest does, where the raw behind it is not here to be kept.
+fn tells_no_less(store: &Store, id: &SessionId, prepared: &Prepared) -> Result<(), Trouble> {
+    if store.layout().snapshot(id).exists() {
+        return Ok(());
+    }
+    let last = |episodes: Option<(_, EpisodeId)>| episodes.map(|(_, last)| last);
+    let before = store.digest(id).ok().flatten().and_then(|digest| last(digest.content.episodes));
+    let now = last(prepared.draft().map_err(Trouble::Store)?.content.episodes);
+    if now >= before {
+        return Ok(());
+    }
+    let reason = "the log has less than its digest tells, and the raw behind the digest is not here; left as it is";
+    Err(Trouble::Source(Skipped { path: store.layout().digest(id), line: 0, reason: reason.into() }))
 }
 
 /// Captures sessions in parallel, each under a temporary name.
@@ -511,10 +573,19 @@ fn prepare<'s>(
             if known.is_some_and(|known| known.id.device != sweep.device) {
                 return None;
             }
+            if let Some(known) = known
+                && let Err(skipped) = may_rewrite(store, &known.id)
+            {
+                return Some(Err(Trouble::Source(skipped)));
+            }
             let previous = known.map(|known| layout.snapshot(&known.id));
             let staged = layout.staging().join(number.to_string());
             let prepared = capture::prepare(adapter, source, shared, previous.as_deref(), &staged, &sweep.pages);
             (sweep.progress)(done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1, sources.len());
+            let prepared = prepared.and_then(|prepared| match known {
+                Some(known) => tells_no_less(store, &known.id, &prepared).map(|()| prepared),
+                None => Ok(prepared),
+            });
             Some(prepared.map(|prepared| (prepared, source)))
         })
         .collect();
@@ -539,7 +610,9 @@ fn close_sessions(store: &Store, cursors: &mut Cursors, sweep: &Sweep<'_>) -> io
     // A session of another device is that device's to close.
     for id in cursors.due(sweep.now).into_iter().filter(|id| id.device == sweep.device) {
         let path = store.layout().digest(&id);
-        let mut document = Document::parse(&fs::read_to_string(&path)?);
+        // One that cannot be read is left as it is; the next growth of its session names it.
+        let Ok(text) = fs::read_to_string(&path) else { continue };
+        let mut document = Document::parse(&text);
         document.set_raw("state", "closed");
         closed += usize::from(files::write_if_changed(&path, document.to_text().as_bytes())?);
         if let Some(cursor) = cursors.session(&id).cloned() {

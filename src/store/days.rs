@@ -4,7 +4,7 @@
 //! are only ever added: those that are there already stay as they are, whoever wrote them.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io;
+use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 
 use chrono::NaiveDate;
 use chrono_tz::Tz;
@@ -37,10 +37,7 @@ impl DayLines {
     /// Writes the lines that are not there yet into their days.
     pub fn write(self, layout: &Layout) -> io::Result<()> {
         for (day, lines) in self.days {
-            files::update_locked(&layout.day(day), |existing| {
-                let existing = existing.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-                Some(merged(day, existing.as_deref(), lines).into_bytes())
-            })?;
+            files::update_locked(&layout.day(day), |existing, out| merge(day, existing, &lines, out))?;
         }
         Ok(())
     }
@@ -66,44 +63,64 @@ fn header(day: NaiveDate) -> String {
     format!("# Daily Raw {day}\n\n")
 }
 
-/// A day with new lines in their places. Lines without a time stay behind the line they follow.
-fn merged(day: NaiveDate, existing: Option<&str>, lines: Vec<String>) -> String {
-    let existing = existing.map_or_else(|| header(day), str::to_string);
-    let mut there: HashMap<&str, usize> = HashMap::new();
-    for line in existing.lines() {
-        *there.entry(line).or_default() += 1;
+/// Writes a day with new lines in their places, and says whether there were any. Lines without a time stay behind the
+/// line they follow.
+fn merge(day: NaiveDate, existing: &mut (impl Read + Seek), lines: &[String], out: &mut dyn Write) -> io::Result<bool> {
+    // How often each line is still to be added: not as often as it is there.
+    let mut missing: HashMap<&[u8], usize> = HashMap::with_capacity(lines.len());
+    for line in lines {
+        *missing.entry(line.as_bytes()).or_default() += 1;
     }
+    let mut is_empty = true;
+    each_line(existing, |line| {
+        is_empty = false;
+        if let Some(count) = missing.get_mut(line) {
+            *count = count.saturating_sub(1);
+        }
+        Ok(())
+    })?;
     let mut new: Vec<&String> = lines
         .iter()
-        .filter(|line| match there.get_mut(line.as_str()) {
+        .filter(|line| match missing.get_mut(line.as_bytes()) {
             Some(count) if *count > 0 => {
                 *count -= 1;
-                false
+                true
             }
-            _ => true,
+            _ => false,
         })
         .collect();
     if new.is_empty() {
-        return existing;
+        return Ok(false);
     }
     new.sort_by(|a, b| place(a).cmp(&place(b)));
     let mut new = new.into_iter().peekable();
-    let mut text = String::with_capacity(existing.len() + lines.iter().map(String::len).sum::<usize>());
-    for line in existing.lines() {
-        if let Some(at) = place(line) {
+    if is_empty {
+        out.write_all(header(day).as_bytes())?;
+    }
+    existing.rewind()?;
+    each_line(existing, |line| {
+        if let Some(at) = std::str::from_utf8(line).ok().and_then(place) {
             while let Some(earlier) = new.next_if(|line| place(line).is_some_and(|new| new < at)) {
-                text.push_str(earlier);
-                text.push('\n');
+                writeln!(out, "{earlier}")?;
             }
         }
-        text.push_str(line);
-        text.push('\n');
+        out.write_all(line)?;
+        out.write_all(b"\n")
+    })?;
+    new.try_for_each(|line| writeln!(out, "{line}"))?;
+    Ok(true)
+}
+
+/// Hands over each line, without its end.
+fn each_line(text: &mut impl Read, mut each: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    let mut text = BufReader::with_capacity(64 << 10, text);
+    let mut line = Vec::new();
+    while text.read_until(b'\n', &mut line)? > 0 {
+        let whole = line.strip_suffix(b"\n").unwrap_or(&line);
+        each(whole.strip_suffix(b"\r").unwrap_or(whole))?;
+        line.clear();
     }
-    for line in new {
-        text.push_str(line);
-        text.push('\n');
-    }
-    text
+    Ok(())
 }
 
 /// Where a line belongs: by its time, then by its session, so that the order of writing does not matter.
@@ -125,7 +142,13 @@ mod tests {
     }
 
     fn merge(existing: Option<&str>, lines: &[&str]) -> String {
-        merged(day(), existing, lines.iter().map(|line| line.to_string()).collect())
+        let existing = existing.unwrap_or_default();
+        let lines: Vec<String> = lines.iter().map(|line| line.to_string()).collect();
+        let mut out = Vec::new();
+        match super::merge(day(), &mut io::Cursor::new(existing), &lines, &mut out).unwrap() {
+            true => String::from_utf8(out).unwrap(),
+            false => existing.to_string(),
+        }
     }
 
     #[test]

@@ -73,16 +73,40 @@ pub fn digest_text(digest: &Digest) -> String {
     let entries = entries(digest);
     let body = body(digest);
     let written = written(&entries, &sections(&body));
+    with_front_matter(&entries, &written, &body)
+}
+
+fn with_front_matter(entries: &[(&'static str, String)], written: &[(String, String)], body: &str) -> String {
+    let written = written_value(written);
     let mut text = String::from("---\n");
-    for (key, value) in
-        entries.iter().map(|(key, value)| (*key, value.as_str())).chain([("written", written_value(&written).as_str())])
-    {
-        // A list stands on lines of its own.
-        text.push_str(&format!("{key}:{}{value}\n", if value.starts_with('\n') { "" } else { " " }));
+    for (key, value) in entries.iter().map(|(key, value)| (*key, value)).chain([("written", &written)]) {
+        text.push_str(&entry_line(key, value));
     }
     text.push_str("---\n");
-    text.push_str(&body);
+    text.push_str(body);
     text
+}
+
+/// A key with its value; a list stands on lines of its own.
+fn entry_line(key: &str, value: &str) -> String {
+    format!("{key}:{}{value}\n", if value.starts_with('\n') { "" } else { " " })
+}
+
+/// Whether a document's front matter holds our keys alone, none of them changed and nothing between them.
+fn is_as_written(document: &Document, before: &BTreeMap<String, String>) -> bool {
+    let ours = |key: &str| ALWAYS_OURS.contains(&key) || before.contains_key(key);
+    let unchanged = |key: &str, value: &str| before.get(key).is_none_or(|then| *then == short_hash(value));
+    let mut text = String::from("---\n");
+    for key in document.keys() {
+        let value = document.get_raw(key).unwrap_or_default();
+        if !ours(key) || !unchanged(key, value) {
+            return false;
+        }
+        let block = value.starts_with("- ");
+        text.push_str(&entry_line(key, &if block { format!("\n  {value}") } else { value.to_string() }));
+    }
+    text.push_str("---\n");
+    document.as_text() == text + document.body()
 }
 
 /// Writes a digest into the document that is there, keeping what a person changed in it.
@@ -105,6 +129,7 @@ pub fn digest_text_over(existing: &str, digest: &Digest) -> String {
         .filter_map(|line| line.split_once(' ').map(|(name, hash)| (name.to_string(), hash.to_string())))
         .collect();
     let entries = entries(digest);
+    let mut all_ours = is_as_written(&document, &before);
     let mut written = BTreeMap::new();
     for (key, value) in &entries {
         let ours = ALWAYS_OURS.contains(key);
@@ -119,7 +144,10 @@ pub fn digest_text_over(existing: &str, digest: &Digest) -> String {
         if ours || untouched {
             document.set_raw(key, value);
             written.insert(key.to_string(), short_hash(value));
-        } else if let Some(then) = before.get(*key) {
+        } else {
+            all_ours = false;
+        }
+        if let (false, Some(then)) = (ours || untouched, before.get(*key)) {
             written.insert(key.to_string(), then.clone());
         }
     }
@@ -142,9 +170,13 @@ pub fn digest_text_over(existing: &str, digest: &Digest) -> String {
         agreed.content.objective = objective;
     }
     let (merged, section_hashes) = merged_body(document.body(), &body(&agreed), &before);
-    document.set_body(&merged);
     written.extend(section_hashes);
     let order: Vec<(String, String)> = ordered(written);
+    if all_ours {
+        // In our own order, however often the session grew.
+        return with_front_matter(&entries, &order, &merged);
+    }
+    document.set_body(&merged);
     document.set_raw("written", &written_value(&order));
     document.to_text()
 }
@@ -446,11 +478,14 @@ fn merged_body(existing: &str, new: &str, before: &BTreeMap<String, String>) -> 
     let windows_lines = existing.contains("\r\n");
     let mut merged = String::new();
     let mut hashes = Vec::new();
+    let mut met = Vec::new();
     for section in &there {
-        let Some(name) = section.name else {
+        // A second section with our heading is a person's.
+        let Some(name) = section.name.filter(|name| !met.contains(name)) else {
             merged.push_str(section.text);
             continue;
         };
+        met.push(name);
         let then = before.get(name);
         let untouched = then.is_some_and(|then| *then == short_hash(section.text));
         match ours.iter().find(|our| our.name == Some(name)) {

@@ -108,6 +108,16 @@ impl Layout {
         self.days().join(format!("{day}.md"))
     }
 
+    /// What belongs to days.
+    pub fn daily(&self) -> PathBuf {
+        self.root.join("daily")
+    }
+
+    /// This device's own, never synced.
+    pub fn own(&self) -> PathBuf {
+        self.root.join(".memtree")
+    }
+
     /// All days' raw logs.
     pub fn days(&self) -> PathBuf {
         self.root.join("daily/raw")

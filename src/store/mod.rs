@@ -81,6 +81,19 @@ impl Store {
         Ok(ids)
     }
 
+    /// Refuses links where we are about to write: one that came by `git pull` could lead anywhere.
+    pub fn refuse_links(&self, session: Option<&SessionId>) -> Result<()> {
+        let layout = &self.layout;
+        let folders = [layout.sessions(), layout.daily(), layout.days(), layout.own()];
+        for folder in folders.into_iter().chain(session.map(|id| layout.session(id))) {
+            if fs::symlink_metadata(&folder).is_ok_and(|metadata| metadata.is_symlink()) {
+                return Err(Error::new(format!("`{}` is a link, and nothing is written through it", folder.display()))
+                    .hint("put a real folder in its place, or make the memory itself a link"));
+            }
+        }
+        Ok(())
+    }
+
     /// Reads a session's digest; `None` where there is none.
     pub fn digest(&self, id: &SessionId) -> Result<Option<Digest>> {
         let path = self.layout.digest(id);

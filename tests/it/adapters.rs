@@ -59,7 +59,7 @@ fn told(folder: &Path, flavor: &str) -> String {
             shared,
         }));
     }
-    let (mut sources, clashes) = adapters::gather(identified);
+    let (mut sources, clashes) = adapters::gather(identified, |_, _| None);
     sources.sort_by_key(Source::source_id);
     assert!(!sources.is_empty(), "no session was recognized in {}", folder.display());
     let mut page = String::new();

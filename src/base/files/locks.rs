@@ -4,13 +4,13 @@
 //! process by a lock file of its own. The system gives a lock back when its holder ends, however it ends.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 #[cfg(not(unix))]
 use super::Stamp;
 use super::folders::{create_folders_synced, parent_of};
-use super::{NOT_REGULAR, write_atomic};
+use super::{NOT_REGULAR, put_in_place, temporary_beside, write_atomic};
 
 /// Appends one line to a file that other processes append to or rewrite, and syncs it.
 ///
@@ -43,21 +43,27 @@ pub fn append_locked(path: &Path, header: impl FnOnce() -> String, line: &str) -
 
 /// Rewrites a file under the lock that [`append_locked`] honours; returns whether it changed.
 ///
-/// `change` is given the content, or `None` where there is no file or an empty one, and returns the new content,
-/// or `None` to leave it as it is.
-pub fn update_locked(path: &Path, change: impl FnOnce(Option<Vec<u8>>) -> Option<Vec<u8>>) -> io::Result<bool> {
+/// `change` reads the old content, which is empty where there is no file, writes the new one, and says whether it
+/// is to take the place of the old one. Neither is ever held whole.
+pub fn update_locked(
+    path: &Path,
+    change: impl FnOnce(&mut File, &mut dyn Write) -> io::Result<bool>,
+) -> io::Result<bool> {
     let mut locked = lock_data(path)?;
-    let mut before = Vec::new();
-    let read = locked.file.read_to_end(&mut before);
-    locked.or_remove(read)?;
-    let after = change((!before.is_empty()).then(|| before.clone()));
-    match after.filter(|after| *after != before) {
-        Some(after) => locked.or_remove(write_atomic(path, &after).map(|()| true)),
-        None => {
-            locked.remove_if_created();
-            Ok(false)
+    let rewritten = temporary_beside(path).and_then(|temporary| {
+        let mut out = BufWriter::with_capacity(64 << 10, temporary.as_file());
+        let changed = change(&mut locked.file, &mut out)?;
+        out.flush()?;
+        drop(out);
+        if changed {
+            put_in_place(temporary, path)?;
         }
+        Ok(changed)
+    });
+    if !matches!(rewritten, Ok(true)) {
+        locked.remove_if_created();
     }
+    rewritten
 }
 
 /// A data file whose lock we hold, and whether it was us who created it, empty, to have something to lock.
@@ -214,19 +220,19 @@ mod tests {
     fn update_changes_or_leaves_no_trace() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("page.md");
-        let given = |expect: Option<&str>, after: Option<&str>| {
-            update_locked(&path, |before| {
-                assert_eq!(before.as_deref(), expect.map(str::as_bytes));
-                after.map(|after| after.as_bytes().to_owned())
+        let given = |expect: &str, after: &str, keep: io::Result<bool>| {
+            update_locked(&path, |before, out| {
+                assert_eq!(io::read_to_string(before).unwrap(), expect);
+                out.write_all(after.as_bytes()).and(keep)
             })
-            .unwrap()
         };
-        assert!(!given(None, None));
+        assert!(!given("", "half", Ok(false)).unwrap());
+        assert!(given("", "half", Err(ErrorKind::StorageFull.into())).is_err());
         assert_eq!(names(folder.path()), [""; 0]);
-        assert!(given(None, Some("one")));
-        assert!(!given(Some("one"), Some("one")));
-        assert!(!given(Some("one"), None));
-        assert!(given(Some("one"), Some("two")));
+        assert!(given("", "one", Ok(true)).unwrap());
+        assert!(!given("one", "half", Ok(false)).unwrap());
+        assert!(given("one", "half", Err(ErrorKind::StorageFull.into())).is_err());
+        assert!(given("one", "two", Ok(true)).unwrap());
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(names(folder.path()), ["page.md"]);
     }
@@ -239,7 +245,7 @@ mod tests {
         std::os::unix::fs::symlink(&outside, &link).unwrap();
         for _ in ["dangling", "pointing"] {
             assert!(append_locked(&link, String::new, "line").is_err());
-            assert!(update_locked(&link, |_| Some(b"all".to_vec())).is_err());
+            assert!(update_locked(&link, |_, out| out.write_all(b"all").map(|()| true)).is_err());
             fs::write(&outside, "precious").unwrap();
         }
         assert_eq!(fs::read(&outside).unwrap(), b"precious");

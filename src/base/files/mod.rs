@@ -33,10 +33,7 @@ use folders::{create_folders_synced, parent_of, sync_folder};
 /// A missing folder is created, the mode of an existing file is kept, and a symbolic link is replaced, not
 /// followed: a caller who means its target resolves it first.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let temporary = write_temporary(path, bytes)?;
-    temporary.as_file().sync_all()?;
-    temporary.into_temp_path().persist(path)?;
-    sync_folder(parent_of(path))
+    put_in_place(write_temporary(path, bytes)?, path)
 }
 
 /// Does the same, unless the file already holds just these bytes; returns whether it wrote.
@@ -66,6 +63,20 @@ const NOT_REGULAR: &str = "not a regular file";
 
 /// Writes bytes to a temporary file beside a path, with the mode the file is to have, without syncing.
 fn write_temporary(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
+    let mut temporary = temporary_beside(path)?;
+    temporary.write_all(bytes)?;
+    Ok(temporary)
+}
+
+/// Gives a temporary file its name for good.
+fn put_in_place(temporary: NamedTempFile, path: &Path) -> io::Result<()> {
+    temporary.as_file().sync_all()?;
+    temporary.into_temp_path().persist(path)?;
+    sync_folder(parent_of(path))
+}
+
+/// Creates an empty temporary file beside a path, with the mode the file is to have.
+fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     let folder = parent_of(path);
     let mut builder = tempfile::Builder::new();
     builder.prefix(TEMPORARY_PREFIX).suffix(TEMPORARY_SUFFIX);
@@ -74,14 +85,13 @@ fn write_temporary(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(fs::Permissions::from_mode(0o644));
     }
-    let mut temporary = match builder.tempfile_in(folder) {
+    let temporary = match builder.tempfile_in(folder) {
         Err(trouble) if trouble.kind() == ErrorKind::NotFound => {
             create_folders_synced(folder)?;
             builder.tempfile_in(folder)?
         }
         made => made?,
     };
-    temporary.write_all(bytes)?;
     #[cfg(unix)]
     if let Ok(metadata) = fs::symlink_metadata(path)
         && metadata.is_file()
@@ -135,12 +145,13 @@ mod tests {
         let path = Path::new(&path);
         match job.as_str() {
             "rewrite" => (0..50).for_each(|number| {
-                let change = |before: Option<Vec<u8>>| {
-                    let mut text = before.unwrap_or_else(|| b"# Day\n".to_vec());
-                    text.extend(format!("rewrite {number}\n").bytes());
-                    Some(text)
-                };
-                assert!(update_locked(path, change).unwrap());
+                let rewritten = update_locked(path, |before, out| {
+                    if io::copy(before, out)? == 0 {
+                        out.write_all(b"# Day\n")?;
+                    }
+                    writeln!(out, "rewrite {number}").map(|()| true)
+                });
+                assert!(rewritten.unwrap());
             }),
             "batches" => {
                 for number in 0_u64.. {
