@@ -7,6 +7,7 @@ mod databases; // files that many sessions share
 mod documents; // what is written is read back as it was meant
 mod harness; // Desk: a person's machine in a temporary folder
 mod layers; // who may use whom
+mod losses; // what could be lost or leak, each found by trying
 mod snapshot; // any folder as a session
 mod standstill; // a sweep that has nothing to do says the same by a short cut
 mod sweep; // the whole way of the data, once, twice, and interrupted
