@@ -72,7 +72,7 @@ fn merge(day: NaiveDate, existing: &mut (impl Read + Seek), lines: &[String], ou
         *missing.entry(line.as_bytes()).or_default() += 1;
     }
     let mut is_empty = true;
-    each_line(existing, |line| {
+    each_line(existing, |line, _| {
         is_empty = false;
         if let Some(count) = missing.get_mut(line) {
             *count = count.saturating_sub(1);
@@ -98,26 +98,26 @@ fn merge(day: NaiveDate, existing: &mut (impl Read + Seek), lines: &[String], ou
         out.write_all(header(day).as_bytes())?;
     }
     existing.rewind()?;
-    each_line(existing, |line| {
+    each_line(existing, |line, end| {
         if let Some(at) = std::str::from_utf8(line).ok().and_then(place) {
             while let Some(earlier) = new.next_if(|line| place(line).is_some_and(|new| new < at)) {
                 writeln!(out, "{earlier}")?;
             }
         }
         out.write_all(line)?;
-        out.write_all(b"\n")
+        out.write_all(if end.is_empty() { b"\n" } else { end })
     })?;
     new.try_for_each(|line| writeln!(out, "{line}"))?;
     Ok(true)
 }
 
-/// Hands over each line, without its end.
-fn each_line(text: &mut impl Read, mut each: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+/// Hands over each line, and its end as it is.
+fn each_line(text: &mut impl Read, mut each: impl FnMut(&[u8], &[u8]) -> io::Result<()>) -> io::Result<()> {
     let mut text = BufReader::with_capacity(64 << 10, text);
     let mut line = Vec::new();
     while text.read_until(b'\n', &mut line)? > 0 {
-        let whole = line.strip_suffix(b"\n").unwrap_or(&line);
-        each(whole.strip_suffix(b"\r").unwrap_or(whole))?;
+        let words = line.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |last| last + 1);
+        each(&line[..words], &line[words..])?;
         line.clear();
     }
     Ok(())
@@ -168,6 +168,13 @@ mod tests {
             merge(Some(existing), &["- [09:00:00] [user] (S2) z", "- [12:00:00] [user] (S2) y"]),
             "# My day\n\n- [09:00:00] [user] (S2) z\n- [10:00:00] [user] (S1) a\n  a note of mine\n\nbye\n- [12:00:00] [user] (S2) y\n"
         );
+    }
+
+    #[test]
+    fn line_ends_stay_as_they_are() {
+        let existing = "# My day\r\n\r\n- [10:00:00] [user] (S1) a\r\n";
+        let merged = merge(Some(existing), &["- [10:00:00] [user] (S1) a", "- [12:00:00] [user] (S2) y"]);
+        assert_eq!(merged, existing.to_string() + "- [12:00:00] [user] (S2) y\n");
     }
 
     #[test]
