@@ -52,6 +52,9 @@ struct Common {
     /// The memory to use [default: $MEMTREE_STORE, the nearest `memory/`, or ~/memory]
     #[arg(long, global = true, value_name = "DIR")]
     store: Option<PathBuf>,
+    /// Your own settings [default: ~/.config/memtree/config.toml]
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// Print one JSON object instead of text
     #[arg(long, global = true)]
     json: bool,
@@ -97,6 +100,8 @@ pub struct Door {
     pub device: Device,
     /// Where agents keep their logs.
     pub places: Places,
+    /// The person's own settings, where `--config` names them.
+    config_file: Option<PathBuf>,
     environment: BTreeMap<String, String>,
 }
 
@@ -136,9 +141,17 @@ impl Door {
             Err(err) => Err(err).context(|| format!("cannot read the settings `{}`", path.display())),
         };
         let memory_path = Layout::new(&self.root).settings();
-        let user_path = match self.environment.get("XDG_CONFIG_HOME").filter(|folder| !folder.is_empty()) {
-            Some(folder) => PathBuf::from(folder).join("memtree/config.toml"),
-            None => self.places.home.join(".config/memtree/config.toml"),
+        if let Some(named) = &self.config_file
+            && !named.is_file()
+        {
+            return Err(
+                Error::usage(format!("there is no file `{}`", named.display())).hint("check the path after `--config`")
+            );
+        }
+        let user_path = match (&self.config_file, self.environment.get("XDG_CONFIG_HOME").filter(|f| !f.is_empty())) {
+            (Some(file), _) => file.clone(),
+            (None, Some(folder)) => PathBuf::from(folder).join("memtree/config.toml"),
+            (None, None) => self.places.home.join(".config/memtree/config.toml"),
         };
         let (memory, user) = (read(&memory_path)?, read(&user_path)?);
         Config::load(&Layers {
@@ -235,6 +248,7 @@ fn door(common: Common) -> Result<Door> {
         now,
         device: device(&environment),
         places: Places { home, environment: environment.clone() },
+        config_file: common.config,
         environment,
     })
 }

@@ -34,8 +34,12 @@ pub struct Facts {
     pub subagents: Vec<String>,
     /// How often each tool was used.
     pub tools: std::collections::BTreeMap<String, u64>,
+    /// How often each kind of event came, by the names that all agents share.
+    pub events: std::collections::BTreeMap<&'static str, u64>,
     /// The first command that a person typed (`/review 12`), for sessions that have no prompt.
     pub first_command: Option<String>,
+    /// The last command, if it failed: the same one again is a retry.
+    failed_command: Option<String>,
 }
 
 /// What is known of one episode.
@@ -120,6 +124,7 @@ impl Facts {
         {
             self.subagents.push(agent.clone());
         }
+        self.count_events(step);
         match &step.kind {
             Kind::Prompt(said) if step.agent.is_none() => {
                 self.begin_part(said, step.inherited);
@@ -154,11 +159,51 @@ impl Facts {
         }
     }
 
+    /// Counts a step among the kinds of events: a call that edits or tests is told as such, and an answer that
+    /// failed as an error.
+    fn count_events(&mut self, step: &Step) {
+        let mut count = |kind: &'static str| *self.events.entry(kind).or_default() += 1;
+        match &step.kind {
+            Kind::Prompt(_) => count("user_msg"),
+            Kind::Reply(_) => count("assistant_msg"),
+            Kind::Thinking(_) => count("thinking"),
+            Kind::Intervention(_) | Kind::Rewind(_) => count("human_intervention"),
+            Kind::Compaction(_) | Kind::Lifecycle(_) => count("lifecycle"),
+            Kind::Completion => count("completion"),
+            Kind::Deed(deed) => {
+                if !deed.tool.is_empty() {
+                    count(match &deed.action {
+                        Action::Edit { .. } => "edit",
+                        Action::Shell { command } if outcome::is_test_command(command) => "test_run",
+                        _ => "tool_call",
+                    });
+                }
+                if deed.answer.is_some() {
+                    count(if deed.failed() { "error" } else { "tool_result" });
+                }
+                let again =
+                    matches!(&deed.action, Action::Shell { command } if self.failed_command.as_ref() == Some(command));
+                if again {
+                    count("retry");
+                }
+                if let Action::Shell { command } = &deed.action {
+                    self.failed_command = deed.failed().then(|| command.clone());
+                }
+            }
+        }
+    }
+
     /// Ends the last part; after this the facts are whole.
     pub fn finish(&mut self) {
         if let Some(last) = self.parts.last_mut() {
             last.end();
         }
+    }
+
+    /// How many decisions were stated.
+    pub fn decisions(&self) -> u64 {
+        let stated = self.parts.iter().flat_map(|part| &part.stated);
+        stated.filter(|stated| stated.kind == StatedKind::Decision).count() as u64
     }
 
     /// The commits of the session, oldest first.

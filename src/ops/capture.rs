@@ -417,6 +417,7 @@ struct Vitals<'a> {
     compactions: u64,
     subagents: Vec<String>,
     tools: BTreeMap<String, u64>,
+    events: BTreeMap<&'static str, u64>,
     test_runs: Vec<String>,
     records: u64,
     inherited: u64,
@@ -457,6 +458,12 @@ fn vitals(source: &Source, facts: &Facts, head: &Head, content: &Content) -> Str
         compactions: facts.compactions,
         subagents: facts.subagents.iter().map(line).collect(),
         tools: facts.tools.iter().map(|(tool, count)| (line(tool), *count)).collect(),
+        events: facts
+            .events
+            .iter()
+            .map(|(kind, count)| (*kind, *count))
+            .chain([("decision", facts.decisions())])
+            .collect(),
         test_runs: runs.take(100).collect(),
         records: head.records,
         inherited: head.inherited,
