@@ -39,7 +39,7 @@ pub struct Facts {
     /// The first command that a person typed (`/review 12`), for sessions that have no prompt.
     pub first_command: Option<String>,
     /// The last command, if it failed: the same one again is a retry.
-    failed_command: Option<String>,
+    pub failed_command: Option<String>,
 }
 
 /// What is known of one episode.
