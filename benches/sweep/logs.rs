@@ -14,7 +14,7 @@ pub fn write(folder: &Path, bytes: u64) -> io::Result<()> {
             break;
         }
         let mut dice = Dice(index);
-        let most = 30_000 << dice.below(9);
+        let most = 10_000 << dice.below(9);
         written += write_one(folder, index, (most / 2 + dice.below(most / 2)).min(bytes - written))?;
     }
     Ok(())
