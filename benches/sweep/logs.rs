@@ -1,4 +1,6 @@
 //! Made-up logs in the shape of Claude Code's: the same number always makes the same log.
+//!
+//! Their measures are those of real ones: some 30 records of 3 kB for each prompt, half a megabyte for each session.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -34,7 +36,7 @@ pub fn write_one(folder: &Path, index: u64, bytes: u64) -> io::Result<u64> {
     while log.bytes < bytes {
         let prompt = dice.prose(4);
         log.record("user", json!({ "role": "user", "content": prompt }), Value::Null)?;
-        for _ in 0..=dice.below(12) {
+        for _ in 0..=dice.below(24) {
             if dice.below(2) == 0 {
                 let text = dice.prose(3);
                 log.answer(&mut dice, json!({ "type": "text", "text": text }))?;
@@ -143,9 +145,9 @@ impl Dice {
     fn tool(&mut self, project: &str) -> (&'static str, Value, String) {
         let path = format!("/home/dev/src/{project}/src/{}.rs", self.word());
         match self.below(4) {
-            0 => ("Read", json!({ "file_path": path }), self.lines(200)),
-            1 => ("Bash", json!({ "command": format!("cargo test {}", self.word()) }), self.lines(60)),
-            2 => ("Grep", json!({ "pattern": self.word() }), self.lines(20)),
+            0 => ("Read", json!({ "file_path": path }), self.lines(400)),
+            1 => ("Bash", json!({ "command": format!("cargo test {}", self.word()) }), self.lines(150)),
+            2 => ("Grep", json!({ "pattern": self.word() }), self.lines(60)),
             _ => {
                 let input = json!({ "file_path": path, "old_string": self.lines(8), "new_string": self.lines(12) });
                 ("Edit", input, format!("The file {path} has been updated."))
