@@ -1,5 +1,6 @@
 //! Plain data: what the other layers hand to each other.
 
+pub mod context;
 pub mod day;
 pub mod digest;
 pub mod ids;
