@@ -4,6 +4,7 @@
 //!
 //! - [`adapters`] read the logs that agents leave on disk, one agent a file, as a stream of events;
 //! - [`distill`] decides, purely, what the pages of a session say;
+//! - [`summarize`] asks a model to add to that, where one is configured;
 //! - [`store`] is the Markdown tree: snapshots, digests, days;
 //! - [`index`] finds things in it, from a cache that can be thrown away;
 //! - [`ops`] are the verbs, where reading, deciding and writing meet;
@@ -19,6 +20,7 @@
 //! use memtree::model::{ids::Device, query::Query};
 //! use memtree::ops::{capture::Pages, sample, search, sweep};
 //! use memtree::store::Store;
+//! use memtree::summarize::Models;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let desk = tempfile::tempdir()?;
@@ -36,6 +38,7 @@
 //!     now,
 //!     zone: chrono_tz::UTC,
 //!     open_for: chrono::Duration::minutes(30),
+//!     models: &Models::none(),
 //!     pages: Pages { cleaner: Cleaner::new(Redactor::new(), 16384), inline_lines: 12 },
 //!     progress: &|_, _| {},
 //! })?;
@@ -58,3 +61,4 @@ pub mod index;
 pub mod model;
 pub mod ops;
 pub mod store;
+pub mod summarize;

@@ -17,6 +17,7 @@ use crate::error::{Context, Error, Result};
 use crate::model::ids::Device;
 use crate::store::Store;
 use crate::store::layout::Layout;
+use crate::summarize::Models;
 
 mod config;
 mod init;
@@ -159,6 +160,11 @@ impl Door {
             user: user.as_deref().map(|text| (user_path.as_path(), text)),
             environment: self.environment.clone(),
         })
+    }
+
+    /// The models that the settings name, if any.
+    pub fn models(&self, _config: &Config) -> Result<Models> {
+        Ok(Models::none())
     }
 
     /// Talks to the person, unless they want quiet.

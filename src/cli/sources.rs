@@ -14,6 +14,7 @@ use crate::distill::clean::Cleaner;
 use crate::error::{Context, Error, Result};
 use crate::ops::capture::Pages;
 use crate::ops::sweep::{Root, Sweep};
+use crate::summarize::Models;
 
 #[derive(Debug, clap::Args)]
 pub struct SourceArgs {
@@ -49,6 +50,7 @@ impl SourceArgs {
         config: &Config,
         door: &Door,
         now: Timestamp,
+        models: &'a Models,
         progress: &'a (dyn Fn(usize, usize) + Sync),
     ) -> Result<Sweep<'a>> {
         let rules: Vec<(String, String)> =
@@ -68,6 +70,7 @@ impl SourceArgs {
                 cleaner: Cleaner::new(redactor, config.snapshot.sensory_bytes),
                 inline_lines: config.snapshot.inline_lines,
             },
+            models,
             progress,
         })
     }

@@ -41,7 +41,8 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
         bar.set_length(of as u64);
         bar.set_position(done as u64);
     };
-    let request = args.sources.request(roots, &config, door, door.now, &progress)?;
+    let models = door.models(&config)?;
+    let request = args.sources.request(roots, &config, door, door.now, &models, &progress)?;
     let report = if door.dry_run {
         if let Some(folder) = &unpacked {
             sample::unpack(folder).context(|| "cannot unpack the samples".into())?;

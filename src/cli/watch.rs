@@ -156,7 +156,8 @@ impl Machine<'_> {
         self.told.extend(watcher.trouble.iter().cloned());
         self.watcher = Some(watcher);
         let now = clock::now().map_err(|reason| Error::new("cannot tell the time").because(reason))?;
-        let request = self.args.sources.request(roots, &config, door, now, &|_, _| {})?;
+        let models = door.models(&config)?;
+        let request = self.args.sources.request(roots, &config, door, now, &models, &|_, _| {})?;
         let report = sweep::sweep(&store, &request)?;
         if report.captured > 0 {
             // A session that is open now will have to be closed, although nothing changes any more.

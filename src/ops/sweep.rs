@@ -32,6 +32,7 @@ use crate::ops::cursors::{Cursors, KnownFile, SessionCursor, SharedCursor};
 use crate::ops::standstill::{self, Standstill};
 use crate::store::snapshots::parse_manifest_line;
 use crate::store::{Store, layout};
+use crate::summarize::Models;
 
 /// What to sweep, and how.
 pub struct Sweep<'a> {
@@ -49,6 +50,8 @@ pub struct Sweep<'a> {
     /// A session is open while its last event is younger than this.
     pub open_for: Duration,
     pub pages: Pages,
+    /// Who may add to what memtree says by itself.
+    pub models: &'a Models,
     /// Told of each session that is done, with how many there are.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }

@@ -18,9 +18,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("adapters", &["model", "base", "error"]),
     ("distill", &["model", "base", "error"]),
     ("index", &["store", "model", "base", "error"]),
-    ("ops", &["index", "adapters", "distill", "store", "model", "base", "error", "config"]),
+    ("summarize", &["store", "model", "base", "error"]),
+    ("ops", &["index", "adapters", "distill", "summarize", "store", "model", "base", "error", "config"]),
     // The door puts the pieces together.
-    ("cli", &["ops", "adapters", "distill", "store", "model", "base", "error", "config"]),
+    ("cli", &["ops", "adapters", "distill", "summarize", "store", "model", "base", "error", "config"]),
     ("lib", &[]),
     ("main", &["memtree"]),
 ];
