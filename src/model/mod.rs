@@ -1,7 +1,7 @@
 //! Plain data: what the other layers hand to each other.
 
-pub mod context;
 pub mod calls;
+pub mod context;
 pub mod day;
 pub mod digest;
 pub mod ids;
