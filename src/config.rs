@@ -20,8 +20,19 @@ pub const TEMPLATE: &str = include_str!("../templates/memtree.toml");
 /// The newest format of the tree that this program knows.
 pub const FORMAT: i64 = 1;
 
-/// Keys that run a program or send text: only the user's own configuration may set them.
-const YOURS_ONLY: &[&str] = &["open.editor"];
+/// Keys that run a program, send text or spend money: only the user's own configuration may set them.
+const YOURS_ONLY: &[&str] = &[
+    "open.editor",
+    "summarizer",
+    "models.base_url",
+    "models.key_variable",
+    "models.command",
+    "models.daily_tokens",
+    "models.daily_usd",
+    "models.low_usd",
+    "models.high_usd",
+    "models.trust_prompts",
+];
 
 /// Tables whose keys are names that the user chooses.
 const OPEN_TABLES: &[&str] = &["sources", "domains"];
@@ -31,6 +42,7 @@ const OPEN_TABLES: &[&str] = &["sources", "domains"];
 pub struct Config {
     pub format: i64,
     pub timezone: String,
+    pub summarizer: Summarizer,
     pub sessions: Sessions,
     pub snapshot: Snapshot,
     pub redact: Redact,
@@ -38,6 +50,7 @@ pub struct Config {
     pub sources: BTreeMap<String, Source>,
     #[serde(default)]
     pub domains: BTreeMap<String, String>,
+    pub models: Models,
     pub watch: Watch,
     pub open: Open,
 }
@@ -75,6 +88,33 @@ pub struct Source {
     pub enabled: bool,
     pub root: Option<String>,
     pub glob: Option<String>,
+}
+
+/// Who adds prose to what memtree writes by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Summarizer {
+    Extractive,
+    Command,
+    OpenAi,
+}
+
+/// Which models there are, and what they may cost.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+pub struct Models {
+    pub low: String,
+    pub high: String,
+    pub base_url: String,
+    pub key_variable: String,
+    pub command: Vec<String>,
+    pub daily_tokens: u64,
+    pub daily_usd: f64,
+    pub low_usd: Vec<f64>,
+    pub high_usd: Vec<f64>,
+    pub trust_prompts: bool,
+    pub input_tokens: usize,
+    pub timeout_seconds: u64,
+    pub retry_seconds: u64,
 }
 
 /// When `memtree watch` sweeps.
@@ -116,7 +156,7 @@ impl Config {
             for key in YOURS_ONLY {
                 if take(&mut table, key).is_some() {
                     warnings.push(format!(
-                        "{}: `{key}` runs a program, so it is ignored here; set it in ~/.config/memtree/config.toml",
+                        "{}: `{key}` runs a program, sends text or spends money, so it is ignored here; set it in ~/.config/memtree/config.toml",
                         path.display()
                     ));
                 }
@@ -257,7 +297,9 @@ fn from_environment(name: &str, text: &str, default: &Value) -> Result<Value> {
     Ok(match default {
         Value::Integer(_) => Value::Integer(text.parse().map_err(|_| wrong("a number"))?),
         Value::Boolean(_) => Value::Boolean(text.parse().map_err(|_| wrong("true or false"))?),
+        Value::Float(_) => Value::Float(text.parse().map_err(|_| wrong("a number"))?),
         Value::String(_) => Value::String(text.to_string()),
+        Value::Array(_) => text.parse::<Value>().ok().filter(Value::is_array).ok_or_else(|| wrong("a list"))?,
         _ => return Err(wrong("set in a file")),
     })
 }

@@ -12,8 +12,10 @@ use clap::{Parser, Subcommand};
 
 use crate::adapters::Places;
 use crate::base::clock::{self, Timestamp};
+use crate::base::redact::Redactor;
 use crate::config::{Config, Layers};
 use crate::error::{Context, Error, Result};
+use crate::model::calls;
 use crate::model::ids::Device;
 use crate::store::Store;
 use crate::store::layout::Layout;
@@ -21,6 +23,7 @@ use crate::summarize::Models;
 
 mod config;
 mod init;
+mod models;
 pub mod output;
 mod recall;
 mod search;
@@ -162,9 +165,20 @@ impl Door {
         })
     }
 
-    /// The models that the settings name, if any.
-    pub fn models(&self, _config: &Config) -> Result<Models> {
-        Ok(Models::none())
+    /// The models that the settings name, if any. Below a call of a model there are none, or it could go on for ever.
+    pub fn models(&self, config: &Config) -> Result<Models> {
+        let set = |name: &str| self.environment.get(name).is_some_and(|value| !value.is_empty());
+        if set(calls::GUARDS[0]) {
+            return Ok(Models::none());
+        }
+        models::models(config, self)
+    }
+
+    /// Finds secrets, by the rules that are built in and the person's own.
+    pub fn redactor(&self, config: &Config) -> Result<Redactor> {
+        let rules = config.redact.rules.iter().map(|rule| (rule.name.clone(), rule.pattern.clone()));
+        Redactor::with_rules(&rules.collect::<Vec<_>>())
+            .map_err(|reason| Error::new("cannot use the setting `redact.rules`").because(reason))
     }
 
     /// Talks to the person, unless they want quiet.

@@ -7,7 +7,6 @@ use chrono::Duration;
 use super::Door;
 use crate::adapters;
 use crate::base::clock::Timestamp;
-use crate::base::redact::Redactor;
 use crate::base::text;
 use crate::config::Config;
 use crate::distill::clean::Cleaner;
@@ -53,10 +52,7 @@ impl SourceArgs {
         models: &'a Models,
         progress: &'a (dyn Fn(usize, usize) + Sync),
     ) -> Result<Sweep<'a>> {
-        let rules: Vec<(String, String)> =
-            config.redact.rules.iter().map(|rule| (rule.name.clone(), rule.pattern.clone())).collect();
-        let redactor = Redactor::with_rules(&rules)
-            .map_err(|reason| Error::new("cannot use the setting `redact.rules`").because(reason))?;
+        let redactor = door.redactor(config)?;
         Ok(Sweep {
             roots,
             only: self.only.clone(),

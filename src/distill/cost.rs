@@ -16,18 +16,23 @@ pub fn cost_usd(usage: &[ModelUsage]) -> Option<f64> {
 }
 
 /// Dollars for a million tokens: input, output, cache read, cache write.
-type Price = [f64; 4];
+pub type Price = [f64; 4];
 
 static PRICES: LazyLock<BTreeMap<String, Price>> = LazyLock::new(|| {
     toml::from_str(include_str!("../../templates/prices.toml")).expect("templates/prices.toml is a table of prices")
 });
 
-fn priced(usage: &ModelUsage) -> Option<f64> {
+/// What a model costs, if the table knows it.
+pub fn price(model: &str) -> Option<Price> {
     // `anthropic/claude-…` and `us.anthropic.claude-…` are the same models, sold by others.
-    let name = usage.model.rsplit(['/']).next().unwrap_or(&usage.model);
+    let name = model.rsplit(['/']).next().unwrap_or(model);
     let name = name.rsplit_once("anthropic.").map_or(name, |(_, name)| name);
     let fits = PRICES.iter().filter(|(beginning, _)| name.starts_with(beginning.as_str()));
-    let (_, [input, output, cache_read, cache_write]) = fits.max_by_key(|(beginning, _)| beginning.len())?;
+    fits.max_by_key(|(beginning, _)| beginning.len()).map(|(_, price)| *price)
+}
+
+fn priced(usage: &ModelUsage) -> Option<f64> {
+    let [input, output, cache_read, cache_write] = price(&usage.model)?;
     let tokens = [usage.input, usage.output, usage.cache_read, usage.cache_write].map(|count| count as f64);
     let sum = tokens[0] * input + tokens[1] * output + tokens[2] * cache_read + tokens[3] * cache_write;
     Some(sum / 1e6)

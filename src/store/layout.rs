@@ -163,6 +163,26 @@ impl Layout {
         self.cache().join("sample")
     }
 
+    /// What concerns only this device now.
+    pub fn local(&self) -> PathBuf {
+        self.root.join(".memtree/local")
+    }
+
+    /// What was asked of models, and what it cost.
+    pub fn ledger(&self) -> PathBuf {
+        self.root.join(".memtree/local/ledger.jsonl")
+    }
+
+    /// The lock of the one call of a model at a time.
+    pub fn models_lock(&self) -> PathBuf {
+        self.root.join(".memtree/local/locks/models")
+    }
+
+    /// A person's own words for what a model is told to do.
+    pub fn prompt(&self, task: &str) -> PathBuf {
+        self.root.join("templates/prompts").join(task).with_extension("md")
+    }
+
     /// Snapshots in the making.
     pub fn staging(&self) -> PathBuf {
         self.root.join(".memtree/local/staging")

@@ -1,0 +1,71 @@
+//! The models of the settings, put together for whoever asks one.
+
+use std::time::Duration;
+
+use super::Door;
+use crate::config::{Config, Summarizer};
+use crate::distill::cost;
+use crate::error::{Error, Result};
+use crate::store::layout::Layout;
+use crate::summarize::{Model, Models, Settings, Who};
+
+pub fn models(config: &Config, door: &Door) -> Result<Models> {
+    let set = &config.models;
+    let who = match config.summarizer {
+        Summarizer::Extractive => return Ok(Models::none()),
+        Summarizer::Command => {
+            if set.command.is_empty() {
+                return Err(Error::new("the summarizer `command` has no program")
+                    .hint("name one in ~/.config/memtree/config.toml: `[models] command = [\"claude\", \"-p\"]`"));
+            }
+            // A shell is not asked, so what it would do to `~` is done here.
+            let home = |word: &String| match word.strip_prefix("~/") {
+                Some(below) => door.places.home.join(below).to_string_lossy().into_owned(),
+                None => word.clone(),
+            };
+            Who::Program(set.command.iter().map(home).collect())
+        }
+        Summarizer::OpenAi => Who::Server { base_url: set.base_url.clone(), key: key(&set.key_variable, door)? },
+    };
+    let settings = Settings {
+        who,
+        low: model(&set.low, &set.low_usd, "low_usd")?,
+        high: model(&set.high, &set.high_usd, "high_usd")?,
+        input_tokens: set.input_tokens,
+        timeout: Duration::from_secs(set.timeout_seconds.max(1)),
+        pause: Duration::from_secs(set.retry_seconds),
+        daily_tokens: set.daily_tokens,
+        daily_usd: set.daily_usd,
+        trust_prompts: set.trust_prompts,
+        now: door.now,
+        zone: config.zone()?,
+    };
+    Ok(Models::new(settings, door.redactor(config)?, &Layout::new(&door.root)))
+}
+
+/// The key to a server, from the variable that the settings name.
+fn key(variable: &str, door: &Door) -> Result<Option<String>> {
+    if variable.is_empty() {
+        return Ok(None);
+    }
+    match door.environment.get(variable).map(|key| key.trim()).filter(|key| !key.is_empty()) {
+        Some(key) => Ok(Some(key.to_string())),
+        None => Err(Error::new("the model's key is missing")
+            .because(format!("the setting `models.key_variable` names `{variable}`, which is not set"))
+            .hint("set the variable, or use `summarizer = \"extractive\"`")),
+    }
+}
+
+/// A model with its price: the settings' own, else that of the table that ships with the program.
+fn model(name: &str, usd: &[f64], setting: &str) -> Result<Model> {
+    let usd = match usd {
+        [] => cost::price(name).map(|[read, written, ..]| (read, written)),
+        [read, written] => Some((*read, *written)),
+        _ => {
+            return Err(Error::new(format!("cannot use the setting `models.{setting}`"))
+                .because("it needs two numbers: US dollars for a million tokens read, and written")
+                .hint(format!("write `{setting} = [0.25, 2.0]`")));
+        }
+    };
+    Ok(Model { name: name.to_string(), usd })
+}
