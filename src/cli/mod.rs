@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
@@ -22,6 +22,7 @@ use crate::store::layout::Layout;
 use crate::summarize::Models;
 
 mod config;
+mod forget;
 mod init;
 mod models;
 pub mod output;
@@ -84,6 +85,7 @@ enum Command {
     Snapshot(snapshot::Args),
     Search(search::Args),
     Recall(recall::Args),
+    Forget(forget::Args),
     Status(status::Args),
     Config(config::Args),
 }
@@ -188,6 +190,22 @@ impl Door {
         }
     }
 
+    /// Asks the person before something that cannot be undone. Where nobody can answer, only `--yes` is an answer.
+    pub fn confirm(&self, question: &str) -> Result<bool> {
+        if self.yes {
+            return Ok(true);
+        }
+        if !std::io::stdin().is_terminal() {
+            return Err(Error::usage("nobody is there to be asked, so nothing was done")
+                .because("this is not a terminal")
+                .hint("look at it with `--dry-run`, then say `--yes`"));
+        }
+        eprint!("{} [y/N] ", output::safe(question));
+        let mut answer = String::new();
+        std::io::stdin().read_line(&mut answer).context(|| "cannot read the answer".into())?;
+        Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    }
+
     /// How the program was called, so that the next command can be copied.
     pub fn program(&self) -> String {
         let set = |name: &str| self.environment.get(name).is_some_and(|value| !value.is_empty());
@@ -229,6 +247,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Snapshot(args) => snapshot::run(args, &door),
         Command::Search(args) => search::run(args, &door),
         Command::Recall(args) => recall::run(args, &door),
+        Command::Forget(args) => forget::run(args, &door),
         Command::Status(args) => status::run(args, &door),
         Command::Config(args) => config::run(args, &door),
     });

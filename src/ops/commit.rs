@@ -89,6 +89,39 @@ pub fn commit(
     Ok(committed)
 }
 
+/// Where a staged session has its snapshot.
+pub fn snapshot_of(staged: &Path) -> PathBuf {
+    staged.join("snapshot")
+}
+
+/// Puts a snapshot and a digest in the places of those that are there. Either may be missing: a session without a
+/// snapshot, or one whose digest somebody removed.
+pub fn replace(store: &Store, session: &SessionId, staged: &Path, digest: &str, manifest_sha256: &str) -> Result<()> {
+    let layout = store.layout();
+    let cannot = || format!("cannot write to `{}`", layout.shown(&layout.session(session)));
+    let has_snapshot = snapshot_of(staged).is_dir();
+    if has_snapshot {
+        files::write_atomic(&staged.join(DIGEST), digest.as_bytes()).context(cannot)?;
+        let committing = [Committing {
+            staged: staged.file_name().unwrap_or_default().into(),
+            session: session.clone(),
+            manifest_sha256: manifest_sha256.to_string(),
+            has_days: false,
+        }];
+        files::write_atomic(&layout.committing(), &serde_json::to_vec(&committing).context(cannot)?).context(cannot)?;
+        let mut snapshots = Batch::new();
+        snapshots.rename_dir(&snapshot_of(staged), &layout.snapshot(session)).context(cannot)?;
+        snapshots.commit().context(cannot)?;
+    }
+    if !digest.is_empty() {
+        files::write_if_changed(&layout.digest(session), digest.as_bytes()).context(cannot)?;
+    }
+    match has_snapshot {
+        true => fs::remove_file(layout.committing()).context(cannot),
+        false => Ok(()),
+    }
+}
+
 /// A session that is being put in its place.
 #[derive(Debug, Serialize, Deserialize)]
 struct Committing {

@@ -3,6 +3,7 @@
 pub mod capture;
 mod commit;
 pub mod cursors;
+pub mod forget;
 pub mod recall;
 pub mod sample;
 pub mod search;

@@ -14,6 +14,7 @@ use crate::base::files::{self, HashingWriter, Stamp};
 use crate::model::ids::SessionId;
 use crate::ops::cursors;
 use crate::ops::sweep::Sweep;
+use crate::store::tombstones::Tombstones;
 
 /// What there is to say of a memory in which nothing has changed.
 #[derive(Debug, Serialize, Deserialize)]
@@ -46,7 +47,7 @@ impl Standstill {
 }
 
 /// The hash of what is asked for, of the sources' files and of the tree's sessions, all in order.
-pub fn hash(sweep: &Sweep<'_>, files: &[(PathBuf, Stamp)], sessions: &[SessionId]) -> String {
+pub fn hash(sweep: &Sweep<'_>, files: &[(PathBuf, Stamp)], sessions: &[SessionId], tombstones: &Tombstones) -> String {
     let mut hasher = io::BufWriter::new(HashingWriter::new(io::sink()));
     let mut add = |bytes: &[u8]| {
         // With its length, so that two lists never run together into the same bytes.
@@ -62,6 +63,8 @@ pub fn hash(sweep: &Sweep<'_>, files: &[(PathBuf, Stamp)], sessions: &[SessionId
         add(root.path.as_os_str().as_encoded_bytes());
         add(root.glob.as_ref().map_or("", |glob| glob.as_str()).as_bytes());
     }
+    add(b"without these:");
+    tombstones.lines().iter().for_each(|line| add(line.as_bytes()));
     add(b"these files:");
     for (path, stamp) in files {
         add(path.as_os_str().as_encoded_bytes());

@@ -29,8 +29,10 @@ use crate::model::session::{Event, EventSink, Log, Skipped, Source};
 use crate::ops::capture::{self, Pages, Prepared, Trouble};
 use crate::ops::commit;
 use crate::ops::cursors::{Cursors, KnownFile, SessionCursor, SharedCursor};
+use crate::ops::forget;
 use crate::ops::standstill::{self, Standstill};
 use crate::store::snapshots::parse_manifest_line;
+use crate::store::tombstones::Tombstones;
 use crate::store::{Store, layout};
 use crate::summarize::Models;
 
@@ -123,13 +125,15 @@ pub fn sweep(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
         commit::remove_leftovers(store).context(cannot)?;
     }
     remove_folder(&layout.staging()).context(cannot)?;
+    let tombstones = Tombstones::load(layout).context(|| "cannot read what was forgotten".into())?;
+    forget::finish(store, &tombstones)?;
     let mut report = Report::default();
     let walked = walk(sweep, layout.root(), &mut report)?;
     let ids = digested(store)?;
     let standstill = Standstill::load(&layout.standstill());
     if report.skipped.is_empty()
         && let Some(before) = standstill
-        && before.holds(&standstill::hash(sweep, &walked, &ids), sweep.now)
+        && before.holds(&standstill::hash(sweep, &walked, &ids, &tombstones), sweep.now)
     {
         (report.discovered, report.unchanged) = (before.discovered, before.discovered);
         report.retention.in_use_bytes = before.bytes;
@@ -141,7 +145,9 @@ pub fn sweep(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
     let mut cursors = Cursors::load(&layout.cursors());
     let tree = Tree::load(store, ids, &mut cursors, sweep);
     let shared = SharedFiles::with_copies_in(layout.staging().join("shared"));
-    let found = discover(sweep, &walked, &shared, &mut cursors, &mut report);
+    let mut found = discover(sweep, &walked, &shared, &mut cursors, &mut report);
+    // They are not remembered in the cursors either, which would tell their names.
+    found.sources.retain(|source| !tombstones.has_source(&source.source_id()));
     let (unchanged, changed): (Vec<_>, Vec<_>) = found
         .sources
         .into_iter()
@@ -179,7 +185,7 @@ pub fn sweep(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
             tree.ids.iter().chain(report.sessions.iter().map(|swept| &swept.session)).cloned().collect();
         ids.sort();
         ids.dedup();
-        let hash = standstill::hash(sweep, &walked, &ids);
+        let hash = standstill::hash(sweep, &walked, &ids, &tombstones);
         let due = cursors.next_due(&sweep.device);
         let standstill = Standstill { hash, discovered: report.discovered, bytes: cursors.bytes(), due };
         standstill.save(&layout.standstill()).context(cannot)?;
@@ -206,7 +212,9 @@ pub fn rehearse(root: &Path, sweep: &Sweep<'_>) -> Result<Report> {
     };
     let shared = SharedFiles::with_temporary_copies();
     let walked = walk(sweep, root, &mut report)?;
-    let found = discover(sweep, &walked, &shared, &mut cursors, &mut report);
+    let mut found = discover(sweep, &walked, &shared, &mut cursors, &mut report);
+    let tombstones = store.as_ref().and_then(|store| Tombstones::load(store.layout()).ok()).unwrap_or_default();
+    found.sources.retain(|source| !tombstones.has_source(&source.source_id()));
     for source in &found.sources {
         report.discovered += 1;
         if store.as_ref().is_some_and(|store| is_unchanged(store, &tree, &found.files, &shared, &cursors, source)) {

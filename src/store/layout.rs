@@ -148,6 +148,11 @@ impl Layout {
         self.cache().join("standstill.json")
     }
 
+    /// How the days looked when they held nothing forgotten.
+    pub fn clean_days(&self) -> PathBuf {
+        self.cache().join("clean-days.json")
+    }
+
     /// How a folder looked when it was last kept.
     pub fn folder_memo(&self, folder: &str) -> PathBuf {
         self.cache().join(format!("folders/{folder}.json"))
@@ -193,6 +198,16 @@ impl Layout {
         self.root.join(".memtree/local/committing.json")
     }
 
+    /// All locks; they hold nothing.
+    pub fn locks(&self) -> PathBuf {
+        self.root.join(".memtree/local/locks")
+    }
+
+    /// What git keeps of the memory, where it is a repository of its own.
+    pub fn git(&self) -> PathBuf {
+        self.root.join(".git")
+    }
+
     /// The lock of the one sweep at a time.
     pub fn sweep_lock(&self) -> PathBuf {
         self.root.join(".memtree/local/locks/sweep")
@@ -205,7 +220,11 @@ impl Layout {
 
     /// A path as it is shown: relative to the memory, with `/`.
     pub fn shown(&self, path: &Path) -> String {
-        let relative = path.strip_prefix(&self.root).unwrap_or(path);
-        relative.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
+        shown_relative(path.strip_prefix(&self.root).unwrap_or(path))
     }
+}
+
+/// A relative path with `/`, on every system.
+pub fn shown_relative(relative: &Path) -> String {
+    relative.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
 }

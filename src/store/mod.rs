@@ -13,8 +13,10 @@ pub mod days;
 pub mod documents;
 pub mod layout;
 pub mod snapshots;
+pub mod tombstones;
 
 use layout::Layout;
+use tombstones::Tombstones;
 
 /// An open memory.
 #[derive(Debug, Clone)]
@@ -108,10 +110,8 @@ impl Store {
     /// The running number that the next session of a device gets: after all that are there, and all
     /// that were forgotten.
     pub fn next_ordinal(&self, device: &Device, digested: impl Iterator<Item = SessionId>) -> u32 {
-        let forgotten = fs::read_to_string(self.layout.forgotten()).unwrap_or_default();
-        let forgotten = forgotten
-            .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-'))
-            .filter_map(|word| word.parse::<SessionId>().ok());
+        let forgotten = Tombstones::load(&self.layout).unwrap_or_default();
+        let forgotten = forgotten.sessions().cloned().collect::<Vec<_>>();
         digested.chain(forgotten).filter(|id| id.device == *device).map(|id| id.ordinal + 1).max().unwrap_or(0)
     }
 }

@@ -4,6 +4,7 @@
 //! services built on them: slugs, excerpts, sentences, token estimates and text that is safe to print.
 
 mod excerpts;
+mod fingerprints;
 mod nearest;
 mod scripts;
 mod sentences;
@@ -12,6 +13,7 @@ mod words;
 use std::borrow::Cow;
 
 pub use excerpts::excerpt;
+pub use fingerprints::each_fingerprint;
 pub use nearest::nearest;
 pub use sentences::{first_sentence, sentences};
 pub use words::{LONGEST_WORD, Word, each_word, words};

@@ -1,0 +1,117 @@
+//! `memtree forget`
+
+use chrono::NaiveDate;
+
+use super::{Door, output};
+use crate::error::{Error, Result};
+use crate::ops::forget::{self, Pattern, Plan, Report, What};
+
+/// Remove a session or a text for good, and prove that it is gone
+///
+/// Shows what will go and asks first. It goes from raw, readable parts, digests, days, cores, knowledge, patterns,
+/// index and inbox. A line in forgotten.md, with an id and a hash but nothing of the content, keeps it from coming
+/// back by a sweep or a sync. The agent's own log is not touched.
+#[derive(Debug, clap::Args)]
+#[command(group(clap::ArgGroup::new("what").required(true)))]
+pub struct Args {
+    /// A session: its id, its digest's path, the agent's own id (`claude:…`) or a hit of the last search
+    #[arg(group = "what", value_name = "REF")]
+    session: Option<String>,
+    /// A text, wherever it stands; case and spacing do not matter. Logs that hold it are not captured again
+    #[arg(long, group = "what", value_name = "TEXT")]
+    text: Option<String>,
+    /// Every session of a project
+    #[arg(long, group = "what", value_name = "NAME")]
+    project: Option<String>,
+    /// Every session that ended before a day, such as 2026-01-31
+    #[arg(long, group = "what", value_name = "DAY")]
+    before: Option<NaiveDate>,
+}
+
+pub fn run(args: Args, door: &Door) -> Result<u8> {
+    let store = door.store()?;
+    let what = match (args.session, args.text, args.project, args.before) {
+        (Some(session), ..) => What::Session(session),
+        (_, Some(text), ..) => What::Text(Pattern::new(&text)?),
+        (_, _, Some(project), _) => What::Project(project),
+        (.., Some(day)) => What::Before(day),
+        _ => return Err(Error::usage("there is nothing to forget").hint("name a session, or use `--text`")),
+    };
+    let day = door.now.with_timezone(&door.config()?.zone()?).date_naive();
+    let plan = forget::plan(&store, what, day)?;
+    if plan.is_empty() {
+        if door.json {
+            output::json(&Report::default());
+        } else {
+            door.say("nothing in this memory is like that");
+        }
+        return Ok(0);
+    }
+    if door.dry_run {
+        match door.json {
+            true => output::json(&plan),
+            false => output::print(&shown(&plan)),
+        }
+        return Ok(0);
+    }
+    if !door.json {
+        door.say(shown(&plan).trim_end());
+    }
+    if !door.confirm("Forget all this for good?")? {
+        door.say("nothing was forgotten");
+        return Ok(0);
+    }
+    let report = forget::forget(&store, &plan)?;
+    if door.json {
+        output::json(&report);
+    } else {
+        output::print(&told(&report, &plan));
+    }
+    Ok(if report.left.is_empty() { 0 } else { 1 })
+}
+
+fn shown(plan: &Plan) -> String {
+    let mut text = String::new();
+    let verb = if plan.is_text() { "loses the text" } else { "goes" };
+    for one in &plan.sessions {
+        let title = if one.title.is_empty() { "(no digest)" } else { &one.title };
+        text.push_str(&format!("{}  {title}\n  {verb}; {} bytes", one.session, one.bytes));
+        if let Some(ended) = &one.ended {
+            text.push_str(&format!(", ended {ended}"));
+        }
+        if let Some(project) = &one.project {
+            text.push_str(&format!(", project {project}"));
+        }
+        if plan.is_text() && one.log_stays_out {
+            text.push_str("\n  its raw log goes as a whole and is not captured again, also when it grows");
+        }
+        text.push('\n');
+    }
+    for file in &plan.files {
+        text.push_str(&format!("{file}\n  loses what it says of it\n"));
+    }
+    text
+}
+
+fn told(report: &Report, plan: &Plan) -> String {
+    let sessions = output::count(report.sessions.len(), "session");
+    let mut text = match plan.is_text() {
+        true => format!("forgot the text in {sessions} and "),
+        false => format!("forgot {sessions} and what is said of them in "),
+    };
+    text.push_str(&format!("{}\n", output::count(report.files.len(), "other file")));
+    let (files, bytes) = (output::count(report.scanned_files as usize, "file"), report.scanned_bytes);
+    match report.left.is_empty() {
+        true => text.push_str(&format!("looked through {files} ({bytes} bytes): nothing of it is left\n")),
+        false => {
+            text.push_str(&format!("looked through {files} ({bytes} bytes): something is left in\n"));
+            report.left.iter().for_each(|path| text.push_str(&format!("  {path}\n")));
+        }
+    }
+    if !report.git.is_empty() {
+        text.push_str("\nThis memory is in git, whose history still has it. To take it out of there, too:\n\n");
+        report.git.iter().for_each(|command| text.push_str(&format!("  {command}\n")));
+        text.push_str("\nOther clones keep it until they are made anew.\n");
+    }
+    text
+}

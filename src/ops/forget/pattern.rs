@@ -1,0 +1,157 @@
+//! The text to forget, found in every form that it takes in a memory: in Markdown, in quotes over several lines, in
+//! slugs and file names, and escaped in the agents' JSON.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use regex::bytes::Regex;
+
+use crate::error::{Error, Result};
+
+/// What takes the place of a forgotten text.
+pub const FORGOTTEN: &str = "[forgotten]";
+
+/// The shortest text that can be forgotten, in letters and digits: a shorter one stands in every other line.
+const SHORTEST: usize = 4;
+/// The longest, in characters.
+const LONGEST: usize = 2_000;
+/// How much of a file is looked at in one piece. Two pieces share [`OVERLAP`], so that no match falls between them.
+const PIECE: usize = 1 << 20;
+const OVERLAP: usize = 64 << 10;
+
+/// A text, as it may stand anywhere.
+#[derive(Debug)]
+pub struct Pattern {
+    regex: Regex,
+}
+
+impl Pattern {
+    /// Understands a text: case does not matter, nor does how much space is between its words.
+    pub fn new(text: &str) -> Result<Pattern> {
+        let text = text.trim();
+        let letters = text.chars().filter(|c| c.is_alphanumeric()).count();
+        if letters < SHORTEST {
+            return Err(Error::usage("this text is too short to be forgotten")
+                .because(format!("it has {letters} letters and digits, and would take half of the memory with it"))
+                .hint(format!("give at least {SHORTEST}, or name a session")));
+        }
+        if text.chars().count() > LONGEST {
+            return Err(Error::usage("this text is too long to be looked for")
+                .because(format!("it has more than {LONGEST} characters"))
+                .hint("give a sentence of it, or name the session"));
+        }
+        let mut pattern = String::from("(?i)");
+        let mut words = text.split_whitespace().peekable();
+        while let Some(word) = words.next() {
+            word.chars().for_each(|letter| pattern.push_str(&forms(letter)));
+            if words.peek().is_some() {
+                pattern.push_str(r"(?:[\s\-_>]|\\[nrt])+");
+            }
+        }
+        let regex = regex::bytes::RegexBuilder::new(&pattern).size_limit(64 << 20).build();
+        regex.map(|regex| Pattern { regex }).map_err(|err| Error::usage("cannot look for this text").because(err))
+    }
+
+    /// Whether it stands in a text.
+    pub fn is_in(&self, text: &str) -> bool {
+        self.regex.is_match(text.as_bytes())
+    }
+
+    /// How often it stands in a text.
+    pub fn count(&self, text: &str) -> usize {
+        self.regex.find_iter(text.as_bytes()).count()
+    }
+
+    /// The text without it.
+    pub fn removed<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match self.regex.replace_all(text.as_bytes(), FORGOTTEN.as_bytes()) {
+            Cow::Borrowed(_) => Cow::Borrowed(text),
+            // Whole characters were matched and whole characters put in their place.
+            Cow::Owned(bytes) => Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()),
+        }
+    }
+
+    /// Whether it stands in a file, of which only a piece is ever held.
+    pub fn is_in_file(&self, path: &Path) -> io::Result<bool> {
+        let mut file = File::open(path)?;
+        let mut piece = Vec::with_capacity(PIECE + OVERLAP);
+        loop {
+            let read = (&mut file).take(PIECE as u64).read_to_end(&mut piece)?;
+            if self.regex.is_match(&piece) {
+                return Ok(true);
+            }
+            if read == 0 {
+                return Ok(false);
+            }
+            piece.drain(..piece.len().saturating_sub(OVERLAP));
+        }
+    }
+}
+
+/// The forms of one character: itself, behind backslashes, as JSON or HTML escape it, or dropped where headings drop it.
+fn forms(letter: char) -> String {
+    let plain = regex::escape(&letter.to_string());
+    if letter.is_ascii_alphanumeric() {
+        return plain;
+    }
+    let mut units = [0u16; 2];
+    let escaped: String = letter.encode_utf16(&mut units).iter().map(|unit| format!(r"\\+u{unit:04x}")).collect();
+    let entity = match letter {
+        '<' => "|&lt;",
+        '>' => "|&gt;",
+        '&' => "|&amp;",
+        '"' => "|&quot;",
+        _ => "",
+    };
+    let droppable = if matches!(letter, '#' | '`' | '<' | '>' | '[' | ']' | '*' | '_') { "?" } else { "" };
+    format!(r"(?:\\*{plain}|{escaped}{entity}){droppable}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn a_text_is_found_in_all_its_forms() {
+        let pattern = Pattern::new("  Project \"Blue_Bird\" für   Ann ").unwrap();
+        for form in [
+            "about project \"blue_bird\" für Ann today",
+            "> Project \"Blue_Bird\"\n> für Ann",
+            r#"{"text":"Project \"Blue_Bird\"\nf\u00fcr Ann"}"#,
+            "project \\\"blue\\_bird\\\"\u{a0}für-ann",
+        ] {
+            assert!(pattern.is_in(form), "{form}");
+            assert!(!pattern.is_in(&pattern.removed(form)), "{form}");
+        }
+        assert!(!pattern.is_in("project bluebird"));
+        assert_eq!(pattern.removed("nothing here"), "nothing here");
+        assert!(Pattern::new("<b>bold</b> text").unwrap().is_in("&lt;b&gt;bold&lt;/b&gt; text"));
+        assert!(Pattern::new("an emoji 🦀 too").unwrap().is_in(r"an emoji \ud83e\udd80 too"));
+        assert_eq!(Pattern::new("a.b.c.d (x)").unwrap().removed("A.B.C.D (x) and aXbXc"), "[forgotten] and aXbXc");
+    }
+
+    #[test]
+    fn too_short_and_too_long_are_said() {
+        assert!(Pattern::new(" a-b ").is_err());
+        assert!(Pattern::new(&"x".repeat(3_000)).is_err());
+        assert!(Pattern::new(&"a ".repeat(900)).is_ok());
+    }
+
+    #[test]
+    fn a_match_across_two_pieces_is_found() {
+        let pattern = Pattern::new("needle in the haystack").unwrap();
+        for before in [PIECE - 5, PIECE + OVERLAP - 5, 2 * PIECE - 3, 10] {
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            file.write_all(&vec![b'x'; before]).unwrap();
+            file.write_all(b" needle in the haystack ").unwrap();
+            file.write_all(&vec![b'y'; PIECE]).unwrap();
+            assert!(pattern.is_in_file(file.path()).unwrap(), "{before}");
+        }
+        let mut none = tempfile::NamedTempFile::new().unwrap();
+        none.write_all(&vec![b'x'; 3 * PIECE]).unwrap();
+        assert!(!pattern.is_in_file(none.path()).unwrap());
+    }
+}

@@ -1,0 +1,175 @@
+//! Traces: where else in a memory a session has left its words, once its own folder is gone.
+//!
+//! A line is a session's if it names the session, or if it shares a passage with it that no other session has in its
+//! digest. Lines are removed, never rewritten; a section of a day's summary goes with its heading.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+
+use crate::base::{files, text};
+use crate::model::ids::SessionId;
+use crate::store::Store;
+
+/// By what sessions that are to be forgotten are known again.
+pub struct Traces {
+    /// Their ids, and the agents' own.
+    names: Vec<String>,
+    fingerprints: HashSet<u64>,
+}
+
+/// The shortest of the agents' own ids that says anything: `1` stands in every other line.
+const SHORTEST_NATIVE_ID: usize = 8;
+
+impl Traces {
+    /// Knows sessions by their ids alone.
+    pub fn named(sessions: &[SessionId]) -> Traces {
+        Traces { names: sessions.iter().map(SessionId::to_string).collect(), fingerprints: HashSet::new() }
+    }
+
+    /// Reads what sessions said, as long as it can be read.
+    pub fn of(store: &Store, sessions: &[SessionId]) -> io::Result<Traces> {
+        let Traces { mut names, mut fingerprints } = Traces::named(sessions);
+        for session in sessions {
+            if let Ok(Some(digest)) = store.digest(session) {
+                let native = digest.source_id.split_once(':').map_or("", |(_, native)| native);
+                if native.len() >= SHORTEST_NATIVE_ID {
+                    names.push(native.to_string());
+                }
+            }
+            let folder = store.layout().session(session);
+            if !folder.exists() {
+                continue;
+            }
+            for found in files::walk_files(&folder).flatten() {
+                if found.link.is_some() || !is_page(&found.relative) {
+                    continue;
+                }
+                let page = fs::read(&found.path)?;
+                text::each_fingerprint(&String::from_utf8_lossy(&page), |print| {
+                    fingerprints.insert(print);
+                });
+            }
+        }
+        // What others say too is theirs as well, and stays.
+        for other in store.session_ids()?.iter().filter(|id| !sessions.contains(id)) {
+            if fingerprints.is_empty() {
+                break;
+            }
+            if let Ok(page) = fs::read_to_string(store.layout().digest(other)) {
+                text::each_fingerprint(&page, |print| {
+                    fingerprints.remove(&print);
+                });
+            }
+        }
+        Ok(Traces { names, fingerprints })
+    }
+
+    /// Whether a line is theirs.
+    pub fn are_in(&self, line: &str) -> bool {
+        if let Some(owner) = owner(line) {
+            return self.names.iter().any(|name| name == owner);
+        }
+        if self.names.iter().any(|name| holds(line, name)) {
+            return true;
+        }
+        let mut found = false;
+        text::each_fingerprint(line, |print| found |= self.fingerprints.contains(&print));
+        found
+    }
+
+    /// A page without their lines; `None` where there are none.
+    pub fn removed(&self, page: &str) -> Option<String> {
+        let mut kept = String::with_capacity(page.len());
+        let mut changed = false;
+        for section in sections(page) {
+            let heading = section.lines().next().unwrap_or_default();
+            // A section of its own goes with its heading.
+            if heading.starts_with("### ") && self.names.iter().any(|name| holds(section, name)) {
+                changed = true;
+                continue;
+            }
+            for line in section.split_inclusive('\n') {
+                if self.are_in(line) {
+                    changed = true;
+                } else {
+                    kept.push_str(line);
+                }
+            }
+        }
+        changed.then_some(kept)
+    }
+}
+
+/// The session whose line of a day's log this is.
+fn owner(line: &str) -> Option<&str> {
+    let (_, rest) = line.strip_prefix("- [")?.split_once("] [")?;
+    let (owner, _) = rest.split_once("] (")?.1.split_once(')')?;
+    owner.parse::<SessionId>().is_ok().then_some(owner)
+}
+
+/// Whether a name stands in a line, and not only as part of a longer one.
+fn holds(line: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    line.match_indices(name)
+        .any(|(at, _)| !line[..at].ends_with(is_part) && !line[at + name.len()..].starts_with(is_part))
+}
+
+/// A page's parts, each from a heading to the next.
+fn sections(page: &str) -> impl Iterator<Item = &str> {
+    let mut starts: Vec<usize> = page.match_indices("\n#").map(|(at, _)| at + 1).collect();
+    starts.insert(0, 0);
+    starts.push(page.len());
+    (1..starts.len()).map(move |at| &page[starts[at - 1]..starts[at]])
+}
+
+/// Whether a file of a session is something that people read: raw is the agents' own.
+fn is_page(relative: &std::path::Path) -> bool {
+    relative.extension().is_some_and(|extension| extension == "md")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn traces(names: &[&str], said: &str) -> Traces {
+        let mut fingerprints = HashSet::new();
+        text::each_fingerprint(said, |print| {
+            fingerprints.insert(print);
+        });
+        Traces { names: names.iter().map(|name| name.to_string()).collect(), fingerprints }
+    }
+
+    #[test]
+    fn lines_that_name_or_quote_it_go() {
+        let traces = traces(&["SES1_a_SP1C1"], "the launch code of the northern silo is written on the fridge");
+        let page = "\
+# Day
+
+- [10:00:00] [user] (SES1_a_SP1C1) hello
+- [10:00:01] [user] (SES1_a_SP12C1) another session
+- [10:00:02] [user] (SES2_a_SP1C1) The launch code of the northern silo, asked in another session, too
+- somebody said: *The launch code of the northern silo* is secret
+- nothing to do with it
+
+### Session (10:00)
+What was wanted: a thing.
+[digest](../../sessions/SES1_a_SP1C1/SES1_a_SP1C1_DIGEST.md)
+
+### Session (11:00)
+Something else.
+";
+        let kept = "\
+# Day
+
+- [10:00:01] [user] (SES1_a_SP12C1) another session
+- [10:00:02] [user] (SES2_a_SP1C1) The launch code of the northern silo, asked in another session, too
+- nothing to do with it
+
+### Session (11:00)
+Something else.
+";
+        assert_eq!(traces.removed(page).as_deref(), Some(kept));
+        assert_eq!(traces.removed(kept), None);
+    }
+}
