@@ -45,6 +45,7 @@ pub struct Config {
     pub summarizer: Summarizer,
     pub sessions: Sessions,
     pub snapshot: Snapshot,
+    pub context: Context,
     pub redact: Redact,
     #[serde(default)]
     pub sources: BTreeMap<String, Source>,
@@ -66,6 +67,13 @@ pub struct Sessions {
 pub struct Snapshot {
     pub inline_lines: usize,
     pub sensory_bytes: usize,
+}
+
+/// What an agent is given.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+pub struct Context {
+    pub budget: usize,
+    pub each_turn: bool,
 }
 
 /// The user's own secrets.

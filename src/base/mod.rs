@@ -4,6 +4,7 @@ pub mod clock;
 pub mod files;
 pub mod forms;
 pub mod front_matter;
+pub mod git;
 pub mod markdown;
 pub mod redact;
 pub mod text;

@@ -22,6 +22,7 @@ use crate::store::layout::Layout;
 use crate::summarize::Models;
 
 mod config;
+mod context;
 mod forget;
 mod init;
 mod models;
@@ -86,6 +87,7 @@ enum Command {
     Search(search::Args),
     Recall(recall::Args),
     Forget(forget::Args),
+    Context(context::Args),
     Status(status::Args),
     Config(config::Args),
 }
@@ -248,6 +250,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Search(args) => search::run(args, &door),
         Command::Recall(args) => recall::run(args, &door),
         Command::Forget(args) => forget::run(args, &door),
+        Command::Context(args) => context::run(args, &door),
         Command::Status(args) => status::run(args, &door),
         Command::Config(args) => config::run(args, &door),
     });

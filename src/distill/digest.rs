@@ -194,14 +194,18 @@ fn files(facts: &Facts, cwd: Option<&str>) -> Vec<String> {
     files
 }
 
-/// The project: from the git remote or the folder, so that worktrees agree.
 fn project(head: &Head) -> Option<String> {
-    let from_remote = head.remote.as_deref().and_then(|remote| {
+    project_name(head.remote.as_deref(), head.cwd.as_deref())
+}
+
+/// What a project is called: by its git remote or its folder, so that worktrees agree.
+pub fn project_name(remote: Option<&str>, cwd: Option<&str>) -> Option<String> {
+    let from_remote = remote.and_then(|remote| {
         let name = remote.trim_end_matches('/').trim_end_matches(".git").rsplit(['/', ':']).next()?;
         (!name.is_empty()).then(|| name.to_string())
     });
     let name = from_remote.or_else(|| {
-        let cwd = head.cwd.as_deref()?.replace('\\', "/");
+        let cwd = cwd?.replace('\\', "/");
         let mut folder = cwd.trim_end_matches('/');
         for mark in ["/.claude/worktrees/", "/.worktrees/", "/worktrees/", "/.git/"] {
             if let Some((before, _)) = folder.split_once(mark) {

@@ -170,7 +170,7 @@ fn scores(segment: &SegmentReader, plan: &Plan) -> tantivy::Result<Vec<(f32, f32
     Ok(scores)
 }
 
-fn postings(
+pub fn postings(
     segment: &SegmentReader,
     field: Field,
     word: &str,

@@ -17,6 +17,7 @@ mod cache;
 mod changes;
 mod document;
 mod hits;
+mod latest;
 mod matches;
 mod page;
 mod rank;
@@ -76,6 +77,12 @@ impl<'s> Index<'s> {
         }
     }
 
+    /// Opens the index as it was left, without a look at the tree and without waiting: for whoever has only
+    /// milliseconds. `None` where there is none, or where it is damaged.
+    pub fn cached(store: &'s Store) -> Option<Index<'s>> {
+        Index::over(store, &Cache::of(store).open().ok()?).ok()
+    }
+
     /// Makes an index in working memory and leaves the disk alone.
     pub fn in_memory(store: &'s Store) -> Result<Index<'s>> {
         let index = cache::in_memory(store).map_err(|reason| Error::new("cannot read the digests").because(reason))?;
@@ -118,6 +125,12 @@ impl<'s> Index<'s> {
             });
         }
         Ok(Found { hits, total, unknown: plan.unknown })
+    }
+
+    /// The sessions of a project that ended last, the last first.
+    pub fn latest(&self, project: &str, limit: usize) -> Result<Vec<SessionId>> {
+        let places = latest::of_project(&self.searcher, project, limit).map_err(unusable)?;
+        places.into_iter().filter_map(|place| self.session(place).transpose()).collect()
     }
 
     fn session(&self, place: tantivy::DocAddress) -> Result<Option<SessionId>> {
@@ -299,6 +312,20 @@ mod tests {
         assert_eq!(found.unknown.len(), 3);
         assert_eq!(desk.found("xylophone").total, 0);
         assert!(!desk.hits("flock")[0].weak && !desk.hits("flokc")[0].weak);
+    }
+
+    #[test]
+    fn the_latest_sessions_of_a_project_come_first() {
+        let desk = Desk::new();
+        assert!(Index::cached(&desk.store).is_none(), "there is no index yet");
+        desk.hits("shed");
+        let index = Index::cached(&desk.store).unwrap();
+        let latest = |project: &str, limit| -> Vec<u32> {
+            index.latest(project, limit).unwrap().iter().map(|session| session.ordinal).collect()
+        };
+        assert_eq!(latest("zubot", 5), [3]);
+        assert_eq!(latest("GARDEN", 3), [27, 26, 25]);
+        assert_eq!(latest("nowhere", 3), [0u32; 0]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 pub mod capture;
 mod commit;
+pub mod context;
 pub mod cursors;
 pub mod forget;
 pub mod recall;

@@ -108,6 +108,16 @@ impl Layout {
         self.days().join(format!("{day}.md"))
     }
 
+    /// One day's summary.
+    pub fn summary(&self, day: NaiveDate) -> PathBuf {
+        self.root.join(format!("daily/summary/{day}.md"))
+    }
+
+    /// The page that an agent always loads.
+    pub fn memory_page(&self) -> PathBuf {
+        self.root.join("core/MEMORY.md")
+    }
+
     /// What belongs to days.
     pub fn daily(&self) -> PathBuf {
         self.root.join("daily")
@@ -206,6 +216,11 @@ impl Layout {
     /// What git keeps of the memory, where it is a repository of its own.
     pub fn git(&self) -> PathBuf {
         self.root.join(".git")
+    }
+
+    /// Which lines a session of an agent was already given.
+    pub fn told(&self, session: &str) -> PathBuf {
+        self.root.join(format!(".memtree/local/told/{session}.json"))
     }
 
     /// The lock of the one sweep at a time.

@@ -3,6 +3,7 @@
 mod adapters; // every log dialect, read into the text beside its fixture
 mod bad_input; // broken logs, hostile names, missing and foreign memories
 mod commands; // docs/commands.md says what `--help` says
+mod context; // the page for an agent
 mod databases; // files that many sessions share
 mod documents; // what is written is read back as it was meant
 mod forget; // gone from everywhere, for good, and proven

@@ -50,6 +50,12 @@ pub fn write_if_changed(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     Ok(!unchanged)
 }
 
+/// Replaces a file as a whole without waiting for the disk: for notes that may be lost with the power.
+pub fn write_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_temporary(path, bytes)?.into_temp_path().persist(path)?;
+    Ok(())
+}
+
 /// Tells a temporary file of ours, which a killed process may have left behind, from all other files.
 pub fn is_temporary(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();

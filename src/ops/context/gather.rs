@@ -1,0 +1,274 @@
+//! What could stand on the page: lines of the memory's own files and of digests, each with its source.
+//!
+//! Everything here becomes a line that states something and cannot be taken for an instruction of ours or of the
+//! person: in one line, without markup, and without what a tool printed.
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+
+use chrono::{Days, NaiveDate};
+
+use super::page::{Line, Section};
+use crate::base::{markdown, text};
+use crate::error::Result;
+use crate::index::Index;
+use crate::model::digest::{Digest, Origin, Outcome, State, Trigger, Worth};
+use crate::model::ids::SessionId;
+use crate::model::query::Query;
+use crate::store::Store;
+
+/// How long a line may be, in characters.
+const LONGEST_LINE: usize = 280;
+/// How much of a file is looked at.
+const LONGEST_FILE: u64 = 256 << 10;
+/// How many lines of a day's raw log stand in for its summary.
+const RAW_LINES: usize = 80;
+/// How many sessions of a project are told of.
+const SESSIONS: usize = 5;
+/// How many outcomes of each.
+const OUTCOMES: usize = 3;
+/// How many sessions may answer a prompt, and how many triggers of each.
+const HITS: usize = 5;
+const TRIGGERS: usize = 2;
+
+/// The page that an agent always loads.
+pub fn memory(store: &Store) -> Section {
+    let path = store.layout().memory_page();
+    let lines = prose(store, &path, |_| true);
+    Section { heading: "What is known".into(), lines, share: 30, last_first: false }
+}
+
+/// Today and yesterday: their summaries, else the last lines of what was said.
+pub fn days(store: &Store, today: NaiveDate, own: Option<&SessionId>) -> Vec<Section> {
+    let days = [Some((today, "Today")), today.checked_sub_days(Days::new(1)).map(|day| (day, "Yesterday"))];
+    let sections = days.into_iter().flatten().map(|(day, name)| {
+        let share = if name == "Today" { 20 } else { 10 };
+        let heading = format!("{name}, {day}");
+        let lines = prose(store, &store.layout().summary(day), |_| true);
+        if !lines.is_empty() {
+            return Section { heading, lines, share, last_first: false };
+        }
+        let mark = own.map(|own| format!("({own})"));
+        let said = |line: &str| {
+            // What tools printed is left out; what this session said, it knows.
+            let kind = line.split(['[', ']']).nth(3).unwrap_or_default();
+            matches!(kind, "user" | "main_agent") && mark.as_deref().is_none_or(|mark| !line.contains(mark))
+        };
+        let mut lines = prose(store, &store.layout().day(day), said);
+        lines.drain(..lines.len().saturating_sub(RAW_LINES));
+        Section { heading, lines, share, last_first: true }
+    });
+    sections.filter(|section| !section.lines.is_empty()).collect()
+}
+
+/// What the last sessions of a project did, and what they left open.
+pub fn project(store: &Store, projects: &[String], index: Option<&Index>, own: &Own) -> Section {
+    let mut digests = match index {
+        Some(index) => projects
+            .iter()
+            .flat_map(|project| index.latest(project, 4 * SESSIONS).unwrap_or_default())
+            .filter_map(|session| store.digest(&session).ok().flatten())
+            .collect(),
+        None => newest(store),
+    };
+    let is_here = |name: &String| projects.iter().any(|project| project.eq_ignore_ascii_case(name));
+    digests.retain(|digest| digest.content.project.as_ref().is_some_and(is_here));
+    digests.retain(|digest| digest.content.worth == Worth::Full && !own.is(digest));
+    digests.sort_by(|a, b| (b.content.ended, &b.session).cmp(&(a.content.ended, &a.session)));
+    digests.dedup_by(|a, b| a.session == b.session);
+    digests.truncate(SESSIONS);
+    let lines = digests.iter().flat_map(session_lines).collect();
+    let heading = match projects.first() {
+        Some(project) => format!("Last sessions of {}", markdown::heading(project)),
+        None => "Last sessions".into(),
+    };
+    Section { heading, lines, share: 30, last_first: false }
+}
+
+/// The digests of the highest numbers: what can be told where there is no index.
+fn newest(store: &Store) -> Vec<Digest> {
+    const LOOKED_AT: usize = 40;
+    let mut ids = store.session_ids().unwrap_or_default();
+    ids.sort_by_key(|id| std::cmp::Reverse(id.ordinal));
+    ids.truncate(LOOKED_AT);
+    ids.iter().filter_map(|id| store.digest(id).ok().flatten()).collect()
+}
+
+fn session_lines(digest: &Digest) -> Vec<Line> {
+    let content = &digest.content;
+    let when = content.ended.map(|at| format!("{}, ", at.format("%Y-%m-%d"))).unwrap_or_default();
+    let status = if digest.state == State::Open { "still open".into() } else { content.status.to_string() };
+    let mut lines = vec![Line::new(
+        format!("{when}{}, {status}: {}", content.flavor, quoted(&content.title)),
+        digest.session.to_string(),
+    )];
+    for outcome in content.key_outcomes.iter().take(OUTCOMES) {
+        let (outcome, episode) = split_episode(outcome);
+        let source =
+            episode.map_or_else(|| digest.session.to_string(), |episode| format!("{}#{episode}", digest.session));
+        lines.push(Line { below: true, ..Line::new(plain(&without_output(outcome)), source) });
+    }
+    let unfinished = digest.state == State::Open || matches!(content.status, Outcome::Abandoned | Outcome::Fail);
+    if let Some(last) = content.triggers.last().filter(|_| unfinished) {
+        let source = format!("{}#{}", digest.session, last.episode);
+        lines.push(Line { below: true, ..Line::new(format!("left open: {}", quoted(&last.topic)), source) });
+    }
+    lines
+}
+
+/// An outcome without the episode that it ends in, `(EP_004)`.
+fn split_episode(outcome: &str) -> (&str, Option<&str>) {
+    match outcome.trim_end().strip_suffix(')').and_then(|rest| rest.rsplit_once(" (EP_")) {
+        Some((before, digits)) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+            let end = outcome.trim_end().len() - 1;
+            (before, Some(&outcome[end - digits.len() - "EP_".len()..end]))
+        }
+        _ => (outcome, None),
+    }
+}
+
+/// An outcome of a test run without what the tests printed.
+fn without_output(outcome: &str) -> String {
+    match outcome.split_once(" (") {
+        Some((what, _)) if what.starts_with("tests ") => what.to_string(),
+        _ => outcome.to_string(),
+    }
+}
+
+/// The triggers that answer a prompt best; with `strong`, only those that surely do.
+pub fn prompted(
+    store: &Store,
+    index: &Index,
+    prompt: &str,
+    request: &super::ContextRequest,
+    own: &Own,
+) -> Result<Section> {
+    let query = words_of(prompt);
+    let mut lines = Vec::new();
+    if !query.is_empty() {
+        let found = index.search(&query, request.now, HITS + 1)?;
+        for hit in found.hits.into_iter().filter(|hit| !hit.weak && !own.is_source(&hit.source_id)).take(HITS) {
+            if request.strong_only && hit.words.len() < 2 {
+                continue;
+            }
+            let Some(digest) = store.digest(&hit.session).ok().flatten() else { continue };
+            let spoken = hit.triggers.iter().filter(|trigger| trigger.origin != Origin::Tool).take(TRIGGERS);
+            for found in spoken {
+                let said = |trigger: &&Trigger| trigger.episode == found.episode && trigger.topic == found.topic;
+                let Some(trigger) = digest.content.triggers.iter().find(said) else { continue };
+                let line = trigger_line(&digest, trigger);
+                if !lines.iter().any(|there: &Line| there.text == line.text) {
+                    lines.push(line);
+                }
+            }
+        }
+    }
+    Ok(Section { heading: "What bears on this prompt".into(), lines, share: 40, last_first: false })
+}
+
+fn trigger_line(digest: &Digest, trigger: &Trigger) -> Line {
+    let when = digest.content.ended.map(|at| format!("{}, ", at.format("%Y-%m-%d"))).unwrap_or_default();
+    let (asked, said) = (quoted(&trigger.topic), quoted(&trigger.sentence));
+    let text = format!("{when}{}: on {asked}, {} said {said}", project_of(digest), trigger.origin);
+    Line::new(text, format!("{}#{}", digest.session, trigger.episode))
+}
+
+fn project_of(digest: &Digest) -> String {
+    plain(digest.content.project.as_deref().unwrap_or(&digest.content.flavor))
+}
+
+/// A prompt as a query: its words alone. A `-` or quotes in it are a person's writing, not operators.
+fn words_of(prompt: &str) -> Query {
+    const MOST_WORDS: usize = 64;
+    let bare = |word: &str| word.trim_matches(['"', '\'', '`', '“', '”', '-', '(', ')']).to_string();
+    let words = prompt.split_whitespace().map(bare).filter(|word| !word.is_empty()).take(MOST_WORDS);
+    Query { text: text::one_line(prompt, 200), words: words.collect(), ..Query::default() }
+}
+
+/// Which session asks: its own digest tells it nothing new.
+#[derive(Debug, Default)]
+pub struct Own {
+    /// As the agent calls it; digests have `<flavor>:` before it.
+    pub session: Option<String>,
+    /// Its id in this memory, where it has one already.
+    pub id: Option<SessionId>,
+}
+
+impl Own {
+    fn is(&self, digest: &Digest) -> bool {
+        self.id.as_ref() == Some(&digest.session) || self.is_source(&digest.source_id)
+    }
+
+    fn is_source(&self, source_id: &str) -> bool {
+        let native = source_id.split_once(':').map_or(source_id, |(_, native)| native);
+        self.session.as_deref() == Some(native)
+    }
+}
+
+// --- Lines of files ---
+
+/// The lines of a page that say something, each under the innermost heading it stands under.
+fn prose(store: &Store, path: &Path, wanted: impl Fn(&str) -> bool) -> Vec<Line> {
+    let Some(page) = read(path) else { return Vec::new() };
+    let shown = store.layout().shown(path);
+    let (mut lines, mut under, mut fenced, mut matter) = (Vec::new(), String::new(), false, false);
+    for (number, raw) in page.lines().enumerate() {
+        let line = raw.trim();
+        if line == "---" && (number == 0 || matter) {
+            matter = number == 0;
+            continue;
+        }
+        if line.starts_with("```") || line.starts_with("~~~") {
+            fenced = !fenced;
+            continue;
+        }
+        let formal = line.is_empty() || line.starts_with("<!--") || line.starts_with("|--") || line == "---";
+        if matter || fenced || formal {
+            continue;
+        }
+        if let Some(heading) = heading(line) {
+            // The page's own title says nothing of its lines.
+            under = if line.starts_with("# ") { String::new() } else { heading };
+            continue;
+        }
+        if !wanted(line) {
+            continue;
+        }
+        let said = line.trim_start_matches(['-', '*', '>', '+']).trim_start();
+        let said = if under.is_empty() { plain(said) } else { plain(&format!("{under}: {said}")) };
+        if !said.is_empty() {
+            lines.push(Line::new(said, format!("{shown}:{}", number + 1)));
+        }
+    }
+    lines
+}
+
+/// A heading's words: `## Decisions`, or `**Decisions**` alone on its line.
+fn heading(line: &str) -> Option<String> {
+    let bold = line.strip_prefix("**").and_then(|rest| rest.trim_end_matches(':').strip_suffix("**"));
+    let bold = bold.filter(|words| !words.contains("**"));
+    let marked = line.trim_start_matches('#');
+    let marked = (marked.len() < line.len() && marked.starts_with(' ')).then_some(marked);
+    Some(marked.or(bold)?.trim().trim_end_matches(':').to_string())
+}
+
+fn read(path: &Path) -> Option<String> {
+    // A link could lead out of the memory.
+    if !fs::symlink_metadata(path).ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(path).ok()?.take(LONGEST_FILE).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Words of the memory as one line without markup that acts.
+fn plain(words: &str) -> String {
+    markdown::inline(&text::one_line(&markdown::plain(words), LONGEST_LINE))
+}
+
+/// Words that somebody said, as a quotation.
+fn quoted(words: &str) -> String {
+    format!("“{}”", plain(words))
+}
