@@ -78,7 +78,7 @@ fn a_prompt_brings_the_triggers_that_answer_it() {
     assert!(page.contains("## What bears on this prompt\n- ") && page.contains("#EP_"), "{page}");
     assert!(!ask("the weather in Lisbon next weekend").contains("What bears on"));
     // Operators of the query language are a person's writing here.
-    let odd = ask("-lock \"no such phrase\" project:nowhere: why does EWOULDBLOCK come from the lock?");
+    let odd = ask("-lock \"EWOULDBLOCK lock\" status:none? why does the lock fail");
     assert!(odd.contains("What bears on"), "{odd}");
 }
 
