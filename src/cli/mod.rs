@@ -25,6 +25,7 @@ mod config;
 mod context;
 mod forget;
 mod init;
+mod log;
 mod models;
 pub mod output;
 mod recall;
@@ -84,6 +85,7 @@ enum Command {
     Sweep(sweep::Args),
     Watch(watch::Args),
     Snapshot(snapshot::Args),
+    Log(log::Args),
     Search(search::Args),
     Recall(recall::Args),
     Forget(forget::Args),
@@ -247,6 +249,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Sweep(args) => sweep::run(args, &door),
         Command::Watch(args) => watch::run(args, &door),
         Command::Snapshot(args) => snapshot::run(args, &door),
+        Command::Log(args) => log::run(args, &door),
         Command::Search(args) => search::run(args, &door),
         Command::Recall(args) => recall::run(args, &door),
         Command::Forget(args) => forget::run(args, &door),

@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use super::{Door, output};
-use crate::base::redact::Redactor;
 use crate::distill::clean::Cleaner;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::digest::Outcome;
 use crate::ops::snapshot::{self, Request};
 use crate::store::Store;
@@ -32,10 +31,7 @@ pub struct Args {
 pub fn run(args: Args, door: &Door) -> Result<u8> {
     let config = door.config()?;
     let store = if door.dry_run { Store::open(&door.root)? } else { door.store_or_new()? };
-    let rules: Vec<(String, String)> =
-        config.redact.rules.iter().map(|rule| (rule.name.clone(), rule.pattern.clone())).collect();
-    let redactor = Redactor::with_rules(&rules)
-        .map_err(|reason| Error::new("cannot use the setting `redact.rules`").because(reason))?;
+    let redactor = door.redactor(&config)?;
     let request = Request {
         folder: args.dir,
         objective: args.objective,

@@ -366,14 +366,6 @@ impl Part {
 
     /// Keeps the sentences that decide something or say what was learnt.
     fn state(&mut self, said: &str, origin: Origin) {
-        static DECISION: LazyLock<Regex> = LazyLock::new(|| {
-            Regex::new(r"(?i)\b(decided|decision|we chose|i chose|going with|go with|opt(ed)? for|let's use|we'll use|i'll use|rather than|instead of|prefer)\b")
-                .expect("a fixed pattern")
-        });
-        static LESSON: LazyLock<Regex> = LazyLock::new(|| {
-            Regex::new(r"(?i)\b(root cause|turns? out|the (problem|issue|bug|cause|culprit|fix|reason) (is|was)|lesson|learn(ed|t)|because of|was caused by|the trick)\b")
-                .expect("a fixed pattern")
-        });
         for sentence in text::sentences(text::cut(said, 2 * LONGEST_REPLY)) {
             if self.stated.len() >= MOST_IN_A_LIST {
                 return;
@@ -382,19 +374,29 @@ impl Part {
             if !(20..400).contains(&sentence.len()) {
                 continue;
             }
-            let kind = if LESSON.is_match(sentence) {
-                StatedKind::Lesson
-            } else if DECISION.is_match(sentence) {
-                StatedKind::Decision
-            } else {
-                continue;
-            };
+            let Some(kind) = statement(sentence) else { continue };
             let text = text::one_line(&triggers::plain_words(sentence), 300);
             if !self.stated.iter().any(|known| known.text == text) {
                 self.stated.push(Stated { kind, text, origin });
             }
         }
     }
+}
+
+/// What kind of statement a sentence makes, if it decides something or says what was learnt.
+pub fn statement(sentence: &str) -> Option<StatedKind> {
+    static DECISION: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?i)\b(decided|decision|we chose|i chose|going with|go with|opt(ed)? for|let's use|we'll use|i'll use|rather than|instead of|prefer)\b")
+            .expect("a fixed pattern")
+    });
+    static LESSON: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?i)\b(root cause|turns? out|the (problem|issue|bug|cause|culprit|fix|reason) (is|was)|lesson|learn(ed|t)|because of|was caused by|the trick)\b")
+            .expect("a fixed pattern")
+    });
+    if LESSON.is_match(sentence) {
+        return Some(StatedKind::Lesson);
+    }
+    DECISION.is_match(sentence).then_some(StatedKind::Decision)
 }
 
 fn keep<T: PartialEq>(list: &mut Vec<T>, item: T) {

@@ -12,4 +12,5 @@ pub mod errors;
 pub mod facts;
 pub mod outcome;
 pub mod steps;
+pub mod summary;
 pub mod triggers;

@@ -1,5 +1,7 @@
 //! A day: its transcript, one line for each thing that was said or done.
 
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
 use super::ids::EpisodeId;
@@ -18,26 +20,173 @@ pub struct DayLine {
     pub cut_from: Option<EpisodeId>,
 }
 
+/// A line as it stands in a day: `- [14:03:22] [user] (SES3_laptop_SP1C2) text`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Line<'l> {
+    /// The time of day, `14:03:22`.
+    pub time: &'l str,
+    pub kind: LineKind,
+    /// Whose it is: a session's id, or whatever somebody wrote there.
+    pub session: &'l str,
+    /// The rest, as Markdown.
+    pub text: &'l str,
+}
+
+impl<'l> Line<'l> {
+    /// Reads a line; `None` for whatever else a person may have written into the day.
+    pub fn parse(line: &'l str) -> Option<Line<'l>> {
+        let (time, rest) = line.strip_prefix("- [")?.split_once("] [")?;
+        let (kind, rest) = rest.split_once("] (")?;
+        let (session, text) = rest.split_once(')')?;
+        let is_time = time.len() == 8 && time.bytes().all(|byte| byte.is_ascii_digit() || byte == b':');
+        is_time.then(|| Some(Line { time, kind: kind.parse().ok()?, session, text: text.trim() }))?
+    }
+}
+
+/// What a day's summary says; a function of the day's lines and its sessions' digests.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DaySummary {
+    /// The hash of the raw lines that it covers.
+    pub raw_sha256: String,
+    pub wanted: Vec<Point>,
+    pub decided: Vec<Point>,
+    pub done: Vec<Point>,
+    pub open: Vec<Point>,
+    /// In the order in which they began that day.
+    pub sessions: Vec<SessionOfDay>,
+}
+
+/// One thing that a day's summary says, and of which session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Point {
+    pub text: String,
+    /// As the lines name it.
+    pub session: String,
+}
+
+/// What one session was about on one day.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SessionOfDay {
+    /// As the lines name it.
+    pub session: String,
+    /// Its first and its last line of the day, `14:03:22`.
+    pub first: String,
+    pub last: String,
+    /// Whether it has a digest to link to.
+    pub digested: bool,
+    pub title: String,
+    pub project: Option<String>,
+    pub status: Option<String>,
+    pub told: Telling,
+}
+
+/// What is told of a session, or of a part of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Telling {
+    pub context: Vec<String>,
+    pub exchanges: Vec<String>,
+    pub decisions: Vec<String>,
+    pub lessons: Vec<String>,
+    pub actions: Vec<String>,
+}
+
+impl Telling {
+    /// What each part is called on the page.
+    pub const HEADINGS: [&'static str; 5] =
+        ["Context", "Key Exchanges", "Decisions Made", "Lessons Learned", "Action Items"];
+
+    /// The parts, in the order of [`Telling::HEADINGS`].
+    pub fn parts(&self) -> [&Vec<String>; 5] {
+        [&self.context, &self.exchanges, &self.decisions, &self.lessons, &self.actions]
+    }
+
+    /// The same, to be filled.
+    pub fn parts_mut(&mut self) -> [&mut Vec<String>; 5] {
+        [&mut self.context, &mut self.exchanges, &mut self.decisions, &mut self.lessons, &mut self.actions]
+    }
+
+    /// Whether nothing is told.
+    pub fn is_empty(&self) -> bool {
+        self.parts().iter().all(|part| part.is_empty())
+    }
+}
+
+/// What a flush added to a session's section: a model's words, or what could be told of a context handed in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// The beginning of the hash of the context that it was made from: tells a duplicate.
+    pub id: String,
+    /// The first and the last moment that it covers, `14:03:22`.
+    pub from: String,
+    pub until: String,
+    /// Whether a model wrote it.
+    pub by_model: bool,
+    pub told: Telling,
+}
+
 /// Who or what speaks in a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LineKind {
     User,
     MainAgent,
+    WorkerEvent,
     TaskAgentEvent,
     ToolEvent,
     System,
 }
 
 impl LineKind {
+    /// All of them.
+    pub const ALL: [LineKind; 6] = [
+        LineKind::User,
+        LineKind::MainAgent,
+        LineKind::WorkerEvent,
+        LineKind::TaskAgentEvent,
+        LineKind::ToolEvent,
+        LineKind::System,
+    ];
+
     /// The word that stands in the line.
     pub fn word(self) -> &'static str {
         match self {
             LineKind::User => "user",
             LineKind::MainAgent => "main_agent",
+            LineKind::WorkerEvent => "worker_event",
             LineKind::TaskAgentEvent => "task_agent_event",
             LineKind::ToolEvent => "tool_event",
             LineKind::System => "system",
+        }
+    }
+}
+
+impl FromStr for LineKind {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<LineKind, String> {
+        let words = LineKind::ALL.map(LineKind::word);
+        LineKind::ALL
+            .into_iter()
+            .find(|kind| kind.word() == word)
+            .ok_or_else(|| format!("`{word}` is none of: {}", words.join(", ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_back() {
+        let line = Line::parse("- [14:03:22] [worker_event] (central) done: (x) ok=true").unwrap();
+        assert_eq!((line.time, line.kind, line.session), ("14:03:22", LineKind::WorkerEvent, "central"));
+        assert_eq!(line.text, "done: (x) ok=true");
+        for other in ["# Daily Raw 2026-11-15", "- a note", "- [14:03] [user] (x) y", "- [14:03:22] [shout] (x) y", ""]
+        {
+            assert_eq!(Line::parse(other), None, "{other}");
+        }
+        for kind in LineKind::ALL {
+            assert_eq!(kind.word().parse(), Ok(kind));
         }
     }
 }

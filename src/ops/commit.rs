@@ -67,6 +67,7 @@ pub fn commit(
             session: session.clone(),
             manifest_sha256: digest.snapshot.manifest_sha256.clone(),
             has_days: digest.content.worth == Worth::Full,
+            grown: path.exists(),
         });
         committed.push((
             Swept {
@@ -107,6 +108,7 @@ pub fn replace(store: &Store, session: &SessionId, staged: &Path, digest: &str, 
             session: session.clone(),
             manifest_sha256: manifest_sha256.to_string(),
             has_days: false,
+            grown: true,
         }];
         files::write_atomic(&layout.committing(), &serde_json::to_vec(&committing).context(cannot)?).context(cannot)?;
         let mut snapshots = Batch::new();
@@ -131,6 +133,9 @@ struct Committing {
     manifest_sha256: String,
     /// Whether its lines go into the days.
     has_days: bool,
+    /// Whether it was captured before.
+    #[serde(default)]
+    grown: bool,
 }
 
 /// Writes the days' lines of sessions whose digests are in place, and forgets the note about them.
@@ -139,6 +144,9 @@ fn write_days(store: &Store, zone: Tz, committing: Vec<Committing>) -> Result<()
     let cannot = || format!("cannot write the days of `{}`", layout.root().display());
     let mut day_lines = DayLines::default();
     for one in committing.into_iter().filter(|one| one.has_days) {
+        if one.grown {
+            day_lines.grows(&one.session);
+        }
         for line in capture::day_lines(&layout.staging().join(&one.staged))? {
             day_lines.add(&line, &one.session, zone);
         }

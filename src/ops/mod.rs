@@ -5,6 +5,7 @@ mod commit;
 pub mod context;
 pub mod cursors;
 pub mod forget;
+pub mod log;
 pub mod recall;
 pub mod sample;
 pub mod search;

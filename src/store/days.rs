@@ -3,30 +3,42 @@
 //! A day is shared by all sessions, by people and by other devices (git merges it line by line). So lines
 //! are only ever added: those that are there already stay as they are, whoever wrote them.
 
-use std::collections::{BTreeMap, HashMap};
-use std::io::{self, BufRead, BufReader, Read, Seek, Write};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 
-use chrono::NaiveDate;
+use chrono::{Days, NaiveDate};
 use chrono_tz::Tz;
 
 use super::layout::{self, Layout};
+use crate::base::clock::Timestamp;
 use crate::base::{files, markdown};
-use crate::model::day::DayLine;
+use crate::model::day::{DayLine, Line, LineKind};
 use crate::model::ids::SessionId;
 
 /// The lines of several sessions, sorted into their days.
 #[derive(Debug, Default)]
 pub struct DayLines {
     days: BTreeMap<NaiveDate, Vec<String>>,
+    /// The sessions some of whose lines may be there already.
+    grown: HashSet<String>,
     bytes: usize,
 }
 
 impl DayLines {
     /// Adds a session's line.
     pub fn add(&mut self, line: &DayLine, session: &SessionId, zone: Tz) {
-        let (day, text) = rendered(line, session, zone);
+        let more = line.cut_from.map(|episode| layout::from_day_to_episode(session, episode));
+        let (day, text) = rendered(line.at, line.kind, &session.to_string(), &line.text, more.as_deref(), zone);
         self.bytes += text.len();
         self.days.entry(day).or_default().push(text);
+    }
+
+    /// Notes that a session was captured before, so that its lines may stand in the days under the clock of
+    /// another time zone.
+    pub fn grows(&mut self, session: &SessionId) {
+        self.grown.insert(session.to_string());
     }
 
     /// How much text waits to be written.
@@ -35,27 +47,137 @@ impl DayLines {
     }
 
     /// Writes the lines that are not there yet into their days.
-    pub fn write(self, layout: &Layout) -> io::Result<()> {
+    pub fn write(mut self, layout: &Layout) -> io::Result<()> {
+        if !self.grown.is_empty() {
+            self.leave_out_moved(layout)?;
+        }
         for (day, lines) in self.days {
-            files::update_locked(&layout.day(day), |existing, out| merge(day, existing, &lines, out))?;
+            files::update_locked(&layout.day(day), |existing, out| merge(day, existing, &lines, Repeats::Drop, out))?;
+        }
+        Ok(())
+    }
+
+    /// Leaves out the lines that stand in the days already, but at the time of another zone: the setting was changed
+    /// while the session went on. What tells a line is then who said what, not when.
+    fn leave_out_moved(&mut self, layout: &Layout) -> io::Result<()> {
+        // Two clocks on earth differ by 26 hours at most.
+        const FARTHEST: u64 = 2;
+        let of_grown = |line: &str| Line::parse(line).is_some_and(|line| self.grown.contains(line.session));
+        let mut near = BTreeSet::new();
+        for (day, _) in self.days.iter().filter(|(_, lines)| lines.iter().any(|line| of_grown(line))) {
+            near.extend(
+                day.checked_sub_days(Days::new(FARTHEST)).into_iter().flat_map(|first| first.iter_days().take(5)),
+            );
+        }
+        let mut there: HashMap<u64, usize> = HashMap::new();
+        for day in near {
+            let Ok(mut file) = File::open(layout.day(day)) else { continue };
+            each_line(&mut file, |line, _| {
+                if let Some(line) = std::str::from_utf8(line).ok().filter(|line| of_grown(line)) {
+                    *there.entry(exactly(day, line)).or_default() += 1;
+                    *there.entry(said(line)).or_default() += 1;
+                }
+                Ok(())
+            })?;
+        }
+        let mut take = |mark: u64| {
+            let count = there.get_mut(&mark).filter(|count| **count > 0);
+            count.map(|count| *count -= 1).is_some()
+        };
+        let mut exact = HashSet::new();
+        for (day, lines) in &self.days {
+            for (at, line) in lines.iter().enumerate().filter(|(_, line)| of_grown(line)) {
+                if take(exactly(*day, line)) {
+                    take(said(line));
+                    exact.insert((*day, at));
+                }
+            }
+        }
+        for (day, lines) in &mut self.days {
+            let mut at = 0;
+            lines.retain(|line| {
+                at += 1;
+                let grown = Line::parse(line).is_some_and(|line| self.grown.contains(line.session));
+                !grown || exact.contains(&(*day, at - 1)) || !take(said(line))
+            });
         }
         Ok(())
     }
 }
 
-fn rendered(line: &DayLine, session: &SessionId, zone: Tz) -> (NaiveDate, String) {
-    let local = line.at.with_timezone(&zone);
-    let more = match line.cut_from {
-        Some(episode) => format!(" [more]({})", layout::from_day_to_episode(session, episode)),
-        None => String::new(),
-    };
-    let text = format!(
-        "- [{}] [{}] ({session}) {}{more}",
-        local.format("%H:%M:%S"),
-        line.kind.word(),
-        markdown::inline(&line.text)
-    );
-    (local.date_naive(), text)
+/// The mark of a line where it stands.
+fn exactly(day: NaiveDate, line: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (day, line).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The mark of what a line says, whenever it was.
+fn said(line: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    if let Some(line) = Line::parse(line) {
+        (line.session, line.kind, line.text).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+/// A line that no session's log tells: written by `memtree log`, or by memtree about itself.
+#[derive(Debug, Clone)]
+pub struct Entry<'e> {
+    pub at: Timestamp,
+    pub kind: LineKind,
+    /// Whose it is; made into one harmless word.
+    pub session: &'e str,
+    /// Redacted and short enough.
+    pub text: &'e str,
+}
+
+impl Entry<'_> {
+    /// The line as it will stand in its day.
+    pub fn rendered(&self, zone: Tz) -> (NaiveDate, String) {
+        let session: String = self
+            .session
+            .chars()
+            .take(80)
+            .map(|letter| if letter.is_alphanumeric() || "._:@~-".contains(letter) { letter } else { '-' })
+            .collect();
+        let session = if session.is_empty() { "-" } else { &session };
+        rendered(self.at, self.kind, session, self.text, None, zone)
+    }
+
+    /// Appends it to its day, at its place by time.
+    pub fn append(&self, layout: &Layout, zone: Tz) -> io::Result<(NaiveDate, String)> {
+        let (day, line) = self.rendered(zone);
+        let path = layout.day(day);
+        let at_the_end =
+            files::append_locked_if(&path, || header(day), &line, |file| Ok(last_place(file)? <= own(place(&line))))?;
+        if !at_the_end {
+            let lines = [line.clone()];
+            files::update_locked(&path, |existing, out| merge(day, existing, &lines, Repeats::Keep, out))?;
+        }
+        Ok((day, line))
+    }
+
+    /// Does the same, unless the very same line is there already.
+    pub fn append_once(&self, layout: &Layout, zone: Tz) -> io::Result<NaiveDate> {
+        let (day, line) = self.rendered(zone);
+        files::update_locked(&layout.day(day), |existing, out| merge(day, existing, &[line], Repeats::Drop, out))?;
+        Ok(day)
+    }
+}
+
+fn rendered(
+    at: Timestamp,
+    kind: LineKind,
+    session: &str,
+    text: &str,
+    more: Option<&str>,
+    zone: Tz,
+) -> (NaiveDate, String) {
+    let local = at.with_timezone(&zone);
+    let more = more.map(|link| format!(" [more]({link})")).unwrap_or_default();
+    let time = local.format("%H:%M:%S");
+    (local.date_naive(), format!("- [{time}] [{}] ({session}) {}{more}", kind.word(), markdown::inline(text)))
 }
 
 /// The header of a day's raw log.
@@ -63,9 +185,94 @@ fn header(day: NaiveDate) -> String {
     format!("# Daily Raw {day}\n\n")
 }
 
+/// What a day's raw log tells, but for `[system]` lines: the SHA-256 of what `grep -v` leaves of it,
+/// and whether there is anything at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    pub sha256: String,
+    pub anything: bool,
+}
+
+/// Reads a day's raw log once, hands over its lines that can be read, and says what it tells.
+pub fn read(layout: &Layout, day: NaiveDate, mut each: impl FnMut(Line<'_>)) -> io::Result<Told> {
+    let mut hasher = files::HashingWriter::new(io::sink());
+    let mut anything = false;
+    let mut file = match File::open(layout.day(day)) {
+        Ok(file) => file,
+        Err(err) if err.kind() == io::ErrorKind::NotFound => {
+            return Ok(Told { sha256: hasher.finish().1.sha256, anything });
+        }
+        Err(err) => return Err(err),
+    };
+    each_line(&mut file, |line, end| {
+        let text = String::from_utf8_lossy(line);
+        let parsed = Line::parse(&text);
+        if parsed.is_none_or(|line| line.kind != LineKind::System) {
+            anything |= !text.trim().is_empty() && !text.starts_with("# ");
+            hasher.write_all(line)?;
+            hasher.write_all(if end.is_empty() { b"\n" } else { end })?;
+        }
+        parsed.into_iter().for_each(&mut each);
+        Ok(())
+    })?;
+    Ok(Told { sha256: hasher.finish().1.sha256, anything })
+}
+
+/// The days that have a raw log, in order.
+pub fn all(layout: &Layout) -> io::Result<Vec<NaiveDate>> {
+    let entries = match fs::read_dir(layout.days()) {
+        Ok(entries) => entries,
+        Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(err) => return Err(err),
+    };
+    let mut days = Vec::new();
+    for entry in entries {
+        days.extend(entry?.file_name().to_str().and_then(|name| name.strip_suffix(".md")?.parse::<NaiveDate>().ok()));
+    }
+    days.sort_unstable();
+    Ok(days)
+}
+
+/// Where the last line of a day stands, owned. What is not found in the last stretch of the file counts as later
+/// than anything, so that the long way is taken.
+fn last_place(file: &mut File) -> io::Result<(String, String)> {
+    const STRETCH: u64 = 16 << 10;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(STRETCH)))?;
+    let mut tail = Vec::new();
+    file.take(STRETCH).read_to_end(&mut tail)?;
+    let tail = String::from_utf8_lossy(&tail);
+    let timed = |line: &str| place(line).is_some();
+    match tail.lines().rev().find(|line| timed(line)) {
+        Some(line) => Ok(own(place(line))),
+        // A day with a header and nothing else.
+        None if length < STRETCH => Ok(own(None)),
+        None => Ok(("~".into(), String::new())),
+    }
+}
+
+fn own(place: Option<(&str, &str)>) -> (String, String) {
+    place.map(|(time, session)| (time.to_string(), session.to_string())).unwrap_or_default()
+}
+
+/// What becomes of a line that is there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Repeats {
+    /// It is the same one.
+    Drop,
+    /// It is another one that says the same.
+    Keep,
+}
+
 /// Writes a day with new lines in their places, and says whether there were any. Lines without a time stay behind the
 /// line they follow.
-fn merge(day: NaiveDate, existing: &mut (impl Read + Seek), lines: &[String], out: &mut dyn Write) -> io::Result<bool> {
+fn merge(
+    day: NaiveDate,
+    existing: &mut (impl Read + Seek),
+    lines: &[String],
+    repeats: Repeats,
+    out: &mut dyn Write,
+) -> io::Result<bool> {
     // How often each line is still to be added: not as often as it is there.
     let mut missing: HashMap<&[u8], usize> = HashMap::with_capacity(lines.len());
     for line in lines {
@@ -74,7 +281,7 @@ fn merge(day: NaiveDate, existing: &mut (impl Read + Seek), lines: &[String], ou
     let mut is_empty = true;
     each_line(existing, |line, _| {
         is_empty = false;
-        if let Some(count) = missing.get_mut(line) {
+        if let Some(count) = missing.get_mut(line).filter(|_| repeats == Repeats::Drop) {
             *count = count.saturating_sub(1);
         }
         Ok(())
@@ -145,7 +352,7 @@ mod tests {
         let existing = existing.unwrap_or_default();
         let lines: Vec<String> = lines.iter().map(|line| line.to_string()).collect();
         let mut out = Vec::new();
-        match super::merge(day(), &mut io::Cursor::new(existing), &lines, &mut out).unwrap() {
+        match super::merge(day(), &mut io::Cursor::new(existing), &lines, Repeats::Drop, &mut out).unwrap() {
             true => String::from_utf8(out).unwrap(),
             false => existing.to_string(),
         }

@@ -9,6 +9,7 @@ mod documents; // what is written is read back as it was meant
 mod forget; // gone from everywhere, for good, and proven
 mod harness; // Desk: a person's machine in a temporary folder
 mod layers; // who may use whom
+mod log; // lines written into a day by hand
 mod losses; // what could be lost or leak, each found by trying
 mod snapshot; // any folder as a session
 mod standstill; // a sweep that has nothing to do says the same by a short cut

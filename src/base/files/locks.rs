@@ -17,6 +17,17 @@ use super::{NOT_REGULAR, put_in_place, temporary_beside, write_atomic};
 /// The first line of all comes after the header. A line that an earlier writer could not finish is ended first,
 /// so that it spoils no other.
 pub fn append_locked(path: &Path, header: impl FnOnce() -> String, line: &str) -> io::Result<()> {
+    append_locked_if(path, header, line, |_| Ok(true)).map(drop)
+}
+
+/// Does the same where the line may stand at the end of what is there, as `fits` judges under the lock; returns
+/// whether it was written.
+pub fn append_locked_if(
+    path: &Path,
+    header: impl FnOnce() -> String,
+    line: &str,
+    fits: impl FnOnce(&mut File) -> io::Result<bool>,
+) -> io::Result<bool> {
     let mut locked = lock_data(path)?;
     let line = line.trim_end_matches(['\r', '\n']);
     let length = locked.file.metadata()?.len();
@@ -28,7 +39,10 @@ pub fn append_locked(path: &Path, header: impl FnOnce() -> String, line: &str) -
         text.push_str(line);
         text.push('\n');
         // By renaming, so that half a header can never be; whoever waits for the lock sees the new file.
-        return locked.or_remove(write_atomic(path, text.as_bytes()));
+        return locked.or_remove(write_atomic(path, text.as_bytes())).map(|()| true);
+    }
+    if !fits(&mut locked.file)? {
+        return Ok(false);
     }
     let healing = if ends_with_newline(&mut locked.file)? { "" } else { "\n" };
     let text = format!("{healing}{line}\n");
@@ -38,7 +52,7 @@ pub fn append_locked(path: &Path, header: impl FnOnce() -> String, line: &str) -
         // is the first.
         let _ = locked.file.set_len(length);
     }
-    written
+    written.map(|()| true)
 }
 
 /// Rewrites a file under the lock that [`append_locked`] honours; returns whether it changed.

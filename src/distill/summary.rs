@@ -1,0 +1,415 @@
+//! A day's summary from its lines and its sessions' digests: what was wanted, decided, done and left open.
+//!
+//! Lines come in one by one; what is kept of them is bounded, however long the day was. The words are those that
+//! were said: nothing here is made up, and the same lines give the same summary.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::base::{markdown, text};
+use crate::distill::facts::{self, Part, StatedKind};
+use crate::distill::triggers;
+use crate::model::day::{DaySummary, Line, LineKind, Point, SessionOfDay, Telling};
+use crate::model::digest::{Digest, Outcome};
+
+/// How much of each kind is shown of one session, and of the day.
+const MOST_EXCHANGES: usize = 8;
+const MOST_OF_A_KIND: usize = 6;
+const MOST_POINTS: usize = 16;
+/// How much is kept while the lines come.
+const MOST_KEPT: usize = 400;
+const LONGEST_QUOTE: usize = 160;
+const LONGEST_ANSWER: usize = 220;
+
+/// Takes the lines of a day.
+#[derive(Debug, Default)]
+pub struct DayReader {
+    sessions: Vec<Gathered>,
+    at: HashMap<String, usize>,
+}
+
+/// What is kept of one session's lines of a day.
+#[derive(Debug, Default)]
+struct Gathered {
+    session: String,
+    first: String,
+    last: String,
+    turns: Vec<Turn>,
+    stated: Vec<(String, StatedKind, String)>,
+    /// What the agent said last, with its time: there it tells what is left to do.
+    last_reply: (String, String),
+    edited: Vec<String>,
+    /// The last test run or failing command: what it was, and whether it went well.
+    last_run: Option<(String, bool)>,
+    failed_runs: usize,
+    /// Events of workers and tasks that say how something ended.
+    milestones: Vec<(String, String)>,
+}
+
+/// A prompt and how the agent answered it in the end.
+#[derive(Debug, Default)]
+struct Turn {
+    time: String,
+    asked: String,
+    answered: String,
+    deeds: usize,
+}
+
+impl DayReader {
+    /// Takes the next line.
+    pub fn take(&mut self, line: Line<'_>) {
+        if line.kind == LineKind::System {
+            return;
+        }
+        let at = *self.at.entry(line.session.to_string()).or_insert_with(|| {
+            self.sessions.push(Gathered {
+                session: line.session.to_string(),
+                first: line.time.to_string(),
+                ..Gathered::default()
+            });
+            self.sessions.len() - 1
+        });
+        self.sessions[at].take(line);
+    }
+
+    /// Says what the day was about. `digest` tells a session's digest; `covered` the stretches of a session's day
+    /// that were told already, which its section then leaves out.
+    pub fn finish(
+        mut self,
+        raw_sha256: String,
+        digest: impl Fn(&str) -> Option<Digest>,
+        covered: impl Fn(&str) -> Vec<(String, String)>,
+    ) -> DaySummary {
+        self.sessions.sort_by(|a, b| (&a.first, &a.session).cmp(&(&b.first, &b.session)));
+        let mut summary = DaySummary { raw_sha256, ..DaySummary::default() };
+        for gathered in &self.sessions {
+            let digest = digest(&gathered.session);
+            let whole = gathered.telling(digest.as_ref(), |_| true);
+            let session = gathered.session.clone();
+            let point = |text: String| Point { text, session: session.clone() };
+            summary.wanted.extend(gathered.wanted(digest.as_ref()).map(point));
+            let point = |text: &String| Point { text: text.clone(), session: session.clone() };
+            summary.decided.extend(whole.decisions.iter().take(3).map(point));
+            summary.done.extend(gathered.done(digest.as_ref()).iter().map(point));
+            summary.open.extend(gathered.left_open(digest.as_ref(), &whole).iter().map(point));
+            let covered = covered(&gathered.session);
+            let is_new = |time: &str| !covered.iter().any(|(from, until)| (from.as_str()..=until).contains(&time));
+            summary.sessions.push(SessionOfDay {
+                session: gathered.session.clone(),
+                first: gathered.first.clone(),
+                last: gathered.last.clone(),
+                digested: digest.is_some(),
+                title: digest.as_ref().map(|digest| digest.content.title.clone()).unwrap_or_default(),
+                project: digest.as_ref().and_then(|digest| digest.content.project.clone()),
+                status: digest.as_ref().map(|digest| digest.content.status.to_string()),
+                told: if covered.is_empty() { whole } else { gathered.telling(digest.as_ref(), is_new) },
+            });
+        }
+        for points in [&mut summary.wanted, &mut summary.decided, &mut summary.done, &mut summary.open] {
+            points.truncate(MOST_POINTS);
+        }
+        summary
+    }
+}
+
+impl Gathered {
+    fn take(&mut self, line: Line<'_>) {
+        self.last = line.time.to_string();
+        let said = markdown::plain(without_more(line.text));
+        match line.kind {
+            LineKind::User if is_noise(&said) => {}
+            LineKind::User => {
+                self.state(line.time, &said);
+                if self.turns.len() < MOST_KEPT {
+                    let asked = text::one_line(&triggers::plain_words(&said), 2 * LONGEST_QUOTE);
+                    self.turns.push(Turn { time: line.time.to_string(), asked, ..Turn::default() });
+                }
+            }
+            LineKind::MainAgent => {
+                self.state(line.time, &said);
+                if self.turns.is_empty() {
+                    self.turns.push(Turn { time: line.time.to_string(), ..Turn::default() });
+                }
+                if let Some(turn) = self.turns.last_mut().filter(|_| !said.is_empty()) {
+                    turn.answered = gist(&said);
+                }
+                self.last_reply = (line.time.to_string(), said);
+            }
+            LineKind::ToolEvent => {
+                if let Some(turn) = self.turns.last_mut() {
+                    turn.deeds += 1;
+                }
+                self.tool(&said);
+            }
+            LineKind::WorkerEvent | LineKind::TaskAgentEvent => {
+                static MILESTONE: LazyLock<Regex> = LazyLock::new(|| {
+                    Regex::new(r"(?i)(finished|failed|blocked|completed|cancelled|ok=false)").expect("a fixed pattern")
+                });
+                if MILESTONE.is_match(&said) && self.milestones.len() < MOST_KEPT {
+                    self.milestones.push((line.time.to_string(), text::one_line(&said, LONGEST_QUOTE)));
+                }
+            }
+            LineKind::System => {}
+        }
+    }
+
+    fn tool(&mut self, said: &str) {
+        let (what, ok) = match said.rsplit_once(" ok=") {
+            Some((what, ok)) => (what, ok != "false"),
+            None => (said, true),
+        };
+        if let Some(files) = what.strip_prefix("edited ") {
+            for file in files.split(", ").map(|file| file.trim_matches(['`', ' '])).filter(|_| ok) {
+                let name = file.rsplit('/').next().unwrap_or(file).to_string();
+                if !name.is_empty() && self.edited.len() < MOST_KEPT && !self.edited.contains(&name) {
+                    self.edited.push(name);
+                }
+            }
+        } else {
+            self.failed_runs += usize::from(!ok);
+            self.last_run = Some((text::one_line(what, 100), ok));
+        }
+    }
+
+    /// Keeps the sentences that decide something or say what was learnt.
+    fn state(&mut self, time: &str, said: &str) {
+        for sentence in text::sentences(said) {
+            let fits = (24..300).contains(&sentence.chars().count()) && !sentence.ends_with(['?', ':']);
+            if !fits || self.stated.len() >= MOST_KEPT || is_drawn(sentence) {
+                continue;
+            }
+            if let Some(kind) = facts::statement(sentence) {
+                let sentence = text::one_line(&triggers::plain_words(sentence), 240);
+                if !self.stated.iter().any(|(_, _, known)| *known == sentence) {
+                    self.stated.push((time.to_string(), kind, sentence));
+                }
+            }
+        }
+    }
+
+    /// What is told of the session's lines whose time counts.
+    fn telling(&self, digest: Option<&Digest>, counts: impl Fn(&str) -> bool) -> Telling {
+        let turns: Vec<&Turn> = self.turns.iter().filter(|turn| counts(&turn.time)).collect();
+        let of = |kind: StatedKind| {
+            let stated = self.stated.iter().filter(|(time, known, _)| *known == kind && counts(time));
+            stated.map(|(_, _, sentence)| sentence.clone()).take(MOST_OF_A_KIND).collect::<Vec<_>>()
+        };
+        let mut context = Vec::new();
+        if !turns.is_empty() {
+            context.extend(self.wanted(digest));
+            context.extend(self.facts_of_work().filter(|_| counts(&self.last)));
+        }
+        let mut exchanges: Vec<String> = chosen(&turns).into_iter().map(Turn::shown).collect();
+        let milestones = self.milestones.iter().filter(|(time, _)| counts(time));
+        exchanges.extend(milestones.map(|(time, said)| format!("{} {said}", minute(time))).take(MOST_OF_A_KIND));
+        Telling {
+            context,
+            exchanges,
+            decisions: of(StatedKind::Decision),
+            lessons: of(StatedKind::Lesson),
+            actions: if counts(&self.last_reply.0) { self.actions() } else { Vec::new() },
+        }
+    }
+
+    /// What was wanted of the session that day.
+    fn wanted(&self, digest: Option<&Digest>) -> Option<String> {
+        let turns: Vec<&Turn> = self.turns.iter().filter(|turn| !turn.asked.is_empty()).collect();
+        let first = turns.iter().find(|turn| !is_low(&turn.asked)).or(turns.first())?;
+        // Where the session began that day, its digest says it best.
+        let content = digest.map(|digest| &digest.content);
+        let told = content.filter(|content| {
+            let start = text::one_line(&content.objective, 24);
+            !start.is_empty() && first.asked.starts_with(start.trim_end_matches('…'))
+        });
+        let told = told.map(|content| content.objective.clone());
+        let wanted = told.unwrap_or_else(|| text::first_sentence(&first.asked, LONGEST_QUOTE));
+        Some(wanted).filter(|wanted| !wanted.is_empty())
+    }
+
+    /// What was changed and run, in one sentence.
+    fn facts_of_work(&self) -> Option<String> {
+        let mut facts = Vec::new();
+        if !self.edited.is_empty() {
+            facts.push(format!("changed {}", listed(&self.edited, 5)));
+        }
+        if let Some((run, ok)) = &self.last_run {
+            let how = match (*ok, self.failed_runs) {
+                (true, 0) => "passed".into(),
+                (true, failed) => format!("passed after {failed} failed {}", runs(failed)),
+                (false, _) => "failed".into(),
+            };
+            facts.push(format!("the last run, {run}, {how}"));
+        }
+        (!facts.is_empty()).then(|| facts.join("; "))
+    }
+
+    fn done(&self, digest: Option<&Digest>) -> Vec<String> {
+        let mut done: Vec<String> = self.facts_of_work().into_iter().collect();
+        // Commits and pull requests are told by the digest alone, which tells the whole session.
+        let outcomes = digest.map(|digest| digest.content.key_outcomes.as_slice()).unwrap_or_default();
+        let told =
+            outcomes.iter().filter(|outcome| outcome.starts_with("committed ") || outcome.starts_with("opened "));
+        done.extend(told.take(3).cloned());
+        let answer = || self.turns.iter().rev().map(|turn| &turn.answered).find(|answer| !answer.is_empty()).cloned();
+        if done.is_empty() {
+            done.extend(answer());
+        }
+        done
+    }
+
+    fn left_open(&self, digest: Option<&Digest>, whole: &Telling) -> Vec<String> {
+        let mut open = Vec::new();
+        if let Some((run, false)) = &self.last_run {
+            open.push(format!("the last run failed: {run}"));
+        }
+        match digest.map(|digest| digest.content.status) {
+            Some(Outcome::Fail) if open.is_empty() => open.push("it ended without success".into()),
+            Some(Outcome::Abandoned) => open.push("it was left before it was done".into()),
+            _ => {}
+        }
+        if let Some(turn) = self.turns.last().filter(|turn| turn.answered.is_empty() && !is_low(&turn.asked)) {
+            open.push(format!("not answered: {}", quoted(&turn.asked)));
+        }
+        open.extend(whole.actions.iter().take(3).cloned());
+        open
+    }
+
+    /// What the agent's last words leave to be done.
+    fn actions(&self) -> Vec<String> {
+        static ACTION: LazyLock<Regex> = LazyLock::new(|| {
+            Regex::new(
+                r"(?i)\b(todo|to-do|next steps?|follow[- ]?ups?|left to do|remains? to|still (needs?|missing|open|fails?|failing|to do)|not yet|you('ll| will)? (need|want) to|remember to|want me to|would you like|should i|shall i)\b",
+            )
+            .expect("a fixed pattern")
+        });
+        text::sentences(&self.last_reply.1)
+            .filter(|sentence| (16..300).contains(&sentence.chars().count()) && !sentence.ends_with(':'))
+            .filter(|sentence| ACTION.is_match(sentence) && !is_drawn(sentence))
+            .map(|sentence| text::one_line(&triggers::plain_words(sentence), 240))
+            .take(MOST_OF_A_KIND)
+            .collect()
+    }
+}
+
+impl Turn {
+    fn shown(&self) -> String {
+        let asked = text::one_line(&self.asked, LONGEST_QUOTE);
+        match (asked.is_empty(), self.answered.is_empty()) {
+            (true, _) => format!("{} {}", minute(&self.time), self.answered),
+            (false, true) => format!("{} {}", minute(&self.time), quoted(&asked)),
+            (false, false) => format!("{} {} → {}", minute(&self.time), quoted(&asked), self.answered),
+        }
+    }
+
+    /// How much there is to it.
+    fn weight(&self) -> usize {
+        self.asked.chars().count().min(200) + self.answered.chars().count().min(200) + 40 * self.deeds.min(5)
+    }
+}
+
+/// The turns that say the most, in their order; the first and the last always do.
+fn chosen<'t>(turns: &[&'t Turn]) -> Vec<&'t Turn> {
+    let telling: Vec<&Turn> = turns.iter().copied().filter(|turn| !is_low(&turn.asked)).collect();
+    // A day of nothing but short words is told by them.
+    let telling = if telling.is_empty() { turns.to_vec() } else { telling };
+    if telling.len() <= MOST_EXCHANGES {
+        return telling;
+    }
+    let mut between: Vec<usize> = (1..telling.len() - 1).collect();
+    between.sort_by_key(|at| (std::cmp::Reverse(telling[*at].weight()), *at));
+    between.truncate(MOST_EXCHANGES - 2);
+    between.extend([0, telling.len() - 1]);
+    between.sort_unstable();
+    between.into_iter().map(|at| telling[at]).collect()
+}
+
+/// The most telling of the first sentences of a reply.
+fn gist(reply: &str) -> String {
+    let mut part = Part::default();
+    part.last_reply = reply.to_string();
+    text::one_line(&triggers::closing_sentence(&part).unwrap_or_default(), LONGEST_ANSWER)
+}
+
+/// Whether words say nothing by themselves: an acknowledgement, as a whole and not as a part of a word.
+pub fn is_low(said: &str) -> bool {
+    const LOW: &[&str] = &[
+        "yes",
+        "no",
+        "ok",
+        "okay",
+        "y",
+        "n",
+        "sure",
+        "thanks",
+        "thank you",
+        "go",
+        "go on",
+        "go ahead",
+        "continue",
+        "proceed",
+        "yes please",
+        "please",
+        "done",
+        "great",
+        "good",
+        "nice",
+        "perfect",
+        "hi",
+        "hello",
+        "hey",
+        "next",
+        "stop",
+        "ping",
+        "test",
+        "exit",
+        "quit",
+        "bye",
+        "do it",
+        "please continue",
+        "keep going",
+        "yep",
+        "nope",
+        "cool",
+    ];
+    let plain: String = said.to_lowercase().chars().filter(|c| c.is_alphanumeric() || *c == ' ').collect();
+    let plain = plain.trim();
+    plain.is_empty() || LOW.contains(&plain)
+}
+
+/// What an agent writes in the person's name.
+fn is_noise(said: &str) -> bool {
+    said.starts_with("[Request interrupted") || said.trim().is_empty()
+}
+
+/// Whether it is a row of a table or a piece of code rather than a sentence.
+fn is_drawn(sentence: &str) -> bool {
+    sentence.matches('|').count() >= 2 || sentence.contains("```") || sentence.matches(" - ").count() >= 3
+}
+
+/// A line's text without the link to the rest of it.
+fn without_more(text: &str) -> &str {
+    match text.rfind(" [more](") {
+        Some(at) if text.ends_with(')') => &text[..at],
+        _ => text,
+    }
+}
+
+fn minute(time: &str) -> &str {
+    time.get(..5).unwrap_or(time)
+}
+
+fn quoted(said: &str) -> String {
+    format!("“{}”", said.replace(['“', '”'], "\""))
+}
+
+fn listed(items: &[String], most: usize) -> String {
+    let shown: Vec<String> = items.iter().take(most).map(|item| markdown::code(item)).collect();
+    let more = items.len().saturating_sub(most);
+    if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
+}
+
+fn runs(count: usize) -> &'static str {
+    if count == 1 { "run" } else { "runs" }
+}
