@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::jsonl::{self, Dialect, Lines};
-use super::{Adapter, Identity, Places, tools};
+use super::{Adapter, Deletion, Identity, Places, tools};
 use crate::base::clock::{self, Timestamp};
 use crate::error::{Context, Result};
 use crate::model::session::{Answer, Call, Event, EventSink, Head, Log, ModelUsage, Place, Role, What};
@@ -40,6 +40,16 @@ impl Adapter for Claude {
             Some(folders) => folders.split(',').map(|folder| Path::new(folder.trim()).join("projects")).collect(),
             None => vec![places.home.join(".claude/projects"), places.home.join(".config/claude/projects")],
         }
+    }
+
+    fn deletion(&self, places: &Places) -> Option<Deletion> {
+        let projects = self.roots(places).into_iter().find(|folder| folder.exists())?;
+        let settings = projects.parent()?.join("settings.json");
+        let text = std::fs::read_to_string(&settings).unwrap_or_default();
+        let days = serde_json::from_str::<WireSettings>(&text).ok().and_then(|settings| settings.cleanup_period_days);
+        // Without the setting it is 30 days; with 0 nothing is written in the first place.
+        let after_days = days.unwrap_or(30);
+        (after_days > 0).then_some(Deletion { after_days, settings, advice: "\"cleanupPeriodDays\": 3650" })
     }
 
     fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
@@ -146,6 +156,13 @@ fn is_uuid(text: &str) -> bool {
 }
 
 // What stands in a record, exactly as the agent writes it.
+
+/// What matters to us of the agent's settings.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireSettings {
+    cleanup_period_days: Option<u32>,
+}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

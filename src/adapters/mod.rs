@@ -71,9 +71,25 @@ pub trait Adapter: Sync {
         Ok(None)
     }
 
+    /// When this agent deletes its own logs, where it does.
+    fn deletion(&self, _places: &Places) -> Option<Deletion> {
+        None
+    }
+
     /// Reads one session and hands its events over one by one, so that no log is ever held whole.
     /// A bad line becomes a [`Skipped`]; only an unusable log is an error.
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head>;
+}
+
+/// How an agent deletes its own logs, and what keeps it from doing so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deletion {
+    /// So many days after a log was last written to.
+    pub after_days: u32,
+    /// The settings file in which that is said, or could be.
+    pub settings: PathBuf,
+    /// What to write there.
+    pub advice: &'static str,
 }
 
 /// Where to look: the home directory and the environment, handed in by a door.

@@ -23,6 +23,7 @@ use crate::summarize::Models;
 
 mod config;
 mod context;
+mod doctor;
 mod forget;
 mod init;
 mod log;
@@ -88,6 +89,7 @@ enum Command {
     Log(log::Args),
     Search(search::Args),
     Recall(recall::Args),
+    Doctor(doctor::Args),
     Forget(forget::Args),
     Context(context::Args),
     Status(status::Args),
@@ -252,6 +254,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Log(args) => log::run(args, &door),
         Command::Search(args) => search::run(args, &door),
         Command::Recall(args) => recall::run(args, &door),
+        Command::Doctor(args) => doctor::run(args, &door),
         Command::Forget(args) => forget::run(args, &door),
         Command::Context(args) => context::run(args, &door),
         Command::Status(args) => status::run(args, &door),

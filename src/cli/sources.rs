@@ -15,7 +15,7 @@ use crate::ops::capture::Pages;
 use crate::ops::sweep::{Root, Sweep};
 use crate::summarize::Models;
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub struct SourceArgs {
     /// Look here instead; may be given more than once. The agent is told by the content of the files
     #[arg(long, value_name = "FLAVOR=PATH")]

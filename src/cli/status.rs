@@ -1,15 +1,20 @@
 //! `memtree status`
 
+use super::sources::SourceArgs;
 use super::{Door, output};
 use crate::error::Result;
-use crate::ops::status;
+use crate::ops::rescue;
+use crate::ops::status::{self, AtRisk};
+use crate::store::Store;
 
 /// Say what there is in the memory
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
 pub fn run(_: Args, door: &Door) -> Result<u8> {
-    let status = status::status(&door.store()?, door.device.as_str())?;
+    let store = door.store()?;
+    let mut status = status::status(&store, door.device.as_str())?;
+    status.at_risk = at_risk(&store, door)?;
     if door.json {
         output::json(&status);
         return Ok(0);
@@ -29,11 +34,29 @@ pub fn run(_: Args, door: &Door) -> Result<u8> {
         shown(status.bytes.distilled),
         shown(status.bytes.cache)
     ));
+    for risk in &status.at_risk {
+        let sessions = output::count(risk.sessions, "session");
+        text.push_str(&format!("at risk   {} deletes {sessions} in {} days\n", risk.flavor, risk.in_days));
+    }
     for damaged in &status.damaged {
         text.push_str(&format!("damaged   {damaged}\n"));
     }
     output::print(&text);
     Ok(0)
+}
+
+/// What agents will delete soon.
+fn at_risk(store: &Store, door: &Door) -> Result<Vec<AtRisk>> {
+    let (config, _) = door.settings()?;
+    let sources = SourceArgs::default();
+    let models = door.models(&config)?;
+    let sweep = sources.request(sources.roots(&config, door)?, &config, door, door.now, &models, &|_, _| ())?;
+    let clocks = rescue::clocks(store, &sweep, &door.places)?;
+    let risks = clocks.iter().flat_map(|clock| {
+        let flavor = &clock.flavor;
+        clock.soon.iter().map(|(&in_days, &sessions)| AtRisk { flavor: flavor.clone(), sessions, in_days })
+    });
+    Ok(risks.collect())
 }
 
 fn shown(bytes: u64) -> String {

@@ -90,11 +90,17 @@ pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/3");
 impl Cursors {
     /// Reads the cursors; a missing, older or damaged file is an empty one.
     pub fn load(path: &Path) -> Cursors {
-        std::fs::read(path)
-            .ok()
-            .and_then(|bytes| serde_json::from_slice::<Cursors>(&bytes).ok())
-            .filter(|cursors| cursors.version == VERSION)
-            .unwrap_or_default()
+        Cursors::read(path).unwrap_or_default()
+    }
+
+    /// Whether the file can be read, and is of this version.
+    pub fn is_readable(path: &Path) -> bool {
+        Cursors::read(path).is_some()
+    }
+
+    fn read(path: &Path) -> Option<Cursors> {
+        let bytes = std::fs::read(path).ok()?;
+        serde_json::from_slice::<Cursors>(&bytes).ok().filter(|cursors| cursors.version == VERSION)
     }
 
     /// Writes the cursors, if there is anything new in them.

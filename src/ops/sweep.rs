@@ -271,7 +271,7 @@ impl EventSink for Nowhere {
 
 /// The sessions that the tree holds, by the agents' own ids.
 #[derive(Default)]
-struct Tree {
+pub(super) struct Tree {
     sessions: HashMap<String, KnownSession>,
     ids: HashSet<SessionId>,
 }
@@ -284,7 +284,7 @@ struct KnownSession {
 
 impl Tree {
     /// Learns which sessions are there: from the cursors, and from the digests that they do not know.
-    fn load(store: &Store, ids: Vec<SessionId>, cursors: &mut Cursors, sweep: &Sweep<'_>) -> Tree {
+    pub(super) fn load(store: &Store, ids: Vec<SessionId>, cursors: &mut Cursors, sweep: &Sweep<'_>) -> Tree {
         let open_for = sweep.open_for;
         let mut tree = Tree::default();
         for id in ids {
@@ -339,14 +339,14 @@ impl Tree {
 }
 
 /// The sessions that have a digest, in order.
-fn digested(store: &Store) -> Result<Vec<SessionId>> {
+pub(super) fn digested(store: &Store) -> Result<Vec<SessionId>> {
     let mut ids = store.session_ids().context(|| "cannot list the sessions".to_string())?;
     ids.retain(|id| store.layout().digest(id).is_file());
     Ok(ids)
 }
 
 /// Lists the files below the roots as they are now. What `own` holds is what we wrote ourselves.
-fn walk(sweep: &Sweep<'_>, own: &Path, report: &mut Report) -> Result<Vec<(PathBuf, Stamp)>> {
+pub(super) fn walk(sweep: &Sweep<'_>, own: &Path, report: &mut Report) -> Result<Vec<(PathBuf, Stamp)>> {
     let mut walked = Vec::new();
     let own = &fs::canonicalize(own).unwrap_or_else(|_| own.to_path_buf());
     for root in &sweep.roots {
@@ -382,23 +382,23 @@ fn walk(sweep: &Sweep<'_>, own: &Path, report: &mut Report) -> Result<Vec<(PathB
     Ok(walked)
 }
 
-struct Discovery<'w> {
-    sources: Vec<Source>,
-    files: HashMap<&'w OsStr, Seen>,
+pub(super) struct Discovery<'w> {
+    pub(super) sources: Vec<Source>,
+    pub(super) files: HashMap<&'w OsStr, Seen>,
     /// Whether any file is shared among sessions.
     has_shared: bool,
 }
 
 /// A file as it is now.
-struct Seen {
-    stamp: Stamp,
+pub(super) struct Seen {
+    pub(super) stamp: Stamp,
     /// Whether it looks as it did when it was last captured, or found to be no log.
     same: bool,
     known: Option<KnownFile>,
 }
 
 /// Tells whose the files are, and puts those of each session together.
-fn discover<'w>(
+pub(super) fn discover<'w>(
     sweep: &Sweep<'_>,
     walked: &'w [(PathBuf, Stamp)],
     shared: &SharedFiles,
@@ -484,7 +484,7 @@ fn look_into(
 }
 
 /// Whether the tree already holds a source as it is now.
-fn is_unchanged(
+pub(super) fn is_unchanged(
     store: &Store,
     tree: &Tree,
     seen: &HashMap<&OsStr, Seen>,

@@ -21,6 +21,17 @@ pub const SKIPPED: &str = "state/skipped.txt";
 /// Decisions, facts and lessons stated in the session, within a snapshot.
 pub const STATED: &str = "semantic/stated.md";
 
+/// What git has to leave out, as `.gitignore` says it.
+pub const IGNORED_BY_GIT: &[&str] = &["/.memtree/", "/sessions/*/snapshot/"];
+
+/// Whether a file of the memory, by its path in it, is an agent's own, byte for byte.
+pub fn is_raw(relative: &Path) -> bool {
+    let mut parts = relative.iter().skip(2);
+    relative.starts_with("sessions")
+        && parts.next().is_some_and(|part| part == "snapshot")
+        && parts.next().is_some_and(|part| part == RAW)
+}
+
 /// The episode's readable file, within a snapshot.
 pub fn episode(id: EpisodeId) -> String {
     format!("episodic/{id}.md")

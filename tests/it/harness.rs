@@ -118,6 +118,11 @@ impl Desk {
         fs::write(path, text).unwrap();
     }
 
+    /// What the clock says.
+    pub fn now(&self) -> chrono::DateTime<chrono::Utc> {
+        self.now.get().to_utc()
+    }
+
     /// Moves the clock.
     pub fn later(&self, minutes: i64) {
         self.now.set(self.now.get() + Duration::minutes(minutes));

@@ -1,0 +1,79 @@
+//! `memtree doctor`
+
+use super::sources::SourceArgs;
+use super::{Door, output};
+use crate::error::Result;
+use crate::ops::doctor::{self, Doctor, Level, Report};
+
+/// Say what is unwell in the memory, what it means and what mends it
+///
+/// Also reads the rescue clock: which sessions an agent will soon delete. Those that the memory does not have yet
+/// are swept first. Exits with 1 while something is broken or in danger.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Mend what can be mended without losing anything
+    #[arg(long)]
+    fix: bool,
+    /// Look through the whole tree for secrets that redaction missed
+    #[arg(long)]
+    secrets: bool,
+    #[command(flatten)]
+    sources: SourceArgs,
+}
+
+pub fn run(args: Args, door: &Door) -> Result<u8> {
+    args.sources.check()?;
+    let store = door.store()?;
+    let (config, warnings) = door.settings()?;
+    let models = door.models(&config)?;
+    let roots = args.sources.roots(&config, door)?;
+    let sweep = args.sources.request(roots, &config, door, door.now, &models, &|_, _| ())?;
+    let redactor = door.redactor(&config)?;
+    let report = doctor::doctor(&Doctor {
+        store: &store,
+        sweep: &sweep,
+        places: &door.places,
+        warnings: &warnings,
+        fix: args.fix && !door.dry_run,
+        dry_run: door.dry_run,
+        secrets: args.secrets.then_some(&redactor),
+    })?;
+    if door.json {
+        output::json(&report);
+    } else {
+        output::print(&shown(&report, door.quiet));
+    }
+    Ok(u8::from(report.is_unwell()))
+}
+
+fn shown(report: &Report, quiet: bool) -> String {
+    let mut text = String::new();
+    if report.rescued > 0 {
+        text.push_str(&format!("swept first: {}\n\n", output::count(report.rescued, "session")));
+    }
+    for finding in &report.findings {
+        let level = match (finding.fixed, finding.level) {
+            (true, _) => "mended",
+            (_, Level::Error) => "error",
+            (_, Level::Warning) => "warning",
+            (_, Level::Note) => "note",
+        };
+        if quiet && (finding.fixed || finding.level == Level::Note) {
+            continue;
+        }
+        text.push_str(&format!("{level}: {} ({})\n  {}\n", finding.what, finding.check, finding.means));
+        if !finding.mend.is_empty() {
+            text.push_str(&format!("  -> {}\n", finding.mend));
+        }
+        text.push('\n');
+    }
+    if quiet {
+        return text;
+    }
+    let unwell = report.findings.iter().filter(|one| one.level > Level::Note && !one.fixed).count();
+    let checks = format!("{} ({})", output::count(report.checked.len(), "check"), report.checked.join(", "));
+    text + &match unwell {
+        0 => format!("{checks}: all is well\n"),
+        some => format!("{checks}: {} to look after\n", output::count(some, "thing")),
+    }
+}
