@@ -18,7 +18,7 @@ use crate::base::clock::{self, Timestamp};
 use crate::base::files::{self, HashingWriter};
 use crate::base::text;
 use crate::error::{Context, Result};
-use crate::model::session::{Action, Answer, Call, Event, EventSink, Head, Log, Place, Role, What};
+use crate::model::session::{Action, Answer, Call, Event, EventSink, FileChange, Head, Log, Place, Role, What};
 
 /// Aider.
 pub struct Aider;
@@ -420,7 +420,7 @@ impl<'h, 's> Reader<'h, 's> {
         let at = self.changes.iter().position(|(file, _)| *file == path);
         let text = at.map(|at| self.changes.remove(at).1).unwrap_or_default();
         let text = text::cut(&text, LONGEST_TEXT).to_string();
-        let id = self.call("edit", Action::Edit { paths: vec![path], text }, place)?;
+        let id = self.call("edit", Action::Edit { files: vec![FileChange::of(path)], text }, place)?;
         self.result(id, line, failed, place)
     }
 
@@ -454,7 +454,14 @@ impl<'h, 's> Reader<'h, 's> {
     }
 
     fn result(&mut self, id: String, text: &str, failed: bool, place: Place) -> Result<()> {
-        let answer = Answer { id: id.into(), text: text.to_string().into(), failed, exit_code: None, images: 0 };
+        let answer = Answer {
+            id: id.into(),
+            text: text.to_string().into(),
+            failed,
+            exit_code: None,
+            images: 0,
+            ..Answer::default()
+        };
         self.emit(place, What::Result(answer))
     }
 

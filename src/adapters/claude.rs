@@ -19,6 +19,7 @@ use super::jsonl::{self, Dialect, Lines};
 use super::{Adapter, Deletion, Identity, Places, tools};
 use crate::base::clock::{self, Timestamp};
 use crate::error::{Context, Result};
+use crate::model::evidence::FileState;
 use crate::model::session::{Answer, Call, Event, EventSink, Head, Log, ModelUsage, Place, Role, What};
 
 /// Claude Code.
@@ -337,6 +338,39 @@ struct WireDetails<'a> {
     command_mode: Option<Cow<'a, str>>,
 }
 
+/// What an edit found and did.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireEdit<'a> {
+    #[serde(borrow, default)]
+    original_file: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    old_string: Cow<'a, str>,
+    #[serde(borrow)]
+    new_string: Cow<'a, str>,
+    #[serde(default)]
+    replace_all: bool,
+    #[serde(default)]
+    user_modified: bool,
+}
+
+/// The state of a file after an edit, where the log tells what it was like before. A change that the person made
+/// to the edit is not in the log, and a file that is written whole is told by the call.
+fn changed_file(result: &RawValue) -> FileState {
+    if !result.get().contains("\"oldString\"") {
+        return FileState::Unknown;
+    }
+    let Ok(edit) = serde_json::from_str::<WireEdit>(result.get()) else { return FileState::Unknown };
+    let (before, new) = (edit.original_file.as_deref().unwrap_or_default(), edit.new_string.as_ref());
+    match edit.old_string.as_ref() {
+        _ if edit.user_modified => FileState::Unknown,
+        "" if before.is_empty() => tools::state_of(new),
+        old if old.is_empty() || !before.contains(old) => FileState::Unknown,
+        old if edit.replace_all => tools::state_of(&before.replace(old, new)),
+        old => tools::state_of(&before.replacen(old, new, 1)),
+    }
+}
+
 /// How a compaction came about.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -614,7 +648,7 @@ impl<'l, 's> Reader<'l, 's> {
                     let action = tools::action(&tool, block.input.map_or("", |input| input.get()));
                     self.emit(context, What::Call(Call { id: block.id.unwrap_or_default(), tool, action }))?;
                 }
-                "tool_result" => self.answer(block, context)?,
+                "tool_result" => self.answer(block, context, FileState::Unknown)?,
                 kind => self.ignore(&format!("block {kind}")),
             }
         }
@@ -626,6 +660,7 @@ impl<'l, 's> Reader<'l, 's> {
 
     fn user(&mut self, record: WireRecord, context: &Told) -> Result<()> {
         let agent_id = details(record.tool_use_result).agent_id.map(Cow::into_owned);
+        let mut state = record.tool_use_result.map(changed_file).unwrap_or_default();
         let human = record
             .origin
             .and_then(|raw| serde_json::from_str::<WireOrigin>(raw.get()).ok())
@@ -640,7 +675,7 @@ impl<'l, 's> Reader<'l, 's> {
             match block.kind.as_ref() {
                 "tool_result" => {
                     answered = true;
-                    self.answer(block, context)?;
+                    self.answer(block, context, std::mem::take(&mut state))?;
                 }
                 "text" => said.extend(block.text),
                 "image" | "document" => images += 1,
@@ -722,7 +757,7 @@ impl<'l, 's> Reader<'l, 's> {
         None
     }
 
-    fn answer(&mut self, block: WireBlock, context: &Told) -> Result<()> {
+    fn answer(&mut self, block: WireBlock, context: &Told, state: FileState) -> Result<()> {
         let (mut text, mut images) = (Cow::Borrowed(""), 0);
         match block.content {
             WireContent::Text(whole) => text = whole,
@@ -753,7 +788,7 @@ impl<'l, 's> Reader<'l, 's> {
         let exit_code = failed.then(|| exit_code(&text)).flatten();
         self.emit(
             context,
-            What::Result(Answer { id: block.tool_use_id.unwrap_or_default(), text, failed, exit_code, images }),
+            What::Result(Answer { id: block.tool_use_id.unwrap_or_default(), text, failed, exit_code, images, state }),
         )
     }
 

@@ -516,7 +516,14 @@ impl<'l, 's> Reader<'l, 's> {
                 self.call(id.clone().into(), "web_search".into(), action, told)?;
                 self.emit(
                     told,
-                    What::Result(Answer { id: id.into(), text: "".into(), failed: false, exit_code: None, images: 0 }),
+                    What::Result(Answer {
+                        id: id.into(),
+                        text: "".into(),
+                        failed: false,
+                        exit_code: None,
+                        images: 0,
+                        ..Answer::default()
+                    }),
                 )
             }
             "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" | "tool_search_output" => {
@@ -637,7 +644,17 @@ impl<'l, 's> Reader<'l, 's> {
         let failed = end.failed || refused || exit_code.is_some_and(|code| code != 0) || tells_failure(&answer.text);
         let refusal = refused.then(|| answer.text.to_string());
         let text = answer.text;
-        self.emit(told, What::Result(Answer { id: item.call_id.0, text, failed, exit_code, images: content.images }))?;
+        self.emit(
+            told,
+            What::Result(Answer {
+                id: item.call_id.0,
+                text,
+                failed,
+                exit_code,
+                images: content.images,
+                ..Answer::default()
+            }),
+        )?;
         match refusal {
             Some(refusal) => self.emit(told, What::Intervention(refusal.into())),
             None => Ok(()),

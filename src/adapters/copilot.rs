@@ -365,7 +365,14 @@ impl Reader<'_> {
         };
         let exit_code = exit_code(&content.text);
         let failed = data.success == Some(false) || exit_code.is_some_and(|code| code != 0);
-        let answer = Answer { id: data.tool_call_id.0, text: content.text, failed, exit_code, images: content.images };
+        let answer = Answer {
+            id: data.tool_call_id.0,
+            text: content.text,
+            failed,
+            exit_code,
+            images: content.images,
+            ..Answer::default()
+        };
         self.emit(told, What::Result(answer))
     }
 

@@ -405,7 +405,14 @@ impl Reader<'_, '_> {
         let exit_code = exit_code(&content.text);
         let failed = status != "success" || exit_code.is_some_and(|code| code != 0);
         let at = call.timestamp.time().or(at);
-        let answer = Answer { id: id.into(), text: content.text, failed, exit_code, images: content.images };
+        let answer = Answer {
+            id: id.into(),
+            text: content.text,
+            failed,
+            exit_code,
+            images: content.images,
+            ..Answer::default()
+        };
         self.emit(at, place, What::Result(answer))?;
         match status {
             "cancelled" => self.emit(at, place, What::Intervention("the person cancelled a tool".into())),

@@ -477,6 +477,7 @@ impl Reader<'_> {
             failed: failed || answer.is_error == Some(true),
             exit_code: None,
             images: answer.content.images,
+            ..Answer::default()
         };
         self.emit(told, What::Result(answer))
     }

@@ -523,7 +523,14 @@ impl Reader<'_> {
                 self.emit(
                     at,
                     place,
-                    What::Result(Answer { id: id.into(), text, failed, exit_code, images: content.images }),
+                    What::Result(Answer {
+                        id: id.into(),
+                        text,
+                        failed,
+                        exit_code,
+                        images: content.images,
+                        ..Answer::default()
+                    }),
                 )
             }
             Shown::TurnOver { .. } => self.emit(at, place, What::Completion),
@@ -601,6 +608,7 @@ impl Reader<'_> {
             id: line.tool_call_id.0,
             text: line.content.text,
             exit_code,
+            ..Answer::default()
         };
         self.emit(at, place, What::Result(answer))
     }
@@ -616,6 +624,7 @@ impl Reader<'_> {
             failed: call.status.as_str() == "failed",
             exit_code: None,
             images: 0,
+            ..Answer::default()
         };
         self.emit(at, place, What::Call(Call { id: call.id.0, tool: call.tool_type.0, action }))?;
         self.emit(at, place, What::Result(answer))

@@ -305,7 +305,7 @@ impl Reader<'_> {
             },
         };
         let failed = told_failed || unsuccessful;
-        let answer = Answer { id: part.tool_call_id.0, text, failed, exit_code: None, images: 0 };
+        let answer = Answer { id: part.tool_call_id.0, text, failed, exit_code: None, images: 0, ..Answer::default() };
         self.emit(at, place, What::Result(answer))
     }
 

@@ -605,6 +605,7 @@ impl Reader<'_, '_> {
             failed: error || exit_code.is_some_and(|code: i32| code != 0),
             exit_code,
             images: super::wire::length(state.attachments),
+            ..Answer::default()
         };
         self.emit(ended, place, What::Result(answer))
     }

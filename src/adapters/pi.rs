@@ -266,7 +266,17 @@ impl Reader<'_> {
                 let Content { text, images } = content(message.content);
                 let exit_code = exit_code(&text);
                 let failed = message.is_error == Some(true) || exit_code.is_some_and(|code| code != 0);
-                self.emit(told, What::Result(Answer { id: message.tool_call_id.0, text, failed, exit_code, images }))
+                self.emit(
+                    told,
+                    What::Result(Answer {
+                        id: message.tool_call_id.0,
+                        text,
+                        failed,
+                        exit_code,
+                        images,
+                        ..Answer::default()
+                    }),
+                )
             }
             // The person ran a command beside the agent.
             "bashExecution" => {
@@ -277,7 +287,14 @@ impl Reader<'_> {
                 let failed = exit_code.is_some_and(|code: i32| code != 0);
                 self.emit(
                     told,
-                    What::Result(Answer { id: id.into(), text: message.output.0, failed, exit_code, images: 0 }),
+                    What::Result(Answer {
+                        id: id.into(),
+                        text: message.output.0,
+                        failed,
+                        exit_code,
+                        images: 0,
+                        ..Answer::default()
+                    }),
                 )
             }
             role => {

@@ -296,7 +296,17 @@ impl Reader<'_, '_> {
         let (content, error) = response.answer();
         let exit_code = gemini::exit_code(&content.text);
         let failed = error || matches!(status, "error" | "cancelled") || exit_code.is_some_and(|code| code != 0);
-        self.emit(told, What::Result(Answer { id, text: content.text, failed, exit_code, images: content.images }))?;
+        self.emit(
+            told,
+            What::Result(Answer {
+                id,
+                text: content.text,
+                failed,
+                exit_code,
+                images: content.images,
+                ..Answer::default()
+            }),
+        )?;
         match status {
             "cancelled" => self.emit(told, What::Intervention("the person cancelled a tool".into())),
             _ => Ok(()),

@@ -5,8 +5,10 @@
 
 use serde_json::{Map, Value};
 
+use crate::base::files::sha256_hex;
 use crate::base::text;
-use crate::model::session::Action;
+use crate::model::evidence::FileState;
+use crate::model::session::{Action, FileChange};
 
 /// The longest input that is kept of a tool we do not know.
 const LONGEST_INPUT: usize = 4000;
@@ -194,29 +196,65 @@ fn edit(fields: &Map<String, Value>) -> Option<Action> {
             }
         }
     }
-    let path = path(fields);
-    (path.is_some() || !text.is_empty())
-        .then(|| Action::Edit { paths: path.into_iter().collect(), text: text::cut(&text, LONGEST_TEXT).to_string() })
+    let file = path(fields).map(|path| FileChange { path, state: whole_content(fields) });
+    (file.is_some() || !text.is_empty())
+        .then(|| Action::Edit { files: file.into_iter().collect(), text: text::cut(&text, LONGEST_TEXT).to_string() })
+}
+
+/// The state of a file that is written as a whole.
+fn whole_content(fields: &Map<String, Value>) -> FileState {
+    const PARTS: &[&str] = &["old_string", "old_str", "oldString", "oldText", "edits", "diff", "insert_line"];
+    if PARTS.iter().any(|name| fields.contains_key(*name)) {
+        return FileState::Unknown;
+    }
+    let content = ["content", "contents", "file_text"].iter().find_map(|name| fields.get(*name)?.as_str());
+    content.map_or(FileState::Unknown, state_of)
+}
+
+/// The state of a file with this content; line ends count as `\n`, because agents do not tell which a file has.
+pub fn state_of(content: &str) -> FileState {
+    FileState::Sha256(match content.contains('\r') {
+        true => sha256_hex(content.replace("\r\n", "\n").as_bytes()),
+        false => sha256_hex(content.as_bytes()),
+    })
 }
 
 fn is_patch_command(command: &str) -> bool {
     command.starts_with("apply_patch") || command.starts_with("*** Begin Patch")
 }
 
-/// Reads the paths out of a patch in the `*** Update File:` or the unified form.
+/// Reads the files out of a patch in the `*** Update File:` or the unified form.
 fn patch(text: &str) -> Action {
-    let mut paths = Vec::new();
-    for line in text.lines() {
-        let named = ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: ", "+++ b/"]
-            .iter()
-            .find_map(|mark| line.strip_prefix(mark));
-        if let Some(path) = named.map(|path| path.trim().to_string())
-            && !paths.contains(&path)
-        {
-            paths.push(path);
+    let mut files: Vec<FileChange> = Vec::new();
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let named = |mark: &str| line.strip_prefix(mark).map(|path| path.trim().to_string());
+        let (path, state) = if let Some(path) = named("*** Add File: ") {
+            let mut content = String::new();
+            while let Some(added) = lines.peek().and_then(|line| line.strip_prefix('+')) {
+                content.push_str(added);
+                content.push('\n');
+                lines.next();
+            }
+            // What follows shows that the patch was not cut off here.
+            (path, if lines.peek().is_some() { state_of(&content) } else { FileState::Unknown })
+        } else if let Some(path) = named("*** Delete File: ") {
+            (path, FileState::Deleted)
+        } else if let Some(path) = named("*** Move to: ") {
+            if let Some(moved) = files.last_mut() {
+                moved.state = FileState::Deleted;
+            }
+            (path, FileState::Unknown)
+        } else if let Some(path) = named("*** Update File: ").or_else(|| named("+++ b/")) {
+            (path, FileState::Unknown)
+        } else {
+            continue;
+        };
+        if !files.iter().any(|known| known.path == path) {
+            files.push(FileChange { path, state });
         }
     }
-    Action::Edit { paths, text: text::cut(text, LONGEST_TEXT).to_string() }
+    Action::Edit { files, text: text::cut(text, LONGEST_TEXT).to_string() }
 }
 
 fn plan(fields: &Map<String, Value>) -> Option<String> {
@@ -304,7 +342,7 @@ mod tests {
         assert_eq!(action("read", r#"{"filePath":"/a/b.rs"}"#), Action::Read { path: "/a/b.rs".into() });
         assert_eq!(
             action("Edit", r#"{"file_path":"a.rs","old_string":"x","new_string":"y"}"#),
-            Action::Edit { paths: vec!["a.rs".into()], text: "- x\n+ y\n".into() }
+            Action::Edit { files: vec![FileChange::of("a.rs".into())], text: "- x\n+ y\n".into() }
         );
         assert_eq!(
             action(
@@ -312,7 +350,7 @@ mod tests {
                 "*** Begin Patch\n*** Update File: src/a.rs\n-x\n+y\n*** Add File: b.rs\n*** End Patch"
             ),
             Action::Edit {
-                paths: vec!["src/a.rs".into(), "b.rs".into()],
+                files: vec![FileChange::of("src/a.rs".into()), FileChange { path: "b.rs".into(), state: state_of("") }],
                 text: "*** Begin Patch\n*** Update File: src/a.rs\n-x\n+y\n*** Add File: b.rs\n*** End Patch".into()
             }
         );
@@ -320,12 +358,47 @@ mod tests {
         assert_eq!(action("Bash", "not json"), shell("not json"));
         assert_eq!(
             action("edit", r#"{"path":"a.rs","oldText":"x","newText":"y"}"#),
-            Action::Edit { paths: vec!["a.rs".into()], text: "- x\n+ y\n".into() }
+            Action::Edit { files: vec![FileChange::of("a.rs".into())], text: "- x\n+ y\n".into() }
         );
         assert_eq!(
             action("Write", r#"{"path":"a.rs","contents":"x"}"#),
-            Action::Edit { paths: vec!["a.rs".into()], text: "+ x\n".into() }
+            Action::Edit {
+                files: vec![FileChange { path: "a.rs".into(), state: state_of("x") }],
+                text: "+ x\n".into()
+            }
         );
+    }
+
+    #[test]
+    fn a_file_that_is_told_whole_has_a_hash() {
+        let states = |action: Action| match action {
+            Action::Edit { files, .. } => files.into_iter().map(|file| (file.path, file.state)).collect(),
+            other => panic!("{other:?}"),
+        };
+        let check = |action: Action, expect: &[(&str, FileState)]| {
+            let expect: Vec<(String, FileState)> =
+                expect.iter().map(|(path, state)| (path.to_string(), state.clone())).collect();
+            let states: Vec<(String, FileState)> = states(action);
+            assert_eq!(states, expect);
+        };
+        // `printf 'a\nb\n' | sha256sum`
+        let hash = "911169ddaaf146aff539f58c26c489af3b892dff0fe283c1c264c65ae5aa59a2";
+        assert_eq!(state_of("a\nb\n"), FileState::Sha256(hash.into()));
+        check(action("Write", r#"{"file_path":"a","content":"a\r\nb\n"}"#), &[("a", state_of("a\nb\n"))]);
+        check(
+            action(
+                "apply_patch",
+                "*** Begin Patch\n*** Add File: a\n+a\n+b\n*** Delete File: b\n*** Update File: c\n*** Move to: d\n-x\n+y\n*** End Patch",
+            ),
+            &[
+                ("a", state_of("a\nb\n")),
+                ("b", FileState::Deleted),
+                ("c", FileState::Deleted),
+                ("d", FileState::Unknown),
+            ],
+        );
+        // The end is missing, and with it perhaps more lines.
+        check(action("apply_patch", "*** Begin Patch\n*** Add File: a\n+a\n"), &[("a", FileState::Unknown)]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use crate::base::redact::Redactor;
 use crate::distill::episodes;
-use crate::model::session::{Action, Answer, Call, Event, What};
+use crate::model::session::{Action, Answer, Call, Event, FileChange, What};
 
 /// Cleans the texts of events.
 pub struct Cleaner {
@@ -75,8 +75,9 @@ impl Cleaner {
         let string = |text| self.string(text);
         match action {
             Action::Shell { command } => Action::Shell { command: string(command) },
-            Action::Edit { paths, text } => {
-                Action::Edit { paths: paths.into_iter().map(string).collect(), text: self.string(text) }
+            Action::Edit { files, text } => {
+                let files = files.into_iter().map(|file| FileChange { path: string(file.path), ..file });
+                Action::Edit { files: files.collect(), text: self.string(text) }
             }
             Action::Read { path } => Action::Read { path: string(path) },
             Action::Search { query } => Action::Search { query: string(query) },

@@ -5,8 +5,9 @@
 
 use crate::base::text;
 use crate::distill::facts::{Facts, Part, Signal};
-use crate::distill::{cost, outcome, triggers};
-use crate::model::digest::{Content, Outcome, Worth};
+use crate::distill::{cost, outcome, triggers, worth};
+use crate::model::digest::{Content, Outcome};
+use crate::model::evidence::{Evidence, FileState, Proof, SHOWN_DIGITS};
 use crate::model::ids::EpisodeId;
 use crate::model::session::Head;
 
@@ -15,6 +16,8 @@ pub const MADE_BY: &str = "extractive/1";
 
 /// How many files or commits a page lists.
 const MOST_LISTED: usize = 24;
+/// How much evidence a page lists.
+const MOST_EVIDENCE: usize = 12;
 
 /// What the digest of a session says.
 pub fn content(flavor: &str, facts: &Facts, head: &Head, sensory: u64) -> Content {
@@ -31,6 +34,7 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, sensory: u64) -> Conten
     let motto = motto(facts, &objective);
     let core_intent = core_intent(&wanted, &own);
     let key_outcomes = key_outcomes(facts, head, &files);
+    let evidence = evidence(facts, head.cwd.as_deref());
     let told: Vec<&str> =
         [&title, &objective, &motto, &core_intent].into_iter().chain(&key_outcomes).map(String::as_str).collect();
     Content {
@@ -38,7 +42,7 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, sensory: u64) -> Conten
         triggers: triggers::triggers(facts, &told),
         title,
         status,
-        worth: worth(facts),
+        worth: worth::worth(facts),
         motto,
         core_intent,
         key_outcomes,
@@ -61,50 +65,13 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, sensory: u64) -> Conten
         tokens_cache: sum(|usage| usage.cache_read + usage.cache_write),
         cost_usd: cost::cost_usd(&head.usage),
         files,
+        evidence,
         tags: Vec::new(),
         vitals: String::new(),
         sensory,
         made_by: MADE_BY.into(),
         objective,
     }
-}
-
-/// Whether a session is worth remembering: something was asked or done beyond a greeting.
-fn worth(facts: &Facts) -> Worth {
-    if facts.deeds > 0 {
-        return Worth::Full;
-    }
-    let replies: u64 = facts.parts.iter().map(|part| part.replies).sum();
-    let said: usize = facts.parts.iter().map(|part| text::tokens(&part.prompt)).sum();
-    let greeting = facts.parts.iter().all(|part| part.prompt.is_empty() || is_greeting(&part.prompt));
-    if replies == 0 || said == 0 || greeting { Worth::None } else { Worth::Full }
-}
-
-fn is_greeting(prompt: &str) -> bool {
-    const GREETINGS: &[&str] = &[
-        "hi",
-        "hello",
-        "hey",
-        "hello there",
-        "say hello",
-        "ping",
-        "test",
-        "ok",
-        "thanks",
-        "thank you",
-        "are you there",
-        "exit",
-        "quit",
-        "bye",
-        "yo",
-        "good morning",
-        "hi there",
-        "/exit",
-        "/quit",
-    ];
-    let plain: String =
-        prompt.to_lowercase().chars().filter(|c| c.is_alphanumeric() || *c == ' ' || *c == '/').collect();
-    GREETINGS.contains(&plain.trim())
 }
 
 /// The person's words: the first wish, and what was asked for after it.
@@ -185,13 +152,48 @@ fn motto(facts: &Facts, objective: &str) -> String {
 /// The files that were changed, relative to the session's folder where they lie in it.
 fn files(facts: &Facts, cwd: Option<&str>) -> Vec<String> {
     let paths = facts.parts.iter().filter(|part| !part.inherited && !part.rewound).flat_map(|part| &part.edited);
-    let mut files = unique(paths.map(|path| {
-        let path = text::one_line(path, 200);
-        let relative = cwd.and_then(|cwd| path.strip_prefix(cwd)?.strip_prefix('/').map(str::to_string));
-        homely(&relative.unwrap_or(path))
-    }));
+    let mut files = unique(paths.map(|file| shown_path(&file.path, cwd)));
     files.truncate(MOST_LISTED);
     files
+}
+
+/// A path as a page shows it: relative to the session's folder where it lies in it.
+fn shown_path(path: &str, cwd: Option<&str>) -> String {
+    let path = text::one_line(path, 200);
+    let relative = cwd.and_then(|cwd| path.strip_prefix(cwd)?.strip_prefix('/').map(str::to_string));
+    homely(&relative.unwrap_or(path))
+}
+
+/// What the page's claims can be checked against: the commits and the files as they were left, by episode. Where
+/// there are too many, what tells most stays: commits, then files with a hash, then those that came last.
+fn evidence(facts: &Facts, cwd: Option<&str>) -> Vec<Evidence> {
+    let mut found: Vec<Evidence> = Vec::new();
+    for part in facts.parts.iter().filter(|part| !part.inherited && !part.rewound) {
+        let episode = EpisodeId(part.episode);
+        for file in &part.edited {
+            let path = shown_path(&file.path, cwd);
+            // The latest state of a file is the one that can be checked.
+            found.retain(|known| !matches!(&known.proof, Proof::File { path: before, .. } if *before == path));
+            let shown = |digits: &String| text::cut(digits, SHOWN_DIGITS).to_string();
+            let state = match &file.state {
+                FileState::Sha256(digits) => FileState::Sha256(shown(digits)),
+                state => state.clone(),
+            };
+            found.push(Evidence { episode, proof: Proof::File { path, state } });
+        }
+        let commits = part.commits.iter().map(|commit| Proof::Commit(text::cut(&commit.hash, 12).to_string()));
+        found.extend(commits.map(|proof| Evidence { episode, proof }));
+    }
+    let weight = |evidence: &Evidence| match &evidence.proof {
+        Proof::Commit(_) => 0,
+        Proof::File { state: FileState::Sha256(_) | FileState::Deleted, .. } => 1,
+        Proof::File { state: FileState::Unknown, .. } => 2,
+    };
+    let mut kept: Vec<usize> = (0..found.len()).collect();
+    kept.sort_by_key(|at| (weight(&found[*at]), usize::MAX - at));
+    kept.truncate(MOST_EVIDENCE);
+    kept.sort_unstable();
+    kept.into_iter().map(|at| found[at].clone()).collect()
 }
 
 fn project(head: &Head) -> Option<String> {

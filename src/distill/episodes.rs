@@ -147,9 +147,9 @@ impl EpisodePage {
 pub fn described(deed: &Deed) -> String {
     match &deed.action {
         Action::Shell { command } => code(&format!("$ {}", text::one_line(command, 200))),
-        Action::Edit { paths, .. } if paths.is_empty() => format!("edited ({})", tool(deed)),
-        Action::Edit { paths, .. } => {
-            let shown: Vec<String> = paths.iter().take(8).map(|path| code(path)).collect();
+        Action::Edit { files, .. } if files.is_empty() => format!("edited ({})", tool(deed)),
+        Action::Edit { files, .. } => {
+            let shown: Vec<String> = files.iter().take(8).map(|file| code(&file.path)).collect();
             format!("edited {}", shown.join(", "))
         }
         Action::Read { path } => format!("read {}", code(path)),

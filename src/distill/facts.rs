@@ -11,11 +11,12 @@ use regex::Regex;
 use crate::base::clock::Timestamp;
 use crate::base::text;
 use crate::distill::errors::{self, Fault};
-use crate::distill::outcome;
 use crate::distill::steps::{Deed, Kind, Step};
 use crate::distill::triggers;
+use crate::distill::{intent, outcome};
 use crate::model::digest::Origin;
-use crate::model::session::Action;
+use crate::model::evidence::FileState;
+use crate::model::session::{Action, FileChange};
 
 /// What is known of a session, part by part.
 #[derive(Debug, Default)]
@@ -52,7 +53,10 @@ pub struct Part {
     pub prompt: String,
     pub last_reply: String,
     pub replies: u64,
-    pub edited: Vec<String>,
+    pub deeds: u64,
+    pub failed_deeds: u64,
+    /// The files that were changed, each as it was left.
+    pub edited: Vec<FileChange>,
     pub commands: Vec<String>,
     pub tests: Vec<outcome::Verdict>,
     pub faults: Vec<Fault>,
@@ -99,6 +103,8 @@ pub enum Signal {
     Reply,
     GaveUp,
     Interrupted,
+    /// A tool was used, and nothing was said about it yet.
+    Work,
     /// The model itself failed and nothing followed.
     Broken,
 }
@@ -149,7 +155,7 @@ impl Facts {
                 self.part().count(text::cut(said, LONGEST_REPLY), 0.3);
             }
             Kind::Lifecycle(said) => {
-                if said.starts_with('/') && self.first_command.is_none() {
+                if said.starts_with('/') && self.first_command.is_none() && !intent::is_housekeeping(said) {
                     self.first_command = Some(text::one_line(said, 300));
                 } else if said.starts_with("API Error") {
                     self.part().signal(Signal::Broken);
@@ -246,7 +252,8 @@ impl Facts {
         part.replies += 1;
         part.last_reply = text::cut(said, LONGEST_REPLY).to_string();
         part.state(said, Origin::Assistant);
-        part.signal(if outcome::gives_up(said) { Signal::GaveUp } else { Signal::Reply });
+        let nothing_worked = part.deeds > 0 && part.deeds == part.failed_deeds;
+        part.signal(if outcome::gives_up(said, nothing_worked) { Signal::GaveUp } else { Signal::Reply });
     }
 
     fn deed(&mut self, deed: &Deed) {
@@ -315,11 +322,19 @@ impl Part {
     }
 
     fn deed(&mut self, deed: &Deed) {
+        self.deeds += 1;
+        self.failed_deeds += u64::from(deed.failed());
+        if !deed.by_person() && self.signals.last() != Some(&Signal::Work) {
+            self.signal(Signal::Work);
+        }
         match &deed.action {
-            Action::Edit { paths, .. } if !deed.failed() => {
-                for path in paths {
-                    keep(&mut self.edited, path.clone());
-                    self.count(path, 1.0);
+            Action::Edit { files, .. } if !deed.failed() => {
+                for file in files {
+                    self.count(&file.path, 1.0);
+                    // The answer tells of one file.
+                    let told = deed.answer.as_ref().map(|answer| &answer.state).filter(|_| files.len() == 1);
+                    let state = told.filter(|state| **state != FileState::Unknown).unwrap_or(&file.state);
+                    self.change(FileChange { path: file.path.clone(), state: state.clone() });
                 }
             }
             Action::Read { path } => self.count(path, 0.2),
@@ -334,12 +349,14 @@ impl Part {
         let Some(answer) = &deed.answer else { return };
         if let Action::Shell { command } = &deed.action
             && !deed.failed()
-            && command.contains("git commit")
-            && let Some(commit) = commit_in(&answer.text)
+            && commits(command)
         {
-            self.count(&commit.message, 1.0);
-            if !self.commits.contains(&commit) {
-                keep(&mut self.commits, commit);
+            // Some wrappers keep git's words to themselves; that it did not fail is enough.
+            if let Some(commit) = commit_in(&answer.text) {
+                self.count(&commit.message, 1.0);
+                if !self.commits.contains(&commit) {
+                    keep(&mut self.commits, commit);
+                }
             }
             self.signal(Signal::Commit);
         }
@@ -361,6 +378,14 @@ impl Part {
             if !self.faults.contains(&fault) {
                 keep(&mut self.faults, fault);
             }
+        }
+    }
+
+    /// Keeps a file as it was left last.
+    fn change(&mut self, file: FileChange) {
+        match self.edited.iter_mut().find(|known| known.path == file.path) {
+            Some(known) => known.state = file.state,
+            None => keep(&mut self.edited, file),
         }
     }
 
@@ -403,6 +428,13 @@ fn keep<T: PartialEq>(list: &mut Vec<T>, item: T) {
     if list.len() < MOST_IN_A_LIST && !list.contains(&item) {
         list.push(item);
     }
+}
+
+/// Whether a command makes a commit.
+fn commits(command: &str) -> bool {
+    static COMMIT: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"(?:^|[\s;&|(])git\s+(?:-\S+\s+\S+\s+)*commit(?:\s|$)").expect("a fixed pattern"));
+    COMMIT.is_match(command) && !command.contains("--dry-run")
 }
 
 /// The commit that git tells of: `[main 1a2b3c4] the message`.

@@ -4,6 +4,7 @@
 //! together again and keeps the order of the calls. Texts are cleaned before they get here.
 
 use crate::base::clock::Timestamp;
+use crate::model::evidence::FileState;
 use crate::model::session::{Action, Answer, Event, Place, What};
 
 /// One step of a session.
@@ -70,9 +71,16 @@ pub struct Outcome {
     pub exit_code: Option<i32>,
     /// Images left out of the text.
     pub images: u32,
+    /// What the changed file is like now, where the answer tells it.
+    pub state: FileState,
 }
 
 impl Deed {
+    /// Whether the person ran it beside the agent.
+    pub fn by_person(&self) -> bool {
+        self.tool == "bashExecution"
+    }
+
     /// Whether the answer says that it failed.
     pub fn failed(&self) -> bool {
         self.answer.as_ref().is_some_and(|answer| answer.failed || answer.exit_code.is_some_and(|code| code != 0))
@@ -176,6 +184,7 @@ fn outcome(answer: Answer<'_>) -> Outcome {
         failed: answer.failed,
         exit_code: answer.exit_code,
         images: answer.images,
+        state: answer.state,
     }
 }
 
@@ -193,7 +202,14 @@ mod tests {
     }
 
     fn answer(id: &'static str) -> Event<'static> {
-        event(What::Result(Answer { id: id.into(), text: id.into(), failed: false, exit_code: None, images: 0 }))
+        event(What::Result(Answer {
+            id: id.into(),
+            text: id.into(),
+            failed: false,
+            exit_code: None,
+            images: 0,
+            ..Answer::default()
+        }))
     }
 
     #[test]

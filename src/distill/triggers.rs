@@ -349,11 +349,13 @@ impl Part {
     fn absorb(&mut self, next: Part) {
         self.last_episode = next.last_episode;
         self.replies += next.replies;
+        self.deeds += next.deeds;
+        self.failed_deeds += next.failed_deeds;
         if !next.last_reply.is_empty() {
             self.last_reply = next.last_reply;
         }
+        self.edited.retain(|file| !next.edited.iter().any(|later| later.path == file.path));
         self.edited.extend(next.edited);
-        self.edited.dedup();
         self.tests.extend(next.tests);
         self.faults.extend(next.faults);
         self.commits.extend(next.commits);

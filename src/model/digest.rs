@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::evidence::Evidence;
 use super::ids::{EpisodeId, SessionId};
 use crate::base::clock::Timestamp;
 
@@ -56,6 +57,8 @@ pub struct Content {
     pub tokens_cache: u64,
     pub cost_usd: Option<f64>,
     pub files: Vec<String>,
+    /// What the claims of the page can be checked against.
+    pub evidence: Vec<Evidence>,
     pub tags: Vec<String>,
     /// The page with the session's numbers, relative to the digest; empty where there is none.
     pub vitals: String,

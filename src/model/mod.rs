@@ -4,6 +4,7 @@ pub mod calls;
 pub mod context;
 pub mod day;
 pub mod digest;
+pub mod evidence;
 pub mod ids;
 pub mod query;
 pub mod session;

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::evidence::FileState;
 use crate::base::clock::Timestamp;
 use crate::error::Result;
 
@@ -139,7 +140,7 @@ pub enum Action {
     /// Run a command.
     Shell { command: String },
     /// Change or create files.
-    Edit { paths: Vec<String>, text: String },
+    Edit { files: Vec<FileChange>, text: String },
     /// Read a file.
     Read { path: String },
     /// Search files or the web.
@@ -154,8 +155,24 @@ pub enum Action {
     Other { input: String },
 }
 
+/// A file that a tool was asked to change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileChange {
+    /// Its path as the agent writes it.
+    pub path: String,
+    /// What it is like afterwards, where the call tells it.
+    pub state: FileState,
+}
+
+impl FileChange {
+    /// A file of which only the path is told.
+    pub fn of(path: String) -> FileChange {
+        FileChange { path, state: FileState::Unknown }
+    }
+}
+
 /// A tool's answer.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Answer<'a> {
     /// The id of the call it answers.
     pub id: Cow<'a, str>,
@@ -167,6 +184,8 @@ pub struct Answer<'a> {
     pub exit_code: Option<i32>,
     /// Images and other attachments that were left out of the text.
     pub images: u32,
+    /// What the changed file is like now, where the answer tells it.
+    pub state: FileState,
 }
 
 /// What is known of a session as a whole.

@@ -13,6 +13,7 @@ use crate::base::front_matter::{self, Document};
 use crate::base::markdown::{inline, plain};
 use crate::base::text;
 use crate::model::digest::{Content, Digest, Snapshot, State, Trigger, Worth};
+use crate::model::evidence::Evidence;
 use crate::model::ids::EpisodeId;
 use crate::store::layout;
 
@@ -58,6 +59,7 @@ const ALWAYS_OURS: &[&str] = &[
     "tokens_out",
     "tokens_cache",
     "cost_usd",
+    "evidence",
     "snapshot",
     "snapshot_bytes",
     "snapshot_files",
@@ -236,6 +238,7 @@ pub fn parse_digest(text: &str) -> Result<Digest, String> {
             tokens_cache: number("tokens_cache"),
             cost_usd: optional("cost_usd").and_then(|cost| cost.parse().ok()),
             files: list("files"),
+            evidence: list("evidence").iter().filter_map(|line| line.parse().ok()).collect(),
             tags: list("tags"),
             vitals: line(VITALS)
                 .strip_prefix("[vitals](")
@@ -362,6 +365,8 @@ fn entries(digest: &Digest) -> Vec<(&'static str, String)> {
     put("tokens_cache", count(content.tokens_cache));
     put("cost_usd", content.cost_usd.map(dollars).unwrap_or_default());
     put("files", list(&content.files));
+    let evidence: Vec<String> = content.evidence.iter().map(Evidence::to_string).collect();
+    put("evidence", if evidence.is_empty() { String::new() } else { front_matter::block_list(&evidence) });
     put("tags", list(&content.tags));
     put("snapshot", snapshot.evicted.as_ref().map_or_else(|| "present".into(), |day| format!("evicted {day}")));
     put("snapshot_bytes", snapshot.bytes.to_string());

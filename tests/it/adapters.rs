@@ -205,7 +205,10 @@ impl EventSink for Story {
 fn action(action: &Action) -> String {
     match action {
         Action::Shell { command } => format!("run {command}"),
-        Action::Edit { paths, text } => format!("edit {} {text}", paths.join(", ")),
+        Action::Edit { files, text } => {
+            let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+            format!("edit {} {text}", paths.join(", "))
+        }
         Action::Read { path } => format!("read {path}"),
         Action::Search { query } => format!("search {query}"),
         Action::Delegate { task } => format!("delegate {task}"),

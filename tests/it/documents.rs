@@ -184,6 +184,8 @@ fn contents() -> impl Strategy<Value = Content> {
                 tokens_out,
                 tokens_cache,
                 cost_usd: cents.map(|cents| f64::from(cents) / 100.0),
+                // Any line that names an episode is evidence of something.
+                evidence: files.iter().map(|path| format!("EP_004 {path}").parse().unwrap()).collect(),
                 files,
                 tags,
                 vitals: if vitals.trim().is_empty() { String::new() } else { format!("snapshot/{vitals}") },

@@ -6,12 +6,14 @@ mod commands; // docs/commands.md says what `--help` says
 mod context; // the page for an agent
 mod databases; // files that many sessions share
 mod doctor; // what is unwell, what it means, what mends it
+mod digests; // what a digest says of a session
 mod documents; // what is written is read back as it was meant
 mod forget; // gone from everywhere, for good, and proven
 mod harness; // Desk: a person's machine in a temporary folder
 mod layers; // who may use whom
 mod log; // lines written into a day by hand
 mod losses; // what could be lost or leak, each found by trying
+mod outcomes; // how a session went, against labels by hand
 mod snapshot; // any folder as a session
 mod standstill; // a sweep that has nothing to do says the same by a short cut
 mod sweep; // the whole way of the data, once, twice, and interrupted

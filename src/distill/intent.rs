@@ -1,0 +1,234 @@
+//! Intent: what a person wanted, in their own words, without what programs put around them.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::base::text;
+use crate::distill::facts::Facts;
+use crate::distill::triggers::{plain_words, telling};
+use crate::distill::worth;
+
+/// A sentence shorter than this says little without the next one.
+const SHORT_SENTENCE: usize = 25;
+
+/// The words that the person typed: without the context that an editor puts before them, the markers of a prompt
+/// template, and the quotes of a shell around the whole.
+pub fn own_words(prompt: &str) -> Cow<'_, str> {
+    static MARKER: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?m)^[ \t]*(?:\[\[ ## \w+ ## \]\]|@\[\w+\]:|\[\d+ image\(s\)\])[ \t]*$|\s*\[\d+ image\(s\)\]\s*$")
+            .expect("a fixed pattern")
+    });
+    let mut words = prompt.trim();
+    if let Some((_, request)) = words.split_once("## My request for Codex:") {
+        words = request.trim();
+    }
+    while let Some(rest) = after_block(words) {
+        words = rest;
+    }
+    for quote in ['"', '\'', '“'] {
+        let closing = if quote == '“' { '”' } else { quote };
+        let inner = words.strip_prefix(quote).and_then(|words| words.strip_suffix(closing));
+        if let Some(inner) = inner.filter(|inner| !inner.contains(quote)) {
+            words = inner.trim();
+        }
+    }
+    match MARKER.replace_all(words, "") {
+        Cow::Borrowed(same) => Cow::Borrowed(same.trim()),
+        Cow::Owned(changed) => match changed.trim() {
+            "" => Cow::Borrowed(words),
+            plain => Cow::Owned(plain.to_string()),
+        },
+    }
+}
+
+/// What follows a leading `<environment_context>…</environment_context>`, where anything does.
+fn after_block(words: &str) -> Option<&str> {
+    let rest = words.strip_prefix('<')?;
+    let name = &rest[..rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-')?];
+    let end = format!("</{name}>");
+    let after = rest[rest.find(&end)? + end.len()..].trim();
+    (!name.is_empty() && !after.is_empty()).then_some(after)
+}
+
+/// What a prompt asks for, in one line of at most `most_chars`: its first telling sentence, and more where there is
+/// room and `fill` says so. "Implement the following plan:" is told by the plan's title, and a role that the agent
+/// is given ("You are a reviewer.") by the job.
+pub fn wish(prompt: &str, most_chars: usize, fill: bool) -> String {
+    let words = own_words(prompt);
+    let mut sentences = text::sentences(&words).map(|sentence| job(&plain_words(sentence))).peekable();
+    let mut said = String::new();
+    while let Some(sentence) = sentences.next() {
+        let last = sentences.peek().is_none();
+        if said.is_empty() && !last && (is_role(&sentence) || worth::is_small_talk(&sentence)) {
+            continue;
+        }
+        let open = said.is_empty() || said.ends_with(':') || said.chars().count() < SHORT_SENTENCE;
+        let fits = fill && said.chars().count() + sentence.chars().count() < most_chars;
+        if !open && !fits {
+            break;
+        }
+        if is_lead_in(&said) {
+            let title = sentence
+                .strip_prefix("Plan")
+                .map_or(sentence.as_str(), |rest| rest.trim_start_matches([':', ' ', '-', '–']));
+            said = format!("Implement the plan: {title}");
+            // A heading has no full stop; what follows is another matter.
+            if !fill {
+                break;
+            }
+        } else {
+            let gap = match said.chars().last() {
+                None => "",
+                Some('.' | '!' | '?' | ':' | ',' | '。') => " ",
+                Some(_) => ". ",
+            };
+            said = format!("{said}{gap}{sentence}");
+        }
+    }
+    if said.is_empty() {
+        said = words.to_string();
+    }
+    text::one_line(&said, most_chars)
+}
+
+/// "Your job is to review code" is "Review code".
+fn job(sentence: &str) -> String {
+    for start in ["Your job is to ", "Your task is to ", "You will "] {
+        if let Some(job) = sentence.strip_prefix(start) {
+            let mut letters = job.chars();
+            return letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default();
+        }
+    }
+    sentence.to_string()
+}
+
+fn is_role(sentence: &str) -> bool {
+    sentence.starts_with("You are ") || sentence.starts_with("Act as ")
+}
+
+fn is_lead_in(said: &str) -> bool {
+    static LEAD_IN: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(
+            r"(?i)^(?:please )?(?:implement|execute|follow|carry out) (?:the|this) (?:following )?plan\b.{0,20}:$",
+        )
+        .expect("a fixed pattern")
+    });
+    LEAD_IN.is_match(said)
+}
+
+/// The prompt that says what a session is about: the first that does, rather than a "continue" before it.
+pub fn leading_prompt(facts: &Facts) -> Option<&str> {
+    let prompts = || facts.parts.iter().filter(|part| !part.prompt.is_empty() && !part.rewound);
+    let own = || prompts().filter(|part| !part.inherited);
+    let first = own().find(|part| says_what(&part.prompt)).or_else(|| prompts().find(|part| says_what(&part.prompt)));
+    let command = facts.first_command.as_deref();
+    let longest = || prompts().max_by_key(|part| (part.prompt.chars().count(), std::cmp::Reverse(part.episode)));
+    first.map(|part| part.prompt.as_str()).or(command).or_else(|| longest().map(|part| part.prompt.as_str()))
+}
+
+/// Whether a prompt tells by itself what it is about.
+pub fn says_what(prompt: &str) -> bool {
+    const EMPTY: &[&str] = &[
+        "continue", "proceed", "ahead", "yes", "yeah", "yep", "sure", "okay", "please", "next", "step", "steps",
+        "both", "left", "commit", "push", "draft", "changes", "again", "retry", "sounds", "good", "great", "thanks",
+        "option", "options", "lets", "let's", "done", "finish", "start", "exit", "quit", "back", "main", "where",
+        "can", "off", "mode", "clear", "model", "resume", "compact", "create",
+    ];
+    let words = own_words(prompt);
+    let mut told = 0;
+    text::each_word(text::cut(&words, 400), |word| {
+        told += u32::from(word.whole && telling(&word.text) > 0.0 && !EMPTY.contains(&word.text.as_ref()));
+    });
+    told >= 2 || (told == 1 && words.split_whitespace().count() >= 4)
+}
+
+/// Whether a command is about the program rather than about the work.
+pub fn is_housekeeping(command: &str) -> bool {
+    const COMMANDS: &[&str] = &[
+        "/clear",
+        "/compact",
+        "/exit",
+        "/quit",
+        "/model",
+        "/mode",
+        "/help",
+        "/resume",
+        "/login",
+        "/logout",
+        "/config",
+        "/cost",
+        "/status",
+        "/memory",
+        "/permissions",
+        "/theme",
+        "/vim",
+        "/doctor",
+        "/usage",
+        "/context",
+        "/rename",
+        "/export",
+        "/plugin",
+        "/hooks",
+        "/mcp",
+        "/agents",
+        "/ide",
+        "/terminal-setup",
+        "/rate-limit-options",
+    ];
+    command.split_whitespace().next().is_some_and(|word| COMMANDS.contains(&word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(prompt: &str, expect: &str) {
+        assert_eq!(wish(prompt, 120, false), expect);
+    }
+
+    #[test]
+    fn a_wish_is_in_the_persons_own_words() {
+        check("Make appends safe. Two writers lose lines.", "Make appends safe. Two writers lose lines.");
+        check("Make appends to the day log safe. Then go on.", "Make appends to the day log safe.");
+        check(
+            "Implement the following plan:\n\n# Plan: Add a confirmation\n\n## Context\nUsers click.",
+            "Implement the plan: Add a confirmation",
+        );
+        check(
+            "You are a code reviewer. Your job is to review code changes and provide feedback.\n---\nInput: x",
+            "Review code changes and provide feedback.",
+        );
+        check(
+            "Hi!\n\nwhy does the cache never expire in production?",
+            "why does the cache never expire in production?",
+        );
+        check(
+            "I just got this during a rebase:\n\nfatal: bad object",
+            "I just got this during a rebase: fatal: bad object",
+        );
+        check(
+            "<environment_context>\ncwd\n</environment_context>\nfix the flaky login test please",
+            "fix the flaky login test please",
+        );
+        check("[[ ## user_query ## ]]\nWhat is the longest river of Europe?", "What is the longest river of Europe?");
+        check("\"In src/orders.py return 0 for an empty cart\"", "In src/orders.py return 0 for an empty cart");
+        check("what is this an image of? [1 image(s)]", "what is this an image of?");
+        check("Hello", "Hello");
+        check("", "");
+    }
+
+    #[test]
+    fn some_prompts_need_the_others_to_be_understood() {
+        for prompt in
+            ["continue", "yes", "commit", "q", "do both please", "ok lets get back to main", "/clear", "Thanks!"]
+        {
+            assert!(!says_what(prompt), "{prompt}");
+        }
+        for prompt in ["fix the flaky login test", "was there any work on AES-CTR encryption?", "update go to 1.25.6"] {
+            assert!(says_what(prompt), "{prompt}");
+        }
+    }
+}
