@@ -1,5 +1,6 @@
 //! What a digest says of a session, as a person would read it.
 
+use memtree::model::digest::Outcome;
 use serde_json::{Value, json};
 
 use crate::harness::Desk;
@@ -117,4 +118,44 @@ fn claims_carry_their_evidence() {
         "EP_002 commit 1f3c9e2".to_string(),
     ];
     assert_eq!(lines, expect);
+}
+
+#[track_caller]
+fn went(talk: Talk, expect: Outcome) {
+    let (desk, session) = talk.remembered();
+    assert_eq!(desk.digest(&session).content.status, expect, "{}", desk.digest_text(&session));
+}
+
+const FILE: &str = "/home/dev/code/demo/a.rs";
+const FAILING: &str = "test result: FAILED. 11 passed; 1 failed";
+const PASSING: &str = "test result: ok. 12 passed; 0 failed";
+
+#[test]
+fn how_it_went_is_told_by_what_came_last() {
+    let begun = || Talk::default().asks("Fix the race in the day log").writes(FILE, "a\n");
+    // "0 failed" is a pass, and a later pass outweighs an earlier failure.
+    went(begun().fails("cargo test", FAILING).runs("cargo test", PASSING).says("All green."), Outcome::Success);
+    went(begun().fails("cargo test", FAILING).says("I changed the lock."), Outcome::Fail);
+    // The words count where a pipe hides the exit code.
+    went(begun().runs("cargo test | tail -1", FAILING).says("I changed the lock."), Outcome::Fail);
+    // Nobody answered.
+    went(Talk::default().asks("Fix the race in the day log"), Outcome::Abandoned);
+    // The log stops in the middle: who knows.
+    went(begun().says("Let me run the tests.").begins("cargo test"), Outcome::Unknown);
+    went(begun().says("Done.").asks("And the same for the weeks?"), Outcome::Unknown);
+    // An interrupted run is no abandonment, and takes nothing back.
+    went(begun().runs("cargo test", PASSING).says("Done.").asks("commit this").interrupts(), Outcome::Success);
+    went(begun().interrupts(), Outcome::Unknown);
+}
+
+#[test]
+fn a_question_that_was_answered_is_a_success() {
+    let asked = || Talk::default().asks("Does the suite pass on this branch?");
+    // The failing test is the answer.
+    went(asked().fails("cargo test", FAILING).says("No: one of twelve tests fails."), Outcome::Success);
+    // A runner that cannot start says nothing of the code.
+    let missing = "sh: pytest: command not found";
+    went(asked().fails("pytest", missing).runs("ls", "a.rs").says("There is no runner here."), Outcome::Success);
+    // Nothing worked, and the agent says so.
+    went(asked().fails("cat suite.txt", "cat: suite.txt: no").says("I cannot find the suite."), Outcome::Fail);
 }
