@@ -5,8 +5,8 @@ mod bad_input; // broken logs, hostile names, missing and foreign memories
 mod commands; // docs/commands.md says what `--help` says
 mod context; // the page for an agent
 mod databases; // files that many sessions share
-mod doctor; // what is unwell, what it means, what mends it
 mod digests; // what a digest says of a session
+mod doctor; // what is unwell, what it means, what mends it
 mod documents; // what is written is read back as it was meant
 mod forget; // gone from everywhere, for good, and proven
 mod harness; // Desk: a person's machine in a temporary folder
