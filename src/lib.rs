@@ -8,7 +8,7 @@
 //! - [`store`] is the Markdown tree: snapshots, digests, days;
 //! - [`index`] finds things in it, from a cache that can be thrown away;
 //! - [`ops`] are the verbs, where reading, deciding and writing meet;
-//! - [`cli`] is the door: it parses, asks one op, prints.
+//! - [`cli`] is the door: it parses, asks one op, prints; [`hooks`] is the door for agents.
 //!
 //! Below the doors nothing prints and nothing asks for the environment or the time: they are handed in.
 //!
@@ -57,6 +57,7 @@ pub mod cli;
 pub mod config;
 pub mod distill;
 pub mod error;
+pub mod hooks;
 pub mod index;
 pub mod model;
 pub mod ops;

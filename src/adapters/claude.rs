@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::hooks::{self, HookSpec};
 use super::jsonl::{self, Dialect, Lines};
 use super::{Adapter, Deletion, Identity, Places, tools};
 use crate::base::clock::{self, Timestamp};
@@ -33,6 +34,10 @@ const LONGEST_OUTPUT: u64 = 1 << 20;
 impl Adapter for Claude {
     fn name(&self) -> &'static str {
         "claude"
+    }
+
+    fn hooks(&self) -> Option<HookSpec> {
+        Some(hooks::CLAUDE)
     }
 
     fn roots(&self, places: &Places) -> Vec<PathBuf> {

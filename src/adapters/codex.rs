@@ -18,6 +18,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::hooks::{self, HookSpec};
 use super::jsonl::{self, Dialect, Line, Lines};
 use super::shared::{Shared, SharedSession};
 use super::wire::{self, Content, Count, Text};
@@ -33,6 +34,10 @@ pub struct Codex;
 impl Adapter for Codex {
     fn name(&self) -> &'static str {
         "codex"
+    }
+
+    fn hooks(&self) -> Option<HookSpec> {
+        Some(hooks::CODEX)
     }
 
     fn roots(&self, places: &Places) -> Vec<PathBuf> {

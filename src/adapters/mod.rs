@@ -13,6 +13,7 @@ use crate::base::files;
 use crate::error::Result;
 use crate::model::session::{EventSink, Head, Log, LogFile, Role, Skipped, Source};
 
+use hooks::HookSpec;
 use shared::Shared;
 use sqlite::Schema;
 
@@ -25,6 +26,7 @@ mod gemini;
 mod goose;
 mod grok;
 mod grok_cli;
+pub mod hooks;
 pub mod jsonl;
 mod opencode;
 mod pi;
@@ -79,6 +81,11 @@ pub trait Adapter: Sync {
     /// Reads one session and hands its events over one by one, so that no log is ever held whole.
     /// A bad line becomes a [`Skipped`]; only an unusable log is an error.
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head>;
+
+    /// How it calls us, where it has hooks.
+    fn hooks(&self) -> Option<HookSpec> {
+        None
+    }
 }
 
 /// How an agent deletes its own logs, and what keeps it from doing so.

@@ -11,7 +11,7 @@ use crate::ops::context::{Contents, ContextRequest, context};
 ///
 /// It holds what is known (core/MEMORY.md), what the project's last sessions did and left open, the summaries of
 /// today and yesterday, and, given a prompt, the triggers that answer it best. Every line names its source, which
-/// `memtree recall` opens.. The hooks that
+/// `memtree recall` opens. The hooks that
 /// `memtree install` sets up hand the same page to an agent when its session starts.
 #[derive(Debug, clap::Args)]
 pub struct Args {

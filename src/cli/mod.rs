@@ -25,6 +25,7 @@ mod config;
 mod context;
 mod doctor;
 mod forget;
+mod hook;
 mod init;
 mod log;
 mod models;
@@ -92,6 +93,7 @@ enum Command {
     Doctor(doctor::Args),
     Forget(forget::Args),
     Context(context::Args),
+    Hook(hook::Args),
     Status(status::Args),
     Config(config::Args),
 }
@@ -189,6 +191,12 @@ impl Door {
             .map_err(|reason| Error::new("cannot use the setting `redact.rules`").because(reason))
     }
 
+    /// Whether a program that memtree started, or an agent on its behalf, calls: then nothing is to come of it.
+    pub fn was_invoked_by_us(&self) -> bool {
+        let set = |name: &str| self.environment.get(name).is_some_and(|value| !value.is_empty());
+        set("CLAUDE_INVOKED_BY") || set(crate::hooks::INVOKED_BY)
+    }
+
     /// Talks to the person, unless they want quiet.
     pub fn say(&self, text: impl AsRef<str>) {
         if !self.quiet {
@@ -246,7 +254,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         }
     };
     let json = cli.common.json;
-    let answer = door(cli.common).and_then(|door| match cli.command {
+    let command = match cli.command {
+        Command::Hook(args) => return hook::run(args, door(cli.common)),
+        command => command,
+    };
+    let answer = door(cli.common).and_then(|door| match command {
         Command::Init(args) => init::run(args, &door),
         Command::Sweep(args) => sweep::run(args, &door),
         Command::Watch(args) => watch::run(args, &door),
@@ -257,6 +269,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Doctor(args) => doctor::run(args, &door),
         Command::Forget(args) => forget::run(args, &door),
         Command::Context(args) => context::run(args, &door),
+        Command::Hook(args) => Ok(hook::run(args, Ok(door))),
         Command::Status(args) => status::run(args, &door),
         Command::Config(args) => config::run(args, &door),
     });

@@ -19,6 +19,11 @@ pub fn print(text: &str) {
     write(&safe(text));
 }
 
+/// Prints what a program reads, as it is.
+pub fn print_raw(text: &str) {
+    write(text);
+}
+
 /// How a piece of text is shown where colours may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {

@@ -61,6 +61,18 @@ impl<'s> Cache<'s> {
         document::open(&generation)
     }
 
+    /// Opens the index as it was left, provided that its files look as they were left: a damaged one is not worth
+    /// the milliseconds of whoever has only those.
+    pub fn open_as_left(&self) -> Result<tantivy::Index, Trouble> {
+        let generation = self.current().ok_or("there is no index yet")?;
+        let seal = fs::read(generation.join(SEAL))?;
+        let known = changes::read_stamps(&seal).ok_or("its seal is damaged")?;
+        if !Changes::between(&known, &own_files(&generation)?).is_empty() {
+            return Err("its files have changed since it was sealed".into());
+        }
+        document::open(&generation)
+    }
+
     /// Brings the cache up to date with the tree.
     pub fn refresh(&self, _lock: &FileLock) -> Result<(tantivy::Index, Refreshed), Trouble> {
         // Its stamp is the file system's own idea of now.

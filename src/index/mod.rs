@@ -80,7 +80,7 @@ impl<'s> Index<'s> {
     /// Opens the index as it was left, without a look at the tree and without waiting: for whoever has only
     /// milliseconds. `None` where there is none, or where it is damaged.
     pub fn cached(store: &'s Store) -> Option<Index<'s>> {
-        Index::over(store, &Cache::of(store).open().ok()?).ok()
+        Index::over(store, &Cache::of(store).open_as_left().ok()?).ok()
     }
 
     /// Makes an index in working memory and leaves the disk alone.

@@ -15,4 +15,5 @@ pub mod snapshot;
 pub mod standstill;
 pub mod status;
 pub mod sweep;
+pub mod turns;
 pub mod watch;

@@ -229,6 +229,16 @@ impl Layout {
         self.root.join(".git")
     }
 
+    /// Trouble of whoever cannot speak up.
+    pub fn journal(&self) -> PathBuf {
+        self.root.join(".memtree/local/log")
+    }
+
+    /// How many turns a session of an agent has had.
+    pub fn turns(&self, session: &str) -> PathBuf {
+        self.root.join(format!(".memtree/local/turns/{session}"))
+    }
+
     /// Which lines a session of an agent was already given.
     pub fn told(&self, session: &str) -> PathBuf {
         self.root.join(format!(".memtree/local/told/{session}.json"))

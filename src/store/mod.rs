@@ -11,6 +11,7 @@ use crate::model::ids::{Device, SessionId};
 
 pub mod days;
 pub mod documents;
+pub mod journal;
 pub mod layout;
 pub mod snapshots;
 pub mod tombstones;

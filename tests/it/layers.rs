@@ -20,8 +20,9 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("index", &["store", "model", "base", "error"]),
     ("summarize", &["store", "model", "base", "error"]),
     ("ops", &["index", "adapters", "distill", "summarize", "store", "model", "base", "error", "config"]),
+    ("hooks", &["ops", "adapters", "store", "model", "base", "error", "config"]),
     // The door puts the pieces together.
-    ("cli", &["ops", "adapters", "distill", "summarize", "store", "model", "base", "error", "config"]),
+    ("cli", &["hooks", "ops", "adapters", "distill", "summarize", "store", "model", "base", "error", "config"]),
     ("lib", &[]),
     ("main", &["memtree"]),
 ];
@@ -36,7 +37,11 @@ const ONLY_THERE: &[(&str, &[&str], &str)] = &[
     ),
     (r"\b(Utc|Local|SystemTime)::now\b", &["base/clock.rs"], "the time is handed in"),
     (r"MEMTREE_NOW", &["base/clock.rs"], "only the clock knows how it is replaced"),
-    (r"\bconfig::\{?(Config|Layers)", &["cli"], "settings are put together at a door; ops get the values they need"),
+    (
+        r"\bconfig::\{?(Config|Layers)",
+        &["cli", "hooks"],
+        "settings are put together at a door; ops get the values they need",
+    ),
     (
         r#""sessions"|daily/raw|daily/summary|"\.memtree["/]|_DIGEST\.md"#,
         &["store/layout.rs"],

@@ -10,6 +10,7 @@ mod doctor; // what is unwell, what it means, what mends it
 mod documents; // what is written is read back as it was meant
 mod forget; // gone from everywhere, for good, and proven
 mod harness; // Desk: a person's machine in a temporary folder
+mod hooks; // what agents call
 mod layers; // who may use whom
 mod log; // lines written into a day by hand
 mod losses; // what could be lost or leak, each found by trying

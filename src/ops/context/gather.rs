@@ -11,6 +11,7 @@ use chrono::{Days, NaiveDate};
 
 use super::page::{Line, Section};
 use crate::base::{markdown, text};
+use crate::distill::triggers::telling;
 use crate::error::Result;
 use crate::index::Index;
 use crate::model::digest::{Digest, Origin, Outcome, State, Trigger, Worth};
@@ -31,6 +32,9 @@ const OUTCOMES: usize = 3;
 /// How many sessions may answer a prompt, and how many triggers of each.
 const HITS: usize = 5;
 const TRIGGERS: usize = 2;
+
+/// How much the words of a prompt have to tell that a session answers it surely: two words that are not common.
+const STRONG: f32 = 1.4;
 
 /// The page that an agent always loads.
 pub fn memory(store: &Store) -> Section {
@@ -149,7 +153,7 @@ pub fn prompted(
     if !query.is_empty() {
         let found = index.search(&query, request.now, HITS + 1)?;
         for hit in found.hits.into_iter().filter(|hit| !hit.weak && !own.is_source(&hit.source_id)).take(HITS) {
-            if request.strong_only && hit.words.len() < 2 {
+            if request.strong_only && told_by(&hit.words) < STRONG {
                 continue;
             }
             let Some(digest) = store.digest(&hit.session).ok().flatten() else { continue };
@@ -165,6 +169,11 @@ pub fn prompted(
         }
     }
     Ok(Section { heading: "What bears on this prompt".into(), lines, share: 40, last_first: false })
+}
+
+/// How much the words tell by which a session was found: “yes, do it” is in many a session.
+fn told_by(words: &[String]) -> f32 {
+    words.iter().map(|word| telling(&word.to_lowercase())).sum()
 }
 
 fn trigger_line(digest: &Digest, trigger: &Trigger) -> Line {

@@ -52,7 +52,7 @@ pub struct ContextRequest {
     pub zone: Tz,
     /// What goes onto the page.
     pub contents: Contents,
-    /// Whether a single common word is too little for a line on the prompt.
+    /// Whether only what surely bears on the prompt is told.
     pub strong_only: bool,
     /// Whether to take the index as it is rather than look at every digest first.
     pub hurried: bool,

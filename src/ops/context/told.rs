@@ -9,6 +9,7 @@ use crate::base::files;
 use crate::store::Store;
 
 use super::page::{Line, Section};
+use crate::ops::turns::key;
 
 /// How many lines are remembered of one session; the oldest are of no more use by then.
 const MOST: usize = 4000;
@@ -53,11 +54,6 @@ impl Told {
     pub fn forget(store: &Store, session: &str) {
         let _ = fs::remove_file(store.layout().told(&key(session)));
     }
-}
-
-/// A name for a session that can be a file's, whatever the agent calls it.
-fn key(session: &str) -> String {
-    files::sha256_hex(session.as_bytes())[..16].to_string()
 }
 
 fn hash(line: &Line) -> String {

@@ -1,0 +1,75 @@
+//! `memtree hook`: what agents call.
+
+use std::io::{IsTerminal, Read};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use super::{Door, output};
+use crate::error::{Error, Result};
+use crate::hooks::{self, Call, NOTIFY, World};
+use crate::store::{Store, journal};
+
+/// Answer an agent's hook; `memtree install` writes these calls into an agent's settings
+///
+/// The agent tells what happens as JSON on stdin (Codex's older `notify` as the last argument). The answer is what
+/// the memory has for this moment, if anything; longer work is sent off. The exit code is always 0: trouble goes into
+/// `.memtree/local/log` of the memory, not to the agent.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Which agent calls: claude, codex
+    agent: String,
+    /// SessionStart, UserPromptSubmit, Stop, PreCompact, PostCompact, SessionEnd, or notify
+    event: String,
+    /// What `notify` tells, as JSON
+    #[arg(hide = true)]
+    told: Vec<String>,
+}
+
+/// How long an agent may take to tell us what happened.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Answers a call. Whatever goes wrong, the agent goes on.
+pub fn run(args: Args, door: Result<Door>) -> u8 {
+    // Even a fault of ours is none of the agent's.
+    std::panic::set_hook(Box::new(|_| std::process::exit(0)));
+    if let Ok(door) = door
+        && !door.was_invoked_by_us()
+        && let Err(error) = answer(args, &door)
+        && let Ok(store) = Store::open(&door.root)
+    {
+        journal::note(store.layout(), door.now, &format!("hook: {error}"));
+    }
+    0
+}
+
+fn answer(args: Args, door: &Door) -> Result<()> {
+    let told = match args.event.as_str() {
+        NOTIFY => args.told.last().map(|told| told.clone().into_bytes()).unwrap_or_default(),
+        _ => stdin(),
+    };
+    let store = door.store()?;
+    let (config, _) = door.settings()?;
+    let folder = std::env::current_dir().unwrap_or_default();
+    let call = Call { agent: args.agent, event: args.event, told };
+    let answer = hooks::answer(&call, &World { store: &store, config: &config, now: door.now, folder });
+    if let Some(work) = &answer.work {
+        let started = std::env::current_exe().and_then(|program| hooks::start_detached(&program, work, &door.root));
+        started.map_err(|err| Error::new("cannot start the work that a hook leaves behind").because(err))?;
+    }
+    output::print_raw(&answer.said);
+    Ok(())
+}
+
+/// What the agent tells. One that holds its end open and says nothing is not waited for.
+fn stdin() -> Vec<u8> {
+    if std::io::stdin().is_terminal() {
+        return Vec::new();
+    }
+    let (send, receive) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = std::io::stdin().lock().take(hooks::LONGEST_CALL).read_to_end(&mut bytes);
+        let _ = send.send(bytes);
+    });
+    receive.recv_timeout(PATIENCE).unwrap_or_default()
+}
