@@ -128,9 +128,7 @@ impl Scratch {
             },
         };
         let folder = below.join(&files::sha256_hex(file.to_string_lossy().as_bytes())[..16]);
-        if folder.exists() {
-            fs::remove_dir_all(&folder)?;
-        }
+        files::remove_folder(&folder)?;
         files::create_private_dir(&folder)?;
         Ok(folder)
     }

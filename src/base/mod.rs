@@ -7,5 +7,6 @@ pub mod front_matter;
 pub mod git;
 pub mod markdown;
 pub mod redact;
+pub mod size;
 pub mod text;
 pub mod watcher;

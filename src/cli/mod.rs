@@ -36,6 +36,7 @@ mod snapshot;
 mod sources;
 mod status;
 mod sweep;
+mod verify;
 mod watch;
 
 /// The memory of coding agents as a tree of plain Markdown files.
@@ -95,6 +96,7 @@ enum Command {
     Context(context::Args),
     Hook(hook::Args),
     Status(status::Args),
+    Verify(verify::Args),
     Config(config::Args),
 }
 
@@ -271,6 +273,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Context(args) => context::run(args, &door),
         Command::Hook(args) => Ok(hook::run(args, Ok(door))),
         Command::Status(args) => status::run(args, &door),
+        Command::Verify(args) => verify::run(args, &door),
         Command::Config(args) => config::run(args, &door),
     });
     answer.unwrap_or_else(|error| {

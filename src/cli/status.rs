@@ -29,10 +29,10 @@ pub fn run(_: Args, door: &Door) -> Result<u8> {
     text.push_str(&format!("\nepisodes  {}\ndays      {}\n", status.episodes, status.days));
     text.push_str(&format!(
         "room      raw {}, readable {}, digests and days {}, cache {}\n",
-        shown(status.bytes.raw),
-        shown(status.bytes.derived),
-        shown(status.bytes.distilled),
-        shown(status.bytes.cache)
+        output::bytes(status.bytes.raw),
+        output::bytes(status.bytes.derived),
+        output::bytes(status.bytes.distilled),
+        output::bytes(status.bytes.cache)
     ));
     for risk in &status.at_risk {
         let sessions = output::count(risk.sessions, "session");
@@ -57,13 +57,4 @@ fn at_risk(store: &Store, door: &Door) -> Result<Vec<AtRisk>> {
         clock.soon.iter().map(|(&in_days, &sessions)| AtRisk { flavor: flavor.clone(), sessions, in_days })
     });
     Ok(risks.collect())
-}
-
-fn shown(bytes: u64) -> String {
-    match bytes {
-        0..1_000 => format!("{bytes} B"),
-        1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
-        _ => format!("{:.1} GB", bytes as f64 / 1e9),
-    }
 }

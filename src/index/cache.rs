@@ -77,7 +77,7 @@ impl<'s> Cache<'s> {
     pub fn refresh(&self, _lock: &FileLock) -> Result<(tantivy::Index, Refreshed), Trouble> {
         // Its stamp is the file system's own idea of now.
         let clock = self.folder.join("clock");
-        fs::write(&clock, "")?;
+        files::write_plain(&clock, b"")?;
         let before = Stamp::of(&fs::metadata(&clock)?);
         let found = changes::found(self.store)?;
         if let Some(generation) = self.current()
@@ -119,7 +119,7 @@ impl<'s> Cache<'s> {
     fn rebuild(&self, found: &[(String, Stamp)], before: Stamp) -> Result<(tantivy::Index, Refreshed), Trouble> {
         let name = format!("g{}", 1 + self.generations()?.into_iter().max().unwrap_or(0));
         let generation = self.folder.join(&name);
-        fs::create_dir_all(&generation)?;
+        files::create_folder(&generation)?;
         let index = document::create(&generation)?;
         let sessions: Vec<&str> = found.iter().map(|(session, _)| session.as_str()).collect();
         document::write(&index, self.store, &[], &sessions)?;
@@ -129,7 +129,7 @@ impl<'s> Cache<'s> {
             let old = format!("g{old}");
             if old != name {
                 // Whoever still reads it keeps its files open; the next rebuild tries again.
-                let _ = fs::remove_dir_all(self.folder.join(old));
+                let _ = files::remove_folder(&self.folder.join(old));
             }
         }
         Ok((index, Refreshed { added: sessions.len(), rebuilt: true, ..Refreshed::default() }))

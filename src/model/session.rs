@@ -28,7 +28,12 @@ pub struct Source {
 impl Source {
     /// The id that ties a digest to the agent's own session: `claude:<uuid>`.
     pub fn source_id(&self) -> String {
-        format!("{}:{}", self.flavor, self.native_id)
+        Source::id(self.flavor, &self.native_id)
+    }
+
+    /// The same, of an agent and its own id.
+    pub fn id(flavor: &str, native_id: &str) -> String {
+        format!("{flavor}:{native_id}")
     }
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::adapters::shared::SharedFiles;
-use crate::adapters::{Adapter, rows};
+use crate::adapters::{Adapter, Identity, rows};
 use crate::base::clock::{self, Timestamp};
 use crate::base::{files, markdown, text};
 use crate::distill::clean::Cleaner;
@@ -62,7 +62,7 @@ pub struct Pages {
 impl Prepared {
     /// Where the snapshot waits.
     pub fn snapshot(&self) -> PathBuf {
-        self.staged.join("snapshot")
+        self.staged.join(SNAPSHOT)
     }
 
     /// Reads what the digest will say.
@@ -81,6 +81,9 @@ pub fn day_lines(staged: &Path) -> Result<impl Iterator<Item = DayLine> + use<>>
     Ok(lines.filter_map(|line| serde_json::from_str(&line).ok()))
 }
 
+const SNAPSHOT: &str = "snapshot";
+/// How the folder within raw begins that keeps an earlier version of a file.
+const EARLIER: &str = "earlier-";
 const DRAFT: &str = "draft.json";
 const DAY_LINES: &str = "day.jsonl";
 
@@ -95,10 +98,10 @@ pub fn prepare(
     pages: &Pages,
 ) -> Result<Prepared, Trouble> {
     let cannot_write = |err: io::Error| Trouble::Store(cannot_write_to(staged, err));
-    let mut writer = SnapshotWriter::create(&staged.join("snapshot")).map_err(cannot_write)?;
+    let mut writer = SnapshotWriter::create(&staged.join(SNAPSHOT)).map_err(cannot_write)?;
     let mut copies = Vec::new();
     for file in &source.files {
-        let name = format!("{}/{}", layout::RAW, slashed(&file.name));
+        let name = format!("{}/{}", layout::RAW, layout::shown_relative(&file.name));
         let unreadable =
             |err: io::Error| Trouble::Source(Skipped { path: file.path.clone(), line: 0, reason: err.to_string() });
         let path = match &file.within {
@@ -109,7 +112,7 @@ pub fn prepare(
                     false => unreadable(err),
                 })?;
                 writer.close(out.file).map_err(cannot_write)?;
-                writer.root().join(&name)
+                staged.join(SNAPSHOT).join(&name)
             }
             None => writer.copy(&file.path, &name).map_err(|err| match File::open(&file.path) {
                 Err(err) => unreadable(err),
@@ -122,7 +125,59 @@ pub fn prepare(
         carry_over(adapter, previous, &mut writer, &mut copies).map_err(cannot_write)?;
     }
     let log = Log { native_id: source.native_id.clone(), files: copies };
-    let day_lines = File::create(staged.join(DAY_LINES)).map_err(cannot_write)?;
+    let mut day_lines = BufWriter::new(files::create_new(&staged.join(DAY_LINES)).map_err(cannot_write)?);
+    let mut write_line = |line: &DayLine| {
+        serde_json::to_writer(&mut day_lines, line)?;
+        day_lines.write_all(b"\n")
+    };
+    let told = tell(adapter, &log, source.flavor, writer, pages, &mut write_line);
+    let (writer, mut told) = told.map_err(|trouble| match trouble {
+        Untold::Log(reason) => Trouble::Source(Skipped { path: source.files[0].path.clone(), line: 0, reason }),
+        Untold::Page(err) => cannot_write(err),
+    })?;
+    let draft = || -> io::Result<Draft> {
+        day_lines.flush()?;
+        let draft = Draft { content: told.content, snapshot: writer.finish()?, ended: told.ended };
+        files::write_plain(&staged.join(DRAFT), &serde_json::to_vec(&draft)?)?;
+        Ok(draft)
+    };
+    let draft = draft().map_err(cannot_write)?;
+    // The copies' names mean nothing to the person: tell the agent's own files.
+    for skipped in &mut told.skipped {
+        let copy = log.files.iter().position(|file| file.path == skipped.path);
+        if let Some(original) = copy.and_then(|at| source.files.iter().find(|file| file.name == log.files[at].name)) {
+            skipped.path = original.path.clone();
+        }
+    }
+    Ok(Prepared { staged: staged.to_path_buf(), ended: draft.content.ended, skipped: told.skipped })
+}
+
+/// What a log tells, once its pages are written.
+pub struct Told {
+    pub content: Content,
+    /// Whether the log says that the session was ended.
+    pub ended: bool,
+    /// The records that could not be read.
+    pub skipped: Vec<Skipped>,
+}
+
+/// Why a log could not be told.
+pub enum Untold {
+    /// It could not be read.
+    Log(String),
+    /// A page could not be written.
+    Page(io::Error),
+}
+
+/// Reads a log, writes its readable parts beside the raw that is there already, and hands over the lines of its days.
+pub fn tell(
+    adapter: &dyn Adapter,
+    log: &Log,
+    flavor: &'static str,
+    writer: SnapshotWriter,
+    pages: &Pages,
+    day_line: &mut dyn FnMut(&DayLine) -> io::Result<()>,
+) -> Result<(SnapshotWriter, Told), Untold> {
     let mut recorder = Recorder {
         writer,
         pages,
@@ -131,17 +186,50 @@ pub fn prepare(
         episode: 0,
         open: None,
         sensory: 0,
-        day_lines: BufWriter::new(day_lines),
+        day_line,
         failed: None,
     };
-    let read = adapter.read(&log, &mut recorder);
+    let read = adapter.read(log, &mut recorder);
     if let Some(err) = recorder.failed {
-        return Err(cannot_write(err));
+        return Err(Untold::Page(err));
     }
-    let head = read.map_err(|err| {
-        Trouble::Source(Skipped { path: source.files[0].path.clone(), line: 0, reason: err.to_string() })
-    })?;
-    recorder.finish(source, &log, head, staged).map_err(|err| Trouble::Store(cannot_write_to(staged, err)))
+    let head = read.map_err(|err| Untold::Log(err.to_string()))?;
+    recorder.finish(flavor, log, head).map_err(Untold::Page)
+}
+
+/// The log of a session that was captured, as it lies in its snapshot, in the order in which it was read then.
+pub fn raw_log(adapter: &dyn Adapter, snapshot: &Path, native_id: &str) -> io::Result<Log> {
+    // Where two conversations claimed the same id, the second got a mark.
+    let claimed = native_id.split('~').next().unwrap_or(native_id);
+    let mut files = Vec::new();
+    let mut claims_id = false;
+    for found in files::walk_files(&snapshot.join(layout::RAW)) {
+        let found = found.map_err(io::Error::other)?;
+        let identity = adapter.identify(&found.path)?;
+        claims_id |= identity.as_ref().is_some_and(|identity| identity.native_id == claimed);
+        files.push((found, identity));
+    }
+    let role = |found: &files::Found, identity: Option<Identity>| match identity {
+        // A subagent whose main log was gone, told by a folder that is not kept.
+        Some(Identity { native_id, role: Role::Main, .. }) if !claims_id => Role::Subagent(native_id),
+        Some(identity) => identity.role,
+        // Taken out of a shared file, and called after the session.
+        None if found.relative.file_stem() == Some(files::safe_name(native_id, 100).as_ref()) => Role::Main,
+        None => Role::Attachment,
+    };
+    let mut ranked = Vec::new();
+    for (found, identity) in files {
+        let role = role(&found, identity);
+        // The main conversation first: what was carried over from earlier captures, then shorter files before longer.
+        let rank = match &role {
+            Role::Main if found.relative.to_string_lossy().starts_with(EARLIER) => (0, 0),
+            Role::Main => (1, found.metadata.len()),
+            _ => (2, 0),
+        };
+        ranked.push((rank, LogFile { path: found.path, name: found.relative, role, within: None }));
+    }
+    ranked.sort_by_key(|(rank, _)| *rank);
+    Ok(Log { native_id: native_id.to_string(), files: ranked.into_iter().map(|(_, file)| file).collect() })
 }
 
 /// A file that remembers whether writing to it failed, to tell that from trouble with what is read.
@@ -169,10 +257,6 @@ fn cannot_write_to(staged: &Path, err: io::Error) -> Error {
     }
 }
 
-fn slashed(name: &Path) -> String {
-    name.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
-}
-
 /// Keeps what an earlier capture had and the source has no more: a file that is gone, or one that was
 /// rewritten rather than appended to. A log that shrinks must not take memory with it.
 fn carry_over(
@@ -196,10 +280,10 @@ fn carry_over(
         let kept_as = match same {
             Some(copy) if begins_with(&copy.path, fs::metadata(&old)?.len(), sha256)? => continue,
             Some(copy) if rows::holds_all(&old, &copy.path)? => continue,
-            Some(_) => Path::new(&format!("earlier-{}", &sha256[..8])).join(&raw_name),
+            Some(_) => Path::new(&format!("{EARLIER}{}", &sha256[..8])).join(&raw_name),
             None => raw_name,
         };
-        let path = writer.copy(&old, &format!("{}/{}", layout::RAW, slashed(&kept_as)))?;
+        let path = writer.copy(&old, &format!("{}/{}", layout::RAW, layout::shown_relative(&kept_as)))?;
         let role = adapter.identify(&path)?.map_or(Role::Attachment, |identity| identity.role);
         let earlier = LogFile { path, name: kept_as, role, within: None };
         // What came earlier is read first.
@@ -230,7 +314,7 @@ struct Recorder<'p> {
     episode: u32,
     open: Option<OpenEpisode>,
     sensory: u64,
-    day_lines: BufWriter<File>,
+    day_line: &'p mut dyn FnMut(&DayLine) -> io::Result<()>,
     /// The write that failed, told apart from trouble with the log.
     failed: Option<io::Error>,
 }
@@ -274,8 +358,7 @@ impl Recorder<'_> {
             self.begin("")?;
         }
         if let Some(line) = day::line(&step, EpisodeId(self.episode)) {
-            serde_json::to_writer(&mut self.day_lines, &line)?;
-            self.day_lines.write_all(b"\n")?;
+            (self.day_line)(&line)?;
         }
         let Some(open) = &mut self.open else { return Ok(()) };
         open.page.add(&step);
@@ -307,7 +390,7 @@ impl Recorder<'_> {
         Ok(())
     }
 
-    fn finish(mut self, source: &Source, log: &Log, mut head: Head, staged: &Path) -> io::Result<Prepared> {
+    fn finish(mut self, flavor: &'static str, log: &Log, mut head: Head) -> io::Result<(SnapshotWriter, Told)> {
         let mut rest = Vec::new();
         std::mem::take(&mut self.joiner).finish(|step| rest.push(step));
         for step in rest {
@@ -315,7 +398,6 @@ impl Recorder<'_> {
         }
         self.close()?;
         self.facts.finish();
-        self.day_lines.flush()?;
         // The reason why a line could not be read may quote it.
         let reasons = head.skipped.iter_mut().map(|skipped| &mut skipped.reason);
         let names = [&mut head.title, &mut head.cwd, &mut head.branch, &mut head.remote].into_iter().flatten();
@@ -326,27 +408,17 @@ impl Recorder<'_> {
         }
         let ignored = std::mem::take(&mut head.ignored).into_iter();
         head.ignored = ignored.map(|(kind, count)| (self.pages.cleaner.string(kind), count)).collect();
-        let mut content = digest::content(source.flavor, &self.facts, &head, self.sensory);
+        let mut content = digest::content(flavor, &self.facts, &head, self.sensory);
         content.vitals = layout::from_digest(layout::VITALS);
         if let Some(stated) = stated(&self.facts) {
             self.writer.write(layout::STATED, &stated)?;
         }
-        self.writer.write(layout::VITALS, &vitals(source, &self.facts, &head, &content))?;
+        let source_id = Source::id(flavor, &log.native_id);
+        self.writer.write(layout::VITALS, &vitals(&source_id, &self.facts, &head, &content))?;
         if !head.skipped.is_empty() {
             self.writer.write(layout::SKIPPED, &skipped_lines(log, &head.skipped))?;
         }
-        let snapshot = self.writer.finish()?;
-        let draft = Draft { content, snapshot, ended: head.ended };
-        fs::write(staged.join(DRAFT), serde_json::to_vec(&draft)?)?;
-        // The copies' names mean nothing to the person: tell the agent's own files.
-        for skipped in &mut head.skipped {
-            let copy = log.files.iter().position(|file| file.path == skipped.path);
-            if let Some(original) = copy.and_then(|at| source.files.iter().find(|file| file.name == log.files[at].name))
-            {
-                skipped.path = original.path.clone();
-            }
-        }
-        Ok(Prepared { staged: staged.to_path_buf(), ended: draft.content.ended, skipped: head.skipped })
+        Ok((self.writer, Told { content, ended: head.ended, skipped: head.skipped }))
     }
 }
 
@@ -425,7 +497,7 @@ struct Vitals<'a> {
     skipped: usize,
 }
 
-fn vitals(source: &Source, facts: &Facts, head: &Head, content: &Content) -> String {
+fn vitals(source_id: &String, facts: &Facts, head: &Head, content: &Content) -> String {
     let runs = facts.parts.iter().flat_map(|part| {
         part.tests.iter().map(|test| {
             let verdict = if test.passed { "passed" } else { "failed" };
@@ -436,7 +508,7 @@ fn vitals(source: &Source, facts: &Facts, head: &Head, content: &Content) -> Str
     let line = |name: &String| text::one_line(name, 300);
     let models = head.usage.iter().map(|used| ModelUsage { model: line(&used.model), ..used.clone() });
     let vitals = Vitals {
-        source_id: line(&source.source_id()),
+        source_id: line(source_id),
         agent_version: head.version.as_ref().map(line),
         models: models.collect(),
         cwd: content.cwd.clone(),
@@ -477,7 +549,12 @@ fn skipped_lines(log: &Log, skipped: &[Skipped]) -> String {
     let mut lines = String::new();
     for one in skipped {
         let name = log.files.iter().find(|file| file.path == one.path).map_or(one.path.as_path(), |file| &file.name);
-        lines.push_str(&format!("{}:{}: {}\n", slashed(name), one.line, text::one_line(&one.reason, 300)));
+        lines.push_str(&format!(
+            "{}:{}: {}\n",
+            layout::shown_relative(name),
+            one.line,
+            text::one_line(&one.reason, 300)
+        ));
     }
     lines
 }

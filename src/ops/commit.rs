@@ -59,7 +59,7 @@ pub fn commit(
             Err(err) if err.kind() == io::ErrorKind::NotFound => documents::digest_text(&digest),
             Err(err) => return Err(err).context(|| format!("cannot read the digest `{}`", layout.shown(&path))),
         };
-        fs::write(prepared.staged.join(DIGEST), &text).context(cannot)?;
+        files::write_plain(&prepared.staged.join(DIGEST), text.as_bytes()).context(cannot)?;
         snapshots.rename_dir(&prepared.snapshot(), &layout.snapshot(&session)).context(cannot)?;
         digests.write(&path, text.as_bytes()).context(cannot)?;
         committing.push(Committing {
@@ -119,7 +119,7 @@ pub fn replace(store: &Store, session: &SessionId, staged: &Path, digest: &str, 
         files::write_if_changed(&layout.digest(session), digest.as_bytes()).context(cannot)?;
     }
     match has_snapshot {
-        true => fs::remove_file(layout.committing()).context(cannot),
+        true => files::remove_file(&layout.committing()).context(cannot),
         false => Ok(()),
     }
 }
@@ -155,7 +155,7 @@ fn write_days(store: &Store, zone: Tz, committing: Vec<Committing>) -> Result<()
         }
     }
     day_lines.write(layout).context(cannot)?;
-    fs::remove_file(layout.committing()).context(cannot)
+    files::remove_file(&layout.committing()).context(cannot)
 }
 
 /// Does what a sweep that was killed did not come to: the digests of the snapshots that it had put in place
@@ -194,15 +194,15 @@ pub fn remove_leftovers(store: &Store) -> io::Result<()> {
             let snapshot = layout.snapshot(id);
             match entry.file_type()?.is_dir() {
                 // A snapshot that was moved aside; where its successor did not come, it is the one that counts.
-                true if !snapshot.exists() => fs::rename(entry.path(), snapshot)?,
-                true => fs::remove_dir_all(entry.path())?,
-                false => fs::remove_file(entry.path())?,
+                true if !snapshot.exists() => files::rename(&entry.path(), &snapshot)?,
+                true => files::remove_folder(&entry.path())?,
+                false => files::remove_file(&entry.path())?,
             }
         }
     }
     for folder in [layout.root(), &layout.days()] {
         for entry in leftovers(folder) {
-            fs::remove_file(entry.path())?;
+            files::remove_file(&entry.path())?;
         }
     }
     Ok(())

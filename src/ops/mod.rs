@@ -16,4 +16,5 @@ pub mod standstill;
 pub mod status;
 pub mod sweep;
 pub mod turns;
+pub mod verify;
 pub mod watch;

@@ -99,9 +99,7 @@ pub fn snapshot(store: &Store, request: &Request) -> Result<Report> {
     commit::finish_earlier_sweep(store, request.zone)?;
     commit::remove_leftovers(store).context(cannot)?;
     let staged = layout.staging().join("folder");
-    if staged.exists() {
-        fs::remove_dir_all(&staged).context(cannot)?;
-    }
+    files::remove_folder(&staged).context(cannot)?;
     let mut writer = SnapshotWriter::create(&staged).context(cannot)?;
     let mut facts = Facts::default();
     let mut paths: BTreeMap<u32, String> = BTreeMap::new();
@@ -129,7 +127,7 @@ pub fn snapshot(store: &Store, request: &Request) -> Result<Report> {
     let source_id = format!("{FLAVOR}:{}-{}", text::slug(&folder_name(&folder), 40), &kept.manifest_sha256[..12]);
     if let Some(session) = find_by_source(store, &source_id)? {
         // Only its dates changed.
-        fs::remove_dir_all(&staged).context(cannot)?;
+        files::remove_folder(&staged).context(cannot)?;
         Memo { session: session.clone(), stamps }.save(&memo).context(cannot)?;
         return Ok(unchanged(session));
     }

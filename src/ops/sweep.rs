@@ -124,7 +124,7 @@ pub fn sweep(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
     if layout.staging().exists() {
         commit::remove_leftovers(store).context(cannot)?;
     }
-    remove_folder(&layout.staging()).context(cannot)?;
+    files::remove_folder(&layout.staging()).context(cannot)?;
     let tombstones = Tombstones::load(layout).context(|| "cannot read what was forgotten".into())?;
     forget::finish(store, &tombstones)?;
     let mut report = Report::default();
@@ -177,7 +177,7 @@ pub fn sweep(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
     }
     report.captured = report.sessions.len();
     report.digested = report.captured + close_sessions(store, &mut cursors, sweep).context(cannot)?;
-    remove_folder(&layout.staging()).context(cannot)?;
+    files::remove_folder(&layout.staging()).context(cannot)?;
     cursors.save(&layout.cursors()).context(cannot)?;
     if report.skipped.is_empty() && !found.has_shared {
         // Whatever was read is remembered, and whoever comes next has nothing to do.
@@ -272,12 +272,12 @@ impl EventSink for Nowhere {
 /// The sessions that the tree holds, by the agents' own ids.
 #[derive(Default)]
 pub(super) struct Tree {
-    sessions: HashMap<String, KnownSession>,
+    pub(super) sessions: HashMap<String, KnownSession>,
     ids: HashSet<SessionId>,
 }
 
-struct KnownSession {
-    id: SessionId,
+pub(super) struct KnownSession {
+    pub(super) id: SessionId,
     /// Whether its digest is there.
     digested: bool,
 }
@@ -393,7 +393,7 @@ pub(super) struct Discovery<'w> {
 pub(super) struct Seen {
     pub(super) stamp: Stamp,
     /// Whether it looks as it did when it was last captured, or found to be no log.
-    same: bool,
+    pub(super) same: bool,
     known: Option<KnownFile>,
 }
 
@@ -631,11 +631,4 @@ fn close_sessions(store: &Store, cursors: &mut Cursors, sweep: &Sweep<'_>) -> io
         }
     }
     Ok(closed)
-}
-
-fn remove_folder(folder: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(folder) {
-        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
-    }
 }

@@ -17,6 +17,10 @@ use crate::base::{files, markdown};
 use crate::model::day::{DayLine, Line, LineKind};
 use crate::model::ids::SessionId;
 
+mod compare;
+
+pub use compare::{Counted, Difference, count, session_of};
+
 /// The lines of several sessions, sorted into their days.
 #[derive(Debug, Default)]
 pub struct DayLines {

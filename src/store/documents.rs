@@ -25,6 +25,8 @@ const TEMPLATE: &str = include_str!("../../templates/digest.md");
 const MOTTO: &str = "> **Motto**: \"";
 const VITALS: &str = "- **Vitals Snapshot**: ";
 const SENSORY: &str = "- **Sensory Logs**: ";
+const CAPTURED: &str = " entries captured";
+const EVICTED: &str = "evicted ";
 const CORE_INTENT: &str = "- **Core Intent**: ";
 const KEY_OUTCOMES: &str = "- **Key Outcomes**: ";
 const ARC: &str = "- **Emotional Arc**: ";
@@ -183,6 +185,62 @@ pub fn digest_text_over(existing: &str, digest: &Digest) -> String {
     document.to_text()
 }
 
+/// The key that keeps a session from eviction; a person's own, so that it stays whatever we write.
+pub const PINNED: &str = "pinned";
+
+/// Whether a digest asks to keep its snapshot.
+pub fn is_pinned(text: &str) -> bool {
+    Document::parse(text).get_str(PINNED).is_some_and(|value| value == "true")
+}
+
+/// A digest that says that the raw behind it was evicted on a day; nothing else of it changes.
+pub fn evicted(text: &str, day: &str) -> String {
+    let mut document = Document::parse(text);
+    document.set_raw("snapshot", &format!("{EVICTED}{day}"));
+    let name = "manifest-section";
+    let mut written = document.get_list("written").unwrap_or_default();
+    let body = document.body();
+    let section = sections(body).into_iter().find(|section| section.name == Some(name));
+    let entry = section.as_ref().map(|section| format!("{name} {}", short_hash(section.text)));
+    // The page says it in words too, unless a person wrote that section anew.
+    if let (Some(section), Some(entry)) = (section, entry)
+        && let Some(at) = written.iter().position(|line| *line == entry)
+    {
+        let said = with_eviction(section.text, day);
+        written[at] = format!("{name} {}", short_hash(&said));
+        let body = body.replacen(section.text, &said, 1);
+        document.set_body(&body);
+        document.set_raw("written", &front_matter::block_list(&written));
+    }
+    document.to_text()
+}
+
+/// The manifest section with the words about an eviction in the place of earlier ones.
+fn with_eviction(section: &str, day: &str) -> String {
+    let line = |line: &str| match (line.starts_with(SENSORY), line.split_once(CAPTURED)) {
+        (true, Some((before, rest))) => {
+            let end = if rest.ends_with('\r') { "\r" } else { "" };
+            format!("{before}{CAPTURED}{}{end}", eviction(day))
+        }
+        _ => line.to_string(),
+    };
+    section.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn eviction(day: &str) -> String {
+    format!(", evicted with the raw on {day}")
+}
+
+/// Whether a key of a digest's front matter still has the value that we gave it.
+pub fn is_as_we_wrote(text: &str, key: &str) -> bool {
+    let document = Document::parse(text);
+    let now = document.get_raw(key).map(short_hash);
+    let written = document.get_list("written").unwrap_or_default();
+    written
+        .iter()
+        .any(|line| line.split_once(' ').is_some_and(|(name, then)| name == key && now.as_deref() == Some(then)))
+}
+
 /// Reads a digest back; fails with the reason where it is not one.
 pub fn parse_digest(text: &str) -> Result<Digest, String> {
     let document = Document::parse(text);
@@ -249,7 +307,7 @@ pub fn parse_digest(text: &str) -> Result<Digest, String> {
             made_by: optional("made_by").unwrap_or_default(),
         },
         snapshot: Snapshot {
-            evicted: snapshot.strip_prefix("evicted ").map(str::to_string),
+            evicted: snapshot.strip_prefix(EVICTED).map(str::to_string),
             bytes: number("snapshot_bytes"),
             files: number("snapshot_files"),
             manifest_sha256: optional("manifest_sha256").unwrap_or_default(),
@@ -368,7 +426,7 @@ fn entries(digest: &Digest) -> Vec<(&'static str, String)> {
     let evidence: Vec<String> = content.evidence.iter().map(Evidence::to_string).collect();
     put("evidence", if evidence.is_empty() { String::new() } else { front_matter::block_list(&evidence) });
     put("tags", list(&content.tags));
-    put("snapshot", snapshot.evicted.as_ref().map_or_else(|| "present".into(), |day| format!("evicted {day}")));
+    put("snapshot", snapshot.evicted.as_ref().map_or_else(|| "present".into(), |day| format!("{EVICTED}{day}")));
     put("snapshot_bytes", snapshot.bytes.to_string());
     put("snapshot_files", snapshot.files.to_string());
     put("manifest_sha256", snapshot.manifest_sha256.clone());
@@ -399,6 +457,7 @@ fn body(digest: &Digest) -> String {
         "vitals" if content.vitals.is_empty() => "none".into(),
         "vitals" => format!("[vitals]({})", link_target(&content.vitals)),
         "sensory" => content.sensory.to_string(),
+        "evicted" => digest.snapshot.evicted.as_deref().map(eviction).unwrap_or_default(),
         "core_intent" => or_dash(&content.core_intent),
         "key_outcomes" => {
             let outcomes: Vec<String> =

@@ -14,6 +14,8 @@ pub const DIGEST_SUFFIX: &str = "_DIGEST.md";
 pub const MANIFEST: &str = "MANIFEST.sha256";
 /// Where raw lies within a snapshot.
 pub const RAW: &str = "raw";
+/// Where the long tool outputs lie within a snapshot.
+pub const SENSORY: &str = "sensory";
 /// What is known of a session in numbers, within a snapshot.
 pub const VITALS: &str = "state/vitals.yaml";
 /// The lines that could not be read, within a snapshot.
@@ -39,7 +41,18 @@ pub fn episode(id: EpisodeId) -> String {
 
 /// The episode's long tool outputs, within a snapshot.
 pub fn sensory(id: EpisodeId) -> String {
-    format!("sensory/{id}.md")
+    format!("{SENSORY}/{id}.md")
+}
+
+/// Whether a file of a snapshot is raw: not redacted, and as the agent or the person kept it. A folder's snapshot is raw
+/// throughout.
+pub fn is_raw_file(within_snapshot: &str, of_folder: bool) -> bool {
+    of_folder || within_snapshot.split('/').next() == Some(RAW)
+}
+
+/// Whether a file of a snapshot is among those that are evicted first: raw, and the long tool outputs.
+pub fn is_heavy(within_snapshot: &str, of_folder: bool) -> bool {
+    is_raw_file(within_snapshot, of_folder) || within_snapshot.split('/').next() == Some(SENSORY)
 }
 
 /// A file of a snapshot, as a digest links to it.
@@ -132,6 +145,11 @@ impl Layout {
     /// What belongs to days.
     pub fn daily(&self) -> PathBuf {
         self.root.join("daily")
+    }
+
+    /// All folders with what was made of sessions.
+    pub fn distilled(&self) -> [PathBuf; 4] {
+        ["daily", "core", "knowledge", "patterns"].map(|name| self.root.join(name))
     }
 
     /// This device's own, never synced.
@@ -242,6 +260,16 @@ impl Layout {
     /// Which lines a session of an agent was already given.
     pub fn told(&self, session: &str) -> PathBuf {
         self.root.join(format!(".memtree/local/told/{session}.json"))
+    }
+
+    /// Which snapshots are being evicted right now, and how much of them.
+    pub fn evicting(&self) -> PathBuf {
+        self.root.join(".memtree/local/evicting.json")
+    }
+
+    /// What was evicted and is just being deleted.
+    pub fn evicted(&self) -> PathBuf {
+        self.root.join(".memtree/local/evicted")
     }
 
     /// The lock of the one sweep at a time.

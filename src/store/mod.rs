@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::base::files;
 use crate::error::{Context, Error, Result};
@@ -45,7 +45,7 @@ impl Store {
                 .because(err)
                 .hint("check that the folder above it is there and yours, or name another place with `--store`")
         };
-        fs::create_dir_all(root).map_err(cannot)?;
+        files::create_folder(root).map_err(cannot)?;
         let mut wrote = Vec::new();
         for (path, text) in [
             (layout.readme(), include_str!("../../templates/memory-readme.md")),
@@ -106,6 +106,18 @@ impl Store {
             Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(err) => Err(err).context(cannot),
         }
+    }
+
+    /// How much room digests, days and all that is made of them take.
+    pub fn distilled_bytes(&self) -> u64 {
+        let layout = &self.layout;
+        let size = |path: PathBuf| fs::metadata(path).map_or(0, |metadata| metadata.len());
+        let digests: u64 = self.session_ids().unwrap_or_default().iter().map(|id| size(layout.digest(id))).sum();
+        let below = |folder: PathBuf| match folder.exists() {
+            true => files::walk_files(&folder).flatten().map(|file| file.metadata.len()).sum(),
+            false => 0,
+        };
+        digests + layout.distilled().into_iter().map(below).sum::<u64>()
     }
 
     /// The running number that the next session of a device gets: after all that are there, and all

@@ -4,20 +4,20 @@
 //! by one rename (an exchange, where an older one is there), so a session never is without its raw.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::layout::{MANIFEST, RAW};
-use crate::base::files::{self, HashingWriter};
+use super::layout::{self, MANIFEST, RAW};
+use crate::base::files::{self, HashingWriter, NewFile};
 use crate::model::digest::Snapshot;
 
 /// How many raw files a digest lists.
 const MOST_LISTED: usize = 12;
 
-/// Writes a new snapshot into a folder that did not exist before.
+/// Writes a new snapshot into a folder that did not exist before; or only hashes what would be written.
 pub struct SnapshotWriter {
-    root: PathBuf,
+    /// Where it is being built; none where it is only hashed.
+    root: Option<PathBuf>,
     bytes: u64,
     /// Hash by path, both as the manifest has them.
     hashes: BTreeMap<String, String>,
@@ -27,7 +27,28 @@ pub struct SnapshotWriter {
 /// A file of a snapshot in the making.
 pub struct SnapshotFile {
     name: String,
-    writer: HashingWriter<BufWriter<File>>,
+    writer: HashingWriter<Target>,
+}
+
+/// Where a file's bytes go.
+enum Target {
+    File(BufWriter<NewFile>),
+    Nowhere,
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Target::File(file) => file.write(bytes),
+            Target::Nowhere => Ok(bytes.len()),
+        }
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Target::File(file) => file.flush(),
+            Target::Nowhere => Ok(()),
+        }
+    }
 }
 
 impl Write for SnapshotFile {
@@ -43,22 +64,22 @@ impl SnapshotWriter {
     /// Begins a snapshot; its folder is private from the first moment.
     pub fn create(root: &Path) -> io::Result<SnapshotWriter> {
         files::create_private_dir(root)?;
-        Ok(SnapshotWriter {
-            root: root.to_path_buf(),
-            bytes: 0,
-            hashes: BTreeMap::new(),
-            folders: std::collections::HashSet::new(),
-        })
+        Ok(SnapshotWriter { root: Some(root.to_path_buf()), ..SnapshotWriter::nowhere() })
     }
 
-    /// Where the snapshot is being built.
-    pub fn root(&self) -> &Path {
-        &self.root
+    /// Writes nothing, but hashes what is written to it: to compare with what was written once.
+    pub fn nowhere() -> SnapshotWriter {
+        SnapshotWriter { root: None, bytes: 0, hashes: BTreeMap::new(), folders: std::collections::HashSet::new() }
     }
 
-    /// Copies a file into the snapshot, byte for byte.
+    /// Copies a file into the snapshot, byte for byte; returns where the copy is.
     pub fn copy(&mut self, from: &Path, name: &str) -> io::Result<PathBuf> {
-        let to = self.place(name)?;
+        let Some(to) = self.place(name)? else {
+            let (bytes, sha256) = files::hash_file(from)?;
+            self.bytes += bytes;
+            self.hashes.insert(name.to_string(), sha256);
+            return Ok(from.to_path_buf());
+        };
         let copied = files::copy_hashed(from, &to)?;
         self.bytes += copied.bytes;
         self.hashes.insert(name.to_string(), copied.sha256);
@@ -67,11 +88,11 @@ impl SnapshotWriter {
 
     /// Begins a file of the snapshot.
     pub fn file(&mut self, name: &str) -> io::Result<SnapshotFile> {
-        let file = File::options().write(true).create_new(true).open(self.place(name)?)?;
-        Ok(SnapshotFile {
-            name: name.to_string(),
-            writer: HashingWriter::new(BufWriter::with_capacity(64 << 10, file)),
-        })
+        let target = match self.place(name)? {
+            Some(path) => Target::File(BufWriter::with_capacity(64 << 10, files::create_new(&path)?)),
+            None => Target::Nowhere,
+        };
+        Ok(SnapshotFile { name: name.to_string(), writer: HashingWriter::new(target) })
     }
 
     /// Ends a file of the snapshot.
@@ -90,6 +111,11 @@ impl SnapshotWriter {
         self.close(file)
     }
 
+    /// What was written so far: hash by path, as the manifest will have them.
+    pub fn hashes(&self) -> &BTreeMap<String, String> {
+        &self.hashes
+    }
+
     /// Writes the manifest and says what the digest has to say of the snapshot.
     pub fn finish(self) -> io::Result<Snapshot> {
         self.finish_listing(|name| name.starts_with(RAW))
@@ -98,39 +124,64 @@ impl SnapshotWriter {
     /// Does the same where other files than those under `raw/` count as raw.
     pub fn finish_listing(self, is_raw: impl Fn(&str) -> bool) -> io::Result<Snapshot> {
         let mut manifest = String::new();
-        let mut raw = Vec::new();
         for (name, sha256) in &self.hashes {
-            let line = manifest_line(sha256, name);
-            manifest.push_str(&line);
+            manifest.push_str(&manifest_line(sha256, name));
             manifest.push('\n');
-            if is_raw(name) {
-                raw.push(line);
-            }
         }
-        fs::write(self.root.join(MANIFEST), &manifest)?;
-        let manifest_sha256 = files::sha256_hex(manifest.as_bytes());
-        // A page has no room for hundreds of hashes; the manifest's own stands for them.
-        if raw.len() > MOST_LISTED {
-            raw = vec![manifest_line(&manifest_sha256, MANIFEST)];
+        if let Some(root) = &self.root {
+            files::write_plain(&root.join(MANIFEST), manifest.as_bytes())?;
         }
-        Ok(Snapshot {
-            evicted: None,
-            bytes: self.bytes,
-            files: self.hashes.len() as u64,
-            manifest_sha256,
-            manifest: raw,
-        })
+        Ok(described(&manifest, self.bytes, is_raw))
     }
 
-    fn place(&mut self, name: &str) -> io::Result<PathBuf> {
-        let path = self.root.join(name);
-        let folder = path.parent().unwrap_or(&self.root).to_path_buf();
+    /// Where a file belongs, its folder made; none where nothing is written.
+    fn place(&mut self, name: &str) -> io::Result<Option<PathBuf>> {
+        let Some(root) = &self.root else { return Ok(None) };
+        let path = root.join(name);
+        let folder = path.parent().unwrap_or(root).to_path_buf();
         if !self.folders.contains(&folder) {
             files::create_private_dir(&folder)?;
             self.folders.insert(folder);
         }
-        Ok(path)
+        Ok(Some(path))
     }
+}
+
+/// What a digest says of a snapshot with this manifest and so many bytes.
+pub fn described(manifest: &str, bytes: u64, is_raw: impl Fn(&str) -> bool) -> Snapshot {
+    let manifest_sha256 = files::sha256_hex(manifest.as_bytes());
+    let named = |line: &&str| parse_manifest_line(line).is_some_and(|(_, name)| is_raw(&name));
+    let mut raw: Vec<String> = manifest.lines().filter(named).map(str::to_string).collect();
+    // A page has no room for hundreds of hashes; the manifest's own stands for them.
+    if raw.len() > MOST_LISTED {
+        raw = vec![manifest_line(&manifest_sha256, MANIFEST)];
+    }
+    Snapshot { evicted: None, bytes, files: manifest.lines().count() as u64, manifest_sha256, manifest: raw }
+}
+
+/// How much room a snapshot takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Measured {
+    /// Raw and long outputs, which are evicted first.
+    pub heavy: u64,
+    /// The readable pages.
+    pub light: u64,
+}
+
+/// Measures the snapshot in a folder; one that is not there takes none. The manifest does not count: it always stays.
+pub fn measure(snapshot: &Path, of_folder: bool) -> Measured {
+    let mut measured = Measured::default();
+    if !snapshot.exists() {
+        return measured;
+    }
+    for file in files::walk_files(snapshot).flatten() {
+        match layout::shown_relative(&file.relative) {
+            name if name == MANIFEST => {}
+            name if layout::is_heavy(&name, of_folder) => measured.heavy += file.metadata.len(),
+            _ => measured.light += file.metadata.len(),
+        }
+    }
+    measured
 }
 
 /// A line of a manifest. `sha256sum` marks names with odd characters by a leading backslash.

@@ -19,4 +19,5 @@ mod snapshot; // any folder as a session
 mod standstill; // a sweep that has nothing to do says the same by a short cut
 mod sweep; // the whole way of the data, once, twice, and interrupted
 mod transcripts; // the console blocks of the README and the guide
+mod verify; // proof that nothing was lost, and the name of whatever was
 mod watch; // sweeping when logs change, until told to stop

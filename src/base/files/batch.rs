@@ -11,8 +11,10 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempPath;
 
+use super::faults::{self, Point};
 use super::folders::{create_folders, parent_of, sync_file, sync_folder, sync_tree};
 use super::{TEMPORARY_PREFIX, TEMPORARY_SUFFIX, write_temporary};
+use super::{remove_folder, rename};
 
 /// Many whole-file writes and folder renames that share one sync.
 ///
@@ -82,6 +84,7 @@ impl Batch {
         for step in std::mem::take(&mut self.steps) {
             match step {
                 Step::Write { temporary, path } => {
+                    faults::point(Point::Rename)?;
                     temporary.persist(&path)?;
                     folders.insert(parent_of(&path).to_owned());
                 }
@@ -96,7 +99,7 @@ impl Batch {
         }
         for folder in replaced {
             // All is committed by now; what cannot be deleted is a leftover, as after a kill, and no failure.
-            let _ = fs::remove_dir_all(folder);
+            let _ = remove_folder(&folder);
         }
         Ok(())
     }
@@ -134,6 +137,7 @@ impl Batch {
     #[cfg(target_os = "linux")]
     fn sync_file_systems(&self) -> io::Result<bool> {
         for (_, folder) in &self.file_systems {
+            faults::point(Point::Sync)?;
             match rustix::fs::syncfs(folder) {
                 Ok(()) => {}
                 Err(rustix::io::Errno::NOSYS) => return Ok(false),
@@ -154,7 +158,7 @@ fn replace_folder(from: &Path, to: &Path) -> io::Result<Option<PathBuf>> {
     match fs::symlink_metadata(to) {
         Ok(_) => {}
         Err(trouble) if trouble.kind() == ErrorKind::NotFound => {
-            return fs::rename(from, to).map(|()| None);
+            return rename(from, to).map(|()| None);
         }
         Err(trouble) => return Err(trouble),
     }
@@ -162,6 +166,7 @@ fn replace_folder(from: &Path, to: &Path) -> io::Result<Option<PathBuf>> {
     {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
         use rustix::io::Errno;
+        faults::point(Point::Rename)?;
         match renameat_with(CWD, from, CWD, to, RenameFlags::EXCHANGE) {
             Ok(()) => return Ok(Some(from.to_owned())),
             // Not every file system can do it.
@@ -172,8 +177,8 @@ fn replace_folder(from: &Path, to: &Path) -> io::Result<Option<PathBuf>> {
     let builder = &mut tempfile::Builder::new();
     let aside = builder.prefix(TEMPORARY_PREFIX).suffix(TEMPORARY_SUFFIX).tempdir_in(parent_of(to))?.keep();
     fs::remove_dir(&aside)?;
-    fs::rename(to, &aside)?;
-    fs::rename(from, to)?;
+    rename(to, &aside)?;
+    rename(from, to)?;
     Ok(Some(aside))
 }
 

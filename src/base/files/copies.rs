@@ -4,13 +4,13 @@
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::NOT_REGULAR;
+use super::{NOT_REGULAR, create_new_private, remove_file};
 
 /// What was copied: how many bytes, and their hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,15 +26,11 @@ pub struct Copied {
 /// The target must not exist, and is not synced: that is the batch's work.
 pub fn copy_hashed(from: &Path, to: &Path) -> io::Result<Copied> {
     let mut source = open_regular(from)?;
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut target = HashingWriter::new(options.open(to)?);
+    let mut target = HashingWriter::new(create_new_private(to)?);
     match pump(&mut source, &mut target) {
         Ok(()) => Ok(target.finish().1),
         Err(trouble) => {
-            let _ = fs::remove_file(to);
+            let _ = remove_file(to);
             Err(trouble)
         }
     }
@@ -131,6 +127,7 @@ mod tests {
     use super::super::tests::mode;
     use super::super::tests::names;
     use super::*;
+    use std::fs;
 
     #[test]
     fn copies_and_hashes_agree() {

@@ -8,12 +8,17 @@ use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
+use super::faults::{self, Point};
+
 /// Creates a folder that only its owner can enter, with the folders above it; closes one that stood open.
 pub fn create_private_dir(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    if !path.is_dir() {
+        faults::point(Point::Folder)?;
+    }
     builder.create(path)?;
     #[cfg(unix)]
     {
@@ -33,6 +38,7 @@ pub(super) fn create_folders(folder: &Path) -> io::Result<Vec<PathBuf>> {
     }
     let parent = parent_of(folder);
     let mut changed = create_folders(parent)?;
+    faults::point(Point::Folder)?;
     match fs::create_dir(folder) {
         // Whoever else is just creating it may not have synced it yet.
         Err(trouble) if trouble.kind() != ErrorKind::AlreadyExists || !folder.is_dir() => return Err(trouble),
@@ -58,6 +64,7 @@ pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(not(unix)) {
         return Ok(());
     }
+    faults::point(Point::Sync)?;
     match File::open(folder)?.sync_all() {
         // Some network file systems cannot sync a folder and need not.
         Err(trouble) if trouble.kind() == ErrorKind::InvalidInput => Ok(()),
@@ -67,6 +74,7 @@ pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
 
 pub(super) fn sync_file(path: &Path) -> io::Result<()> {
     // Windows only syncs what is open for writing; elsewhere the file may be read-only.
+    faults::point(Point::Sync)?;
     OpenOptions::new().read(true).write(cfg!(windows)).open(path)?.sync_all()
 }
 

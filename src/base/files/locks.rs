@@ -9,8 +9,9 @@ use std::path::Path;
 
 #[cfg(not(unix))]
 use super::Stamp;
-use super::folders::{create_folders_synced, parent_of};
-use super::{NOT_REGULAR, put_in_place, temporary_beside, write_atomic};
+use super::faults::{self, Point};
+use super::folders::{create_folders, create_folders_synced, parent_of};
+use super::{NOT_REGULAR, put_in_place, remove_file, temporary_beside, write_atomic};
 
 /// Appends one line to a file that other processes append to or rewrite, and syncs it.
 ///
@@ -46,7 +47,11 @@ pub fn append_locked_if(
     }
     let healing = if ends_with_newline(&mut locked.file)? { "" } else { "\n" };
     let text = format!("{healing}{line}\n");
-    let written = locked.file.write_all(text.as_bytes()).and_then(|()| locked.file.sync_data());
+    let torn = |mut file: &File| drop(file.write_all(&text.as_bytes()[..text.len() / 2]));
+    let written = faults::write_point(|| torn(&locked.file))
+        .and_then(|()| locked.file.write_all(text.as_bytes()))
+        .and_then(|()| faults::point(Point::Sync))
+        .and_then(|()| locked.file.sync_data());
     if written.is_err() {
         // A full disk may have taken part of the line; this much of it can be taken back. The error that counts
         // is the first.
@@ -65,6 +70,7 @@ pub fn update_locked(
 ) -> io::Result<bool> {
     let mut locked = lock_data(path)?;
     let rewritten = temporary_beside(path).and_then(|temporary| {
+        faults::point(Point::Write)?;
         let mut out = BufWriter::with_capacity(64 << 10, temporary.as_file());
         let changed = change(&mut locked.file, &mut out)?;
         out.flush()?;
@@ -97,7 +103,7 @@ impl Locked<'_> {
     fn remove_if_created(&self) {
         if self.created {
             // An empty file counts as none, so it does no harm if it has to stay.
-            let _ = fs::remove_file(self.path);
+            let _ = remove_file(self.path);
         }
     }
 }
@@ -123,6 +129,7 @@ fn lock_data(path: &Path) -> io::Result<Locked<'_>> {
             Ok(file) => (file, false),
             Err(trouble) if trouble.kind() == ErrorKind::NotFound => {
                 create_folders_synced(parent_of(path))?;
+                faults::point(Point::Write)?;
                 match options.clone().create_new(true).open(path) {
                     Ok(file) => (file, true),
                     Err(trouble) if trouble.kind() == ErrorKind::AlreadyExists => continue,
@@ -193,11 +200,13 @@ pub fn try_lock_exclusive(path: &Path) -> io::Result<Option<FileLock>> {
 }
 
 fn open_lock(path: &Path) -> io::Result<File> {
-    fs::create_dir_all(parent_of(path))?;
+    create_folders(parent_of(path))?;
+    faults::point(Point::Lock)?;
     OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
 }
 
 fn wait_for(file: &File) -> io::Result<()> {
+    faults::point(Point::Lock)?;
     loop {
         match file.lock() {
             Err(trouble) if trouble.kind() == ErrorKind::Interrupted => {}

@@ -6,7 +6,9 @@
 //! Nothing here follows a symbolic link in order to write.
 
 mod batch;
+mod changes;
 mod copies;
+mod faults;
 mod folders;
 mod locks;
 mod names;
@@ -20,12 +22,16 @@ use std::path::Path;
 use tempfile::NamedTempFile;
 
 pub use batch::Batch;
+pub use changes::{
+    NewFile, create_folder, create_new, create_new_private, remove_file, remove_folder, rename, write_plain,
+};
 pub use copies::{Copied, HashingWriter, copy_hashed, hash_file, sha256_hex};
 pub use folders::create_private_dir;
 pub use locks::{FileLock, append_locked, append_locked_if, lock_exclusive, try_lock_exclusive, update_locked};
 pub use names::{safe_name, safe_relative};
 pub use walk::{Found, Stamp, WalkTrouble, walk_files};
 
+use faults::Point;
 use folders::{create_folders_synced, parent_of, sync_folder};
 
 /// Replaces a file as a whole: whoever reads it finds the old or the new content, also after a power loss.
@@ -70,13 +76,16 @@ const NOT_REGULAR: &str = "not a regular file";
 /// Writes bytes to a temporary file beside a path, with the mode the file is to have, without syncing.
 fn write_temporary(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
     let mut temporary = temporary_beside(path)?;
+    faults::write_point(|| drop(temporary.as_file().write_all(&bytes[..bytes.len() / 2])))?;
     temporary.write_all(bytes)?;
     Ok(temporary)
 }
 
 /// Gives a temporary file its name for good.
 fn put_in_place(temporary: NamedTempFile, path: &Path) -> io::Result<()> {
+    faults::point(Point::Sync)?;
     temporary.as_file().sync_all()?;
+    faults::point(Point::Rename)?;
     temporary.into_temp_path().persist(path)?;
     sync_folder(parent_of(path))
 }
@@ -91,6 +100,7 @@ fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(fs::Permissions::from_mode(0o644));
     }
+    faults::point(Point::Write)?;
     let temporary = match builder.tempfile_in(folder) {
         Err(trouble) if trouble.kind() == ErrorKind::NotFound => {
             create_folders_synced(folder)?;

@@ -52,7 +52,7 @@ impl Told {
 
     /// Forgets what a session was told: its agent has forgotten it too, or it has ended.
     pub fn forget(store: &Store, session: &str) {
-        let _ = fs::remove_file(store.layout().told(&key(session)));
+        let _ = files::remove_file(&store.layout().told(&key(session)));
     }
 }
 

@@ -72,7 +72,7 @@ fn unfinished(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> R
     if doctor.fix {
         sweep::sweep(doctor.store, doctor.sweep)?;
         for path in left.iter().filter(|path| is_temporary(path)) {
-            let _ = fs::remove_file(path);
+            let _ = files::remove_file(path);
         }
         report.mended(name, what, means, "swept, and cleared away");
     } else {
@@ -169,7 +169,7 @@ fn cursors(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Resu
     let what = format!("`{}` cannot be read, or is an older program's", doctor.store.layout().shown(&path));
     let means = "the next sweep looks into every log once more; nothing else";
     if doctor.fix {
-        fs::remove_file(&path).context(|| format!("cannot remove `{}`", path.display()))?;
+        files::remove_file(&path).context(|| format!("cannot remove `{}`", path.display()))?;
         report.mended(name, what, means, "removed; it is made again");
     } else {
         report.found(name, Level::Note, what, means, "the next sweep writes it again");

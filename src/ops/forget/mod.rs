@@ -327,7 +327,7 @@ fn clean_pages(
     let mut changed = Vec::new();
     for found in pages(store).collect::<Vec<_>>() {
         if name_tells(&found.relative.to_string_lossy()) {
-            fs::remove_file(&found.path)?;
+            files::remove_file(&found.path)?;
             changed.push(store.layout().shown(&found.path));
             continue;
         }
@@ -354,22 +354,15 @@ fn purge(store: &Store, sessions: &[SessionId], traces: &Traces) -> io::Result<V
     let changed = clean_pages(store, |name| traces.are_in(name), |page| traces.removed(page))?;
     clear_cache(store)?;
     for session in sessions {
-        remove_folder(&store.layout().session(session))?;
+        files::remove_folder(&store.layout().session(session))?;
     }
     Ok(changed)
 }
 
 /// The index and the cursors hold words and names too; they are made again when they are needed.
 fn clear_cache(store: &Store) -> io::Result<()> {
-    remove_folder(&store.layout().cache())?;
-    remove_folder(&store.layout().staging())
-}
-
-fn remove_folder(folder: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(folder) {
-        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
-    }
+    files::remove_folder(&store.layout().cache())?;
+    files::remove_folder(&store.layout().staging())
 }
 
 /// Makes a session's snapshot and digest again without a text: raw files that hold it go as a whole, pages lose it.
@@ -380,7 +373,7 @@ fn without_text(store: &Store, session: &SessionId, pattern: &Pattern, day: Naiv
     let text = fs::read_to_string(layout.digest(session)).unwrap_or_default();
     let mut digest = Document::parse(&pattern.removed(&text));
     let staged = layout.staging().join(format!("forget-{session}"));
-    remove_folder(&staged).context(cannot)?;
+    files::remove_folder(&staged).context(cannot)?;
     let folder = layout.snapshot(session);
     let all_raw = Document::parse(&text).get_str("flavor").as_deref() == Some(snapshot::FLAVOR);
     let is_raw = |name: &str| name.starts_with(layout::RAW) || all_raw;

@@ -1,0 +1,79 @@
+//! The plain changes to the disk, one function each: nobody else makes them, so that every one of them can be made to
+//! fail in a test.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+
+use super::faults::{self, Point};
+
+/// A file that is being written. It is not synced: that is the work of whoever puts it in its place.
+#[derive(Debug)]
+pub struct NewFile {
+    file: File,
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        faults::write_point(|| drop(self.file.write_all(&bytes[..bytes.len() / 2])))?;
+        self.file.write(bytes)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// Creates a file that must not be there yet.
+pub fn create_new(path: &Path) -> io::Result<NewFile> {
+    faults::point(Point::Write)?;
+    Ok(NewFile { file: OpenOptions::new().write(true).create_new(true).open(path)? })
+}
+
+/// Creates a file that only its owner can read, and that must not be there yet.
+pub fn create_new_private(path: &Path) -> io::Result<NewFile> {
+    faults::point(Point::Write)?;
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    Ok(NewFile { file: options.open(path)? })
+}
+
+/// Writes a file in a folder of our own that nobody reads before it is whole, such as one in the making.
+pub fn write_plain(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    faults::write_point(|| drop(fs::write(path, &bytes[..bytes.len() / 2])))?;
+    fs::write(path, bytes)
+}
+
+/// Creates a folder and those above it.
+pub fn create_folder(path: &Path) -> io::Result<()> {
+    super::folders::create_folders(path).map(drop)
+}
+
+/// Moves a file or folder to a name that is free, or is a file's.
+pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    faults::point(Point::Rename)?;
+    fs::rename(from, to)
+}
+
+/// Removes a file; one that is not there is as good as removed.
+pub fn remove_file(path: &Path) -> io::Result<()> {
+    faults::point(Point::Remove)?;
+    gone_is_fine(fs::remove_file(path))
+}
+
+/// Removes a folder with all that is in it; one that is not there is as good as removed.
+pub fn remove_folder(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Err(trouble) if trouble.kind() == ErrorKind::NotFound => return Ok(()),
+        _ => faults::point(Point::Remove)?,
+    }
+    gone_is_fine(fs::remove_dir_all(path))
+}
+
+fn gone_is_fine(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(trouble) if trouble.kind() == ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}

@@ -1,0 +1,95 @@
+//! `memtree verify`: proves that nothing was lost, or names what was.
+
+use super::sources::SourceArgs;
+use super::{Door, output};
+use crate::error::Result;
+use crate::ops::verify::{self, Amount, Finding, Proof, Step};
+use crate::summarize::Models;
+
+/// Prove that nothing was lost: source → raw → readable parts → digest → day
+///
+/// Hashes every file of every snapshot and the agents' logs that are still there, and compares them with the
+/// manifests, the digests and the days. Says what was checked and names every gap; with a gap, the exit code is 1.
+/// A log that changed since the last sweep is no gap, nor is one that its agent has deleted: raw holds it. Each
+/// snapshot can also be checked without memtree: `cd snapshot && sha256sum -c MANIFEST.sha256`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Also read all raw again, and compare episodes, counts and day lines with what was written
+    #[arg(long)]
+    deep: bool,
+    #[command(flatten)]
+    sources: SourceArgs,
+}
+
+pub fn run(args: Args, door: &Door) -> Result<u8> {
+    args.sources.check()?;
+    let config = door.config()?;
+    let store = door.store()?;
+    let roots = args.sources.roots(&config, door)?;
+    let models = Models::none();
+    let request = args.sources.request(roots, &config, door, door.now, &models, &|_, _| {})?;
+    let proof = verify::verify(&store, &request, args.deep)?;
+    if door.json {
+        output::json(&proof);
+    } else {
+        show(&proof, door);
+    }
+    Ok(if proof.gaps.is_empty() { 0 } else { 1 })
+}
+
+fn show(proof: &Proof, door: &Door) {
+    let mut text = String::new();
+    if !door.quiet {
+        text.push_str("            sessions    files      bytes    lines   gaps\n");
+        for checked in &proof.checked {
+            let Amount { sessions, files, bytes, lines } = checked.amount;
+            let bytes = if bytes == 0 { String::new() } else { output::bytes(bytes) };
+            let lines = if lines == 0 { String::new() } else { lines.to_string() };
+            let name = name(checked.step);
+            text.push_str(&format!("{name:<11}{sessions:>9}{files:>9}{bytes:>11}{lines:>9}{:>7}\n", checked.gaps));
+        }
+        text.push('\n');
+    }
+    let most = door.limit.unwrap_or(usize::MAX);
+    for (word, findings) in [("gap", &proof.gaps), ("note", &proof.notes)] {
+        if word == "note" && door.quiet {
+            continue;
+        }
+        for finding in findings.iter().take(most) {
+            text.push_str(&format!("{word}: {}\n", told(finding)));
+        }
+        if findings.len() > most {
+            text.push_str(&format!("{} more {word}s\n", findings.len() - most));
+        }
+    }
+    if !door.quiet {
+        if proof.evicted > 0 {
+            let sessions = output::count(proof.evicted, "session");
+            text.push_str(&format!("{sessions} evicted: what was captured is proved by the digest's manifest\n"));
+        }
+        if proof.elsewhere > 0 {
+            let sessions = output::count(proof.elsewhere, "session");
+            text.push_str(&format!("{sessions} of other devices: their snapshots are there\n"));
+        }
+        text.push_str(&match proof.gaps.len() {
+            0 => format!("nothing is missing ({} ms)\n", proof.took_ms),
+            gaps => format!("{} ({} ms)\n", output::count(gaps, "gap"), proof.took_ms),
+        });
+    }
+    output::print(&text);
+}
+
+fn name(step: Step) -> &'static str {
+    match step {
+        Step::Source => "sources",
+        Step::Raw => "raw",
+        Step::Again => "read again",
+        Step::Readable => "readable",
+        Step::Digest => "digests",
+        Step::Day => "days",
+    }
+}
+
+fn told(finding: &Finding) -> String {
+    format!("{}: {}", finding.path, finding.reason)
+}

@@ -1,0 +1,153 @@
+//! Proof that nothing was lost: source → raw → readable parts → digest → day, each step by hash and count.
+//!
+//! A gap is a link of that chain that does not hold; whoever finds one names it. What is only not done yet (a log that
+//! grew since the last sweep), or is a person's doing, is a note. Nothing is changed, and nothing is held whole: files
+//! are hashed as they stream by.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use serde::Serialize;
+
+use crate::base::files;
+use crate::error::{Context, Result};
+use crate::model::ids::SessionId;
+use crate::ops::sweep::Sweep;
+use crate::store::Store;
+
+mod days;
+mod sessions;
+mod sources;
+
+/// The steps of the data's way, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Step {
+    /// The agents' own logs, against raw.
+    Source,
+    /// Raw, against the manifest.
+    Raw,
+    /// Raw, read again and compared with the readable parts and the digest.
+    Again,
+    /// The readable parts, against the manifest.
+    Readable,
+    /// The digests, against manifest and snapshot.
+    Digest,
+    /// The days' lines.
+    Day,
+}
+
+/// What was checked, and what was found.
+#[derive(Debug, Default, Serialize)]
+pub struct Proof {
+    pub deep: bool,
+    /// What was checked, step by step.
+    pub checked: Vec<Checked>,
+    /// What does not hold.
+    pub gaps: Vec<Finding>,
+    /// What is worth knowing and no gap.
+    pub notes: Vec<Finding>,
+    /// Sessions whose raw was evicted: what was captured is proved by the manifest in their digest.
+    pub evicted: usize,
+    /// Sessions of other devices, whose snapshots are there.
+    pub elsewhere: usize,
+    pub took_ms: u64,
+}
+
+/// How much of one step was checked.
+#[derive(Debug, Serialize)]
+pub struct Checked {
+    pub step: Step,
+    #[serde(flatten)]
+    pub amount: Amount,
+    pub gaps: usize,
+}
+
+/// How much there was to check.
+#[derive(Debug, Default, Clone, Copy, Serialize)]
+pub struct Amount {
+    pub sessions: u64,
+    pub files: u64,
+    pub bytes: u64,
+    pub lines: u64,
+}
+
+/// One thing that was found.
+#[derive(Debug, Serialize)]
+pub struct Finding {
+    pub step: Step,
+    pub session: Option<SessionId>,
+    pub path: String,
+    pub reason: String,
+}
+
+/// Everything that one part of the proof found.
+#[derive(Debug, Default)]
+struct Findings {
+    amounts: BTreeMap<Step, Amount>,
+    gaps: Vec<Finding>,
+    notes: Vec<Finding>,
+    evicted: usize,
+    elsewhere: usize,
+}
+
+impl Findings {
+    fn amount(&mut self, step: Step) -> &mut Amount {
+        self.amounts.entry(step).or_default()
+    }
+
+    fn gap(&mut self, step: Step, session: Option<&SessionId>, path: impl Into<String>, reason: impl Into<String>) {
+        self.gaps.push(Finding { step, session: session.cloned(), path: path.into(), reason: reason.into() });
+    }
+
+    fn note(&mut self, step: Step, session: Option<&SessionId>, path: impl Into<String>, reason: impl Into<String>) {
+        self.notes.push(Finding { step, session: session.cloned(), path: path.into(), reason: reason.into() });
+    }
+
+    fn add(&mut self, other: Findings) {
+        for (step, amount) in other.amounts {
+            let sum = self.amount(step);
+            sum.sessions += amount.sessions;
+            sum.files += amount.files;
+            sum.bytes += amount.bytes;
+            sum.lines += amount.lines;
+        }
+        self.gaps.extend(other.gaps);
+        self.notes.extend(other.notes);
+        self.evicted += other.evicted;
+        self.elsewhere += other.elsewhere;
+    }
+}
+
+/// Verifies a memory. `sweep` says where the sources are and how pages are written.
+pub fn verify(store: &Store, sweep: &Sweep<'_>, deep: bool) -> Result<Proof> {
+    let began = Instant::now();
+    // A sweep that is under way would look like many gaps. Where the memory cannot be written, none is.
+    let _lock = files::lock_exclusive(&store.layout().sweep_lock()).ok();
+    let ids = store.session_ids().context(|| "cannot list the sessions".into())?;
+    let mut found = sources::check(store, sweep)?;
+    let (sessions, expected) = sessions::check(store, sweep, &ids);
+    found.add(sessions);
+    found.add(days::check(store, &expected).context(|| "cannot read the days".into())?);
+    if deep {
+        found.add(sessions::check_again(store, sweep, &ids)?);
+    }
+    for findings in [&mut found.gaps, &mut found.notes] {
+        findings.sort_by(|a, b| (a.step, &a.session, &a.path).cmp(&(b.step, &b.session, &b.path)));
+    }
+    let steps = [Step::Source, Step::Raw, Step::Again, Step::Readable, Step::Digest, Step::Day];
+    let checked = steps.into_iter().filter(|step| deep || *step != Step::Again).map(|step| Checked {
+        step,
+        amount: found.amounts.get(&step).copied().unwrap_or_default(),
+        gaps: found.gaps.iter().filter(|gap| gap.step == step).count(),
+    });
+    Ok(Proof {
+        deep,
+        checked: checked.collect(),
+        gaps: found.gaps,
+        notes: found.notes,
+        evicted: found.evicted,
+        elsewhere: found.elsewhere,
+        took_ms: began.elapsed().as_millis() as u64,
+    })
+}

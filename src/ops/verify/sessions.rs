@@ -1,0 +1,320 @@
+//! Each session's snapshot and digest, against each other; and, read again, against its raw.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use rayon::prelude::*;
+
+use super::days::Expected;
+use super::{Findings, Step};
+use crate::adapters;
+use crate::base::files;
+use crate::error::{Context, Result};
+use crate::model::digest::{Digest, Worth};
+use crate::model::ids::{EpisodeId, SessionId};
+use crate::ops::capture::{self, Untold};
+use crate::ops::snapshot;
+use crate::ops::sweep::Sweep;
+use crate::store::days::{DayLines, Difference};
+use crate::store::snapshots::{SnapshotWriter, parse_manifest_line};
+use crate::store::{Store, documents, layout};
+
+/// Checks every session; also tells which of them must have lines in the days.
+pub fn check(store: &Store, sweep: &Sweep<'_>, ids: &[SessionId]) -> (Findings, Expected) {
+    let checked: Vec<(Findings, Option<_>)> = ids.par_iter().map(|id| Check::new(store, id).run(sweep)).collect();
+    let (mut findings, mut expected) = (Findings::default(), Expected::new());
+    for (id, (one, began)) in ids.iter().zip(checked) {
+        findings.add(one);
+        expected.extend(began.map(|began| (id.clone(), began)));
+    }
+    (findings, expected)
+}
+
+/// The check of one session.
+struct Check<'s> {
+    store: &'s Store,
+    id: &'s SessionId,
+    found: Findings,
+}
+
+impl<'s> Check<'s> {
+    fn new(store: &'s Store, id: &'s SessionId) -> Check<'s> {
+        Check { store, id, found: Findings::default() }
+    }
+
+    fn run(mut self, sweep: &Sweep<'_>) -> (Findings, Option<crate::base::clock::Timestamp>) {
+        let layout = self.store.layout();
+        let path = layout.digest(self.id);
+        let snapshot = layout.snapshot(self.id);
+        let digest = match self.store.digest(self.id) {
+            Ok(Some(digest)) => digest,
+            Ok(None) if snapshot.exists() => {
+                self.gap(Step::Digest, &path, "there is a snapshot but no digest");
+                return (self.found, None);
+            }
+            // An empty folder, as git leaves it behind.
+            Ok(None) => return (self.found, None),
+            Err(err) => {
+                self.gap(Step::Digest, &path, &format!("cannot be read: {}", err.causes().join(": ")));
+                return (self.found, None);
+            }
+        };
+        let amount = self.found.amount(Step::Digest);
+        (amount.sessions, amount.files) = (1, 1);
+        amount.bytes = fs::metadata(&path).map_or(0, |metadata| metadata.len());
+        if digest.session != *self.id {
+            self.gap(Step::Digest, &path, &format!("says that it is the digest of {}", digest.session));
+        }
+        let unreadable = digest.snapshot.manifest.iter().any(|line| parse_manifest_line(line).is_none());
+        if unreadable || digest.snapshot.manifest_sha256.len() != 64 {
+            self.gap(Step::Digest, &path, "its manifest is damaged, so what was captured cannot be proved");
+        }
+        if snapshot.exists() {
+            self.snapshot(&snapshot, &digest);
+        } else if digest.snapshot.evicted.is_some() {
+            self.found.evicted = 1;
+        } else if self.id.device != sweep.device {
+            self.found.elsewhere = 1;
+        } else {
+            self.gap(Step::Raw, &snapshot, "the digest says `snapshot: present`, but there is none");
+        }
+        let began = self.began(&digest);
+        (self.found, began)
+    }
+
+    /// When a session began that must have left lines in the days.
+    fn began(&self, digest: &Digest) -> Option<crate::base::clock::Timestamp> {
+        let content = &digest.content;
+        let leaves_lines = content.worth == Worth::Full && content.flavor != snapshot::FLAVOR && content.turns > 0;
+        // A person may call a session worth remembering that we did not; it has no lines then.
+        let ours = || {
+            let text = fs::read_to_string(self.store.layout().digest(self.id)).unwrap_or_default();
+            documents::is_as_we_wrote(&text, "worth")
+        };
+        content.started.filter(|_| leaves_lines && ours())
+    }
+
+    /// Checks the files of a snapshot against its manifest, and the manifest against the digest.
+    fn snapshot(&mut self, snapshot: &Path, digest: &Digest) {
+        let manifest = snapshot.join(layout::MANIFEST);
+        let text = match fs::read_to_string(&manifest) {
+            Ok(text) => text,
+            Err(err) => return self.gap(Step::Raw, &manifest, &format!("cannot be read: {err}")),
+        };
+        if files::sha256_hex(text.as_bytes()) != digest.snapshot.manifest_sha256 {
+            self.gap(Step::Digest, &manifest, "is not the manifest whose hash the digest has");
+        }
+        let mut listed: BTreeMap<String, &str> = BTreeMap::new();
+        for line in text.lines() {
+            match parse_manifest_line(line) {
+                Some((sha256, name)) => drop(listed.insert(name, sha256)),
+                None => self.gap(Step::Raw, &manifest, "has a line that is none of a manifest"),
+            }
+        }
+        for line in &digest.snapshot.manifest {
+            let Some((sha256, name)) = parse_manifest_line(line) else { continue };
+            if name != layout::MANIFEST && listed.get(&name).copied() != Some(sha256) {
+                self.gap(Step::Digest, &snapshot.join(&name), "the digest's manifest and the snapshot's differ");
+            }
+        }
+        if listed.len() as u64 != digest.snapshot.files {
+            let said = format!("lists {} files, but the digest says {}", listed.len(), digest.snapshot.files);
+            self.gap(Step::Digest, &manifest, &said);
+        }
+        self.files(snapshot, digest, &listed);
+        self.episodes(snapshot, digest, &listed);
+    }
+
+    /// Checks that each listed file is there and as it was, and that no other is.
+    fn files(&mut self, snapshot: &Path, digest: &Digest, listed: &BTreeMap<String, &str>) {
+        let is_folder = digest.content.flavor == snapshot::FLAVOR;
+        let mut there = BTreeSet::new();
+        let mut bytes = 0;
+        for file in files::walk_files(snapshot) {
+            let file = match file {
+                Ok(file) => file,
+                Err(trouble) => {
+                    self.gap(Step::Raw, &trouble.path, &trouble.reason);
+                    continue;
+                }
+            };
+            let name = layout::shown_relative(&file.relative);
+            if name == layout::MANIFEST {
+                continue;
+            }
+            let step = if layout::is_raw_file(&name, is_folder) { Step::Raw } else { Step::Readable };
+            let Some(sha256) = listed.get(&name) else {
+                self.gap(step, &file.path, "is not in the manifest");
+                continue;
+            };
+            let amount = self.found.amount(step);
+            amount.sessions = 1;
+            amount.files += 1;
+            match files::hash_file(&file.path) {
+                _ if file.link.is_some() => self.gap(step, &file.path, "is a link"),
+                Ok((length, now)) => {
+                    self.found.amount(step).bytes += length;
+                    bytes += length;
+                    if now != **sha256 {
+                        self.gap(step, &file.path, "is not what the manifest says: it was changed or damaged");
+                    }
+                }
+                Err(err) => self.gap(step, &file.path, &format!("cannot be read: {err}")),
+            }
+            there.insert(name);
+        }
+        let evicted = digest.snapshot.evicted.is_some();
+        let is_heavy = |name: &String| layout::is_heavy(name, is_folder);
+        let keeps_pages = there.iter().any(|name| !is_heavy(name));
+        if evicted && there.iter().any(is_heavy) {
+            self.note(Step::Raw, snapshot, "evicted, but some of its raw is still here; the next sweep removes it");
+        }
+        self.found.evicted = usize::from(evicted);
+        for name in listed.keys().filter(|name| !there.contains(*name)) {
+            if evicted && (is_heavy(name) || !keeps_pages) {
+                continue;
+            }
+            let step = if layout::is_raw_file(name, is_folder) { Step::Raw } else { Step::Readable };
+            self.gap(step, &snapshot.join(name), "is gone");
+        }
+        if !evicted && there.len() == listed.len() && bytes != digest.snapshot.bytes {
+            let said = format!("holds {bytes} bytes, but the digest says {}", digest.snapshot.bytes);
+            self.gap(Step::Digest, snapshot, &said);
+        }
+    }
+
+    /// Checks that every episode that the digest counts has its page.
+    fn episodes(&mut self, snapshot: &Path, digest: &Digest, listed: &BTreeMap<String, &str>) {
+        let Some((first, last)) = digest.content.episodes else { return };
+        if digest.content.flavor == snapshot::FLAVOR {
+            return;
+        }
+        for number in first.0..=last.0 {
+            let page = layout::episode(EpisodeId(number));
+            if !listed.contains_key(&page) {
+                self.gap(Step::Readable, &snapshot.join(page), "the digest counts this episode, the manifest does not");
+            }
+        }
+    }
+
+    fn gap(&mut self, step: Step, path: &Path, reason: &str) {
+        self.found.gap(step, Some(self.id), self.store.layout().shown(path), reason);
+    }
+
+    fn note(&mut self, step: Step, path: &Path, reason: &str) {
+        self.found.note(step, Some(self.id), self.store.layout().shown(path), reason);
+    }
+}
+
+/// So many sessions are read again before their days are compared.
+const AT_ONCE: usize = 16;
+
+/// Reads the raw of every session again, and compares what it tells with what was written.
+pub fn check_again(store: &Store, sweep: &Sweep<'_>, ids: &[SessionId]) -> Result<Findings> {
+    let mut findings = Findings::default();
+    for some in ids.chunks(AT_ONCE) {
+        let read: Vec<(Findings, DayLines)> = some
+            .par_iter()
+            .map(|id| {
+                let mut check = Check::new(store, id);
+                let lines = check.again(sweep).unwrap_or_default();
+                (check.found, lines)
+            })
+            .collect();
+        let mut lines = DayLines::default();
+        for (found, of_session) in read {
+            findings.add(found);
+            lines.join(of_session);
+        }
+        let layout = store.layout();
+        let compared = lines.compare(layout, |day, line, difference| {
+            let path = layout.shown(&layout.day(day));
+            let session = crate::store::days::session_of(line);
+            let session = session.as_ref();
+            let short = crate::base::text::one_line(line, 100);
+            match difference {
+                Difference::Missing => findings.gap(Step::Day, session, path, format!("has no line `{short}`")),
+                Difference::TooOften => findings.gap(Step::Day, session, path, format!("has twice `{short}`")),
+                Difference::OtherWords => {
+                    findings.note(Step::Day, session, path, format!("says in other words `{short}`"))
+                }
+            }
+        });
+        findings.amount(Step::Again).lines += compared.context(|| "cannot read the days".into())?;
+    }
+    Ok(findings)
+}
+
+impl Check<'_> {
+    /// Tells a session from its raw once more; returns its lines for the days.
+    fn again(&mut self, sweep: &Sweep<'_>) -> Option<DayLines> {
+        let snapshot = self.store.layout().snapshot(self.id);
+        let raw = snapshot.join(layout::RAW);
+        let digest = self.store.digest(self.id).ok().flatten()?;
+        let is_here = digest.content.flavor != snapshot::FLAVOR && digest.snapshot.evicted.is_none() && raw.exists();
+        if !is_here {
+            return None;
+        }
+        let Some((adapter, (_, native_id))) =
+            adapters::named(&digest.content.flavor).zip(digest.source_id.split_once(':'))
+        else {
+            self.note(Step::Again, &raw, "is of an agent that this program does not know");
+            return None;
+        };
+        let mut lines = DayLines::default();
+        let log = match capture::raw_log(adapter, &snapshot, native_id) {
+            Ok(log) if !log.files.is_empty() => log,
+            _ => return None,
+        };
+        let (writer, told) = {
+            let mut add = |line: &crate::model::day::DayLine| {
+                lines.add(line, self.id, sweep.zone);
+                Ok(())
+            };
+            match capture::tell(adapter, &log, adapter.name(), SnapshotWriter::nowhere(), &sweep.pages, &mut add) {
+                Ok(told) => told,
+                Err(Untold::Log(reason)) => {
+                    self.gap(Step::Again, &raw, &format!("cannot be read any more: {reason}"));
+                    return None;
+                }
+                Err(Untold::Page(err)) => {
+                    self.gap(Step::Again, &raw, &format!("cannot be told: {err}"));
+                    return None;
+                }
+            }
+        };
+        let amount = self.found.amount(Step::Again);
+        (amount.sessions, amount.files) = (1, log.files.len() as u64);
+        amount.bytes = log.files.iter().map(|file| fs::metadata(&file.path).map_or(0, |m| m.len())).sum();
+        let (then, now) = (&digest.content, &told.content);
+        if then.episodes != now.episodes || then.turns != now.turns {
+            let shown = |content: &crate::model::digest::Content| match content.episodes {
+                Some((first, last)) => format!("{first} - {last} with {} turns", content.turns),
+                None => "no episode".into(),
+            };
+            let reason = format!("tells {}, but the digest says {}", shown(now), shown(then));
+            self.gap(Step::Again, &raw, &reason);
+        }
+        let manifest = fs::read_to_string(snapshot.join(layout::MANIFEST)).unwrap_or_default();
+        let written: BTreeMap<String, &str> = manifest
+            .lines()
+            .filter_map(parse_manifest_line)
+            .filter(|(_, name)| !layout::is_raw_file(name, false))
+            .map(|(sha256, name)| (name, sha256))
+            .collect();
+        let pages = writer.hashes();
+        for name in written.keys().filter(|name| !pages.contains_key(*name)) {
+            self.gap(Step::Again, &snapshot.join(name), "raw tells of no such page");
+        }
+        for name in pages.keys().filter(|name| !written.contains_key(*name)) {
+            self.gap(Step::Again, &snapshot.join(name), "raw tells of this page, which is not there");
+        }
+        let other = pages.iter().filter(|(name, now)| written.get(*name).is_some_and(|then| then != now)).count();
+        if other > 0 {
+            let reason = format!("{other} of its pages would be written in other words by this version and settings");
+            self.note(Step::Again, &snapshot, &reason);
+        }
+        (now.worth == Worth::Full && then.worth == Worth::Full).then_some(lines)
+    }
+}
