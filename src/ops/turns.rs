@@ -1,7 +1,6 @@
 //! Turns: how often an agent has answered in a session, so that a long one is taken in before it ends.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 
 use crate::base::files;
 use crate::store::Store;
@@ -17,15 +16,12 @@ pub fn count(store: &Store, session: &str) -> io::Result<bool> {
         return Ok(false);
     }
     let path = store.layout().turns(&key(session));
-    path.parent().map(fs::create_dir_all).transpose()?;
-    let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
-    file.write_all(b".")?;
-    Ok(file.metadata()?.len().is_multiple_of(EVERY))
+    Ok(files::append_plain(&path, b".")?.is_multiple_of(EVERY))
 }
 
 /// Forgets a session that has ended.
 pub fn forget(store: &Store, session: &str) {
-    let _ = fs::remove_file(store.layout().turns(&key(session)));
+    let _ = files::remove_file(&store.layout().turns(&key(session)));
 }
 
 /// A name for a session that can be a file's, whatever the agent calls it.

@@ -1,10 +1,10 @@
 //! The device's own log, `.memtree/local/log`: trouble of whoever cannot speak up, such as a hook.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::fs;
 
 use super::layout::Layout;
 use crate::base::clock::{self, Timestamp};
+use crate::base::files;
 use crate::base::redact::Redactor;
 use crate::base::text;
 
@@ -18,14 +18,10 @@ const LONGEST_LINE: usize = 500;
 pub fn note(layout: &Layout, now: Timestamp, what: &str) {
     let path = layout.journal();
     if fs::metadata(&path).is_ok_and(|metadata| metadata.len() > LONGEST) {
-        let _ = fs::rename(&path, path.with_extension("old"));
+        let _ = files::rename(&path, &path.with_extension("old"));
     }
     let what = text::one_line(&Redactor::new().redact(what), LONGEST_LINE);
     let line = format!("{} {what}\n", clock::stamp(now));
-    let append = || {
-        path.parent().map(fs::create_dir_all).transpose()?;
-        // One write at the end of the file: lines of several processes stay whole.
-        OpenOptions::new().create(true).append(true).open(&path)?.write_all(line.as_bytes())
-    };
-    let _ = append();
+    // One write at the end of the file: lines of several processes stay whole.
+    let _ = files::append_plain(&path, line.as_bytes());
 }
