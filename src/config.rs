@@ -47,6 +47,7 @@ pub struct Config {
     pub snapshot: Snapshot,
     pub context: Context,
     pub redact: Redact,
+    pub exclude: ExcludeSettings,
     #[serde(default)]
     pub sources: BTreeMap<String, Source>,
     #[serde(default)]
@@ -87,6 +88,13 @@ pub struct Redact {
 pub struct RedactRule {
     pub name: String,
     pub pattern: String,
+}
+
+/// What is never captured.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+pub struct ExcludeSettings {
+    pub projects: Vec<String>,
+    pub folders: Vec<String>,
 }
 
 /// Where to look for one agent's logs.
@@ -229,8 +237,10 @@ fn defaults() -> Table {
         })
         .collect();
     let mut table: Table = live.join("\n").parse().expect("templates/memtree.toml is valid TOML");
-    // The template shows an example; the default is none.
-    put(&mut table, "redact.rules", Value::Array(Vec::new()));
+    // The template shows examples; the default is none.
+    for key in ["redact.rules", "exclude.projects", "exclude.folders"] {
+        put(&mut table, key, Value::Array(Vec::new()));
+    }
     table
 }
 

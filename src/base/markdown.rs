@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use pulldown_cmark::{Event, Parser, Tag};
+
 use super::text;
 
 /// Text as one line that holds no tag, link or line break.
@@ -63,7 +65,7 @@ pub fn quoted(value: &str, most: usize) -> String {
     let whole = value.trim();
     let kept = text::cut(whole, most);
     let mut quote = String::with_capacity(kept.len() + kept.len() / 16);
-    for line in text::printable(kept).lines() {
+    for line in without_html(text::printable(kept)).lines() {
         quote.push_str(if line.is_empty() { ">" } else { "> " });
         quote.push_str(line);
         quote.push('\n');
@@ -77,6 +79,32 @@ pub fn quoted(value: &str, most: usize) -> String {
 /// Text as part of a heading.
 pub fn heading(value: &str) -> String {
     value.replace(['#', '`', '<', '>', '[', ']'], "").trim().to_string()
+}
+
+/// Markdown whose HTML is shown, not obeyed; what stands in code stays as it is.
+fn without_html(value: Cow<'_, str>) -> Cow<'_, str> {
+    let mut value = value;
+    // Where one tag is none any more, another may begin; each pass leaves fewer.
+    for _ in 0..8 {
+        let mut at = Vec::new();
+        if value.contains('<') {
+            for (event, range) in Parser::new(&value).into_offset_iter() {
+                if let Event::Html(_) | Event::InlineHtml(_) | Event::Start(Tag::HtmlBlock) = event {
+                    at.extend(value[range.clone()].match_indices('<').map(|(offset, _)| range.start + offset));
+                }
+            }
+        }
+        if at.is_empty() {
+            return value;
+        }
+        at.sort_unstable();
+        at.dedup();
+        let mut escaped = value.into_owned();
+        at.iter().rev().for_each(|at| escaped.insert(*at, '\\'));
+        value = Cow::Owned(escaped);
+    }
+    // Somebody went to great lengths; then it is shown without any.
+    Cow::Owned(value.replace('<', "&lt;"))
 }
 
 /// Text whose emphasis marks are shown as they are.
@@ -102,6 +130,28 @@ mod tests {
         assert_eq!(fenced("text", "a\n```\n# b"), "````text\na\n```\n# b\n````\n");
         assert_eq!(quoted("# a\n\n---\nb", 100), "> # a\n>\n> ---\n> b\n");
         assert_eq!(code("a `b` c"), "`` a `b` c ``");
+    }
+
+    #[test]
+    fn html_in_a_quote_is_shown_and_code_stays_as_it_is() {
+        for (value, quote) in [
+            ("a <b>bold</b> word, 1 < 2", "> a \\<b>bold\\</b> word, 1 < 2\n"),
+            ("<script>\nalert(1)\n</script>", "> \\<script>\n> alert(1)\n> \\</script>\n"),
+            ("`Vec<String>` and\n```\n<div>\n```", "> `Vec<String>` and\n> ```\n> <div>\n> ```\n"),
+            ("<!-- <b> -->", "> \\<!-- \\<b> -->\n"),
+        ] {
+            assert_eq!(quoted(value, 1000), quote);
+        }
+        for hostile in [
+            "```\n    ```\n<script>x</script>",
+            "~~~\n```\n~~~\n<script>x</script>",
+            "\\\\<script>x</script>",
+            "<<<script>x",
+        ] {
+            let quote = quoted(hostile, 1000);
+            let html = Parser::new(&quote).any(|event| matches!(event, Event::Html(_) | Event::InlineHtml(_)));
+            assert!(!html, "{quote}");
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ use crate::base::redact::Redactor;
 use crate::config::{Config, Layers};
 use crate::error::{Context, Error, Result};
 use crate::model::calls;
+use crate::model::exclude::Exclude;
 use crate::model::ids::Device;
 use crate::store::Store;
 use crate::store::layout::Layout;
@@ -203,6 +204,20 @@ impl Door {
     pub fn say(&self, text: impl AsRef<str>) {
         if !self.quiet {
             eprintln!("{}", output::safe(text.as_ref()));
+        }
+    }
+
+    /// What the person wants left out.
+    pub fn exclude(&self, config: &Config) -> Exclude {
+        let folders = config.exclude.folders.iter().map(|folder| self.expanded(folder)).collect();
+        Exclude { projects: config.exclude.projects.clone(), folders }
+    }
+
+    /// A path of the settings, in which `~` is the home directory.
+    pub fn expanded(&self, path: &str) -> PathBuf {
+        match path.strip_prefix("~/") {
+            Some(below) => self.places.home.join(below),
+            None => PathBuf::from(path),
         }
     }
 

@@ -1,7 +1,5 @@
 //! Which logs a command looks at: the flags that `sweep` and `watch` share, and the request made of them.
 
-use std::path::PathBuf;
-
 use chrono::Duration;
 
 use super::Door;
@@ -65,6 +63,7 @@ impl SourceArgs {
             pages: Pages {
                 cleaner: Cleaner::new(redactor, config.snapshot.sensory_bytes),
                 inline_lines: config.snapshot.inline_lines,
+                exclude: door.exclude(config),
             },
             models,
             progress,
@@ -95,10 +94,7 @@ fn own_roots(config: &Config, door: &Door) -> Result<Vec<Root>> {
     }
     for (name, setting) in &config.sources {
         let (true, Some(root)) = (setting.enabled, &setting.root) else { continue };
-        let path = match root.strip_prefix("~/") {
-            Some(below) => door.places.home.join(below),
-            None => PathBuf::from(root),
-        };
+        let path = door.expanded(root);
         let glob = setting
             .glob
             .as_deref()

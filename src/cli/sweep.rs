@@ -91,6 +91,9 @@ fn show(report: &Report, door: &Door, sample: bool, place: &str) {
         report.captured,
         report.unchanged
     );
+    if report.excluded > 0 {
+        line.push_str(&format!(", {} left out", report.excluded));
+    }
     let closed = report.digested.saturating_sub(report.captured);
     if closed > 0 {
         line.push_str(&format!(", closed {closed}"));

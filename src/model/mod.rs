@@ -5,6 +5,7 @@ pub mod context;
 pub mod day;
 pub mod digest;
 pub mod evidence;
+pub mod exclude;
 pub mod ids;
 pub mod query;
 pub mod session;

@@ -20,6 +20,7 @@ use crate::distill::{day, digest};
 use crate::error::{Context, Error, Result};
 use crate::model::day::DayLine;
 use crate::model::digest::{Content, Snapshot};
+use crate::model::exclude::Exclude;
 use crate::model::ids::EpisodeId;
 use crate::model::session::{Event, EventSink, Head, Log, LogFile, ModelUsage, Role, Skipped, Source};
 use crate::store::layout;
@@ -49,6 +50,8 @@ pub struct Draft {
 pub enum Trouble {
     /// Its log could not be read; the others can.
     Source(Skipped),
+    /// The person wants it left out.
+    Excluded,
     /// The memory could not be written; nothing else will be either.
     Store(Error),
 }
@@ -57,6 +60,8 @@ pub enum Trouble {
 pub struct Pages {
     pub cleaner: Cleaner,
     pub inline_lines: usize,
+    /// Which sessions get none.
+    pub exclude: Exclude,
 }
 
 impl Prepared {
@@ -135,6 +140,11 @@ pub fn prepare(
         Untold::Log(reason) => Trouble::Source(Skipped { path: source.files[0].path.clone(), line: 0, reason }),
         Untold::Page(err) => cannot_write(err),
     })?;
+    if pages.exclude.has_session(told.content.project.as_deref(), told.cwd.as_deref()) {
+        // Only a whole log tells where its session worked. What was copied to read it goes at once.
+        files::remove_folder(staged).map_err(cannot_write)?;
+        return Err(Trouble::Excluded);
+    }
     let draft = || -> io::Result<Draft> {
         day_lines.flush()?;
         let draft = Draft { content: told.content, snapshot: writer.finish()?, ended: told.ended };
@@ -155,6 +165,8 @@ pub fn prepare(
 /// What a log tells, once its pages are written.
 pub struct Told {
     pub content: Content,
+    /// Where the session worked, as the log says it.
+    pub cwd: Option<String>,
     /// Whether the log says that the session was ended.
     pub ended: bool,
     /// The records that could not be read.
@@ -194,7 +206,9 @@ pub fn tell(
         return Err(Untold::Page(err));
     }
     let head = read.map_err(|err| Untold::Log(err.to_string()))?;
-    recorder.finish(flavor, log, head).map_err(Untold::Page)
+    let cwd = head.cwd.clone();
+    let (writer, told) = recorder.finish(flavor, log, head).map_err(Untold::Page)?;
+    Ok((writer, Told { cwd, ..told }))
 }
 
 /// The log of a session that was captured, as it lies in its snapshot, in the order in which it was read then.
@@ -418,7 +432,7 @@ impl Recorder<'_> {
         if !head.skipped.is_empty() {
             self.writer.write(layout::SKIPPED, &skipped_lines(log, &head.skipped))?;
         }
-        Ok((self.writer, Told { content, ended: head.ended, skipped: head.skipped }))
+        Ok((self.writer, Told { content, cwd: None, ended: head.ended, skipped: head.skipped }))
     }
 }
 

@@ -26,6 +26,9 @@ pub struct Cursors {
     /// The id under which a conversation was captured, by agent and lineage.
     #[serde(default)]
     lineages: HashMap<String, String>,
+    /// The sessions that are left out, by the agents' own ids, with the settings that say so.
+    #[serde(default)]
+    excluded: HashMap<String, String>,
     /// Whether anything is to be written.
     #[serde(skip)]
     changed: bool,
@@ -166,6 +169,17 @@ impl Cursors {
             self.lineages.insert(format!("{flavor}:{lineage}"), native_id.to_string());
             self.changed = true;
         }
+    }
+
+    /// Whether a session was left out under these settings.
+    pub fn is_excluded(&self, source_id: &str, settings: &str) -> bool {
+        self.excluded.get(source_id).is_some_and(|then| then == settings)
+    }
+
+    /// Remembers that a session is left out under these settings.
+    pub fn remember_excluded(&mut self, source_id: String, settings: String) {
+        self.excluded.insert(source_id, settings);
+        self.changed = true;
     }
 
     /// What is remembered of a session of the tree.

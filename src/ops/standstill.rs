@@ -56,6 +56,7 @@ pub fn hash(sweep: &Sweep<'_>, files: &[(PathBuf, Stamp)], sessions: &[SessionId
     };
     add(cursors::VERSION.as_bytes());
     add(sweep.device.as_str().as_bytes());
+    add(sweep.pages.exclude.key().as_bytes());
     for list in [&sweep.only, &sweep.except] {
         add(list.join(" ").as_bytes());
     }

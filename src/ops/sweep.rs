@@ -22,10 +22,12 @@ use crate::adapters::{self, Adapter, Identified};
 use crate::base::clock::Timestamp;
 use crate::base::files::{self, Stamp};
 use crate::base::front_matter::Document;
+use crate::distill::digest;
 use crate::error::{Context, Error, Result};
 use crate::model::digest::State;
+use crate::model::exclude::Exclude;
 use crate::model::ids::{Device, EpisodeId, SessionId};
-use crate::model::session::{Event, EventSink, Log, Skipped, Source};
+use crate::model::session::{Event, EventSink, Log, LogFile, Skipped, Source};
 use crate::ops::capture::{self, Pages, Prepared, Trouble};
 use crate::ops::commit;
 use crate::ops::cursors::{Cursors, KnownFile, SessionCursor, SharedCursor};
@@ -76,6 +78,8 @@ pub struct Report {
     pub unchanged: usize,
     pub digested: usize,
     pub skipped: Vec<Skipped>,
+    /// How many sessions the settings leave out.
+    pub excluded: usize,
     pub sessions: Vec<Swept>,
     pub retention: Retention,
     pub took_ms: u64,
@@ -152,12 +156,25 @@ pub fn sweep(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
         .sources
         .into_iter()
         .partition(|source| is_unchanged(store, &tree, &found.files, &shared, &cursors, source));
+    // What was left out before is left out again without being read, while the settings and its log are the same.
+    let key = sweep.pages.exclude.key();
+    let is_left_out = |source: &Source| {
+        let same = |file: &LogFile| found.files.get(file.path.as_os_str()).is_some_and(|now| now.same);
+        cursors.is_excluded(&source.source_id(), &key) && source.files.iter().all(same)
+    };
+    let (left_out, changed): (Vec<_>, Vec<_>) = changed.into_iter().partition(is_left_out);
+    report.excluded = left_out.len();
     report.discovered = unchanged.len() + changed.len();
     report.unchanged = unchanged.len();
     for source in &unchanged {
         remember(&mut cursors, source, &found.files);
     }
-    let mut prepared = prepare(store, sweep, &tree, &changed, &shared, &mut report)?;
+    let (mut prepared, excluded) = prepare(store, sweep, &tree, &changed, &shared, &mut report)?;
+    for source in excluded {
+        remember(&mut cursors, source, &found.files);
+        cursors.remember_excluded(source.source_id(), sweep.pages.exclude.key());
+        report.excluded += 1;
+    }
     prepared.sort_by_key(|(one, source)| (one.ended, source.source_id()));
     let mut next = store.next_ordinal(&sweep.device, tree.ids.iter().cloned());
     for batch in prepared.chunks(BATCH) {
@@ -222,8 +239,12 @@ pub fn rehearse(root: &Path, sweep: &Sweep<'_>) -> Result<Report> {
             continue;
         }
         let adapter = adapters::named(source.flavor).expect("sources come from adapters");
-        match rehearse_one(adapter, source, &shared) {
-            Ok(skipped) => {
+        match rehearse_one(adapter, source, &shared, &sweep.pages.exclude) {
+            Ok(None) => {
+                report.discovered -= 1;
+                report.excluded += 1;
+            }
+            Ok(Some(skipped)) => {
                 report.captured += 1;
                 report.skipped.extend(skipped);
             }
@@ -234,8 +255,13 @@ pub fn rehearse(root: &Path, sweep: &Sweep<'_>) -> Result<Report> {
     Ok(report)
 }
 
-/// Reads one session, and says what could not be read.
-fn rehearse_one(adapter: &dyn Adapter, source: &Source, shared: &SharedFiles) -> Result<Vec<Skipped>, Skipped> {
+/// Reads one session, and says what could not be read; `None` for one that is left out.
+fn rehearse_one(
+    adapter: &dyn Adapter,
+    source: &Source,
+    shared: &SharedFiles,
+    exclude: &Exclude,
+) -> Result<Option<Vec<Skipped>>, Skipped> {
     let trouble = |path: &Path, reason: String| Skipped { path: path.to_path_buf(), line: 0, reason };
     let mut log = Log { native_id: source.native_id.clone(), files: source.files.clone() };
     // They go away with the function.
@@ -251,13 +277,17 @@ fn rehearse_one(adapter: &dyn Adapter, source: &Source, shared: &SharedFiles) ->
         extracts.push(extract);
     }
     let head = adapter.read(&log, &mut Nowhere).map_err(|err| trouble(&source.files[0].path, err.to_string()))?;
+    let project = digest::project_name(head.remote.as_deref(), head.cwd.as_deref());
+    if exclude.has_session(project.as_deref(), head.cwd.as_deref()) {
+        return Ok(None);
+    }
     let mut skipped = head.skipped;
     for one in &mut skipped {
         if let Some(at) = log.files.iter().position(|file| file.path == one.path) {
             one.path = source.files[at].path.clone();
         }
     }
-    Ok(skipped)
+    Ok(Some(skipped))
 }
 
 /// Takes events and forgets them.
@@ -373,7 +403,7 @@ pub(super) fn walk(sweep: &Sweep<'_>, own: &Path, report: &mut Report) -> Result
             if found.link.is_some() || root.glob.as_ref().is_some_and(|glob| !glob.matches_path(&found.relative)) {
                 continue;
             }
-            if holds_own && found.path.starts_with(own) {
+            if (holds_own && found.path.starts_with(own)) || sweep.pages.exclude.has_path(&found.path) {
                 continue;
             }
             walked.push((found.path, Stamp::of(&found.metadata)));
@@ -563,6 +593,9 @@ fn tells_no_less(store: &Store, id: &SessionId, prepared: &Prepared) -> Result<(
     Err(Trouble::Source(Skipped { path: store.layout().digest(id), line: 0, reason: reason.into() }))
 }
 
+/// The sessions that wait to be committed, and those that are left out.
+type Captures<'s> = (Vec<(Prepared, &'s Source)>, Vec<&'s Source>);
+
 /// Captures sessions in parallel, each under a temporary name.
 fn prepare<'s>(
     store: &Store,
@@ -571,7 +604,7 @@ fn prepare<'s>(
     sources: &'s [Source],
     shared: &SharedFiles,
     report: &mut Report,
-) -> Result<Vec<(Prepared, &'s Source)>> {
+) -> Result<Captures<'s>> {
     let layout = store.layout();
     let done = std::sync::atomic::AtomicUsize::new(0);
     let results: Vec<Option<Result<(Prepared, &Source), Trouble>>> = sources
@@ -600,19 +633,20 @@ fn prepare<'s>(
             Some(prepared.map(|prepared| (prepared, source)))
         })
         .collect();
-    let mut prepared = Vec::new();
-    for result in results {
+    let (mut prepared, mut excluded) = (Vec::new(), Vec::new());
+    for (result, source) in results.into_iter().zip(sources) {
         match result {
             Some(Ok((mut one, source))) => {
                 report.skipped.append(&mut one.skipped);
                 prepared.push((one, source));
             }
             Some(Err(Trouble::Source(skipped))) => report.skipped.push(skipped),
+            Some(Err(Trouble::Excluded)) => excluded.push(source),
             Some(Err(Trouble::Store(error))) => return Err(error),
             None => report.unchanged += 1,
         }
     }
-    Ok(prepared)
+    Ok((prepared, excluded))
 }
 
 /// Closes the sessions that have had no event for long enough; returns how many.

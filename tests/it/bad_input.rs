@@ -124,7 +124,7 @@ fn a_source_that_vanishes_does_not_stop_the_others() {
     let file = LogFile { path: gone.clone(), name: "gone.jsonl".into(), role: Role::Main, within: None };
     let source = Source { flavor: "claude", native_id: "gone".into(), files: vec![file] };
     let cleaner = Cleaner::new(Redactor::with_rules(&[]).unwrap(), 1000);
-    let pages = Pages { cleaner, inline_lines: 12 };
+    let pages = Pages { cleaner, inline_lines: 12, exclude: Default::default() };
     let adapter = adapters::named("claude").unwrap();
     let shared = SharedFiles::with_temporary_copies();
     let prepared = capture::prepare(adapter, &source, &shared, None, &folder.path().join("staged"), &pages);
@@ -134,6 +134,7 @@ fn a_source_that_vanishes_does_not_stop_the_others() {
             assert!(skipped.reason.contains("No such file"), "{}", skipped.reason);
         }
         Err(Trouble::Store(error)) => panic!("the memory is blamed: {error}"),
+        Err(Trouble::Excluded) => panic!("nothing is left out"),
         Ok(_) => panic!("nothing was captured"),
     }
 }

@@ -8,6 +8,7 @@ mod databases; // files that many sessions share
 mod digests; // what a digest says of a session
 mod doctor; // what is unwell, what it means, what mends it
 mod documents; // what is written is read back as it was meant
+mod exclude; // projects and folders that are never captured
 mod forget; // gone from everywhere, for good, and proven
 mod harness; // Desk: a person's machine in a temporary folder
 mod hooks; // what agents call
@@ -15,6 +16,7 @@ mod layers; // who may use whom
 mod log; // lines written into a day by hand
 mod losses; // what could be lost or leak, each found by trying
 mod outcomes; // how a session went, against labels by hand
+mod red_team; // everything hostile at once: none of it gets through
 mod snapshot; // any folder as a session
 mod standstill; // a sweep that has nothing to do says the same by a short cut
 mod sweep; // the whole way of the data, once, twice, and interrupted

@@ -69,8 +69,16 @@ pub(super) fn mixed_token(candidate: &Candidate) -> bool {
     token(candidate) && mixed(candidate)
 }
 
+/// Accepts a token whose beginning names its kind, and one that is no stretch of longer data in Base64.
+pub(super) fn named_or_alone(candidate: &Candidate) -> bool {
+    match candidate.value().starts_with("sq0") {
+        true => token(candidate),
+        false => alone(candidate),
+    }
+}
+
 /// Accepts a token that is no stretch of longer data in Base64.
-pub(super) fn alone(candidate: &Candidate) -> bool {
+fn alone(candidate: &Candidate) -> bool {
     let text = candidate.text.as_bytes();
     let neighbour = |byte: Option<&u8>| byte.is_some_and(|byte| b"+/=".contains(byte));
     let before = candidate.start.checked_sub(1).and_then(|at| text.get(at));

@@ -23,7 +23,7 @@ pub use rules::{RULES, Rule};
 use anchors::Anchors;
 use judges::Candidate;
 use rules::PRIVATE_KEY;
-use runs::{each_long_run, is_announced, looks_random};
+use runs::{LONGEST_RUN, each_long_run, is_announced, looks_random};
 
 /// Finds secrets by the built-in rules and by a person's own.
 pub struct Redactor {
@@ -131,10 +131,15 @@ impl Redactor {
     }
 
     fn look_at_run(&self, text: &str, run: Range<usize>, found: &mut Vec<Found>) {
-        for (rule, _) in RULES.iter().enumerate().filter(|(_, rule)| rule.anchors.is_empty()) {
-            if let Some(range) = self.try_rule(text, rule, run.start) {
-                found.push(Found { rule, range });
-                return;
+        // A token may also be a part of a path; longer runs with slashes are data.
+        let slashes = text[run.clone()].match_indices('/').map(|(at, _)| run.start + at + 1);
+        let starts = slashes.take(if run.len() <= LONGEST_RUN { LONGEST_RUN } else { 0 });
+        for start in [run.start].into_iter().chain(starts) {
+            for (rule, _) in RULES.iter().enumerate().filter(|(_, rule)| rule.anchors.is_empty()) {
+                if let Some(range) = self.try_rule(text, rule, start) {
+                    found.push(Found { rule, range });
+                    return;
+                }
             }
         }
         if looks_random(&text[run.clone()]) && is_announced(text, &run) {

@@ -4,7 +4,8 @@
 //! parts, so that this file holds none that a scanner would report.
 
 use super::judges::{
-    Candidate, after_a_number, alone, anywhere, credential, mixed, mixed_token, password, secret, token, url_password,
+    Candidate, after_a_number, anywhere, credential, mixed, mixed_token, named_or_alone, password, secret, token,
+    url_password,
 };
 
 /// One kind of secret.
@@ -458,7 +459,7 @@ pub const RULES: &[Rule] = &[
         anchors: &["sq0atp-", "sq0csp-", "EAAA"],
         pattern: r"(?:sq0(?:atp|csp)-[A-Za-z0-9_-]{22,}|EAAA[A-Za-z0-9_-]{60}\b)",
         example: &["sq0atp-", "x7Kq2Wm9Zr4Tn8Yc1Vd5Lp"],
-        judge: alone,
+        judge: named_or_alone,
     },
     Rule {
         name: "shopify-token",

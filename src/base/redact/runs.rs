@@ -9,7 +9,7 @@ use super::stand_ins::is_harmless_name;
 /// The shortest run that is looked at, in bytes.
 const SHORTEST_RUN: usize = 24;
 /// The longest; what is longer is data, such as an image.
-const LONGEST_RUN: usize = 200;
+pub(super) const LONGEST_RUN: usize = 200;
 
 static IN_RUN: [bool; 256] = {
     let mut in_run = [false; 256];

@@ -6,6 +6,7 @@
 mod excerpts;
 mod fingerprints;
 mod nearest;
+mod orders;
 mod scripts;
 mod sentences;
 mod words;
@@ -15,6 +16,7 @@ use std::borrow::Cow;
 pub use excerpts::excerpt;
 pub use fingerprints::each_fingerprint;
 pub use nearest::nearest;
+pub use orders::is_order;
 pub use sentences::{first_sentence, sentences};
 pub use words::{LONGEST_WORD, Word, each_word, words};
 

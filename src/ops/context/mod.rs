@@ -103,6 +103,10 @@ pub fn context(store: &Store, request: &ContextRequest) -> Result<ContextAnswer>
         let today = request.now.with_timezone(&request.zone).date_naive();
         sections.extend(gather::days(store, today, own.id.as_ref()));
     }
+    // Whoever repeated it: an order to agents is not passed on.
+    for section in &mut sections {
+        section.lines.retain(|line| !text::is_order(&line.text));
+    }
     let told = request.session.as_deref().map(|session| Told::load(store, session));
     if let Some(told) = &told {
         told.filter(&mut sections);

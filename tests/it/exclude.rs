@@ -1,0 +1,57 @@
+//! Projects and folders that a person wants left out are captured by nothing.
+
+use std::fs;
+
+use crate::harness::{Desk, Tree, exchange};
+
+const ONE: &str = "dddddddd-0000-4000-8000-000000000001";
+const TWO: &str = "dddddddd-0000-4000-8000-000000000002";
+
+fn desk(settings: &str) -> Desk {
+    let secret = exchange(TWO, 2, "What does the payroll of the directors look like?", "Rather generous.");
+    let desk = Desk::new()
+        .with_claude_log(ONE, exchange(ONE, 1, "How do I tie a bowline?", "Around the tree and back."))
+        .with_claude_log(TWO, secret.replace("/home/dev/code/demo", "/home/dev/clients/payroll/src"));
+    desk.memtree(["init"]).success();
+    desk.write("memtree.toml", format!("format = 1\n[exclude]\n{settings}\n"));
+    desk
+}
+
+fn assert_left_out(desk: &Desk) {
+    assert_eq!(desk.sessions(), ["SES1_desk_SP1C1"]);
+    for path in Tree::of(&desk.store()).0.keys().map(|path| desk.store().join(path)).filter(|path| path.is_file()) {
+        let bytes = fs::read(&path).unwrap();
+        assert!(memchr::memmem::find(&bytes, b"directors").is_none(), "{}", path.display());
+    }
+}
+
+#[test]
+fn a_project_or_a_folder_is_left_out_and_not_read_again() {
+    for settings in ["projects = [\"SRC\"]", "folders = [\"/home/dev/clients\"]"] {
+        let desk = desk(settings);
+        let dry = desk.memtree(["sweep", "--dry-run", "--json"]).success().json();
+        assert_eq!([&dry["captured"], &dry["excluded"]], [1, 1], "{settings}");
+        let swept = desk.memtree(["sweep", "--json"]).success().json();
+        assert_eq!([&swept["captured"], &swept["excluded"]], [1, 1], "{settings}");
+        assert_left_out(&desk);
+        desk.memtree(["sweep"]).success();
+        // Also when it grows.
+        let log = fs::read_to_string(desk.log_path(TWO)).unwrap();
+        desk.write_log(TWO, log.clone() + &log.replace("-a\"", "-c\"").replace("-b\"", "-d\""));
+        desk.memtree(["sweep"]).success().stdout_has("1 left out");
+        assert_left_out(&desk);
+        // A changed mind is honoured, too.
+        desk.write("memtree.toml", "format = 1\n");
+        desk.memtree(["sweep"]).success();
+        assert_eq!(desk.sessions(), ["SES1_desk_SP1C1", "SES2_desk_SP1C1"]);
+    }
+}
+
+#[test]
+fn logs_and_folders_in_an_excluded_folder_are_not_even_opened() {
+    let desk = desk("folders = [\"~/.claude/projects\"]");
+    let swept = desk.memtree(["sweep", "--json"]).success().json();
+    assert_eq!(swept["discovered"], 0);
+    let folder = desk.home().join(".claude/projects");
+    desk.memtree(["snapshot", folder.to_str().unwrap()]).code(1).stderr_has("left out by the setting");
+}
