@@ -11,6 +11,7 @@ pub mod episodes;
 pub mod errors;
 pub mod facts;
 pub mod intent;
+pub mod knowledge;
 pub mod outcome;
 pub mod steps;
 pub mod summary;

@@ -7,5 +7,6 @@ pub mod digest;
 pub mod evidence;
 pub mod exclude;
 pub mod ids;
+pub mod knowledge;
 pub mod query;
 pub mod session;

@@ -1,0 +1,309 @@
+//! Concept pages: of all that was said of a topic, what is quoted, and where.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use super::sayings::{Deed, Said, Saying};
+use super::topics::{Class, Topic};
+use crate::base::forms::folded;
+use crate::base::text;
+use crate::model::ids::SessionId;
+use crate::model::knowledge::{About, Concept, Details, Place, Quote, Relation, SourceDay};
+
+const KEY_POINTS: usize = 5;
+const CORE_QUOTES: usize = 2;
+/// How many parts the details have, and how many quotes each.
+const MOST_DETAILS: usize = 8;
+const QUOTES_EACH: usize = 3;
+const MOST_RELATED: usize = 6;
+const FEWEST_RELATED: usize = 2;
+const MOST_ALIASES: usize = 6;
+/// Two sentences with more words in common than this say the same.
+const ALIKE: f32 = 0.6;
+
+/// The pages on topics, without their relations.
+pub fn concepts(said: &Said, topics: &[Topic], sessions: &BTreeMap<SessionId, About>) -> Vec<Concept> {
+    topics.iter().map(|topic| concept(said, topic, sessions)).collect()
+}
+
+fn concept(said: &Said, topic: &Topic, sessions: &BTreeMap<SessionId, About>) -> Concept {
+    let title = title(topic);
+    let ranked = ranked(said, topic);
+    let core: Vec<usize> = ranked.iter().copied().take(if ranked.len() >= 7 { CORE_QUOTES } else { 1 }).collect();
+    let mut points: Vec<usize> = ranked.iter().copied().filter(|at| !core.contains(at)).take(KEY_POINTS).collect();
+    points.sort_unstable();
+    let used: HashSet<usize> = core.iter().chain(&points).copied().collect();
+    let details = details(said, topic, &ranked, &used, sessions);
+    let quotes = |sayings: &[usize]| sayings.iter().map(|at| quote(&said.sayings[*at])).collect::<Vec<Quote>>();
+    let sources = sources(topic.sayings.iter().map(|at| &said.sayings[*at].place));
+    Concept {
+        name: topic.name.clone(),
+        aliases: topic.forms.iter().filter(|form| **form != title).take(MOST_ALIASES).cloned().collect(),
+        tags: tags(said, topic, sessions),
+        where_met: where_met(said, topic, &title, &sources, sessions),
+        title,
+        core: quotes(&core),
+        key_points: quotes(&points),
+        details,
+        related: Vec::new(),
+        sources,
+        prose: None,
+    }
+}
+
+/// The commonest form; words begin with a capital, symbols stay as they are.
+fn title(topic: &Topic) -> String {
+    let form = topic.forms.first().cloned().unwrap_or_else(|| topic.name.slug().to_string());
+    match topic.class {
+        Class::Word | Class::Phrase => {
+            let mut letters = form.chars();
+            letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or(form)
+        }
+        _ => form,
+    }
+}
+
+pub fn quote(saying: &Saying) -> Quote {
+    Quote { text: saying.text.clone(), origin: saying.origin, place: saying.place.clone() }
+}
+
+/// The sentences on a topic that are worth quoting, the most telling first, none of which only repeats another.
+fn ranked(said: &Said, topic: &Topic) -> Vec<usize> {
+    let mut scored: Vec<(f32, usize)> = topic
+        .sayings
+        .iter()
+        .filter(|at| said.sayings[**at].worth > 0.0)
+        .map(|at| (said.sayings[*at].worth + defines(&said.sayings[*at].text, topic), *at))
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    let mut kept: Vec<(usize, HashSet<String>)> = Vec::new();
+    for (_, at) in scored {
+        // Beyond what a page can show, nothing needs to be compared.
+        if kept.len() >= MOST_DETAILS * QUOTES_EACH + KEY_POINTS + CORE_QUOTES {
+            break;
+        }
+        let words = words(&said.sayings[at].text);
+        if !kept.iter().any(|(_, other)| alike(&words, other)) {
+            kept.push((at, words));
+        }
+    }
+    kept.into_iter().map(|(at, _)| at).collect()
+}
+
+/// A sentence that begins with the topic tells what it is.
+fn defines(sentence: &str, topic: &Topic) -> f32 {
+    const SAYS_WHAT: &[&str] =
+        &["is", "are", "was", "means", "lets", "keeps", "makes", "has", "gives", "takes", "returns", "does", "needs"];
+    let lower = sentence.to_lowercase();
+    let after = topic.forms.iter().find_map(|form| {
+        let at = lower.find(&form.to_lowercase()).filter(|at| *at <= 12)?;
+        lower.get(at + form.len()..)
+    });
+    match after {
+        Some(rest) => {
+            let mut next = rest.split(|letter: char| !letter.is_alphabetic()).filter(|word| !word.is_empty());
+            if next.next().is_some_and(|word| SAYS_WHAT.contains(&word)) { 0.5 } else { 0.2 }
+        }
+        None => 0.0,
+    }
+}
+
+fn words(sentence: &str) -> HashSet<String> {
+    let mut words = HashSet::new();
+    text::each_word(sentence, |word| {
+        if word.whole {
+            words.insert(folded(&word.text).to_string());
+        }
+    });
+    words
+}
+
+fn alike(one: &HashSet<String>, other: &HashSet<String>) -> bool {
+    let shared = one.intersection(other).count() as f32;
+    shared / (one.len().min(other.len()).max(1) as f32) > ALIKE
+}
+
+/// Where a topic comes up, in a sentence of ours.
+fn where_met(
+    said: &Said,
+    topic: &Topic,
+    title: &str,
+    sources: &[SourceDay],
+    sessions: &BTreeMap<SessionId, About>,
+) -> String {
+    let of: BTreeSet<&SessionId> = sources.iter().flat_map(|source| &source.sessions).collect();
+    let projects: BTreeSet<&str> =
+        of.iter().filter_map(|session| sessions.get(session)?.project.as_deref()).collect();
+    let count = match of.len() {
+        0 => "the notes of a day".to_string(),
+        1 => "one session".to_string(),
+        many => format!("{many} sessions"),
+    };
+    let exchanges: HashSet<usize> = topic.sayings.iter().map(|at| said.sayings[*at].exchange).collect();
+    let within = match projects.iter().collect::<Vec<_>>().as_slice() {
+        [] => String::new(),
+        _ if topic.class == Class::Project => String::new(),
+        [one] => format!(" of {one}"),
+        [one, two] => format!(" of {one} and {two}"),
+        [one, two, ..] => format!(" of {} projects, {one} and {two} among them", projects.len()),
+    };
+    let (first, last) = (sources.first().map(|it| it.day), sources.last().map(|it| it.day));
+    let when = match (first, last) {
+        (Some(first), Some(last)) if first != last => format!("between {first} and {last}"),
+        (Some(first), _) => format!("on {first}"),
+        _ => String::new(),
+    };
+    let exchanges = match exchanges.len() {
+        1 => "in one exchange".to_string(),
+        many => format!("in {many} exchanges"),
+    };
+    match topic.class {
+        Class::Project => format!("{title} is a project on which {count} worked {when}."),
+        _ => format!("{title} came up in {count}{within}, {exchanges}, {when}."),
+    }
+}
+
+fn tags(said: &Said, topic: &Topic, sessions: &BTreeMap<SessionId, About>) -> Vec<String> {
+    let mut tags: BTreeSet<String> = BTreeSet::new();
+    for session in topic.sayings.iter().filter_map(|at| said.sayings[*at].place.session.as_ref()) {
+        let project = sessions.get(session).and_then(|about| about.project.as_deref());
+        tags.extend(project.map(|project| text::slug(project, 40)));
+    }
+    let class = match topic.class {
+        Class::Error => Some("error"),
+        Class::File => Some("file"),
+        Class::Symbol => Some("symbol"),
+        Class::Project => Some("project"),
+        _ => None,
+    };
+    class.map(str::to_string).into_iter().chain(tags).collect()
+}
+
+/// The days and sessions that some places are in.
+pub fn sources<'p>(places: impl Iterator<Item = &'p Place>) -> Vec<SourceDay> {
+    let mut days: BTreeMap<chrono::NaiveDate, BTreeSet<SessionId>> = BTreeMap::new();
+    for place in places {
+        days.entry(place.day).or_default().extend(place.session.clone());
+    }
+    days.into_iter().map(|(day, sessions)| SourceDay { day, sessions: sessions.into_iter().collect() }).collect()
+}
+
+/// What each exchange had to say, in the order of time.
+fn details(
+    said: &Said,
+    topic: &Topic,
+    ranked: &[usize],
+    used: &HashSet<usize>,
+    sessions: &BTreeMap<SessionId, About>,
+) -> Vec<Details> {
+    // The exchanges that say most of it.
+    let mut weights: HashMap<usize, f32> = HashMap::new();
+    for at in &topic.sayings {
+        *weights.entry(said.sayings[*at].exchange).or_default() += 0.1 + said.sayings[*at].worth;
+    }
+    let mut best: Vec<(usize, f32)> = weights.into_iter().collect();
+    best.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    let mut exchanges: Vec<usize> = best.into_iter().take(MOST_DETAILS).map(|(exchange, _)| exchange).collect();
+    exchanges.sort_unstable();
+    let mut details = Vec::new();
+    for exchange in exchanges {
+        let it = &said.exchanges[exchange];
+        let mut quotes: Vec<usize> = ranked
+            .iter()
+            .copied()
+            .filter(|at| said.sayings[*at].exchange == exchange && !used.contains(at))
+            .take(QUOTES_EACH)
+            .collect();
+        quotes.sort_unstable();
+        let deeds = deeds(&it.deeds);
+        if quotes.is_empty() && deeds.is_empty() && it.prompt.is_empty() {
+            continue;
+        }
+        details.push(Details {
+            lead: lead(&it.place, &it.prompt, sessions),
+            quotes: quotes.into_iter().map(|at| quote(&said.sayings[at])).collect(),
+            deeds,
+        });
+    }
+    details
+}
+
+fn lead(place: &Place, prompt: &str, sessions: &BTreeMap<SessionId, About>) -> String {
+    let about = place.session.as_ref().and_then(|session| sessions.get(session));
+    let project = about.and_then(|about| about.project.as_deref()).map(|name| format!(", {name}")).unwrap_or_default();
+    match prompt.is_empty() {
+        true => format!("{}{project}", place.day),
+        false => format!("{}{project}, when asked “{prompt}”", place.day),
+    }
+}
+
+fn deeds(deeds: &[Deed]) -> Vec<String> {
+    const MOST: usize = 4;
+    let mut edited: Vec<String> = Vec::new();
+    let mut failed: Vec<String> = Vec::new();
+    for deed in deeds {
+        let (list, said) = match deed {
+            Deed::Edited(path) => (&mut edited, path.rsplit(['/', '\\']).next().unwrap_or(path)),
+            Deed::Failed(command) => (&mut failed, command.as_str()),
+        };
+        if !list.iter().any(|known| known == said) {
+            list.push(said.to_string());
+        }
+    }
+    let mut told = Vec::new();
+    for (what, list) in [("changed", edited), ("failed", failed)] {
+        if !list.is_empty() {
+            let more = if list.len() > MOST { format!(" and {} more", list.len() - MOST) } else { String::new() };
+            let names: Vec<String> = list.iter().take(MOST).map(|name| crate::base::markdown::code(name)).collect();
+            told.push(format!("{what} {}{more}", names.join(", ")));
+        }
+    }
+    told
+}
+
+/// Puts the pages of each concept's neighbours on it, and it on theirs.
+pub fn relate(said: &Said, topics: &[Topic], concepts: &mut [Concept]) {
+    let sentences: Vec<HashSet<usize>> = topics.iter().map(|topic| topic.sayings.iter().copied().collect()).collect();
+    let exchange = |at: &usize| said.sayings[*at].exchange;
+    let exchanges: Vec<HashSet<usize>> =
+        topics.iter().map(|topic| topic.sayings.iter().map(exchange).collect()).collect();
+    let sessions: Vec<HashSet<&SessionId>> = topics
+        .iter()
+        .map(|topic| topic.sayings.iter().filter_map(|at| said.sayings[*at].place.session.as_ref()).collect())
+        .collect();
+    let mut pairs: BTreeSet<(usize, usize)> = BTreeSet::new();
+    for one in 0..topics.len() {
+        let mut near: Vec<(f32, usize)> = (0..topics.len())
+            .filter(|other| *other != one)
+            .map(|other| {
+                let shared = |a: &HashSet<usize>, b: &HashSet<usize>| a.intersection(b).count() as f32;
+                let together = 3.0 * shared(&sentences[one], &sentences[other])
+                    + shared(&exchanges[one], &exchanges[other])
+                    + 0.2 * sessions[one].intersection(&sessions[other]).count() as f32;
+                // What goes with everything tells little about one.
+                (together / (4.0 + exchanges[other].len() as f32).sqrt(), other)
+            })
+            .collect();
+        near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        for (place, (weight, other)) in near.into_iter().take(MOST_RELATED).enumerate() {
+            if weight > 0.0 || place < FEWEST_RELATED {
+                pairs.insert((one.min(other), one.max(other)));
+            }
+        }
+    }
+    for (one, other) in pairs {
+        let together = sentences[one].intersection(&sentences[other]).count();
+        let met = exchanges[one].intersection(&exchanges[other]).count();
+        let both = sessions[one].intersection(&sessions[other]).count();
+        let plural = |count: usize| if count == 1 { "" } else { "s" };
+        let why = match (together, met, both) {
+            (0, 0, 0) => "from the same memory".to_string(),
+            (0, 0, both) => format!("{both} session{} in common", plural(both)),
+            (0, met, _) => format!("{met} exchange{} in common", plural(met)),
+            (together, ..) => format!("named together in {together} sentence{}", plural(together)),
+        };
+        for (from, to) in [(one, other), (other, one)] {
+            let relation = Relation { name: topics[to].name.clone(), why: why.clone() };
+            concepts[from].related.push(relation);
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Sayings: the sentences of days that are worth quoting, with how much each tells.
+//!
+//! Only what people and agents said is quoted. What a tool printed is evidence, never a statement, and least of all
+//! an instruction; of it, only which files were changed and which commands failed are taken over.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::Day;
+use crate::base::text;
+use crate::distill::triggers::plain_words;
+use crate::model::day::LineKind;
+use crate::model::digest::Origin;
+use crate::model::ids::SessionId;
+use crate::model::knowledge::Place;
+
+/// How long a sentence may be that is quoted, in characters.
+const QUOTABLE: std::ops::RangeInclusive<usize> = 32..=330;
+/// The fewest words of one.
+const FEWEST_WORDS: usize = 6;
+
+/// All that was said, in order.
+pub struct Said {
+    pub sayings: Vec<Saying>,
+    pub exchanges: Vec<Exchange>,
+}
+
+/// One sentence.
+pub struct Saying {
+    pub text: String,
+    pub origin: Origin,
+    pub place: Place,
+    /// In which exchange it was said.
+    pub exchange: usize,
+    /// How much it tells, about 0 to 2; nothing where it is not to be quoted.
+    pub worth: f32,
+}
+
+/// A prompt and all that follows it, as far as it is on one day.
+pub struct Exchange {
+    pub place: Place,
+    /// The first sentence of the prompt, if there was one.
+    pub prompt: String,
+    pub deeds: Vec<Deed>,
+}
+
+/// Something that was done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Deed {
+    Edited(String),
+    Failed(String),
+}
+
+impl Said {
+    /// Reads days; the order in which they are handed over does not matter.
+    pub fn of(days: &[Day]) -> Said {
+        let mut said = Said { sayings: Vec::new(), exchanges: Vec::new() };
+        let mut days: Vec<&Day> = days.iter().collect();
+        days.sort_by_key(|day| day.day);
+        for day in days {
+            said.add(day);
+        }
+        said
+    }
+
+    fn add(&mut self, day: &Day) {
+        // Sessions of a day run side by side, so each has an exchange of its own that is going on.
+        let mut going_on: std::collections::HashMap<Option<&SessionId>, usize> = Default::default();
+        for line in &day.lines {
+            let place = Place { day: day.day, session: line.session.clone(), episode: line.episode };
+            let begins = line.kind == LineKind::User;
+            let exchange = match going_on.get(&line.session.as_ref()) {
+                Some(exchange) if !begins => *exchange,
+                _ => {
+                    self.exchanges.push(Exchange {
+                        place: place.clone(),
+                        prompt: if begins { prompt(&line.text) } else { String::new() },
+                        deeds: Vec::new(),
+                    });
+                    going_on.insert(line.session.as_ref(), self.exchanges.len() - 1);
+                    self.exchanges.len() - 1
+                }
+            };
+            let origin = match line.kind {
+                LineKind::User => Origin::User,
+                LineKind::MainAgent => Origin::Assistant,
+                _ => {
+                    self.exchanges[exchange].deeds.extend(deeds(&line.text));
+                    continue;
+                }
+            };
+            for sentence in text::sentences(&unflattened(&line.text)) {
+                let sentence = balanced(&text::one_line(&plain_words(sentence), 600));
+                let worth = worth(&sentence, origin);
+                self.sayings.push(Saying { text: sentence, origin, place: place.clone(), exchange, worth });
+            }
+        }
+    }
+}
+
+/// A line of a day is one line, also where a list was said: its items are put on lines of their own again.
+fn unflattened(line: &str) -> String {
+    static ITEM: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r#" (?:[-*•]|\d{1,2}[.)]|#{1,4}) ([\p{Lu}*`"“])"#).expect("a fixed pattern"));
+    ITEM.replace_all(line, "\n\n- $1").into_owned()
+}
+
+/// A sentence in which a lone backtick cannot swallow what follows it on the page.
+fn balanced(sentence: &str) -> String {
+    if sentence.matches('`').count() % 2 == 1 { sentence.replace('`', "'") } else { sentence.to_string() }
+}
+
+fn prompt(text: &str) -> String {
+    let first = text::first_sentence(text, 200);
+    balanced(&plain_words(&first))
+}
+
+/// What a line of a tool tells: files that were changed, or a command that failed.
+fn deeds(line: &str) -> Vec<Deed> {
+    static TICKED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"`([^`]+)`").expect("a fixed pattern"));
+    if let Some(rest) = line.strip_prefix("edited ") {
+        let names = TICKED.captures_iter(rest).map(|found| found[1].to_string());
+        return names.filter(|_| line.ends_with("ok=true")).map(Deed::Edited).collect();
+    }
+    let failed = line.strip_suffix(" ok=false").and_then(|said| TICKED.captures(said));
+    failed.map(|found| Deed::Failed(text::one_line(&found[1], 100))).into_iter().collect()
+}
+
+macro_rules! pattern {
+    ($name:ident, $pattern:expr) => {
+        static $name: LazyLock<Regex> = LazyLock::new(|| Regex::new($pattern).expect("a fixed pattern"));
+    };
+}
+
+pattern!(
+    NARRATION,
+    r"(?i)^(i'll|i’ll|i will|i'd like to|i am going|i'm (going|now|checking|looking|reading)|i(’|')ve (read|looked|got)|i (can see|see|found (the|a) file)|let me|let's|let us|now[, ]|next[, ]|first[, ]|then[, ]|good[.!,:;]|great|perfect|excellent|okay|ok[.!, ]|sure[.!,]|yes[.!,]|no[.!,]|thanks|thank you|done[.!:]|you're|here('s| is| are)|looking|checking|reading|running|understood|all (tests|done|good)|summary|key |status|updated:|next steps?|would you|do you want|shall i|want me)"
+);
+pattern!(
+    LESSON,
+    r"(?i)\b(root cause|turns? out|(problem|issue|bug|cause|culprit|fix|reason|fault|mistake|catch|trap) (is|was|were|here)|lesson|learn(ed|t)|caused by|the trick|the point|because|otherwise|cannot|can't|only (works|when|if)|that is why|which is why|means that)\b"
+);
+pattern!(
+    DECISION,
+    r"(?i)\b(decided|decision|we chose|i chose|chosen|going with|opt(ed)? for|rather than|instead of|in favou?r of|prefer|we('ll| will) use|no longer|must(n't)?|never|always|don't|do not|should( not|n't)?|so that)\b"
+);
+pattern!(MEASURED, r"(?i)\b\d+([.,]\d+)?\s?(ms|s|x|%|kb|mb|gb|bytes|rows|times|tests)\b");
+pattern!(DANGLING, r"(?i)^(it|this|that|these|those|they|he|she|both|there|and|but|or|so|also|which|one)\b");
+
+/// How much a sentence tells, whatever it is about; nothing where it is no statement.
+fn worth(sentence: &str, origin: Origin) -> f32 {
+    let length = sentence.chars().count();
+    let words = sentence.split_whitespace().count();
+    let drawn = |letter: char| ('\u{2500}'..='\u{259f}').contains(&letter);
+    let letters = sentence.chars().filter(|letter| letter.is_alphabetic() || *letter == ' ').count();
+    let wide = !sentence.is_ascii() && words < FEWEST_WORDS && length >= 16;
+    let no_statement = (!QUOTABLE.contains(&length) && !wide)
+        || (words < FEWEST_WORDS && !wide)
+        || letters * 100 < length * 66
+        || sentence.ends_with([':', '…', ',', '('])
+        || sentence.matches('|').count() >= 2
+        || sentence.contains("```")
+        || sentence.contains("](")
+        || sentence.contains("://")
+        || sentence.starts_with(['<', '{', '[', '/', '$', '@', '✅', '❌', '⚠'])
+        || sentence.contains(['{', '}', '✅', '❌'])
+        || sentence.contains(" ## ")
+        || sentence.contains(drawn)
+        || NARRATION.is_match(sentence);
+    if no_statement {
+        return 0.0;
+    }
+    let mut worth: f32 = 0.4;
+    let mut count = |holds: bool, weight: f32| worth += if holds { weight } else { 0.0 };
+    count(LESSON.is_match(sentence), 0.45);
+    count(DECISION.is_match(sentence), if origin == Origin::User { 0.4 } else { 0.35 });
+    count(MEASURED.is_match(sentence), 0.15);
+    count(sentence.contains('`'), 0.12);
+    count(sentence.ends_with('?'), -0.3);
+    count(!(50..=240).contains(&length), -0.12);
+    count(DANGLING.is_match(sentence), -0.22);
+    count(sentence.starts_with(|first: char| first.is_lowercase()), -0.1);
+    count(!sentence.ends_with(['.', '!', '?', '。', '"', '”', '`', ')']), -0.12);
+    count(sentence.starts_with("I ") || sentence.contains(" I "), -0.1);
+    worth.max(0.05)
+}

@@ -1,0 +1,400 @@
+//! Topics: what a day is about, told by that day alone, and what comes up on several.
+//!
+//! A term is a symbol, a file, an error, a name or a few words that stand together. Each day lists its best terms,
+//! none of which only repeats another. The first few become pages, and so does what two days list. Both rules only ever
+//! add: a day more takes no page away, so the order in which days arrive does not matter.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::LazyLock;
+
+use chrono::NaiveDate;
+use regex::Regex;
+
+use super::sayings::{Said, Saying};
+use crate::base::text;
+use crate::distill::triggers::telling;
+use crate::model::ids::SessionId;
+use crate::model::knowledge::{About, Kind, PageName};
+
+/// How many pages a day makes at most, and how many it should make where it has the topics.
+const MOST_OF_A_DAY: usize = 7;
+const FEWEST_OF_A_DAY: usize = 3;
+/// How many terms a day lists.
+const LISTED: usize = 24;
+/// A page needs something to say: so many sentences that can be quoted.
+const FEWEST_QUOTES: usize = 4;
+/// A term whose sentences are those of a better one, up to this share, only repeats it.
+const REPEATS: f32 = 0.6;
+/// What was said in a project counts as knowledge about it from here on.
+const WORTH_OF_A_PROJECT: f32 = 0.8;
+
+/// Something that a page is about.
+#[derive(Debug, Clone)]
+pub struct Topic {
+    pub name: PageName,
+    pub class: Class,
+    /// How it was written, the commonest first.
+    pub forms: Vec<String>,
+    /// Where it was said, in order.
+    pub sayings: Vec<usize>,
+}
+
+/// What kind of term it is; the later, the more telling.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    Word,
+    File,
+    Name,
+    Symbol,
+    Phrase,
+    Error,
+    Project,
+}
+
+impl Class {
+    fn weight(self) -> f32 {
+        match self {
+            Class::Word => 0.55,
+            Class::File => 0.7,
+            Class::Name => 0.85,
+            Class::Symbol => 1.0,
+            Class::Phrase => 1.25,
+            Class::Error => 1.3,
+            Class::Project => 1.0,
+        }
+    }
+}
+
+struct Term {
+    key: String,
+    form: String,
+    class: Class,
+}
+
+/// A term with all its places.
+#[derive(Debug, Clone, Default)]
+struct Found {
+    class: Option<Class>,
+    forms: BTreeMap<String, usize>,
+    sayings: Vec<usize>,
+}
+
+/// The topics that are worth a page, by name.
+pub fn chosen(said: &Said, sessions: &BTreeMap<SessionId, About>, there: &BTreeSet<PageName>) -> Vec<Topic> {
+    let mut by_day: BTreeMap<NaiveDate, Vec<usize>> = BTreeMap::new();
+    for (at, saying) in said.sayings.iter().enumerate() {
+        by_day.entry(saying.place.day).or_default().push(at);
+    }
+    let mut found: HashMap<String, Found> = HashMap::new();
+    let mut pages: BTreeSet<String> = BTreeSet::new();
+    let mut listed: HashMap<String, usize> = HashMap::new();
+    for sayings in by_day.values() {
+        let day = terms_of(said, sayings);
+        let (first, all) = of_a_day(said, &day);
+        pages.extend(first);
+        for key in all {
+            *listed.entry(key).or_default() += 1;
+        }
+        for (key, term) in day {
+            let whole = found.entry(key).or_default();
+            whole.class = whole.class.max(term.class);
+            whole.sayings.extend(term.sayings);
+            for (form, count) in term.forms {
+                *whole.forms.entry(form).or_default() += count;
+            }
+        }
+    }
+    pages.extend(listed.into_iter().filter(|(_, days)| *days >= 2).map(|(key, _)| key));
+    pages.extend(there.iter().filter(|name| name.kind == Kind::Concept).map(|name| name.slug().to_string()));
+    for (key, project) in of_projects(said, sessions) {
+        pages.insert(key.clone());
+        let whole = found.entry(key).or_default();
+        whole.class = Some(Class::Project);
+        whole.forms = project.forms;
+        whole.sayings.extend(project.sayings);
+        whole.sayings.sort_unstable();
+        whole.sayings.dedup();
+    }
+    let topics = pages.into_iter().filter_map(|key| {
+        let term = found.remove(&key)?;
+        (quotes(said, &term.sayings) >= FEWEST_QUOTES).then(|| Topic {
+            name: PageName::new(Kind::Concept, &key),
+            class: term.class.unwrap_or(Class::Word),
+            forms: by_count(term.forms),
+            sayings: term.sayings,
+        })
+    });
+    topics.collect()
+}
+
+fn by_count(forms: BTreeMap<String, usize>) -> Vec<String> {
+    let mut forms: Vec<(String, usize)> = forms.into_iter().collect();
+    forms.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    forms.into_iter().map(|(form, _)| form).collect()
+}
+
+/// How many different sentences there are to quote.
+fn quotes(said: &Said, sayings: &[usize]) -> usize {
+    let texts: HashSet<&str> =
+        sayings.iter().map(|at| &said.sayings[*at]).filter(|it| it.worth > 0.0).map(|it| it.text.as_str()).collect();
+    texts.len()
+}
+
+fn terms_of(said: &Said, sayings: &[usize]) -> HashMap<String, Found> {
+    let mut found: HashMap<String, Found> = HashMap::new();
+    for at in sayings {
+        for term in terms(&said.sayings[*at]) {
+            let whole = found.entry(term.key).or_default();
+            whole.class = whole.class.max(Some(term.class));
+            *whole.forms.entry(term.form).or_default() += 1;
+            if whole.sayings.last() != Some(at) {
+                whole.sayings.push(*at);
+            }
+        }
+    }
+    found
+}
+
+/// The terms that a day makes pages of, and all that it lists.
+fn of_a_day(said: &Said, terms: &HashMap<String, Found>) -> (Vec<String>, Vec<String>) {
+    let mut ranked: Vec<(f32, &str, &Found)> = terms
+        .iter()
+        .filter(|(_, term)| term.sayings.len() >= 2)
+        .map(|(key, term)| (score(said, key, term), key.as_str(), term))
+        .filter(|(score, ..)| *score > 0.0)
+        .collect();
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    let mut kept: Vec<(&str, &Found)> = Vec::new();
+    for (_, key, term) in ranked {
+        if kept.len() >= LISTED {
+            break;
+        }
+        if !kept.iter().any(|(other, better)| repeats(key, term, other, better)) {
+            kept.push((key, term));
+        }
+    }
+    let comes_back = |term: &Found| {
+        let exchanges: HashSet<usize> = term.sayings.iter().map(|at| said.sayings[*at].exchange).collect();
+        exchanges.len() >= 2
+    };
+    let says_enough = |term: &Found| quotes(said, &term.sayings) >= FEWEST_QUOTES;
+    let mut pages: Vec<String> = kept
+        .iter()
+        .filter(|(_, term)| comes_back(term) && says_enough(term))
+        .map(|(key, _)| key.to_string())
+        .take(MOST_OF_A_DAY)
+        .collect();
+    for (key, term) in &kept {
+        if pages.len() < FEWEST_OF_A_DAY && says_enough(term) && !pages.iter().any(|page| page == key) {
+            pages.push(key.to_string());
+        }
+    }
+    (pages, kept.into_iter().map(|(key, _)| key.to_string()).collect())
+}
+
+/// How much a day has to say of a term.
+fn score(said: &Said, key: &str, term: &Found) -> f32 {
+    let sayings = || term.sayings.iter().map(|at| &said.sayings[*at]);
+    let exchanges = sayings().map(|saying| saying.exchange).collect::<HashSet<_>>().len() as f32;
+    let sessions = sayings().map(|saying| &saying.place.session).collect::<HashSet<_>>().len() as f32;
+    let mut worths: Vec<f32> = sayings().map(|saying| saying.worth).filter(|worth| *worth > 0.0).collect();
+    worths.sort_by(|a, b| b.total_cmp(a));
+    let best = worths.iter().take(4).sum::<f32>() / 4.0;
+    let words: Vec<f32> = key.split('-').map(telling).collect();
+    let rare = words.iter().sum::<f32>() / words.len().max(1) as f32;
+    let class = term.class.unwrap_or(Class::Word).weight();
+    class * rare * best * (1.0 + term.sayings.len() as f32).ln() * exchanges.sqrt() * (1.0 + 0.5 * (sessions - 1.0).min(3.0))
+}
+
+/// Whether a term says nothing that a better one does not: it is part of it, or is said in the same sentences.
+fn repeats(key: &str, term: &Found, other: &str, better: &Found) -> bool {
+    let shared = term.sayings.iter().filter(|at| better.sayings.binary_search(at).is_ok()).count() as f32;
+    let parts = |key: &str| key.split('-').map(str::to_string).collect::<HashSet<_>>();
+    let related = !parts(key).is_disjoint(&parts(other));
+    let share = shared / term.sayings.len().max(1) as f32;
+    share > if related { REPEATS - 0.2 } else { REPEATS + 0.15 }
+}
+
+/// The projects in which more than one session worked, with what was said in them.
+fn of_projects(said: &Said, sessions: &BTreeMap<SessionId, About>) -> BTreeMap<String, Found> {
+    let mut projects: BTreeMap<String, (Found, BTreeSet<&SessionId>)> = BTreeMap::new();
+    for (at, saying) in said.sayings.iter().enumerate() {
+        let Some(session) = &saying.place.session else { continue };
+        let Some(project) = sessions.get(session).and_then(|about| about.project.as_deref()) else { continue };
+        let (found, of) = projects.entry(text::slug(project, 72)).or_default();
+        of.insert(session);
+        *found.forms.entry(project.to_string()).or_default() += 1;
+        if saying.worth >= WORTH_OF_A_PROJECT {
+            found.sayings.push(at);
+        }
+    }
+    projects.into_iter().filter(|(_, (_, of))| of.len() >= 2).map(|(key, (found, _))| (key, found)).collect()
+}
+
+// --- Terms of a sentence ---
+
+macro_rules! pattern {
+    ($name:ident, $pattern:expr) => {
+        static $name: LazyLock<Regex> = LazyLock::new(|| Regex::new($pattern).expect("a fixed pattern"));
+    };
+}
+
+pattern!(PIECE, r"`([^`]+)`|(\p{L}[\p{L}\p{N}_'’]*(?:[-.][\p{L}\p{N}_]+)*)|([^\s`\p{L}]+)|(\s+)");
+pattern!(HASH, r"^[0-9a-f]{7,64}$");
+pattern!(SYMBOL, r"^[\p{L}_@][\p{L}\p{N}_.:@+-]*[\p{L}\p{N}_]$");
+pattern!(FILE, r"^[\p{L}\p{N}_.-]*[\p{L}\p{N}_-]\.[a-z]{1,5}$");
+pattern!(ERROR, r"^(E[A-Z]{4,}|E\d{4}|[A-Z][A-Za-z]+(Error|Exception)|[A-Z]{2,4}\d{3,5})$");
+pattern!(CAMEL, r"[\p{Ll}\d]\p{Lu}|_|::");
+
+/// What a sentence speaks of, each once.
+fn terms(saying: &Saying) -> Vec<Term> {
+    let mut terms: Vec<Term> = Vec::new();
+    // Words that stand side by side without anything between them.
+    let mut run: Vec<&str> = Vec::new();
+    for piece in PIECE.captures_iter(&saying.text) {
+        if let Some(code) = piece.get(1) {
+            phrases(&run, &mut terms);
+            run.clear();
+            terms.extend(code_term(code.as_str()));
+        } else if let Some(word) = piece.get(2) {
+            let word = word.as_str().trim_end_matches("'s").trim_end_matches("’s");
+            terms.extend(word_term(word, run.is_empty()));
+            run.push(word);
+        } else if piece.get(3).is_some() {
+            phrases(&run, &mut terms);
+            run.clear();
+        }
+    }
+    phrases(&run, &mut terms);
+    let mut seen = HashSet::new();
+    terms.retain(|term| seen.insert(term.key.clone()));
+    terms
+}
+
+fn term(form: &str, class: Class) -> Option<Term> {
+    let key = singular(&text::slug(form, 72));
+    (key.len() >= 3 && key != "untitled").then(|| Term { key, form: form.to_string(), class })
+}
+
+/// The name of a thing, whether one or many are spoken of.
+fn singular(key: &str) -> String {
+    let last = key.rsplit('-').next().unwrap_or(key);
+    let plural = last.len() > 4 && last.ends_with('s') && !["ss", "us", "is", "as", "os"].iter().any(|end| last.ends_with(end));
+    match (plural, last.ends_with("ies")) {
+        (true, true) => format!("{}y", &key[..key.len() - 3]),
+        (true, false) => key[..key.len() - 1].to_string(),
+        _ => key.to_string(),
+    }
+}
+
+/// What stands between backticks, if it names something.
+fn code_term(code: &str) -> Option<Term> {
+    let code = code.trim();
+    let code = code.split_once('(').map_or(code, |(name, _)| name).trim_end_matches([':', ',', ';', '!', '?']);
+    if code.contains(char::is_whitespace) || code.len() > 64 || HASH.is_match(code) {
+        return None;
+    }
+    let name = code.rsplit('/').next().unwrap_or(code);
+    if FILE.is_match(name) && name.len() >= 4 {
+        return term(name, Class::File);
+    }
+    if code.contains('/') || !SYMBOL.is_match(code) || code.chars().count() < 3 {
+        return None;
+    }
+    if ERROR.is_match(code) {
+        return term(code, Class::Error);
+    }
+    let plain = code.chars().all(|letter| letter.is_ascii_lowercase());
+    match plain {
+        // `main`, `test`: a word like any other.
+        true if telling(code) < 1.0 => None,
+        true => term(code, Class::Name),
+        false => term(code, Class::Symbol),
+    }
+}
+
+/// A word that is a topic by itself: an error, a symbol, a name, or one that is rare in prose.
+fn word_term(word: &str, begins: bool) -> Option<Term> {
+    let letters = word.chars().count();
+    let lower = word.to_lowercase();
+    if letters < 3 || HASH.is_match(word) || telling(&lower) == 0.0 {
+        return None;
+    }
+    if FILE.is_match(word) {
+        return term(word, Class::File);
+    }
+    if ERROR.is_match(word) {
+        return term(word, Class::Error);
+    }
+    if CAMEL.is_match(word) {
+        return term(word, Class::Symbol);
+    }
+    let upper = word.chars().all(|letter| letter.is_uppercase() || letter.is_numeric() || letter == '-');
+    let capital = !begins && word.starts_with(|first: char| first.is_uppercase());
+    if (upper || capital) && telling(&lower) >= 0.75 {
+        return term(word, Class::Name);
+    }
+    if word.contains('-') {
+        let parts = lower.split('-').map(telling);
+        return if parts.fold(f32::MAX, f32::min) >= 0.4 { term(&lower, Class::Phrase) } else { None };
+    }
+    (telling(&lower) >= 1.0 && letters >= 5).then(|| term(&lower, Class::Word)).flatten()
+}
+
+/// Two or three words that stand together, each of which tells something.
+fn phrases(run: &[&str], terms: &mut Vec<Term>) {
+    for length in [2, 3] {
+        for words in run.windows(length) {
+            let lower: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
+            let tell: Vec<f32> = lower.iter().map(|word| telling(word)).collect();
+            let all_tell = tell.iter().all(|weight| *weight >= 0.55);
+            let some_rare = tell.iter().any(|weight| *weight >= 0.8);
+            let says_what = !lower.iter().any(|word| is_deed(word));
+            if all_tell && some_rare && says_what && words.iter().all(|word| !word.contains(['.', '_'])) {
+                terms.extend(term(&lower.join(" "), Class::Phrase));
+            }
+        }
+    }
+}
+
+/// A word that tells what is done or how, which names nothing: `prints`, `checking`, `quickly`.
+fn is_deed(word: &str) -> bool {
+    const DEEDS: &[&str] = &[
+        "adds", "allows", "appears", "breaks", "builds", "calls", "causes", "changes", "checks", "comes", "contains",
+        "covers", "creates", "depends", "does", "expects", "exists", "fails", "finds", "fixes", "follows", "gets",
+        "gives", "goes", "handles", "happens", "includes", "keeps", "leads", "lets", "lists", "lives", "makes",
+        "matches", "means", "needs", "opens", "passes", "prints", "produces", "provides", "puts", "reads", "receives",
+        "removes", "requires", "returns", "runs", "says", "sends", "sets", "shows", "starts", "stays", "stops",
+        "supports", "takes", "tells", "throws", "tries", "turns", "updates", "uses", "wants", "works", "writes",
+    ];
+    DEEDS.contains(&word) || (word.len() > 5 && (word.ends_with("ly") || word.ends_with("ed")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::digest::Origin;
+    use crate::model::knowledge::Place;
+
+    fn keys(text: &str) -> Vec<String> {
+        let place = Place { day: NaiveDate::MIN, session: None, episode: None };
+        let saying = Saying { text: text.into(), origin: Origin::Assistant, place, exchange: 0, worth: 1.0 };
+        terms(&saying).into_iter().map(|term| term.key).collect()
+    }
+
+    #[test]
+    fn symbols_files_errors_and_phrases_are_terms() {
+        let found = keys("Keyset pagination reads `sent_at` in `src/archive/list.ts` and met EWOULDBLOCK at 7c41e9a.");
+        for key in ["keyset-pagination", "sent-at", "list-ts", "ewouldblock"] {
+            assert!(found.contains(&key.to_string()), "{key} in {found:?}");
+        }
+        assert!(!found.iter().any(|key| key.contains("7c41e9a") || key == "and" || key == "reads"), "{found:?}");
+    }
+
+    #[test]
+    fn one_and_many_are_the_same_topic() {
+        assert_eq!(keys("`retries`"), keys("`retry`"));
+        assert_eq!(singular("status"), "status");
+        assert_eq!(singular("index-caches"), "index-cache");
+    }
+}
