@@ -22,6 +22,8 @@ use crate::store::Store;
 use crate::store::layout::Layout;
 use crate::summarize::Models;
 
+mod ask;
+mod compile;
 mod config;
 mod context;
 mod doctor;
@@ -30,6 +32,7 @@ mod hook;
 mod init;
 mod log;
 mod models;
+mod lint;
 pub mod output;
 mod recall;
 mod search;
@@ -96,6 +99,9 @@ enum Command {
     Forget(forget::Args),
     Context(context::Args),
     Hook(hook::Args),
+    Compile(compile::Args),
+    Ask(ask::Args),
+    Lint(lint::Args),
     Status(status::Args),
     Verify(verify::Args),
     Config(config::Args),
@@ -287,6 +293,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Forget(args) => forget::run(args, &door),
         Command::Context(args) => context::run(args, &door),
         Command::Hook(args) => Ok(hook::run(args, Ok(door))),
+        Command::Compile(args) => compile::run(args, &door),
+        Command::Ask(args) => ask::run(args, &door),
+        Command::Lint(args) => lint::run(args, &door),
         Command::Status(args) => status::run(args, &door),
         Command::Verify(args) => verify::run(args, &door),
         Command::Config(args) => config::run(args, &door),
@@ -295,6 +304,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         output::error(&error, json);
         error.exit_code()
     })
+}
+
+/// What replaces secrets, with the person's own rules.
+pub(crate) fn redactor(config: &Config) -> Result<Redactor> {
+    let rules: Vec<(String, String)> =
+        config.redact.rules.iter().map(|rule| (rule.name.clone(), rule.pattern.clone())).collect();
+    Redactor::with_rules(&rules).map_err(|reason| Error::new("cannot use the setting `redact.rules`").because(reason))
 }
 
 fn door(common: Common) -> Result<Door> {

@@ -180,6 +180,19 @@ pub struct Connection {
     pub sources: Vec<SourceDay>,
 }
 
+/// The page on a question that was asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    pub question: String,
+    /// The pages and digests that were read for the answer.
+    pub consulted: Vec<String>,
+    pub filed: String,
+    /// The answer, line by line, with its citations.
+    pub answer: Vec<String>,
+    pub follow_up: Vec<PageName>,
+    pub made_by: String,
+}
+
 /// What a model wrote, each sentence with the numbers of the quotes it rests on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prose {

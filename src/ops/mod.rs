@@ -1,12 +1,15 @@
 //! The verbs: where reading, deciding and writing meet, one file for each.
 
+pub mod ask;
 pub mod capture;
 mod commit;
 pub mod context;
-pub mod cursors;
 pub mod doctor;
 pub mod forget;
 pub mod log;
+pub mod compile;
+pub mod cursors;
+pub mod lint;
 pub mod recall;
 pub mod rescue;
 pub mod sample;

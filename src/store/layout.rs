@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use chrono::NaiveDate;
 
 use crate::model::ids::{EpisodeId, SessionId};
+use crate::model::knowledge::{Kind, PageName};
 
 /// The end of every digest's file name: what RAG tools look for.
 pub const DIGEST_SUFFIX: &str = "_DIGEST.md";
@@ -68,6 +69,28 @@ pub fn from_episode_to_sensory(id: EpisodeId) -> String {
 /// An episode, as a day links to it.
 pub fn from_day_to_episode(session: &SessionId, id: EpisodeId) -> String {
     format!("../../sessions/{session}/snapshot/{}", episode(id))
+}
+
+/// A session's digest, as a wikilink names it: the file's name is enough, since there is no second one.
+pub fn link_to_digest(session: &SessionId) -> String {
+    format!("{session}{}", DIGEST_SUFFIX.trim_end_matches(".md"))
+}
+
+/// The session that a wikilink to a digest means.
+pub fn linked_digest(target: &str) -> Option<SessionId> {
+    let name = target.strip_suffix(".md").unwrap_or(target);
+    name.rsplit('/').next()?.strip_suffix(DIGEST_SUFFIX.trim_end_matches(".md"))?.parse().ok()
+}
+
+/// One day's raw log, as a wikilink names it.
+pub fn link_to_day(day: NaiveDate) -> String {
+    format!("daily/raw/{day}")
+}
+
+/// The day that a wikilink to its raw log means.
+pub fn linked_day(target: &str) -> Option<NaiveDate> {
+    let name = target.strip_suffix(".md").unwrap_or(target);
+    name.strip_prefix("daily/raw/").or_else(|| name.strip_prefix("daily/"))?.parse().ok()
 }
 
 /// The paths of one memory.
@@ -160,6 +183,41 @@ impl Layout {
     /// All days' raw logs.
     pub fn days(&self) -> PathBuf {
         self.root.join("daily/raw")
+    }
+
+    /// Pages on what days taught.
+    pub fn knowledge(&self) -> PathBuf {
+        self.root.join("knowledge")
+    }
+
+    /// All pages of a kind.
+    pub fn knowledge_of(&self, kind: Kind) -> PathBuf {
+        self.knowledge().join(kind.folder())
+    }
+
+    /// One page of knowledge.
+    pub fn page(&self, name: &PageName) -> PathBuf {
+        self.knowledge_of(name.kind).join(format!("{}.md", name.slug()))
+    }
+
+    /// The table of all pages of knowledge.
+    pub fn knowledge_index(&self) -> PathBuf {
+        self.knowledge().join("index.md")
+    }
+
+    /// What was compiled and filed, and from what.
+    pub fn knowledge_log(&self) -> PathBuf {
+        self.knowledge().join("log.md")
+    }
+
+    /// What a check of the knowledge found on a day; this device's own, since it depends on when it was run.
+    pub fn lint_report(&self, day: NaiveDate) -> PathBuf {
+        self.own().join(format!("local/reports/lint-{day}.md"))
+    }
+
+    /// The lock of whoever writes knowledge.
+    pub fn knowledge_lock(&self) -> PathBuf {
+        self.root.join(".memtree/local/locks/knowledge")
     }
 
     /// Tombstones: ids and hashes of what was forgotten.

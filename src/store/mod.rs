@@ -8,11 +8,14 @@ use crate::base::files;
 use crate::error::{Context, Error, Result};
 use crate::model::digest::Digest;
 use crate::model::ids::{Device, SessionId};
+use crate::model::knowledge::Kind;
 
 pub mod days;
 pub mod documents;
 pub mod journal;
+pub mod knowledge;
 pub mod layout;
+pub mod pages;
 pub mod snapshots;
 pub mod tombstones;
 
@@ -87,8 +90,9 @@ impl Store {
     /// Refuses links where we are about to write: one that came by `git pull` could lead anywhere.
     pub fn refuse_links(&self, session: Option<&SessionId>) -> Result<()> {
         let layout = &self.layout;
-        let folders = [layout.sessions(), layout.daily(), layout.days(), layout.own()];
-        for folder in folders.into_iter().chain(session.map(|id| layout.session(id))) {
+        let folders = [layout.sessions(), layout.daily(), layout.days(), layout.own(), layout.knowledge()];
+        let knowledge = Kind::ALL.map(|kind| layout.knowledge_of(kind));
+        for folder in folders.into_iter().chain(knowledge).chain(session.map(|id| layout.session(id))) {
             if fs::symlink_metadata(&folder).is_ok_and(|metadata| metadata.is_symlink()) {
                 return Err(Error::new(format!("`{}` is a link, and nothing is written through it", folder.display()))
                     .hint("put a real folder in its place, or make the memory itself a link"));

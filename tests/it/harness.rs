@@ -373,6 +373,11 @@ impl Tree {
         Tree(stamped.collect())
     }
 
+    /// Looks only at some of it.
+    pub fn retain(&mut self, keep: impl Fn(&Path) -> bool) {
+        self.0.retain(|path, _| keep(path));
+    }
+
     /// The files with their hashes.
     pub fn files(&self) -> impl Iterator<Item = (&Path, &str)> {
         let hashed = self.0.iter().filter(|(_, holds)| holds.len() == 64);

@@ -12,6 +12,7 @@ mod exclude; // projects and folders that are never captured
 mod forget; // gone from everywhere, for good, and proven
 mod harness; // Desk: a person's machine in a temporary folder
 mod hooks; // what agents call
+mod knowledge; // pages from days, answers from pages, and their checks
 mod layers; // who may use whom
 mod log; // lines written into a day by hand
 mod losses; // what could be lost or leak, each found by trying

@@ -49,11 +49,10 @@ mod tests {
     fn sections_stay_whole() {
         let day = "# Day\n\n### Session (10:00)\naaaa\n### Session (11:00)\nbbbb\n#### c\nx ### y\n### d\n";
         let pieces = chunks(day, 40);
-        assert_eq!(pieces, [
-            "# Day\n\n### Session (10:00)\naaaa\n",
-            "### Session (11:00)\nbbbb\n#### c\nx ### y\n",
-            "### d\n"
-        ]);
+        assert_eq!(
+            pieces,
+            ["# Day\n\n### Session (10:00)\naaaa\n", "### Session (11:00)\nbbbb\n#### c\nx ### y\n", "### d\n"]
+        );
         assert_eq!(chunks(day, 1_000_000), [day]);
         assert!(chunks("", 10).is_empty());
         let long = format!("a\n### {}\n### c\n", "b".repeat(50));
@@ -69,7 +68,7 @@ mod tests {
         ) {
             let text = pieces.concat();
             let cut = chunks(&text, most);
-            prop_assert_eq!(cut.concat(), text);
+            prop_assert_eq!(cut.concat(), text.as_str());
             prop_assert!(cut.iter().skip(1).all(|chunk| chunk.starts_with("### ")));
         }
     }

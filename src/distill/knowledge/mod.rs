@@ -42,6 +42,6 @@ pub fn knowledge(days: &[Day], sessions: &BTreeMap<SessionId, About>, there: &BT
     let chosen = topics::chosen(&said, sessions, there);
     let mut concepts = pages::concepts(&said, &chosen, sessions);
     let connections = connections::connections(&said, &chosen, there);
-    pages::relate(&said, &chosen, &mut concepts);
+    pages::relate(&said, &chosen, &connections, &mut concepts);
     Knowledge { concepts, connections }
 }

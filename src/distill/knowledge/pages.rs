@@ -7,12 +7,14 @@ use super::topics::{Class, Topic};
 use crate::base::forms::folded;
 use crate::base::text;
 use crate::model::ids::SessionId;
-use crate::model::knowledge::{About, Concept, Details, Place, Quote, Relation, SourceDay};
+use crate::model::knowledge::{About, Concept, Connection, Details, Place, Quote, Relation, SourceDay};
 
 const KEY_POINTS: usize = 5;
+const FEWEST_POINTS: usize = 3;
 const CORE_QUOTES: usize = 2;
 /// How many parts the details have, and how many quotes each.
 const MOST_DETAILS: usize = 8;
+const FEWEST_DETAILS: usize = 2;
 const QUOTES_EACH: usize = 3;
 const MOST_RELATED: usize = 6;
 const FEWEST_RELATED: usize = 2;
@@ -29,7 +31,10 @@ fn concept(said: &Said, topic: &Topic, sessions: &BTreeMap<SessionId, About>) ->
     let title = title(topic);
     let ranked = ranked(said, topic);
     let core: Vec<usize> = ranked.iter().copied().take(if ranked.len() >= 7 { CORE_QUOTES } else { 1 }).collect();
-    let mut points: Vec<usize> = ranked.iter().copied().filter(|at| !core.contains(at)).take(KEY_POINTS).collect();
+    // Where little was said, the best of it is a key point too.
+    let spare = ranked.len() > FEWEST_POINTS;
+    let mut points: Vec<usize> =
+        ranked.iter().copied().filter(|at| !spare || !core.contains(at)).take(KEY_POINTS).collect();
     points.sort_unstable();
     let used: HashSet<usize> = core.iter().chain(&points).copied().collect();
     let details = details(said, topic, &ranked, &used, sessions);
@@ -75,8 +80,11 @@ fn ranked(said: &Said, topic: &Topic) -> Vec<usize> {
         .map(|at| (said.sayings[*at].worth + defines(&said.sayings[*at].text, topic), *at))
         .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    // What goes on from a sentence that names the topic tells more of it, but comes after all that name it.
+    let named: Vec<usize> = scored.iter().map(|(_, at)| *at).collect();
+    let going_on = named.iter().filter_map(|at| said.next(*at)).filter(|at| !named.contains(at));
     let mut kept: Vec<(usize, HashSet<String>)> = Vec::new();
-    for (_, at) in scored {
+    for at in named.iter().copied().chain(going_on) {
         // Beyond what a page can show, nothing needs to be compared.
         if kept.len() >= MOST_DETAILS * QUOTES_EACH + KEY_POINTS + CORE_QUOTES {
             break;
@@ -131,8 +139,7 @@ fn where_met(
     sessions: &BTreeMap<SessionId, About>,
 ) -> String {
     let of: BTreeSet<&SessionId> = sources.iter().flat_map(|source| &source.sessions).collect();
-    let projects: BTreeSet<&str> =
-        of.iter().filter_map(|session| sessions.get(session)?.project.as_deref()).collect();
+    let projects: BTreeSet<&str> = of.iter().filter_map(|session| sessions.get(session)?.project.as_deref()).collect();
     let count = match of.len() {
         0 => "the notes of a day".to_string(),
         1 => "one session".to_string(),
@@ -205,26 +212,47 @@ fn details(
     let mut exchanges: Vec<usize> = best.into_iter().take(MOST_DETAILS).map(|(exchange, _)| exchange).collect();
     exchanges.sort_unstable();
     let mut details = Vec::new();
+    let mut bare = Vec::new();
     for exchange in exchanges {
         let it = &said.exchanges[exchange];
         let mut quotes: Vec<usize> = ranked
             .iter()
             .copied()
             .filter(|at| said.sayings[*at].exchange == exchange && !used.contains(at))
+            .filter(|at| !it.prompt.contains(said.sayings[*at].text.trim_end_matches('.')))
             .take(QUOTES_EACH)
             .collect();
         quotes.sort_unstable();
         let deeds = deeds(&it.deeds);
-        if quotes.is_empty() && deeds.is_empty() && it.prompt.is_empty() {
-            continue;
+        let told = !quotes.is_empty() || !deeds.is_empty();
+        if told || !it.prompt.is_empty() {
+            let quotes = quotes.into_iter().map(|at| quote(&said.sayings[at])).collect();
+            let part = Details { lead: lead(&it.place, &it.prompt, sessions), quotes, deeds };
+            if told { &mut details } else { &mut bare }.push(part);
         }
-        details.push(Details {
-            lead: lead(&it.place, &it.prompt, sessions),
-            quotes: quotes.into_iter().map(|at| quote(&said.sayings[at])).collect(),
-            deeds,
-        });
     }
+    // What was only asked stands there where there is little else.
+    while details.len() < FEWEST_DETAILS && !bare.is_empty() {
+        details.push(bare.remove(0));
+    }
+    details.extend(endings(topic, said, sessions).into_iter().take(FEWEST_DETAILS.saturating_sub(details.len())));
     details
+}
+
+/// How the sessions went in which a topic came up.
+fn endings(topic: &Topic, said: &Said, sessions: &BTreeMap<SessionId, About>) -> Vec<Details> {
+    let of: BTreeSet<&SessionId> =
+        topic.sayings.iter().filter_map(|at| said.sayings[*at].place.session.as_ref()).collect();
+    let told = of.into_iter().filter_map(|session| {
+        let about = sessions.get(session)?;
+        let status = about.status?;
+        Some(Details {
+            lead: format!("The session, “{}”, ended as {status}", text::one_line(&about.title, 120)),
+            quotes: Vec::new(),
+            deeds: Vec::new(),
+        })
+    });
+    told.collect()
 }
 
 fn lead(place: &Place, prompt: &str, sessions: &BTreeMap<SessionId, About>) -> String {
@@ -260,50 +288,86 @@ fn deeds(deeds: &[Deed]) -> Vec<String> {
     told
 }
 
+/// How often two topics meet.
+#[derive(Debug, Clone, Copy, Default)]
+struct Meetings {
+    sentences: u32,
+    exchanges: u32,
+    sessions: u32,
+}
+
 /// Puts the pages of each concept's neighbours on it, and it on theirs.
-pub fn relate(said: &Said, topics: &[Topic], concepts: &mut [Concept]) {
-    let sentences: Vec<HashSet<usize>> = topics.iter().map(|topic| topic.sayings.iter().copied().collect()).collect();
-    let exchange = |at: &usize| said.sayings[*at].exchange;
-    let exchanges: Vec<HashSet<usize>> =
-        topics.iter().map(|topic| topic.sayings.iter().map(exchange).collect()).collect();
-    let sessions: Vec<HashSet<&SessionId>> = topics
+pub fn relate(said: &Said, topics: &[Topic], connections: &[Connection], concepts: &mut [Concept]) {
+    let mut meetings: HashMap<(usize, usize), Meetings> = HashMap::new();
+    let exchange = |at: usize| said.sayings[at].exchange;
+    meet(topics, |at| Some(at), |pair| meetings.entry(pair).or_default().sentences += 1);
+    meet(topics, |at| Some(exchange(at)), |pair| meetings.entry(pair).or_default().exchanges += 1);
+    meet(topics, |at| said.sayings[at].place.session.as_ref(), |pair| meetings.entry(pair).or_default().sessions += 1);
+    let mut near: Vec<Vec<(f32, usize)>> = vec![Vec::new(); topics.len()];
+    let spread: Vec<f32> = topics
         .iter()
-        .map(|topic| topic.sayings.iter().filter_map(|at| said.sayings[*at].place.session.as_ref()).collect())
+        .map(|topic| topic.sayings.iter().map(|at| exchange(*at)).collect::<HashSet<_>>().len() as f32)
         .collect();
+    for (&(one, other), meeting) in &meetings {
+        let together = 3.0 * meeting.sentences as f32 + meeting.exchanges as f32 + 0.2 * meeting.sessions as f32;
+        // What goes with everything tells little about one.
+        near[one].push((together / (4.0 + spread[other]).sqrt(), other));
+        near[other].push((together / (4.0 + spread[one]).sqrt(), one));
+    }
     let mut pairs: BTreeSet<(usize, usize)> = BTreeSet::new();
-    for one in 0..topics.len() {
-        let mut near: Vec<(f32, usize)> = (0..topics.len())
-            .filter(|other| *other != one)
-            .map(|other| {
-                let shared = |a: &HashSet<usize>, b: &HashSet<usize>| a.intersection(b).count() as f32;
-                let together = 3.0 * shared(&sentences[one], &sentences[other])
-                    + shared(&exchanges[one], &exchanges[other])
-                    + 0.2 * sessions[one].intersection(&sessions[other]).count() as f32;
-                // What goes with everything tells little about one.
-                (together / (4.0 + exchanges[other].len() as f32).sqrt(), other)
-            })
-            .collect();
+    for (one, near) in near.iter_mut().enumerate() {
         near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-        for (place, (weight, other)) in near.into_iter().take(MOST_RELATED).enumerate() {
-            if weight > 0.0 || place < FEWEST_RELATED {
-                pairs.insert((one.min(other), one.max(other)));
+        let known = near.iter().map(|(_, other)| *other).take(MOST_RELATED);
+        // Every page leads somewhere, also one that has nothing in common with another.
+        let others = (0..topics.len()).filter(|other| *other != one && !near.iter().any(|(_, known)| known == other));
+        let others = others.take(FEWEST_RELATED.saturating_sub(near.len()));
+        pairs.extend(known.chain(others).map(|other| (one.min(other), one.max(other))));
+    }
+    for (one, other) in pairs {
+        let why = why(meetings.get(&(one, other)).copied().unwrap_or_default());
+        for (from, to) in [(one, other), (other, one)] {
+            concepts[from].related.push(Relation { name: topics[to].name.clone(), why: why.clone() });
+        }
+    }
+    for connection in connections {
+        for name in &connection.connects {
+            if let Ok(at) = concepts.binary_search_by(|concept| concept.name.cmp(name)) {
+                let why = "what connects the two".to_string();
+                concepts[at].related.push(Relation { name: connection.name.clone(), why });
             }
         }
     }
-    for (one, other) in pairs {
-        let together = sentences[one].intersection(&sentences[other]).count();
-        let met = exchanges[one].intersection(&exchanges[other]).count();
-        let both = sessions[one].intersection(&sessions[other]).count();
-        let plural = |count: usize| if count == 1 { "" } else { "s" };
-        let why = match (together, met, both) {
-            (0, 0, 0) => "from the same memory".to_string(),
-            (0, 0, both) => format!("{both} session{} in common", plural(both)),
-            (0, met, _) => format!("{met} exchange{} in common", plural(met)),
-            (together, ..) => format!("named together in {together} sentence{}", plural(together)),
-        };
-        for (from, to) in [(one, other), (other, one)] {
-            let relation = Relation { name: topics[to].name.clone(), why: why.clone() };
-            concepts[from].related.push(relation);
+}
+
+/// Names every pair of topics that share a thing, once for each thing.
+fn meet<K: std::hash::Hash + Eq>(
+    topics: &[Topic],
+    thing: impl Fn(usize) -> Option<K>,
+    mut pair: impl FnMut((usize, usize)),
+) {
+    let mut holders: HashMap<K, Vec<usize>> = HashMap::new();
+    for (topic, it) in topics.iter().enumerate() {
+        for thing in it.sayings.iter().filter_map(|at| thing(*at)) {
+            let holders = holders.entry(thing).or_default();
+            // The sayings of one topic come one after the other.
+            if holders.last() != Some(&topic) {
+                holders.push(topic);
+            }
         }
+    }
+    for holders in holders.values() {
+        for (place, one) in holders.iter().enumerate() {
+            holders[place + 1..].iter().for_each(|other| pair((*one, *other)));
+        }
+    }
+}
+
+fn why(meeting: Meetings) -> String {
+    let counted = |count: u32, thing: &str| format!("{count} {thing}{}", if count == 1 { "" } else { "s" });
+    match meeting {
+        Meetings { sentences: 0, exchanges: 0, sessions: 0 } => "from the same memory".into(),
+        Meetings { sentences: 0, exchanges: 0, sessions } => format!("{} in common", counted(sessions, "session")),
+        Meetings { sentences: 0, exchanges, .. } => format!("{} in common", counted(exchanges, "exchange")),
+        Meetings { sentences, .. } => format!("named together in {}", counted(sentences, "sentence")),
     }
 }

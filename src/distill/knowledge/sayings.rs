@@ -17,6 +17,8 @@ use crate::model::knowledge::Place;
 
 /// How long a sentence may be that is quoted, in characters.
 const QUOTABLE: std::ops::RangeInclusive<usize> = 32..=330;
+/// A longer prompt was not typed.
+const PASTED: usize = 1200;
 /// The fewest words of one.
 const FEWEST_WORDS: usize = 6;
 
@@ -35,6 +37,10 @@ pub struct Saying {
     pub exchange: usize,
     /// How much it tells, about 0 to 2; nothing where it is not to be quoted.
     pub worth: f32,
+    /// The words that were set in bold or italics.
+    pub stressed: Vec<String>,
+    /// Whether it goes on where the sentence before it ended.
+    pub goes_on: bool,
 }
 
 /// A prompt and all that follows it, as far as it is on one day.
@@ -64,6 +70,11 @@ impl Said {
         said
     }
 
+    /// The sentence that goes on from another, if it can be quoted.
+    pub fn next(&self, at: usize) -> Option<usize> {
+        self.sayings.get(at + 1).filter(|next| next.goes_on && next.worth > 0.0).map(|_| at + 1)
+    }
+
     fn add(&mut self, day: &Day) {
         // Sessions of a day run side by side, so each has an exchange of its own that is going on.
         let mut going_on: std::collections::HashMap<Option<&SessionId>, usize> = Default::default();
@@ -90,10 +101,15 @@ impl Said {
                     continue;
                 }
             };
-            for sentence in text::sentences(&unflattened(&line.text)) {
-                let sentence = balanced(&text::one_line(&plain_words(sentence), 600));
-                let worth = worth(&sentence, origin);
-                self.sayings.push(Saying { text: sentence, origin, place: place.clone(), exchange, worth });
+            for (at, sentence) in text::sentences(&unflattened(&line.text)).enumerate() {
+                let stressed = stressed(sentence);
+                let sentence = balanced(&text::one_line(&without_stress(&plain_words(sentence)), 600));
+                // Of what a person pasted, little was said by them.
+                let pasted = origin == Origin::User && line.text.chars().count() > PASTED;
+                let worth = worth(&sentence, origin) * if pasted { 0.7 } else { 1.0 };
+                let goes_on = at > 0;
+                let place = place.clone();
+                self.sayings.push(Saying { text: sentence, origin, place, exchange, worth, stressed, goes_on });
             }
         }
     }
@@ -111,9 +127,33 @@ fn balanced(sentence: &str) -> String {
     if sentence.matches('`').count() % 2 == 1 { sentence.replace('`', "'") } else { sentence.to_string() }
 }
 
+/// The words between stars, which somebody wanted to be seen.
+fn stressed(sentence: &str) -> Vec<String> {
+    static STARS: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\*{1,2}([\p{L}\p{N}][^*:`]{2,40}[\p{L}\p{N}])\*{1,2}").expect("a fixed pattern"));
+    STARS.captures_iter(sentence).map(|found| found[1].to_string()).collect()
+}
+
+/// A sentence without the stars around its words; those between numbers and in code stay.
+fn without_stress(sentence: &str) -> String {
+    let letters: Vec<char> = sentence.chars().collect();
+    let mut in_code = false;
+    let mut plain = String::with_capacity(sentence.len());
+    for (at, letter) in letters.iter().enumerate() {
+        in_code ^= *letter == '`';
+        let told = |near: Option<&char>| near.is_some_and(|near| !near.is_whitespace());
+        let (before, after) = (at.checked_sub(1).and_then(|at| letters.get(at)), letters.get(at + 1));
+        if *letter == '*' && !in_code && (told(before) != told(after) || before == Some(&'*') || after == Some(&'*')) {
+            continue;
+        }
+        plain.push(*letter);
+    }
+    plain
+}
+
 fn prompt(text: &str) -> String {
-    let first = text::first_sentence(text, 200);
-    balanced(&plain_words(&first))
+    let line = text::one_line(&without_stress(&plain_words(text)), 120);
+    balanced(line.trim_end_matches(['.', ':']))
 }
 
 /// What a line of a tool tells: files that were changed, or a command that failed.
@@ -124,7 +164,8 @@ fn deeds(line: &str) -> Vec<Deed> {
         return names.filter(|_| line.ends_with("ok=true")).map(Deed::Edited).collect();
     }
     let failed = line.strip_suffix(" ok=false").and_then(|said| TICKED.captures(said));
-    failed.map(|found| Deed::Failed(text::one_line(&found[1], 100))).into_iter().collect()
+    let command = failed.filter(|found| found[1].starts_with("$ "));
+    command.map(|found| Deed::Failed(text::one_line(&found[1], 80))).into_iter().collect()
 }
 
 macro_rules! pattern {
@@ -135,7 +176,7 @@ macro_rules! pattern {
 
 pattern!(
     NARRATION,
-    r"(?i)^(i'll|i’ll|i will|i'd like to|i am going|i'm (going|now|checking|looking|reading)|i(’|')ve (read|looked|got)|i (can see|see|found (the|a) file)|let me|let's|let us|now[, ]|next[, ]|first[, ]|then[, ]|good[.!,:;]|great|perfect|excellent|okay|ok[.!, ]|sure[.!,]|yes[.!,]|no[.!,]|thanks|thank you|done[.!:]|you're|here('s| is| are)|looking|checking|reading|running|understood|all (tests|done|good)|summary|key |status|updated:|next steps?|would you|do you want|shall i|want me)"
+    r"(?i)^(i('|’)ll|i will|i('|’)d like to|i am |i('|’)m |i('|’)ve (read|looked|got|now)|i (need|can see|see|want to|now|found (the|a) file)|let me|let's|let us|now[, ]|next[, ]|first[, ]|then[, ]|good[.!,:;]|great|perfect|excellent|okay|ok[.!, ]|sure[.!,]|yes[.!,]|no[.!,]|thanks|thank you|done[.!:]|you're|here('s| is| are)|looking|checking|reading|running|understood|all (tests|done|good)|summary|key |status|updated:|next steps?|would you|do you want|shall i|want me)"
 );
 pattern!(
     LESSON,

@@ -22,7 +22,8 @@ const FEWEST_OF_A_DAY: usize = 3;
 /// How many terms a day lists.
 const LISTED: usize = 24;
 /// A page needs something to say: so many sentences that can be quoted.
-const FEWEST_QUOTES: usize = 4;
+const FEWEST_QUOTES: usize = 3;
+const FEWEST_NAMED: usize = 2;
 /// A term whose sentences are those of a better one, up to this share, only repeats it.
 const REPEATS: f32 = 0.6;
 /// What was said in a project counts as knowledge about it from here on.
@@ -69,12 +70,15 @@ struct Term {
     key: String,
     form: String,
     class: Class,
+    stressed: bool,
 }
 
 /// A term with all its places.
 #[derive(Debug, Clone, Default)]
 struct Found {
-    class: Option<Class>,
+    classes: BTreeMap<Class, usize>,
+    /// How often somebody wanted it to be seen.
+    stressed: usize,
     forms: BTreeMap<String, usize>,
     sayings: Vec<usize>,
 }
@@ -97,7 +101,9 @@ pub fn chosen(said: &Said, sessions: &BTreeMap<SessionId, About>, there: &BTreeS
         }
         for (key, term) in day {
             let whole = found.entry(key).or_default();
-            whole.class = whole.class.max(term.class);
+            for (class, count) in term.classes {
+                *whole.classes.entry(class).or_default() += count;
+            }
             whole.sayings.extend(term.sayings);
             for (form, count) in term.forms {
                 *whole.forms.entry(form).or_default() += count;
@@ -109,7 +115,7 @@ pub fn chosen(said: &Said, sessions: &BTreeMap<SessionId, About>, there: &BTreeS
     for (key, project) in of_projects(said, sessions) {
         pages.insert(key.clone());
         let whole = found.entry(key).or_default();
-        whole.class = Some(Class::Project);
+        whole.classes = BTreeMap::from([(Class::Project, 1)]);
         whole.forms = project.forms;
         whole.sayings.extend(project.sayings);
         whole.sayings.sort_unstable();
@@ -117,14 +123,29 @@ pub fn chosen(said: &Said, sessions: &BTreeMap<SessionId, About>, there: &BTreeS
     }
     let topics = pages.into_iter().filter_map(|key| {
         let term = found.remove(&key)?;
-        (quotes(said, &term.sayings) >= FEWEST_QUOTES).then(|| Topic {
+        says_enough(said, &term).then(|| Topic {
             name: PageName::new(Kind::Concept, &key),
-            class: term.class.unwrap_or(Class::Word),
+            class: term.class(),
             forms: by_count(term.forms),
             sayings: term.sayings,
         })
     });
     topics.collect()
+}
+
+impl Found {
+    /// What it is as a rule: a word that begins a heading once is no name.
+    fn class(&self) -> Class {
+        let all: usize = self.classes.values().sum();
+        let mut at_least = 0;
+        for (class, count) in self.classes.iter().rev() {
+            at_least += count;
+            if at_least * 2 >= all {
+                return *class;
+            }
+        }
+        Class::Word
+    }
 }
 
 fn by_count(forms: BTreeMap<String, usize>) -> Vec<String> {
@@ -133,11 +154,13 @@ fn by_count(forms: BTreeMap<String, usize>) -> Vec<String> {
     forms.into_iter().map(|(form, _)| form).collect()
 }
 
-/// How many different sentences there are to quote.
-fn quotes(said: &Said, sayings: &[usize]) -> usize {
-    let texts: HashSet<&str> =
-        sayings.iter().map(|at| &said.sayings[*at]).filter(|it| it.worth > 0.0).map(|it| it.text.as_str()).collect();
-    texts.len()
+/// Whether there is enough to quote: two sentences that name it, and one more that does or goes on from there.
+fn says_enough(said: &Said, term: &Found) -> bool {
+    let quotable = |at: &usize| said.sayings[*at].worth > 0.0;
+    let text = |at: usize| said.sayings[at].text.as_str();
+    let named: HashSet<&str> = term.sayings.iter().filter(|at| quotable(at)).map(|at| text(*at)).collect();
+    let more: HashSet<&str> = term.sayings.iter().filter_map(|at| said.next(*at)).map(text).collect();
+    named.len() >= FEWEST_NAMED && named.union(&more).count() >= FEWEST_QUOTES
 }
 
 fn terms_of(said: &Said, sayings: &[usize]) -> HashMap<String, Found> {
@@ -145,7 +168,8 @@ fn terms_of(said: &Said, sayings: &[usize]) -> HashMap<String, Found> {
     for at in sayings {
         for term in terms(&said.sayings[*at]) {
             let whole = found.entry(term.key).or_default();
-            whole.class = whole.class.max(Some(term.class));
+            *whole.classes.entry(term.class).or_default() += 1;
+            whole.stressed += usize::from(term.stressed);
             *whole.forms.entry(term.form).or_default() += 1;
             if whole.sayings.last() != Some(at) {
                 whole.sayings.push(*at);
@@ -159,7 +183,8 @@ fn terms_of(said: &Said, sayings: &[usize]) -> HashMap<String, Found> {
 fn of_a_day(said: &Said, terms: &HashMap<String, Found>) -> (Vec<String>, Vec<String>) {
     let mut ranked: Vec<(f32, &str, &Found)> = terms
         .iter()
-        .filter(|(_, term)| term.sayings.len() >= 2)
+        // A word that anybody uses needs more than a mention.
+        .filter(|(_, term)| term.sayings.len() >= if term.class() == Class::Word { 3 } else { 2 })
         .map(|(key, term)| (score(said, key, term), key.as_str(), term))
         .filter(|(score, ..)| *score > 0.0)
         .collect();
@@ -177,19 +202,24 @@ fn of_a_day(said: &Said, terms: &HashMap<String, Found>) -> (Vec<String>, Vec<St
         let exchanges: HashSet<usize> = term.sayings.iter().map(|at| said.sayings[*at].exchange).collect();
         exchanges.len() >= 2
     };
-    let says_enough = |term: &Found| quotes(said, &term.sayings) >= FEWEST_QUOTES;
+    let is_name = |term: &Found| term.class() != Class::Word || term.stressed > 0;
     let mut pages: Vec<String> = kept
         .iter()
-        .filter(|(_, term)| comes_back(term) && says_enough(term))
+        .filter(|(_, term)| is_name(term) && comes_back(term) && says_enough(said, term))
         .map(|(key, _)| key.to_string())
         .take(MOST_OF_A_DAY)
         .collect();
     for (key, term) in &kept {
-        if pages.len() < FEWEST_OF_A_DAY && says_enough(term) && !pages.iter().any(|page| page == key) {
+        if pages.len() < FEWEST_OF_A_DAY
+            && is_name(term)
+            && says_enough(said, term)
+            && !pages.iter().any(|page| page == key)
+        {
             pages.push(key.to_string());
         }
     }
-    (pages, kept.into_iter().map(|(key, _)| key.to_string()).collect())
+    let listed = kept.into_iter().filter(|(_, term)| is_name(term)).map(|(key, _)| key.to_string());
+    (pages, listed.collect())
 }
 
 /// How much a day has to say of a term.
@@ -202,8 +232,13 @@ fn score(said: &Said, key: &str, term: &Found) -> f32 {
     let best = worths.iter().take(4).sum::<f32>() / 4.0;
     let words: Vec<f32> = key.split('-').map(telling).collect();
     let rare = words.iter().sum::<f32>() / words.len().max(1) as f32;
-    let class = term.class.unwrap_or(Class::Word).weight();
-    class * rare * best * (1.0 + term.sayings.len() as f32).ln() * exchanges.sqrt() * (1.0 + 0.5 * (sessions - 1.0).min(3.0))
+    let class = term.class().weight() * if term.stressed > 0 { 1.4 } else { 1.0 };
+    class
+        * rare
+        * best
+        * (1.0 + term.sayings.len() as f32).ln()
+        * exchanges.sqrt()
+        * (1.0 + 0.5 * (sessions - 1.0).min(3.0))
 }
 
 /// Whether a term says nothing that a better one does not: it is part of it, or is said in the same sentences.
@@ -244,11 +279,12 @@ pattern!(HASH, r"^[0-9a-f]{7,64}$");
 pattern!(SYMBOL, r"^[\p{L}_@][\p{L}\p{N}_.:@+-]*[\p{L}\p{N}_]$");
 pattern!(FILE, r"^[\p{L}\p{N}_.-]*[\p{L}\p{N}_-]\.[a-z]{1,5}$");
 pattern!(ERROR, r"^(E[A-Z]{4,}|E\d{4}|[A-Z][A-Za-z]+(Error|Exception)|[A-Z]{2,4}\d{3,5})$");
+pattern!(HUMP, r"([\p{Ll}\d])(\p{Lu})");
 pattern!(CAMEL, r"[\p{Ll}\d]\p{Lu}|_|::");
 
 /// What a sentence speaks of, each once.
 fn terms(saying: &Saying) -> Vec<Term> {
-    let mut terms: Vec<Term> = Vec::new();
+    let mut terms: Vec<Term> = saying.stressed.iter().filter_map(|words| stressed_term(words)).collect();
     // Words that stand side by side without anything between them.
     let mut run: Vec<&str> = Vec::new();
     for piece in PIECE.captures_iter(&saying.text) {
@@ -258,6 +294,12 @@ fn terms(saying: &Saying) -> Vec<Term> {
             terms.extend(code_term(code.as_str()));
         } else if let Some(word) = piece.get(2) {
             let word = word.as_str().trim_end_matches("'s").trim_end_matches("’s");
+            if word.contains(['\'', '’']) {
+                // `don't`, `I'm`: names nothing, and parts what does.
+                phrases(&run, &mut terms);
+                run.clear();
+                continue;
+            }
             terms.extend(word_term(word, run.is_empty()));
             run.push(word);
         } else if piece.get(3).is_some() {
@@ -272,18 +314,86 @@ fn terms(saying: &Saying) -> Vec<Term> {
 }
 
 fn term(form: &str, class: Class) -> Option<Term> {
-    let key = singular(&text::slug(form, 72));
-    (key.len() >= 3 && key != "untitled").then(|| Term { key, form: form.to_string(), class })
+    let key = match class {
+        Class::Word | Class::Phrase => singular(&text::slug(form, 72)),
+        // `passRate`, `pass_rate` and `pass rate` are one thing.
+        Class::Symbol => text::slug(&HUMP.replace_all(form, "$1 $2"), 72),
+        _ => text::slug(form, 72),
+    };
+    // A name that a machine made up.
+    let made_up = |part: &str| part.len() >= 8 && part.bytes().filter(u8::is_ascii_digit).count() >= 3;
+    let known =
+        !key.split('-').any(made_up) && key.len() >= 3 && key != "untitled" && !NOTHING_TOLD.contains(&key.as_str());
+    known.then(|| Term { key, form: form.to_string(), class, stressed: false })
+}
+
+/// What stands in every program, and in every session about one.
+const NOTHING_TOLD: &[&str] = &[
+    "nil",
+    "null",
+    "true",
+    "false",
+    "none",
+    "self",
+    "this",
+    "json",
+    "yaml",
+    "html",
+    "css",
+    "http",
+    "https",
+    "url",
+    "api",
+    "readme",
+    "readme-md",
+    "todo",
+    "changelog",
+    "changelog-md",
+    "string",
+    "number",
+    "boolean",
+    "object",
+    "undefined",
+    "edge-case",
+    "pull-request",
+    "code-review",
+    "next-step",
+    "error-message",
+    "unit-test",
+    "note",
+    "yes",
+    "fyi",
+    "nit",
+];
+
+/// Names that are written with a capital in the middle.
+const NAMES: &[&str] =
+    &["github", "gitlab", "typescript", "javascript", "macos", "ios", "openai", "postgresql", "youtube", "nodejs"];
+
+/// A few words that somebody wanted to be seen, if they name something.
+fn stressed_term(words: &str) -> Option<Term> {
+    let lower = words.to_lowercase();
+    let parts: Vec<&str> = lower.split_whitespace().collect();
+    let plain = lower.chars().all(|letter| letter.is_alphabetic() || matches!(letter, ' ' | '-'));
+    let told = parts.iter().all(|part| telling(part) >= 0.3) && parts.iter().any(|part| telling(part) >= 0.8);
+    if !plain || !told || parts.len() > 3 || parts.iter().any(|part| is_deed(part)) {
+        return None;
+    }
+    let class = if parts.len() == 1 && !lower.contains('-') { Class::Word } else { Class::Phrase };
+    term(&lower, class).map(|term| Term { stressed: true, ..term })
 }
 
 /// The name of a thing, whether one or many are spoken of.
 fn singular(key: &str) -> String {
     let last = key.rsplit('-').next().unwrap_or(key);
-    let plural = last.len() > 4 && last.ends_with('s') && !["ss", "us", "is", "as", "os"].iter().any(|end| last.ends_with(end));
-    match (plural, last.ends_with("ies")) {
-        (true, true) => format!("{}y", &key[..key.len() - 3]),
-        (true, false) => key[..key.len() - 1].to_string(),
-        _ => key.to_string(),
+    let plural =
+        last.len() > 4 && last.ends_with('s') && !["ss", "us", "is", "as", "os"].iter().any(|end| last.ends_with(end));
+    let hissing = ["ches", "shes", "xes", "sses", "zes"].iter().any(|end| last.ends_with(end));
+    match plural {
+        true if last.ends_with("ies") => format!("{}y", &key[..key.len() - 3]),
+        true if hissing => key[..key.len() - 2].to_string(),
+        true => key[..key.len() - 1].to_string(),
+        false => key.to_string(),
     }
 }
 
@@ -308,7 +418,7 @@ fn code_term(code: &str) -> Option<Term> {
     match plain {
         // `main`, `test`: a word like any other.
         true if telling(code) < 1.0 => None,
-        true => term(code, Class::Name),
+        true => term(code, Class::Word),
         false => term(code, Class::Symbol),
     }
 }
@@ -326,6 +436,9 @@ fn word_term(word: &str, begins: bool) -> Option<Term> {
     if ERROR.is_match(word) {
         return term(word, Class::Error);
     }
+    if NAMES.contains(&lower.as_str()) {
+        return term(word, Class::Name);
+    }
     if CAMEL.is_match(word) {
         return term(word, Class::Symbol);
     }
@@ -336,9 +449,14 @@ fn word_term(word: &str, begins: bool) -> Option<Term> {
     }
     if word.contains('-') {
         let parts = lower.split('-').map(telling);
-        return if parts.fold(f32::MAX, f32::min) >= 0.4 { term(&lower, Class::Phrase) } else { None };
+        let names = !lower.split('-').any(is_deed)
+            && !["pre", "per", "non", "re", "un"].iter().any(|part| lower.starts_with(&format!("{part}-")));
+        return if names && parts.fold(f32::MAX, f32::min) >= 0.4 { term(&lower, Class::Phrase) } else { None };
     }
-    (telling(&lower) >= 1.0 && letters >= 5).then(|| term(&lower, Class::Word)).flatten()
+    let quality = ["able", "ible", "ful", "less", "est"].iter().any(|end| lower.ends_with(end));
+    (telling(&lower) >= 1.0 && letters >= 5 && !is_deed(&lower) && !quality && !lower.ends_with("ing"))
+        .then(|| term(&lower, Class::Word))
+        .flatten()
 }
 
 /// Two or three words that stand together, each of which tells something.
@@ -347,7 +465,7 @@ fn phrases(run: &[&str], terms: &mut Vec<Term>) {
         for words in run.windows(length) {
             let lower: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
             let tell: Vec<f32> = lower.iter().map(|word| telling(word)).collect();
-            let all_tell = tell.iter().all(|weight| *weight >= 0.55);
+            let all_tell = tell.iter().all(|weight| *weight >= 0.4);
             let some_rare = tell.iter().any(|weight| *weight >= 0.8);
             let says_what = !lower.iter().any(|word| is_deed(word));
             if all_tell && some_rare && says_what && words.iter().all(|word| !word.contains(['.', '_'])) {
@@ -378,7 +496,15 @@ mod tests {
 
     fn keys(text: &str) -> Vec<String> {
         let place = Place { day: NaiveDate::MIN, session: None, episode: None };
-        let saying = Saying { text: text.into(), origin: Origin::Assistant, place, exchange: 0, worth: 1.0 };
+        let saying = Saying {
+            text: text.into(),
+            origin: Origin::Assistant,
+            place,
+            exchange: 0,
+            worth: 1.0,
+            stressed: vec![],
+            goes_on: false,
+        };
         terms(&saying).into_iter().map(|term| term.key).collect()
     }
 
@@ -393,8 +519,10 @@ mod tests {
 
     #[test]
     fn one_and_many_are_the_same_topic() {
-        assert_eq!(keys("`retries`"), keys("`retry`"));
+        assert_eq!(keys("backoff jitters"), keys("backoff jitter"));
+        assert_eq!(keys("`passRate`"), keys("`pass_rate`"));
         assert_eq!(singular("status"), "status");
+        assert_eq!(singular("shadow-branches"), "shadow-branch");
         assert_eq!(singular("index-caches"), "index-cache");
     }
 }

@@ -1,0 +1,67 @@
+//! `memtree lint`
+
+use super::{Door, output};
+use crate::error::Result;
+use crate::ops::lint::{self, LintReport, LintRequest, Severity};
+
+/// Check the pages of knowledge
+///
+/// Seven checks: broken_link (an error), orphan_page, orphan_source, stale_article, contradiction (warnings),
+/// missing_backlink and sparse_article (suggestions). What was found is also written to
+/// .memtree/local/reports/lint-<day>.md. The exit code is 1 if there are errors.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Add links back where they are missing
+    #[arg(long)]
+    fix: bool,
+    /// Leave out what needs reading: contradictions
+    #[arg(long)]
+    structural_only: bool,
+}
+
+pub fn run(args: Args, door: &Door) -> Result<u8> {
+    let config = door.config()?;
+    let store = door.store()?;
+    let request = LintRequest {
+        structural_only: args.structural_only,
+        fix: args.fix,
+        today: door.now.with_timezone(&config.zone()?).date_naive(),
+        dry_run: door.dry_run,
+    };
+    let report = lint::lint(&store, &request)?;
+    if door.json {
+        output::json(&report);
+    } else {
+        show(&report, door);
+    }
+    Ok(if report.errors > 0 { 1 } else { 0 })
+}
+
+fn show(report: &LintReport, door: &Door) {
+    for item in &report.items {
+        let mark = match item.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Suggestion => "suggestion",
+        };
+        if !door.quiet || item.severity == Severity::Error {
+            output::print(&format!("{mark}: {} · {}: {}\n", item.check, item.page, item.message));
+        }
+    }
+    if door.quiet {
+        return;
+    }
+    output::print(&format!(
+        "{}: {}, {}, {}\n",
+        output::count(report.pages, "page"),
+        output::count(report.errors, "error"),
+        output::count(report.warnings, "warning"),
+        output::count(report.suggestions, "suggestion")
+    ));
+    if !report.fixed.is_empty() {
+        door.say(format!("added links back to {}", output::count(report.fixed.len(), "page")));
+    }
+    if let Some(path) = &report.report {
+        door.say(format!("report: {path}"));
+    }
+}

@@ -1,0 +1,392 @@
+//! Ask: an answer from the pages of knowledge, in quoted sentences with their sources.
+//!
+//! The pages that have most to do with the question are picked by their index; where they do not answer it, the digests
+//! are asked. Nothing is said that no page says, and where nothing answers, that is said.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde::Serialize;
+
+use super::search::{self, SearchRequest};
+use crate::base::clock::{self, Timestamp};
+use crate::base::forms::folded;
+use crate::base::front_matter::Document;
+use crate::base::markdown::plain;
+use crate::base::redact::Redactor;
+use crate::base::{files, text};
+use crate::distill::triggers::telling;
+use crate::error::{Context, Error, Result};
+use crate::model::knowledge::{Kind, PageName, Question};
+use crate::model::query::Query;
+use crate::store::Store;
+use crate::store::knowledge::{self as documents, ReadPage, without_links};
+use crate::store::layout;
+
+/// How many pages are read for an answer, and how many sentences it has.
+const MOST_PAGES: usize = 10;
+const FEWEST_PAGES: usize = 3;
+const MOST_SENTENCES: usize = 6;
+/// A page with less than this share of the best one's score has little to do with the question.
+const FAR_FROM_BEST: f32 = 0.25;
+/// An answer names at least this share of what the question asks about.
+const ANSWERS: f32 = 0.55;
+/// How many pages are named to read on.
+const FOLLOW_UPS: usize = 4;
+const FROM_DIGESTS: usize = 6;
+
+/// What to answer.
+pub struct AskRequest<'a> {
+    pub question: String,
+    /// Whether the answer becomes a page.
+    pub file_back: bool,
+    pub redactor: &'a Redactor,
+    pub now: Timestamp,
+    pub dry_run: bool,
+}
+
+/// An answer, or that there is none.
+#[derive(Debug, Serialize)]
+pub struct AskAnswer {
+    pub question: String,
+    pub answer: Option<String>,
+    pub citations: Vec<Citation>,
+    /// The pages and digests that were read for it.
+    pub consulted: Vec<String>,
+    /// The page that it was filed as.
+    pub filed: Option<String>,
+    pub made_by: String,
+}
+
+/// A sentence of the answer, and where it is from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Citation {
+    pub text: String,
+    /// The page or digest that has it.
+    pub page: String,
+    /// What `memtree recall` opens, where it is a session's.
+    #[serde(rename = "ref")]
+    pub reference: Option<String>,
+    pub origin: Option<String>,
+}
+
+/// Answers a question.
+pub fn ask(store: &Store, request: &AskRequest<'_>) -> Result<AskAnswer> {
+    let question = request.redactor.redact(&text::one_line(&request.question, 400)).into_owned();
+    let asked = Asked::of(&question);
+    if asked.terms.is_empty() {
+        return Err(
+            Error::usage("there is nothing to answer").hint("ask a question: `memtree ask \"why full jitter?\"`")
+        );
+    }
+    let pages = store.read_pages().context(|| "cannot read the pages of knowledge".into())?;
+    // An answer that was filed earlier is not evidence for itself.
+    let own = question_name(store, &question);
+    let pages: Vec<&ReadPage> = pages.iter().filter(|page| page.name != own).collect();
+    let picked = picked(&asked, &pages);
+    let mut consulted: Vec<String> = picked.iter().map(|page| page.name.to_string()).collect();
+    let mut citations = best(&asked, picked.iter().flat_map(|page| sentences(page)).collect());
+    if !asked.is_answered_by(&citations) {
+        let (more, digests) = from_digests(store, &question, request)?;
+        let both = citations.into_iter().chain(more).collect();
+        citations = best(&asked, both);
+        consulted.extend(digests);
+    }
+    let mut answer = AskAnswer {
+        question,
+        answer: None,
+        citations: Vec::new(),
+        consulted,
+        filed: None,
+        made_by: "extractive/1".into(),
+    };
+    if asked.is_answered_by(&citations) {
+        answer.answer = Some(citations.iter().map(|cited| format!("{}\n", line(cited))).collect());
+        answer.citations = citations;
+        if request.file_back && !request.dry_run {
+            answer.filed = Some(file(store, &own, &answer, request)?);
+        }
+    }
+    Ok(answer)
+}
+
+/// A citation as it stands in an answer.
+pub fn line(cited: &Citation) -> String {
+    let who = cited.origin.as_ref().map(|origin| format!("{origin}, ")).unwrap_or_default();
+    let link = match (&cited.reference, cited.reference.as_deref().map(session_of)) {
+        (Some(reference), Some(Some(link))) => format!("[[{link}|{reference}]], "),
+        _ => String::new(),
+    };
+    let page = if link.contains(&format!("[[{}|", cited.page)) {
+        link.trim_end_matches(", ").to_string()
+    } else {
+        format!("{link}[[{}]]", cited.page)
+    };
+    format!("- “{}” ({who}{page})", documents::said(&cited.text))
+}
+
+fn session_of(reference: &str) -> Option<String> {
+    let session = reference.split('#').next()?.parse().ok()?;
+    Some(layout::link_to_digest(&session))
+}
+
+// --- What is asked ---
+
+/// The words of a question that tell what it is about.
+struct Asked {
+    /// Each folded, with its weight.
+    terms: HashMap<String, f32>,
+}
+
+impl Asked {
+    fn of(question: &str) -> Asked {
+        let mut terms = HashMap::new();
+        text::each_word(question, |word| {
+            if word.whole {
+                // A number or a short name may be just what is meant.
+                let weight = match telling(&word.text) {
+                    0.0 if word.text.bytes().any(|byte| byte.is_ascii_digit()) => 0.6,
+                    weight => weight,
+                };
+                if weight > 0.0 && !ASKING.contains(&word.text.as_ref()) {
+                    terms.insert(folded(&word.text).to_string(), weight);
+                }
+            }
+        });
+        Asked { terms }
+    }
+
+    fn is_answered_by(&self, citations: &[Citation]) -> bool {
+        let said: HashSet<String> = citations
+            .iter()
+            .take(3)
+            .flat_map(|cited| folded_words(&format!("{} {}", cited.text, cited.page.replace(['-', '/'], " "))))
+            .collect();
+        let all: f32 = self.terms.values().sum();
+        let named: f32 = self.terms.iter().filter(|(term, _)| said.contains(*term)).map(|(_, weight)| weight).sum();
+        !citations.is_empty() && named >= ANSWERS * all
+    }
+}
+
+/// Words that ask rather than tell.
+const ASKING: &[&str] = &[
+    "handle",
+    "handled",
+    "happen",
+    "happened",
+    "happens",
+    "explain",
+    "describe",
+    "tell",
+    "decide",
+    "decided",
+    "work",
+    "works",
+    "worked",
+    "reason",
+    "difference",
+    "using",
+    "used",
+    "deal",
+    "best",
+];
+
+fn folded_words(said: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    text::each_word(said, |word| words.push(folded(&word.text).to_string()));
+    words
+}
+
+// --- Which pages ---
+
+/// The pages that have most to do with the question, the best first.
+fn picked<'p>(asked: &Asked, pages: &[&'p ReadPage]) -> Vec<&'p ReadPage> {
+    let counts: Vec<HashMap<String, f32>> = pages.iter().map(|page| page_words(page)).collect();
+    let lengths: Vec<f32> = counts.iter().map(|words| words.values().sum()).collect();
+    let mean = (lengths.iter().sum::<f32>() / lengths.len().max(1) as f32).max(1.0);
+    let all = pages.len() as f32;
+    let rarity = |term: &str| {
+        let holders = counts.iter().filter(|words| words.contains_key(term)).count() as f32;
+        (1.0 + (all - holders + 0.5) / (holders + 0.5)).ln()
+    };
+    let rarities: HashMap<&str, f32> = asked.terms.keys().map(|term| (term.as_str(), rarity(term))).collect();
+    let mut scored: Vec<(f32, &ReadPage)> = Vec::new();
+    for ((page, words), length) in pages.iter().zip(&counts).zip(&lengths) {
+        let score: f32 = asked
+            .terms
+            .iter()
+            .filter_map(|(term, weight)| {
+                let count = words.get(term)?;
+                // BM25, with the usual constants.
+                let saturated = count * 2.2 / (count + 1.2 * (0.25 + 0.75 * length / mean));
+                Some(weight * rarities[term.as_str()] * saturated)
+            })
+            .sum();
+        if score > 0.0 {
+            scored.push((score, page));
+        }
+    }
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.name.cmp(&b.1.name)));
+    let best = scored.first().map_or(0.0, |(score, _)| *score);
+    let near =
+        |(place, (score, _)): &(usize, (f32, &ReadPage))| *place < FEWEST_PAGES || *score >= FAR_FROM_BEST * best;
+    scored.into_iter().enumerate().filter(near).take(MOST_PAGES).map(|(_, (_, page))| page).collect()
+}
+
+/// The words of a page, what it is called counting more than what it says.
+fn page_words(page: &ReadPage) -> HashMap<String, f32> {
+    let mut words: HashMap<String, f32> = HashMap::new();
+    let mut add = |said: &str, weight: f32| {
+        for word in folded_words(said) {
+            *words.entry(word).or_default() += weight;
+        }
+    };
+    add(&page.title, 4.0);
+    page.aliases.iter().for_each(|alias| add(alias, 3.0));
+    add(&page.tags.join(" "), 1.0);
+    add(&page.summary, 2.0);
+    add(&without_links(Document::parse(&page.text).body()), 1.0);
+    words
+}
+
+// --- Which sentences ---
+
+/// What a page says, sentence by sentence: what is quoted on it, and what a person or a model wrote.
+fn sentences(page: &ReadPage) -> Vec<Citation> {
+    static QUOTED: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"“([^”]+)” \((user|assistant|tool), \[\[([^\]|]+)(?:\|([^\]]+))?\]\]\)").expect("a fixed pattern")
+    });
+    let document = Document::parse(&page.text);
+    let name = page.name.to_string();
+    let mut cited = Vec::new();
+    let body = document.body();
+    // What is listed as related or as a source answers nothing.
+    let parts = crate::store::pages::parts(body);
+    let lists = ["## Related", "## Sources", "## Follow-Up", "## See Also"];
+    for part in parts.iter().filter(|part| !lists.iter().any(|list| part.starts_with(list))) {
+        for found in QUOTED.captures_iter(part) {
+            cited.push(Citation {
+                text: plain(&found[1]),
+                page: name.clone(),
+                reference: found.get(4).map(|shown| shown.as_str().to_string()),
+                origin: Some(found[2].to_string()),
+            });
+        }
+        let rest = QUOTED.replace_all(part, " ");
+        for sentence in text::sentences(&without_links(&rest)).filter(|sentence| sentence.chars().count() >= 24) {
+            let text = text::one_line(sentence, 400);
+            cited.push(Citation { text, page: name.clone(), reference: None, origin: None });
+        }
+    }
+    cited
+}
+
+/// The sentences that answer best, each of which adds something.
+fn best(asked: &Asked, candidates: Vec<Citation>) -> Vec<Citation> {
+    let mut scored: Vec<(f32, HashSet<String>, Citation)> = candidates
+        .into_iter()
+        .map(|cited| {
+            let words: HashSet<String> = folded_words(&cited.text).into_iter().collect();
+            let named: HashSet<String> = asked.terms.keys().filter(|term| words.contains(*term)).cloned().collect();
+            let weight: f32 = named.iter().map(|term| asked.terms[term]).sum();
+            // Of two sentences that name the same, the one that is quoted, and then the one that explains.
+            let quoted = if cited.reference.is_some() { 0.15 } else { 0.0 };
+            let explains =
+                ["because", "so that", "instead", "rather", "is ", "must"].iter().any(|word| cited.text.contains(word));
+            (weight + quoted + if explains { 0.2 } else { 0.0 }, named, cited)
+        })
+        .filter(|(_, named, _)| !named.is_empty())
+        .collect();
+    scored.sort_by(|a, b| {
+        b.0.total_cmp(&a.0).then_with(|| a.2.page.cmp(&b.2.page)).then_with(|| a.2.text.cmp(&b.2.text))
+    });
+    let most = scored.first().map_or(0.0, |(score, ..)| *score);
+    let mut seen = HashSet::new();
+    let mut covered: HashSet<String> = HashSet::new();
+    let mut chosen = Vec::new();
+    for (score, named, cited) in scored {
+        let adds = !named.is_subset(&covered);
+        if chosen.len() < MOST_SENTENCES && (adds || score >= 0.6 * most) && seen.insert(cited.text.clone()) {
+            covered.extend(named);
+            chosen.push(cited);
+        }
+    }
+    chosen
+}
+
+/// What the digests of sessions say, where the pages do not answer.
+fn from_digests(store: &Store, question: &str, request: &AskRequest<'_>) -> Result<(Vec<Citation>, Vec<String>)> {
+    let words = text::words(question).join(" ");
+    let query = Query::parse(&words)?;
+    let search = SearchRequest { query, limit: FROM_DIGESTS, now: request.now, dry_run: request.dry_run };
+    let found = search::search(store, &search)?;
+    let (mut cited, mut consulted) = (Vec::new(), Vec::new());
+    for hit in found.hits.into_iter().filter(|hit| !hit.weak) {
+        let Ok(Some(digest)) = store.digest(&hit.session) else { continue };
+        let page = layout::link_to_digest(&hit.session);
+        for trigger in &digest.content.triggers {
+            cited.push(Citation {
+                text: text::one_line(&trigger.sentence, 400),
+                page: page.clone(),
+                reference: Some(format!("{}#{}", hit.session, trigger.episode)),
+                origin: Some(trigger.origin.to_string()),
+            });
+        }
+        consulted.push(page);
+    }
+    Ok((cited, consulted))
+}
+
+// --- Filing ---
+
+/// The page of a question: that of its words, unless another question has it.
+fn question_name(store: &Store, question: &str) -> PageName {
+    let name = PageName::new(Kind::Question, question);
+    let same = |name: &PageName| match store.page_text(name) {
+        Ok(Some(text)) => Document::parse(&text).get_str("question").is_none_or(|there| there == question),
+        _ => true,
+    };
+    if same(&name) {
+        return name;
+    }
+    PageName::new(
+        Kind::Question,
+        &format!("{} {}", text::cut(name.slug(), 60), &files::sha256_hex(question.as_bytes())[..6]),
+    )
+}
+
+fn file(store: &Store, name: &PageName, answer: &AskAnswer, request: &AskRequest<'_>) -> Result<String> {
+    store.refuse_links(None)?;
+    let _lock =
+        files::lock_exclusive(&store.layout().knowledge_lock()).context(|| "cannot lock the knowledge".into())?;
+    let cannot = || format!("cannot file the answer as `{name}`");
+    let existing = store.page_text(name).context(cannot)?;
+    // Filed once: asking the same again does not make it younger.
+    let filed = existing.and_then(|text| Document::parse(&text).get_str("filed"));
+    let question = Question {
+        question: answer.question.clone(),
+        consulted: answer.consulted.clone(),
+        filed: filed.unwrap_or_else(|| clock::stamp(request.now)),
+        answer: answer.citations.iter().map(line).collect(),
+        follow_up: follow_up(store, &answer.consulted).context(cannot)?,
+        made_by: answer.made_by.clone(),
+    };
+    if store.write_page(name, &documents::question_page(&question)).context(cannot)? {
+        store.log_knowledge(&documents::ask_entry(name, &question)).context(cannot)?;
+    }
+    store.write_index().context(cannot)?;
+    Ok(store.layout().shown(&store.layout().page(name)))
+}
+
+/// Pages next to those that were read, to go on with.
+fn follow_up(store: &Store, consulted: &[String]) -> std::io::Result<Vec<PageName>> {
+    let mut near: BTreeSet<PageName> = BTreeSet::new();
+    let there = store.page_names()?;
+    for name in consulted.iter().take(FEWEST_PAGES).filter_map(|name| name.parse::<PageName>().ok()) {
+        let text = store.page_text(&name)?.unwrap_or_default();
+        let linked = documents::links(Document::parse(&text).body()).into_iter().filter_map(|link| link.parse().ok());
+        near.extend(linked.filter(|name: &PageName| there.contains(name) && !consulted.contains(&name.to_string())));
+    }
+    Ok(near.into_iter().take(FOLLOW_UPS).collect())
+}

@@ -1,0 +1,305 @@
+//! Compile: pages of knowledge from the days that have changed since they were last compiled.
+//!
+//! The log of the knowledge says which days were compiled, by hash, so nothing but the tree is asked what is left to
+//! do. Pages are a function of the days: whoever compiles the same days writes the same bytes.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs;
+use std::io;
+use std::time::Instant;
+
+use chrono::NaiveDate;
+use serde::Serialize;
+
+use crate::base::files;
+use crate::base::markdown::plain;
+use crate::base::redact::Redactor;
+use crate::distill::knowledge::{self, Day, Line};
+use crate::distill::triggers::plain_words;
+use crate::error::{Context, Error, Result};
+use crate::model::day::{self, LineKind};
+use crate::model::digest::{Digest, Worth};
+use crate::model::ids::{EpisodeId, SessionId};
+use crate::model::knowledge::{About, Knowledge, PageName, SourceDay};
+use crate::store::Store;
+use crate::store::knowledge as documents;
+use crate::store::pages::Page;
+
+/// How many digits of a day's hash are remembered.
+const HASH_DIGITS: usize = 16;
+
+/// What to compile.
+pub struct CompileRequest<'a> {
+    pub which: Which,
+    pub redactor: &'a Redactor,
+    /// Whether nothing is written.
+    pub dry_run: bool,
+}
+
+/// Which days.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Which {
+    /// Those that changed since they were compiled.
+    Changed,
+    All,
+    /// These, changed or not.
+    Named(Vec<NaiveDate>),
+}
+
+/// What was compiled.
+#[derive(Debug, Default, Serialize)]
+pub struct CompileReport {
+    pub compiled: Vec<CompiledDay>,
+    /// How many days are as they were when they were compiled.
+    pub unchanged: usize,
+    pub created: Vec<String>,
+    pub updated: Vec<String>,
+    /// Days that stay to be done, and why.
+    pub pending: Vec<PendingDay>,
+    pub took_ms: u64,
+}
+
+/// A day that was compiled.
+#[derive(Debug, Serialize)]
+pub struct CompiledDay {
+    pub day: NaiveDate,
+    pub hash: String,
+    pub created: Vec<String>,
+    pub updated: Vec<String>,
+}
+
+/// A day that could not be compiled.
+#[derive(Debug, Serialize)]
+pub struct PendingDay {
+    pub day: NaiveDate,
+    pub reason: String,
+}
+
+/// A day as it was read.
+struct Read {
+    hash: String,
+    /// The time of its last line.
+    last: String,
+    day: Day,
+}
+
+/// Compiles days into pages.
+pub fn compile(store: &Store, request: &CompileRequest<'_>) -> Result<CompileReport> {
+    let started = Instant::now();
+    store.refuse_links(None)?;
+    let _lock = match request.dry_run {
+        true => None,
+        false => Some(
+            files::lock_exclusive(&store.layout().knowledge_lock()).context(|| "cannot lock the knowledge".into())?,
+        ),
+    };
+    let days = days(store).context(|| "cannot list the days".into())?;
+    let compiled = store.compiled().context(|| "cannot read the log of the knowledge".into())?;
+    if let Which::Named(named) = &request.which
+        && let Some(missing) = named.iter().find(|day| !days.contains(day))
+    {
+        return Err(Error::new(format!("there is no day `{missing}` in this memory"))
+            .hint("`memtree compile` takes all days that have changed; days are the files of daily/raw"));
+    }
+    let mut report = CompileReport::default();
+    let mut read: BTreeMap<NaiveDate, Read> = BTreeMap::new();
+    let mut due: BTreeSet<NaiveDate> = BTreeSet::new();
+    let mut sessions = Sessions::new(store);
+    for day in days {
+        let bytes = match fs::read(store.layout().day(day)) {
+            Ok(bytes) => bytes,
+            Err(err) => {
+                report.pending.push(PendingDay { day, reason: format!("it cannot be read: {err}") });
+                continue;
+            }
+        };
+        let hash = files::sha256_hex(&bytes)[..HASH_DIGITS].to_string();
+        let known = compiled.get(&day);
+        let is_due = match &request.which {
+            Which::Changed => known.is_none_or(|hashes| !hashes.contains(&hash)),
+            Which::All => true,
+            Which::Named(named) => named.contains(&day),
+        };
+        if is_due {
+            due.insert(day);
+        } else if known.is_none() {
+            // Not asked for, and never compiled: no part of the knowledge yet.
+            continue;
+        } else {
+            report.unchanged += 1;
+        }
+        read.insert(day, read_day(day, hash, &String::from_utf8_lossy(&bytes), request.redactor, &mut sessions));
+    }
+    if due.is_empty() {
+        report.took_ms = started.elapsed().as_millis() as u64;
+        return Ok(report);
+    }
+    let there = store.page_names().context(|| "cannot list the pages of knowledge".into())?;
+    let days: Vec<Day> = read.values().map(|read| read.day.clone()).collect();
+    let made = knowledge::knowledge(&days, &sessions.about, &there);
+    let changed = write(store, &made, &sessions.about, request.dry_run)?;
+    report.created = changed.iter().filter(|name| !there.contains(name)).map(PageName::to_string).collect();
+    report.updated = changed.iter().filter(|name| there.contains(name)).map(PageName::to_string).collect();
+    for day in due {
+        let (created, updated) = of_day(&made, day, &there, &changed);
+        let read = &read[&day];
+        if !request.dry_run && compiled.get(&day).is_none_or(|hashes| !hashes.contains(&read.hash)) {
+            let entry = documents::compile_entry(day, &read.last, &read.hash, &created, &updated);
+            store.log_knowledge(&entry).context(|| "cannot write the log of the knowledge".into())?;
+        }
+        let names = |pages: BTreeSet<PageName>| pages.iter().map(PageName::to_string).collect();
+        let (created, updated) = (names(created), names(updated));
+        report.compiled.push(CompiledDay { day, hash: read.hash.clone(), created, updated });
+    }
+    if !request.dry_run {
+        store.write_index().context(|| "cannot write the index of the knowledge".into())?;
+    }
+    report.took_ms = started.elapsed().as_millis() as u64;
+    Ok(report)
+}
+
+/// The days that have a log, in order.
+pub fn days(store: &Store) -> io::Result<BTreeSet<NaiveDate>> {
+    let entries = match fs::read_dir(store.layout().days()) {
+        Ok(entries) => entries,
+        Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
+        Err(err) => return Err(err),
+    };
+    let mut days = BTreeSet::new();
+    for entry in entries {
+        let name = entry?.file_name();
+        days.extend(name.to_str().and_then(|name| name.strip_suffix(".md")?.parse::<NaiveDate>().ok()));
+    }
+    Ok(days)
+}
+
+/// The hash of a day as it is now, as the log remembers it.
+pub fn day_hash(store: &Store, day: NaiveDate) -> io::Result<String> {
+    Ok(files::sha256_hex(&fs::read(store.layout().day(day))?)[..HASH_DIGITS].to_string())
+}
+
+// --- Reading ---
+
+/// What is known of sessions, each read once.
+struct Sessions<'s> {
+    store: &'s Store,
+    about: BTreeMap<SessionId, About>,
+    /// The prompts of each, as its triggers show them; nothing for a session not worth remembering.
+    prompts: HashMap<SessionId, Option<Vec<(String, EpisodeId)>>>,
+}
+
+impl<'s> Sessions<'s> {
+    fn new(store: &'s Store) -> Sessions<'s> {
+        Sessions { store, about: BTreeMap::new(), prompts: HashMap::new() }
+    }
+
+    /// The prompts of a session; `None` where its lines are to be left out.
+    fn prompts(&mut self, id: &SessionId) -> Option<&[(String, EpisodeId)]> {
+        if !self.prompts.contains_key(id) {
+            // A session whose digest is damaged or not here yet still has its lines.
+            let digest = self.store.digest(id).ok().flatten();
+            let prompts = match &digest {
+                Some(digest) if digest.content.worth == Worth::None => None,
+                Some(digest) => Some(prompts(digest)),
+                None => Some(Vec::new()),
+            };
+            if let Some(Digest { content, .. }) = digest {
+                let (title, project, status) = (content.title, content.project, Some(content.status));
+                self.about.insert(id.clone(), About { title, project, status, tags: content.tags });
+            }
+            self.prompts.insert(id.clone(), prompts);
+        }
+        self.prompts[id].as_deref()
+    }
+}
+
+/// The beginnings of prompts that a digest's triggers show, with their episodes.
+fn prompts(digest: &Digest) -> Vec<(String, EpisodeId)> {
+    let topics = digest.content.triggers.iter();
+    let topics = topics.map(|trigger| (trigger.topic.trim_end_matches('…').to_string(), trigger.episode));
+    topics.filter(|(topic, _)| topic.chars().count() >= 8).collect()
+}
+
+fn read_day(day: NaiveDate, hash: String, text: &str, redactor: &Redactor, sessions: &mut Sessions<'_>) -> Read {
+    let mut lines = Vec::new();
+    let mut last = String::new();
+    // The episode in which each session is just then.
+    let mut episodes: HashMap<SessionId, Option<EpisodeId>> = HashMap::new();
+    for line in text.lines().filter_map(day::Line::parse) {
+        last = last.max(line.time.to_string());
+        let (said, more) = without_more(line.text);
+        let said = redactor.redact(&plain(said)).into_owned();
+        let session: Option<SessionId> = line.session.parse().ok();
+        let mut episode = None;
+        if let Some(id) = &session {
+            let Some(prompts) = sessions.prompts(id) else { continue };
+            if line.kind == LineKind::User {
+                let prompt = plain_words(&said);
+                let after = episodes.get(id).copied().flatten();
+                let found = prompts.iter().find(|(topic, at)| Some(*at) > after && prompt.starts_with(topic.as_str()));
+                episodes.insert(id.clone(), found.map(|(_, at)| *at));
+            }
+            episode = more.or(episodes.get(id).copied().flatten());
+        }
+        lines.push(Line { kind: line.kind, session, episode, text: said });
+    }
+    Read { hash, last, day: Day { day, lines } }
+}
+
+/// A line's text without the link to the whole of it, and the episode which that leads to.
+fn without_more(text: &str) -> (&str, Option<EpisodeId>) {
+    match text.rsplit_once(" [more](") {
+        Some((said, link)) => {
+            let episode = link.trim_end_matches(')').rsplit('/').next().and_then(|name| name.strip_suffix(".md"));
+            (said, episode.and_then(|name| name.parse().ok()))
+        }
+        None => (text, None),
+    }
+}
+
+// --- Writing ---
+
+/// Writes all pages; returns the names of those that changed.
+fn write(
+    store: &Store,
+    made: &Knowledge,
+    sessions: &BTreeMap<SessionId, About>,
+    dry_run: bool,
+) -> Result<BTreeSet<PageName>> {
+    let concepts = made.concepts.iter().map(|concept| (&concept.name, documents::concept_page(concept, sessions)));
+    let connections =
+        made.connections.iter().map(|connection| (&connection.name, documents::connection_page(connection, sessions)));
+    let pages: Vec<(&PageName, Page)> = concepts.chain(connections).collect();
+    let mut changed = BTreeSet::new();
+    for (name, page) in pages {
+        let differs = match dry_run {
+            true => store.page_differs(name, &page),
+            false => store.write_page(name, &page),
+        };
+        if differs.context(|| format!("cannot write the page `{name}`"))? {
+            changed.insert(name.clone());
+        }
+    }
+    Ok(changed)
+}
+
+/// The pages that rest on a day: those that are new, and those that changed.
+fn of_day(
+    made: &Knowledge,
+    day: NaiveDate,
+    there: &BTreeSet<PageName>,
+    changed: &BTreeSet<PageName>,
+) -> (BTreeSet<PageName>, BTreeSet<PageName>) {
+    let concepts = made.concepts.iter().map(|concept| (&concept.name, &concept.sources));
+    let connections = made.connections.iter().map(|connection| (&connection.name, &connection.sources));
+    let rests_on = |sources: &[SourceDay]| sources.iter().any(|source| source.day == day);
+    let begins = |sources: &[SourceDay]| sources.first().is_some_and(|source| source.day == day);
+    let (mut created, mut updated) = (BTreeSet::new(), BTreeSet::new());
+    for (name, sources) in
+        concepts.chain(connections).filter(|(name, sources)| changed.contains(name) && rests_on(sources))
+    {
+        let new = !there.contains(name) && begins(sources);
+        if new { &mut created } else { &mut updated }.insert(name.clone());
+    }
+    (created, updated)
+}

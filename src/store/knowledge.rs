@@ -1,0 +1,460 @@
+//! Knowledge as documents: its pages, their index, and the log of what was compiled.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+
+use chrono::NaiveDate;
+use pulldown_cmark::{Event, LinkType, Options, Parser, Tag};
+
+use super::Store;
+use super::layout;
+use super::pages::{self, Page};
+use crate::base::files;
+use crate::base::front_matter::{self, Document};
+use crate::base::{markdown, text};
+use crate::model::ids::SessionId;
+use crate::model::knowledge::{
+    About, Claim, Concept, Connection, Details, Kind, PageName, Place, Prose, Question, Quote, Relation, SourceDay,
+};
+
+/// Which summarizer writes pages without a model.
+const EXTRACTIVE: &str = "extractive/1";
+/// Keys that say from what and when, which is not a matter of opinion.
+const ALWAYS_OURS: &[&str] = &["schema", "sources", "created", "updated", "connects", "made_by"];
+/// How many days a row of the index names.
+const DAYS_IN_A_ROW: usize = 3;
+const SUMMARY_CHARS: usize = 160;
+
+/// What a session is called where it is a source.
+type Sessions = BTreeMap<SessionId, About>;
+
+// --- Pages ---
+
+/// The page on a concept.
+pub fn concept_page(concept: &Concept, sessions: &Sessions) -> Page {
+    let made_by = concept.prose.as_ref().map_or(EXTRACTIVE, |prose| &prose.made_by);
+    let mut entries =
+        vec![("schema", "memtree/concept/1".to_string()), ("title", front_matter::scalar(&concept.title))];
+    entries.push(("aliases", front_matter::list(&concept.aliases)));
+    entries.push(("tags", front_matter::list(&concept.tags)));
+    entries.extend(source_entries(&concept.sources));
+    entries.push(("made_by", front_matter::scalar(made_by)));
+    let related: String = concept.related.iter().map(relation_line).collect();
+    Page {
+        entries,
+        sections: vec![
+            format!("# {}\n\n{}\n\n", markdown::heading(&concept.title), core(concept)),
+            format!("## Key Points\n\n{}\n", quote_lines(&concept.key_points)),
+            format!("## Details\n\n{}\n", details(concept)),
+            format!("## Related Concepts\n\n{related}\n"),
+            format!("## Sources\n\n{}", source_lines(&concept.sources, sessions)),
+        ],
+        always_ours: ALWAYS_OURS,
+    }
+}
+
+/// The page on what connects two concepts.
+pub fn connection_page(connection: &Connection, sessions: &Sessions) -> Page {
+    let mut entries =
+        vec![("schema", "memtree/connection/1".to_string()), ("title", front_matter::scalar(&connection.title))];
+    entries.push(("connects", front_matter::block_list(&connection.connects.each_ref().map(wikilink))));
+    entries.extend(source_entries(&connection.sources));
+    entries.push(("made_by", EXTRACTIVE.into()));
+    let insight = connection.insight.as_ref().map(cited).unwrap_or_default();
+    let related: String = connection.related.iter().map(|name| format!("- {}\n", wikilink(name))).collect();
+    let [one, other] = connection.connects.each_ref().map(wikilink);
+    let connection_text = said(&connection.connection);
+    Page {
+        entries,
+        sections: vec![
+            format!("# {}\n\n", markdown::heading(&connection.title)),
+            format!("## The Connection\n\n{connection_text} It connects {one} and {other}.\n\n"),
+            format!("## Key Insight\n\n{insight}\n\n"),
+            format!("## Evidence\n\n{}\n", quote_lines(&connection.evidence)),
+            format!("## Related\n\n{related}\n"),
+            format!("## Sources\n\n{}", source_lines(&connection.sources, sessions)),
+        ],
+        always_ours: ALWAYS_OURS,
+    }
+}
+
+/// The page on a question.
+pub fn question_page(question: &Question) -> Page {
+    let consulted: Vec<String> = question.consulted.iter().map(|name| format!("[[{name}]]")).collect();
+    let entries = vec![
+        ("schema", "memtree/question/1".to_string()),
+        ("title", front_matter::scalar(&question.question)),
+        ("question", front_matter::scalar(&question.question)),
+        ("consulted", front_matter::block_list(&consulted)),
+        ("filed", question.filed.clone()),
+        ("made_by", front_matter::scalar(&question.made_by)),
+    ];
+    let lines = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+    let listed = |names: Vec<String>| match names.is_empty() {
+        true => "- nothing yet\n".to_string(),
+        false => names.iter().map(|name| format!("- {name}\n")).collect(),
+    };
+    Page {
+        entries,
+        sections: vec![
+            format!("# {}\n\n", markdown::heading(&question.question)),
+            format!("## Answer\n\n{}\n", lines(&question.answer)),
+            format!("## Sources Consulted\n\n{}\n", listed(consulted)),
+            format!("## Follow-Up\n\n{}", listed(question.follow_up.iter().map(wikilink).collect())),
+        ],
+        always_ours: &["schema", "question", "consulted", "filed", "made_by"],
+    }
+}
+
+fn source_entries(sources: &[SourceDay]) -> Vec<(&'static str, String)> {
+    let days: Vec<String> = sources.iter().map(|source| format!("[[{}]]", layout::link_to_day(source.day))).collect();
+    let mut entries = vec![("sources", front_matter::block_list(&days))];
+    entries.extend(sources.first().map(|first| ("created", first.day.to_string())));
+    entries.extend(sources.last().map(|last| ("updated", last.day.to_string())));
+    entries
+}
+
+fn core(concept: &Concept) -> String {
+    if let Some(prose) = &concept.prose {
+        return format!("{}\n\n{}", claims(&prose.core), model_note(prose));
+    }
+    let quotes: Vec<String> = concept.core.iter().map(cited).collect();
+    format!("{} {}", said(&concept.where_met), quotes.join(" "))
+}
+
+/// Whose words they are.
+fn model_note(prose: &Prose) -> String {
+    format!("*Worded by a model ({}) from the quotes on this page; each sentence names its sources.*", prose.made_by)
+}
+
+fn claims(claims: &[Claim]) -> String {
+    let told: Vec<String> = claims
+        .iter()
+        .map(|claim| {
+            let places: Vec<String> = claim.sources.iter().map(place_link).collect();
+            format!("{} ({})", said(&claim.text), places.join(", "))
+        })
+        .collect();
+    told.join(" ")
+}
+
+fn details(concept: &Concept) -> String {
+    let mut paragraphs: Vec<String> = Vec::new();
+    if let Some(prose) = &concept.prose {
+        paragraphs.extend(prose.details.iter().map(|paragraph| claims(paragraph)));
+    }
+    paragraphs.extend(concept.details.iter().map(detail));
+    paragraphs.iter().map(|paragraph| format!("{paragraph}\n\n")).collect::<String>().trim_end().to_string() + "\n"
+}
+
+fn detail(details: &Details) -> String {
+    let mut paragraph = said(&details.lead);
+    if !details.quotes.is_empty() {
+        let quotes: Vec<String> = details.quotes.iter().map(cited).collect();
+        paragraph.push_str(&format!(": {}", quotes.join(" ")));
+    }
+    if !details.deeds.is_empty() {
+        let end = if details.quotes.is_empty() { "." } else { "" };
+        paragraph.push_str(&format!("{end} In that exchange: {}", details.deeds.join("; ")));
+    }
+    if paragraph.ends_with(['.', ')']) { paragraph } else { paragraph + "." }
+}
+
+fn quote_lines(quotes: &[Quote]) -> String {
+    quotes.iter().map(|quote| format!("- {}\n", cited(quote))).collect()
+}
+
+/// Somebody's words, who said them, and where to open the rest.
+fn cited(quote: &Quote) -> String {
+    format!("“{}” ({}, {})", said(&quote.text), quote.origin, place_link(&quote.place))
+}
+
+fn place_link(place: &Place) -> String {
+    match (&place.session, place.episode) {
+        (Some(session), Some(episode)) => format!("[[{}|{session}#{episode}]]", layout::link_to_digest(session)),
+        (Some(session), None) => format!("[[{}|{session}]]", layout::link_to_digest(session)),
+        (None, _) => format!("[[{}|{}]]", layout::link_to_day(place.day), place.day),
+    }
+}
+
+fn relation_line(relation: &Relation) -> String {
+    format!("- {}: {}\n", wikilink(&relation.name), said(&relation.why))
+}
+
+/// A page as Obsidian links to it.
+pub fn wikilink(name: &PageName) -> String {
+    format!("[[{name}]]")
+}
+
+fn source_lines(sources: &[SourceDay], sessions: &Sessions) -> String {
+    let line = |source: &SourceDay| {
+        let named: Vec<String> = source
+            .sessions
+            .iter()
+            .map(|session| {
+                let title = sessions.get(session).map(|about| text::one_line(&about.title, 70)).unwrap_or_default();
+                let link = format!("[[{}|{session}]]", layout::link_to_digest(session));
+                if title.is_empty() { link } else { format!("{link} {}", said(&title)) }
+            })
+            .collect();
+        let named = if named.is_empty() { String::new() } else { format!(": {}", named.join("; ")) };
+        format!("- [[{}]]{named}\n", layout::link_to_day(source.day))
+    };
+    sources.iter().map(line).collect()
+}
+
+/// Words from a log as part of a page: no markup of theirs, and nothing that an editor takes for a tag or a comment.
+pub fn said(words: &str) -> String {
+    let mut safe = String::with_capacity(words.len());
+    let mut before = ' ';
+    let line = markdown::inline(words).replace("%%", "% %").replace("==", "= =");
+    let mut letters = line.chars().peekable();
+    let mut in_code = false;
+    while let Some(letter) = letters.next() {
+        in_code ^= letter == '`';
+        let tag = letter == '#' && before.is_whitespace() && letters.peek().is_some_and(|next| next.is_alphabetic());
+        if tag && !in_code {
+            safe.push('\\');
+        }
+        safe.push(letter);
+        before = letter;
+    }
+    safe
+}
+
+// --- What is there ---
+
+/// A page as it stands in the tree, whoever wrote it.
+#[derive(Debug, Clone)]
+pub struct ReadPage {
+    pub name: PageName,
+    pub title: String,
+    pub aliases: Vec<String>,
+    pub tags: Vec<String>,
+    /// The days that it is compiled from.
+    pub days: Vec<NaiveDate>,
+    pub updated: String,
+    /// What it says in a line.
+    pub summary: String,
+    /// The whole document.
+    pub text: String,
+}
+
+impl Store {
+    /// The names of all pages of knowledge, in order.
+    pub fn page_names(&self) -> io::Result<BTreeSet<PageName>> {
+        let mut names = BTreeSet::new();
+        for kind in Kind::ALL {
+            let entries = match fs::read_dir(self.layout().knowledge_of(kind)) {
+                Ok(entries) => entries,
+                Err(err) if err.kind() == io::ErrorKind::NotFound => continue,
+                Err(err) => return Err(err),
+            };
+            for entry in entries {
+                let entry = entry?;
+                // A link could lead anywhere.
+                let Some(name) = entry.file_name().to_str().map(str::to_string) else { continue };
+                if entry.file_type()?.is_file() && name.ends_with(".md") {
+                    names.extend(format!("{}/{name}", kind.folder()).parse::<PageName>());
+                }
+            }
+        }
+        Ok(names)
+    }
+
+    /// Reads a page; `None` where there is none.
+    pub fn page_text(&self, name: &PageName) -> io::Result<Option<String>> {
+        match fs::read(self.layout().page(name)) {
+            Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+            Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(err) => Err(err),
+        }
+    }
+
+    /// All pages of knowledge, in the order of the index.
+    pub fn read_pages(&self) -> io::Result<Vec<ReadPage>> {
+        let mut pages = Vec::new();
+        for name in self.page_names()? {
+            if let Some(text) = self.page_text(&name)? {
+                pages.push(read_page(name, text));
+            }
+        }
+        Ok(pages)
+    }
+
+    /// Writes a page around what a person changed in it; says whether anything changed.
+    pub fn write_page(&self, name: &PageName, page: &Page) -> io::Result<bool> {
+        let text = self.merged_page(name, page)?;
+        files::write_if_changed(&self.layout().page(name), text.as_bytes())
+    }
+
+    /// Whether writing a page would change anything.
+    pub fn page_differs(&self, name: &PageName, page: &Page) -> io::Result<bool> {
+        Ok(self.page_text(name)?.as_ref() != Some(&self.merged_page(name, page)?))
+    }
+
+    fn merged_page(&self, name: &PageName, page: &Page) -> io::Result<String> {
+        let existing = self.page_text(name)?;
+        Ok(existing.map_or_else(|| pages::page_text(page), |existing| pages::page_text_over(&existing, page)))
+    }
+
+    /// Writes the table of all pages, in the place of the old one; what a person wrote around it stays.
+    pub fn write_index(&self) -> io::Result<bool> {
+        let path = self.layout().knowledge_index();
+        let existing = read_or_empty(&path)?;
+        let text = index_over(&existing, &self.read_pages()?);
+        files::write_if_changed(&path, text.as_bytes())
+    }
+
+    /// What was compiled: the hashes of each day as it was then.
+    pub fn compiled(&self) -> io::Result<BTreeMap<NaiveDate, BTreeSet<String>>> {
+        let log = read_or_empty(&self.layout().knowledge_log())?;
+        let mut compiled: BTreeMap<NaiveDate, BTreeSet<String>> = BTreeMap::new();
+        for line in log.lines().filter_map(|line| line.trim().strip_prefix(SOURCE)) {
+            let Some((link, hash)) = line.split_once("]] (sha256 ") else { continue };
+            let day = link.strip_prefix("[[").and_then(layout::linked_day);
+            if let (Some(day), Some(hash)) = (day, hash.strip_suffix(')')) {
+                compiled.entry(day).or_default().insert(hash.to_string());
+            }
+        }
+        Ok(compiled)
+    }
+
+    /// Adds an entry to the log.
+    pub fn log_knowledge(&self, entry: &str) -> io::Result<()> {
+        let header =
+            || "# Knowledge log\n\nWhat was compiled and filed, and from what. Entries are only ever added.\n".into();
+        files::append_locked(&self.layout().knowledge_log(), header, &format!("\n{}", entry.trim_end()))
+    }
+}
+
+fn read_or_empty(path: &std::path::Path) -> io::Result<String> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        Err(err) => Err(err),
+    }
+}
+
+fn read_page(name: PageName, text: String) -> ReadPage {
+    let document = Document::parse(&text);
+    let list = |key: &str| document.get_list(key).unwrap_or_default();
+    let day = |source: &String| layout::linked_day(source.trim_start_matches("[[").trim_end_matches("]]"));
+    ReadPage {
+        title: document.get_str("title").unwrap_or_else(|| name.slug().to_string()),
+        aliases: list("aliases"),
+        tags: list("tags"),
+        days: list("sources").iter().filter_map(day).collect(),
+        updated: ["updated", "filed"].iter().find_map(|key| document.get_str(key)).unwrap_or_default(),
+        summary: summary(document.body()),
+        name,
+        text,
+    }
+}
+
+/// What a page says in a line: the first thing quoted on it, else its first sentence.
+fn summary(body: &str) -> String {
+    let tells = |line: &&str| {
+        !line.is_empty() && !line.starts_with(['#', '|', '*']) && (!line.starts_with("- ") || line.contains('“'))
+    };
+    let first = body.lines().map(str::trim).find(tells);
+    let first = first.unwrap_or_default();
+    let quoted = first.split_once('“').and_then(|(_, rest)| rest.split_once('”')).map(|(quote, _)| quote);
+    let line = match quoted {
+        Some(quote) => quote.to_string(),
+        None => text::first_sentence(&without_links(first), SUMMARY_CHARS),
+    };
+    text::one_line(&line, SUMMARY_CHARS)
+}
+
+/// Prose without the links in it.
+pub fn without_links(line: &str) -> String {
+    let mut plain = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some((before, behind)) = rest.split_once("[[") {
+        plain.push_str(before);
+        match behind.split_once("]]") {
+            Some((target, after)) => {
+                plain.push_str(target.rsplit('|').next().unwrap_or(target));
+                rest = after;
+            }
+            None => {
+                rest = behind;
+                break;
+            }
+        }
+    }
+    plain + rest
+}
+
+/// The targets of all wikilinks in a text, as they stand there: `[[target]]`, `[[target|shown]]`, `[[target#part]]`.
+/// What stands in code is no link.
+pub fn links(body: &str) -> Vec<String> {
+    let mut links = Vec::new();
+    for event in Parser::new_ext(body, Options::ENABLE_WIKILINKS | Options::ENABLE_TABLES) {
+        if let Event::Start(Tag::Link { link_type: LinkType::WikiLink { .. }, dest_url, .. }) = event {
+            links.push(dest_url.split(['#', '^']).next().unwrap_or_default().trim_end_matches('\\').to_string());
+        }
+    }
+    links
+}
+
+const INDEX_HEAD: &str = "| Article | Summary | Compiled From | Updated |";
+
+fn index_over(existing: &str, pages: &[ReadPage]) -> String {
+    let mut table = format!("{INDEX_HEAD}\n| --- | --- | --- | --- |\n");
+    pages.iter().for_each(|page| table.push_str(&index_row(page)));
+    let lines: Vec<&str> = existing.lines().collect();
+    let Some(start) = lines.iter().position(|line| line.trim() == INDEX_HEAD) else {
+        let before =
+            if existing.trim().is_empty() { "# Knowledge index".to_string() } else { existing.trim_end().to_string() };
+        return format!("{before}\n\n{table}");
+    };
+    let rows = lines[start..].iter().take_while(|line| line.trim_start().starts_with('|')).count();
+    let whole = |lines: &[&str]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+    whole(&lines[..start]) + &table + &whole(&lines[start + rows..])
+}
+
+fn index_row(page: &ReadPage) -> String {
+    let days: Vec<String> =
+        page.days.iter().rev().take(DAYS_IN_A_ROW).map(|day| format!("[[{}]]", layout::link_to_day(*day))).collect();
+    let more = page.days.len().saturating_sub(DAYS_IN_A_ROW);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let summary = page.summary.replace('|', "\\|");
+    format!("| {} | {summary} | {}{more} | {} |\n", wikilink(&page.name), days.join(", "), page.updated)
+}
+
+// --- The log ---
+
+const SOURCE: &str = "- Source: ";
+
+/// The entry for a compiled day. Its time is that of the last line that was compiled, not of the run, so that two
+/// devices which compile the same day write the same entry.
+pub fn compile_entry(
+    day: NaiveDate,
+    last: &str,
+    hash: &str,
+    created: &BTreeSet<PageName>,
+    updated: &BTreeSet<PageName>,
+) -> String {
+    let at = if last.is_empty() { day.to_string() } else { format!("{day} {last}") };
+    let mut entry = format!("## [{at}] compile | {day}.md\n{SOURCE}[[{}]] (sha256 {hash})\n", layout::link_to_day(day));
+    for (what, pages) in [("Created", created), ("Updated", updated)] {
+        let links: Vec<String> = pages.iter().map(wikilink).collect();
+        entry.push_str(&format!("- {what}: {}\n", if links.is_empty() { "none".into() } else { links.join(", ") }));
+    }
+    entry
+}
+
+/// The entry for an answer that was filed.
+pub fn ask_entry(name: &PageName, question: &Question) -> String {
+    let consulted: Vec<String> = question.consulted.iter().map(|page| format!("[[{page}]]")).collect();
+    format!(
+        "## [{}] ask | {}\n- Filed: {}\n- Consulted: {}\n",
+        question.filed,
+        said(&markdown::heading(&question.question)),
+        wikilink(name),
+        if consulted.is_empty() { "none".into() } else { consulted.join(", ") }
+    )
+}
