@@ -21,7 +21,7 @@ pub struct Args {
 pub fn run(args: Args, door: &Door) -> Result<u8> {
     let config = door.config()?;
     let store = door.store()?;
-    let redactor = super::redactor(&config)?;
+    let redactor = door.redactor(&config)?;
     let answer = ask::ask(
         &store,
         &AskRequest {

@@ -29,7 +29,7 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
         (false, []) => Which::Changed,
         (false, files) => Which::Named(files.iter().map(|file| day(file)).collect::<Result<_>>()?),
     };
-    let redactor = super::redactor(&config)?;
+    let redactor = door.redactor(&config)?;
     let request = CompileRequest { which, redactor: &redactor, dry_run: door.dry_run };
     let report = compile::compile(&store, &request)?;
     if door.json {
@@ -43,9 +43,10 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
 /// The day that a name or a path means.
 fn day(file: &str) -> Result<NaiveDate> {
     let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
-    name.strip_suffix(".md").unwrap_or(name).parse().map_err(|_| {
-        Error::new(format!("there is no day `{file}`")).hint("write it as 2026-11-15, or name its file in daily/raw")
-    })
+    name.strip_suffix(".md")
+        .unwrap_or(name)
+        .parse()
+        .map_err(|_| Error::new(format!("there is no day `{file}`")).hint("write it as 2026-11-15, or name its file"))
 }
 
 fn show(report: &CompileReport, door: &Door) {

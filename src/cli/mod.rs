@@ -30,9 +30,9 @@ mod doctor;
 mod forget;
 mod hook;
 mod init;
+mod lint;
 mod log;
 mod models;
-mod lint;
 pub mod output;
 mod recall;
 mod search;
@@ -304,13 +304,6 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         output::error(&error, json);
         error.exit_code()
     })
-}
-
-/// What replaces secrets, with the person's own rules.
-pub(crate) fn redactor(config: &Config) -> Result<Redactor> {
-    let rules: Vec<(String, String)> =
-        config.redact.rules.iter().map(|rule| (rule.name.clone(), rule.pattern.clone())).collect();
-    Redactor::with_rules(&rules).map_err(|reason| Error::new("cannot use the setting `redact.rules`").because(reason))
 }
 
 fn door(common: Common) -> Result<Door> {

@@ -99,7 +99,7 @@ pub fn compile(store: &Store, request: &CompileRequest<'_>) -> Result<CompileRep
         && let Some(missing) = named.iter().find(|day| !days.contains(day))
     {
         return Err(Error::new(format!("there is no day `{missing}` in this memory"))
-            .hint("`memtree compile` takes all days that have changed; days are the files of daily/raw"));
+            .hint("`memtree compile` alone takes all days that have changed"));
     }
     let mut report = CompileReport::default();
     let mut read: BTreeMap<NaiveDate, Read> = BTreeMap::new();

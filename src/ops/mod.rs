@@ -3,13 +3,13 @@
 pub mod ask;
 pub mod capture;
 mod commit;
+pub mod compile;
 pub mod context;
+pub mod cursors;
 pub mod doctor;
 pub mod forget;
-pub mod log;
-pub mod compile;
-pub mod cursors;
 pub mod lint;
+pub mod log;
 pub mod recall;
 pub mod rescue;
 pub mod sample;

@@ -1,13 +1,16 @@
 //! Pages that several devices write: who wrote which line, so that a person's words stay and ours follow the days.
 //!
-//! A page remembers in `written` a short hash of every line as we wrote it, by key and section. A key or section all of
-//! whose lines are known is ours to write again; any other is a person's. Counting lines rather than whole sections has
-//! a reason: git joins what two devices compiled line by line (`merge=union`). What comes out are lines of ours from
-//! both, and the next compile puts the page in order instead of taking it for a person's work.
+//! A page remembers in `written` a short hash of every line as we wrote it, by key and section. A key or section that
+//! still has these lines is ours to write again; any other is a person's. Lines rather than whole sections are counted
+//! for a reason: git joins what two devices compiled line by line (`merge=union`), so that they never conflict. What
+//! comes out is no page, but every line of it is known, and the next compile puts it in order instead of taking it for
+//! a person's work.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag};
+use regex::Regex;
 
 use crate::base::files;
 use crate::base::front_matter::{self, Document};
@@ -30,21 +33,22 @@ const HEADER: &str = "#header";
 
 /// The page as a new document.
 pub fn page_text(page: &Page) -> String {
-    let mut text = String::from("---\n");
-    for (key, value) in &page.entries {
-        text.push_str(&entry(key, value));
-    }
-    text.push_str(&entry(WRITTEN, &written(page)));
-    text.push_str("---\n");
-    text.extend(page.sections.iter().map(String::as_str));
-    text
+    front_matter_of(page) + &page.sections.concat()
+}
+
+fn front_matter_of(page: &Page) -> String {
+    let entries: String = page.entries.iter().map(|(key, value)| entry(key, value)).collect();
+    format!("---\n{entries}{}---\n", entry(WRITTEN, &written(page)))
 }
 
 /// The page written into the document that is there, around what a person changed in it.
 pub fn page_text_over(existing: &str, page: &Page) -> String {
+    if let Some(text) = over_joined(existing, page) {
+        return text;
+    }
     let mut document = Document::parse(existing);
-    let before = Before::of(&document);
-    if before.0.is_empty() {
+    let before = before(&document);
+    if before.is_empty() {
         // Not a page of ours, or its front matter is damaged: all of it is a person's.
         return existing.to_string();
     }
@@ -55,8 +59,8 @@ pub fn page_text_over(existing: &str, page: &Page) -> String {
         .map(|(key, _)| {
             let there = document.get_raw(key);
             let untouched = match there {
-                Some(value) => before.wrote(key, value),
-                None => !before.0.contains_key(*key),
+                Some(value) => wrote(&before, key, value),
+                None => !before.contains_key(*key),
             };
             (*key, untouched || page.always_ours.contains(key))
         })
@@ -69,10 +73,8 @@ pub fn page_text_over(existing: &str, page: &Page) -> String {
     for part in &parts {
         let name = part_name(part);
         let our = page.sections.iter().find(|section| part_name(section) == name);
-        let untouched = before.wrote(&name, part);
+        let untouched = wrote(&before, &name, part);
         match our {
-            // Two devices' versions of one section, side by side: one is enough.
-            Some(_) if untouched && met.contains(&name) => {}
             Some(our) if untouched => body.push_str(&before_next(our)),
             // A section that we wrote and have no more to say in.
             None if untouched => {}
@@ -83,45 +85,22 @@ pub fn page_text_over(existing: &str, page: &Page) -> String {
     for our in &page.sections {
         let name = part_name(our);
         // A section that we never wrote comes at the end; one that a person removed stays away.
-        if !met.contains(&name) && !before.0.contains_key(&name) {
+        if !met.contains(&name) && !before.contains_key(&name) {
             body.push_str(&before_next(our));
         }
     }
     let body = format!("{}\n", body.trim_end());
     if all_keys_ours {
-        let mut text = String::from("---\n");
-        for (key, value) in &page.entries {
-            text.push_str(&entry(key, value));
-        }
-        text.push_str(&entry(WRITTEN, &written(page)));
-        text.push_str("---\n");
-        return text + &body;
+        return front_matter_of(page) + &body;
     }
     for (key, value) in &page.entries {
         if ours_by_key[key] {
-            put(&mut document, key, value);
+            document.set_raw(key, value);
         }
     }
-    put(&mut document, WRITTEN, &written(page));
+    document.set_raw(WRITTEN, &written(page));
     document.set_body(&body);
     document.to_text()
-}
-
-/// Whether a page holds nothing but what we wrote.
-pub fn is_ours(existing: &str) -> bool {
-    let document = Document::parse(existing);
-    let before = Before::of(&document);
-    let keys_ours =
-        document.keys().all(|key| key == WRITTEN || document.get_raw(key).is_none_or(|value| before.wrote(key, value)));
-    !before.0.is_empty() && keys_ours && parts(document.body()).iter().all(|part| before.wrote(&part_name(part), part))
-}
-
-fn put(document: &mut Document, key: &str, value: &str) {
-    // Where git has joined two versions the key may stand twice.
-    if document.keys().filter(|there| *there == key).count() > 1 {
-        document.remove(key);
-    }
-    document.set_raw(key, value);
 }
 
 /// A key with its value; a list stands on lines of its own.
@@ -134,31 +113,49 @@ fn before_next(part: &str) -> String {
     format!("{}\n\n", part.trim_end())
 }
 
-/// What we wrote before: the hashes of lines, by key and section, with how many versions are remembered.
-struct Before(BTreeMap<String, (BTreeSet<String>, usize)>);
+/// What we wrote before: the hashes of lines, by key and section.
+type Before = BTreeMap<String, BTreeSet<String>>;
 
-impl Before {
-    fn of(document: &Document) -> Before {
-        let mut before: BTreeMap<String, (BTreeSet<String>, usize)> = BTreeMap::new();
-        for key in [WRITTEN] {
-            for line in document.get_list(key).unwrap_or_default() {
-                let mut words = line.split(' ').map(str::to_string);
-                let Some(name) = words.next() else { continue };
-                let (hashes, versions) = before.entry(name).or_default();
-                hashes.extend(words);
-                *versions += 1;
-            }
-        }
-        Before(before)
-    }
+fn before(document: &Document) -> Before {
+    let lines = document.get_list(WRITTEN).unwrap_or_default();
+    let record = |line: &String| {
+        let mut words = line.split(' ').map(str::to_string);
+        Some((words.next()?, words.collect()))
+    };
+    lines.iter().filter_map(record).collect()
+}
 
-    /// Whether all lines of a text are ours, and none is missing. Where two versions were joined, one may lack what the
-    /// other had.
-    fn wrote(&self, name: &str, text: &str) -> bool {
-        let Some((known, versions)) = self.0.get(name) else { return false };
-        let there = line_hashes(text);
-        there.is_subset(known) && (*versions > 1 || there.len() == known.len())
+/// Whether the lines of a text are those that we wrote.
+fn wrote(before: &Before, name: &str, text: &str) -> bool {
+    before.get(name).is_some_and(|known| *known == line_hashes(text))
+}
+
+/// The page in the place of what git has made of two versions of it, if that is what there is: their lines may have
+/// come to stand anywhere, but we know every one. Lines that we do not know go into the notes.
+fn over_joined(existing: &str, page: &Page) -> Option<String> {
+    static RECORD: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r#"^ *- "([#\p{L}\p{N}_-]+)((?: [0-9a-f]{8})*)"$"#).expect("a fixed pattern"));
+    let (mut names, mut known) = (BTreeSet::new(), BTreeSet::new());
+    let mut twice = false;
+    for record in existing.lines().filter_map(|line| RECORD.captures(line)) {
+        twice |= !names.insert(record[1].to_string());
+        known.extend(record[2].split_whitespace().map(str::to_string));
     }
+    if !twice {
+        return None;
+    }
+    let is_ours = |line: &str| {
+        let value = line.split_once(':').filter(|(key, _)| names.contains(*key) || *key == WRITTEN);
+        let of_key = value.is_some_and(|(_, value)| line_hashes(value).is_subset(&known));
+        line == "---" || RECORD.is_match(line) || of_key || line_hashes(line).is_subset(&known)
+    };
+    let theirs: Vec<&str> = existing.lines().filter(|line| !is_ours(line)).collect();
+    let mut text = page_text(page);
+    if !theirs.is_empty() {
+        let notes = if theirs.iter().any(|line| line.starts_with("## ")) { "" } else { "## Notes\n\n" };
+        text.push_str(&format!("\n{notes}{}\n", theirs.join("\n")));
+    }
+    Some(text)
 }
 
 fn written(page: &Page) -> String {
@@ -254,12 +251,14 @@ mod tests {
         let joined = joined.join("\n") + "\n";
         assert!(joined.contains("- two") && joined.contains("- three"), "{joined}");
         assert_eq!(page_text_over(&joined, &both), page_text(&both), "from:\n{joined}");
+        // Whole files, one behind the other, and a line of a person's.
+        let joined = format!("{a}- mine\n{b}");
+        assert_eq!(page_text_over(&joined, &both), page_text(&both) + "\n## Notes\n\n- mine\n");
     }
 
     #[test]
     fn a_page_of_a_person_is_left_alone() {
         let theirs = "---\ntitle: Mine\n---\n# Mine\n";
         assert_eq!(page_text_over(theirs, &page("2026-11-01", &["one"])), theirs);
-        assert!(!is_ours(theirs) && is_ours(&page_text(&page("2026-11-01", &["one"]))));
     }
 }

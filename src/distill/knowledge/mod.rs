@@ -9,7 +9,7 @@ use chrono::NaiveDate;
 
 use crate::model::day::LineKind;
 use crate::model::ids::{EpisodeId, SessionId};
-use crate::model::knowledge::{About, Knowledge, PageName};
+use crate::model::knowledge::{About, Concept, Knowledge, PageName};
 
 mod chunks;
 mod connections;
@@ -18,6 +18,7 @@ mod sayings;
 mod topics;
 
 pub use chunks::chunks;
+use topics::Topic;
 
 /// One day, as it was read.
 #[derive(Debug, Clone)]
@@ -40,7 +41,10 @@ pub struct Line {
 pub fn knowledge(days: &[Day], sessions: &BTreeMap<SessionId, About>, there: &BTreeSet<PageName>) -> Knowledge {
     let said = sayings::Said::of(days);
     let chosen = topics::chosen(&said, sessions, there);
-    let mut concepts = pages::concepts(&said, &chosen, sessions);
+    let pages = pages::concepts(&said, &chosen, sessions);
+    let said_enough = |concept: &Concept| concept.key_points.len() >= pages::FEWEST_POINTS;
+    let (chosen, mut concepts): (Vec<Topic>, Vec<Concept>) =
+        chosen.into_iter().zip(pages).filter(|(_, concept)| said_enough(concept)).unzip();
     let connections = connections::connections(&said, &chosen, there);
     pages::relate(&said, &chosen, &connections, &mut concepts);
     Knowledge { concepts, connections }

@@ -10,7 +10,8 @@ use crate::model::ids::SessionId;
 use crate::model::knowledge::{About, Concept, Connection, Details, Place, Quote, Relation, SourceDay};
 
 const KEY_POINTS: usize = 5;
-const FEWEST_POINTS: usize = 3;
+/// With fewer, there is no page.
+pub const FEWEST_POINTS: usize = 3;
 const CORE_QUOTES: usize = 2;
 /// How many parts the details have, and how many quotes each.
 const MOST_DETAILS: usize = 8;
