@@ -301,7 +301,7 @@ struct Meetings {
 pub fn relate(said: &Said, topics: &[Topic], connections: &[Connection], concepts: &mut [Concept]) {
     let mut meetings: HashMap<(usize, usize), Meetings> = HashMap::new();
     let exchange = |at: usize| said.sayings[at].exchange;
-    meet(topics, |at| Some(at), |pair| meetings.entry(pair).or_default().sentences += 1);
+    meet(topics, Some, |pair| meetings.entry(pair).or_default().sentences += 1);
     meet(topics, |at| Some(exchange(at)), |pair| meetings.entry(pair).or_default().exchanges += 1);
     meet(topics, |at| said.sayings[at].place.session.as_ref(), |pair| meetings.entry(pair).or_default().sessions += 1);
     let mut near: Vec<Vec<(f32, usize)>> = vec![Vec::new(); topics.len()];

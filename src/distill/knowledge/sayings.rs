@@ -196,8 +196,8 @@ fn worth(sentence: &str, origin: Origin) -> f32 {
     let drawn = |letter: char| ('\u{2500}'..='\u{259f}').contains(&letter);
     let letters = sentence.chars().filter(|letter| letter.is_alphabetic() || *letter == ' ').count();
     let wide = !sentence.is_ascii() && words < FEWEST_WORDS && length >= 16;
-    let no_statement = (!QUOTABLE.contains(&length) && !wide)
-        || (words < FEWEST_WORDS && !wide)
+    let short_or_long = words < FEWEST_WORDS || !QUOTABLE.contains(&length);
+    let no_statement = (short_or_long && !wide)
         || letters * 100 < length * 66
         || sentence.ends_with([':', '…', ',', '('])
         || sentence.matches('|').count() >= 2
