@@ -166,8 +166,9 @@ pub fn salvage(line: &[u8], last: bool) -> Salvage {
         }
         torn = true;
         // A record that was cut mid-string may have the next one glued to it: go on at its start.
-        match next_start(&rest[1.min(rest.len())..]) {
-            Some(at) => rest = &rest[1 + at..],
+        let behind = rest.char_indices().nth(1).map_or("", |(second, _)| &rest[second..]);
+        match next_start(behind) {
+            Some(at) => rest = &behind[at..],
             None => break,
         }
     }
@@ -516,6 +517,9 @@ mod tests {
         check(b"{\"type\":\"us", &[], "not a JSON record");
         check(b"// a comment", &[], "not a JSON record");
         check(b"{\"type\":\"\xff\"}", &["{\"type\":\"\u{fffd}\"}"], "invalid UTF-8");
+        // What begins with a letter of several bytes is no record either.
+        assert_eq!(super::salvage("\u{fffd}".as_bytes(), false).records, [""; 0]);
+        assert_eq!(super::salvage("é{\"a\":1}".as_bytes(), false).records, ["{\"a\":1}"]);
         let cut = super::salvage(b"{\"type\":\"us", true);
         assert!(cut.reason.contains("cut short"));
     }

@@ -539,7 +539,9 @@ struct Section<'b> {
 fn merged_body(existing: &str, new: &str, before: &BTreeMap<String, String>) -> (String, Vec<(String, String)>) {
     let ours = sections(new);
     let there = sections(existing);
-    let windows_lines = existing.contains("\r\n");
+    // As most of its lines end: one odd line must not turn the others.
+    let windows_lines = existing.matches("\r\n").count() * 2 > existing.matches('\n').count();
+    let in_style = |text: &str| if windows_lines { text.replace('\n', "\r\n") } else { text.to_string() };
     let mut merged = String::new();
     let mut hashes = Vec::new();
     let mut met = Vec::new();
@@ -554,7 +556,7 @@ fn merged_body(existing: &str, new: &str, before: &BTreeMap<String, String>) -> 
         let untouched = then.is_some_and(|then| *then == short_hash(section.text));
         match ours.iter().find(|our| our.name == Some(name)) {
             Some(our) if untouched => {
-                merged.push_str(&if windows_lines { our.text.replace('\n', "\r\n") } else { our.text.to_string() });
+                merged.push_str(&in_style(our.text));
                 hashes.push((name.to_string(), short_hash(our.text)));
             }
             _ => {
@@ -570,7 +572,7 @@ fn merged_body(existing: &str, new: &str, before: &BTreeMap<String, String>) -> 
         match before.get(name) {
             None if !is_there => {
                 let at = merged.find("\n## Notes").map_or(merged.len(), |at| at + 1);
-                merged.insert_str(at, our.text);
+                merged.insert_str(at, &in_style(our.text));
                 hashes.push((name.to_string(), short_hash(our.text)));
             }
             Some(then) if !is_there => hashes.push((name.to_string(), then.clone())),

@@ -10,6 +10,7 @@ mod doctor; // what is unwell, what it means, what mends it
 mod documents; // what is written is read back as it was meant
 mod exclude; // projects and folders that are never captured
 mod forget; // gone from everywhere, for good, and proven
+mod fuzz; // seeds bent in many ways: nothing panics
 mod harness; // Desk: a person's machine in a temporary folder
 mod hooks; // what agents call
 mod knowledge; // pages from days, answers from pages, and their checks

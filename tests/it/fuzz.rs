@@ -1,0 +1,257 @@
+//! Seeds, bent in many ways: whatever comes in, nothing panics, and what is parsed and written again is the same.
+//!
+//! The seeds are the fixtures of every adapter and `tests/fuzz/`. Each run bends a seed by a few blows that logs really
+//! suffer (cut, torn, doubled, glued, filled with NULs, a byte flipped) or that an attacker would try (numbers and
+//! brackets put in). The same numbers always make the same blows, so a failure can be repeated. `MEMTREE_FUZZ_RUNS`
+//! says how many runs each seed gets; the default keeps CI short.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use memtree::adapters::shared::SharedFiles;
+use memtree::adapters::{self};
+use memtree::base::front_matter::Document;
+use memtree::base::redact::Redactor;
+use memtree::base::{markdown, text};
+use memtree::config::{Config, Layers};
+use memtree::error::Result;
+use memtree::model::query::Query;
+use memtree::model::session::{Event, EventSink, Log, LogFile, Role};
+use memtree::store::documents;
+use memtree::store::snapshots::parse_manifest_line;
+
+use crate::harness::checkout;
+
+fn runs() -> u64 {
+    std::env::var("MEMTREE_FUZZ_RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(12)
+}
+
+/// Numbers that look like chance and are the same each time.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        (self.roll() % limit.max(1) as u64) as usize
+    }
+}
+
+/// What an attacker, or a bug of an agent, puts in.
+const INSERTS: &[&[u8]] = &[
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b"\"",
+    b"\\",
+    b"\\u0000",
+    b"\\ud800",
+    b"\n",
+    b"\r\n",
+    b"\0",
+    b"null",
+    b"-1",
+    b"1e999",
+    b"99999999999999999999",
+    b"---\n",
+    b"## ",
+    b"```",
+    b"\x1b[2J",
+    b"\xff\xfe",
+    b"\xe2\x80\xae",
+    b"../../",
+    b"<script>",
+    b"EP_999",
+    b"SES9_x_SP1C1",
+    b"&a *a",
+    b"2026-13-45T99:99:99Z",
+    b"0000-00-00T00:00:00Z",
+    b"{\"type\":[]}",
+    b": ",
+    b"- ",
+];
+
+fn bent(seed: &[u8], number: u64) -> Vec<u8> {
+    let mut dice = Dice(number);
+    let mut bytes = seed.to_vec();
+    for _ in 0..=dice.below(4) {
+        let (from, length) = (dice.below(bytes.len() + 1), dice.below(64));
+        let to = (from + length).min(bytes.len());
+        match dice.below(8) {
+            0 => bytes.truncate(from),
+            1 => drop(bytes.drain(from..to)),
+            2 => bytes[from..to].fill(0),
+            3 => {
+                let part = bytes[from..to].to_vec();
+                bytes.splice(to..to, part);
+            }
+            4 | 5 => drop(bytes.splice(from..from, INSERTS[dice.below(INSERTS.len())].iter().copied())),
+            6 => {
+                // Two lines are glued together.
+                if let Some(at) = bytes[from..].iter().position(|byte| *byte == b'\n') {
+                    bytes.remove(from + at);
+                }
+            }
+            _ => {
+                if let Some(byte) = bytes.get_mut(from) {
+                    *byte ^= 1 << dice.below(8);
+                }
+            }
+        }
+    }
+    bytes
+}
+
+/// Tries a seed in many forms; a failure names the seed and the number.
+fn each_bent(path: &Path, each: impl Fn(&[u8])) -> u64 {
+    let seed = fs::read(path).unwrap();
+    let name = path.strip_prefix(checkout()).unwrap_or(path).display().to_string();
+    for number in 0..runs() {
+        let bytes = if number == 0 { seed.clone() } else { bent(&seed, number) };
+        let tried = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| each(&bytes)));
+        assert!(tried.is_ok(), "{name}, number {number}, bent as {:?}", String::from_utf8_lossy(&bytes));
+    }
+    runs()
+}
+
+fn seeds(folder: &str) -> Vec<PathBuf> {
+    let entries = walkdir::WalkDir::new(checkout().join(folder)).sort_by_file_name().into_iter().flatten();
+    let files = entries.filter(|entry| entry.file_type().is_file()).map(|entry| entry.into_path());
+    let seeds: Vec<PathBuf> = files.collect();
+    assert!(!seeds.is_empty(), "{folder} has no seeds");
+    seeds
+}
+
+/// Takes events and looks at none.
+struct Nowhere;
+
+impl EventSink for Nowhere {
+    fn event(&mut self, _: Event<'_>) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn every_adapter_reads_whatever_a_log_has_become() {
+    let mut tried = 0;
+    let folder = tempfile::tempdir().unwrap();
+    for adapter in adapters::ALL {
+        let home = format!("tests/fixtures/{}", adapter.name());
+        let logs = seeds(&home);
+        let is_log = |path: &&PathBuf| !path.ends_with("README.md") && !path.ends_with("session.md");
+        for seed in logs.iter().filter(is_log) {
+            // Some agents are told by where their logs lie.
+            let path = folder.path().join(seed.strip_prefix(checkout()).unwrap());
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            tried += each_bent(seed, |bytes| {
+                fs::write(&path, bytes).unwrap();
+                read_all(&path);
+            });
+            fs::remove_file(&path).unwrap();
+        }
+    }
+    eprintln!("{tried} bent logs were read");
+}
+
+fn read_all(path: &Path) {
+    let read = |adapter: &dyn adapters::Adapter, native_id: String, path: PathBuf| {
+        let file = LogFile { path, name: "log".into(), role: Role::Main, within: None };
+        // An unusable log is an error, and that is an answer.
+        let _ = adapter.read(&Log { native_id, files: vec![file] }, &mut Nowhere);
+    };
+    match adapters::recognize(path) {
+        Ok(Some((adapter, identity))) => read(adapter, identity.native_id, path.to_path_buf()),
+        Ok(None) => {
+            let shared = SharedFiles::with_temporary_copies();
+            let Ok(Some((adapter, sessions))) = shared.list(path) else { return };
+            for session in sessions.into_iter().take(3) {
+                let mut extract = tempfile::NamedTempFile::new().unwrap();
+                if shared.extract(path, &session.native_id, &mut extract).is_ok() {
+                    read(adapter, session.native_id, extract.path().to_path_buf());
+                }
+            }
+        }
+        Err(_) => {}
+    }
+}
+
+#[test]
+fn front_matter_is_written_back_as_it_was() {
+    for seed in seeds("tests/fuzz/front_matter").iter().chain(&seeds("tests/fuzz/digest")) {
+        each_bent(seed, |bytes| {
+            let page = String::from_utf8_lossy(bytes);
+            let mut document = Document::parse(&page);
+            assert_eq!(document.to_text(), page);
+            for key in ["title", "tags", "list", "manifest", "a"] {
+                let _ = (document.get_str(key), document.get_list(key), document.get(key).is_some());
+            }
+            let body = document.body().to_string();
+            document.set("memtree", "set");
+            assert_eq!(document.get_str("memtree").as_deref(), Some("set"), "{page:?}");
+            assert_eq!(Document::parse(&document.to_text()).get_str("memtree").as_deref(), Some("set"), "{page:?}");
+            assert!(document.to_text().ends_with(&body), "{page:?}");
+        });
+    }
+}
+
+#[test]
+fn a_digest_is_parsed_or_refused() {
+    for seed in seeds("tests/fuzz/digest") {
+        each_bent(&seed, |bytes| {
+            let page = String::from_utf8_lossy(bytes);
+            page.lines().for_each(|line| drop(documents::parse_trigger(line)));
+            if let Ok(digest) = documents::parse_digest(&page) {
+                // What was parsed can be written and parsed again, over the page that it came from.
+                let text = documents::digest_text_over(&page, &digest);
+                assert_eq!(
+                    documents::digest_text_over(&text, &digest),
+                    text,
+                    "writing twice changes nothing: {page:?}"
+                );
+                documents::parse_digest(&documents::digest_text(&digest)).expect("our own page");
+            }
+        });
+    }
+}
+
+#[test]
+fn a_query_is_understood_or_refused() {
+    for seed in seeds("tests/fuzz/query") {
+        each_bent(&seed, |bytes| {
+            let typed = String::from_utf8_lossy(bytes);
+            if let Ok(query) = Query::parse(&typed) {
+                assert!(Query::parse(&query.text).is_ok(), "{typed:?}");
+            }
+            let mut words = 0;
+            text::each_word(&typed, |_| words += 1);
+        });
+    }
+}
+
+#[test]
+fn lines_settings_and_markdown_of_any_kind_are_taken() {
+    let redactor = Redactor::new();
+    for seed in seeds("tests/fuzz") {
+        each_bent(&seed, |bytes| {
+            let page = String::from_utf8_lossy(bytes);
+            page.lines().for_each(|line| drop(parse_manifest_line(line)));
+            let memory = Some((Path::new("memtree.toml"), page.as_ref()));
+            let _ = Config::load(&Layers { memory, ..Layers::default() });
+            let redacted = redactor.redact(&page);
+            assert_eq!(redactor.redact(&redacted), redacted, "redacting twice changes nothing: {page:?}");
+            let line = markdown::inline(&page);
+            assert!(!line.contains('\n'), "{line:?}");
+            let quote = markdown::quoted(&page, 1 << 20);
+            assert!(quote.lines().all(|line| line.starts_with('>')), "{quote:?}");
+            let is_html =
+                |event| matches!(event, pulldown_cmark::Event::Html(_) | pulldown_cmark::Event::InlineHtml(_));
+            assert!(!pulldown_cmark::Parser::new(&quote).any(is_html), "{quote:?}");
+        });
+    }
+}
