@@ -26,6 +26,7 @@ mod ask;
 mod compile;
 mod config;
 mod context;
+mod digest;
 mod doctor;
 mod forget;
 mod hook;
@@ -93,6 +94,7 @@ enum Command {
     Watch(watch::Args),
     Snapshot(snapshot::Args),
     Log(log::Args),
+    Digest(digest::Args),
     Search(search::Args),
     Recall(recall::Args),
     Doctor(doctor::Args),
@@ -287,6 +289,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Watch(args) => watch::run(args, &door),
         Command::Snapshot(args) => snapshot::run(args, &door),
         Command::Log(args) => log::run(args, &door),
+        Command::Digest(args) => digest::run(args, &door),
         Command::Search(args) => search::run(args, &door),
         Command::Recall(args) => recall::run(args, &door),
         Command::Doctor(args) => doctor::run(args, &door),

@@ -14,10 +14,6 @@ pub fn models(config: &Config, door: &Door) -> Result<Models> {
     let who = match config.summarizer {
         Summarizer::Extractive => return Ok(Models::none()),
         Summarizer::Command => {
-            if set.command.is_empty() {
-                return Err(Error::new("the summarizer `command` has no program")
-                    .hint("name one in ~/.config/memtree/config.toml: `[models] command = [\"claude\", \"-p\"]`"));
-            }
             // A shell is not asked, so what it would do to `~` is done here.
             let home = |word: &String| match word.strip_prefix("~/") {
                 Some(below) => door.places.home.join(below).to_string_lossy().into_owned(),
@@ -25,7 +21,7 @@ pub fn models(config: &Config, door: &Door) -> Result<Models> {
             };
             Who::Program(set.command.iter().map(home).collect())
         }
-        Summarizer::OpenAi => Who::Server { base_url: set.base_url.clone(), key: key(&set.key_variable, door)? },
+        Summarizer::OpenAi => Who::Server { base_url: set.base_url.clone(), key: key(&set.key_variable, door) },
     };
     let settings = Settings {
         who,
@@ -40,20 +36,18 @@ pub fn models(config: &Config, door: &Door) -> Result<Models> {
         now: door.now,
         zone: config.zone()?,
     };
-    Ok(Models::new(settings, door.redactor(config)?, &Layout::new(&door.root)))
+    let missing = !set.key_variable.is_empty() && matches!(settings.who, Who::Server { key: None, .. });
+    let models = Models::new(settings, door.redactor(config)?, &Layout::new(&door.root));
+    if missing {
+        // No reason to stop: a sweep that a timer starts captures without the key, and the next one asks.
+        models.give_up(&format!("the variable `{}`, which should hold the model's key, is not set", set.key_variable));
+    }
+    Ok(models)
 }
 
 /// The key to a server, from the variable that the settings name.
-fn key(variable: &str, door: &Door) -> Result<Option<String>> {
-    if variable.is_empty() {
-        return Ok(None);
-    }
-    match door.environment.get(variable).map(|key| key.trim()).filter(|key| !key.is_empty()) {
-        Some(key) => Ok(Some(key.to_string())),
-        None => Err(Error::new("the model's key is missing")
-            .because(format!("the setting `models.key_variable` names `{variable}`, which is not set"))
-            .hint("set the variable, or use `summarizer = \"extractive\"`")),
-    }
+fn key(variable: &str, door: &Door) -> Option<String> {
+    door.environment.get(variable).map(|key| key.trim().to_string()).filter(|key| !key.is_empty())
 }
 
 /// A model with its price: the settings' own, else that of the table that ships with the program.

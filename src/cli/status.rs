@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::ops::rescue;
 use crate::ops::status::{self, AtRisk};
 use crate::store::Store;
+use crate::summarize::ledger::Spent;
 
 /// Say what there is in the memory
 #[derive(Debug, clap::Args)]
@@ -13,7 +14,8 @@ pub struct Args {}
 
 pub fn run(_: Args, door: &Door) -> Result<u8> {
     let store = door.store()?;
-    let mut status = status::status(&store, door.device.as_str())?;
+    let today = door.now.with_timezone(&door.config()?.zone()?).date_naive();
+    let mut status = status::status(&store, door.device.as_str(), today)?;
     status.at_risk = at_risk(&store, door)?;
     if door.json {
         output::json(&status);
@@ -37,6 +39,14 @@ pub fn run(_: Args, door: &Door) -> Result<u8> {
     for risk in &status.at_risk {
         let sessions = output::count(risk.sessions, "session");
         text.push_str(&format!("at risk   {} deletes {sessions} in {} days\n", risk.flavor, risk.in_days));
+    }
+    if status.models.calls > 0 {
+        let Spent { calls, failed, tokens, usd } = status.models;
+        let failed = if failed > 0 { format!(", {failed} of them in vain") } else { String::new() };
+        text.push_str(&format!(
+            "models    today {}, {tokens} tokens, ${usd:.4}{failed}\n",
+            output::count(calls, "call")
+        ));
     }
     for damaged in &status.damaged {
         text.push_str(&format!("damaged   {damaged}\n"));

@@ -77,6 +77,13 @@ fn show(report: &Report, door: &Door, sample: bool, place: &str) {
             output::safe(&skipped.reason)
         );
     }
+    if let Some(model) = &report.model
+        && let Some(reason) = &model.unavailable
+    {
+        let waiting = output::count(model.waiting, "digest");
+        eprintln!("the model has not answered: {}", output::safe(reason));
+        door.say(format!("{waiting} can do without it; the next sweep asks again"));
+    }
     if door.json {
         output::json(report);
         return;
@@ -100,6 +107,9 @@ fn show(report: &Report, door: &Door, sample: bool, place: &str) {
     }
     if !report.skipped.is_empty() {
         line.push_str(&format!(", skipped {}", output::count(report.skipped.len(), "line")));
+    }
+    if let Some(model) = report.model.as_ref().filter(|model| model.improved > 0) {
+        line.push_str(&format!(", a model added to {}", model.improved));
     }
     output::print(&format!("{line} ({} ms)\n", report.took_ms));
     if report.discovered == 0 {

@@ -1,10 +1,11 @@
-//! Clean: what every text goes through before anything is made of it. Images in base64 are left out, long
-//! outputs are shortened, secrets are redacted.
+//! Clean: what every text goes through before anything is made of it. What memtree itself gave to
+//! an agent and images in base64 are left out, long outputs are shortened, secrets are redacted.
 
 use std::borrow::Cow;
 
 use crate::base::redact::Redactor;
 use crate::distill::episodes;
+use crate::model::context;
 use crate::model::session::{Action, Answer, Call, Event, FileChange, What};
 
 /// Cleans the texts of events.
@@ -25,20 +26,9 @@ impl Cleaner {
 
     /// Cleans a text.
     pub fn text<'t>(&self, text: Cow<'t, str>) -> Cow<'t, str> {
-        let text = match text {
-            Cow::Borrowed(text) => without_base64(text),
-            Cow::Owned(text) => match without_base64(&text) {
-                Cow::Owned(shorter) => shorter.into(),
-                Cow::Borrowed(_) => text.into(),
-            },
-        };
-        match text {
-            Cow::Borrowed(text) => self.redactor.redact(text),
-            Cow::Owned(text) => match self.redactor.redact(&text) {
-                Cow::Owned(redacted) => redacted.into(),
-                Cow::Borrowed(_) => text.into(),
-            },
-        }
+        let text = through(text, context::without_ours);
+        let text = through(text, without_base64);
+        through(text, |text| self.redactor.redact(text))
     }
 
     /// Cleans a text that is kept for good.
@@ -86,6 +76,17 @@ impl Cleaner {
             Action::Ask { question } => Action::Ask { question: string(question) },
             Action::Other { input } => Action::Other { input: string(input) },
         }
+    }
+}
+
+/// A text with something done to it; what is borrowed and stays as it is stays borrowed.
+fn through<'t>(text: Cow<'t, str>, change: impl Fn(&str) -> Cow<'_, str>) -> Cow<'t, str> {
+    match text {
+        Cow::Borrowed(text) => change(text),
+        Cow::Owned(text) => match change(&text) {
+            Cow::Owned(changed) => changed.into(),
+            Cow::Borrowed(_) => text.into(),
+        },
     }
 }
 

@@ -1,4 +1,5 @@
-//! Worth: whether a session is worth remembering, or was empty, a greeting or a health check.
+//! Worth: whether a session is worth remembering, or was empty, a greeting, a health check or
+//! memtree's own.
 
 use std::sync::LazyLock;
 
@@ -6,6 +7,7 @@ use regex::Regex;
 
 use crate::distill::facts::{Facts, Part};
 use crate::distill::intent;
+use crate::model::calls;
 use crate::model::digest::Worth;
 
 /// More calls than these, and something was done after all.
@@ -15,6 +17,12 @@ const SHORT_ANSWER: usize = 8;
 
 /// Whether a session is worth remembering: something was asked or done beyond a greeting.
 pub fn worth(facts: &Facts) -> Worth {
+    let mut prompts =
+        facts.parts.iter().map(|part| part.prompt.as_str()).filter(|prompt| !prompt.is_empty()).peekable();
+    if prompts.peek().is_some() && prompts.all(calls::is_ours) {
+        // memtree asked a model, and the model kept a log of it.
+        return Worth::None;
+    }
     let changed = facts.parts.iter().any(|part| !part.edited.is_empty() || !part.commits.is_empty());
     if changed || facts.deeds > FEW_DEEDS {
         return Worth::Full;

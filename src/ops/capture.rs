@@ -18,11 +18,12 @@ use crate::distill::facts::{Facts, StatedKind};
 use crate::distill::steps::{Joiner, Kind, Step};
 use crate::distill::{day, digest};
 use crate::error::{Context, Error, Result};
+use crate::model::context;
 use crate::model::day::DayLine;
 use crate::model::digest::{Content, Snapshot};
 use crate::model::exclude::Exclude;
 use crate::model::ids::EpisodeId;
-use crate::model::session::{Event, EventSink, Head, Log, LogFile, ModelUsage, Role, Skipped, Source};
+use crate::model::session::{Event, EventSink, Head, Log, LogFile, ModelUsage, Role, Skipped, Source, What};
 use crate::store::layout;
 use crate::store::snapshots::{SnapshotFile, SnapshotWriter, parse_manifest_line};
 
@@ -346,8 +347,14 @@ const PAGE_PIECE: usize = 256 << 10;
 
 impl EventSink for Recorder<'_> {
     fn event(&mut self, event: Event<'_>) -> Result<()> {
+        let holds_ours = matches!(&event.what, What::Prompt(text) if text.contains(context::OPEN));
+        let event = self.pages.cleaner.event(event);
+        if holds_ours && matches!(&event.what, What::Prompt(text) if text.trim().is_empty()) {
+            // Nobody asked anything: memtree itself gave the agent its memory.
+            return Ok(());
+        }
         let mut steps = Vec::new();
-        self.joiner.take(self.pages.cleaner.event(event), |step| steps.push(step));
+        self.joiner.take(event, |step| steps.push(step));
         for step in steps {
             if let Err(err) = self.step(step) {
                 self.failed = Some(err);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use chrono::NaiveDate;
 use serde::Serialize;
 
 use crate::base::files;
@@ -11,6 +12,7 @@ use crate::error::{Context, Result};
 use crate::model::digest::State;
 use crate::ops::snapshot;
 use crate::store::{Store, layout};
+use crate::summarize::ledger::{self, Spent};
 
 /// What there is.
 #[derive(Debug, Default, Serialize)]
@@ -26,6 +28,8 @@ pub struct Status {
     pub bytes: Bytes,
     pub pending: Pending,
     pub at_risk: Vec<AtRisk>,
+    /// What models were asked today, and what it cost.
+    pub models: Spent,
     /// Digests that cannot be read, with the reason.
     pub damaged: Vec<String>,
 }
@@ -67,7 +71,7 @@ pub struct AtRisk {
 }
 
 /// Looks through a memory.
-pub fn status(store: &Store, device: &str) -> Result<Status> {
+pub fn status(store: &Store, device: &str, today: NaiveDate) -> Result<Status> {
     let layout = store.layout();
     let mut status = Status { store: layout.root().to_path_buf(), device: device.to_string(), ..Status::default() };
     for id in store.session_ids().context(|| "cannot list the sessions".into())? {
@@ -101,6 +105,7 @@ pub fn status(store: &Store, device: &str) -> Result<Status> {
     status.days = fs::read_dir(layout.days()).map_or(0, Iterator::count);
     status.bytes.distilled += size(&layout.days());
     status.bytes.cache = fs_extra::dir::get_size(layout.cache()).unwrap_or(0);
+    status.models = ledger::spent(&layout.ledger(), today).context(|| "cannot read the ledger".into())?;
     Ok(status)
 }
 

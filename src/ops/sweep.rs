@@ -31,6 +31,7 @@ use crate::model::session::{Event, EventSink, Log, LogFile, Skipped, Source};
 use crate::ops::capture::{self, Pages, Prepared, Trouble};
 use crate::ops::commit;
 use crate::ops::cursors::{Cursors, KnownFile, SessionCursor, SharedCursor};
+use crate::ops::digest;
 use crate::ops::forget;
 use crate::ops::standstill::{self, Standstill};
 use crate::store::snapshots::parse_manifest_line;
@@ -82,7 +83,21 @@ pub struct Report {
     pub excluded: usize,
     pub sessions: Vec<Swept>,
     pub retention: Retention,
+    /// What a model did, where one is configured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<Asked>,
     pub took_ms: u64,
+}
+
+/// What came of asking a model.
+#[derive(Debug, Serialize)]
+pub struct Asked {
+    /// How many digests it added to.
+    pub improved: usize,
+    /// How many sessions still wait for it.
+    pub waiting: usize,
+    /// Why it has not answered, where it has not.
+    pub unavailable: Option<String>,
 }
 
 /// One session that a sweep wrote.
@@ -116,8 +131,22 @@ pub struct Evicted {
 /// How many sessions are committed with one sync.
 const BATCH: usize = 256;
 
-/// Sweeps into a memory.
+/// Sweeps into a memory, and then asks a model about what is new, where there is one.
 pub fn sweep(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
+    let began = Instant::now();
+    let mut report = without_models(store, sweep)?;
+    if sweep.models.are_there() {
+        let (device, domains, pages, models) = (&sweep.device, &sweep.domains, &sweep.pages, sweep.models);
+        let writer = digest::Writer { store, device, domains, pages, models, again: false, dry_run: false };
+        let asked = digest::catch_up(&writer, &sweep.progress)?;
+        report.model = Some(Asked { improved: asked.improved, waiting: asked.waiting, unavailable: asked.unavailable });
+        report.took_ms = began.elapsed().as_millis() as u64;
+    }
+    Ok(report)
+}
+
+/// All that a sweep does by itself.
+fn without_models(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
     let began = Instant::now();
     let layout = store.layout();
     let cannot = || format!("cannot write to the memory `{}`", layout.root().display());
@@ -141,6 +170,7 @@ pub fn sweep(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
     {
         (report.discovered, report.unchanged) = (before.discovered, before.discovered);
         report.retention.in_use_bytes = before.bytes;
+        digest::note_waiting(store, &sweep.device, sweep.models, std::iter::empty())?;
         report.took_ms = began.elapsed().as_millis() as u64;
         return Ok(report);
     }
@@ -194,6 +224,7 @@ pub fn sweep(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
     }
     report.captured = report.sessions.len();
     report.digested = report.captured + close_sessions(store, &mut cursors, sweep).context(cannot)?;
+    digest::note_waiting(store, &sweep.device, sweep.models, report.sessions.iter().map(|swept| &swept.session))?;
     files::remove_folder(&layout.staging()).context(cannot)?;
     cursors.save(&layout.cursors()).context(cannot)?;
     if report.skipped.is_empty() && !found.has_shared {

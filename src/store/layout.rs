@@ -34,10 +34,12 @@ pub fn is_raw(relative: &Path) -> bool {
         && parts.next().is_some_and(|part| part == "snapshot")
         && parts.next().is_some_and(|part| part == RAW)
 }
+/// Where the readable episodes lie within a snapshot.
+pub const EPISODIC: &str = "episodic";
 
 /// The episode's readable file, within a snapshot.
 pub fn episode(id: EpisodeId) -> String {
-    format!("episodic/{id}.md")
+    format!("{EPISODIC}/{id}.md")
 }
 
 /// The episode's long tool outputs, within a snapshot.
@@ -278,6 +280,16 @@ impl Layout {
     /// The lock of the one call of a model at a time.
     pub fn models_lock(&self) -> PathBuf {
         self.root.join(".memtree/local/locks/models")
+    }
+
+    /// The lock of whoever asks models about digests.
+    pub fn digests_lock(&self) -> PathBuf {
+        self.root.join(".memtree/local/locks/digests")
+    }
+
+    /// The sessions that wait for a model.
+    pub fn waiting(&self) -> PathBuf {
+        self.root.join(".memtree/local/queue/digests.json")
     }
 
     /// A person's own words for what a model is told to do.

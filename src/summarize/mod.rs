@@ -5,6 +5,7 @@
 //! is reached. Behind [`Models::ask`] a text is redacted, split where it is too long, sent, booked in the ledger.
 
 mod command;
+pub mod digest;
 pub mod ledger;
 mod openai;
 mod split;
@@ -173,6 +174,13 @@ impl Models {
     /// Why nobody is asked any more in this run, where it is so: the model is down, or the day's cap is reached.
     pub fn given_up(&self) -> Option<String> {
         self.asked.as_ref()?.given_up.lock().ok()?.clone()
+    }
+
+    /// Asks nobody any more, for this reason.
+    pub fn give_up(&self, reason: &str) {
+        if let Some(asked) = &self.asked {
+            asked.give_up(reason);
+        }
     }
 
     /// Asks a model. The parts are what the reply is to be made of, in order: one for each episode, day or section;

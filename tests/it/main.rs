@@ -17,8 +17,11 @@ mod knowledge; // pages from days, answers from pages, and their checks
 mod layers; // who may use whom
 mod log; // lines written into a day by hand
 mod losses; // what could be lost or leak, each found by trying
+#[cfg(unix)]
+mod models; // a server and a program that answer, fail, hang or lie
 mod outcomes; // how a session went, against labels by hand
 mod red_team; // everything hostile at once: none of it gets through
+mod redigest; // writing digests again, around a person's edits
 mod snapshot; // any folder as a session
 mod standstill; // a sweep that has nothing to do says the same by a short cut
 mod sweep; // the whole way of the data, once, twice, and interrupted

@@ -232,7 +232,7 @@ fn clean_days(store: &Store, tombstones: &Tombstones) -> io::Result<()> {
 
 // --- What is meant ---
 
-fn named(store: &Store, name: &str) -> Result<SessionId> {
+pub(super) fn named(store: &Store, name: &str) -> Result<SessionId> {
     let name = name.trim();
     if name.contains('#') {
         return Err(Error::usage(format!("`{name}` is an episode, and only whole sessions can be forgotten"))

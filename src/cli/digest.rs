@@ -1,0 +1,80 @@
+//! `memtree digest`
+
+use super::{Door, output};
+use crate::distill::clean::Cleaner;
+use crate::error::Result;
+use crate::ops::capture::Pages;
+use crate::ops::digest::{self, Report, Which, Writer};
+
+/// Write digests again from the raw that is kept, keeping a person's edits
+///
+/// Without a session, those that a newer program or the configured model would write otherwise: also those for which
+/// the model had no answer before. What somebody changed by hand stays as it is, byte for byte, and so does a digest
+/// whose raw is not here any more.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A session: its id, its digest's path, the agent's own id (`claude:…`) or a hit of the last search
+    #[arg(value_name = "REF")]
+    session: Option<String>,
+    /// All sessions of this device
+    #[arg(long, conflicts_with = "session")]
+    all: bool,
+    /// Ask the model also where it has answered already
+    #[arg(long)]
+    again: bool,
+}
+
+pub fn run(args: Args, door: &Door) -> Result<u8> {
+    let store = door.store()?;
+    let config = door.config()?;
+    let models = door.models(&config)?;
+    let pages = Pages {
+        cleaner: Cleaner::new(door.redactor(&config)?, config.snapshot.sensory_bytes),
+        inline_lines: config.snapshot.inline_lines,
+    };
+    let writer = Writer {
+        store: &store,
+        device: &door.device,
+        domains: &config.domains,
+        pages: &pages,
+        models: &models,
+        again: args.again,
+        dry_run: door.dry_run,
+    };
+    let which = match (args.session, args.all) {
+        (Some(name), _) => Which::One(name),
+        (None, true) => Which::All,
+        (None, false) => Which::Outdated,
+    };
+    let report = digest::digest(&writer, &which)?;
+    show(&report, &which, door);
+    Ok(if report.left.is_empty() && report.unavailable.is_none() { 0 } else { 3 })
+}
+
+fn show(report: &Report, which: &Which, door: &Door) {
+    for left in &report.left {
+        eprintln!("{}: left as it is: {}", left.session, output::safe(&left.reason));
+    }
+    if let Some(reason) = &report.unavailable {
+        eprintln!("the model has not answered: {}", output::safe(reason));
+    }
+    if door.json {
+        output::json(report);
+        return;
+    }
+    if door.quiet {
+        return;
+    }
+    let would = if door.dry_run { "would write" } else { "wrote" };
+    let mut line = format!("{would} {}, {} unchanged", output::count(report.written.len(), "digest"), report.unchanged);
+    if report.improved > 0 {
+        line.push_str(&format!(", a model added to {}", report.improved));
+    }
+    if report.waiting > 0 {
+        line.push_str(&format!(", {} wait for a model", report.waiting));
+    }
+    output::print(&format!("{line}\n"));
+    if matches!(which, Which::Outdated) && report.written.is_empty() && report.left.is_empty() {
+        door.say("every digest is what this program would write; `--all` makes sure of it");
+    }
+}

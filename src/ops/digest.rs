@@ -1,0 +1,344 @@
+//! Writing digests again: from the raw that a snapshot keeps, around a person's edits, with what a model adds.
+//!
+//! A digest is a function of its session, so writing it again changes nothing unless the distiller, the template or
+//! the summarizer is newer than what `made_by` says. A model's words cost something and are never the same twice:
+//! where `made_by` names the model that would be asked, it is not asked again.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+
+use serde::Serialize;
+
+use crate::adapters;
+use crate::base::files;
+use crate::base::text;
+use crate::distill::digest::MADE_BY;
+use crate::error::{Context, Error, Result};
+use crate::model::digest::{Content, Digest, State, Worth};
+use crate::model::ids::{Device, EpisodeId, SessionId};
+use crate::ops::capture::{self, Pages, Untold};
+use crate::ops::forget;
+use crate::ops::waiting::Waiting;
+use crate::store::snapshots::SnapshotWriter;
+use crate::store::{Store, documents, layout};
+use crate::summarize::digest::{self as asking, Episode};
+use crate::summarize::{Alias, Answer, Models};
+
+/// How digests are written again.
+pub struct Writer<'a> {
+    pub store: &'a Store,
+    pub device: &'a Device,
+    pub domains: &'a BTreeMap<String, String>,
+    pub pages: &'a Pages,
+    pub models: &'a Models,
+    /// Whether a model is asked also where it has answered already.
+    pub again: bool,
+    /// Whether nothing is written, and nobody asked.
+    pub dry_run: bool,
+}
+
+/// Which digests.
+pub enum Which {
+    /// One: by its id, its path, the agent's own id, or its place among the last search's hits.
+    One(String),
+    /// Those that are not what this program and its model would write.
+    Outdated,
+    All,
+}
+
+/// What was done.
+#[derive(Debug, Default, Serialize)]
+pub struct Report {
+    /// The sessions whose digests were written, or in a dry run would be.
+    pub written: Vec<SessionId>,
+    pub unchanged: usize,
+    /// Of those that were asked about, how many a model added to.
+    pub improved: usize,
+    /// The sessions that wait for a model, which has not answered.
+    pub waiting: usize,
+    /// Why it has not.
+    pub unavailable: Option<String>,
+    /// The sessions that were left as they are, and why.
+    pub left: Vec<Left>,
+}
+
+/// A digest that was left as it is.
+#[derive(Debug, Serialize)]
+pub struct Left {
+    pub session: SessionId,
+    pub reason: String,
+}
+
+/// What became of one digest.
+enum Fate {
+    Written,
+    Unchanged,
+    Left(String),
+}
+
+/// What a model had to say to one digest.
+enum Added {
+    /// Nobody was asked.
+    Unasked,
+    Lines(usize),
+    Unavailable(String),
+}
+
+/// No page of a digest is longer than this, in tokens.
+const LONGEST_PAGE: usize = 4_000;
+
+/// Writes digests again.
+pub fn digest(writer: &Writer<'_>, which: &Which) -> Result<Report> {
+    let store = writer.store;
+    let ids = match which {
+        Which::One(name) => vec![forget::named(store, name.split('#').next().unwrap_or(name))?],
+        Which::Outdated | Which::All => {
+            let mut ids = store.session_ids().context(|| "cannot list the sessions".into())?;
+            ids.retain(|id| id.device == *writer.device && store.layout().digest(id).is_file());
+            ids
+        }
+    };
+    let mut report = Report::default();
+    for id in ids {
+        if matches!(which, Which::Outdated) && writer.is_current(&id) {
+            report.unchanged += 1;
+            continue;
+        }
+        writer.write(&id, &mut report)?;
+    }
+    if !report.written.is_empty() && !writer.dry_run {
+        made_from_digests(store)?;
+    }
+    Ok(report)
+}
+
+/// Asks a model about the sessions that wait for it, newest first, until there are none or it gives no more answers.
+///
+/// It is done after a sweep has put everything in its place, and without its lock: a slow model keeps nobody from
+/// capturing.
+pub fn catch_up(writer: &Writer<'_>, progress: &dyn Fn(usize, usize)) -> Result<Report> {
+    let layout = writer.store.layout();
+    let cannot = || format!("cannot write to `{}`", layout.local().display());
+    let mut report = Report::default();
+    let Some(_lock) = files::try_lock_exclusive(&layout.digests_lock()).context(cannot)? else { return Ok(report) };
+    let asked: Vec<SessionId> = Waiting::load(layout).sessions().cloned().collect();
+    for (at, id) in asked.iter().rev().enumerate() {
+        if let Some(reason) = writer.models.given_up() {
+            report.unavailable = Some(reason);
+            break;
+        }
+        progress(at, asked.len());
+        let open = writer.store.digest(id).ok().flatten().is_some_and(|digest| digest.state == State::Open);
+        if !open && !writer.write(id, &mut report)? {
+            writer.wait(|waiting| waiting.done(id))?;
+        }
+    }
+    report.waiting = Waiting::load(layout).len();
+    if !report.written.is_empty() {
+        made_from_digests(writer.store)?;
+    }
+    Ok(report)
+}
+
+/// Makes again what is made from digests.
+fn made_from_digests(store: &Store) -> Result<()> {
+    crate::index::refresh(store)?;
+    Ok(())
+}
+
+/// Whether a digest waits for a model: one is configured, and it has not been asked about this session.
+pub fn awaits_model(digest: &Digest, models: &Models) -> bool {
+    models.are_there()
+        && digest.content.worth == Worth::Full
+        && adapters::named(&digest.content.flavor).is_some()
+        && digest.content.made_by != made_by(models)
+}
+
+/// What `made_by` says once a model was asked.
+fn made_by(models: &Models) -> String {
+    format!("{MADE_BY} + {}", models.made_by(Alias::Low))
+}
+
+impl Writer<'_> {
+    /// Whether a digest is what would be written now.
+    fn is_current(&self, id: &SessionId) -> bool {
+        let Ok(Some(digest)) = self.store.digest(id) else { return false };
+        let distilled = digest.content.made_by.split(" + ").next() == Some(MADE_BY);
+        distilled && (digest.state == State::Open || !awaits_model(&digest, self.models))
+    }
+
+    /// Writes one digest again; returns whether a model was asked.
+    fn write(&self, id: &SessionId, report: &mut Report) -> Result<bool> {
+        let (fate, added) = self.rewrite(id)?;
+        match fate {
+            Fate::Written => report.written.push(id.clone()),
+            Fate::Unchanged => report.unchanged += 1,
+            Fate::Left(reason) => report.left.push(Left { session: id.clone(), reason }),
+        }
+        match added {
+            Added::Unasked => return Ok(false),
+            Added::Lines(lines) => {
+                report.improved += usize::from(lines > 0);
+                self.wait(|waiting| waiting.done(id))?;
+            }
+            Added::Unavailable(reason) => {
+                report.waiting += 1;
+                report.unavailable.get_or_insert(reason);
+                // A model that answers nobody is not this session's fault.
+                let at_fault = self.models.given_up().is_none();
+                self.wait(|waiting| waiting.unanswered(id, at_fault))?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Changes who waits for a model.
+    fn wait(&self, change: impl FnOnce(&mut Waiting)) -> Result<()> {
+        let layout = self.store.layout();
+        let cannot = || format!("cannot write to `{}`", layout.local().display());
+        let _lock = files::lock_exclusive(&layout.sweep_lock()).context(cannot)?;
+        Waiting::change(layout, change).context(cannot)
+    }
+
+    fn rewrite(&self, id: &SessionId) -> Result<(Fate, Added)> {
+        let layout = self.store.layout();
+        let left = |reason: String| Ok((Fate::Left(reason), Added::Unasked));
+        let path = layout.digest(id);
+        let existing = match fs::read_to_string(&path) {
+            Ok(existing) => existing,
+            Err(err) if err.kind() == io::ErrorKind::NotFound => {
+                return left("it has no digest; a sweep writes it".into());
+            }
+            Err(err) => return left(format!("its digest cannot be read: {err}")),
+        };
+        let before = match documents::parse_digest(&existing) {
+            Ok(before) => before,
+            Err(reason) => return left(format!("its digest is damaged: {reason}")),
+        };
+        if id.device != *self.device {
+            return left(format!("it belongs to the device `{}`", id.device));
+        }
+        let Some(adapter) = adapters::named(&before.content.flavor) else {
+            return left(format!(
+                "a session of `{}` is digested when it is kept, and only then",
+                before.content.flavor
+            ));
+        };
+        let snapshot = layout.snapshot(id);
+        if !snapshot.join(layout::RAW).is_dir() {
+            return left("its raw is not here, and nothing can be made again without it".into());
+        }
+        let is_models = before.content.made_by.strip_prefix(MADE_BY).is_some_and(|rest| !rest.is_empty());
+        let asks = before.state == State::Closed && awaits_model(&before, self.models);
+        let asks = asks || (self.again && self.models.are_there() && before.content.worth == Worth::Full);
+        if is_models && !asks {
+            // What a model said is paid for, and kept as long as what it was said about is the same.
+            return Ok((Fate::Unchanged, Added::Unasked));
+        }
+        let native_id = before.source_id.split_once(':').map_or("", |(_, native_id)| native_id);
+        let log = capture::raw_log(adapter, &snapshot, native_id)
+            .context(|| format!("cannot read `{}`", layout.shown(&snapshot)))?;
+        let told = capture::tell(adapter, &log, adapter.name(), SnapshotWriter::nowhere(), self.pages, &mut |_| Ok(()));
+        let mut content = match told {
+            Ok((_, told)) => told.content,
+            Err(Untold::Log(reason)) => return left(format!("its raw cannot be read: {reason}")),
+            Err(Untold::Page(err)) => return Err(err).context(|| format!("cannot read `{}`", layout.shown(&snapshot))),
+        };
+        content.domain = content.project.as_ref().and_then(|project| self.domains.get(project).cloned());
+        let mut digest = Digest { content, ..before };
+        let added = match asks && digest.content.worth == Worth::Full && !self.dry_run {
+            true => self.ask(&mut digest),
+            false => Added::Unasked,
+        };
+        if let (Added::Unavailable(_), true) = (&added, is_models) {
+            // Asked again in vain: the earlier words are better than none.
+            return Ok((Fate::Unchanged, added));
+        }
+        let text = documents::digest_text_over(&existing, &digest);
+        if text == existing || self.dry_run {
+            return Ok((if text == existing { Fate::Unchanged } else { Fate::Written }, added));
+        }
+        let cannot = || format!("cannot write `{}`", layout.shown(&path));
+        let _lock = files::lock_exclusive(&layout.sweep_lock()).context(cannot)?;
+        self.store.refuse_links(Some(id))?;
+        // A model takes its time: whatever was written meanwhile is newer.
+        if fs::read_to_string(&path).is_ok_and(|now| now != existing) {
+            return Ok((Fate::Left("it was changed meanwhile".into()), Added::Unavailable("changed meanwhile".into())));
+        }
+        files::write_if_changed(&path, text.as_bytes()).context(cannot)?;
+        Ok((Fate::Written, added))
+    }
+
+    /// Asks a model about a session, and adds what it says.
+    fn ask(&self, digest: &mut Digest) -> Added {
+        let episodes = self.episodes(&digest.session);
+        let lines = match self.models.ask(Alias::Low, &asking::PROMPT, &asking::parts(&episodes)) {
+            Answer::Unavailable(reason) => return Added::Unavailable(reason),
+            Answer::Nothing => 0,
+            Answer::Text(reply) => {
+                let mut content = digest.content.clone();
+                let lines = asking::add(&mut content, &reply, &episodes);
+                let fits = self.fits(digest, content);
+                if fits { lines } else { 0 }
+            }
+        };
+        digest.content.made_by = made_by(self.models);
+        Added::Lines(lines)
+    }
+
+    /// Takes over a content, unless the page would get too long by it.
+    fn fits(&self, digest: &mut Digest, content: Content) -> bool {
+        let ours = std::mem::replace(&mut digest.content, content);
+        let fits = text::tokens(&documents::digest_text(digest)) <= LONGEST_PAGE;
+        if !fits {
+            digest.content = ours;
+        }
+        fits
+    }
+
+    /// The readable episodes of a session, in order.
+    fn episodes(&self, id: &SessionId) -> Vec<Episode> {
+        let folder = self.store.layout().snapshot(id).join(layout::EPISODIC);
+        let mut episodes = Vec::new();
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let id = path.file_stem().and_then(|stem| stem.to_str()?.parse::<EpisodeId>().ok());
+            // Nothing is followed out of the session.
+            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+            if let (Some(id), true, Ok(text)) = (id, is_file, fs::read_to_string(&path)) {
+                episodes.push(Episode { id, text });
+            }
+        }
+        episodes.sort_by_key(|episode| episode.id);
+        episodes
+    }
+}
+
+/// Notes that sessions wait for a model, or, where there is no model, that nobody waits. Only who holds the sweep's
+/// lock does it.
+pub fn note_waiting<'s>(
+    store: &Store,
+    device: &Device,
+    models: &Models,
+    captured: impl Iterator<Item = &'s SessionId>,
+) -> Result<()> {
+    let layout = store.layout();
+    let cannot = || format!("cannot write to `{}`", layout.local().display());
+    if !models.are_there() {
+        return Waiting::forget(layout).context(cannot);
+    }
+    let waits = |id: &SessionId| store.digest(id).ok().flatten().is_some_and(|digest| awaits_model(&digest, models));
+    if Waiting::is_there(layout) {
+        let new: Vec<&SessionId> = captured.filter(|id| waits(id)).collect();
+        return if new.is_empty() {
+            Ok(())
+        } else {
+            Waiting::change(layout, |all| all.add(new.iter().copied())).context(cannot)
+        };
+    }
+    // A model was configured just now, or what concerns this device alone was lost: the tree tells.
+    let ids = store.session_ids().map_err(|err| Error::new("cannot list the sessions").because(err))?;
+    let own: Vec<&SessionId> = ids.iter().filter(|id| id.device == *device && waits(id)).collect();
+    Waiting::change(layout, |all| all.add(own.iter().copied())).context(cannot)
+}

@@ -1,0 +1,106 @@
+//! Which sessions wait for a model: this device's own list, `.memtree/local/queue/digests.json`.
+//!
+//! It spares reading every digest at each sweep. Where it is lost, the digests' `made_by` tells the same.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::files;
+use crate::model::ids::SessionId;
+use crate::store::layout::Layout;
+
+/// The sessions that wait, with how often each was asked about in vain.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Waiting {
+    sessions: BTreeMap<SessionId, u32>,
+}
+
+/// After so many sweeps a question that finds no answer is given up, until its session grows or somebody asks.
+const MOST_TIMES: u32 = 3;
+
+impl Waiting {
+    /// Whether there is such a list at all.
+    pub fn is_there(layout: &Layout) -> bool {
+        layout.waiting().is_file()
+    }
+
+    /// Reads the list; a missing or damaged one is empty.
+    pub fn load(layout: &Layout) -> Waiting {
+        let bytes = fs::read(layout.waiting()).unwrap_or_default();
+        serde_json::from_slice(&bytes).unwrap_or_default()
+    }
+
+    /// Changes the list. Only who holds the sweep's lock does it.
+    pub fn change(layout: &Layout, change: impl FnOnce(&mut Waiting)) -> io::Result<()> {
+        let mut waiting = Waiting::load(layout);
+        change(&mut waiting);
+        files::write_if_changed(&layout.waiting(), &serde_json::to_vec(&waiting)?).map(drop)
+    }
+
+    /// Forgets the list: without a model nobody waits.
+    pub fn forget(layout: &Layout) -> io::Result<()> {
+        match fs::remove_file(layout.waiting()) {
+            Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(()),
+            done => done,
+        }
+    }
+
+    /// The sessions, in order.
+    pub fn sessions(&self) -> impl DoubleEndedIterator<Item = &SessionId> {
+        self.sessions.keys()
+    }
+
+    /// How many they are.
+    pub fn len(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// Lets sessions wait, as if they had never been asked about.
+    pub fn add<'s>(&mut self, sessions: impl Iterator<Item = &'s SessionId>) {
+        self.sessions.extend(sessions.map(|id| (id.clone(), 0)));
+    }
+
+    /// A session has its answer.
+    pub fn done(&mut self, id: &SessionId) {
+        self.sessions.remove(id);
+    }
+
+    /// A session has no answer; `at_fault` says that others might have had one.
+    pub fn unanswered(&mut self, id: &SessionId, at_fault: bool) {
+        let times = self.sessions.entry(id.clone()).or_default();
+        *times += u32::from(at_fault);
+        if *times >= MOST_TIMES {
+            self.sessions.remove(id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_without_an_answer_is_given_up_at_last() {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = Layout::new(folder.path());
+        let ids: Vec<SessionId> = ["SES1_desk_SP1C1", "SES2_desk_SP1C1"].iter().map(|id| id.parse().unwrap()).collect();
+        assert!(!Waiting::is_there(&layout));
+        Waiting::change(&layout, |all| all.add(ids.iter())).unwrap();
+        for _ in 0..5 {
+            Waiting::change(&layout, |all| all.unanswered(&ids[0], false)).unwrap();
+        }
+        assert_eq!(Waiting::load(&layout).len(), 2);
+        for left in [2, 2, 1] {
+            Waiting::change(&layout, |all| all.unanswered(&ids[0], true)).unwrap();
+            assert_eq!(Waiting::load(&layout).len(), left);
+        }
+        Waiting::change(&layout, |all| all.done(&ids[1])).unwrap();
+        assert!(Waiting::is_there(&layout) && Waiting::load(&layout).sessions().next().is_none());
+        Waiting::forget(&layout).unwrap();
+        Waiting::forget(&layout).unwrap();
+        assert!(!Waiting::is_there(&layout));
+    }
+}
