@@ -226,7 +226,12 @@ pub fn raw_log(adapter: &dyn Adapter, snapshot: &Path, native_id: &str) -> io::R
     }
     let role = |found: &files::Found, identity: Option<Identity>| match identity {
         // A subagent whose main log was gone, told by a folder that is not kept.
-        Some(Identity { native_id, role: Role::Main, .. }) if !claims_id => Role::Subagent(native_id),
+        Some(Identity { native_id, role: Role::Main, .. })
+            // An id that is the name of our own folder stood in for none.
+            if !claims_id && native_id != layout::RAW =>
+        {
+            Role::Subagent(native_id)
+        }
         Some(identity) => identity.role,
         // Taken out of a shared file, and called after the session.
         None if found.relative.file_stem() == Some(files::safe_name(native_id, 100).as_ref()) => Role::Main,

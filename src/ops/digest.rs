@@ -245,6 +245,10 @@ impl Writer<'_> {
             Err(Untold::Log(reason)) => return left(format!("its raw cannot be read: {reason}")),
             Err(Untold::Page(err)) => return Err(err).context(|| format!("cannot read `{}`", layout.shown(&snapshot))),
         };
+        let last = |content: &Content| content.episodes.map(|(_, last)| last);
+        if last(&content) < last(&before.content) {
+            return left("its raw tells less than its digest does".into());
+        }
         content.domain = content.project.as_ref().and_then(|project| self.domains.get(project).cloned());
         let mut digest = Digest { content, ..before };
         let added = match asks && digest.content.worth == Worth::Full && !self.dry_run {

@@ -42,10 +42,7 @@ impl Waiting {
 
     /// Forgets the list: without a model nobody waits.
     pub fn forget(layout: &Layout) -> io::Result<()> {
-        match fs::remove_file(layout.waiting()) {
-            Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(()),
-            done => done,
-        }
+        if Waiting::is_there(layout) { files::remove_file(&layout.waiting()) } else { Ok(()) }
     }
 
     /// The sessions, in order.

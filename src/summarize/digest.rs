@@ -225,6 +225,7 @@ mod tests {
             vitals: none(),
             sensory: 0,
             made_by: none(),
+            evidence: Vec::new(),
         }
     }
 

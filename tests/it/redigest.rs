@@ -14,7 +14,10 @@ const LONG: &str = "In append_locked, before the header is written. The lock is 
     locked, because a rewrite renames another file into place. Nothing else in the store needs a lock of its own.";
 
 fn first() -> String {
-    exchange(ONE, 0, "Why does the day log lose lines?", "Two writers race for the header.")
+    let reply = "Two writers race for the header. Both look whether the file is there, both find none, both write one, \
+        and the slower rename takes away the line that the faster writer had appended in between. It shows in the \
+        nightly run only, where the backup and the agent end within the same second; a retry hides it on most days.";
+    exchange(ONE, 0, "Why does the day log lose lines?", reply)
 }
 
 #[test]
@@ -56,10 +59,7 @@ fn three_edits_survive_while_the_session_grows() {
         assert!(page.contains(&format!("\n{key}\n")), "{page}");
         assert_eq!(section(page, "Semantic Summary"), mine);
         assert!(page.ends_with(&format!("## Notes\n{note}")), "{page}");
-        assert!(
-            page.contains("[EP_002](snapshot/episodic/EP_002.md)") && page.contains("Where is the lock taken"),
-            "{page}"
-        );
+        assert!(page.contains("- **Episodes**: EP_001 - EP_002\n") && page.contains("append_locked"), "{page}");
         assert!(page.contains("episodes: EP_001 - EP_002\n"), "{page}");
     };
     kept(&grown);
