@@ -1,9 +1,8 @@
 //! `memtree digest`
 
+use super::sources::pages;
 use super::{Door, output};
-use crate::distill::clean::Cleaner;
 use crate::error::Result;
-use crate::ops::capture::Pages;
 use crate::ops::digest::{self, Report, Which, Writer};
 
 /// Write digests again from the raw that is kept, keeping a person's edits
@@ -28,10 +27,7 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
     let store = door.store()?;
     let config = door.config()?;
     let models = door.models(&config)?;
-    let pages = Pages {
-        cleaner: Cleaner::new(door.redactor(&config)?, config.snapshot.sensory_bytes),
-        inline_lines: config.snapshot.inline_lines,
-    };
+    let pages = pages(&config, door)?;
     let writer = Writer {
         store: &store,
         device: &door.device,

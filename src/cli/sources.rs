@@ -50,7 +50,6 @@ impl SourceArgs {
         models: &'a Models,
         progress: &'a (dyn Fn(usize, usize) + Sync),
     ) -> Result<Sweep<'a>> {
-        let redactor = door.redactor(config)?;
         Ok(Sweep {
             roots,
             only: self.only.clone(),
@@ -60,15 +59,20 @@ impl SourceArgs {
             now,
             zone: config.zone()?,
             open_for: Duration::minutes(config.sessions.open_minutes.into()),
-            pages: Pages {
-                cleaner: Cleaner::new(redactor, config.snapshot.sensory_bytes),
-                inline_lines: config.snapshot.inline_lines,
-                exclude: door.exclude(config),
-            },
+            pages: pages(config, door)?,
             models,
             progress,
         })
     }
+}
+
+/// How pages are written, as the settings say.
+pub fn pages(config: &Config, door: &Door) -> Result<Pages> {
+    Ok(Pages {
+        cleaner: Cleaner::new(door.redactor(config)?, config.snapshot.sensory_bytes),
+        inline_lines: config.snapshot.inline_lines,
+        exclude: door.exclude(config),
+    })
 }
 
 /// Warns of settings for agents that nobody knows.

@@ -22,7 +22,7 @@ use crate::adapters::{self, Adapter, Identified};
 use crate::base::clock::Timestamp;
 use crate::base::files::{self, Stamp};
 use crate::base::front_matter::Document;
-use crate::distill::digest;
+use crate::distill::digest::project_name;
 use crate::error::{Context, Error, Result};
 use crate::model::digest::State;
 use crate::model::exclude::Exclude;
@@ -308,7 +308,7 @@ fn rehearse_one(
         extracts.push(extract);
     }
     let head = adapter.read(&log, &mut Nowhere).map_err(|err| trouble(&source.files[0].path, err.to_string()))?;
-    let project = digest::project_name(head.remote.as_deref(), head.cwd.as_deref());
+    let project = project_name(head.remote.as_deref(), head.cwd.as_deref());
     if exclude.has_session(project.as_deref(), head.cwd.as_deref()) {
         return Ok(None);
     }
