@@ -42,6 +42,7 @@ const OPEN_TABLES: &[&str] = &["sources", "domains"];
 pub struct Config {
     pub format: i64,
     pub timezone: String,
+    pub max_log_chars: usize,
     pub summarizer: Summarizer,
     pub sessions: Sessions,
     pub snapshot: Snapshot,

@@ -22,12 +22,14 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
     let config = door.config()?;
     let store = door.store()?;
     let redactor = door.redactor(&config)?;
+    let models = door.models(&config)?;
     let answer = ask::ask(
         &store,
         &AskRequest {
             question: args.question.join(" "),
             file_back: args.file_back,
             redactor: &redactor,
+            models: &models,
             now: door.now,
             dry_run: door.dry_run,
         },

@@ -30,7 +30,14 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
         (false, files) => Which::Named(files.iter().map(|file| day(file)).collect::<Result<_>>()?),
     };
     let redactor = door.redactor(&config)?;
-    let request = CompileRequest { which, redactor: &redactor, dry_run: door.dry_run };
+    let models = door.models(&config)?;
+    let request = CompileRequest {
+        which,
+        redactor: &redactor,
+        models: &models,
+        max_log_chars: config.max_log_chars,
+        dry_run: door.dry_run,
+    };
     let report = compile::compile(&store, &request)?;
     if door.json {
         output::json(&report);

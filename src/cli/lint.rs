@@ -22,9 +22,11 @@ pub struct Args {
 pub fn run(args: Args, door: &Door) -> Result<u8> {
     let config = door.config()?;
     let store = door.store()?;
+    let models = door.models(&config)?;
     let request = LintRequest {
         structural_only: args.structural_only,
         fix: args.fix,
+        models: &models,
         today: door.now.with_timezone(&config.zone()?).date_naive(),
         dry_run: door.dry_run,
     };

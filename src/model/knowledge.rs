@@ -146,8 +146,14 @@ pub struct Concept {
     pub details: Vec<Details>,
     pub related: Vec<Relation>,
     pub sources: Vec<SourceDay>,
-    /// A model's wording, where one is configured.
-    pub prose: Option<Prose>,
+}
+
+impl Concept {
+    /// Everything that is quoted on the page, in order.
+    pub fn quotes(&self) -> Vec<&Quote> {
+        let details = self.details.iter().flat_map(|details| &details.quotes);
+        self.core.iter().chain(&self.key_points).chain(details).collect()
+    }
 }
 
 /// What one session or one part of it has to say.
@@ -193,16 +199,7 @@ pub struct Question {
     pub made_by: String,
 }
 
-/// What a model wrote, each sentence with the numbers of the quotes it rests on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prose {
-    pub core: Vec<Claim>,
-    pub details: Vec<Vec<Claim>>,
-    /// Which model.
-    pub made_by: String,
-}
-
-/// A sentence and what it rests on.
+/// A sentence of a model's, and what it rests on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
     pub text: String,

@@ -16,6 +16,7 @@ use crate::base::front_matter::Document;
 use crate::base::markdown::plain;
 use crate::base::redact::Redactor;
 use crate::base::{files, text};
+use crate::distill::knowledge::wording;
 use crate::distill::triggers::telling;
 use crate::error::{Context, Error, Result};
 use crate::model::knowledge::{Kind, PageName, Question};
@@ -23,6 +24,7 @@ use crate::model::query::Query;
 use crate::store::Store;
 use crate::store::knowledge::{self as documents, ReadPage, without_links};
 use crate::store::layout;
+use crate::summarize::{Alias, Answer, MARK, Models, Prompt};
 
 /// How many pages are read for an answer, and how many sentences it has.
 const MOST_PAGES: usize = 10;
@@ -42,6 +44,8 @@ pub struct AskRequest<'a> {
     /// Whether the answer becomes a page.
     pub file_back: bool,
     pub redactor: &'a Redactor,
+    /// Who words the answer better, if anybody is there.
+    pub models: &'a Models,
     pub now: Timestamp,
     pub dry_run: bool,
 }
@@ -102,13 +106,52 @@ pub fn ask(store: &Store, request: &AskRequest<'_>) -> Result<AskAnswer> {
         made_by: "extractive/1".into(),
     };
     if asked.is_answered_by(&citations) {
-        answer.answer = Some(citations.iter().map(|cited| format!("{}\n", line(cited))).collect());
+        let quoted: String = citations.iter().map(|cited| format!("{}\n", line(cited))).collect();
+        let worded = worded(&answer.question, &citations, request.models);
         answer.citations = citations;
+        answer.answer = Some(match worded {
+            Some(prose) => {
+                answer.made_by = request.models.made_by(Alias::High);
+                format!("{prose}\n\n{quoted}")
+            }
+            None => quoted,
+        });
         if request.file_back && !request.dry_run {
             answer.filed = Some(file(store, &own, &answer, request)?);
         }
     }
     Ok(answer)
+}
+
+const ANSWER: Prompt =
+    Prompt { task: "answer", text: include_str!("../../templates/prompts/answer.md"), reply_tokens: 300 };
+
+/// The answer in a model's words, each sentence with the citations that it rests on and marked as a model's.
+fn worded(question: &str, citations: &[Citation], models: &Models) -> Option<String> {
+    if !models.are_there() {
+        return None;
+    }
+    let numbered = wording::numbered(citations.iter().map(|cited| cited.text.as_str()));
+    let Answer::Text(reply) = models.ask(Alias::High, &ANSWER, &[format!("Question: {question}\n\n{numbered}")]) else {
+        return None;
+    };
+    let told = wording::sentences(&reply, citations.len());
+    let sentences: Vec<String> = told
+        .iter()
+        .map(|(sentence, numbers)| {
+            let links: BTreeSet<String> = numbers.iter().map(|at| source_link(&citations[*at])).collect();
+            let links: Vec<String> = links.into_iter().collect();
+            format!("{} ({})", documents::said(sentence), links.join(", "))
+        })
+        .collect();
+    (!sentences.is_empty()).then(|| format!("{} {MARK}", sentences.join(" ")))
+}
+
+fn source_link(cited: &Citation) -> String {
+    match (&cited.reference, cited.reference.as_deref().and_then(session_of)) {
+        (Some(reference), Some(link)) => format!("[[{link}|{reference}]]"),
+        _ => format!("[[{}]]", cited.page),
+    }
 }
 
 /// A citation as it stands in an answer.
@@ -368,7 +411,7 @@ fn file(store: &Store, name: &PageName, answer: &AskAnswer, request: &AskRequest
         question: answer.question.clone(),
         consulted: answer.consulted.clone(),
         filed: filed.unwrap_or_else(|| clock::stamp(request.now)),
-        answer: answer.citations.iter().map(line).collect(),
+        answer: answer.answer.iter().flat_map(|text| text.lines()).map(str::to_string).collect(),
         follow_up: follow_up(store, &answer.consulted).context(cannot)?,
         made_by: answer.made_by.clone(),
     };

@@ -11,19 +11,20 @@ use std::time::Instant;
 use chrono::NaiveDate;
 use serde::Serialize;
 
-use crate::base::files;
+use crate::base::files::{self, Batch};
 use crate::base::markdown::plain;
 use crate::base::redact::Redactor;
-use crate::distill::knowledge::{self, Day, Line};
+use crate::distill::knowledge::{self, Day, Line, wording};
 use crate::distill::triggers::plain_words;
 use crate::error::{Context, Error, Result};
 use crate::model::day::{self, LineKind};
 use crate::model::digest::{Digest, Worth};
 use crate::model::ids::{EpisodeId, SessionId};
-use crate::model::knowledge::{About, Knowledge, PageName, SourceDay};
+use crate::model::knowledge::{About, Concept, Kind, Knowledge, PageName, SourceDay};
 use crate::store::Store;
 use crate::store::knowledge as documents;
 use crate::store::pages::Page;
+use crate::summarize::{Alias, Answer, Models, Prompt};
 
 /// How many digits of a day's hash are remembered.
 const HASH_DIGITS: usize = 16;
@@ -32,6 +33,10 @@ const HASH_DIGITS: usize = 16;
 pub struct CompileRequest<'a> {
     pub which: Which,
     pub redactor: &'a Redactor,
+    /// Who words the pages better, if anybody is there.
+    pub models: &'a Models,
+    /// How much of a day a model is given at once, in characters.
+    pub max_log_chars: usize,
     /// Whether nothing is written.
     pub dry_run: bool,
 }
@@ -135,12 +140,22 @@ pub fn compile(store: &Store, request: &CompileRequest<'_>) -> Result<CompileRep
         return Ok(report);
     }
     let there = store.page_names().context(|| "cannot list the pages of knowledge".into())?;
+    let mut failed: BTreeMap<NaiveDate, String> = BTreeMap::new();
+    let mut wanted = there.clone();
+    if request.models.are_there() && !request.dry_run {
+        wanted.extend(named_by_model(store, &due, request, &mut failed)?);
+    }
     let days: Vec<Day> = read.values().map(|read| read.day.clone()).collect();
-    let made = knowledge::knowledge(&days, &sessions.about, &there);
-    let changed = write(store, &made, &sessions.about, request.dry_run)?;
+    let made = knowledge::knowledge(&days, &sessions.about, &wanted);
+    let changed = write(store, &made, &sessions.about, &due, request, &mut failed)?;
     report.created = changed.iter().filter(|name| !there.contains(name)).map(PageName::to_string).collect();
     report.updated = changed.iter().filter(|name| there.contains(name)).map(PageName::to_string).collect();
     for day in due {
+        // A day is done when all of it is: what a model could not word is tried again.
+        if let Some(reason) = failed.remove(&day) {
+            report.pending.push(PendingDay { day, reason });
+            continue;
+        }
         let (created, updated) = of_day(&made, day, &there, &changed);
         let read = &read[&day];
         if !request.dry_run && compiled.get(&day).is_none_or(|hashes| !hashes.contains(&read.hash)) {
@@ -264,23 +279,105 @@ fn write(
     store: &Store,
     made: &Knowledge,
     sessions: &BTreeMap<SessionId, About>,
-    dry_run: bool,
+    due: &BTreeSet<NaiveDate>,
+    request: &CompileRequest<'_>,
+    failed: &mut BTreeMap<NaiveDate, String>,
 ) -> Result<BTreeSet<PageName>> {
-    let concepts = made.concepts.iter().map(|concept| (&concept.name, documents::concept_page(concept, sessions)));
-    let connections =
-        made.connections.iter().map(|connection| (&connection.name, documents::connection_page(connection, sessions)));
-    let pages: Vec<(&PageName, Page)> = concepts.chain(connections).collect();
+    let mut pages: Vec<(&PageName, Page)> = Vec::new();
+    for concept in &made.concepts {
+        let page = documents::concept_page(concept, sessions);
+        pages.push((&concept.name, worded(store, concept, page, due, request, failed)?));
+    }
+    for connection in &made.connections {
+        pages.push((&connection.name, documents::connection_page(connection, sessions)));
+    }
     let mut changed = BTreeSet::new();
+    let mut batch = Batch::new();
     for (name, page) in pages {
-        let differs = match dry_run {
+        let differs = match request.dry_run {
             true => store.page_differs(name, &page),
-            false => store.write_page(name, &page),
+            false => store.batch_page(&mut batch, name, &page),
         };
         if differs.context(|| format!("cannot write the page `{name}`"))? {
             changed.insert(name.clone());
         }
     }
+    batch.commit().context(|| "cannot write the pages of knowledge".into())?;
     Ok(changed)
+}
+
+// --- Where a model is configured ---
+
+const TOPICS: Prompt =
+    Prompt { task: "topics", text: include_str!("../../templates/prompts/topics.md"), reply_tokens: 120 };
+const CONCEPT: Prompt =
+    Prompt { task: "concept", text: include_str!("../../templates/prompts/concept.md"), reply_tokens: 400 };
+
+/// The pages that a model would make of days: names that the days really say, in whatever form, become pages too.
+fn named_by_model(
+    store: &Store,
+    due: &BTreeSet<NaiveDate>,
+    request: &CompileRequest<'_>,
+    failed: &mut BTreeMap<NaiveDate, String>,
+) -> Result<BTreeSet<PageName>> {
+    let mut names = BTreeSet::new();
+    for day in due {
+        let bytes = fs::read(store.layout().day(*day)).context(|| format!("cannot read the day {day}"))?;
+        let text = String::from_utf8_lossy(&bytes);
+        for chunk in knowledge::chunks(&text, request.max_log_chars) {
+            match request.models.ask(Alias::Low, &TOPICS, &[chunk.to_string()]) {
+                Answer::Text(reply) => {
+                    let named = wording::names(&reply);
+                    names.extend(named.iter().map(|name| PageName::new(Kind::Concept, name)));
+                }
+                Answer::Nothing => {}
+                Answer::Unavailable(reason) => {
+                    failed.insert(*day, reason);
+                    break;
+                }
+            }
+        }
+    }
+    Ok(names)
+}
+
+/// The page with a model's summary: the one that is there, while its quotes are the same, else a new one.
+fn worded(
+    store: &Store,
+    concept: &Concept,
+    page: Page,
+    due: &BTreeSet<NaiveDate>,
+    request: &CompileRequest<'_>,
+    failed: &mut BTreeMap<NaiveDate, String>,
+) -> Result<Page> {
+    let evidence = documents::evidence(concept);
+    let existing = store.page_text(&concept.name).context(|| format!("cannot read the page `{}`", concept.name))?;
+    if let Some((section, made_by)) = existing.and_then(|text| documents::earlier_summary(&text, &evidence)) {
+        return Ok(documents::with_summary(page, section, &made_by, &evidence));
+    }
+    let of_due: Vec<NaiveDate> =
+        concept.sources.iter().map(|source| source.day).filter(|day| due.contains(day)).collect();
+    if !request.models.are_there() || request.dry_run || of_due.is_empty() {
+        return Ok(page);
+    }
+    let quotes = concept.quotes();
+    let part =
+        format!("Topic: {}\n\n{}", concept.title, wording::numbered(quotes.iter().map(|quote| quote.text.as_str())));
+    Ok(match request.models.ask(Alias::High, &CONCEPT, &[part]) {
+        Answer::Text(reply) => match wording::summary(&reply, &quotes) {
+            Some(claims) => {
+                let made_by = request.models.made_by(Alias::High);
+                documents::with_summary(page, documents::summary_section(&claims, &made_by), &made_by, &evidence)
+            }
+            // What names no source is not taken; the page says what was said without it.
+            None => page,
+        },
+        Answer::Nothing => page,
+        Answer::Unavailable(reason) => {
+            failed.extend(of_due.into_iter().map(|day| (day, reason.clone())));
+            page
+        }
+    })
 }
 
 /// The pages that rest on a day: those that are new, and those that changed.

@@ -19,6 +19,7 @@ use crate::model::knowledge::{Kind, PageName, safe_target};
 use crate::store::Store;
 use crate::store::knowledge::{self as documents, ReadPage};
 use crate::store::layout;
+use crate::summarize::{Alias, Answer, MARK, Models, Prompt};
 
 /// A page with fewer words says too little.
 const FEWEST_WORDS: usize = 200;
@@ -26,12 +27,13 @@ const FEWEST_WORDS: usize = 200;
 const SEE_ALSO: &str = "## See Also";
 
 /// What to check.
-#[derive(Debug, Clone)]
-pub struct LintRequest {
+pub struct LintRequest<'a> {
     /// Only what needs no reading: no contradictions.
     pub structural_only: bool,
     /// Whether links back are added where they are missing.
     pub fix: bool,
+    /// Who reads for contradictions too, if anybody is there.
+    pub models: &'a Models,
     /// The day of the report.
     pub today: NaiveDate,
     pub dry_run: bool,
@@ -96,7 +98,7 @@ impl fmt::Display for Check {
 }
 
 /// Checks the pages, and mends what can be mended if that is wanted.
-pub fn lint(store: &Store, request: &LintRequest) -> Result<LintReport> {
+pub fn lint(store: &Store, request: &LintRequest<'_>) -> Result<LintReport> {
     store.refuse_links(None)?;
     let pages = store.read_pages().context(|| "cannot read the pages of knowledge".into())?;
     let linked: BTreeMap<&PageName, Vec<String>> = pages.iter().map(|page| (&page.name, links(page))).collect();
@@ -108,6 +110,9 @@ pub fn lint(store: &Store, request: &LintRequest) -> Result<LintReport> {
     sparse(&pages, &mut items);
     if !request.structural_only {
         contradictions(&pages, &mut items);
+        if request.models.are_there() && !request.dry_run && !pages.is_empty() {
+            asked_for_contradictions(&pages, request.models, &mut items);
+        }
     }
     let mut fixed = Vec::new();
     if request.fix && !request.dry_run {
@@ -344,6 +349,43 @@ fn contradictions(pages: &[ReadPage], items: &mut Vec<Item>) {
             );
             let (severity, check) = (Severity::Warning, Check::Contradiction);
             items.push(Item { severity, check, page: yes.page.to_string(), message });
+        }
+    }
+}
+
+const LINT: Prompt = Prompt { task: "lint", text: include_str!("../../templates/prompts/lint.md"), reply_tokens: 400 };
+/// How much of a page is read for contradictions, in characters.
+const READ_OF_A_PAGE: usize = 1200;
+
+/// Has a model read the pages; where it cannot, or replies in another form, that is an error of its own.
+fn asked_for_contradictions(pages: &[ReadPage], models: &Models, items: &mut Vec<Item>) {
+    let parts: Vec<String> = pages
+        .iter()
+        .map(|page| {
+            let body = documents::without_links(Document::parse(&page.text).body());
+            format!("{}: {}", page.name, text::one_line(&body, READ_OF_A_PAGE))
+        })
+        .collect();
+    let check = Check::Contradiction;
+    let failed = |reason: &str| {
+        let message = format!("the model did not check: {}", text::one_line(reason, 200));
+        Item { severity: Severity::Error, check, page: "knowledge".into(), message }
+    };
+    match models.ask(Alias::High, &LINT, &parts) {
+        Answer::Unavailable(reason) => items.push(failed(&reason)),
+        Answer::Nothing => {}
+        Answer::Text(reply) => {
+            let found: Vec<String> = reply
+                .lines()
+                .map(|line| line.trim().trim_start_matches(['-', '*', ' ']))
+                .filter_map(|line| line.strip_prefix("CONTRADICTION:").or_else(|| line.strip_prefix("INCONSISTENCY:")))
+                .map(|line| format!("{} {MARK}", text::one_line(line, 300)))
+                .collect();
+            if found.is_empty() && !reply.contains("NO_ISSUES") {
+                items.push(failed("its reply has no line that says CONTRADICTION, INCONSISTENCY or NO_ISSUES"));
+            }
+            let item = |message| Item { severity: Severity::Warning, check, page: "knowledge".into(), message };
+            items.extend(found.into_iter().map(item));
         }
     }
 }

@@ -10,18 +10,18 @@ use pulldown_cmark::{Event, LinkType, Options, Parser, Tag};
 use super::Store;
 use super::layout;
 use super::pages::{self, Page};
-use crate::base::files;
+use crate::base::files::{self, Batch};
 use crate::base::front_matter::{self, Document};
 use crate::base::{markdown, text};
 use crate::model::ids::SessionId;
 use crate::model::knowledge::{
-    About, Claim, Concept, Connection, Details, Kind, PageName, Place, Prose, Question, Quote, Relation, SourceDay,
+    About, Claim, Concept, Connection, Details, Kind, PageName, Place, Question, Quote, Relation, SourceDay,
 };
 
 /// Which summarizer writes pages without a model.
 const EXTRACTIVE: &str = "extractive/1";
 /// Keys that say from what and when, which is not a matter of opinion.
-const ALWAYS_OURS: &[&str] = &["schema", "sources", "created", "updated", "connects", "made_by"];
+const ALWAYS_OURS: &[&str] = &["schema", "sources", "created", "updated", "connects", "made_by", "evidence"];
 /// How many days a row of the index names.
 const DAYS_IN_A_ROW: usize = 3;
 const SUMMARY_CHARS: usize = 160;
@@ -33,13 +33,12 @@ type Sessions = BTreeMap<SessionId, About>;
 
 /// The page on a concept.
 pub fn concept_page(concept: &Concept, sessions: &Sessions) -> Page {
-    let made_by = concept.prose.as_ref().map_or(EXTRACTIVE, |prose| &prose.made_by);
     let mut entries =
         vec![("schema", "memtree/concept/1".to_string()), ("title", front_matter::scalar(&concept.title))];
     entries.push(("aliases", front_matter::list(&concept.aliases)));
     entries.push(("tags", front_matter::list(&concept.tags)));
     entries.extend(source_entries(&concept.sources));
-    entries.push(("made_by", front_matter::scalar(made_by)));
+    entries.push(("made_by", EXTRACTIVE.into()));
     let related: String = concept.related.iter().map(relation_line).collect();
     Page {
         entries,
@@ -116,19 +115,44 @@ fn source_entries(sources: &[SourceDay]) -> Vec<(&'static str, String)> {
 }
 
 fn core(concept: &Concept) -> String {
-    if let Some(prose) = &concept.prose {
-        return format!("{}\n\n{}", claims(&prose.core), model_note(prose));
-    }
     let quotes: Vec<String> = concept.core.iter().map(cited).collect();
     format!("{} {}", said(&concept.where_met), quotes.join(" "))
 }
 
-/// Whose words they are.
-fn model_note(prose: &Prose) -> String {
-    format!("*Worded by a model ({}) from the quotes on this page; each sentence names its sources.*", prose.made_by)
+const MODEL_SUMMARY: &str = "## Summary (model)";
+
+/// What a page quotes, as a hash: a model's summary holds as long as it is the same.
+pub fn evidence(concept: &Concept) -> String {
+    let quotes: Vec<&str> = concept.quotes().iter().map(|quote| quote.text.as_str()).collect();
+    files::sha256_hex(quotes.join("\n").as_bytes())[..12].to_string()
 }
 
-fn claims(claims: &[Claim]) -> String {
+/// A model's sentences as a section that says whose words they are.
+pub fn summary_section(claimed: &[Claim], made_by: &str) -> String {
+    let note = "*Worded by a model from the quotes on this page; each sentence names its sources.*";
+    format!("{MODEL_SUMMARY}\n\n{}\n\n{note} `{made_by}`\n\n", claims(claimed))
+}
+
+/// The page with a model's summary on it.
+pub fn with_summary(mut page: Page, section: String, made_by: &str, evidence: &str) -> Page {
+    page.entries.retain(|(key, _)| *key != "made_by");
+    page.entries.push(("made_by", front_matter::scalar(made_by)));
+    page.entries.push(("evidence", front_matter::scalar(evidence)));
+    page.sections.insert(1, section);
+    page
+}
+
+/// The summary that a model wrote earlier from the same quotes, and which model.
+pub fn earlier_summary(existing: &str, evidence: &str) -> Option<(String, String)> {
+    let document = Document::parse(existing);
+    let parts = pages::parts(document.body());
+    let section = parts.iter().find(|part| part.starts_with(MODEL_SUMMARY))?;
+    (document.get_str("evidence").as_deref() == Some(evidence)).then_some(())?;
+    Some((format!("{}\n\n", section.trim_end()), document.get_str("made_by")?))
+}
+
+/// A model's sentences, each with its sources.
+pub fn claims(claims: &[Claim]) -> String {
     let told: Vec<String> = claims
         .iter()
         .map(|claim| {
@@ -140,12 +164,8 @@ fn claims(claims: &[Claim]) -> String {
 }
 
 fn details(concept: &Concept) -> String {
-    let mut paragraphs: Vec<String> = Vec::new();
-    if let Some(prose) = &concept.prose {
-        paragraphs.extend(prose.details.iter().map(|paragraph| claims(paragraph)));
-    }
-    paragraphs.extend(concept.details.iter().map(detail));
-    paragraphs.iter().map(|paragraph| format!("{paragraph}\n\n")).collect::<String>().trim_end().to_string() + "\n"
+    let paragraphs = concept.details.iter().map(detail);
+    paragraphs.map(|paragraph| format!("{paragraph}\n\n")).collect::<String>().trim_end().to_string() + "\n"
 }
 
 fn detail(details: &Details) -> String {
@@ -281,6 +301,16 @@ impl Store {
             }
         }
         Ok(pages)
+    }
+
+    /// Puts a page into a batch, around what a person changed in it; says whether anything changed.
+    pub fn batch_page(&self, batch: &mut Batch, name: &PageName, page: &Page) -> io::Result<bool> {
+        let text = self.merged_page(name, page)?;
+        let differs = self.page_text(name)?.as_ref() != Some(&text);
+        if differs {
+            batch.write(&self.layout().page(name), text.as_bytes())?;
+        }
+        Ok(differs)
     }
 
     /// Writes a page around what a person changed in it; says whether anything changed.

@@ -422,3 +422,90 @@ fn fixing_only_adds_links_back() {
     desk.memtree(["compile", "--all"]).success();
     assert_eq!(desk.read(&path), after, "a compile leaves the link where it is");
 }
+
+// --- With a model ---
+
+/// A desk whose model is a program: it answers by what it is asked, and fails while there is a file `down`.
+#[cfg(unix)]
+fn with_model(desk: &Desk, reply: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    let program = desk.root().join("model.sh");
+    let down = desk.root().join("down");
+    let script = format!(
+        "#!/bin/sh\ncat > {}\n[ -e {} ] && exit 1\ncat <<'END'\n{reply}\nEND\n",
+        desk.root().join("asked").display(),
+        down.display()
+    );
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let folder = desk.home().join(".config/memtree");
+    fs::create_dir_all(&folder).unwrap();
+    let settings = format!("summarizer = \"command\"\n[models]\nlow = \"m\"\ncommand = [\"{}\"]\n", program.display());
+    fs::write(folder.join("config.toml"), settings).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_models_words_are_marked_cited_and_kept() {
+    let desk = Desk::new().with_claude_log("one", on_keyset("one", 0));
+    desk.memtree(["sweep"]).success();
+    with_model(
+        &desk,
+        "Keyset pagination reads by key [1]. It must carry microseconds [2]. It was invented on Mars. A ghost said so [77].",
+    );
+    desk.memtree(["compile"]).success();
+    let path = "knowledge/concepts/keyset-pagination.md";
+    let page = desk.read(path);
+    assert!(page.contains("## Summary (model)\n\nKeyset pagination reads by key. ([[SES1_desk_SP1C1_DIGEST"), "{page}");
+    assert!(page.contains("made_by: command:high/1") && page.contains("Worded by a model"), "{page}");
+    assert!(!page.contains("Mars") && !page.contains("ghost"), "what names no source is left out: {page}");
+    // The same quotes are not asked about again, and the words stay without the model.
+    fs::remove_file(desk.root().join("asked")).unwrap();
+    fs::remove_file(desk.home().join(".config/memtree/config.toml")).unwrap();
+    desk.memtree(["compile", "--all"]).success();
+    assert_eq!(desk.read(path), page);
+    assert!(!desk.root().join("asked").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_day_is_done_when_its_model_was_there() {
+    let desk = Desk::new().with_claude_log("one", on_keyset("one", 0));
+    desk.memtree(["sweep"]).success();
+    with_model(&desk, "Keyset pagination reads by key [1]. It must carry microseconds [2].");
+    fs::write(desk.root().join("down"), "").unwrap();
+    desk.memtree(["compile"]).code(3).stderr_has("2026-11-15: ");
+    assert!(!desk.store().join("knowledge/log.md").exists(), "nothing counts as done");
+    assert!(
+        desk.read("knowledge/concepts/keyset-pagination.md").contains("## Key Points"),
+        "the page is there without"
+    );
+    fs::remove_file(desk.root().join("down")).unwrap();
+    desk.memtree(["compile"]).success();
+    assert!(desk.read("knowledge/log.md").contains("compile | 2026-11-15.md"));
+    assert!(desk.read("knowledge/concepts/keyset-pagination.md").contains("## Summary (model)"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_model_answers_and_checks() {
+    let desk = compiled();
+    with_model(&desk, "Full jitter spreads the installs out over time [1].");
+    let answer = desk.memtree(["ask", "why did we choose full jitter?", "--json"]).success().json();
+    let text = answer["answer"].as_str().unwrap();
+    assert!(
+        text.starts_with("Full jitter spreads the installs out over time. ([[") && text.contains("(model)"),
+        "{text}"
+    );
+    assert_eq!(answer["made_by"], "command:high/1");
+    let report = desk.memtree(["lint", "--json"]).code(1).json();
+    assert!(
+        found(&report, "contradiction").iter().any(|item| item.starts_with("error knowledge the model did not check")),
+        "{report}"
+    );
+    with_model(&desk, "CONTRADICTION: concepts/a says yes, concepts/b says no");
+    let report = desk.memtree(["lint", "--json"]).success().json();
+    assert!(found(&report, "contradiction").iter().any(|item| item.contains("concepts/b says no (model)")), "{report}");
+    with_model(&desk, "NO_ISSUES");
+    desk.memtree(["lint"]).success();
+}

@@ -16,6 +16,7 @@ mod connections;
 mod pages;
 mod sayings;
 mod topics;
+pub mod wording;
 
 pub use chunks::chunks;
 use topics::Topic;

@@ -52,7 +52,6 @@ fn concept(said: &Said, topic: &Topic, sessions: &BTreeMap<SessionId, About>) ->
         details,
         related: Vec::new(),
         sources,
-        prose: None,
     }
 }
 
