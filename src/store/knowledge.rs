@@ -40,6 +40,7 @@ pub fn concept_page(concept: &Concept, sessions: &Sessions) -> Page {
     entries.extend(source_entries(&concept.sources));
     entries.push(("made_by", EXTRACTIVE.into()));
     let related: String = concept.related.iter().map(relation_line).collect();
+    let related = if related.is_empty() { "- nothing yet\n".to_string() } else { related };
     Page {
         entries,
         sections: vec![

@@ -457,7 +457,7 @@ fn a_models_words_are_marked_cited_and_kept() {
     let path = "knowledge/concepts/keyset-pagination.md";
     let page = desk.read(path);
     assert!(page.contains("## Summary (model)\n\nKeyset pagination reads by key. ([[SES1_desk_SP1C1_DIGEST"), "{page}");
-    assert!(page.contains("made_by: command:high/1") && page.contains("Worded by a model"), "{page}");
+    assert!(page.contains("made_by: \"command:high/1\"") && page.contains("Worded by a model"), "{page}");
     assert!(!page.contains("Mars") && !page.contains("ghost"), "what names no source is left out: {page}");
     // The same quotes are not asked about again, and the words stay without the model.
     fs::remove_file(desk.root().join("asked")).unwrap();
