@@ -135,7 +135,8 @@ fn worded(question: &str, citations: &[Citation], models: &Models) -> Option<Str
     let Answer::Text(reply) = models.ask(Alias::High, &ANSWER, &[format!("Question: {question}\n\n{numbered}")]) else {
         return None;
     };
-    let told = wording::sentences(&reply, citations.len());
+    let quotes: Vec<&str> = citations.iter().map(|cited| cited.text.as_str()).collect();
+    let told = wording::sentences(&reply, &quotes);
     let sentences: Vec<String> = told
         .iter()
         .map(|(sentence, numbers)| {

@@ -119,7 +119,8 @@ impl Said {
 fn unflattened(line: &str) -> String {
     static ITEM: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r#" (?:[-*•]|\d{1,2}[.)]|#{1,4}) ([\p{Lu}*`"“])"#).expect("a fixed pattern"));
-    ITEM.replace_all(line, "\n\n- $1").into_owned()
+    static NEXT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"([;:.]) [-*•] ").expect("a fixed pattern"));
+    NEXT.replace_all(&ITEM.replace_all(line, "\n\n- $1"), "$1\n\n- ").into_owned()
 }
 
 /// A sentence in which a lone backtick cannot swallow what follows it on the page.
@@ -141,7 +142,7 @@ fn without_stress(sentence: &str) -> String {
     let mut plain = String::with_capacity(sentence.len());
     for (at, letter) in letters.iter().enumerate() {
         in_code ^= *letter == '`';
-        let told = |near: Option<&char>| near.is_some_and(|near| !near.is_whitespace());
+        let told = |near: Option<&char>| near.is_some_and(|near| near.is_alphanumeric());
         let (before, after) = (at.checked_sub(1).and_then(|at| letters.get(at)), letters.get(at + 1));
         if *letter == '*' && !in_code && (told(before) != told(after) || before == Some(&'*') || after == Some(&'*')) {
             continue;

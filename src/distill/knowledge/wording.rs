@@ -1,10 +1,13 @@
-//! A model's words, checked: each sentence has to name the quotes that it rests on, or it is left out.
+//! A model's words, checked: each sentence has to name quotes, and to say what they say, or it is left out.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::base::forms::folded;
 use crate::base::text;
+use crate::distill::triggers::telling;
 use crate::model::knowledge::{Claim, Quote};
 
 /// A reply with fewer sentences that hold is no summary.
@@ -19,7 +22,7 @@ pub fn numbered<'q>(quotes: impl Iterator<Item = &'q str>) -> String {
 }
 
 /// The sentences of a reply that name at least one of so many quotes, each with the places of these in the list.
-pub fn sentences(reply: &str, quotes: usize) -> Vec<(String, Vec<usize>)> {
+pub fn sentences(reply: &str, quotes: &[&str]) -> Vec<(String, Vec<usize>)> {
     static NUMBER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\[(\d{1,3})\]").expect("a fixed pattern"));
     // A number behind the full stop belongs to the sentence before it.
     static BEHIND: LazyLock<Regex> =
@@ -29,22 +32,42 @@ pub fn sentences(reply: &str, quotes: usize) -> Vec<(String, Vec<usize>)> {
     for sentence in text::sentences(&reply) {
         let numbers = NUMBER.captures_iter(sentence).filter_map(|found| found[1].parse::<usize>().ok());
         let mut places: Vec<usize> =
-            numbers.filter_map(|number| number.checked_sub(1)).filter(|at| *at < quotes).collect();
+            numbers.filter_map(|number| number.checked_sub(1)).filter(|at| *at < quotes.len()).collect();
         places.sort_unstable();
         places.dedup();
-        let words = NUMBER.replace_all(sentence, "").replace(" .", ".").replace(" ,", ",");
-        let words = text::one_line(&words, 500);
+        let words = text::one_line(&NUMBER.replace_all(sentence, ""), 500).replace(" .", ".").replace(" ,", ",");
         let new = !told.iter().any(|(known, _)| *known == words);
-        if !places.is_empty() && words.split_whitespace().count() >= 4 && new && told.len() < MOST_SENTENCES {
+        let named: Vec<&str> = places.iter().map(|at| quotes[*at]).collect();
+        if !places.is_empty()
+            && is_said_by(&words, &named.join(" "))
+            && words.split_whitespace().count() >= 4
+            && new
+            && told.len() < MOST_SENTENCES
+        {
             told.push((words, places));
         }
     }
     told
 }
 
+/// Whether a sentence says what its quotes say: most of its telling words are theirs.
+fn is_said_by(sentence: &str, quotes: &str) -> bool {
+    let words = |said: &str| {
+        let mut words = HashSet::new();
+        text::each_word(said, |word| {
+            if telling(&word.text) >= 0.3 {
+                words.insert(folded(&word.text).to_string());
+            }
+        });
+        words
+    };
+    let (told, theirs) = (words(sentence), words(quotes));
+    told.intersection(&theirs).count() * 5 >= told.len() * 2
+}
+
 /// The sentences of a page's summary; `None` where too few name what they rest on.
 pub fn summary(reply: &str, quotes: &[&Quote]) -> Option<Vec<Claim>> {
-    let told = sentences(reply, quotes.len());
+    let told = sentences(reply, &quotes.iter().map(|quote| quote.text.as_str()).collect::<Vec<_>>());
     let claim = |(text, places): (String, Vec<usize>)| {
         let mut sources: Vec<_> = places.iter().map(|at| quotes[*at].place.clone()).collect();
         sources.dedup();
@@ -73,10 +96,14 @@ mod tests {
             session: None,
             episode: None,
         };
-        let quote = |day| Quote { text: "x".into(), origin: Origin::User, place: place(day) };
+        let quote = |day| Quote {
+            text: "Jitter spreads the load; measured twice".into(),
+            origin: Origin::User,
+            place: place(day),
+        };
         let quotes = [quote(1), quote(2)];
         let quotes: Vec<&Quote> = quotes.iter().collect();
-        let reply = "Jitter spreads the load well [1]. It was measured twice.[2] Nobody said this at all. This cites a ghost [9].";
+        let reply = "Jitter spreads the load well [1]. It was measured twice.[2] Nobody said this at all. This cites a ghost [9]. Kubernetes ingress controllers terminate everything [1].";
         let claims = summary(reply, &quotes).unwrap();
         let told: Vec<(&str, usize)> = claims.iter().map(|claim| (claim.text.as_str(), claim.sources.len())).collect();
         assert_eq!(told, [("Jitter spreads the load well.", 1), ("It was measured twice.", 1)]);
