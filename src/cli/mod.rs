@@ -25,6 +25,7 @@ use crate::summarize::Models;
 mod ask;
 mod compile;
 mod config;
+mod consolidate;
 mod context;
 mod digest;
 mod doctor;
@@ -104,6 +105,7 @@ enum Command {
     Compile(compile::Args),
     Ask(ask::Args),
     Lint(lint::Args),
+    Consolidate(consolidate::Args),
     Status(status::Args),
     Verify(verify::Args),
     Config(config::Args),
@@ -299,6 +301,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Compile(args) => compile::run(args, &door),
         Command::Ask(args) => ask::run(args, &door),
         Command::Lint(args) => lint::run(args, &door),
+        Command::Consolidate(args) => consolidate::run(args, &door),
         Command::Status(args) => status::run(args, &door),
         Command::Verify(args) => verify::run(args, &door),
         Command::Config(args) => config::run(args, &door),

@@ -29,6 +29,10 @@ pub fn run(_: Args, door: &Door) -> Result<u8> {
         text.push_str(&format!(" ({}), {} open", flavors.join(", "), status.sessions.open));
     }
     text.push_str(&format!("\nepisodes  {}\ndays      {}\n", status.episodes, status.days));
+    if status.cores > 0 {
+        let spheres = output::count(status.spheres, "sphere");
+        text.push_str(&format!("cores     {} ({spheres})\n", status.cores));
+    }
     text.push_str(&format!(
         "room      raw {}, readable {}, digests and days {}, cache {}\n",
         output::bytes(status.bytes.raw),

@@ -105,6 +105,9 @@ fn show(report: &Report, door: &Door, sample: bool, place: &str) {
     if closed > 0 {
         line.push_str(&format!(", closed {closed}"));
     }
+    if !report.cores.is_empty() {
+        line.push_str(&format!(", consolidated {}", output::count(report.cores.len(), "core")));
+    }
     if !report.skipped.is_empty() {
         line.push_str(&format!(", skipped {}", output::count(report.skipped.len(), "line")));
     }

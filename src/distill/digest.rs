@@ -5,7 +5,7 @@
 
 use crate::base::text;
 use crate::distill::facts::{Facts, Part, Signal};
-use crate::distill::{cost, outcome, triggers, worth};
+use crate::distill::{cost, outcome, stated, triggers, worth};
 use crate::model::digest::{Content, Outcome};
 use crate::model::evidence::{Evidence, FileState, Proof, SHOWN_DIGITS};
 use crate::model::ids::EpisodeId;
@@ -47,6 +47,7 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, sensory: u64) -> Conten
         core_intent,
         key_outcomes,
         arc: arc(facts, status),
+        stated: stated::claims(facts),
         project: project(head),
         domain: None,
         cwd: head.cwd.as_deref().map(|cwd| homely(&text::one_line(cwd, 300))),

@@ -13,7 +13,7 @@ use crate::base::text;
 use crate::distill::errors::{self, Fault};
 use crate::distill::steps::{Deed, Kind, Step};
 use crate::distill::triggers;
-use crate::distill::{intent, outcome};
+use crate::distill::{intent, outcome, stated};
 use crate::model::digest::Origin;
 use crate::model::evidence::FileState;
 use crate::model::session::{Action, FileChange};
@@ -58,6 +58,8 @@ pub struct Part {
     /// The files that were changed, each as it was left.
     pub edited: Vec<FileChange>,
     pub commands: Vec<String>,
+    /// The commands among them that checked the work and passed, each time they did.
+    pub checks: Vec<String>,
     pub tests: Vec<outcome::Verdict>,
     pub faults: Vec<Fault>,
     pub commits: Vec<Commit>,
@@ -364,6 +366,13 @@ impl Part {
             self.count(text::cut(&answer.text, 1000), 0.5);
         }
         let verdict = outcome::verdict(deed);
+        if let Action::Shell { command } = &deed.action
+            && !deed.failed()
+            && verdict.as_ref().is_none_or(|verdict| verdict.passed)
+            && self.checks.len() < MOST_IN_A_LIST
+        {
+            self.checks.extend(stated::check_command(command));
+        }
         if let Some(verdict) = &verdict {
             self.signal(Signal::Test(verdict.passed));
             keep(&mut self.tests, verdict.clone());

@@ -4,6 +4,7 @@
 //! here reads, writes or fails, and nothing but the session decides what is said of it.
 
 pub mod clean;
+pub mod core;
 pub mod cost;
 pub mod day;
 pub mod digest;
@@ -13,6 +14,7 @@ pub mod facts;
 pub mod intent;
 pub mod knowledge;
 pub mod outcome;
+pub mod stated;
 pub mod steps;
 pub mod summary;
 pub mod triggers;

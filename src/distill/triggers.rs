@@ -357,6 +357,7 @@ impl Part {
         self.edited.retain(|file| !next.edited.iter().any(|later| later.path == file.path));
         self.edited.extend(next.edited);
         self.tests.extend(next.tests);
+        self.checks.extend(next.checks);
         self.faults.extend(next.faults);
         self.commits.extend(next.commits);
         self.stated.extend(next.stated);

@@ -2,9 +2,6 @@
 //!
 //! Everything here is as it stands on the page; `store/documents.rs` writes and reads it.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
 use super::evidence::Evidence;
@@ -40,6 +37,8 @@ pub struct Content {
     pub core_intent: String,
     pub key_outcomes: Vec<String>,
     pub arc: String,
+    /// The few sentences worth carrying on: what cores are made from.
+    pub stated: Vec<Claim>,
     pub triggers: Vec<Trigger>,
     pub project: Option<String>,
     pub domain: Option<String>,
@@ -94,8 +93,34 @@ pub struct Trigger {
     pub keys: Vec<String>,
 }
 
+/// A sentence of the session that later sessions should know, in the words in which it was said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    pub kind: ClaimKind,
+    pub text: String,
+    /// Where it was said.
+    pub episode: EpisodeId,
+    pub origin: Origin,
+}
+
+/// What a claim claims.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClaimKind {
+    /// A standing wish of the person: "never push to main".
+    Preference,
+    /// What was chosen, and often over what.
+    Decision,
+    /// What was learnt: a cause, a limit, a trap.
+    Lesson,
+    /// An error and what solved it.
+    Fix,
+    /// A command that checks the work, and passed.
+    Check,
+}
+
 /// Who said it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
     User,
@@ -132,12 +157,12 @@ pub enum Worth {
 /// Writes the words that stand on the page and reads them back, from one list.
 macro_rules! words {
     ($type:ty { $($variant:ident = $word:literal),+ $(,)? }) => {
-        impl fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(match self { $(Self::$variant => $word),+ })
             }
         }
-        impl FromStr for $type {
+        impl std::str::FromStr for $type {
             type Err = String;
             fn from_str(word: &str) -> Result<Self, String> {
                 match word {
@@ -149,7 +174,16 @@ macro_rules! words {
     };
 }
 
+pub(super) use words;
+
 words!(Origin { User = "user", Assistant = "assistant", Tool = "tool" });
+words!(ClaimKind {
+    Preference = "preference",
+    Decision = "decision",
+    Lesson = "lesson",
+    Fix = "fix",
+    Check = "check",
+});
 words!(Outcome { Success = "success", Fail = "fail", Abandoned = "abandoned", Unknown = "unknown" });
 words!(State { Open = "open", Closed = "closed" });
 words!(Worth { Full = "full", None = "none" });

@@ -74,6 +74,94 @@ impl SessionId {
     }
 }
 
+/// The id of a core: eight sessions of a device, such as `laptop_SP1C2`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct CoreId {
+    pub device: Device,
+    /// The running number on that device, from 0.
+    pub ordinal: u32,
+}
+
+impl CoreId {
+    /// The core that a session belongs to.
+    pub fn of(session: &SessionId) -> CoreId {
+        CoreId { device: session.device.clone(), ordinal: session.ordinal / EIGHT }
+    }
+
+    /// Its eight sessions, in order.
+    pub fn sessions(&self) -> impl Iterator<Item = SessionId> + '_ {
+        (0..EIGHT).map(|at| SessionId::new(self.device.clone(), self.ordinal * EIGHT + at))
+    }
+
+    /// The sphere that it belongs to.
+    pub fn sphere(&self) -> SphereId {
+        SphereId { device: self.device.clone(), ordinal: self.ordinal / EIGHT }
+    }
+}
+
+impl fmt::Display for CoreId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}_SP{}C{}", self.device, self.ordinal / EIGHT + 1, self.ordinal % EIGHT + 1)
+    }
+}
+
+impl FromStr for CoreId {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<CoreId, String> {
+        // The first of its sessions has the same numbers.
+        let first = format!("SES1_{text}").parse::<SessionId>();
+        first.map(|first| CoreId::of(&first)).map_err(|_| format!("`{text}` is not a core such as laptop_SP1C2"))
+    }
+}
+
+impl From<CoreId> for String {
+    fn from(id: CoreId) -> String {
+        id.to_string()
+    }
+}
+
+impl TryFrom<String> for CoreId {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<CoreId, String> {
+        text.parse()
+    }
+}
+
+/// The id of a sphere: eight cores of a device, such as `laptop_SP1`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SphereId {
+    pub device: Device,
+    /// The running number on that device, from 0.
+    pub ordinal: u32,
+}
+
+impl SphereId {
+    /// Its eight cores, in order.
+    pub fn cores(&self) -> impl Iterator<Item = CoreId> + '_ {
+        (0..EIGHT).map(|at| CoreId { device: self.device.clone(), ordinal: self.ordinal * EIGHT + at })
+    }
+}
+
+impl fmt::Display for SphereId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}_SP{}", self.device, self.ordinal + 1)
+    }
+}
+
+impl FromStr for SphereId {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<SphereId, String> {
+        let first = format!("SES1_{text}C1").parse::<SessionId>();
+        first
+            .map(|first| CoreId::of(&first).sphere())
+            .map_err(|_| format!("`{text}` is not a sphere such as laptop_SP1"))
+    }
+}
+
 impl fmt::Display for SessionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SES{}_{}_SP{}C{}", self.position(), self.device, self.sphere(), self.core())
@@ -170,6 +258,21 @@ mod tests {
         ] {
             assert!(bad.parse::<SessionId>().is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn cores_and_spheres_are_eights() {
+        let id: SessionId = "SES3_my-laptop_SP2C5".parse().unwrap();
+        let core = CoreId::of(&id);
+        assert_eq!(core.to_string(), "my-laptop_SP2C5");
+        assert_eq!(core.to_string().parse(), Ok(core.clone()));
+        assert_eq!(core.sphere().to_string(), "my-laptop_SP2");
+        assert_eq!("my-laptop_SP2".parse(), Ok(core.sphere()));
+        let sessions: Vec<String> = core.sessions().map(|id| id.to_string()).collect();
+        assert_eq!((sessions[0].as_str(), sessions[7].as_str()), ("SES1_my-laptop_SP2C5", "SES8_my-laptop_SP2C5"));
+        assert_eq!(core.sphere().cores().nth(4), Some(core));
+        assert!("laptop".parse::<CoreId>().is_err() && "../x_SP1C1".parse::<CoreId>().is_err());
+        assert!("laptop_SP1C1".parse::<SphereId>().is_err());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 pub mod calls;
 pub mod context;
+pub mod core;
 pub mod day;
 pub mod digest;
 pub mod evidence;

@@ -4,6 +4,7 @@ pub mod ask;
 pub mod capture;
 mod commit;
 pub mod compile;
+pub mod consolidate;
 pub mod context;
 pub mod cursors;
 pub mod digest;

@@ -1,6 +1,6 @@
 //! Standstill: how the sources and the tree looked when a sweep had left nothing to do.
 //!
-//! One hash over the stamps of all files and the names of all sessions tells the next sweep that it has nothing to do
+//! One hash over the stamps of all files and all digests tells the next sweep that it has nothing to do
 //! either, without asking the cursors about each file. It is only a short cut: where the hash differs, or is not
 //! there, the long way gives the same answer.
 
@@ -46,8 +46,14 @@ impl Standstill {
     }
 }
 
-/// The hash of what is asked for, of the sources' files and of the tree's sessions, all in order.
-pub fn hash(sweep: &Sweep<'_>, files: &[(PathBuf, Stamp)], sessions: &[SessionId], tombstones: &Tombstones) -> String {
+/// The hash of what is asked for, of the sources' files, of the tree's digests and of what was made from them.
+pub fn hash(
+    sweep: &Sweep<'_>,
+    files: &[(PathBuf, Stamp)],
+    digests: &[(SessionId, Stamp)],
+    cores: Option<String>,
+    tombstones: &Tombstones,
+) -> String {
     let mut hasher = io::BufWriter::new(HashingWriter::new(io::sink()));
     let mut add = |bytes: &[u8]| {
         // With its length, so that two lists never run together into the same bytes.
@@ -66,18 +72,22 @@ pub fn hash(sweep: &Sweep<'_>, files: &[(PathBuf, Stamp)], sessions: &[SessionId
     }
     add(b"without these:");
     tombstones.lines().iter().for_each(|line| add(line.as_bytes()));
+    let numbers = |stamp: &Stamp| {
+        let Stamp { size, mtime_ns, inode, ctime_ns } = *stamp;
+        [size, mtime_ns as u64, inode, ctime_ns as u64].map(u64::to_le_bytes)
+    };
     add(b"these files:");
     for (path, stamp) in files {
         add(path.as_os_str().as_encoded_bytes());
-        let Stamp { size, mtime_ns, inode, ctime_ns } = *stamp;
-        let numbers = [size, mtime_ns as u64, inode, ctime_ns as u64].map(u64::to_le_bytes);
-        add(numbers.as_flattened());
+        add(numbers(stamp).as_flattened());
     }
-    add(b"these sessions:");
-    for session in sessions {
+    add(b"these digests:");
+    for (session, stamp) in digests {
         add(session.device.as_str().as_bytes());
         add(&session.ordinal.to_le_bytes());
+        add(numbers(stamp).as_flattened());
     }
+    add(cores.unwrap_or_default().as_bytes());
     let hasher = hasher.into_inner().map_err(|err| err.into_error()).expect("a hash takes everything");
     hasher.finish().1.sha256
 }

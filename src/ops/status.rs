@@ -11,7 +11,7 @@ use crate::base::files;
 use crate::error::{Context, Result};
 use crate::model::digest::State;
 use crate::ops::snapshot;
-use crate::store::{Store, layout};
+use crate::store::{Store, cores, layout};
 use crate::summarize::ledger::{self, Spent};
 
 /// What there is.
@@ -50,7 +50,7 @@ pub struct Bytes {
     pub raw: u64,
     /// The readable parts made from them.
     pub derived: u64,
-    /// Digests and days: what is kept for good.
+    /// Digests, days and cores: what is kept for good.
     pub distilled: u64,
     pub cache: u64,
 }
@@ -102,6 +102,9 @@ pub fn status(store: &Store, device: &str, today: NaiveDate) -> Result<Status> {
         status.bytes.raw += raw;
         status.bytes.derived += whole - raw;
     }
+    status.cores = cores::core_ids(&layout.cores()).len();
+    status.spheres = cores::sphere_ids(&layout.cores()).len();
+    status.bytes.distilled += size(&layout.cores());
     status.days = fs::read_dir(layout.days()).map_or(0, Iterator::count);
     status.bytes.distilled += size(&layout.days());
     status.bytes.cache = fs_extra::dir::get_size(layout.cache()).unwrap_or(0);

@@ -30,6 +30,7 @@ use crate::model::ids::{Device, EpisodeId, SessionId};
 use crate::model::session::{Event, EventSink, Log, LogFile, Skipped, Source};
 use crate::ops::capture::{self, Pages, Prepared, Trouble};
 use crate::ops::commit;
+use crate::ops::consolidate;
 use crate::ops::cursors::{Cursors, KnownFile, SessionCursor, SharedCursor};
 use crate::ops::digest;
 use crate::ops::forget;
@@ -82,6 +83,9 @@ pub struct Report {
     /// How many sessions the settings leave out.
     pub excluded: usize,
     pub sessions: Vec<Swept>,
+    /// The cores and spheres that were written, relative to the memory.
+    pub cores: Vec<String>,
+    pub spheres: Vec<String>,
     pub retention: Retention,
     /// What a model did, where one is configured.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -162,11 +166,11 @@ fn without_models(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
     forget::finish(store, &tombstones)?;
     let mut report = Report::default();
     let walked = walk(sweep, layout.root(), &mut report)?;
-    let ids = digested(store)?;
+    let digests = digested(store)?;
     let standstill = Standstill::load(&layout.standstill());
     if report.skipped.is_empty()
         && let Some(before) = standstill
-        && before.holds(&standstill::hash(sweep, &walked, &ids, &tombstones), sweep.now)
+        && before.holds(&standstill_hash(store, sweep, &walked, &digests, &tombstones), sweep.now)
     {
         (report.discovered, report.unchanged) = (before.discovered, before.discovered);
         report.retention.in_use_bytes = before.bytes;
@@ -177,7 +181,7 @@ fn without_models(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
     // It is there from the beginning of a sweep to its end, and so tells the next one of a kill.
     files::create_private_dir(&layout.staging()).context(cannot)?;
     let mut cursors = Cursors::load(&layout.cursors());
-    let tree = Tree::load(store, ids, &mut cursors, sweep);
+    let tree = Tree::load(store, digests, &mut cursors, sweep);
     let shared = SharedFiles::with_copies_in(layout.staging().join("shared"));
     let mut found = discover(sweep, &walked, &shared, &mut cursors, &mut report);
     // They are not remembered in the cursors either, which would tell their names.
@@ -225,15 +229,14 @@ fn without_models(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
     report.captured = report.sessions.len();
     report.digested = report.captured + close_sessions(store, &mut cursors, sweep).context(cannot)?;
     digest::note_waiting(store, &sweep.device, sweep.models, report.sessions.iter().map(|swept| &swept.session))?;
+    let mut consolidated = consolidate::run(store, &sweep.device, false)?;
+    report.cores = std::mem::take(&mut consolidated.cores);
+    report.spheres = std::mem::take(&mut consolidated.spheres);
     files::remove_folder(&layout.staging()).context(cannot)?;
     cursors.save(&layout.cursors()).context(cannot)?;
     if report.skipped.is_empty() && !found.has_shared {
         // Whatever was read is remembered, and whoever comes next has nothing to do.
-        let mut ids: Vec<SessionId> =
-            tree.ids.iter().chain(report.sessions.iter().map(|swept| &swept.session)).cloned().collect();
-        ids.sort();
-        ids.dedup();
-        let hash = standstill::hash(sweep, &walked, &ids, &tombstones);
+        let hash = standstill_hash(store, sweep, &walked, &consolidated.digests, &tombstones);
         let due = cursors.next_due(&sweep.device);
         let standstill = Standstill { hash, discovered: report.discovered, bytes: cursors.bytes(), due };
         standstill.save(&layout.standstill()).context(cannot)?;
@@ -345,10 +348,15 @@ pub(super) struct KnownSession {
 
 impl Tree {
     /// Learns which sessions are there: from the cursors, and from the digests that they do not know.
-    pub(super) fn load(store: &Store, ids: Vec<SessionId>, cursors: &mut Cursors, sweep: &Sweep<'_>) -> Tree {
+    pub(super) fn load(
+        store: &Store,
+        digests: Vec<(SessionId, Stamp)>,
+        cursors: &mut Cursors,
+        sweep: &Sweep<'_>,
+    ) -> Tree {
         let open_for = sweep.open_for;
         let mut tree = Tree::default();
-        for id in ids {
+        for (id, _) in digests {
             tree.ids.insert(id.clone());
             let source_id = match cursors.session(&id) {
                 Some(cursor) => cursor.source_id.clone(),
@@ -399,11 +407,19 @@ impl Tree {
     }
 }
 
-/// The sessions that have a digest, in order.
-pub(super) fn digested(store: &Store) -> Result<Vec<SessionId>> {
-    let mut ids = store.session_ids().context(|| "cannot list the sessions".to_string())?;
-    ids.retain(|id| store.layout().digest(id).is_file());
-    Ok(ids)
+/// The sessions that have a digest, in order, and how it looks.
+pub(super) fn digested(store: &Store) -> Result<Vec<(SessionId, Stamp)>> {
+    consolidate::digests(store).context(|| "cannot list the sessions".to_string())
+}
+
+fn standstill_hash(
+    store: &Store,
+    sweep: &Sweep<'_>,
+    walked: &[(PathBuf, Stamp)],
+    digests: &[(SessionId, Stamp)],
+    tombstones: &Tombstones,
+) -> String {
+    standstill::hash(sweep, walked, digests, consolidate::upper_stamp(store.layout()), tombstones)
 }
 
 /// Lists the files below the roots as they are now. What `own` holds is what we wrote ourselves.

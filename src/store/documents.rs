@@ -12,7 +12,7 @@ use crate::base::files;
 use crate::base::front_matter::{self, Document};
 use crate::base::markdown::{inline, plain};
 use crate::base::text;
-use crate::model::digest::{Content, Digest, Snapshot, State, Trigger, Worth};
+use crate::model::digest::{Claim, Content, Digest, Snapshot, State, Trigger, Worth};
 use crate::model::evidence::Evidence;
 use crate::model::ids::EpisodeId;
 use crate::store::layout;
@@ -32,15 +32,20 @@ const KEY_OUTCOMES: &str = "- **Key Outcomes**: ";
 const ARC: &str = "- **Emotional Arc**: ";
 const REFERENCE: &str = " -> Trigger reference: [";
 const KEYS: &str = " | keys: ";
+const STATED_HEADING: &str = "## 🧭 Decisions and Lessons";
+const STATED_REFERENCE: &str = " -> [";
 const BETWEEN_OUTCOMES: &str = "; ";
 
 /// The sections that are ours, by the word in their heading, with the name they have in `written`.
 const SECTIONS: &[(&str, &str)] = &[
     ("Manifest", "manifest-section"),
     ("Semantic Summary", "summary"),
+    ("Decisions and Lessons", "stated"),
     ("Knowledge Triggers", "triggers"),
-    ("Synthesis Readiness", "readiness-section"),
+    ("Synthesis Readiness", READINESS_SECTION),
 ];
+
+const READINESS_SECTION: &str = "readiness-section";
 
 /// What stands before the first section, as `written` names it.
 const HEADER: &str = "header";
@@ -115,6 +120,13 @@ fn is_as_written(document: &Document, before: &BTreeMap<String, String>) -> bool
 
 /// Writes a digest into the document that is there, keeping what a person changed in it.
 pub fn digest_text_over(existing: &str, digest: &Digest) -> String {
+    let text = merged_text(existing, digest);
+    // Its core still holds what nobody changed.
+    let related = related_text(&text);
+    if related == existing { related } else { text }
+}
+
+fn merged_text(existing: &str, digest: &Digest) -> String {
     let mut document = Document::parse(existing);
     if document.keys().next().is_none() {
         // The front matter is gone or damaged: nothing of ours can be told from a person's words, so
@@ -241,6 +253,35 @@ pub fn is_as_we_wrote(text: &str, key: &str) -> bool {
         .any(|line| line.split_once(' ').is_some_and(|(name, then)| name == key && now.as_deref() == Some(then)))
 }
 
+/// What `readiness` says of a digest that its core holds, and the box that is ticked then.
+const RELATED: &str = "related";
+const RELATED_BOX: &str = "[ ] Relational Map Created";
+const RELATED_TICK: &str = "[x] Relational Map Created";
+
+/// The digest as it stands once its core holds it: the fourth box is ticked. A person's own section stays as it is.
+pub fn related_text(existing: &str) -> String {
+    let mut document = Document::parse(existing);
+    let mut readiness = document.get_list("readiness").unwrap_or_default();
+    if !document.has_front_matter() || readiness.iter().any(|step| step == RELATED) {
+        return existing.to_string();
+    }
+    readiness.push(RELATED.into());
+    document.set_raw("readiness", &front_matter::list(&readiness));
+    let section = sections(document.body()).into_iter().find(|section| section.name == Some(READINESS_SECTION));
+    let written = document.get_list("written").unwrap_or_default();
+    let entry = |text: &str| format!("{READINESS_SECTION} {}", short_hash(text));
+    if let Some(before) = section.map(|section| section.text.to_string()).filter(|text| written.contains(&entry(text)))
+    {
+        let after = before.replacen(RELATED_BOX, RELATED_TICK, 1);
+        let body = document.body().replacen(&before, &after, 1);
+        document.set_body(&body);
+        let written: Vec<String> =
+            written.into_iter().map(|line| if line == entry(&before) { entry(&after) } else { line }).collect();
+        document.set_raw("written", &front_matter::block_list(&written));
+    }
+    document.into_text()
+}
+
 /// Reads a digest back; fails with the reason where it is not one.
 pub fn parse_digest(text: &str) -> Result<Digest, String> {
     let document = Document::parse(text);
@@ -277,6 +318,7 @@ pub fn parse_digest(text: &str) -> Result<Digest, String> {
                 .map(str::to_string)
                 .collect(),
             arc: line(ARC),
+            stated: body.lines().filter_map(parse_claim).collect(),
             triggers: body.lines().filter_map(parse_trigger).collect(),
             project: optional("project"),
             domain: optional("domain"),
@@ -334,6 +376,31 @@ pub fn parse_trigger(line: &str) -> Option<Trigger> {
         origin: origin.trim_start_matches(" | ").parse().unwrap_or(crate::model::digest::Origin::Assistant),
         keys: keys.split(", ").filter(|key| !key.is_empty()).map(plain).collect(),
     })
+}
+
+/// Reads one line of decisions and lessons.
+pub fn parse_claim(line: &str) -> Option<Claim> {
+    let (kind, rest) = line.strip_prefix("- ")?.split_once(": ")?;
+    let kind = kind.parse().ok()?;
+    let (text, reference) = rest.rsplit_once(STATED_REFERENCE)?;
+    let (episode, rest) = reference.split_once("](")?;
+    let (_, origin) = rest.split_once(") | ")?;
+    Some(Claim { kind, text: plain(text), episode: episode.parse().ok()?, origin: origin.trim_end().parse().ok()? })
+}
+
+fn claim_line(claim: &Claim) -> String {
+    let text = inline(&claim.text.replace("->", "→"));
+    let path = layout::from_digest(&layout::episode(claim.episode));
+    format!("- {}: {text}{STATED_REFERENCE}{}]({path}) | {}", claim.kind, claim.episode, claim.origin)
+}
+
+/// The section of decisions and lessons; nothing where nothing of the kind was said.
+fn stated_section(claims: &[Claim]) -> String {
+    if claims.is_empty() {
+        return String::new();
+    }
+    let lines: Vec<String> = claims.iter().map(claim_line).collect();
+    format!("{STATED_HEADING}\n{}\n\n", lines.join("\n"))
 }
 
 fn trigger_line(trigger: &Trigger) -> String {
@@ -465,6 +532,7 @@ fn body(digest: &Digest) -> String {
             or_dash(&outcomes.join(BETWEEN_OUTCOMES))
         }
         "arc" => or_dash(&content.arc),
+        "stated" => stated_section(&content.stated),
         "triggers" if content.triggers.is_empty() => "(none: nothing was said)".into(),
         "triggers" => content.triggers.iter().map(trigger_line).collect::<Vec<_>>().join("\n"),
         _ => String::new(),
@@ -559,19 +627,23 @@ fn merged_body(existing: &str, new: &str, before: &BTreeMap<String, String>) -> 
                 merged.push_str(&in_style(our.text));
                 hashes.push((name.to_string(), short_hash(our.text)));
             }
+            // There is no more to say there.
+            None if untouched => {}
             _ => {
                 merged.push_str(section.text);
                 hashes.extend(then.map(|then| (name.to_string(), then.clone())));
             }
         }
     }
-    // A section that we did not have before goes before the notes; one that a person removed stays away.
-    for our in &ours {
+    // A section that we did not have before goes before the next of ours, else before the notes; one that a person
+    // removed stays away.
+    for (at, our) in ours.iter().enumerate() {
         let Some(name) = our.name else { continue };
         let is_there = there.iter().any(|section| section.name == Some(name));
         match before.get(name) {
             None if !is_there => {
-                let at = merged.find("\n## Notes").map_or(merged.len(), |at| at + 1);
+                let next = ours[at + 1..].iter().find_map(|next| place_of(&merged, next.name?));
+                let at = next.or_else(|| merged.find("\n## Notes").map(|at| at + 1)).unwrap_or(merged.len());
                 merged.insert_str(at, &in_style(our.text));
                 hashes.push((name.to_string(), short_hash(our.text)));
             }
@@ -580,6 +652,12 @@ fn merged_body(existing: &str, new: &str, before: &BTreeMap<String, String>) -> 
         }
     }
     (merged, hashes)
+}
+
+/// Where a section of ours begins in a body.
+fn place_of(body: &str, name: &str) -> Option<usize> {
+    let section = sections(body).into_iter().find(|section| section.name == Some(name))?;
+    Some(section.text.as_ptr() as usize - body.as_ptr() as usize)
 }
 
 fn written(entries: &[(&'static str, String)], sections: &[Section<'_>]) -> Vec<(String, String)> {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use chrono::NaiveDate;
 
-use crate::model::ids::{EpisodeId, SessionId};
+use crate::model::ids::{CoreId, EpisodeId, SessionId, SphereId};
 use crate::model::knowledge::{Kind, PageName};
 
 /// The end of every digest's file name: what RAG tools look for.
@@ -95,6 +95,31 @@ pub fn linked_day(target: &str) -> Option<NaiveDate> {
     name.strip_prefix("daily/raw/").or_else(|| name.strip_prefix("daily/"))?.parse().ok()
 }
 
+/// A session's digest, as a core links to it.
+pub fn from_core_to_digest(session: &SessionId) -> String {
+    format!("../sessions/{session}/{session}{DIGEST_SUFFIX}")
+}
+
+/// The name of a core's page, which lies beside those that link to it.
+pub fn core_name(id: &CoreId) -> String {
+    format!("CORE_{id}.md")
+}
+
+/// The name of a sphere's page.
+pub fn sphere_name(id: &SphereId) -> String {
+    format!("SPHERE_{id}.md")
+}
+
+/// The core whose page has this name.
+pub fn core_named(name: &str) -> Option<CoreId> {
+    name.strip_prefix("CORE_")?.strip_suffix(".md")?.parse().ok()
+}
+
+/// The sphere whose page has this name.
+pub fn sphere_named(name: &str) -> Option<SphereId> {
+    name.strip_prefix("SPHERE_")?.strip_suffix(".md")?.parse().ok()
+}
+
 /// The paths of one memory.
 #[derive(Debug, Clone)]
 pub struct Layout {
@@ -175,6 +200,26 @@ impl Layout {
     /// All folders with what was made of sessions.
     pub fn distilled(&self) -> [PathBuf; 4] {
         ["daily", "core", "knowledge", "patterns"].map(|name| self.root.join(name))
+    }
+
+    /// What was consolidated.
+    pub fn cores(&self) -> PathBuf {
+        self.root.join("core")
+    }
+
+    /// One core.
+    pub fn core(&self, id: &CoreId) -> PathBuf {
+        self.cores().join(core_name(id))
+    }
+
+    /// One sphere.
+    pub fn sphere(&self, id: &SphereId) -> PathBuf {
+        self.cores().join(sphere_name(id))
+    }
+
+    /// How digests and cores looked when they were last consolidated.
+    pub fn consolidated(&self) -> PathBuf {
+        self.cache().join("consolidated.json")
     }
 
     /// This device's own, never synced.

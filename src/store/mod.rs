@@ -1,5 +1,6 @@
 //! The Markdown tree, in and out: the files are the truth, everything else is made from them.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use crate::model::digest::Digest;
 use crate::model::ids::{Device, SessionId};
 use crate::model::knowledge::Kind;
 
+pub mod cores;
 pub mod days;
 pub mod documents;
 pub mod journal;
@@ -90,7 +92,7 @@ impl Store {
     /// Refuses links where we are about to write: one that came by `git pull` could lead anywhere.
     pub fn refuse_links(&self, session: Option<&SessionId>) -> Result<()> {
         let layout = &self.layout;
-        let folders = [layout.sessions(), layout.daily(), layout.days(), layout.own(), layout.knowledge()];
+        let folders = [layout.sessions(), layout.daily(), layout.days(), layout.cores(), layout.own(), layout.knowledge()];
         let knowledge = Kind::ALL.map(|kind| layout.knowledge_of(kind));
         for folder in folders.into_iter().chain(knowledge).chain(session.map(|id| layout.session(id))) {
             if fs::symlink_metadata(&folder).is_ok_and(|metadata| metadata.is_symlink()) {
@@ -124,11 +126,14 @@ impl Store {
         digests + layout.distilled().into_iter().map(below).sum::<u64>()
     }
 
+    /// The sessions that were forgotten.
+    pub fn forgotten(&self) -> BTreeSet<SessionId> {
+        Tombstones::load(&self.layout).unwrap_or_default().sessions().cloned().collect()
+    }
+
     /// The running number that the next session of a device gets: after all that are there, and all
     /// that were forgotten.
     pub fn next_ordinal(&self, device: &Device, digested: impl Iterator<Item = SessionId>) -> u32 {
-        let forgotten = Tombstones::load(&self.layout).unwrap_or_default();
-        let forgotten = forgotten.sessions().cloned().collect::<Vec<_>>();
-        digested.chain(forgotten).filter(|id| id.device == *device).map(|id| id.ordinal + 1).max().unwrap_or(0)
+        digested.chain(self.forgotten()).filter(|id| id.device == *device).map(|id| id.ordinal + 1).max().unwrap_or(0)
     }
 }

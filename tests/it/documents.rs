@@ -2,7 +2,7 @@
 
 use memtree::base::clock;
 use memtree::base::text::one_line;
-use memtree::model::digest::{Content, Digest, Origin, Outcome, Snapshot, State, Trigger, Worth};
+use memtree::model::digest::{Claim, ClaimKind, Content, Digest, Origin, Outcome, Snapshot, State, Trigger, Worth};
 use memtree::model::ids::{Device, EpisodeId, SessionId};
 use memtree::store::documents::{digest_text, digest_text_over, parse_digest};
 use proptest::collection::vec;
@@ -141,6 +141,13 @@ fn triggers() -> impl Strategy<Value = Vec<Trigger>> {
     )
 }
 
+fn claims() -> impl Strategy<Value = Vec<Claim>> {
+    let kinds = proptest::sample::select(vec![ClaimKind::Preference, ClaimKind::Decision, ClaimKind::Check]);
+    let origins = proptest::sample::select(vec![Origin::User, Origin::Assistant, Origin::Tool]);
+    let one = (kinds, filled(), 0u32..2000, origins);
+    vec(one.prop_map(|(kind, text, episode, origin)| Claim { kind, text, episode: EpisodeId(episode), origin }), 0..3)
+}
+
 fn contents() -> impl Strategy<Value = Content> {
     let outcomes =
         proptest::sample::select(vec![Outcome::Success, Outcome::Fail, Outcome::Abandoned, Outcome::Unknown]);
@@ -152,8 +159,8 @@ fn contents() -> impl Strategy<Value = Content> {
     let times = (option::of(0i64..4_000_000_000), option::of(0i64..4_000_000_000));
     let counts =
         (option::of((0u32..5, 5u32..2000)), 0u64..9, 0u64..9, 0u64..9, 0u64..9, option::of(0u32..9999), 0u64..9);
-    (words, places, lists, times, counts, triggers(), hostile()).prop_map(
-        |(words, places, lists, times, counts, triggers, vitals)| {
+    (words, places, lists, times, counts, triggers(), claims(), hostile()).prop_map(
+        |(words, places, lists, times, counts, triggers, stated, vitals)| {
             let (flavor, title, objective, motto, core_intent, arc, key_outcomes, status, worth) = words;
             let (project, domain, cwd, branch) = places;
             let (commits, models, files, tags) = lists;
@@ -169,6 +176,7 @@ fn contents() -> impl Strategy<Value = Content> {
                 core_intent,
                 key_outcomes,
                 arc,
+                stated,
                 triggers,
                 project,
                 domain,
@@ -230,6 +238,9 @@ fn normalised(digest: &Digest) -> Digest {
     content.arc = or_dash(&content.arc);
     let outcomes: Vec<String> = content.key_outcomes.iter().map(|outcome| line(outcome).replace("; ", ", ")).collect();
     content.key_outcomes = if outcomes.is_empty() { vec!["–".into()] } else { outcomes };
+    for claim in &mut content.stated {
+        claim.text = line(&claim.text.replace("->", "→"));
+    }
     for trigger in &mut content.triggers {
         trigger.topic = line(&trigger.topic.replace(['[', ']'], "'"));
         trigger.sentence = line(&trigger.sentence.replace("->", "→"));

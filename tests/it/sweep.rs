@@ -120,7 +120,18 @@ fn json_has_the_names_of_the_design() {
     };
     assert_eq!(
         names(&swept),
-        ["captured", "digested", "discovered", "retention", "sessions", "skipped", "took_ms", "unchanged"]
+        [
+            "captured",
+            "cores",
+            "digested",
+            "discovered",
+            "retention",
+            "sessions",
+            "skipped",
+            "spheres",
+            "took_ms",
+            "unchanged"
+        ]
     );
     assert_eq!(names(&swept["skipped"][0]), ["line", "path", "reason"]);
     assert_eq!(names(&swept["sessions"][0]), ["path", "session", "source_id", "status"]);

@@ -18,6 +18,7 @@ use crate::model::digest::{Digest, Origin, Outcome, State, Trigger, Worth};
 use crate::model::ids::SessionId;
 use crate::model::query::Query;
 use crate::store::Store;
+use crate::store::cores::memory as memory_page;
 
 /// How long a line may be, in characters.
 const LONGEST_LINE: usize = 280;
@@ -37,9 +38,16 @@ const TRIGGERS: usize = 2;
 const STRONG: f32 = 1.4;
 
 /// The page that an agent always loads.
-pub fn memory(store: &Store) -> Section {
+pub fn memory(store: &Store, projects: &[String]) -> Section {
     let path = store.layout().memory_page();
-    let lines = prose(store, &path, |_| true);
+    let mut lines = prose(store, &path, memory_page::is_knowledge);
+    if let Some(page) = read(&path) {
+        let others = memory_page::of_other_projects(&page, projects);
+        lines.retain(|line| !others.iter().any(|number| line.source.ends_with(&format!(":{number}"))));
+    }
+    for line in &mut lines {
+        line.text = memory_page::without_link(&line.text).to_string();
+    }
     Section { heading: "What is known".into(), lines, share: 30, last_first: false }
 }
 

@@ -96,7 +96,7 @@ pub fn context(store: &Store, request: &ContextRequest) -> Result<ContextAnswer>
         sections.push(gather::prompted(store, index, prompt, request, &own)?);
     }
     if request.contents == Contents::All {
-        sections.push(gather::memory(store));
+        sections.push(gather::memory(store, &projects));
         sections.push(gather::project(store, &projects, index.as_ref(), &own));
     }
     if request.contents != Contents::Prompt {

@@ -1,0 +1,47 @@
+//! `memtree consolidate`
+
+use super::{Door, output};
+use crate::error::Result;
+use crate::ops::consolidate::{self, Report};
+
+/// Roll every eight closed sessions into a core, every eight cores into a sphere, and rewrite MEMORY.md
+///
+/// Every sweep does this too. A core is made once all eight sessions with its numbers are closed, forgotten or not
+/// worth remembering; a digest that changes later opens it again. Nothing is deleted: what holds no more is
+/// superseded, with what replaced it and why.
+#[derive(Debug, clap::Args)]
+pub struct Args {}
+
+pub fn run(_: Args, door: &Door) -> Result<u8> {
+    let store = door.store()?;
+    let report = consolidate::consolidate(&store, &door.device, door.dry_run)?;
+    if door.json {
+        output::json(&report);
+        return Ok(0);
+    }
+    if !door.quiet {
+        show(&report, door);
+    }
+    Ok(0)
+}
+
+fn show(report: &Report, door: &Door) {
+    let Report { cores, spheres, memory, left_out, waiting, .. } = report;
+    let would = if door.dry_run { "would write" } else { "wrote" };
+    let mut text = String::new();
+    if cores.is_empty() && spheres.is_empty() && !memory {
+        text.push_str("nothing to consolidate\n");
+    } else {
+        let mut written = vec![output::count(cores.len(), "core"), output::count(spheres.len(), "sphere")];
+        written.extend(memory.then(|| "MEMORY.md".to_string()));
+        text.push_str(&format!("{would} {}\n", written.join(", ")));
+        cores.iter().chain(spheres).for_each(|path| text.push_str(&format!("  {path}\n")));
+    }
+    output::print(&text);
+    for one in waiting {
+        door.say(format!("core {} waits: {}", one.core, one.because));
+    }
+    if *left_out > 0 {
+        door.say(format!("MEMORY.md has no room for {}; the cores have them", output::count(*left_out, "landmark")));
+    }
+}

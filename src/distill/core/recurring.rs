@@ -1,0 +1,197 @@
+//! What recurs across sessions without anybody saying so: the commands that check the work, the files that change
+//! together, the form of commit messages.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::{Draft, Gist, project, sentence};
+use crate::model::core::{Domain, Kind, Support};
+use crate::model::digest::{ClaimKind, Digest, Origin};
+use crate::model::ids::EpisodeId;
+
+/// How many sessions make a recurrence.
+const RECURS: usize = 2;
+/// How many sessions have to change two files for them to go together, and in which share of those that changed one.
+const TOGETHER: usize = 3;
+const TOGETHER_SHARE: f32 = 0.6;
+/// How many pairs of files a core tells of, for each project.
+const MOST_PAIRS: usize = 3;
+/// How many commits tell a habit.
+const COMMITS: usize = 3;
+
+/// The landmarks that recurrence makes.
+pub fn drafts(digests: &[&Digest]) -> Vec<Draft> {
+    let mut projects: BTreeMap<Option<String>, Vec<&Digest>> = BTreeMap::new();
+    for digest in digests {
+        projects.entry(project(digest)).or_default().push(digest);
+    }
+    let mut drafts = Vec::new();
+    for (project, digests) in &projects {
+        drafts.extend(checks(project, digests));
+        drafts.extend(pairs(project, digests));
+        drafts.extend(commit_form(project, digests));
+    }
+    drafts
+}
+
+fn draft(project: &Option<String>, kind: Kind, domain: Domain, text: &str, supports: Vec<(&Digest, Support)>) -> Draft {
+    let text = sentence(text, super::LONGEST_SENTENCE);
+    Draft {
+        kind,
+        domain,
+        project: project.clone(),
+        gist: Gist::of(&text),
+        last: supports.iter().map(|(digest, _)| digest.content.ended).max().flatten(),
+        supports: supports.into_iter().map(|(_, support)| support).collect(),
+        text,
+    }
+}
+
+fn support<'d>(digest: &'d Digest, episode: EpisodeId, evidence: &str) -> (&'d Digest, Support) {
+    let session = digest.session.clone();
+    (digest, Support { session, episode, said_by: Some(Origin::Tool), evidence: evidence.to_string() })
+}
+
+/// The commands that passed in several sessions, those that differ only in what they were given as one.
+fn checks(project: &Option<String>, digests: &[&Digest]) -> Vec<Draft> {
+    type Use<'d> = (&'d str, &'d Digest, EpisodeId);
+    let mut kinds: BTreeMap<String, Vec<Use<'_>>> = BTreeMap::new();
+    for digest in digests {
+        for claim in digest.content.stated.iter().filter(|claim| claim.kind == ClaimKind::Check) {
+            let Some(command) = claim.text.split('`').nth(1) else { continue };
+            kinds.entry(stem(command)).or_default().push((command, digest, claim.episode));
+        }
+    }
+    let mut drafts = Vec::new();
+    for (stem, uses) in kinds {
+        let sessions: BTreeSet<_> = uses.iter().map(|(_, digest, _)| &digest.session).collect();
+        if sessions.len() < RECURS {
+            continue;
+        }
+        let mut counted: BTreeMap<&str, usize> = BTreeMap::new();
+        for (command, ..) in &uses {
+            *counted.entry(command).or_default() += 1;
+        }
+        let (command, count) = counted
+            .into_iter()
+            .min_by_key(|(command, count)| (std::cmp::Reverse(*count), command.len()))
+            .expect("some");
+        let shown = if count >= RECURS { command.to_string() } else { format!("{stem} …") };
+        static TESTS: LazyLock<Regex> =
+            LazyLock::new(|| Regex::new(r"test|jest|rspec|nextest").expect("a fixed pattern"));
+        let what = if TESTS.is_match(&stem) { "Tests run with" } else { "Checked with" };
+        let supports = uses.iter().map(|(command, digest, episode)| support(digest, *episode, command)).collect();
+        drafts.push(draft(project, Kind::Habit, Domain::Knowledge, &format!("{what} `{shown}`"), supports));
+    }
+    drafts
+}
+
+/// A command without what differs from day to day: its program and what it is told to do.
+fn stem(command: &str) -> String {
+    let mut kept: Vec<&str> = Vec::new();
+    for word in command.split_whitespace() {
+        let is_verb = kept.len() < 2 || (kept.len() == 2 && matches!(kept[1], "run" | "exec" | "-m" | "r"));
+        let is_flag = word.starts_with('-') && word != "-m";
+        if !is_verb || is_flag || (!kept.is_empty() && word.contains(['/', '.'])) {
+            break;
+        }
+        kept.push(word);
+    }
+    kept.join(" ")
+}
+
+/// Files that change together, more often than not.
+fn pairs(project: &Option<String>, digests: &[&Digest]) -> Vec<Draft> {
+    let mut changed: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+    for (at, digest) in digests.iter().enumerate() {
+        for file in &digest.content.files {
+            changed.entry(file).or_default().insert(at);
+        }
+    }
+    changed.retain(|_, sessions| sessions.len() >= TOGETHER);
+    let files: Vec<(&str, &BTreeSet<usize>)> = changed.iter().map(|(file, sessions)| (*file, sessions)).collect();
+    let mut pairs = Vec::new();
+    for (at, (one, in_one)) in files.iter().enumerate() {
+        for (other, in_other) in &files[at + 1..] {
+            let both: Vec<usize> = in_one.intersection(in_other).copied().collect();
+            let share = both.len() as f32 / in_one.union(in_other).count() as f32;
+            if both.len() >= TOGETHER && share >= TOGETHER_SHARE {
+                pairs.push((std::cmp::Reverse(both.len()), *one, *other, both));
+            }
+        }
+    }
+    pairs.sort();
+    pairs.truncate(MOST_PAIRS);
+    pairs
+        .into_iter()
+        .map(|(_, one, other, both)| {
+            let supports = both.into_iter().map(|at| support(digests[at], where_of(digests[at], one), one)).collect();
+            let text = format!("`{one}` and `{other}` change together");
+            draft(project, Kind::Relationship, Domain::Knowledge, &text, supports)
+        })
+        .collect()
+}
+
+/// The episode whose trigger names a file, else the last one.
+fn where_of(digest: &Digest, file: &str) -> EpisodeId {
+    let name = file.rsplit('/').next().unwrap_or(file).to_lowercase();
+    let triggers = &digest.content.triggers;
+    let named = triggers.iter().find(|trigger| trigger.keys.contains(&name));
+    named.map(|trigger| trigger.episode).unwrap_or_else(|| last_episode(digest))
+}
+
+fn last_episode(digest: &Digest) -> EpisodeId {
+    digest.content.episodes.map_or(EpisodeId(1), |(_, last)| last)
+}
+
+/// The form of commit messages, where nearly all have it.
+fn commit_form(project: &Option<String>, digests: &[&Digest]) -> Option<Draft> {
+    static CONVENTIONAL: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"^(feat|fix|docs|chore|refactor|tests?|ci|build|perf|style|revert)(\([^)]+\))?!?: \S")
+            .expect("a fixed pattern")
+    });
+    let commits: Vec<(&Digest, &str, &str)> = digests
+        .iter()
+        .flat_map(|digest| {
+            let told = digest.content.key_outcomes.iter().filter_map(|outcome| outcome.strip_prefix("committed "));
+            told.filter_map(|told| told.split_once(' ')).map(move |(hash, message)| (*digest, hash, message))
+        })
+        .collect();
+    let formed: Vec<_> = commits.iter().filter(|(_, _, message)| CONVENTIONAL.is_match(message)).collect();
+    if formed.len() < COMMITS || formed.len() * 10 < commits.len() * 8 {
+        return None;
+    }
+    let supports = formed
+        .iter()
+        .map(|(digest, hash, message)| {
+            let named = digest.content.triggers.iter().find(|trigger| trigger.keys.iter().any(|key| key == hash));
+            let episode = named.map_or_else(|| last_episode(digest), |trigger| trigger.episode);
+            // Where in the session it was made may stand behind the message.
+            let message = message.rsplit_once(" (EP_").map_or(*message, |(message, _)| message);
+            support(digest, episode, message)
+        })
+        .collect();
+    let text = "Commit messages have the form `type(scope): subject`";
+    Some(draft(project, Kind::Habit, Domain::Identity, text, supports))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stem_is_what_stays_the_same() {
+        for (command, expected) in [
+            ("go test ./pkg/a -run TestX", "go test"),
+            ("bun run test", "bun run test"),
+            ("bun run test src/x.test.ts", "bun run test"),
+            ("python3 -m pytest tests/unit -q", "python3 -m pytest"),
+            ("cargo test --test it sweep", "cargo test"),
+            ("tsc --noEmit", "tsc"),
+        ] {
+            assert_eq!(stem(command), expected);
+        }
+    }
+}

@@ -1,0 +1,417 @@
+//! Consolidation: eight digests become a core, eight cores a sphere, and what is confirmed the page that agents load.
+//!
+//! Every page is a function of what it is made from, so any device that holds the eight digests writes the same core.
+//! The page that is there is read first: what it said and does not hold any more is superseded, never dropped.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::base::files::{self, Batch, Stamp};
+use crate::distill::core::{self as rules, Source, sphere};
+use crate::error::{Context, Error, Result};
+use crate::model::core::{Entity, LandmarkState, Merged, Sphere};
+use crate::model::digest::{State, Worth};
+use crate::model::ids::{CoreId, Device, SessionId, SphereId};
+use crate::store::cores::{self, WrittenCore, memory};
+use crate::store::{Store, documents, layout};
+
+/// What a consolidation did.
+#[derive(Debug, Default, Serialize)]
+pub struct Report {
+    /// The pages that it wrote, relative to the memory.
+    pub cores: Vec<String>,
+    pub spheres: Vec<String>,
+    /// Whether MEMORY.md changed.
+    pub memory: bool,
+    /// How many digests were marked as related.
+    pub related: usize,
+    /// Confirmed landmarks that MEMORY.md has no room for.
+    pub left_out: usize,
+    /// Cores that cannot be made yet, and why.
+    pub waiting: Vec<Waiting>,
+    /// The digests as they were looked at, or left: whatever looks different later has not been seen.
+    #[serde(skip)]
+    pub digests: Vec<(SessionId, Stamp)>,
+}
+
+/// A core that cannot be made yet.
+#[derive(Debug, Serialize)]
+pub struct Waiting {
+    pub core: CoreId,
+    pub because: String,
+}
+
+/// Consolidates a memory, while no sweep is at work in it.
+pub fn consolidate(store: &Store, device: &Device, dry_run: bool) -> Result<Report> {
+    let cannot = || format!("cannot write to the memory `{}`", store.layout().root().display());
+    store.refuse_links(None)?;
+    let _lock = match dry_run {
+        true => None,
+        false => Some(files::lock_exclusive(&store.layout().sweep_lock()).context(cannot)?),
+    };
+    run(store, device, dry_run)
+}
+
+/// Consolidates a memory whose lock is held.
+pub fn run(store: &Store, device: &Device, dry_run: bool) -> Result<Report> {
+    let layout = store.layout();
+    let cannot = || format!("cannot write to the memory `{}`", layout.root().display());
+    let mut report = Report::default();
+    let known = Known::load(&layout.consolidated());
+    let mut now = Known::default();
+    let forgotten = store.forgotten();
+    report.digests = digests(store).context(|| "cannot list the sessions".to_string())?;
+    let candidates = candidates(&report.digests, &forgotten);
+    let newest: BTreeMap<Device, CoreId> = candidates.iter().map(|(id, _)| (id.device.clone(), id.clone())).collect();
+    let looked: Vec<(CoreId, Looked)> = candidates
+        .into_par_iter()
+        .map(|(id, eight)| {
+            let looked = match eight.iter().any(|(_, seen)| seen.is_none()) {
+                true => incomplete(&eight, newest.get(&id.device) == Some(&id)),
+                false => look(store, &id, eight, &forgotten, known.cores.get(&id.to_string())),
+            };
+            (id, looked)
+        })
+        .collect();
+    let mut batch = Batch::new();
+    let (mut ticks, mut ticked) = (Batch::new(), BTreeSet::new());
+    let mut made: BTreeMap<CoreId, (Eight, String)> = BTreeMap::new();
+    for (id, looked) in looked {
+        match looked {
+            Looked::Unchanged(hash) => drop(now.cores.insert(id.to_string(), hash)),
+            Looked::NotFull => {}
+            Looked::Waiting(because) => report.waiting.push(Waiting { core: id, because }),
+            Looked::Made { eight, page, same, unrelated } => {
+                let path = layout.core(&id);
+                if !same {
+                    report.cores.push(layout.shown(&path));
+                    if !dry_run {
+                        batch.write(&path, page.as_bytes()).context(cannot)?;
+                    }
+                }
+                // Whoever captured a session is the one that writes its digest.
+                for (session, text) in unrelated.into_iter().filter(|(session, _)| session.device == *device) {
+                    if !dry_run {
+                        ticks.write(&layout.digest(&session), text.as_bytes()).context(cannot)?;
+                    }
+                    ticked.insert(session);
+                }
+                made.insert(id, (eight, page));
+            }
+        }
+    }
+    report.related = ticked.len();
+    let looked_above = upper(store, &known, &made, &mut batch, dry_run, &mut report)?;
+    if dry_run {
+        return Ok(report);
+    }
+    // A box is ticked only once the core that it tells of is there.
+    for batch in [batch, ticks].into_iter().filter(|batch| !batch.is_empty()) {
+        batch.commit().context(cannot)?;
+    }
+    // Of what was only read, the look before reading counts: a change since then is seen the next time.
+    for (session, stamp) in report.digests.iter_mut().filter(|(session, _)| ticked.contains(session)) {
+        *stamp = digest_stamp(store, session).unwrap_or(*stamp);
+    }
+    for (id, (mut eight, _)) in made {
+        for (session, seen) in eight.iter_mut().filter(|(session, _)| ticked.contains(session)) {
+            *seen = digest_stamp(store, session).map(Seen::Digest);
+        }
+        now.cores.insert(id.to_string(), inputs(store, &id, &eight));
+    }
+    now.upper = looked_above.then(|| upper_stamp(layout)).flatten();
+    now.save(&layout.consolidated()).context(cannot)?;
+    Ok(report)
+}
+
+// --- Cores ---
+
+/// The eight sessions of a core as they are now; `None` where there is neither digest nor tombstone.
+type Eight = Vec<(SessionId, Option<Seen>)>;
+
+#[derive(Debug, Clone, Copy)]
+enum Seen {
+    Digest(Stamp),
+    Forgotten,
+}
+
+/// The digests as they look now, in order.
+pub fn digests(store: &Store) -> io::Result<Vec<(SessionId, Stamp)>> {
+    let ids = store.session_ids()?;
+    Ok(ids
+        .into_par_iter()
+        .with_min_len(256)
+        .filter_map(|id| digest_stamp(store, &id).map(|stamp| (id, stamp)))
+        .collect())
+}
+
+/// The cores of which at least one session has a digest.
+fn candidates(digests: &[(SessionId, Stamp)], forgotten: &BTreeSet<SessionId>) -> Vec<(CoreId, Eight)> {
+    let seen: BTreeMap<&SessionId, Stamp> = digests.iter().map(|(id, stamp)| (id, *stamp)).collect();
+    let cores: BTreeSet<CoreId> = seen.keys().map(|id| CoreId::of(id)).collect();
+    let eight = |core: &CoreId| -> Eight {
+        core.sessions()
+            .map(|id| {
+                let what = match seen.get(&id) {
+                    _ if forgotten.contains(&id) => Some(Seen::Forgotten),
+                    Some(stamp) => Some(Seen::Digest(*stamp)),
+                    None => None,
+                };
+                (id, what)
+            })
+            .collect()
+    };
+    cores.into_iter().map(|core| (core.clone(), eight(&core))).collect()
+}
+
+/// A link could lead anywhere, so only a plain file is a digest.
+fn digest_stamp(store: &Store, id: &SessionId) -> Option<Stamp> {
+    let metadata = fs::symlink_metadata(store.layout().digest(id)).ok()?;
+    metadata.is_file().then(|| Stamp::of(&metadata))
+}
+
+/// What came of a look at a core.
+enum Looked {
+    /// Nothing changed since it was made.
+    Unchanged(String),
+    /// It has fewer than eight sessions yet.
+    NotFull,
+    Waiting(String),
+    Made {
+        eight: Eight,
+        page: String,
+        /// Whether the page is there already.
+        same: bool,
+        /// The digests whose box is not ticked yet, as they are to be.
+        unrelated: Vec<(SessionId, String)>,
+    },
+}
+
+/// A core without all its sessions: the newest of a device may just not be full yet; else there is a gap.
+fn incomplete(eight: &Eight, newest: bool) -> Looked {
+    let missing = eight.iter().filter(|(_, seen)| seen.is_none()).map(|(session, _)| session.to_string());
+    let missing = missing.collect::<Vec<_>>().join(", ");
+    let gap = !newest || eight.windows(2).any(|pair| pair[0].1.is_none() && pair[1].1.is_some());
+    if gap { Looked::Waiting(format!("there is no digest of {missing}")) } else { Looked::NotFull }
+}
+
+fn look(store: &Store, id: &CoreId, eight: Eight, forgotten: &BTreeSet<SessionId>, known: Option<&String>) -> Looked {
+    let hash = inputs(store, id, &eight);
+    if known == Some(&hash) {
+        return Looked::Unchanged(hash);
+    }
+    let mut sources = Vec::new();
+    let mut unrelated = Vec::new();
+    for (session, seen) in &eight {
+        if matches!(seen, Some(Seen::Forgotten)) {
+            sources.push((session.clone(), Source::Forgotten));
+            continue;
+        }
+        let read = fs::read_to_string(store.layout().digest(session)).map_err(|err| err.to_string());
+        let digest = match read.and_then(|text| Ok((documents::parse_digest(&text)?, text))) {
+            Ok((digest, text)) => {
+                let related = documents::related_text(&text);
+                if related != text {
+                    unrelated.push((session.clone(), related));
+                }
+                digest
+            }
+            Err(reason) => return Looked::Waiting(format!("the digest of {session} cannot be read: {reason}")),
+        };
+        if digest.state == State::Open && digest.content.worth == Worth::Full {
+            return Looked::Waiting(format!("{session} is still open"));
+        }
+        sources.push((session.clone(), Source::Digest(Box::new(digest))));
+    }
+    let existing = match read_page(&store.layout().core(id)) {
+        Ok(existing) => existing,
+        Err(reason) => return Looked::Waiting(reason),
+    };
+    let written = cores::parse_core(&existing);
+    let said = written.landmarks.into_iter().chain(written.superseded.into_iter().map(|old| old.landmark)).collect();
+    let core = rules::with_history(rules::core(id, &sources), said, forgotten);
+    let page = cores::core_text(&core, rules::MADE_BY, &existing);
+    Looked::Made { eight, same: page == existing, page, unrelated }
+}
+
+/// A page of ours, empty where there is none. One that cannot be read is left alone.
+fn read_page(path: &Path) -> Result<String, String> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(text),
+        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        Err(err) => Err(format!("`{}` cannot be read ({err}), so it is left alone", path.display())),
+    }
+}
+
+/// The core of eight digests as they are now, with what every landmark rests on in words; `None` where one is missing.
+pub fn core_now(store: &Store, id: &CoreId) -> Option<crate::model::core::Core> {
+    let forgotten = store.forgotten();
+    let sources: Option<Vec<(SessionId, Source)>> = id
+        .sessions()
+        .map(|session| {
+            if forgotten.contains(&session) {
+                return Some((session, Source::Forgotten));
+            }
+            let digest = store.digest(&session).ok()??;
+            Some((session, Source::Digest(Box::new(digest))))
+        })
+        .collect();
+    Some(rules::core(id, &sources?))
+}
+
+// --- Spheres and MEMORY.md ---
+
+/// Writes what lies above the cores, where a core changed or a page is not as it was left. Says whether it looked.
+fn upper(
+    store: &Store,
+    known: &Known,
+    made: &BTreeMap<CoreId, (Eight, String)>,
+    batch: &mut Batch,
+    dry_run: bool,
+    report: &mut Report,
+) -> Result<bool> {
+    let layout = store.layout();
+    let cannot = || format!("cannot write to the memory `{}`", layout.root().display());
+    let page = |id: &CoreId| match made.get(id) {
+        Some((_, page)) => page.clone(),
+        None => fs::read_to_string(layout.core(id)).unwrap_or_default(),
+    };
+    let mut ids: BTreeSet<CoreId> = cores::core_ids(&layout.cores()).into_iter().collect();
+    ids.extend(made.keys().cloned());
+    if ids.is_empty() && !layout.memory_page().exists() {
+        return Ok(false);
+    }
+    if made.is_empty() && known.upper.is_some() && known.upper == upper_stamp(layout) {
+        return Ok(true);
+    }
+    let mut by_sphere: BTreeMap<SphereId, Vec<CoreId>> = BTreeMap::new();
+    for id in ids {
+        by_sphere.entry(id.sphere()).or_default().push(id);
+    }
+    let mut all: Vec<Merged> = Vec::new();
+    let mut write = |path: &Path, text: &str, existing: &str| -> Result<bool> {
+        if text != existing && !dry_run {
+            batch.write(path, text.as_bytes()).context(cannot)?;
+        }
+        Ok(text != existing)
+    };
+    for (id, members) in by_sphere {
+        let path = layout.sphere(&id);
+        let touched = members.iter().any(|core| made.contains_key(core));
+        let whole = members.len() == crate::model::ids::EIGHT as usize;
+        let existing = read_page(&path).map_err(Error::new)?;
+        if whole && !touched && !existing.is_empty() {
+            all.extend(cores::parse_sphere(&existing));
+            continue;
+        }
+        let pages: Vec<(CoreId, WrittenCore)> =
+            members.par_iter().map(|core| (core.clone(), cores::parse_core(&page(core)))).collect();
+        let sphere = sphere_of(&id, &pages);
+        all.extend(sphere.together.landmarks.iter().filter(|one| rises(one)).cloned());
+        if whole && write(&path, &cores::sphere_text(&sphere, rules::MADE_BY, &existing), &existing)? {
+            report.spheres.push(layout.shown(&path));
+        }
+    }
+    let together = sphere::together(all);
+    let confirmed: Vec<Merged> =
+        together.landmarks.into_iter().filter(|one| one.landmark.state == LandmarkState::Confirmed).collect();
+    let path = layout.memory_page();
+    let existing = read_page(&path).map_err(Error::new)?;
+    let mut own = memory::parse(&existing);
+    own.pinned.retain(|(_, line)| !leads_to_nothing(line, &page));
+    let (text, left_out) = memory::text(&own, &confirmed);
+    report.left_out = left_out;
+    report.memory = write(&path, &text, &existing)?;
+    Ok(true)
+}
+
+/// Whether a landmark goes up from its cores: what is confirmed or contested, not what is only supposed.
+fn rises(one: &Merged) -> bool {
+    matches!(one.landmark.state, LandmarkState::Confirmed | LandmarkState::Contested)
+}
+
+fn sphere_of(id: &SphereId, pages: &[(CoreId, WrittenCore)]) -> Sphere {
+    let mut entities: BTreeMap<&String, Entity> = BTreeMap::new();
+    for (_, page) in pages {
+        for (name, sessions) in &page.projects {
+            let entity = entities.entry(name).or_insert_with(|| Entity { name: name.clone(), sessions: 0, last: None });
+            entity.sessions += sessions;
+            entity.last = entity.last.max(page.last);
+        }
+    }
+    let landmarks =
+        pages.iter().flat_map(|(core, page)| page.landmarks.iter().map(|one| Merged::of(core, page.last, one)));
+    let together = sphere::together(landmarks.collect());
+    let mut entities: Vec<Entity> = entities.into_values().collect();
+    entities.sort_by(|a, b| (b.sessions, &a.name).cmp(&(a.sessions, &b.name)));
+    Sphere {
+        id: id.clone(),
+        cores: pages.iter().map(|(core, page)| (core.clone(), page.last)).collect(),
+        entities,
+        together,
+    }
+}
+
+/// Whether a pinned line tells of nothing but what was forgotten: forgetting outweighs a pin.
+fn leads_to_nothing(line: &str, page: &impl Fn(&CoreId) -> String) -> bool {
+    let targets = memory::leads_to(line);
+    let is_forgotten = |(core, id): &(CoreId, _)| {
+        cores::parse_core(&page(core))
+            .superseded
+            .iter()
+            .any(|old| old.landmark.id == *id && old.landmark.is_forgotten())
+    };
+    !targets.is_empty() && targets.iter().all(is_forgotten)
+}
+
+// --- What is known from last time ---
+
+/// How everything looked when it was last consolidated.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Known {
+    /// Each core with a hash of how its digests and its page looked.
+    cores: BTreeMap<String, String>,
+    /// How the folder and MEMORY.md looked.
+    upper: Option<String>,
+}
+
+impl Known {
+    fn load(path: &Path) -> Known {
+        fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+    }
+
+    fn save(&self, path: &Path) -> io::Result<()> {
+        files::write_if_changed(path, &serde_json::to_vec(self)?).map(drop)
+    }
+}
+
+/// A hash of how a core's digests and its page look.
+fn inputs(store: &Store, id: &CoreId, eight: &Eight) -> String {
+    let mut text = format!("{} {}", rules::MADE_BY, env!("CARGO_PKG_VERSION"));
+    for (_, seen) in eight {
+        match seen {
+            Some(Seen::Digest(stamp)) => text.push_str(&stamp_text(stamp)),
+            Some(Seen::Forgotten) => text.push_str(" forgotten"),
+            None => text.push_str(" missing"),
+        }
+    }
+    let page = fs::symlink_metadata(store.layout().core(id)).map(|metadata| stamp_text(&Stamp::of(&metadata)));
+    text.push_str(&page.unwrap_or_default());
+    files::sha256_hex(text.as_bytes())[..16].to_string()
+}
+
+fn stamp_text(stamp: &Stamp) -> String {
+    let Stamp { size, mtime_ns, inode, ctime_ns } = stamp;
+    format!(" {size}:{mtime_ns}:{inode}:{ctime_ns}")
+}
+
+/// How the folder of cores and MEMORY.md look.
+pub fn upper_stamp(layout: &layout::Layout) -> Option<String> {
+    let of = |path: &Path| Some(stamp_text(&Stamp::of(&fs::symlink_metadata(path).ok()?)));
+    Some(of(&layout.cores())? + &of(&layout.memory_page())?)
+}

@@ -1,0 +1,144 @@
+//! Landmarks as lines: one landmark, one line, so that a merge of two versions of a page loses none.
+//!
+//! `- **decision** SENTENCE | confirmed 0.86, knowledge | [SES1_laptop_SP1C2#EP_003](…) user, … ^lm-0123456789`
+
+use std::sync::LazyLock;
+
+use chrono::NaiveDate;
+use regex::Regex;
+
+use crate::base::markdown::{inline, plain};
+use crate::model::core::{Domain, Landmark, LandmarkId, Merged, Superseded, Support};
+use crate::model::ids::CoreId;
+use crate::store::layout;
+
+/// The mark of a line that is to stay.
+pub const PIN: &str = "📌";
+const MET_AGAIN: &str = "met again";
+const REPLACED_BY: &str = "replaced by ";
+
+/// A landmark of a core.
+pub fn landmark_line(landmark: &Landmark) -> String {
+    line(landmark, &supports(landmark), "")
+}
+
+/// A landmark of a core that holds no more.
+pub fn superseded_line(old: &Superseded) -> String {
+    let by = old.by.as_ref().map(|by| format!("{REPLACED_BY}[{by}](#^{by}): ")).unwrap_or_default();
+    line(&old.landmark, &supports(&old.landmark), &format!(" | {by}{}", inline(&old.why)))
+}
+
+/// A landmark of many cores.
+pub fn merged_line(one: &Merged) -> String {
+    line(&one.landmark, &behind(one), "")
+}
+
+/// A landmark of many cores that a later one replaced.
+pub fn replaced_line(old: &Merged, by: &Merged) -> String {
+    let newer = by.cores.last().map(|(core, id)| format!("[{core}]({}#^{id})", layout::core_name(core)));
+    let why = format!(" | {REPLACED_BY}{}: it chose otherwise later", newer.unwrap_or_default());
+    line(&old.landmark, &behind(old), &why)
+}
+
+fn line(landmark: &Landmark, rests_on: &str, more: &str) -> String {
+    let Landmark { kind, text, state, confidence, domain, id, .. } = landmark;
+    let pin = if landmark.pinned { format!(" {PIN}") } else { String::new() };
+    let (whole, cents) = (confidence / 100, confidence % 100);
+    format!("- **{kind}** {} | {state} {whole}.{cents:02}, {domain} | {rests_on}{more} ^{id}{pin}", inline(text))
+}
+
+fn supports(landmark: &Landmark) -> String {
+    let each = landmark.supports.iter().map(|Support { session, episode, said_by, .. }| {
+        let digest = layout::from_core_to_digest(session);
+        let who = said_by.map_or_else(|| MET_AGAIN.to_string(), |origin| origin.to_string());
+        format!("[{session}#{episode}]({digest}) {who}")
+    });
+    each.collect::<Vec<_>>().join(", ")
+}
+
+fn behind(one: &Merged) -> String {
+    let cores = one.cores.iter().map(|(core, id)| format!("[{core}]({}#^{id})", layout::core_name(core)));
+    let count = format!("{} session{}", one.sessions, if one.sessions == 1 { "" } else { "s" });
+    let last = one.last.map(|last| format!(", last {last}")).unwrap_or_default();
+    format!("{count}{last} | {}", cores.collect::<Vec<_>>().join(", "))
+}
+
+/// The parts of a landmark's line, whichever page it is on.
+struct Parts<'l> {
+    landmark: Landmark,
+    rest: Vec<&'l str>,
+}
+
+fn parts<'l>(line: &'l str, project: Option<&str>) -> Option<Parts<'l>> {
+    let line = line.trim_end();
+    let (line, pinned) = match line.strip_suffix(PIN) {
+        Some(line) => (line.trim_end(), true),
+        None => (line, false),
+    };
+    let (line, id) = line.rsplit_once(" ^")?;
+    let (kind, rest) = line.trim_start().strip_prefix("- **")?.split_once("** ")?;
+    let mut fields = rest.split(" | ");
+    let text = plain(fields.next()?);
+    let (sure, domain) = fields.next()?.rsplit_once(", ")?;
+    let (state, confidence) = sure.split_once(' ')?;
+    let landmark = Landmark {
+        id: id.parse().ok()?,
+        kind: kind.parse().ok()?,
+        domain: domain.parse::<Domain>().ok()?,
+        state: state.parse().ok()?,
+        confidence: (confidence.parse::<f32>().ok()?.clamp(0.0, 1.0) * 100.0).round() as u8,
+        project: project.map(str::to_string),
+        text,
+        supports: Vec::new(),
+        pinned,
+    };
+    Some(Parts { landmark, rest: fields.collect() })
+}
+
+/// Reads a landmark of a core, superseded or not.
+pub fn parse_landmark(line: &str, project: Option<&str>) -> Option<Superseded> {
+    static SUPPORT: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"\[(SES\d+_[A-Za-z0-9-]+_SP\d+C\d+)#(EP_\d+)\]\([^)]*\) (met again|user|assistant|tool)")
+            .expect("a fixed pattern")
+    });
+    let Parts { mut landmark, rest } = parts(line, project)?;
+    landmark.supports = SUPPORT
+        .captures_iter(rest.first()?)
+        .filter_map(|found| {
+            Some(Support {
+                session: found[1].parse().ok()?,
+                episode: found[2].parse().ok()?,
+                said_by: found[3].parse().ok(),
+                evidence: String::new(),
+            })
+        })
+        .collect();
+    let more = rest.get(1..).unwrap_or_default().join(" | ");
+    let by = more.strip_prefix(REPLACED_BY).and_then(|rest| id_in(rest.split_once("): ")?.0));
+    let why = if by.is_some() { more.split_once("): ").map_or("", |(_, why)| why) } else { &more };
+    Some(Superseded { landmark, by, why: plain(why) })
+}
+
+/// Reads a landmark of a sphere.
+pub fn parse_merged(line: &str, project: Option<&str>) -> Option<Merged> {
+    let Parts { landmark, rest } = parts(line, project)?;
+    let (count, last) = match rest.first()?.split_once(", last ") {
+        Some((count, last)) => (count, last.parse::<NaiveDate>().ok()),
+        None => (*rest.first()?, None),
+    };
+    let sessions = count.split(' ').next()?.parse().ok()?;
+    Some(Merged { landmark, sessions, last, cores: cores_in(rest.get(1)?) })
+}
+
+/// The cores that a line leads to, and the landmarks there.
+pub fn cores_in(line: &str) -> Vec<(CoreId, LandmarkId)> {
+    static LINK: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\(CORE_([A-Za-z0-9_-]+)\.md#\^(lm-[0-9a-f]+)\)").expect("a fixed pattern"));
+    LINK.captures_iter(line).filter_map(|found| Some((found[1].parse().ok()?, found[2].parse().ok()?))).collect()
+}
+
+/// The first landmark that a text names.
+pub fn id_in(text: &str) -> Option<LandmarkId> {
+    static ID: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\blm-[0-9a-f]{10}\b").expect("a fixed pattern"));
+    ID.find(text)?.as_str().parse().ok()
+}

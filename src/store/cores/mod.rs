@@ -1,0 +1,295 @@
+//! Cores, spheres and MEMORY.md as documents: what we write, and read back.
+//!
+//! Each page is made anew from what it consolidates; of the page that is there, only a person's words are kept: the
+//! notes, a landmark put in other words, a pin. Reading is lenient, line by line, so that a page that git merged from
+//! two versions is read too.
+
+pub mod lines;
+pub mod memory;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use chrono::NaiveDate;
+
+use crate::base::clock;
+use crate::base::front_matter::{self, Document};
+use crate::base::markdown::inline;
+use crate::model::core::{
+    Core, How, Landmark, LandmarkState, Member, Membership, Merged, Relation, Sphere, Superseded,
+};
+use crate::model::ids::{CoreId, SessionId, SphereId};
+use crate::store::layout;
+
+/// The schemas that we write.
+pub const CORE_SCHEMA: &str = "memtree/core/1";
+pub const SPHERE_SCHEMA: &str = "memtree/sphere/1";
+
+const LANDMARKS: &str = "## Landmarks";
+const SUPERSEDED: &str = "## Superseded";
+const NOTES: &str = "## Notes";
+/// The heading of landmarks that belong to no project.
+const NO_PROJECT: &str = "(no project)";
+
+/// What is read of a core's page.
+#[derive(Debug, Default)]
+pub struct WrittenCore {
+    /// When the last of its sessions ended.
+    pub last: Option<NaiveDate>,
+    pub landmarks: Vec<Landmark>,
+    pub superseded: Vec<Superseded>,
+    /// How many of its sessions belong to which project.
+    pub projects: BTreeMap<String, usize>,
+}
+
+/// Writes a core; `existing` is the page that is there.
+pub fn core_text(core: &Core, made_by: &str, existing: &str) -> String {
+    let Core { id, members, landmarks, superseded, relations } = core;
+    let confirmed = landmarks.iter().filter(|landmark| landmark.state == LandmarkState::Confirmed).count();
+    let contested = landmarks.iter().filter(|landmark| landmark.state == LandmarkState::Contested).count();
+    let share = |part: usize| part as f32 / (landmarks.len() + superseded.len()).max(1) as f32;
+    let sessions: Vec<String> = members.iter().map(|member| member.session.to_string()).collect();
+    let projects = projects_of(members);
+    let names: Vec<&String> = projects.keys().collect();
+    let mut text = String::from("---\n");
+    let mut put = |key: &str, value: &str| text.push_str(&format!("{key}: {value}\n"));
+    put("schema", CORE_SCHEMA);
+    put("core_id", &id.to_string());
+    if let Some(last) = last_of(members) {
+        put("extraction_date", &last.to_string());
+    }
+    put("source_sessions", &front_matter::list(&sessions));
+    put("projects", &front_matter::list(&names));
+    put("landmarks", &landmarks.len().to_string());
+    put("confirmed", &confirmed.to_string());
+    put("superseded", &superseded.len().to_string());
+    put("identity_drift", &format!("{:.2}", share(contested + superseded.len())));
+    put("growth_index", &format!("{:.2}", share(confirmed)));
+    put("made_by", made_by);
+    text.push_str("---\n");
+    text.push_str(&format!("# Core {id}\n> {}\n\n## Sessions\n", said_of(members, landmarks.len(), confirmed)));
+    for member in members {
+        text.push_str(&member_line(member));
+    }
+    text.push_str(&format!("\n{LANDMARKS}\n"));
+    if landmarks.is_empty() {
+        text.push_str("(none: nothing recurred, and nobody stated anything for later)\n");
+    }
+    by_project(&mut text, landmarks, |landmark| (landmark.project.as_deref(), lines::landmark_line(landmark)));
+    if !relations.is_empty() {
+        text.push_str("\n## Relations\n");
+        relations.iter().for_each(|relation| text.push_str(&relation_line(relation)));
+    }
+    if !superseded.is_empty() {
+        text.push_str(&format!("\n{SUPERSEDED}\n"));
+        by_project(&mut text, superseded, |old| (old.landmark.project.as_deref(), lines::superseded_line(old)));
+    }
+    text.push_str(&notes_of(existing));
+    text
+}
+
+/// Lines below a heading for each project.
+fn by_project<'a, T>(text: &mut String, items: &'a [T], line: impl Fn(&'a T) -> (Option<&'a str>, String)) {
+    let mut current = None;
+    for item in items {
+        let (project, line) = line(item);
+        if current != Some(project) {
+            text.push_str(&format!("\n### {}\n", project.unwrap_or(NO_PROJECT)));
+            current = Some(project);
+        }
+        text.push_str(&format!("{line}\n"));
+    }
+}
+
+fn said_of(members: &[Member], landmarks: usize, confirmed: usize) -> String {
+    let days: Vec<NaiveDate> = members.iter().filter_map(ended).collect();
+    let span = match (days.iter().min(), days.iter().max()) {
+        (Some(first), Some(last)) if first == last => format!(" of {first}"),
+        (Some(first), Some(last)) => format!(" from {first} to {last}"),
+        _ => String::new(),
+    };
+    let projects: Vec<String> =
+        projects_of(members).iter().map(|(name, count)| format!("{} ({count})", inline(name))).collect();
+    let about = if projects.is_empty() { String::new() } else { format!(" · {}", projects.join(", ")) };
+    format!("Eight sessions{span}{about} · {confirmed} of {landmarks} landmarks confirmed")
+}
+
+fn ended(member: &Member) -> Option<NaiveDate> {
+    match &member.what {
+        Membership::Remembered { ended, .. } => ended.map(|at| at.date_naive()),
+        _ => None,
+    }
+}
+
+fn last_of(members: &[Member]) -> Option<NaiveDate> {
+    members.iter().filter_map(ended).max()
+}
+
+fn projects_of(members: &[Member]) -> BTreeMap<String, usize> {
+    let mut projects = BTreeMap::new();
+    for member in members {
+        if let Membership::Remembered { project: Some(project), .. } = &member.what {
+            *projects.entry(project.clone()).or_default() += 1;
+        }
+    }
+    projects
+}
+
+fn link(session: &SessionId) -> String {
+    format!("[{session}]({})", layout::from_core_to_digest(session))
+}
+
+fn member_line(Member { session, what }: &Member) -> String {
+    match what {
+        Membership::Forgotten => format!("- {session} · forgotten\n"),
+        Membership::NotWorth => format!("- {} · not worth remembering\n", link(session)),
+        Membership::Remembered { title, project, status, ended } => {
+            let project = project.as_deref().map(|project| format!(" · {}", inline(project))).unwrap_or_default();
+            let day = ended.map(|at| format!(" · {}", &clock::stamp(at)[..10])).unwrap_or_default();
+            format!("- {}{project}{day} · {status} · {}\n", link(session), inline(title))
+        }
+    }
+}
+
+fn relation_line(Relation { from, to, how, what }: &Relation) -> String {
+    let (from, to, what) = (link(from), link(to), inline(what));
+    match how {
+        How::Follows | How::Contradicts => format!("- {to} {how} {from} · {what}\n"),
+        How::SameFile | How::SameError | How::SameDecision => format!("- {from} and {to} · {how} · {what}\n"),
+    }
+}
+
+/// The person's own section, as it is; a new one where there is none.
+fn notes_of(existing: &str) -> String {
+    // A merge may have put two pages one after the other; then each has its notes.
+    let mut notes = String::new();
+    for page in existing.split("\n---\nschema: memtree/") {
+        let at = page.match_indices(&format!("\n{NOTES}")).map(|(at, _)| at).find(|at| {
+            let rest = &page[at + 1 + NOTES.len()..];
+            rest.is_empty() || rest.starts_with(['\n', '\r', ' '])
+        });
+        let own = at.map_or("", |at| &page[at + 1 + NOTES.len()..]);
+        if notes.is_empty() || !own.trim().is_empty() {
+            notes.push_str(own);
+        }
+    }
+    if notes.is_empty() {
+        notes.push('\n');
+    }
+    format!("\n{NOTES}{notes}")
+}
+
+/// Reads a core's page; also one that was merged from two versions of it.
+pub fn parse_core(text: &str) -> WrittenCore {
+    let document = Document::parse(text);
+    let mut core = WrittenCore {
+        last: document.get_str("extraction_date").and_then(|day| day.parse().ok()),
+        ..WrittenCore::default()
+    };
+    each_line(document.body(), |section, project, line| {
+        if section == "## Sessions" {
+            let mut fields = line.split(" · ").skip(1);
+            if let (Some(project), 3..) = (fields.next(), line.split(" · ").count().saturating_sub(1)) {
+                *core.projects.entry(crate::base::markdown::plain(project)).or_default() += 1;
+            }
+        } else if let Some(found) = lines::parse_landmark(line, project) {
+            match section {
+                SUPERSEDED => core.superseded.push(found),
+                _ => core.landmarks.push(found.landmark),
+            }
+        }
+    });
+    core
+}
+
+/// Every line of a page with the section and the project it stands under; a person's notes aside.
+fn each_line(body: &str, mut each: impl FnMut(&str, Option<&str>, &str)) {
+    let (mut section, mut project) = ("", None);
+    for line in body.lines() {
+        let line = line.trim_end();
+        if let Some(name) = line.strip_prefix("### ") {
+            project = (name != NO_PROJECT).then_some(name);
+        } else if line.starts_with("## ") || line.starts_with("# ") {
+            (section, project) = (line, None);
+        } else if section != NOTES {
+            each(section, project, line);
+        }
+    }
+}
+
+/// Writes a sphere; `existing` is the page that is there.
+pub fn sphere_text(sphere: &Sphere, made_by: &str, existing: &str) -> String {
+    let Sphere { id, cores, entities, together } = sphere;
+    let names: Vec<String> = cores.iter().map(|(core, _)| core.to_string()).collect();
+    let all: usize = entities.iter().map(|entity| entity.sessions).sum();
+    let entity_lines: Vec<String> = entities
+        .iter()
+        .map(|entity| {
+            let strength = entity.sessions as f32 / all.max(1) as f32;
+            let last = entity.last.map(|last| last.to_string()).unwrap_or_else(|| "unknown".into());
+            format!("{} | works on | {strength:.2} | {last}", entity.name)
+        })
+        .collect();
+    let mut text = format!("---\nschema: {SPHERE_SCHEMA}\nsphere_id: {id}\nscope: environmental\n");
+    text.push_str(&format!("source_cores: {}\n", front_matter::list(&names)));
+    text.push_str(&format!("entities:{}\n", front_matter::block_list(&entity_lines)));
+    text.push_str(&format!("made_by: {made_by}\n---\n# Sphere {id}\n"));
+    let of_state = |state: LandmarkState| -> Vec<&Merged> {
+        let mut found: Vec<&Merged> = together.landmarks.iter().filter(|one| one.landmark.state == state).collect();
+        // The best supported first, those of one project together.
+        found.sort_by_key(|one| (one.landmark.project.is_none(), &one.landmark.project));
+        found
+    };
+    let (confirmed, contested) = (of_state(LandmarkState::Confirmed), of_state(LandmarkState::Contested));
+    text.push_str(&format!("> Eight cores · {} landmarks confirmed\n\n## Cores\n", confirmed.len()));
+    for (core, last) in cores {
+        let last = last.map(|last| format!(" · {last}")).unwrap_or_default();
+        text.push_str(&format!("- [{core}]({}){last}\n", layout::core_name(core)));
+    }
+    text.push_str(&format!("\n{LANDMARKS}\n"));
+    if confirmed.is_empty() {
+        text.push_str("(none: nothing was confirmed)\n");
+    }
+    by_project(&mut text, &confirmed, |one| (one.landmark.project.as_deref(), lines::merged_line(one)));
+    if !contested.is_empty() {
+        text.push_str("\n## Under revision\n");
+        by_project(&mut text, &contested, |one| (one.landmark.project.as_deref(), lines::merged_line(one)));
+    }
+    if !together.superseded.is_empty() {
+        text.push_str(&format!("\n{SUPERSEDED}\n"));
+        by_project(&mut text, &together.superseded, |(old, by)| {
+            (old.landmark.project.as_deref(), lines::replaced_line(old, by))
+        });
+    }
+    text.push_str(&notes_of(existing));
+    text
+}
+
+/// The landmarks of a sphere's page that hold or are under revision.
+pub fn parse_sphere(text: &str) -> Vec<Merged> {
+    let mut found = Vec::new();
+    each_line(Document::parse(text).body(), |section, project, line| {
+        if section != SUPERSEDED {
+            found.extend(lines::parse_merged(line, project));
+        }
+    });
+    found
+}
+
+/// The cores that a memory holds, in order.
+pub fn core_ids(folder: &Path) -> Vec<CoreId> {
+    ids(folder, layout::core_named)
+}
+
+/// The spheres that a memory holds, in order.
+pub fn sphere_ids(folder: &Path) -> Vec<SphereId> {
+    ids(folder, layout::sphere_named)
+}
+
+fn ids<T: Ord>(folder: &Path, named: impl Fn(&str) -> Option<T>) -> Vec<T> {
+    let names = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let mut ids: Vec<T> = names.filter_map(|name| named(name.to_str()?)).collect();
+    ids.sort();
+    ids
+}
