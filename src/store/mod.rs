@@ -92,7 +92,8 @@ impl Store {
     /// Refuses links where we are about to write: one that came by `git pull` could lead anywhere.
     pub fn refuse_links(&self, session: Option<&SessionId>) -> Result<()> {
         let layout = &self.layout;
-        let folders = [layout.sessions(), layout.daily(), layout.days(), layout.cores(), layout.own(), layout.knowledge()];
+        let folders =
+            [layout.sessions(), layout.daily(), layout.days(), layout.cores(), layout.own(), layout.knowledge()];
         let knowledge = Kind::ALL.map(|kind| layout.knowledge_of(kind));
         for folder in folders.into_iter().chain(knowledge).chain(session.map(|id| layout.session(id))) {
             if fs::symlink_metadata(&folder).is_ok_and(|metadata| metadata.is_symlink()) {

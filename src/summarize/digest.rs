@@ -204,6 +204,7 @@ mod tests {
             motto: "ours".into(),
             core_intent: "Fix the lock".into(),
             key_outcomes: vec!["changed src/day.rs".into()],
+            stated: Vec::new(),
             arc: none(),
             triggers: vec![trigger(1, "first"), trigger(2, "second")],
             project: None,

@@ -118,21 +118,11 @@ fn json_has_the_names_of_the_design() {
         names.sort();
         names
     };
-    assert_eq!(
-        names(&swept),
-        [
-            "captured",
-            "cores",
-            "digested",
-            "discovered",
-            "retention",
-            "sessions",
-            "skipped",
-            "spheres",
-            "took_ms",
-            "unchanged"
-        ]
-    );
+    // More may come; these stay.
+    for name in ["captured", "digested", "discovered", "retention", "sessions", "skipped", "took_ms", "unchanged"] {
+        assert!(!swept[name].is_null(), "a sweep says no `{name}`");
+    }
+    assert_eq!([&swept["cores"], &swept["spheres"]], [&serde_json::json!([]), &serde_json::json!([])]);
     assert_eq!(names(&swept["skipped"][0]), ["line", "path", "reason"]);
     assert_eq!(names(&swept["sessions"][0]), ["path", "session", "source_id", "status"]);
     assert_eq!(names(&swept["retention"]), ["data_loss", "evicted", "freed_bytes", "in_use_bytes"]);
