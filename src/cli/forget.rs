@@ -61,7 +61,7 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
         door.say("nothing was forgotten");
         return Ok(0);
     }
-    let report = forget::forget(&store, &plan)?;
+    let report = forget::forget(&store, &plan, &door.device)?;
     if door.json {
         output::json(&report);
     } else {

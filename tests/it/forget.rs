@@ -177,3 +177,29 @@ fn the_printed_commands_take_it_out_of_gits_history() {
     assert_gone(&clone, ALL_OF_IT);
     assert!(clone.join("daily/raw/2026-11-15.md").exists());
 }
+
+/// A whole memory with a core, summaries of days and pages of knowledge: what one session said is in none of them.
+#[test]
+fn a_session_is_forgotten_by_cores_days_and_knowledge_too() {
+    let desk = Desk::new();
+    desk.memtree(["sweep", "--sample"]).success();
+    desk.memtree(["compile", "--all"]).done();
+    desk.memtree(["search", "lock"]).success();
+    let before = desk.digest("SES7_desk_SP1C1");
+    assert!(desk.store().join("core/CORE_desk_SP1C1.md").exists());
+    desk.memtree(["forget", "SES7_desk_SP1C1", "--yes"]).success().stdout_has("nothing of it is left");
+    let said = before.content.triggers.iter().map(|trigger| trigger.sentence.as_str());
+    for said in said.chain([before.content.title.as_str()]).filter(|said| said.len() > 30) {
+        // As it stands on the page, up to where it may have been cut.
+        let start: String = said.chars().take(40).collect();
+        assert_eq!(holding(&desk.store(), &start), [""; 0], "{said}");
+    }
+    let core = desk.read("core/CORE_desk_SP1C1.md");
+    assert!(core.contains("SES7_desk_SP1C1") && core.contains("forgotten"), "{core}");
+    // The next sweep finds nothing to do but what belongs to the clock.
+    let tree = desk.tree();
+    desk.memtree(["sweep"]).success();
+    desk.memtree(["sweep"]).success();
+    assert_gone(&desk.store(), &[&before.content.title]);
+    assert_eq!(tree.difference(&desk.tree()).iter().filter(|line| line.contains("core/")).count(), 0);
+}

@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 use crate::base::files::{self, Found, Stamp};
 use crate::base::front_matter::Document;
 use crate::error::{Context, Error, Result};
-use crate::model::ids::SessionId;
-use crate::ops::{commit, search, snapshot};
+use crate::model::ids::{Device, SessionId};
+use crate::ops::{commit, consolidate, search, snapshot};
 use crate::store::layout::Layout;
 use crate::store::snapshots::{SnapshotWriter, parse_manifest_line};
 use crate::store::tombstones::{self, Tombstone, Tombstones};
@@ -136,7 +136,7 @@ pub fn plan(store: &Store, what: What, day: NaiveDate) -> Result<Plan> {
 }
 
 /// Forgets, and looks whether anything is left.
-pub fn forget(store: &Store, plan: &Plan) -> Result<Report> {
+pub fn forget(store: &Store, plan: &Plan, device: &Device) -> Result<Report> {
     let layout = store.layout();
     let cannot = || format!("cannot forget in `{}`", layout.root().display());
     store.refuse_links(None)?;
@@ -162,11 +162,15 @@ pub fn forget(store: &Store, plan: &Plan) -> Result<Report> {
             let removed = |page: &str| pattern.is_in(page).then(|| pattern.removed(page).into_owned());
             report.files = clean_pages(store, |name| pattern.is_in(name), removed).context(cannot)?;
             clear_cache(store).context(cannot)?;
+            consolidate::run(store, device, false)?;
             prove(store, &mut report, |path, name| Ok(pattern.is_in(name) || pattern.is_in_file(path)?))?;
         }
         None => {
             let traces = Traces::of(store, &sessions).context(cannot)?;
             report.files = purge(store, &sessions, &traces).context(cannot)?;
+            // A core lists all its eight sessions, this one as forgotten; what it said of it is gone.
+            consolidate::run(store, device, false)?;
+            let traces = traces.without_ids();
             prove(store, &mut report, |path, name| {
                 // Other sessions may well have said the same; the tombstones name the ids.
                 if is_apart(layout, path) || path.starts_with(layout.sessions()) {

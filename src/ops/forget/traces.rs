@@ -27,6 +27,12 @@ impl Traces {
         Traces { names: sessions.iter().map(SessionId::to_string).collect(), fingerprints: HashSet::new() }
     }
 
+    /// Knows them by all but our own ids: those stand in tombstones and in the lists of cores for good.
+    pub fn without_ids(mut self) -> Traces {
+        self.names.retain(|name| name.parse::<SessionId>().is_err());
+        self
+    }
+
     /// Reads what sessions said, as long as it can be read.
     pub fn of(store: &Store, sessions: &[SessionId]) -> io::Result<Traces> {
         let Traces { mut names, mut fingerprints } = Traces::named(sessions);
