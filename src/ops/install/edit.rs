@@ -102,7 +102,7 @@ pub fn with_hooks(text: &str, wiring: &Wiring) -> Result<(String, Vec<String>), 
     let mut created = Vec::new();
     for event in wiring.spec.events {
         let group = Group { hooks: [wiring.handler(event)] };
-        let (next, made) = jsonc::append(&text, &[HOOKS, event.name], &with_tabs(&group))?;
+        let (next, made) = jsonc::append(&text, &[HOOKS, event.name], &on_one_line(&group))?;
         if made == 2 {
             created.push(HOOKS.to_string());
         }
@@ -151,12 +151,16 @@ fn split_mark(text: &str) -> (&str, &str) {
     }
 }
 
-fn with_tabs(value: &impl Serialize) -> String {
-    let mut bytes = Vec::new();
-    let formatter = serde_json::ser::PrettyFormatter::with_indent(b"\t");
-    let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, formatter);
-    value.serialize(&mut serializer).expect("our own types can always be written as JSON");
-    String::from_utf8(bytes).expect("JSON is UTF-8")
+/// A hook on one line, as a person would write it: the settings stay short.
+fn on_one_line(group: &Group) -> String {
+    let members = group.hooks.iter().map(|handler| {
+        let command = Value::from(handler.command.as_str());
+        let words = handler.args.iter().flatten().map(|word| Value::from(word.as_str()).to_string());
+        let words = words.collect::<Vec<_>>().join(", ");
+        let args = if handler.args.is_some() { format!(" \"args\": [{words}],") } else { String::new() };
+        format!("{{ \"type\": \"{}\", \"command\": {command},{args} \"timeout\": {} }}", handler.kind, handler.timeout)
+    });
+    format!("{{ \"hooks\": [{}] }}", members.collect::<Vec<_>>().join(", "))
 }
 
 // --- TOML ---
