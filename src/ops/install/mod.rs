@@ -210,19 +210,14 @@ impl Install<'_> {
             Change::Uninstall { folders } => {
                 match &plan.after {
                     Some(after) => files::write_atomic(&plan.target, after.as_bytes()).context(cannot)?,
-                    None => fs::remove_file(&plan.target).context(cannot)?,
+                    None => files::remove_file(&plan.target).context(cannot)?,
                 }
                 for folder in folders.iter().rev() {
                     // One that somebody else uses by now is not empty, and stays.
-                    let _ = fs::remove_dir(folder);
+                    let _ = files::remove_empty_folder(folder);
                 }
                 for own in [self.layout.installed(plan.agent), self.layout.before_install(plan.agent)] {
-                    match fs::remove_file(&own) {
-                        Err(err) if err.kind() != io::ErrorKind::NotFound => {
-                            return Err(err).context(|| format!("cannot remove `{}`", own.display()));
-                        }
-                        _ => {}
-                    }
+                    files::remove_file(&own).context(|| format!("cannot remove `{}`", own.display()))?;
                 }
                 Ok(())
             }
