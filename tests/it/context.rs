@@ -257,3 +257,21 @@ fn what_no_longer_holds_is_marked_as_stale() {
     let gone = format!("commit {commit} is not in the history");
     assert_eq!(marked(), ["src/shed.rs has changed since", "src/gate.rs is gone", &gone, "src/barn.rs is there again"]);
 }
+
+#[test]
+fn the_original_records_are_those_of_subagents_too() {
+    let desk = Desk::new().with_log("claude", "subagents_folder");
+    let _ = desk.memtree(["sweep", "--quiet"]).done();
+    let session = desk.session_of("claude:5e550005-0000-4000-8000-000000000001");
+    let pages = desk.store().join(format!("sessions/{session}/snapshot/episodic"));
+    let with_subagent = std::fs::read_dir(pages)
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path())
+        .find(|page| std::fs::read_to_string(page).unwrap().contains("**Subagent a3fa2b1c0d9e8f77**"));
+    let episode =
+        with_subagent.expect("a page tells of the subagent").file_stem().unwrap().to_str().unwrap().to_string();
+    let raw = desk.memtree(["recall", "--raw", &format!("{session}#{episode}")]).success().stdout;
+    assert!(raw.contains("/subagents/agent-a3fa2b1c0d9e8f77.jsonl, lines "), "{raw}");
+    assert!(raw.lines().filter(|line| line.starts_with('{')).count() > 2, "{raw}");
+}
