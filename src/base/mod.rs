@@ -5,6 +5,7 @@ pub mod files;
 pub mod forms;
 pub mod front_matter;
 pub mod git;
+pub mod jsonc;
 pub mod markdown;
 pub mod redact;
 pub mod size;

@@ -11,7 +11,7 @@ use crate::ops::context::{Contents, ContextRequest, context};
 ///
 /// It holds what is known (core/MEMORY.md), what the project's last sessions did and left open, the summaries of
 /// today and yesterday, and, given a prompt, the triggers that answer it best. Every line names its source, which
-/// `memtree recall` opens. The hooks that
+/// `memtree recall` opens; where its evidence has changed since (a file, a commit), it says `stale`. The hooks that
 /// `memtree install` sets up hand the same page to an agent when its session starts.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -51,6 +51,7 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
     let request = ContextRequest {
         project: args.project,
         folder,
+        home: door.places.home.clone(),
         prompt: prompt.filter(|prompt| !prompt.trim().is_empty()),
         budget,
         characters: usize::MAX,

@@ -51,7 +51,10 @@ fn answer(args: Args, door: &Door) -> Result<()> {
     let (config, _) = door.settings()?;
     let folder = std::env::current_dir().unwrap_or_default();
     let call = Call { agent: args.agent, event: args.event, told };
-    let answer = hooks::answer(&call, &World { store: &store, config: &config, now: door.now, folder });
+    let answer = hooks::answer(
+        &call,
+        &World { store: &store, config: &config, now: door.now, folder, home: door.places.home.clone() },
+    );
     if let Some(work) = &answer.work {
         let started = std::env::current_exe().and_then(|program| hooks::start_detached(&program, work, &door.root));
         started.map_err(|err| Error::new("cannot start the work that a hook leaves behind").because(err))?;

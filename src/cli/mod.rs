@@ -33,6 +33,7 @@ mod doctor;
 mod forget;
 mod hook;
 mod init;
+mod install;
 mod lint;
 mod log;
 mod models;
@@ -102,6 +103,8 @@ enum Command {
     Doctor(doctor::Args),
     Forget(forget::Args),
     Context(context::Args),
+    Install(install::Args),
+    Uninstall(install::UndoArgs),
     Hook(hook::Args),
     Compile(compile::Args),
     Ask(ask::Args),
@@ -298,6 +301,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Doctor(args) => doctor::run(args, &door),
         Command::Forget(args) => forget::run(args, &door),
         Command::Context(args) => context::run(args, &door),
+        Command::Install(args) => install::run(args, &door),
+        Command::Uninstall(args) => install::undo(args, &door),
         Command::Hook(args) => Ok(hook::run(args, Ok(door))),
         Command::Compile(args) => compile::run(args, &door),
         Command::Ask(args) => ask::run(args, &door),

@@ -119,7 +119,8 @@ fn named_root(source: &str) -> Result<Root> {
     Ok(Root { path, glob: None, named: true })
 }
 
-fn known_flavor(flavor: &str) -> Result<()> {
+/// Refuses a name that no agent has.
+pub fn known_flavor(flavor: &str) -> Result<()> {
     let mut names: Vec<&str> = adapters::ALL.iter().map(|adapter| adapter.name()).collect();
     names.sort_unstable();
     if names.contains(&flavor) {

@@ -58,6 +58,8 @@ pub struct World<'a> {
     pub now: Timestamp,
     /// The folder in which the hook was called.
     pub folder: PathBuf,
+    /// The person's home.
+    pub home: PathBuf,
 }
 
 /// Answers a call. Trouble is noted in the device's log, and the answer is then: nothing.
@@ -148,6 +150,7 @@ fn page(told: &Told, spec: &HookSpec, world: &World<'_>, contents: Contents, bud
     let request = ContextRequest {
         project: None,
         folder,
+        home: world.home.clone(),
         prompt: (!prompt.is_empty()).then_some(prompt),
         budget,
         characters,

@@ -335,7 +335,12 @@ fn best(asked: &Asked, candidates: Vec<Citation>) -> Vec<Citation> {
             let named: HashSet<String> = asked.terms.keys().filter(|term| words.contains(*term)).cloned().collect();
             let weight: f32 = named.iter().map(|term| asked.terms[term]).sum();
             // Of two sentences that name the same, the one that is quoted, and then the one that explains.
-            let quoted = if cited.reference.is_some() { 0.15 } else { 0.0 };
+            let mut quoted = if cited.reference.is_some() { 0.15 } else { 0.0 };
+            // A page on just what is asked about says it best.
+            let subject = cited.page.rsplit('/').next().unwrap_or_default();
+            if folded_words(&subject.replace('-', " ")).iter().all(|word| asked.terms.contains_key(word)) {
+                quoted += 0.3;
+            }
             let explains =
                 ["because", "so that", "instead", "rather", "is ", "must"].iter().any(|word| cited.text.contains(word));
             (weight + quoted + if explains { 0.2 } else { 0.0 }, named, cited)

@@ -331,6 +331,10 @@ fn contradictions(pages: &[ReadPage], items: &mut Vec<Item>) {
         let body = documents::without_links(Document::parse(&page.text).body());
         for sentence in text::sentences(&body) {
             let sentence = text::one_line(&plain(sentence), 300);
+            // What was asked takes no side.
+            if sentence.contains('?') || sentence.contains("when asked “") {
+                continue;
+            }
             let Some((subject, is_for)) = stance(&sentence) else { continue };
             // The same sentence stands on several pages.
             if seen.insert((subject.clone(), sentence.clone())) {

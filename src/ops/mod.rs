@@ -11,6 +11,7 @@ pub mod cursors;
 pub mod digest;
 pub mod doctor;
 pub mod forget;
+pub mod install;
 pub mod lint;
 pub mod log;
 pub mod recall;

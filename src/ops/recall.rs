@@ -4,6 +4,7 @@
 //! hit), `2#EP_003`, a path within the memory, or any other text, which is searched for. A reference only ever
 //! leads into the folder of its session.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -335,9 +336,11 @@ fn raw(store: &Store, session: &SessionId, of: Option<(EpisodeId, Option<&Digest
             None => store.layout().digest(session),
         };
         answer.path = store.layout().shown(&page);
-        let when =
-            digest.and_then(|digest| digest.snapshot.evicted).map(|day| format!(" since {day}")).unwrap_or_default();
-        answer.text = format!("The original records are no more here{when}. What remains is `{}`:\n\n", answer.path);
+        let why = match digest.and_then(|digest| digest.snapshot.evicted) {
+            Some(day) => format!("were evicted on {day}, to stay within the storage budget"),
+            None => format!("are not on this device: snapshots stay where they were made, on `{}`", session.device),
+        };
+        answer.text = format!("The original records {why}. What remains is `{}`:\n\n", answer.path);
         answer.text.push_str(&read_inside(store, session, &page)?.unwrap_or_default());
         answer.evicted = true;
         return Ok(answer);
@@ -361,7 +364,52 @@ fn raw(store: &Store, session: &SessionId, of: Option<(EpisodeId, Option<&Digest
         }
     };
     answer.text = lines_of(&path, first, last).context(|| format!("cannot read `{}`", answer.path))?;
+    if let Some(episode) = episode {
+        let page = episode_path(store, session, digest.as_ref(), episode);
+        let page = read_inside(store, session, &page)?.unwrap_or_default();
+        answer.text.push_str(&subagents_records(store, &folder.join(layout::RAW), &page)?);
+    }
     Ok(answer)
+}
+
+/// The records of the subagents that a page tells of, each below the name of its file.
+fn subagents_records(store: &Store, raw: &Path, page: &str) -> Result<String> {
+    let spans = subagents_named(page);
+    let mut text = String::new();
+    if spans.is_empty() {
+        return Ok(text);
+    }
+    let mut logs: Vec<PathBuf> =
+        files::walk_files(raw).flatten().filter(|found| found.link.is_none()).map(|found| found.path).collect();
+    logs.sort();
+    for (agent, (first, last)) in spans {
+        // Files are named after the subagents whose they are; what says nothing of one is not its log.
+        let is_its = |log: &&PathBuf| {
+            let stem = log.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+            stem == agent || stem.strip_suffix(agent.as_str()).is_some_and(|start| start.ends_with(['-', '_', '.']))
+        };
+        for log in logs.iter().filter(is_its).filter(|log| log.extension().is_some_and(|end| end == "jsonl")) {
+            let shown = store.layout().shown(log);
+            let records = lines_of(log, first, last).context(|| format!("cannot read `{shown}`"))?;
+            text.push_str(&format!("==> {shown}, lines {first}-{last} <==\n{records}"));
+        }
+    }
+    Ok(text)
+}
+
+/// The subagents of a page, with the first and the last line of their own logs that it names.
+fn subagents_named(page: &str) -> BTreeMap<String, (u64, u64)> {
+    let mut spans: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    for line in page.lines() {
+        let said = line.strip_prefix("**Subagent ").and_then(|rest| rest.split_once("**"));
+        let did = line.strip_prefix("- [").and_then(|rest| rest.split_once(']'));
+        let number = line.rsplit_once("line ").and_then(|(_, number)| number.parse::<u64>().ok());
+        if let (Some((agent, _)), Some(number)) = (said.or(did), number) {
+            let span = spans.entry(agent.to_string()).or_insert((number, number));
+            *span = (span.0.min(number), span.1.max(number));
+        }
+    }
+    spans
 }
 
 /// The session's own log among its raw files: the one named after it, else the first that is no subagent's.
@@ -464,6 +512,7 @@ mod tests {
         let page = "# EP_001 · x\n\n**Prompt** · 2026-11-15T13:40:10Z · line 4\n> a quote · line 99\n\n- `$ ls` → ok · line 7\n\
             **Subagent a** · 10:00:00 · line 1\n- [a] `$ x` → ok · line 2\n**Agent** · 10:00:00 · inherited, line 9\n";
         assert_eq!(lines_named(page), [4, 7, 9]);
+        assert_eq!(subagents_named(page), BTreeMap::from([("a".to_string(), (1, 2))]));
     }
 
     #[test]

@@ -362,6 +362,16 @@ impl Layout {
         self.root.join(".git")
     }
 
+    /// What was written into an agent's settings.
+    pub fn installed(&self, agent: &'static str) -> PathBuf {
+        self.root.join(format!(".memtree/local/installed/{agent}.json"))
+    }
+
+    /// What an agent's settings were before that.
+    pub fn before_install(&self, agent: &'static str) -> PathBuf {
+        self.root.join(format!(".memtree/local/installed/{agent}.before"))
+    }
+
     /// Trouble of whoever cannot speak up.
     pub fn journal(&self) -> PathBuf {
         self.root.join(".memtree/local/log")

@@ -13,6 +13,7 @@ fn request(project: &str, prompt: Option<&str>, budget: usize) -> ContextRequest
     ContextRequest {
         project: Some(project.into()),
         folder: PathBuf::from("/nowhere"),
+        home: PathBuf::from("/nowhere"),
         prompt: prompt.map(str::to_string),
         budget,
         characters: usize::MAX,
@@ -182,4 +183,95 @@ fn no_session_of_the_corpus_exceeds_a_budget() {
         let page = sound(context(&store, &request).unwrap(), 1200);
         assert_eq!(page.text, context(&store, &request).unwrap().text, "{session}");
     }
+}
+
+#[test]
+fn what_no_longer_holds_is_marked_as_stale() {
+    let desk = sampled();
+    let session = &desk.sessions()[0];
+    let work = desk.home().join("code/garden");
+    std::fs::create_dir_all(work.join("src")).unwrap();
+    let git = |arguments: &[&str]| {
+        let output = std::process::Command::new("git")
+            .args(["-c", "user.name=desk", "-c", "user.email=desk@example.org"])
+            .args(arguments)
+            .env("HOME", desk.root())
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .current_dir(&work)
+            .output()
+            .expect("`git` is there");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim().to_string()
+    };
+    git(&["init", "-q"]);
+    git(&["commit", "-q", "--allow-empty", "-m", "one"]);
+    git(&["commit", "-q", "--allow-empty", "-m", "two"]);
+    let commit = git(&["rev-parse", "--short", "HEAD"]);
+    std::fs::write(work.join("src/shed.rs"), "fn shed() {}\r\n").unwrap();
+    std::fs::write(work.join("src/gate.rs"), "fn gate() {}\n").unwrap();
+    let hash = &memtree::base::files::sha256_hex(b"fn shed() {}\n")[..8];
+    let text = desk.digest_text(session);
+    let trigger = |topic: &str, episode: u32| {
+        format!(
+            "- [{topic}]: the {topic} zanzibar quagga gnu was settled -> Trigger reference: \
+             [EP_00{episode}](snapshot/episodic/EP_00{episode}.md) | user | keys: {topic}, zanzibar, quagga\n"
+        )
+    };
+    let heading = "## ⚡ Knowledge Triggers\n";
+    let at = text.find(heading).unwrap() + heading.len();
+    let triggers = [trigger("shed", 1), trigger("gate", 2), trigger("commit", 3), trigger("barn", 4)].concat();
+    let text = format!("{}{triggers}\n## Notes\n", &text[..at]);
+    let evidence = format!(
+        "evidence:\n  - \"EP_001 src/shed.rs sha256:{hash}\"\n  - \"EP_002 src/gate.rs\"\n  - \"EP_003 commit {commit}\"\n  \
+         - \"EP_004 src/barn.rs deleted\"\nwritten:"
+    );
+    let lines = text.lines().filter(|line| !line.starts_with("cwd:")).collect::<Vec<_>>().join("\n") + "\n";
+    let start = lines.find("evidence:").unwrap_or_else(|| lines.find("written:").unwrap());
+    let end = lines.find("written:").unwrap() + "written:".len();
+    let between: String = lines[start..end]
+        .lines()
+        .filter(|line| !line.starts_with("evidence:") && !line.starts_with("  -"))
+        .filter(|line| *line != "written:")
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let text = format!("{}{between}cwd: ~/code/garden\n{evidence}{}", &lines[..start], &lines[end..]);
+    desk.write(desk.digest_path(session), &text);
+    let marked = || -> Vec<String> {
+        let mut marked = Vec::new();
+        // Each is asked for on its own: a hit shows only its best triggers.
+        for topic in ["shed", "gate", "commit", "barn"] {
+            let prompt = format!("{topic} zanzibar quagga");
+            let page =
+                desk.memtree(["context", "--project", "x", "--budget", "3000", "--prompt", &prompt]).success().stdout;
+            let line =
+                page.lines().find(|line| line.contains(&format!("on “{topic}”"))).unwrap_or_else(|| panic!("{page}"));
+            marked.extend(line.strip_prefix("- stale (").map(|rest| rest.split(')').next().unwrap().to_string()));
+        }
+        marked
+    };
+    assert_eq!(marked(), [""; 0], "all as it was left");
+    std::fs::write(work.join("src/shed.rs"), "fn shed() { todo!() }\n").unwrap();
+    std::fs::remove_file(work.join("src/gate.rs")).unwrap();
+    std::fs::write(work.join("src/barn.rs"), "fn barn() {}\n").unwrap();
+    git(&["reset", "-q", "--hard", "HEAD~1"]);
+    let gone = format!("commit {commit} is not in the history");
+    assert_eq!(marked(), ["src/shed.rs has changed since", "src/gate.rs is gone", &gone, "src/barn.rs is there again"]);
+}
+
+#[test]
+fn the_original_records_are_those_of_subagents_too() {
+    let desk = Desk::new().with_log("claude", "subagents_folder");
+    let _ = desk.memtree(["sweep", "--quiet"]).done();
+    let session = desk.session_of("claude:5e550005-0000-4000-8000-000000000001");
+    let pages = desk.store().join(format!("sessions/{session}/snapshot/episodic"));
+    let with_subagent = std::fs::read_dir(pages)
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path())
+        .find(|page| std::fs::read_to_string(page).unwrap().contains("**Subagent a3fa2b1c0d9e8f77**"));
+    let episode =
+        with_subagent.expect("a page tells of the subagent").file_stem().unwrap().to_str().unwrap().to_string();
+    let raw = desk.memtree(["recall", "--raw", &format!("{session}#{episode}")]).success().stdout;
+    assert!(raw.contains("/subagents/agent-a3fa2b1c0d9e8f77.jsonl, lines "), "{raw}");
+    assert!(raw.lines().filter(|line| line.starts_with('{')).count() > 2, "{raw}");
 }

@@ -509,3 +509,24 @@ fn a_model_answers_and_checks() {
     with_model(&desk, "NO_ISSUES");
     desk.memtree(["lint"]).success();
 }
+
+#[test]
+#[ignore = "needs a model server, such as MEMTREE_TEST_SERVER=http://127.0.0.1:8091/v1"]
+fn a_real_server_adds_only_what_it_can_cite() {
+    let server = std::env::var("MEMTREE_TEST_SERVER").expect("MEMTREE_TEST_SERVER names a server");
+    let desk = sampled();
+    let folder = desk.home().join(".config/memtree");
+    fs::create_dir_all(&folder).unwrap();
+    let settings = format!("summarizer = \"openai\"\n[models]\nlow = \"any\"\nbase_url = \"{server}\"\n");
+    fs::write(folder.join("config.toml"), settings).unwrap();
+    desk.memtree(["compile", "--file", "2026-10-27"]).success();
+    for name in names(&desk, "concepts") {
+        let page = desk.read(format!("knowledge/concepts/{name}"));
+        if let Some((_, rest)) = page.split_once("## Summary (model)") {
+            let summary = rest.split("\n## ").next().unwrap();
+            assert!(summary.contains("([[SES1_desk_SP1C1_DIGEST|"), "{name}: {summary}");
+        }
+    }
+    desk.memtree(["ask", "why did we choose full jitter?"]).success().stdout_has("jitter");
+    desk.memtree(["lint", "--structural-only"]).success();
+}

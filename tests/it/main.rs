@@ -15,6 +15,7 @@ mod forget; // gone from everywhere, for good, and proven
 mod fuzz; // seeds bent in many ways: nothing panics
 mod harness; // Desk: a person's machine in a temporary folder
 mod hooks; // what agents call
+mod install; // hooks in and out of agents' settings
 mod knowledge; // pages from days, answers from pages, and their checks
 mod layers; // who may use whom
 mod log; // lines written into a day by hand

@@ -81,6 +81,12 @@ pub fn remove_folder(path: &Path) -> io::Result<()> {
     gone_is_fine(fs::remove_dir_all(path))
 }
 
+/// Removes a folder that holds nothing; one that does is left, and that is an error.
+pub fn remove_empty_folder(path: &Path) -> io::Result<()> {
+    faults::point(Point::Remove)?;
+    gone_is_fine(fs::remove_dir(path))
+}
+
 fn gone_is_fine(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(trouble) if trouble.kind() == ErrorKind::NotFound => Ok(()),

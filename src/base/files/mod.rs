@@ -23,8 +23,8 @@ use tempfile::NamedTempFile;
 
 pub use batch::Batch;
 pub use changes::{
-    NewFile, append_plain, create_folder, create_new, create_new_private, remove_file, remove_folder, rename,
-    write_plain,
+    NewFile, append_plain, create_folder, create_new, create_new_private, remove_empty_folder, remove_file,
+    remove_folder, rename, write_plain,
 };
 pub use copies::{Copied, HashingWriter, copy_hashed, hash_file, sha256_hex};
 pub use folders::create_private_dir;

@@ -10,6 +10,7 @@ use std::path::Path;
 use chrono::{Days, NaiveDate};
 
 use super::page::{Line, Section};
+use super::stale::Present;
 use crate::base::{markdown, text};
 use crate::distill::triggers::telling;
 use crate::error::Result;
@@ -75,7 +76,7 @@ pub fn days(store: &Store, today: NaiveDate, own: Option<&SessionId>) -> Vec<Sec
 }
 
 /// What the last sessions of a project did, and what they left open.
-pub fn project(store: &Store, projects: &[String], index: Option<&Index>, own: &Own) -> Section {
+pub fn project(store: &Store, projects: &[String], index: Option<&Index>, own: &Own, present: &Present) -> Section {
     let mut digests = match index {
         Some(index) => projects
             .iter()
@@ -90,7 +91,7 @@ pub fn project(store: &Store, projects: &[String], index: Option<&Index>, own: &
     digests.sort_by(|a, b| (b.content.ended, &b.session).cmp(&(a.content.ended, &a.session)));
     digests.dedup_by(|a, b| a.session == b.session);
     digests.truncate(SESSIONS);
-    let lines = digests.iter().flat_map(session_lines).collect();
+    let lines = digests.iter().flat_map(|digest| session_lines(digest, present)).collect();
     let heading = match projects.first() {
         Some(project) => format!("Last sessions of {}", markdown::heading(project)),
         None => "Last sessions".into(),
@@ -107,7 +108,7 @@ fn newest(store: &Store) -> Vec<Digest> {
     ids.iter().filter_map(|id| store.digest(id).ok().flatten()).collect()
 }
 
-fn session_lines(digest: &Digest) -> Vec<Line> {
+fn session_lines(digest: &Digest, present: &Present) -> Vec<Line> {
     let content = &digest.content;
     let when = content.ended.map(|at| format!("{}, ", at.format("%Y-%m-%d"))).unwrap_or_default();
     let status = if digest.state == State::Open { "still open".into() } else { content.status.to_string() };
@@ -119,7 +120,8 @@ fn session_lines(digest: &Digest) -> Vec<Line> {
         let (outcome, episode) = split_episode(outcome);
         let source =
             episode.map_or_else(|| digest.session.to_string(), |episode| format!("{}#{episode}", digest.session));
-        lines.push(Line { below: true, ..Line::new(plain(&without_output(outcome)), source) });
+        let stale = episode.and_then(|episode| present.doubts(digest, episode.parse().ok()?)).map(|why| plain(&why));
+        lines.push(Line { below: true, stale, ..Line::new(plain(&without_output(outcome)), source) });
     }
     let unfinished = digest.state == State::Open || matches!(content.status, Outcome::Abandoned | Outcome::Fail);
     if let Some(last) = content.triggers.last().filter(|_| unfinished) {
@@ -155,6 +157,7 @@ pub fn prompted(
     prompt: &str,
     request: &super::ContextRequest,
     own: &Own,
+    present: &Present,
 ) -> Result<Section> {
     let query = words_of(prompt);
     let mut lines = Vec::new();
@@ -169,7 +172,7 @@ pub fn prompted(
             for found in spoken {
                 let said = |trigger: &&Trigger| trigger.episode == found.episode && trigger.topic == found.topic;
                 let Some(trigger) = digest.content.triggers.iter().find(said) else { continue };
-                let line = trigger_line(&digest, trigger);
+                let line = trigger_line(&digest, trigger, present);
                 if !lines.iter().any(|there: &Line| there.text == line.text) {
                     lines.push(line);
                 }
@@ -184,11 +187,12 @@ fn told_by(words: &[String]) -> f32 {
     words.iter().map(|word| telling(&word.to_lowercase())).sum()
 }
 
-fn trigger_line(digest: &Digest, trigger: &Trigger) -> Line {
+fn trigger_line(digest: &Digest, trigger: &Trigger, present: &Present) -> Line {
     let when = digest.content.ended.map(|at| format!("{}, ", at.format("%Y-%m-%d"))).unwrap_or_default();
     let (asked, said) = (quoted(&trigger.topic), quoted(&trigger.sentence));
     let text = format!("{when}{}: on {asked}, {} said {said}", project_of(digest), trigger.origin);
-    Line::new(text, format!("{}#{}", digest.session, trigger.episode))
+    let stale = present.doubts(digest, trigger.episode).map(|why| plain(&why));
+    Line { stale, ..Line::new(text, format!("{}#{}", digest.session, trigger.episode)) }
 }
 
 fn project_of(digest: &Digest) -> String {

@@ -20,12 +20,14 @@ use crate::store::Store;
 
 mod gather;
 mod page;
+mod stale;
 mod told;
 
 pub use page::{Line, Section};
 pub use told::Told;
 
 use gather::Own;
+use stale::Present;
 
 /// What stands above the lines.
 const FRAME: &str = "\
@@ -39,6 +41,8 @@ pub struct ContextRequest {
     pub project: Option<String>,
     /// The folder in which the agent works.
     pub folder: PathBuf,
+    /// The person's home, which digests call `~`.
+    pub home: PathBuf,
     /// What the agent is asked now.
     pub prompt: Option<String>,
     /// At most so many tokens.
@@ -91,13 +95,14 @@ pub fn context(store: &Store, request: &ContextRequest) -> Result<ContextAnswer>
         (false, false) => Some(Index::open(store)?),
     };
     let own = Own { session: request.session.clone(), id: None };
+    let present = Present::new(&request.folder, &request.home, &projects, request.hurried);
     let mut sections = Vec::new();
     if let (Some(prompt), Some(index)) = (&request.prompt, &index) {
-        sections.push(gather::prompted(store, index, prompt, request, &own)?);
+        sections.push(gather::prompted(store, index, prompt, request, &own, &present)?);
     }
     if request.contents == Contents::All {
         sections.push(gather::memory(store, &projects));
-        sections.push(gather::project(store, &projects, index.as_ref(), &own));
+        sections.push(gather::project(store, &projects, index.as_ref(), &own, &present));
     }
     if request.contents != Contents::Prompt {
         let today = request.now.with_timezone(&request.zone).date_naive();

@@ -1,0 +1,122 @@
+//! Whether what a digest tells still holds: its evidence against the files and commits that are there now.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use crate::base::files;
+use crate::base::git::{History, Repository};
+use crate::base::text;
+use crate::model::digest::Digest;
+use crate::model::evidence::{Evidence, FileState, Proof};
+use crate::model::ids::EpisodeId;
+
+/// How long a file may be whose content is compared.
+const LONGEST_FILE: u64 = 1 << 20;
+/// How many commits of a history are read, and how many by whoever is in a hurry.
+const COMMITS: usize = 20_000;
+const COMMITS_IN_A_HURRY: usize = 500;
+
+/// The present, as far as evidence speaks of it.
+pub struct Present {
+    home: PathBuf,
+    /// The repository in which the agent works, and what its project is called.
+    here: Option<(Repository, Vec<String>)>,
+    most_commits: usize,
+    histories: RefCell<HashMap<PathBuf, Option<History>>>,
+    doubts: RefCell<HashMap<String, Option<String>>>,
+}
+
+impl Present {
+    /// What is there now, seen from the folder in which an agent works.
+    pub fn new(folder: &Path, home: &Path, projects: &[String], hurried: bool) -> Present {
+        Present {
+            home: home.to_path_buf(),
+            here: Repository::around(folder).map(|repository| (repository, projects.to_vec())),
+            most_commits: if hurried { COMMITS_IN_A_HURRY } else { COMMITS },
+            histories: RefCell::default(),
+            doubts: RefCell::default(),
+        }
+    }
+
+    /// Why an episode of a session may no longer hold; `None` where it does, or where nobody can tell.
+    pub fn doubts(&self, digest: &Digest, episode: EpisodeId) -> Option<String> {
+        let folder = self.folder_of(digest)?;
+        let own = digest.content.evidence.iter().filter(|evidence| evidence.episode == episode);
+        own.into_iter().find_map(|evidence| self.doubt(evidence, &folder))
+    }
+
+    /// Where the session worked, on this machine: in its own folder, or in this one if that is the same project.
+    fn folder_of(&self, digest: &Digest) -> Option<PathBuf> {
+        let own = digest.content.cwd.as_deref().map(|cwd| self.absolute(cwd)).filter(|folder| folder.is_dir());
+        own.or_else(|| {
+            let (repository, projects) = self.here.as_ref()?;
+            let project = digest.content.project.as_deref()?;
+            projects.iter().any(|name| name.eq_ignore_ascii_case(project)).then(|| repository.root.clone())
+        })
+    }
+
+    fn absolute(&self, path: &str) -> PathBuf {
+        match path.strip_prefix("~/") {
+            Some(below) => self.home.join(below),
+            None if path == "~" => self.home.clone(),
+            None => PathBuf::from(path),
+        }
+    }
+
+    fn doubt(&self, evidence: &Evidence, folder: &Path) -> Option<String> {
+        let key =
+            format!("{} {}", folder.display(), evidence.to_string().split_once(' ').map_or("", |(_, proof)| proof));
+        if let Some(known) = self.doubts.borrow().get(&key) {
+            return known.clone();
+        }
+        let doubt = match &evidence.proof {
+            Proof::File { path, state } => self.doubt_of_file(folder, path, state),
+            Proof::Commit(hash) => self.doubt_of_commit(folder, hash),
+        };
+        self.doubts.borrow_mut().insert(key, doubt.clone());
+        doubt
+    }
+
+    fn doubt_of_file(&self, folder: &Path, path: &str, state: &FileState) -> Option<String> {
+        let file = match path.starts_with(['~', '/']) {
+            true => self.absolute(path),
+            false => folder.join(path),
+        };
+        let name = text::one_line(path, 80);
+        let there = fs::metadata(&file).ok().filter(|metadata| metadata.is_file());
+        match (state, there) {
+            (FileState::Deleted, Some(_)) => Some(format!("{name} is there again")),
+            (FileState::Deleted, None) => None,
+            (_, None) => Some(format!("{name} is gone")),
+            (FileState::Sha256(digits), Some(metadata)) if metadata.len() <= LONGEST_FILE => {
+                let mut bytes = Vec::new();
+                fs::File::open(&file).ok()?.take(LONGEST_FILE).read_to_end(&mut bytes).ok()?;
+                // As the evidence was taken: whatever the line ends are here.
+                let same = if bytes.contains(&b'\r') {
+                    String::from_utf8_lossy(&bytes).replace("\r\n", "\n").into_bytes()
+                } else {
+                    bytes
+                };
+                let changed = !files::sha256_hex(&same).starts_with(digits.as_str());
+                changed.then(|| format!("{name} has changed since"))
+            }
+            _ => None,
+        }
+    }
+
+    fn doubt_of_commit(&self, folder: &Path, hash: &str) -> Option<String> {
+        let repository = Repository::around(folder)?;
+        let mut histories = self.histories.borrow_mut();
+        let history = histories
+            .entry(repository.root.clone())
+            .or_insert_with(|| Some(repository.history(self.most_commits)))
+            .as_mut()?;
+        match history.has(hash) {
+            Some(false) => Some(format!("commit {} is not in the history", text::one_line(hash, 12))),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! Wiring agents up: our hooks in their own settings, and out again as if they had never been there.
+//!
+//! A plan says what would change; applying it notes what was there before. If a settings file is still as we left it,
+//! undoing puts the bytes back that were there; if somebody has changed it since, only our entries are taken out.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::adapters::hooks::HookSpec;
+use crate::adapters::{Adapter, Places};
+use crate::base::files;
+use crate::base::redact::Redactor;
+use crate::error::{Context, Error, Result};
+use crate::store::layout::Layout;
+
+mod edit;
+
+use edit::Wiring;
+
+/// What is to be written into the settings of agents.
+#[derive(Debug)]
+pub struct Install<'a> {
+    /// The absolute path of this program.
+    pub program: &'a Path,
+    /// The paths of the memory that the hooks are for.
+    pub layout: &'a Layout,
+    pub places: &'a Places,
+}
+
+/// A change of one settings file that is not made yet.
+#[derive(Debug)]
+pub struct Plan {
+    pub agent: &'static str,
+    /// The file as a person knows it.
+    pub file: PathBuf,
+    /// What a person still has to do.
+    pub afterwards: Option<&'static str>,
+    /// Where its bytes are; the file itself may be a link to it.
+    target: PathBuf,
+    before: Option<String>,
+    after: Option<String>,
+    change: Change,
+}
+
+/// What a plan makes of our note.
+#[derive(Debug)]
+enum Change {
+    Install {
+        note: Note,
+        /// What is kept of the file: all but our part of it.
+        base: Option<String>,
+    },
+    Uninstall {
+        folders: Vec<PathBuf>,
+    },
+}
+
+/// What is remembered of an installation, so that it can be undone.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Note {
+    file: PathBuf,
+    /// Whether the file was there before; then the bytes it had are kept beside this note.
+    existed: bool,
+    /// The hash of the file as we wrote it.
+    written: String,
+    /// The keys that we made.
+    created: Vec<String>,
+    /// The folders that we made, the outer first.
+    folders: Vec<PathBuf>,
+}
+
+impl Install<'_> {
+    /// What has to change for an agent to call us; `None` where it already does.
+    pub fn install(&self, adapter: &'static dyn Adapter) -> Result<Option<Plan>> {
+        let spec = spec_of(adapter)?;
+        let (program, store) = (utf8(self.program)?, utf8(self.layout.root())?);
+        let wiring = Wiring { agent: adapter.name(), spec: &spec, program, store };
+        let home = (spec.home)(self.places);
+        let json = home.join(spec.json);
+        if let Some(toml) = spec.toml.map(|name| home.join(name))
+            && !json.exists()
+            && let Some(text) = read(&toml)?
+            && edit::toml_has_hooks(&text)
+        {
+            let base = edit::toml_without_hooks(&text);
+            // Where hooks are written so that none can be added, a file of our own does as well.
+            if let Ok(after) = edit::toml_with_hooks(&base, &wiring) {
+                return self.installed(adapter, &spec, toml, Some(text), Some(base), after, Vec::new());
+            }
+        }
+        let before = read(&json)?;
+        if before.as_deref().is_some_and(|text| wiring.is_in(text.trim_start_matches('\u{feff}'))) {
+            return Ok(None);
+        }
+        let cannot = |reason: String| {
+            Error::new(format!("cannot change the settings `{}`", json.display()))
+                .because(reason)
+                .hint("mend the file first; nothing was changed")
+        };
+        let note = self.note(adapter.name()).filter(|note| note.file == json);
+        let base = match (&before, &note) {
+            (None, _) => None,
+            (Some(text), Some(note)) if note.is_untouched(text) => self.kept(adapter.name(), note).or(before.clone()),
+            (Some(text), note) => {
+                let created = note.as_ref().map(|note| note.created.as_slice());
+                Some(edit::without_hooks(text, adapter.name(), &spec, created).map_err(cannot)?)
+            }
+        };
+        let (after, created) = edit::with_hooks(base.as_deref().unwrap_or_default(), &wiring).map_err(cannot)?;
+        self.installed(adapter, &spec, json, before, base, after, created)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn installed(
+        &self,
+        adapter: &'static dyn Adapter,
+        spec: &HookSpec,
+        file: PathBuf,
+        before: Option<String>,
+        base: Option<String>,
+        after: String,
+        created: Vec<String>,
+    ) -> Result<Option<Plan>> {
+        if before.as_deref() == Some(after.as_str()) {
+            return Ok(None);
+        }
+        let missing = file.ancestors().skip(1).take_while(|folder| !folder.exists());
+        let mut folders: Vec<PathBuf> = missing.map(Path::to_path_buf).collect();
+        folders.reverse();
+        let earlier = self.note(adapter.name()).filter(|note| note.file == file);
+        if let Some(earlier) = &earlier {
+            folders = earlier.folders.iter().cloned().chain(folders).collect();
+        }
+        let existed = base.is_some() && earlier.is_none_or(|earlier| earlier.existed);
+        let written = files::sha256_hex(after.as_bytes());
+        let note = Note { file: file.clone(), existed, written, created, folders };
+        let target = target_of(&file)?;
+        let afterwards = spec.afterwards;
+        let change = Change::Install { note, base: base.filter(|_| existed) };
+        Ok(Some(Plan { agent: adapter.name(), file, afterwards, target, before, after: Some(after), change }))
+    }
+
+    /// What has to change for an agent to call us no more: a plan for each file that holds hooks of ours.
+    pub fn uninstall(&self, adapter: &'static dyn Adapter) -> Result<Vec<Plan>> {
+        let spec = spec_of(adapter)?;
+        let home = (spec.home)(self.places);
+        let note = self.note(adapter.name());
+        let mut plans = Vec::new();
+        for name in [Some(spec.json), spec.toml].into_iter().flatten() {
+            let file = home.join(name);
+            let Some(before) = read(&file)? else { continue };
+            let note = note.as_ref().filter(|note| note.file == file);
+            let after = match note {
+                Some(note) if note.is_untouched(&before) && !note.existed => None,
+                Some(note) if note.is_untouched(&before) && self.kept(adapter.name(), note).is_some() => {
+                    self.kept(adapter.name(), note)
+                }
+                note if name == spec.json => {
+                    let created = note.map(|note| note.created.as_slice());
+                    let after = edit::without_hooks(&before, adapter.name(), &spec, created).map_err(|reason| {
+                        Error::new(format!("cannot change the settings `{}`", file.display()))
+                            .because(reason)
+                            .hint("mend the file first, or take out the hooks that call `memtree` by hand")
+                    })?;
+                    let ours = note.is_some_and(|note| !note.existed) && crate::base::jsonc::is_empty(&after);
+                    (!ours).then_some(after)
+                }
+                _ => Some(edit::toml_without_hooks(&before)),
+            };
+            if after.as_deref() == Some(before.as_str()) {
+                continue;
+            }
+            let folders = note.map(|note| note.folders.clone()).unwrap_or_default();
+            let target = target_of(&file)?;
+            let change = Change::Uninstall { folders };
+            plans.push(Plan {
+                agent: adapter.name(),
+                file,
+                afterwards: None,
+                target,
+                before: Some(before),
+                after,
+                change,
+            });
+        }
+        Ok(plans)
+    }
+
+    /// Makes a change. What was there before is kept first.
+    pub fn apply(&self, plan: &Plan) -> Result<()> {
+        let cannot = || format!("cannot write the settings `{}`", plan.file.display());
+        if read(&plan.file)? != plan.before {
+            return Err(Error::new(cannot())
+                .because("somebody else has just changed them")
+                .hint("run the command again"));
+        }
+        match &plan.change {
+            Change::Install { note, base } => {
+                if let Some(base) = base {
+                    self.write_own(&self.layout.before_install(plan.agent), base.as_bytes())?;
+                }
+                let bytes = serde_json::to_vec_pretty(note).expect("our own types can always be written as JSON");
+                self.write_own(&self.layout.installed(plan.agent), &bytes)?;
+                let after = plan.after.as_deref().unwrap_or_default();
+                files::write_atomic(&plan.target, after.as_bytes()).context(cannot)
+            }
+            Change::Uninstall { folders } => {
+                match &plan.after {
+                    Some(after) => files::write_atomic(&plan.target, after.as_bytes()).context(cannot)?,
+                    None => files::remove_file(&plan.target).context(cannot)?,
+                }
+                for folder in folders.iter().rev() {
+                    // One that somebody else uses by now is not empty, and stays.
+                    let _ = files::remove_empty_folder(folder);
+                }
+                for own in [self.layout.installed(plan.agent), self.layout.before_install(plan.agent)] {
+                    files::remove_file(&own).context(|| format!("cannot remove `{}`", own.display()))?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn note(&self, agent: &'static str) -> Option<Note> {
+        serde_json::from_slice(&fs::read(self.layout.installed(agent)).ok()?).ok()
+    }
+
+    /// The text that a settings file had before us.
+    fn kept(&self, agent: &'static str, note: &Note) -> Option<String> {
+        fs::read_to_string(self.layout.before_install(agent)).ok().filter(|_| note.existed)
+    }
+
+    /// Writes a file that may hold what settings hold: for nobody else's eyes.
+    fn write_own(&self, path: &Path, bytes: &[u8]) -> Result<()> {
+        let cannot = || format!("cannot write `{}`", path.display());
+        path.parent().map(files::create_private_dir).transpose().context(cannot)?;
+        files::write_atomic(path, bytes).context(cannot)
+    }
+}
+
+impl Note {
+    fn is_untouched(&self, text: &str) -> bool {
+        self.written == files::sha256_hex(text.as_bytes())
+    }
+}
+
+impl Plan {
+    /// The change as a difference of lines; secrets that stand beside it are not shown.
+    pub fn difference(&self) -> String {
+        let (before, after) = (self.before.as_deref().unwrap_or_default(), self.after.as_deref().unwrap_or_default());
+        let name = |text: &Option<String>| match text {
+            Some(_) => self.file.display().to_string(),
+            None => "(no file)".into(),
+        };
+        let difference = similar::TextDiff::from_lines(before, after);
+        let shown = difference.unified_diff().header(&name(&self.before), &name(&self.after)).to_string();
+        Redactor::new().redact(&shown).into_owned()
+    }
+}
+
+/// Whether an agent is on this machine: whether its folder is.
+pub fn is_here(adapter: &dyn Adapter, places: &Places) -> bool {
+    adapter.hooks().is_some_and(|spec| (spec.home)(places).is_dir())
+}
+
+fn spec_of(adapter: &dyn Adapter) -> Result<HookSpec> {
+    adapter.hooks().ok_or_else(|| {
+        let known: Vec<&str> =
+            crate::adapters::ALL.iter().filter(|adapter| adapter.hooks().is_some()).map(|it| it.name()).collect();
+        Error::usage(format!("`{}` has no hooks that memtree knows", adapter.name()))
+            .because(format!("those that have: {}", known.join(", ")))
+            .hint("`memtree watch` takes in its sessions all the same")
+    })
+}
+
+fn read(file: &Path) -> Result<Option<String>> {
+    let cannot = || format!("cannot read the settings `{}`", file.display());
+    match fs::read(file) {
+        Ok(bytes) => match String::from_utf8(bytes) {
+            Ok(text) => Ok(Some(text)),
+            Err(_) => Err(Error::new(cannot()).because("they are not UTF-8").hint("save the file as UTF-8 first")),
+        },
+        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(err) => Err(err).context(cannot),
+    }
+}
+
+/// The file that a settings file is, where it is a link: people keep their settings in a repository of their own.
+fn target_of(file: &Path) -> Result<PathBuf> {
+    if !fs::symlink_metadata(file).is_ok_and(|metadata| metadata.is_symlink()) {
+        return Ok(file.to_path_buf());
+    }
+    fs::canonicalize(file).map_err(|err| {
+        Error::new(format!("`{}` is a link that leads nowhere", file.display()))
+            .because(err)
+            .hint("mend or remove the link first")
+    })
+}
+
+fn utf8(path: &Path) -> Result<&str> {
+    path.to_str().ok_or_else(|| {
+        Error::new(format!("cannot write the path `{}` into an agent's settings", path.display()))
+            .because("it is not UTF-8")
+    })
+}
