@@ -11,6 +11,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
+use crate::base::size::Size;
 use crate::base::{clock, text};
 use crate::error::{Error, Result};
 
@@ -53,6 +54,7 @@ pub struct Config {
     pub sources: BTreeMap<String, Source>,
     #[serde(default)]
     pub domains: BTreeMap<String, String>,
+    pub retention: Retention,
     pub models: Models,
     pub watch: Watch,
     pub open: Open,
@@ -132,6 +134,16 @@ pub struct Models {
     pub input_tokens: usize,
     pub timeout_seconds: u64,
     pub retry_seconds: u64,
+}
+
+/// How much of the sessions is kept in full.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+pub struct Retention {
+    pub soft_cap: Size,
+    pub hard_cap: Size,
+    /// 0 is none.
+    pub max_age_days: u32,
+    pub distilled_cap: Size,
 }
 
 /// When `memtree watch` sweeps.

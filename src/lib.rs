@@ -40,6 +40,7 @@
 //!     open_for: chrono::Duration::minutes(30),
 //!     models: &Models::none(),
 //!     pages: Pages { cleaner: Cleaner::new(Redactor::new(), 16384), inline_lines: 12, exclude: Default::default() },
+//!     limits: Default::default(),
 //!     progress: &|_, _| {},
 //! })?;
 //! assert_eq!(report.captured, 10);

@@ -38,7 +38,9 @@ mod lint;
 mod log;
 mod models;
 pub mod output;
+mod pin;
 mod recall;
+mod retain;
 mod search;
 mod snapshot;
 mod sources;
@@ -112,6 +114,8 @@ enum Command {
     Consolidate(consolidate::Args),
     Blame(blame::Args),
     Status(status::Args),
+    Retain(retain::Args),
+    Pin(pin::Args),
     Verify(verify::Args),
     Config(config::Args),
 }
@@ -310,6 +314,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Blame(args) => blame::run(args, &door),
         Command::Consolidate(args) => consolidate::run(args, &door),
         Command::Status(args) => status::run(args, &door),
+        Command::Retain(args) => retain::run(args, &door),
+        Command::Pin(args) => pin::run(args, &door),
         Command::Verify(args) => verify::run(args, &door),
         Command::Config(args) => config::run(args, &door),
     });

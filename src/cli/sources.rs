@@ -3,6 +3,7 @@
 use chrono::Duration;
 
 use super::Door;
+use super::retain::RetentionArgs;
 use crate::adapters;
 use crate::base::clock::Timestamp;
 use crate::base::text;
@@ -60,6 +61,7 @@ impl SourceArgs {
             zone: config.zone()?,
             open_for: Duration::minutes(config.sessions.open_minutes.into()),
             pages: pages(config, door)?,
+            limits: RetentionArgs::default().limits(config),
             models,
             progress,
         })

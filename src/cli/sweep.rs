@@ -1,5 +1,6 @@
 //! `memtree sweep`
 
+use super::retain::{self, RetentionArgs};
 use super::sources::{SourceArgs, warn_of_unknown_agents};
 use super::{Door, output};
 use crate::error::{Context, Result};
@@ -19,6 +20,8 @@ pub struct Args {
     sample: bool,
     #[command(flatten)]
     sources: SourceArgs,
+    #[command(flatten)]
+    retention: RetentionArgs,
 }
 
 pub fn run(args: Args, door: &Door) -> Result<u8> {
@@ -42,7 +45,8 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
         bar.set_position(done as u64);
     };
     let models = door.models(&config)?;
-    let request = args.sources.request(roots, &config, door, door.now, &models, &progress)?;
+    let mut request = args.sources.request(roots, &config, door, door.now, &models, &progress)?;
+    request.limits = args.retention.limits(&config);
     let report = if door.dry_run {
         if let Some(folder) = &unpacked {
             sample::unpack(folder).context(|| "cannot unpack the samples".into())?;
@@ -65,7 +69,11 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
         sources => format!("in `{}`", sources.join("`, `")),
     };
     show(&report, door, args.sample, &place);
-    Ok(if report.skipped.is_empty() { 0 } else { 3 })
+    Ok(match (report.retention.data_loss.is_empty(), report.skipped.is_empty()) {
+        (false, _) => 1,
+        (true, false) => 3,
+        (true, true) => 0,
+    })
 }
 
 fn show(report: &Report, door: &Door, sample: bool, place: &str) {
@@ -84,6 +92,7 @@ fn show(report: &Report, door: &Door, sample: bool, place: &str) {
         eprintln!("the model has not answered: {}", output::safe(reason));
         door.say(format!("{waiting} can do without it; the next sweep asks again"));
     }
+    retain::warn(&report.retention);
     if door.json {
         output::json(report);
         return;
@@ -115,6 +124,9 @@ fn show(report: &Report, door: &Door, sample: bool, place: &str) {
         line.push_str(&format!(", a model added to {}", model.improved));
     }
     output::print(&format!("{line} ({} ms)\n", report.took_ms));
+    if report.retention.evicted.count() > 0 {
+        output::print(&retain::summary(&report.retention));
+    }
     if report.discovered == 0 {
         door.say(format!(
             "no agent's logs were found {place}; `{} sweep --sample` shows how a memory looks",

@@ -180,6 +180,13 @@ pub fn finish_earlier_sweep(store: &Store, zone: Tz) -> Result<()> {
     write_days(store, zone, committing)
 }
 
+/// Whether a killed command left an unfinished file in the memory's own folder. A memory that was never swept may just be
+/// being made by somebody else.
+pub fn has_leftovers(store: &Store) -> bool {
+    let entries = || fs::read_dir(store.layout().root()).into_iter().flatten().flatten();
+    store.layout().cursors().exists() && entries().any(|entry| files::is_temporary(&entry.file_name()))
+}
+
 /// Removes what a killed sweep left unfinished beside the files and snapshots that it was to replace. Only
 /// who holds the sweep's lock writes there, so that nobody is still at it.
 pub fn remove_leftovers(store: &Store) -> io::Result<()> {

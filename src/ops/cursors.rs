@@ -83,12 +83,14 @@ pub struct SessionCursor {
     pub source_id: String,
     /// When it counts as over, if it is still open.
     pub open_until: Option<Timestamp>,
-    /// How much room its snapshot takes.
+    /// How much room its snapshot takes on this device, if it is this device's own.
     pub bytes: u64,
+    /// When it was captured or last grew, while its raw is here and may be evicted.
+    pub raw_since: Option<Timestamp>,
 }
 
 /// Changes whenever adapters may see files in another way than before.
-pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/3");
+pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/4");
 
 impl Cursors {
     /// Reads the cursors; a missing, older or damaged file is an empty one.
@@ -203,6 +205,11 @@ impl Cursors {
     /// How much room all snapshots take.
     pub fn bytes(&self) -> u64 {
         self.sessions.values().map(|cursor| cursor.bytes).sum()
+    }
+
+    /// Since when there is raw, oldest first.
+    pub fn raw_since(&self) -> impl Iterator<Item = Timestamp> {
+        self.sessions.values().filter_map(|cursor| cursor.raw_since)
     }
 
     /// The sessions that are open and should not be any more.

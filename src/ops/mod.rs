@@ -16,6 +16,7 @@ pub mod lint;
 pub mod log;
 pub mod recall;
 pub mod rescue;
+pub mod retain;
 pub mod sample;
 pub mod search;
 pub mod snapshot;

@@ -133,6 +133,22 @@ fn target(store: &Store, request: &RecallRequest) -> Result<Target> {
     Ok(Target { session: hit.session, part: part(best.as_deref())? })
 }
 
+/// The session that a reference names: its id, a hit of the last search, or a path within the memory.
+pub fn session_named(store: &Store, what: &str) -> Result<SessionId> {
+    let what = what.trim();
+    let name = what.split('#').next().unwrap_or(what);
+    if let Ok(session) = name.parse() {
+        return Ok(session);
+    }
+    if let Ok(number) = name.parse::<usize>() {
+        return numbered(store, number).map(|(session, _)| session);
+    }
+    from_path(store, what).map(|target| target.session).ok_or_else(|| {
+        Error::usage(format!("`{}` names no session", text::one_line(what, 80)))
+            .hint("name it by its id (`SES3_laptop_SP1C2`), by its number in the last search, or by its path")
+    })
+}
+
 /// A hit of the last search: its session and the episode of its best trigger.
 fn numbered(store: &Store, number: usize) -> Result<(SessionId, Option<String>)> {
     let last = search::last_search(store).ok_or_else(|| {

@@ -13,6 +13,7 @@ use crate::base::clock::Timestamp;
 use crate::base::files::{self, HashingWriter, Stamp};
 use crate::model::ids::SessionId;
 use crate::ops::cursors;
+use crate::ops::retain::plan::Limits;
 use crate::ops::sweep::Sweep;
 use crate::store::tombstones::Tombstones;
 
@@ -63,6 +64,10 @@ pub fn hash(
     add(cursors::VERSION.as_bytes());
     add(sweep.device.as_str().as_bytes());
     add(sweep.pages.exclude.key().as_bytes());
+    let Limits { soft_cap, hard_cap, max_age, distilled_cap: _ } = sweep.limits;
+    for limit in [soft_cap, hard_cap, max_age.map_or(0, |age| age.num_seconds() as u64)] {
+        add(&limit.to_le_bytes());
+    }
     for list in [&sweep.only, &sweep.except] {
         add(list.join(" ").as_bytes());
     }

@@ -34,8 +34,10 @@ use crate::ops::consolidate;
 use crate::ops::cursors::{Cursors, KnownFile, SessionCursor, SharedCursor};
 use crate::ops::digest;
 use crate::ops::forget;
+use crate::ops::retain::plan::Limits;
+use crate::ops::retain::{self, Retention};
 use crate::ops::standstill::{self, Standstill};
-use crate::store::snapshots::parse_manifest_line;
+use crate::store::snapshots::{self, parse_manifest_line};
 use crate::store::tombstones::Tombstones;
 use crate::store::{Store, layout};
 use crate::summarize::Models;
@@ -56,6 +58,8 @@ pub struct Sweep<'a> {
     /// A session is open while its last event is younger than this.
     pub open_for: Duration,
     pub pages: Pages,
+    /// The storage budget.
+    pub limits: Limits,
     /// Who may add to what memtree says by itself.
     pub models: &'a Models,
     /// Told of each session that is done, with how many there are.
@@ -115,23 +119,6 @@ pub struct Swept {
     pub(super) bytes: u64,
 }
 
-/// What the storage budget did: nothing yet, but how much is in use.
-#[derive(Debug, Default, Serialize)]
-pub struct Retention {
-    pub freed_bytes: u64,
-    pub in_use_bytes: u64,
-    pub evicted: Evicted,
-    pub data_loss: Vec<String>,
-}
-
-/// The sessions whose raw was evicted, by pass.
-#[derive(Debug, Default, Serialize)]
-pub struct Evicted {
-    pub age: Vec<String>,
-    pub budget: Vec<String>,
-    pub overflow: Vec<String>,
-}
-
 /// How many sessions are committed with one sync.
 const BATCH: usize = 256;
 
@@ -158,13 +145,14 @@ fn without_models(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
     // One sweep at a time; a second one waits and then finds everything done.
     let _lock = files::lock_exclusive(&layout.sweep_lock()).context(cannot)?;
     commit::finish_earlier_sweep(store, sweep.zone)?;
-    if layout.staging().exists() {
+    if layout.staging().exists() || commit::has_leftovers(store) {
         commit::remove_leftovers(store).context(cannot)?;
     }
     files::remove_folder(&layout.staging()).context(cannot)?;
+    let mut report = Report::default();
+    retain::finish_earlier_eviction(store, &mut report.retention)?;
     let tombstones = Tombstones::load(layout).context(|| "cannot read what was forgotten".into())?;
     forget::finish(store, &tombstones)?;
-    let mut report = Report::default();
     let walked = walk(sweep, layout.root(), &mut report)?;
     let digests = digested(store)?;
     let standstill = Standstill::load(&layout.standstill());
@@ -221,7 +209,8 @@ fn without_models(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
         })?;
         for ((_, source), (swept, open_until)) in batch.iter().zip(committed) {
             remember(&mut cursors, source, &found.files);
-            let cursor = SessionCursor { source_id: swept.source_id.clone(), open_until, bytes: swept.bytes };
+            let (source_id, raw_since) = (swept.source_id.clone(), Some(sweep.now));
+            let cursor = SessionCursor { source_id, open_until, bytes: swept.bytes, raw_since };
             cursors.remember_session(&swept.session, cursor);
             report.sessions.push(swept);
         }
@@ -232,21 +221,22 @@ fn without_models(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
     let mut consolidated = consolidate::run(store, &sweep.device, false)?;
     report.cores = std::mem::take(&mut consolidated.cores);
     report.spheres = std::mem::take(&mut consolidated.spheres);
-    files::remove_folder(&layout.staging()).context(cannot)?;
     cursors.save(&layout.cursors()).context(cannot)?;
+    retain::after_sweep(store, sweep, &cursors, tree.loose_bytes, &mut report)?;
+    files::remove_folder(&layout.staging()).context(cannot)?;
     if report.skipped.is_empty() && !found.has_shared {
         // Whatever was read is remembered, and whoever comes next has nothing to do.
         let hash = standstill_hash(store, sweep, &walked, &consolidated.digests, &tombstones);
-        let due = cursors.next_due(&sweep.device);
-        let standstill = Standstill { hash, discovered: report.discovered, bytes: cursors.bytes(), due };
+        let due = cursors.next_due(&sweep.device).into_iter().chain(retain::next_due(&cursors, sweep)).min();
+        let bytes = report.retention.in_use_bytes;
+        let standstill = Standstill { hash, discovered: report.discovered, bytes, due };
         standstill.save(&layout.standstill()).context(cannot)?;
     }
     // A search looks for changes itself, so there is no need to look where nothing was written.
-    if report.digested > 0 {
+    if report.digested + report.retention.evicted.count() + report.retention.digested_now.len() > 0 {
         crate::index::refresh(store)?;
     }
     report.skipped.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
-    report.retention.in_use_bytes = cursors.bytes();
     report.took_ms = began.elapsed().as_millis() as u64;
     Ok(report)
 }
@@ -336,6 +326,8 @@ impl EventSink for Nowhere {
 /// The sessions that the tree holds, by the agents' own ids.
 #[derive(Default)]
 pub(super) struct Tree {
+    /// How much room the snapshots take that have no digest, or none that can be read.
+    loose_bytes: u64,
     pub(super) sessions: HashMap<String, KnownSession>,
     ids: HashSet<SessionId>,
 }
@@ -364,16 +356,21 @@ impl Tree {
                     Ok(Some(digest)) => {
                         let ended = digest.content.ended.unwrap_or_default();
                         let open_until = (digest.state == State::Open).then(|| ended + open_for);
+                        let own = id.device == sweep.device;
                         let cursor = SessionCursor {
                             source_id: digest.source_id.clone(),
                             open_until,
-                            bytes: digest.snapshot.bytes,
+                            bytes: if own { snapshots::measure(&store.layout().snapshot(&id), false).all() } else { 0 },
+                            raw_since: (own && digest.snapshot.evicted.is_none()).then_some(digest.captured),
                         };
                         cursors.remember_session(&id, cursor);
                         digest.source_id
                     }
                     // Damaged by hand: it keeps its id, but nothing is known of its source.
-                    _ => continue,
+                    _ => {
+                        tree.loose_bytes += snapshots::measure(&store.layout().snapshot(&id), false).all();
+                        continue;
+                    }
                 },
             };
             tree.know(source_id, KnownSession { id, digested: true }, &sweep.device);
@@ -397,6 +394,7 @@ impl Tree {
             if self.ids.contains(&id) || !store.layout().snapshot(&id).exists() {
                 continue;
             }
+            self.loose_bytes += snapshots::measure(&store.layout().snapshot(&id), false).all();
             let vitals = fs::read_to_string(store.layout().snapshot(&id).join(layout::VITALS)).unwrap_or_default();
             let source_id = Document::parse(&format!("---\n{vitals}---\n")).get_str("source_id");
             if let Some(source_id) = source_id.filter(|source_id| !self.sessions.contains_key(source_id)) {
@@ -627,7 +625,7 @@ fn may_rewrite(store: &Store, id: &SessionId) -> Result<(), Skipped> {
 
 /// Whether a new capture tells at least what the digest does, where the raw behind it is not here to be kept.
 fn tells_no_less(store: &Store, id: &SessionId, prepared: &Prepared) -> Result<(), Trouble> {
-    if store.layout().snapshot(id).exists() {
+    if store.layout().snapshot(id).join(layout::RAW).exists() {
         return Ok(());
     }
     let last = |episodes: Option<(_, EpisodeId)>| episodes.map(|(_, last)| last);

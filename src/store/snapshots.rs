@@ -168,6 +168,13 @@ pub struct Measured {
     pub light: u64,
 }
 
+impl Measured {
+    /// All of it.
+    pub fn all(&self) -> u64 {
+        self.heavy + self.light
+    }
+}
+
 /// Measures the snapshot in a folder; one that is not there takes none. The manifest does not count: it always stays.
 pub fn measure(snapshot: &Path, of_folder: bool) -> Measured {
     let mut measured = Measured::default();

@@ -11,6 +11,7 @@ mod digests; // what a digest says of a session
 mod doctor; // what is unwell, what it means, what mends it
 mod documents; // what is written is read back as it was meant
 mod exclude; // projects and folders that are never captured
+mod faults; // the n-th change to the disk fails or kills, for every n
 mod forget; // gone from everywhere, for good, and proven
 mod fuzz; // seeds bent in many ways: nothing panics
 mod harness; // Desk: a person's machine in a temporary folder
@@ -25,6 +26,7 @@ mod models; // a server and a program that answer, fail, hang or lie
 mod outcomes; // how a session went, against labels by hand
 mod red_team; // everything hostile at once: none of it gets through
 mod redigest; // writing digests again, around a person's edits
+mod retain; // the storage budget: who goes, who stays, what is left
 mod snapshot; // any folder as a session
 mod standstill; // a sweep that has nothing to do says the same by a short cut
 mod sweep; // the whole way of the data, once, twice, and interrupted

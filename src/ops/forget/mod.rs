@@ -366,6 +366,7 @@ fn purge(store: &Store, sessions: &[SessionId], traces: &Traces) -> io::Result<V
 /// The index and the cursors hold words and names too; they are made again when they are needed.
 fn clear_cache(store: &Store) -> io::Result<()> {
     files::remove_folder(&store.layout().cache())?;
+    files::remove_folder(&store.layout().evicted())?;
     files::remove_folder(&store.layout().staging())
 }
 

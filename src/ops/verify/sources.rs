@@ -26,7 +26,10 @@ pub fn check(store: &Store, sweep: &Sweep<'_>) -> Result<Findings> {
     let walked = sweep::walk(sweep, store.layout().root(), &mut report)?;
     let mut found = sweep::discover(sweep, &walked, &shared, &mut cursors, &mut report);
     let tombstones = Tombstones::load(store.layout()).context(|| "cannot read what was forgotten".into())?;
-    found.sources.retain(|source| !tombstones.has_source(&source.source_id()));
+    found.sources.retain(|source| {
+        let source_id = source.source_id();
+        !tombstones.has_source(&source_id) && !cursors.is_excluded(&source_id, &sweep.pages.exclude.key())
+    });
     let checked: Vec<Findings> =
         found.sources.par_iter().map(|source| check_one(store, &tree, &found, &shared, source)).collect();
     let mut findings = Findings::default();

@@ -1,0 +1,116 @@
+//! `memtree retain`: applies the storage budget.
+
+use chrono::Duration;
+
+use super::sources::pages;
+use super::{Door, output};
+use crate::base::size::Size;
+use crate::config::Config;
+use crate::error::Result;
+use crate::ops::retain::plan::Limits;
+use crate::ops::retain::{self, Decision, Request, Retention};
+
+/// Apply the storage budget: evict raw that is too old or too much
+///
+/// A sweep does the same at its end. Three passes: raw captured longer ago than --max-age-days goes (off by default);
+/// while snapshots take more than --soft-cap, the oldest go, raw and long outputs before the readable pages; while they
+/// take more than --hard-cap, even those without a digest get one and go, and what cannot get one is lost by name, with
+/// exit code 1. Digests always stay, say that their raw was evicted, and keep its hashes. Pinned and open sessions are
+/// never touched. `--dry-run` shows every session, whether it stays, and why.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    retention: RetentionArgs,
+}
+
+/// The limits that the flags name, or else the settings.
+#[derive(Debug, Default, clap::Args)]
+pub struct RetentionArgs {
+    /// While snapshots take more than this, evict the oldest, such as 4GiB
+    #[arg(long, value_name = "SIZE")]
+    soft_cap: Option<Size>,
+    /// While they take more than this, evict even those without a digest
+    #[arg(long, value_name = "SIZE")]
+    hard_cap: Option<Size>,
+    /// Evict raw that was captured longer ago than this; 0 means never
+    #[arg(long, value_name = "DAYS")]
+    max_age_days: Option<u32>,
+    /// Say so when digests and days take more than this
+    #[arg(long, value_name = "SIZE")]
+    distilled_cap: Option<Size>,
+}
+
+impl RetentionArgs {
+    /// The limits.
+    pub fn limits(&self, config: &Config) -> Limits {
+        let set = &config.retention;
+        let days = self.max_age_days.unwrap_or(set.max_age_days);
+        Limits {
+            soft_cap: self.soft_cap.unwrap_or(set.soft_cap).0,
+            hard_cap: self.hard_cap.unwrap_or(set.hard_cap).0,
+            max_age: (days > 0).then(|| Duration::days(days.into())),
+            distilled_cap: self.distilled_cap.unwrap_or(set.distilled_cap).0,
+        }
+    }
+}
+
+/// What `--json` prints.
+#[derive(serde::Serialize)]
+struct Answer<'a> {
+    #[serde(flatten)]
+    retention: &'a Retention,
+    sessions: &'a [Decision],
+}
+
+pub fn run(args: Args, door: &Door) -> Result<u8> {
+    let config = door.config()?;
+    let store = door.store()?;
+    let request = Request {
+        limits: args.retention.limits(&config),
+        device: door.device.clone(),
+        now: door.now,
+        zone: config.zone()?,
+        pages: &pages(&config, door)?,
+    };
+    let (retention, sessions) =
+        if door.dry_run { retain::rehearse(&store, &request)? } else { retain::retain(&store, &request)? };
+    warn(&retention);
+    if door.json {
+        output::json(&Answer { retention: &retention, sessions: &sessions });
+    } else if !door.quiet {
+        let shown = sessions.iter().filter(|one| door.dry_run || one.decision == "evict");
+        let mut text: String = shown.take(door.limit.unwrap_or(usize::MAX)).map(told).collect();
+        text.push_str(&if door.dry_run {
+            let (freed, left) = (output::bytes(retention.freed_bytes), output::bytes(retention.in_use_bytes));
+            format!("would free {freed}; then {left} are in use\n")
+        } else {
+            summary(&retention)
+        });
+        output::print(&text);
+    }
+    Ok(if retention.data_loss.is_empty() { 0 } else { 1 })
+}
+
+fn told(one: &Decision) -> String {
+    let day = one.captured.get(..10).unwrap_or_default();
+    format!("{:<5}  {}  {day}  {:>9}  {}\n", one.decision, one.session, output::bytes(one.bytes), one.why)
+}
+
+/// What was evicted, in one line.
+pub fn summary(retention: &Retention) -> String {
+    let (freed, left) = (output::bytes(retention.freed_bytes), output::bytes(retention.in_use_bytes));
+    match retention.evicted.count() {
+        0 => format!("nothing had to go; {left} are in use\n"),
+        count => format!("evicted {}: freed {freed}, {left} are in use\n", output::count(count, "session")),
+    }
+}
+
+/// Says what was lost and which caps could not be kept, however quiet the person wants it.
+pub fn warn(retention: &Retention) {
+    for session in &retention.data_loss {
+        eprintln!("data loss: {session} was over the hard cap and could get no digest; its snapshot is gone");
+    }
+    for alert in &retention.alerts {
+        eprintln!("warning: {}", output::safe(alert));
+    }
+}
