@@ -26,6 +26,12 @@ const TRIGGER_COST: usize = 24;
 /// What the reference of a trigger costs, and how many tokens all triggers may have.
 const REFERENCE_TOKENS: usize = 24;
 const MOST_TOKENS: usize = 2900;
+/// How many tokens a page may have: fewer than is promised, since they are estimated.
+const PAGE_TOKENS: usize = 3850;
+/// What every page has: the keys of its front matter, their hashes, a manifest, headings.
+const FIXED_TOKENS: usize = 620;
+/// How many sentences of a reply may stand for it.
+const SENTENCES_CONSIDERED: usize = 10;
 /// A trigger has at least so many keys, also where its sentence says them already.
 const FEWEST_KEYS: usize = 3;
 /// So many of the commonest words are never keys.
@@ -49,7 +55,7 @@ impl Room {
             // Nobody spoke: the parts are files, and each is worth a trigger while there is room.
             0 if said == 0 => ((40 * parts).min(1600), 12, 90, 140),
             0 => (conversation_words(said), 40, 56, 80),
-            _ => ((60 * parts + said / 6).clamp(160, 1500), 24, 90, 140),
+            _ => ((100 * parts + said / 4).clamp(160, 1500), 24, 90, 140),
         };
         let triggers = (words / (TRIGGER_COST + keys_each)).clamp(1, parts.clamp(1, MOST_TRIGGERS));
         Room {
@@ -72,8 +78,9 @@ fn conversation_words(said: usize) -> usize {
     }
 }
 
-/// The triggers of a session; `told` is what the page says elsewhere, and need not be said again.
-pub fn triggers(facts: &Facts, told: &[&str]) -> Vec<Trigger> {
+/// The triggers of a session; `told` is what the page says elsewhere, and need not be said again, and `elsewhere`
+/// how many tokens the page has besides them.
+pub fn triggers(facts: &Facts, told: &[&str], elsewhere: usize) -> Vec<Trigger> {
     let parts: Vec<&Part> = facts.parts.iter().filter(|part| !is_empty(part)).collect();
     if parts.is_empty() {
         return Vec::new();
@@ -106,7 +113,7 @@ pub fn triggers(facts: &Facts, told: &[&str]) -> Vec<Trigger> {
         add_words(&trigger.sentence, said);
         trigger.keys = keys_of(group, &in_groups, groups.len() as f32, keys, said);
     }
-    fit(&mut triggers);
+    fit(&mut triggers, PAGE_TOKENS.saturating_sub(FIXED_TOKENS + elsewhere).min(MOST_TOKENS));
     triggers
 }
 
@@ -118,12 +125,12 @@ fn add_words(line: &str, words: &mut HashSet<String>) {
 
 /// Takes the least telling keys off until the triggers have no more tokens than a page has room for: words of
 /// code are longer than those of prose.
-fn fit(triggers: &mut [Trigger]) {
+fn fit(triggers: &mut [Trigger], most: usize) {
     let tokens = |trigger: &Trigger| {
         let said = [&trigger.topic, &trigger.sentence].map(|said| text::tokens(said)).iter().sum::<usize>();
         said + trigger.keys.iter().map(|key| text::tokens(key) + 1).sum::<usize>() + REFERENCE_TOKENS
     };
-    while triggers.iter().map(tokens).sum::<usize>() > MOST_TOKENS {
+    while triggers.iter().map(tokens).sum::<usize>() > most {
         let longest = triggers.iter().map(|trigger| trigger.keys.len()).max().unwrap_or(0);
         if longest <= 4 {
             break;
@@ -314,6 +321,14 @@ pub fn telling(word: &str) -> f32 {
     if word.contains(['_', '.', ':']) { 1.2 } else { 1.0 }
 }
 
+/// Tells the name of a folder within a path: `src` and `store` of `src/store/day.rs`, but no word of `read/write`.
+pub fn is_folder_name(value: &str, start: usize, end: usize) -> bool {
+    let Some(rest) = value[end..].strip_prefix('/') else { return false };
+    let ends = |letter: char| letter.is_whitespace() || "\"'`()[]<>,;".contains(letter);
+    let after = || rest.split(ends).next().unwrap_or_default().trim_end_matches(['.', ':', '!', '?']);
+    value[..start].ends_with('/') || after().contains(['/', '.'])
+}
+
 /// Merges neighbouring parts where a session has too many to keep apart.
 pub fn merge_when_many(parts: &mut Vec<Part>) {
     if parts.len() < MOST_PARTS {
@@ -369,10 +384,26 @@ mod tests {
     }
 
     #[test]
+    fn a_path_is_remembered_by_its_last_name() {
+        let folders = |value: &str| -> Vec<String> {
+            let mut folders = Vec::new();
+            text::each_word(value, |word| {
+                if is_folder_name(value, word.start, word.end) {
+                    folders.push(word.text.into_owned());
+                }
+            });
+            folders
+        };
+        assert_eq!(folders("see `src/store/day.rs`, please"), ["src", "store"]);
+        assert_eq!(folders("/home/dev/x"), ["home", "dev"]);
+        assert!(folders("read/write is fine. either/or.").is_empty());
+    }
+
+    #[test]
     fn every_part_is_covered_and_none_is_dropped() {
         for count in [1, 2, 7, 40, 300] {
             let facts = facts(count);
-            let triggers = triggers(&facts, &[]);
+            let triggers = triggers(&facts, &[], 0);
             assert!(!triggers.is_empty() && triggers.len() <= count);
             let episodes: Vec<u32> = triggers.iter().map(|trigger| trigger.episode.0).collect();
             assert!(episodes.windows(2).all(|pair| pair[0] < pair[1]), "{episodes:?}");

@@ -5,15 +5,16 @@
 
 use std::collections::HashMap;
 
-use super::matches::Plan;
+use super::matches::Wanted;
+use super::notes::{self, Note, Section};
 use super::page::Page;
 use super::rank;
 use super::words::folded;
 use crate::base::files;
-use crate::base::{clock, text};
+use crate::base::{clock, markdown, text};
 use crate::model::digest::Trigger;
 use crate::model::ids::SessionId;
-use crate::model::query::{Hit, HitTrigger};
+use crate::model::query::{Hit, HitTrigger, NoteHit};
 use crate::store::layout::Layout;
 
 /// How long an excerpt is, in characters.
@@ -23,13 +24,13 @@ const MOST_TRIGGERS: usize = 3;
 /// How much more a word counts in a trigger's sentence than among its keys, to choose between triggers.
 const SAID: f32 = 0.5;
 /// How many words a reason names.
-const MOST_WORDS: usize = 6;
+pub const MOST_WORDS: usize = 6;
 
 /// The words of a query, to find them again in a text.
 pub struct Finder<'p> {
-    weights: HashMap<&'p str, f32>,
-    /// The words in a fixed order.
-    order: Vec<&'p str>,
+    /// Each word with its place in `wanted`.
+    places: HashMap<&'p str, Vec<usize>>,
+    wanted: &'p [Wanted],
 }
 
 /// What of a query a text has.
@@ -48,32 +49,72 @@ pub struct Closest {
     pub weight: f32,
 }
 
+/// How often each wanted word stands in a text, and how many words that has.
+#[derive(Debug, Clone, Default)]
+pub struct Counted {
+    pub times: Vec<u32>,
+    length: u32,
+}
+
+impl Counted {
+    /// Adds the counts of another text.
+    pub fn add(&mut self, other: &Counted) {
+        self.length += other.length;
+        self.times.iter_mut().zip(&other.times).for_each(|(sum, times)| *sum += times);
+    }
+
+    /// Adds one for each word that another text has.
+    pub fn add_presence(&mut self, other: &Counted) {
+        self.times.iter_mut().zip(&other.times).for_each(|(sum, times)| *sum += u32::from(*times > 0));
+    }
+}
+
 impl<'p> Finder<'p> {
-    pub fn new(plan: &'p Plan) -> Finder<'p> {
-        let mut order: Vec<&str> = plan.wanted.iter().map(|wanted| wanted.word.as_str()).collect();
-        let weights: HashMap<&str, f32> =
-            plan.wanted.iter().map(|wanted| (wanted.word.as_str(), wanted.weight)).collect();
-        order.sort_unstable();
-        order.dedup();
-        Finder { weights, order }
+    /// Finds words that are looked for; those of one group lie together.
+    pub fn new(wanted: &'p [Wanted]) -> Finder<'p> {
+        let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (at, wanted) in wanted.iter().enumerate() {
+            places.entry(&wanted.word).or_default().push(at);
+        }
+        Finder { places, wanted }
+    }
+
+    /// The counts of an empty text.
+    pub fn nothing(&self) -> Counted {
+        Counted { times: vec![0; self.wanted.len()], length: 0 }
+    }
+
+    /// Adds the words of a text to counts.
+    pub fn count(&self, value: &str, counted: &mut Counted) {
+        text::each_word(value, |word| {
+            counted.length += u32::from(word.whole);
+            if let Some(places) = self.places.get(folded(&word.text)) {
+                places.iter().for_each(|at| counted.times[*at] += 1);
+            }
+        });
     }
 
     fn trace(&self, texts: &[&str]) -> Trace {
-        let mut trace = Trace::default();
-        let mut seen = std::collections::HashSet::new();
+        let mut found: Vec<(String, &[usize])> = Vec::new();
+        let mut times = vec![0; self.wanted.len()];
         for text in texts {
             text::each_word(text, |word| {
-                if let Some((known, weight)) = self.weights.get_key_value(folded(&word.text)) {
-                    if seen.insert(*known) {
-                        trace.weight += weight;
-                    }
-                    if !trace.words.iter().any(|there| *there == word.text) {
-                        trace.words.push(word.text.into_owned());
+                if let Some(places) = self.places.get(folded(&word.text)) {
+                    places.iter().for_each(|at| times[*at] += 1);
+                    if !found.iter().any(|(there, _)| *there == word.text) {
+                        found.push((word.text.into_owned(), places));
                     }
                 }
             });
         }
-        trace
+        // A word that only stands for another is no reason where that other one is there itself.
+        let best_of_group = |at: &usize| {
+            let (group, weight) = (self.wanted[*at].group, self.wanted[*at].weight);
+            let others = self.wanted.iter().zip(&times).filter(|(wanted, times)| wanted.group == group && **times > 0);
+            others.into_iter().all(|(wanted, _)| wanted.weight <= weight)
+        };
+        found.retain(|(_, places)| places.iter().any(best_of_group));
+        Trace { weight: self.weighed(&times), words: found.into_iter().map(|(word, _)| word).collect() }
     }
 
     /// The score of the part of a page that fits best, and the share of the query's weight that it covers.
@@ -85,26 +126,57 @@ impl<'p> Finder<'p> {
         parts.fold(Closest::default(), |best, part| if part.score > best.score { part } else { best })
     }
 
-    fn part_score(&self, texts: &[&str]) -> Closest {
-        let mut times: HashMap<&str, u32> = HashMap::new();
-        let mut length = 0;
-        for text in texts {
-            text::each_word(text, |word| {
-                length += u32::from(word.whole);
-                if let Some((known, _)) = self.weights.get_key_value(folded(&word.text)) {
-                    *times.entry(known).or_default() += 1;
+    /// How well a part of a page fits: a trigger, the summary, or a section.
+    pub fn part_score(&self, texts: &[&str]) -> Closest {
+        let mut counted = self.nothing();
+        texts.iter().for_each(|text| self.count(text, &mut counted));
+        let present = |at: usize| rank::presence_in_part(counted.times[at], counted.length);
+        self.summed(|at, wanted| (wanted.weight * present(at), wanted.weight))
+    }
+
+    /// How well a trigger fits.
+    pub fn trigger_score(&self, trigger: &Trigger) -> f32 {
+        self.part_score(&texts_of(trigger)).score
+    }
+
+    /// How well a passage fits, by how rare each word is among passages.
+    pub fn passage_score(&self, counted: &Counted, rarity: &[f32]) -> f32 {
+        let present = |at: usize| rank::presence_in_passage(counted.times[at], counted.length);
+        self.summed(|at, wanted| (rarity[at] * wanted.factor * present(at), wanted.weight)).score
+    }
+
+    /// How well an episode as a whole fits.
+    pub fn episode_score(&self, counted: &Counted, rarity: &[f32]) -> f32 {
+        let present = |at: usize| rank::presence(counted.times[at], counted.length);
+        self.summed(|at, wanted| (rarity[at] * wanted.factor * present(at), wanted.weight)).score
+    }
+
+    /// The words of a text that match.
+    pub fn words_of(&self, value: &str) -> Vec<String> {
+        self.trace(&[value]).words
+    }
+
+    fn weighed(&self, times: &[u32]) -> f32 {
+        self.summed(|at, wanted| (if times[at] > 0 { wanted.weight } else { 0.0 }, wanted.weight)).weight
+    }
+
+    /// The best word of each group, each with its score and weight, summed up in the order of the query.
+    fn summed(&self, each: impl Fn(usize, &Wanted) -> (f32, f32)) -> Closest {
+        let mut sum = Closest::default();
+        let mut at = 0;
+        for group in self.wanted.chunk_by(|a, b| a.group == b.group) {
+            let mut best = Closest::default();
+            for wanted in group {
+                let (score, weight) = each(at, wanted);
+                if score > best.score {
+                    best = Closest { score, weight };
                 }
-            });
-        }
-        // In a fixed order, so that the sum is the same each time.
-        let mut closest = Closest::default();
-        for word in &self.order {
-            if let Some(times) = times.get(word) {
-                closest.score += self.weights[word] * rank::presence_in_part(*times, length);
-                closest.weight += self.weights[word];
+                at += 1;
             }
+            sum.score += best.score;
+            sum.weight += best.weight;
         }
-        closest
+        sum
     }
 
     /// Makes a hit of a page.
@@ -148,8 +220,30 @@ impl<'p> Finder<'p> {
             path,
             excerpt,
             reason,
+            passage: None,
             words,
         }
+    }
+
+    /// Makes a hit of a section of a page that is no digest.
+    pub fn note_hit(&self, path: &str, note: &Note, section: &Section, score: f64, weak: bool) -> Option<NoteHit> {
+        let words = self.words_of(&format!("{}\n{}\n{}", note.title, section.heading, section.text));
+        let shown: Vec<&str> = words.iter().take(MOST_WORDS).map(String::as_str).collect();
+        Some(NoteHit {
+            rank: 0,
+            score,
+            tree: notes::tree_of(path)?,
+            title: note.title.clone(),
+            heading: section.heading.clone(),
+            project: note.project.clone(),
+            ended: note.at.map(clock::stamp),
+            path: path.to_string(),
+            line: section.line,
+            excerpt: text::excerpt(&markdown::plain(&section.text), &words, EXCERPT),
+            weak,
+            reason: if shown.is_empty() { "filters".into() } else { format!("section: {}", shown.join(", ")) },
+            words,
+        })
     }
 
     /// Why a page was found, the part of it that shows it best, and the words in it that match.
@@ -180,7 +274,7 @@ impl<'p> Finder<'p> {
                 let shown: Vec<&str> = trace.words.iter().take(MOST_WORDS).map(String::as_str).collect();
                 format!("{place}: {}", shown.join(", "))
             }
-            None if self.weights.is_empty() => "filters".into(),
+            None if self.wanted.is_empty() => "filters".into(),
             None => "its names".into(),
         };
         (reason, self.excerpt(page, &words), words)

@@ -11,9 +11,11 @@ use tantivy::{DocAddress, DocId, DocSet, Searcher, SegmentReader, TERMINATED, Te
 
 use super::document::Fields;
 use super::rank::{self, Scored};
+use super::related::related;
 use super::words::{self, QueryWord};
 use crate::base::clock::Timestamp;
-use crate::model::query::{Filter, FilterKey, Query};
+use crate::base::text;
+use crate::model::query::{Filter, FilterKey, Query, Tree};
 
 /// How many words of a query are looked up.
 const MOST_WORDS: usize = 96;
@@ -21,6 +23,12 @@ const MOST_WORDS: usize = 96;
 const SHORTEST_SLIP: usize = 4;
 /// How many words may stand for a misspelled one.
 const MOST_NEAR: usize = 3;
+/// How many words are looked through for one that looks alike.
+const MOST_ALIKE: usize = 100_000;
+/// Up to so many words of a query are few.
+const FEW_WORDS: usize = 2;
+/// How many words are looked up in all, with those that stand for others.
+const MOST_WANTED: usize = 256;
 
 /// A word that is looked up, with what it counts.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,12 +39,18 @@ pub struct Wanted {
     pub weight: f32,
     /// What it adds to the covered share.
     pub covers: f32,
+    /// How much of a word that was asked for it is: one, or less where it only stands for it.
+    pub factor: f32,
+    /// Which word of the query it stands for: of the words of one group, only the best counts. Groups lie together.
+    pub group: usize,
 }
 
 /// What the words of a query come to in this memory.
 #[derive(Debug, Default)]
 pub struct Plan {
     pub wanted: Vec<Wanted>,
+    /// Words that no digest has, but an episode may: they weigh nothing here.
+    pub absent: Vec<Wanted>,
     /// The weight of all that was asked for, found or not.
     pub asked: f32,
     /// Words that nothing has, with those that were taken instead.
@@ -49,31 +63,70 @@ pub fn plan(searcher: &Searcher, query: &Query) -> tantivy::Result<Plan> {
     let living = searcher.num_docs() as u32;
     let mut plan = Plan::default();
     let mut seen = std::collections::HashSet::new();
-    for word in asked(query) {
+    let typed = asked(query);
+    let few = typed.iter().filter(|word| word.unit).count() <= FEW_WORDS;
+    for (group, word) in typed.into_iter().enumerate() {
         if !seen.insert((word.text.clone(), word.unit)) || seen.len() > MOST_WORDS {
             continue;
         }
         let having = living_having(searcher, field, &word.text)?;
-        let weight = rank::rarity(having, living);
-        if having > 0 {
-            let weight = if word.unit { weight } else { weight * rank::COMPOUND };
-            plan.wanted.push(Wanted { word: word.text, weight, covers: if word.unit { weight } else { 0.0 } });
-            plan.asked += if word.unit { weight } else { 0.0 };
-            continue;
-        }
+        let rarity = rank::rarity(having, living);
         if !word.unit {
+            if having > 0 {
+                let weight = rarity * rank::COMPOUND;
+                let factor = rank::COMPOUND;
+                plan.wanted.push(Wanted { word: word.text, weight, covers: 0.0, factor, group });
+            }
             continue;
         }
-        let near = near(searcher, field, &word.text)?;
-        let likeliest = near.first().map_or(weight, |(_, having)| rank::rarity(*having, living));
-        for (near, having) in &near {
-            let weight = rank::rarity(*having, living) * rank::NEAR_WORD;
-            plan.wanted.push(Wanted { word: near.clone(), weight, covers: weight });
+        let (wanted, absent) = (&mut plan.wanted, &mut plan.absent);
+        let mut stand_in = |word: &str, having: u32, factor: f32| {
+            let weight = if having > 0 { rank::rarity(having, living) * factor } else { 0.0 };
+            let list = if having > 0 { &mut *wanted } else { &mut *absent };
+            list.push(Wanted { word: word.to_string(), weight, covers: weight, factor, group });
+        };
+        stand_in(&word.text, having, 1.0);
+        let mut taken = Vec::new();
+        for other in related(&word.text) {
+            let having = living_having(searcher, field, other)?;
+            stand_in(other, having, rank::RELATED);
+            if having > 0 {
+                taken.push(other.to_string());
+            }
         }
-        plan.asked += likeliest;
-        plan.unknown.push((word.typed, near.into_iter().map(|(word, _)| word).collect()));
+        let mut asked = rarity;
+        if having == 0 {
+            // Nothing has the word or means the same: it may be misspelled.
+            if taken.is_empty() {
+                let near = near(searcher, field, &word.text)?;
+                near.iter().for_each(|(near, having)| stand_in(near, *having, rank::NEAR_WORD));
+                // In few words a slip is likelier than a word that nothing has; in many it may well be one of those.
+                if let Some((_, having)) = near.first().filter(|_| few) {
+                    asked = rank::rarity(*having, living);
+                }
+                taken.extend(near.into_iter().map(|(word, _)| word));
+            }
+            plan.unknown.push((word.typed, taken));
+        }
+        plan.asked += asked;
+        plan.wanted.truncate(MOST_WANTED);
+        plan.absent.truncate(MOST_WANTED);
     }
     Ok(plan)
+}
+
+impl Plan {
+    /// Whether what covers so much of the query's weight is only a guess.
+    pub fn is_weak(&self, covered: f32) -> bool {
+        !self.wanted.is_empty() && covered / self.asked.max(f32::MIN_POSITIVE) < rank::CONFIDENT
+    }
+
+    /// All words that may stand in an episode, those of one group together.
+    pub fn for_episodes(&self) -> Vec<Wanted> {
+        let mut all: Vec<Wanted> = self.wanted.iter().chain(&self.absent).cloned().collect();
+        all.sort_by_key(|wanted| wanted.group);
+        all
+    }
 }
 
 /// The words that count: all but those that any question has, unless there are no others.
@@ -122,17 +175,39 @@ fn near(searcher: &Searcher, field: Field, word: &str) -> tantivy::Result<Vec<(S
     Ok(near)
 }
 
-/// Every document that answers a query, with its score.
+/// Known words that look like an unknown one, further away than a slip; for when nothing else helps.
+pub fn alike(searcher: &Searcher, word: &str) -> tantivy::Result<Option<String>> {
+    let field = Fields::get().words;
+    let Some(first) = word.chars().next().filter(|_| word.chars().count() > SHORTEST_SLIP) else { return Ok(None) };
+    let mut known = Vec::new();
+    for segment in searcher.segment_readers() {
+        let inverted = segment.inverted_index(field)?;
+        let mut terms = inverted.terms().range().ge(first.to_string()).into_stream()?;
+        while terms.advance() && known.len() < MOST_ALIKE {
+            let Some(term) = std::str::from_utf8(terms.key()).ok().filter(|term| term.starts_with(first)) else {
+                break;
+            };
+            if term.len().abs_diff(word.len()) <= 2 {
+                known.push(term.to_string());
+            }
+        }
+    }
+    known.sort_unstable();
+    Ok(text::nearest(word, known.iter().map(String::as_str)).map(str::to_string))
+}
+
+/// Every document that answers a query, with its score; of notes, only those of some trees.
 pub fn matches(
     searcher: &Searcher,
     query: &Query,
     plan: &Plan,
     now: Timestamp,
+    trees: &[Tree],
 ) -> tantivy::Result<Vec<Scored<DocAddress>>> {
     let mut scored = Vec::new();
     let has_words = !query.words.is_empty() || !query.phrases.is_empty();
     for (number, segment) in searcher.segment_readers().iter().enumerate() {
-        let allowed = Allowed::by(segment, query, now)?;
+        let allowed = Allowed::by(segment, query, now, trees)?;
         let ended = segment.fast_fields().i64(Fields::ENDED)?;
         let scores = has_words.then(|| scores(segment, plan)).transpose()?;
         for doc in 0..segment.max_doc() {
@@ -155,16 +230,46 @@ fn scores(segment: &SegmentReader, plan: &Plan) -> tantivy::Result<Vec<(f32, f32
     let field = Fields::get().words;
     let lengths = segment.get_fieldnorms_reader(field)?;
     let mut scores = vec![(0.0, 0.0); segment.max_doc() as usize];
-    for wanted in &plan.wanted {
+    let each = |wanted: &Wanted, take: &mut dyn FnMut(DocId, f32)| -> tantivy::Result<()> {
         let Some(mut postings) = postings(segment, field, &wanted.word, IndexRecordOption::WithFreqs)? else {
-            continue;
+            return Ok(());
         };
         let mut doc = postings.doc();
         while doc != TERMINATED {
-            let (score, covered) = &mut scores[doc as usize];
-            *score += wanted.weight * rank::presence(postings.term_freq(), lengths.fieldnorm(doc));
-            *covered += wanted.covers;
+            take(doc, wanted.weight * rank::presence(postings.term_freq(), lengths.fieldnorm(doc)));
             doc = postings.advance();
+        }
+        Ok(())
+    };
+    // What the words of one group give, the best of them for each document, before it is added.
+    let mut best: Vec<(f32, f32)> = Vec::new();
+    let mut touched: Vec<DocId> = Vec::new();
+    for group in plan.wanted.chunk_by(|a, b| a.group == b.group) {
+        if let [only] = group {
+            each(only, &mut |doc, value| {
+                let (score, covered) = &mut scores[doc as usize];
+                *score += value;
+                *covered += only.covers;
+            })?;
+            continue;
+        }
+        best.resize(scores.len(), (0.0, 0.0));
+        for wanted in group {
+            each(wanted, &mut |doc, value| {
+                let before = &mut best[doc as usize];
+                if before.0 == 0.0 {
+                    touched.push(doc);
+                }
+                if value > before.0 {
+                    *before = (value, wanted.covers);
+                }
+            })?;
+        }
+        for doc in touched.drain(..) {
+            let (value, covers) = std::mem::take(&mut best[doc as usize]);
+            let (score, covered) = &mut scores[doc as usize];
+            *score += value;
+            *covered += covers;
         }
     }
     Ok(scores)
@@ -183,8 +288,13 @@ pub fn postings(
 struct Allowed(Option<Vec<bool>>);
 
 impl Allowed {
-    fn by(segment: &SegmentReader, query: &Query, now: Timestamp) -> tantivy::Result<Allowed> {
+    fn by(segment: &SegmentReader, query: &Query, now: Timestamp, trees: &[Tree]) -> tantivy::Result<Allowed> {
         let mut allowed = Allowed(None);
+        if !trees.is_empty() {
+            let field = Fields::get().tree;
+            let named = |tree: &Tree| documents(postings(segment, field, tree.name(), IndexRecordOption::Basic)?);
+            allowed.narrow(segment, true, &trees.iter().map(named).collect::<tantivy::Result<Vec<_>>>()?);
+        }
         let words = Fields::get().words;
         for phrase in &query.phrases {
             allowed.narrow(segment, true, &[with_phrase(segment, words, phrase)?]);

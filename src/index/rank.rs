@@ -22,9 +22,11 @@ pub const CLOSER_LOOK: usize = 50;
 const PER_YEAR: f32 = 0.01;
 /// The share of a query's weight that one part of a hit has to cover; below, it is a guess. Of questions that
 /// nothing answers, the best part covers a quarter on the median; of those that are answered, well above a third.
-pub const CONFIDENT: f32 = 0.42;
+pub const CONFIDENT: f32 = 0.45;
 /// How much a word counts that is found in the place of a misspelled one.
 pub const NEAR_WORD: f32 = 0.6;
+/// How much a word counts that means about the same as the one that was asked for.
+pub const RELATED: f32 = 0.5;
 /// How much a compound (`src/day.rs`) adds to its parts.
 pub const COMPOUND: f32 = 0.5;
 
@@ -42,6 +44,13 @@ pub fn presence(times: u32, length: u32) -> f32 {
 /// How much a word is of one part of a digest: a trigger with its keys, or the summary.
 pub fn presence_in_part(times: u32, length: u32) -> f32 {
     saturated(times, PART_LENGTH_WEIGHT, length as f32 / ORDINARY_PART)
+}
+
+/// How much a word is of a passage of an episode, which is longer and more even than a trigger.
+pub fn presence_in_passage(times: u32, length: u32) -> f32 {
+    const LENGTH_WEIGHT: f32 = 0.5;
+    const ORDINARY_PASSAGE: f32 = 120.0;
+    saturated(times, LENGTH_WEIGHT, length as f32 / ORDINARY_PASSAGE)
 }
 
 fn saturated(times: u32, length_weight: f32, relative_length: f32) -> f32 {
