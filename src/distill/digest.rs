@@ -29,9 +29,12 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, sensory: u64) -> Conten
     let key_outcomes = note::key_outcomes(facts, head, &files);
     let told: Vec<&str> =
         [&title, &objective, &motto, &core_intent].into_iter().chain(&key_outcomes).map(String::as_str).collect();
+    let stated = stated::claims(facts);
+    let evidence = evidence::evidence(facts, head.cwd.as_deref());
     // Paths and hashes are in the front matter, and what is told stands there and in the body.
+    let claimed: usize = stated.iter().map(|claim| text::tokens(&claim.text) + 30).sum();
     let listed = files.iter().map(|file| text::tokens(file) + 2).sum::<usize>() + 42 * evidence.len();
-    let elsewhere = listed + told.iter().map(|line| text::tokens(line) * 3 / 2).sum::<usize>();
+    let elsewhere = listed + claimed + told.iter().map(|line| text::tokens(line) * 3 / 2).sum::<usize>();
     Content {
         flavor: flavor.to_string(),
         triggers: triggers::triggers(facts, &told, elsewhere),
@@ -42,7 +45,7 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, sensory: u64) -> Conten
         core_intent,
         key_outcomes,
         arc: note::arc(facts, status),
-        stated: stated::claims(facts),
+        stated,
         project: project(head),
         domain: None,
         cwd: head.cwd.as_deref().map(|cwd| homely(&text::one_line(cwd, 300))),
@@ -62,7 +65,7 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, sensory: u64) -> Conten
         tokens_cache: sum(|usage| usage.cache_read + usage.cache_write),
         cost_usd: cost::cost_usd(&head.usage),
         files,
-        evidence: evidence::evidence(facts, head.cwd.as_deref()),
+        evidence,
         tags: Vec::new(),
         vitals: String::new(),
         sensory,

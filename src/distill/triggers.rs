@@ -30,8 +30,6 @@ const MOST_TOKENS: usize = 2900;
 const PAGE_TOKENS: usize = 3850;
 /// What every page has: the keys of its front matter, their hashes, a manifest, headings.
 const FIXED_TOKENS: usize = 620;
-/// How many sentences of a reply may stand for it.
-const SENTENCES_CONSIDERED: usize = 10;
 /// A trigger has at least so many keys, also where its sentence says them already.
 const FEWEST_KEYS: usize = 3;
 /// So many of the commonest words are never keys.

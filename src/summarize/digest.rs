@@ -196,6 +196,7 @@ mod tests {
         };
         let none = String::new;
         Content {
+            own_episodes: String::new(),
             flavor: "claude".into(),
             title: none(),
             status: Outcome::Success,
