@@ -193,8 +193,7 @@ impl Door {
 
     /// The models that the settings name, if any. Below a call of a model there are none, or it could go on for ever.
     pub fn models(&self, config: &Config) -> Result<Models> {
-        let set = |name: &str| self.environment.get(name).is_some_and(|value| !value.is_empty());
-        if set(calls::GUARDS[0]) {
+        if self.environment.get(calls::GUARDS[0]).is_some_and(|caller| caller == calls::CALLER) {
             return Ok(Models::none());
         }
         models::models(config, self)

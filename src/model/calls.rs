@@ -9,6 +9,9 @@ pub const MARK: &str = "[memtree asks: this is the memory's own call of a model,
 /// The environment variables that say to whatever runs below a call of ours that memtree called it.
 pub const GUARDS: [&str; 2] = ["MEMTREE_INVOKED_BY", "CLAUDE_INVOKED_BY"];
 
+/// What they say below a call of a model; hooks say something else to what they start.
+pub const CALLER: &str = "memtree";
+
 /// Whether a prompt is one of memtree's own.
 pub fn is_ours(prompt: &str) -> bool {
     prompt.trim_start().starts_with(MARK)

@@ -45,7 +45,7 @@ impl Summarizer for Program {
         command.args(arguments).current_dir(&self.folder);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         for guard in calls::GUARDS {
-            command.env(guard, "memtree");
+            command.env(guard, calls::CALLER);
         }
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);

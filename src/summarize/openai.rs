@@ -61,8 +61,7 @@ impl Server {
             request = request.header("authorization", &format!("Bearer {key}"));
         }
         let trouble = |err: ureq::Error| Failure {
-            // Whoever refuses a connection has not read anything.
-            may_cost: !matches!(err, ureq::Error::ConnectionFailed | ureq::Error::HostNotFound | ureq::Error::Io(_)),
+            may_cost: !is_refused(&err),
             trouble: match err {
                 ureq::Error::BadUri(_) | ureq::Error::Http(_) => Trouble::Hopeless,
                 _ => Trouble::Down,
@@ -127,6 +126,15 @@ struct Usage {
     prompt_tokens: u64,
     #[serde(default)]
     completion_tokens: u64,
+}
+
+/// Whether nobody was there to read anything.
+fn is_refused(err: &ureq::Error) -> bool {
+    match err {
+        ureq::Error::ConnectionFailed | ureq::Error::HostNotFound => true,
+        ureq::Error::Io(err) => err.kind() == std::io::ErrorKind::ConnectionRefused,
+        _ => false,
+    }
 }
 
 /// Whether an address is this machine's own.

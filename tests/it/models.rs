@@ -283,13 +283,13 @@ fn a_program_adds_its_words_and_is_told_who_asks() {
     let page = desk.digest_text(&desk.session_of(&format!("claude:{ONE}")));
     assert!(page.contains(" + command:low/1") && page.contains("(model)"), "{page}");
     assert!(ledger(&desk).iter().all(|line| line["estimated"] == true && line["tokens_in"].as_u64().unwrap() > 100));
-    // Below such a call nobody is asked.
-    let nested = desk
-        .command(&["digest".into(), "--all".into(), "--again".into()])
-        .env("MEMTREE_INVOKED_BY", "memtree")
-        .output();
-    assert!(nested.unwrap().status.success());
-    assert_eq!(ledger(&desk).len(), 2);
+    // Below such a call nobody is asked; below a hook somebody is.
+    for (caller, calls) in [("memtree", 2), ("hook", 4)] {
+        let again = ["digest", "--all", "--again"].map(Into::into);
+        let output = desk.command(&again).env("MEMTREE_INVOKED_BY", caller).output().unwrap();
+        assert!(output.status.success());
+        assert_eq!(ledger(&desk).len(), calls, "below a {caller}");
+    }
 }
 
 #[test]
