@@ -18,6 +18,7 @@ use crate::error::{Context, Error, Result};
 use crate::model::digest::{Content, Digest, State, Worth};
 use crate::model::ids::{Device, EpisodeId, SessionId};
 use crate::ops::capture::{self, Pages, Untold};
+use crate::ops::consolidate;
 use crate::ops::forget;
 use crate::ops::waiting::Waiting;
 use crate::store::snapshots::SnapshotWriter;
@@ -108,7 +109,7 @@ pub fn digest(writer: &Writer<'_>, which: &Which) -> Result<Report> {
         writer.write(&id, &mut report)?;
     }
     if !report.written.is_empty() && !writer.dry_run {
-        made_from_digests(store)?;
+        made_from_digests(store, writer.device)?;
     }
     Ok(report)
 }
@@ -136,13 +137,14 @@ pub fn catch_up(writer: &Writer<'_>, progress: &dyn Fn(usize, usize)) -> Result<
     }
     report.waiting = Waiting::load(layout).len();
     if !report.written.is_empty() {
-        made_from_digests(writer.store)?;
+        made_from_digests(writer.store, writer.device)?;
     }
     Ok(report)
 }
 
 /// Makes again what is made from digests.
-fn made_from_digests(store: &Store) -> Result<()> {
+fn made_from_digests(store: &Store, device: &Device) -> Result<()> {
+    consolidate::consolidate(store, device, false)?;
     crate::index::refresh(store)?;
     Ok(())
 }
