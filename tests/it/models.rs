@@ -318,7 +318,8 @@ fn a_program_that_fails_or_hangs_leaves_the_digest_as_it_was() {
 fn a_real_server_answers() {
     let Ok(address) = std::env::var("MEMTREE_TEST_MODEL") else { return };
     let desk = desk();
-    configure(&desk, "openai", &format!("base_url = \"{address}\"\ninput_tokens = 1500\ndaily_tokens = 1000000"));
+    let settings = "timeout_seconds = 600\ninput_tokens = 1500\ndaily_tokens = 1000000";
+    configure(&desk, "openai", &format!("base_url = \"{address}\"\n{settings}"));
     let swept = desk.memtree(["sweep", "--json"]).success().json();
     assert_eq!(swept["model"]["waiting"], 0, "{swept}");
     let lines = ledger(&desk);
