@@ -50,6 +50,10 @@ fn meaningful_line(output: &str) -> Option<&str> {
             && !line.starts_with("Traceback")
             && !line.starts_with("Exit code")
             && !line.starts_with("at ")
+            && !line.starts_with("$ ")
+            && !line.starts_with("> ")
+            && line != "FAIL"
+            && !is_stamped(line)
             && !is_numbered(line)
     };
     let telling = |line: &&str| TELLING.is_match(line);
@@ -67,6 +71,12 @@ fn meaningful_line(output: &str) -> Option<&str> {
 fn is_numbered(line: &str) -> bool {
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
     rest.len() < line.len() && (rest.starts_with('→') || rest.starts_with('\t') || rest.starts_with(": "))
+}
+
+/// Whether a line is a program's own log line (`[10:28:56.838] …`), which runs that pass print as well.
+fn is_stamped(line: &str) -> bool {
+    let mut letters = line.bytes();
+    letters.next() == Some(b'[') && letters.next().is_some_and(|b| b.is_ascii_digit()) && line.contains(':')
 }
 
 fn fingerprint(line: &str) -> String {

@@ -13,7 +13,7 @@ use crate::base::text;
 use crate::distill::errors::{self, Fault};
 use crate::distill::steps::{Deed, Kind, Step};
 use crate::distill::triggers;
-use crate::distill::{intent, outcome, stated};
+use crate::distill::{intent, outcome, sayings, stated};
 use crate::model::digest::Origin;
 use crate::model::evidence::FileState;
 use crate::model::session::{Action, FileChange};
@@ -63,6 +63,10 @@ pub struct Part {
     pub tests: Vec<outcome::Verdict>,
     pub faults: Vec<Fault>,
     pub commits: Vec<Commit>,
+    /// Pull requests opened, by address.
+    pub opened: Vec<String>,
+    /// Errors that went away, and by what.
+    pub solved: Vec<Solved>,
     pub stated: Vec<Stated>,
     pub signals: Vec<Signal>,
     /// Whether it was taken back.
@@ -72,6 +76,25 @@ pub struct Part {
     /// Words that may set it apart, heaviest first once the part has ended.
     pub words: Vec<(String, f32)>,
     counting: HashMap<String, f32>,
+    /// The commands that failed and were not seen to work since.
+    failing: Vec<Failing>,
+}
+
+/// An error that went away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Solved {
+    /// The error as it was printed.
+    pub error: String,
+    /// What was done before the same command worked: `changing src/lock.rs`.
+    pub by: String,
+}
+
+/// A command that failed, and the files that were changed since.
+#[derive(Debug)]
+struct Failing {
+    command: String,
+    error: String,
+    changed_since: Vec<String>,
 }
 
 /// A commit made in the session.
@@ -214,6 +237,11 @@ impl Facts {
         stated.filter(|stated| stated.kind == StatedKind::Decision).count() as u64
     }
 
+    /// Whether it was only talk: no tool was used.
+    pub fn is_talk(&self) -> bool {
+        self.deeds == 0
+    }
+
     /// The commits of the session, oldest first.
     pub fn commits(&self) -> impl Iterator<Item = &Commit> {
         self.parts.iter().filter(|part| !part.inherited).flat_map(|part| &part.commits)
@@ -245,6 +273,10 @@ impl Facts {
     }
 
     fn reply(&mut self, said: &str, by_subagent: bool) {
+        // What the program says in the agent's name when it is only called to order.
+        if said.trim() == "No response requested." {
+            return;
+        }
         self.spoken += said.split_whitespace().count() as u64;
         let part = self.part();
         part.count(text::cut(said, 2 * LONGEST_REPLY), if by_subagent { 0.3 } else { 1.0 });
@@ -356,7 +388,7 @@ impl Part {
             // Some wrappers keep git's words to themselves; that it did not fail is enough.
             if let Some(commit) = commit_in(&answer.text) {
                 self.count(&commit.message, 1.0);
-                if !self.commits.contains(&commit) {
+                if !self.commits.iter().any(|known| known.hash == commit.hash) {
                     keep(&mut self.commits, commit);
                 }
             }
@@ -366,12 +398,17 @@ impl Part {
             self.count(text::cut(&answer.text, 1000), 0.5);
         }
         let verdict = outcome::verdict(deed);
-        if let Action::Shell { command } = &deed.action
-            && !deed.failed()
-            && verdict.as_ref().is_none_or(|verdict| verdict.passed)
-            && self.checks.len() < MOST_IN_A_LIST
-        {
-            self.checks.extend(stated::check_command(command));
+        if let Action::Shell { command } = &deed.action {
+            if let Some(url) = opened_in(command, &answer.text).filter(|_| !deed.failed()) {
+                keep(&mut self.opened, url);
+            }
+            let works = verdict.as_ref().map_or(!deed.failed(), |verdict| verdict.passed);
+            if verdict.is_some() || is_check(command) {
+                self.follow(command, works, &answer.text);
+            }
+            if works && !deed.failed() && self.checks.len() < MOST_IN_A_LIST {
+                self.checks.extend(stated::check_command(command));
+            }
         }
         if let Some(verdict) = &verdict {
             self.signal(Signal::Test(verdict.passed));
@@ -390,8 +427,35 @@ impl Part {
         }
     }
 
+    /// Follows a command from its failure to the run that works, to tell what solved it.
+    fn follow(&mut self, command: &str, works: bool, output: &str) {
+        let kind = command_kind(command);
+        let at = self.failing.iter().position(|failing| failing.command == kind);
+        match (works, at) {
+            (true, Some(at)) => {
+                let Failing { error, changed_since, .. } = self.failing.remove(at);
+                let mut names: Vec<&str> = changed_since.iter().map(|path| file_name(path)).collect();
+                names.dedup();
+                if !names.is_empty() {
+                    keep(&mut self.solved, Solved { error, by: format!("changing {}", names.join(", ")) });
+                }
+            }
+            (false, None) if self.failing.len() < MOST_IN_A_LIST => {
+                if let Some(fault) = errors::fault(output) {
+                    self.failing.push(Failing { command: kind, error: fault.sample, changed_since: Vec::new() });
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// Keeps a file as it was left last.
     fn change(&mut self, file: FileChange) {
+        for failing in &mut self.failing {
+            if failing.changed_since.len() < 3 && !failing.changed_since.contains(&file.path) {
+                failing.changed_since.push(file.path.clone());
+            }
+        }
         match self.edited.iter_mut().find(|known| known.path == file.path) {
             Some(known) => known.state = file.state,
             None => keep(&mut self.edited, file),
@@ -404,33 +468,14 @@ impl Part {
             if self.stated.len() >= MOST_IN_A_LIST {
                 return;
             }
-            let sentence = sentence.trim();
-            if !(20..400).contains(&sentence.len()) {
-                continue;
-            }
-            let Some(kind) = statement(sentence) else { continue };
-            let text = text::one_line(&triggers::plain_words(sentence), 300);
+            let sentence = triggers::plain_words(sentence.trim());
+            let Some(kind) = sayings::stated(&sentence, origin) else { continue };
+            let text = text::one_line(&sentence, 300);
             if !self.stated.iter().any(|known| known.text == text) {
                 self.stated.push(Stated { kind, text, origin });
             }
         }
     }
-}
-
-/// What kind of statement a sentence makes, if it decides something or says what was learnt.
-pub fn statement(sentence: &str) -> Option<StatedKind> {
-    static DECISION: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)\b(decided|decision|we chose|i chose|going with|go with|opt(ed)? for|let's use|we'll use|i'll use|rather than|instead of|prefer)\b")
-            .expect("a fixed pattern")
-    });
-    static LESSON: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)\b(root cause|turns? out|the (problem|issue|bug|cause|culprit|fix|reason) (is|was)|lesson|learn(ed|t)|because of|was caused by|the trick)\b")
-            .expect("a fixed pattern")
-    });
-    if LESSON.is_match(sentence) {
-        return Some(StatedKind::Lesson);
-    }
-    DECISION.is_match(sentence).then_some(StatedKind::Decision)
 }
 
 fn keep<T: PartialEq>(list: &mut Vec<T>, item: T) {
@@ -439,11 +484,43 @@ fn keep<T: PartialEq>(list: &mut Vec<T>, item: T) {
     }
 }
 
+/// What kind of command it is: the same tests run with another filter are still the same.
+fn command_kind(command: &str) -> String {
+    let typed = command.split("<<").next().unwrap_or(command);
+    let typed = typed.rsplit("&& ").next().unwrap_or(typed);
+    let words = typed.split_whitespace().filter(|word| !word.starts_with('-') && !word.contains('='));
+    words.take(2).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a command checks what was changed: it builds, compiles or lints.
+fn is_check(command: &str) -> bool {
+    static CHECK: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"\b(build|check|clippy|lint|typecheck|tsc|compile|vet|mypy|ruff|eslint|biome|golangci-lint|pre-commit|make)\b")
+            .expect("a fixed pattern")
+    });
+    let typed = command.split("<<").next().unwrap_or(command);
+    CHECK.is_match(typed) && !typed.contains("git ") && !typed.starts_with("grep") && !typed.starts_with("rg ")
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+/// The pull request that a command opened.
+fn opened_in(command: &str, output: &str) -> Option<String> {
+    static OPENED: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"https://[^\s<>()\[\]]{3,100}/(?:pull|merge_requests|pulls)/\d{1,9}").expect("a fixed pattern")
+    });
+    let opens = ["gh pr create", "glab mr create", "tea pr create"].iter().any(|opening| command.contains(opening));
+    opens.then(|| OPENED.find_iter(output).last().map(|url| url.as_str().to_string())).flatten()
+}
+
 /// Whether a command makes a commit.
 fn commits(command: &str) -> bool {
     static COMMIT: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"(?:^|[\s;&|(])git\s+(?:-\S+\s+\S+\s+)*commit(?:\s|$)").expect("a fixed pattern"));
-    COMMIT.is_match(command) && !command.contains("--dry-run")
+    // A repository that the command makes for a try is not the session's.
+    COMMIT.is_match(command) && !command.contains("--dry-run") && !command.contains("git init")
 }
 
 /// The commit that git tells of: `[main 1a2b3c4] the message`.

@@ -65,7 +65,9 @@ pub fn wish(prompt: &str, most_chars: usize, fill: bool) -> String {
             continue;
         }
         let open = said.is_empty() || said.ends_with(':') || said.chars().count() < SHORT_SENTENCE;
-        let fits = fill && said.chars().count() + sentence.chars().count() < most_chars;
+        // A heading or a label is not part of the wish.
+        let whole = last || sentence.ends_with(['.', '!', '?', '。', '！', '？']);
+        let fits = fill && whole && said.chars().count() + sentence.chars().count() < most_chars;
         if !open && !fits {
             break;
         }
@@ -74,10 +76,8 @@ pub fn wish(prompt: &str, most_chars: usize, fill: bool) -> String {
                 .strip_prefix("Plan")
                 .map_or(sentence.as_str(), |rest| rest.trim_start_matches([':', ' ', '-', '–']));
             said = format!("Implement the plan: {title}");
-            // A heading has no full stop; what follows is another matter.
-            if !fill {
-                break;
-            }
+            // A plan's title says it; what follows explains it.
+            break;
         } else {
             let gap = match said.chars().last() {
                 None => "",

@@ -26,8 +26,13 @@ pub struct Verdict {
 pub fn verdict(deed: &Deed) -> Option<Verdict> {
     let Action::Shell { command } = &deed.action else { return None };
     let answer = deed.answer.as_ref()?;
-    if !is_test_command(command) || answer.exit_code.is_some_and(is_interruption) {
+    if answer.exit_code.is_some_and(is_interruption) {
         return None;
+    }
+    if !is_test_command(command) {
+        // The hooks of a commit may run the tests; only their tally says so.
+        let hook = command.contains("git commit") || command.contains("git push");
+        return hook.then(|| summary_of(&answer.text)).flatten().filter(|verdict| has_count(&verdict.summary));
     }
     match (summary_of(&answer.text), deed.failed()) {
         // A pipe such as `cargo test | tail` hides that a command failed, but never that it passed.
@@ -64,6 +69,10 @@ pub fn is_test_command(command: &str) -> bool {
     typed.split(['\n', ';', '&', '|', '(']).any(|part| RUNNER.is_match(part.trim_start()))
 }
 
+fn has_count(summary: &str) -> bool {
+    summary.bytes().any(|byte| byte.is_ascii_digit()) && summary.contains("pass")
+}
+
 /// Whether an exit code says that the command was stopped rather than that it failed.
 fn is_interruption(code: i32) -> bool {
     matches!(code, 124 | 130 | 137 | 143)
@@ -73,7 +82,7 @@ fn is_interruption(code: i32) -> bool {
 fn never_ran(output: &str) -> bool {
     static NO_START: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(
-            r"(?i)command not found|unsupported[ _](engine|environment)|missing script|no module named .?(pytest|unittest|tox)|is not recognized as|could not find .?cargo\.toml|no test specified|no such file or directory|permission denied",
+            r"(?i)command not found|unsupported[ _](engine|environment)|missing script|no module named .?(pytest|unittest|tox)|is not recognized as|cannot find module 'node:|could not find .?cargo\.toml|no test specified|no such file or directory|permission denied",
         )
         .expect("a fixed pattern")
     });
@@ -118,7 +127,7 @@ fn summary_of(output: &str) -> Option<Verdict> {
                         let summary = format!("{}, {line}", before.summary);
                         Verdict { passed: passed && before.passed, summary }
                     }
-                    _ => Verdict { passed, summary: text::one_line(line, 100) },
+                    _ => Verdict { passed, summary: tally(line) },
                 });
                 last_count = at;
                 continue;
@@ -133,6 +142,13 @@ fn summary_of(output: &str) -> Option<Verdict> {
         }
     }
     counted.or(worded)
+}
+
+/// A tally without what says nothing: `test result: ok. 5 passed; 0 failed; 0 ignored; …` is `5 passed; 0 failed`.
+fn tally(line: &str) -> String {
+    let counts = line.strip_prefix("test result: ").and_then(|rest| Some(rest.split_once(". ")?.1)).unwrap_or(line);
+    let end = counts.match_indices("; ").nth(1).map_or(counts.len(), |(at, _)| at);
+    text::one_line(counts[..end].trim_matches(['=', ' ']), 100)
 }
 
 /// Whether a line is a runner's tally rather than a program's own output that happens to count something: next to

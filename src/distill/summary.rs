@@ -9,10 +9,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::base::{markdown, text};
-use crate::distill::facts::{self, Part, StatedKind};
-use crate::distill::triggers;
+use crate::distill::facts::{Part, StatedKind};
+use crate::distill::{sayings, triggers};
 use crate::model::day::{DaySummary, Line, LineKind, Point, SessionOfDay, Telling};
-use crate::model::digest::{Digest, Outcome};
+use crate::model::digest::{Digest, Origin, Outcome};
 
 /// How much of each kind is shown of one session, and of the day.
 const MOST_EXCHANGES: usize = 8;
@@ -180,7 +180,7 @@ impl Gathered {
             if !fits || self.stated.len() >= MOST_KEPT || is_drawn(sentence) {
                 continue;
             }
-            if let Some(kind) = facts::statement(sentence) {
+            if let Some(kind) = sayings::stated(sentence, Origin::Assistant) {
                 let sentence = text::one_line(&triggers::plain_words(sentence), 240);
                 if !self.stated.iter().any(|(_, _, known)| *known == sentence) {
                     self.stated.push((time.to_string(), kind, sentence));
@@ -329,7 +329,7 @@ fn chosen<'t>(turns: &[&'t Turn]) -> Vec<&'t Turn> {
 fn gist(reply: &str) -> String {
     let mut part = Part::default();
     part.last_reply = reply.to_string();
-    text::one_line(&triggers::closing_sentence(&part).unwrap_or_default(), LONGEST_ANSWER)
+    text::one_line(&sayings::closing_sentence(&part).unwrap_or_default(), LONGEST_ANSWER)
 }
 
 /// Whether words say nothing by themselves: an acknowledgement, as a whole and not as a part of a word.

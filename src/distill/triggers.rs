@@ -7,9 +7,12 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
+use regex::Regex;
+
 use crate::base::forms::folded;
 use crate::base::text;
 use crate::distill::facts::{Facts, Part, StatedKind};
+use crate::distill::{intent, sayings};
 use crate::model::digest::{Origin, Trigger};
 use crate::model::ids::EpisodeId;
 
@@ -23,8 +26,6 @@ const TRIGGER_COST: usize = 24;
 /// What the reference of a trigger costs, and how many tokens all triggers may have.
 const REFERENCE_TOKENS: usize = 24;
 const MOST_TOKENS: usize = 2900;
-/// How many sentences of a reply may stand for it.
-const SENTENCES_CONSIDERED: usize = 10;
 /// A trigger has at least so many keys, also where its sentence says them already.
 const FEWEST_KEYS: usize = 3;
 /// So many of the commonest words are never keys.
@@ -185,11 +186,9 @@ fn headline(group: &[&Part], room: &Room) -> Trigger {
 
 /// What a part is about, in a few words.
 fn topic(part: &Part, most_chars: usize) -> String {
-    [&part.prompt, &part.last_reply]
-        .into_iter()
-        .map(|said| text::one_line(&plain_words(said), most_chars))
-        .find(|sentence| !sentence.is_empty())
-        .unwrap_or_else(|| "Work".into())
+    let asked = intent::wish(&part.prompt, most_chars, true);
+    let topic = if asked.is_empty() { text::one_line(&plain_words(&part.last_reply), most_chars) } else { asked };
+    if topic.is_empty() { "Work".into() } else { topic }
 }
 
 /// The sentence that tells most of a part, with how much it tells: a lesson, a decision, how the agent
@@ -202,45 +201,31 @@ fn telling_sentence(part: &Part, most_chars: usize) -> Option<(u8, String, Origi
             return Some((rank, text::one_line(&plain_words(&stated.text), most_chars), stated.origin));
         }
     }
-    if let Some(closing) = closing_sentence(part) {
+    let closing = sayings::closing_sentence(part).filter(|closing| sayings::telling_weight(closing) >= 0.5);
+    if let Some(closing) = closing {
         return Some((2, text::one_line(&closing, most_chars), Origin::Assistant));
     }
-    let fault = part.faults.first()?;
+    let Some(fault) = part.faults.first() else { return deed(part).map(|deed| (0, deed, Origin::Tool)) };
     Some((1, format!("met `{}`", text::one_line(&fault.sample.replace('`', "'"), most_chars)), Origin::Tool))
 }
 
-/// How the agent closed: of its first sentences the one with the most telling words, rather than "Done.".
-pub fn closing_sentence(part: &Part) -> Option<String> {
-    let sentences = text::sentences(&part.last_reply)
-        .filter(|sentence| !is_table_row(sentence))
-        .map(|sentence| text::one_line(&plain_words(sentence), 200))
-        .filter(|sentence| sentence.chars().count() >= 24 && !sentence.ends_with(':') && !sentence.starts_with("http"))
-        .take(SENTENCES_CONSIDERED);
-    let told = sentences.enumerate().map(|(at, sentence)| {
-        let mut words = HashSet::new();
-        text::each_word(&sentence, |word| {
-            if word.whole {
-                words.insert(word.text.into_owned());
-            }
-        });
-        let weight: f32 = words.iter().map(|word| telling(word).min(1.0)).sum();
-        // The first sentence says what the others explain.
-        (weight.min(8.0) * 0.93_f32.powi(at as i32), sentence)
-    });
-    told.reduce(|best, next| if next.0 > best.0 { next } else { best })
-        .map(|(_, sentence)| sentence)
-        .or_else(|| Some(text::first_sentence(&part.last_reply, 200)).filter(|sentence| !sentence.is_empty()))
-}
-
-/// Whether a line belongs to a table or a piece of code, which nobody reads as a sentence.
-fn is_table_row(sentence: &str) -> bool {
-    let drawn = |letter: char| ('\u{2500}'..='\u{259f}').contains(&letter);
-    sentence.matches('|').count() >= 2 || sentence.contains("```") || sentence.contains(drawn)
+/// What was done in a part about which nobody said anything.
+fn deed(part: &Part) -> Option<String> {
+    if !part.edited.is_empty() {
+        let name = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_string();
+        let names: Vec<String> = part.edited.iter().take(3).map(|file| name(&file.path)).collect();
+        return Some(format!("changed {}", text::one_line(&names.join(", "), 100)));
+    }
+    let command = part.commands.last()?;
+    Some(format!("ran `{}`", text::one_line(&command.replace('`', "'"), 90)))
 }
 
 /// A sentence without the marks of Markdown around its words.
 pub fn plain_words(sentence: &str) -> String {
-    sentence.trim_start_matches(['#', '-', '*', '>', '|', ' ']).replace("**", "").replace("__", "")
+    static LINK: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\[([^\[\]]{1,200})\]\([^()\s]{1,400}\)").expect("a fixed pattern"));
+    let words = sentence.trim_start_matches(['#', '-', '*', '>', '|', ' ']).replace("**", "").replace("__", "");
+    if words.contains("](") { LINK.replace_all(&words, "$1").into_owned() } else { words }
 }
 
 /// The words that set a group of parts apart from the rest of the session and are not said yet.
@@ -360,6 +345,8 @@ impl Part {
         self.checks.extend(next.checks);
         self.faults.extend(next.faults);
         self.commits.extend(next.commits);
+        self.opened.extend(next.opened);
+        self.solved.extend(next.solved);
         self.stated.extend(next.stated);
         self.signals.extend(next.signals);
         let excess = self.signals.len().saturating_sub(64);

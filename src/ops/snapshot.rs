@@ -17,7 +17,7 @@ use crate::base::files::{self, Batch, Found, Stamp};
 use crate::base::text;
 use crate::distill::clean::Cleaner;
 use crate::distill::facts::{Facts, Part};
-use crate::distill::{digest, triggers};
+use crate::distill::{digest, feeling, triggers};
 use crate::error::{Context, Error, Result};
 use crate::model::digest::{Content, Digest, Origin, Outcome, State, Worth};
 use crate::model::ids::{Device, EpisodeId, SessionId};
@@ -55,6 +55,8 @@ pub struct Report {
 
 /// The flavor of such sessions.
 pub const FLAVOR: &str = "folder";
+/// A file with state values is no bigger than this.
+const MOST_STATE: u64 = 1 << 20;
 /// How much of a file is read for its words.
 const READ_FOR_WORDS: u64 = 16 << 10;
 
@@ -104,6 +106,7 @@ pub fn snapshot(store: &Store, request: &Request) -> Result<Report> {
     let mut facts = Facts::default();
     let mut paths: BTreeMap<u32, String> = BTreeMap::new();
     let numbers = part_numbers(&found);
+    let mut feeling = None;
     for (file, number) in found.iter().zip(numbers) {
         let name = snapshot_name(&file.relative);
         let copy = match (writer.copy(&file.path, &name), File::open(&file.path)) {
@@ -115,6 +118,9 @@ pub fn snapshot(store: &Store, request: &Request) -> Result<Report> {
             }
             (Err(err), Ok(_)) => return Err(err).context(|| format!("cannot copy `{}`", file.path.display())),
         };
+        if feeling.is_none() && holds_state(file) {
+            feeling = fs::read_to_string(&copy).ok().and_then(|text| feeling::state_in(&text));
+        }
         if let Some(number) = number {
             let (title, words) = read_for_words(&copy, &file.relative);
             let (title, words) = (request.cleaner.string(title), request.cleaner.string(words));
@@ -140,7 +146,7 @@ pub fn snapshot(store: &Store, request: &Request) -> Result<Report> {
         source_id,
         captured: request.now,
         state: State::Closed,
-        content: content(request, &folder, &found, facts, &paths),
+        content: content(request, &folder, &found, facts, &paths, feeling),
         snapshot: kept,
     };
     let mut raw = Batch::new();
@@ -268,7 +274,14 @@ impl gray_matter::engine::Engine for SafeYaml {
     }
 }
 
-fn content(request: &Request, folder: &Path, found: &[Found], facts: Facts, paths: &BTreeMap<u32, String>) -> Content {
+fn content(
+    request: &Request,
+    folder: &Path,
+    found: &[Found],
+    facts: Facts,
+    paths: &BTreeMap<u32, String>,
+    feeling: Option<feeling::State>,
+) -> Content {
     let clean = |text: String| request.cleaner.string(text);
     let name = clean(folder_name(folder));
     let objective = clean(request.objective.clone().unwrap_or_else(|| format!("Keep the folder {name} as it is")));
@@ -290,8 +303,12 @@ fn content(request: &Request, folder: &Path, found: &[Found], facts: Facts, path
     content.objective = objective;
     content.key_outcomes = vec![format!("{} files kept byte for byte", found.len())];
     content.turns = 0;
+    content.arc = feeling.map(|state| state.encode()).unwrap_or_default();
+    content.own_episodes = clean(own_range(found));
+    let is_vitals = |file: &&Found| file.relative.file_stem().is_some_and(|stem| stem == "vitals");
     content.vitals = in_folder(found, "state")
-        .next()
+        .find(is_vitals)
+        .or_else(|| in_folder(found, "state").next())
         .map(|file| layout::from_digest(&snapshot_name(&file.relative)))
         .unwrap_or_default();
     content.episodes = facts
@@ -304,6 +321,27 @@ fn content(request: &Request, folder: &Path, found: &[Found], facts: Facts, path
 
 fn in_folder<'f>(found: &'f [Found], name: &'static str) -> impl Iterator<Item = &'f Found> {
     found.iter().filter(move |file| file.relative.components().rev().skip(1).any(|part| part.as_os_str() == name))
+}
+
+/// Whether a file may hold the state values of an agent.
+fn holds_state(file: &Found) -> bool {
+    let in_state = file.relative.components().rev().skip(1).any(|part| {
+        let name = part.as_os_str().to_string_lossy();
+        name == "state" || name.starts_with("state_") || name.ends_with("_state")
+    });
+    let kind = file.relative.extension().and_then(|extension| extension.to_str());
+    in_state && matches!(kind, Some("json" | "yaml" | "yml")) && file.metadata.len() <= MOST_STATE
+}
+
+/// The first and the last episode by their own names, where the folder has episodes: `EVA_EP01 – EVA_EP09`.
+fn own_range(found: &[Found]) -> String {
+    let mut names = found.iter().filter(|file| is_episode(file)).filter_map(|file| file.relative.file_stem());
+    let first = names.next().map(|name| name.to_string_lossy().into_owned());
+    let last = names.last().map(|name| name.to_string_lossy().into_owned());
+    match (first, last) {
+        (Some(first), Some(last)) => format!("{first} – {last}"),
+        (first, _) => first.unwrap_or_default(),
+    }
 }
 
 fn find_by_source(store: &Store, source_id: &str) -> Result<Option<SessionId>> {

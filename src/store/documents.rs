@@ -23,6 +23,7 @@ pub const SCHEMA: &str = "memtree/digest/1";
 const TEMPLATE: &str = include_str!("../../templates/digest.md");
 
 const MOTTO: &str = "> **Motto**: \"";
+const EPISODES: &str = "- **Episodes**: ";
 const VITALS: &str = "- **Vitals Snapshot**: ";
 const SENSORY: &str = "- **Sensory Logs**: ";
 const CAPTURED: &str = " entries captured";
@@ -332,6 +333,7 @@ pub fn parse_digest(text: &str) -> Result<Digest, String> {
                 let (first, last) = range.split_once(" - ").unwrap_or((&range, &range));
                 Some((first.parse().ok()?, last.parse().ok()?))
             }),
+            own_episodes: line(EPISODES).rsplit_once(" (").map(|(own, _)| own.to_string()).unwrap_or_default(),
             turns: number("turns"),
             tokens_in: number("tokens_in"),
             tokens_out: number("tokens_out"),
@@ -520,7 +522,11 @@ fn body(digest: &Digest) -> String {
         "status" => content.status.to_string(),
         "objective" => or_dash(&content.objective),
         "motto" => inline(&content.motto).replace('"', "'"),
-        "episodes" => episodes(content).unwrap_or_else(|| "none".into()),
+        "episodes" => match (episodes(content), inline(&content.own_episodes)) {
+            (None, _) => "none".into(),
+            (Some(range), own) if own.is_empty() => range,
+            (Some(range), own) => format!("{own} ({range})"),
+        },
         "vitals" if content.vitals.is_empty() => "none".into(),
         "vitals" => format!("[vitals]({})", link_target(&content.vitals)),
         "sensory" => content.sensory.to_string(),

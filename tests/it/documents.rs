@@ -187,6 +187,11 @@ fn contents() -> impl Strategy<Value = Content> {
                 started: time(times.0),
                 ended: time(times.1),
                 episodes: episodes.map(|(first, last)| (EpisodeId(first), EpisodeId(last))),
+                own_episodes: if cents.is_some() && episodes.is_some() {
+                    "EVA_EP01 – EVA_EP09".into()
+                } else {
+                    String::new()
+                },
                 turns,
                 tokens_in,
                 tokens_out,

@@ -18,6 +18,10 @@ fn consciousness(desk: &Desk) -> std::path::PathBuf {
         ("agent/consciousness/semantic/facts.md", "# Facts\nThe telescope turns at 15 degrees an hour.\n"),
         ("agent/consciousness/sensory/log.txt", "temperature 21\n"),
         ("agent/consciousness/state/vitals.yaml", "mood: calm\n"),
+        (
+            "agent/consciousness/state/state_memory/eva_matrix_state.json",
+            r#"{"resonance_index":0.72,"state":{"stress":0.12,"warmth":0.8,"drive":0.64,"clarity":0.91,"joy":0.5,"alertness":0.7,"connection":0.66,"groundedness":0.8,"openness":0.75}}"#,
+        ),
         ("agent/identity/soul.md", "# Soul\n"),
     ] {
         let path = folder.join(name);
@@ -42,7 +46,7 @@ fn a_folder_keeps_its_shape_and_gets_a_page() {
         "--status",
         "success",
     ]);
-    kept.success().stdout_has("kept 6 files").stdout_has("SES1_desk_SP1C1");
+    kept.success().stdout_has("kept 7 files").stdout_has("SES1_desk_SP1C1");
     let mut snapshot = Tree::of(&desk.store().join("sessions/SES1_desk_SP1C1/snapshot"));
     snapshot.0.remove(Path::new("MANIFEST.sha256")).expect("it has a manifest");
     assert_same(&source, &snapshot, "every byte, in its own shape");
@@ -53,11 +57,11 @@ fn a_folder_keeps_its_shape_and_gets_a_page() {
         "# Session Digest: SES1_desk_SP1C1\n",
         "> **Status**: success | **Objective**: Keep EVA as she was\n",
         "> **Motto**: \"Light first\"\n",
-        "## 📦 Manifest (Index of Snapshot)\n- **Episodes**: EP_001 - EP_002\n",
+        "## 📦 Manifest (Index of Snapshot)\n- **Episodes**: EVA_EP01 – EVA_EP02 (EP_001 - EP_002)\n",
         "- **Vitals Snapshot**: [vitals](snapshot/agent/consciousness/state/vitals.yaml)\n",
         "- **Sensory Logs**: 1 entries captured\n",
         "## 🧠 Semantic Summary (The RAG Trigger)\n- **Core Intent**: Keep EVA as she was\n- **Key Outcomes**: ",
-        "- **Emotional Arc**: ",
+        "- **Emotional Arc**: H9-720-S120W800D640C910J500A700CO660GN800OP750\n",
         "## ⚡ Knowledge Triggers\n- [",
         "-> Trigger reference: [EP_001](snapshot/agent/consciousness/episodic/EVA_EP01.json)",
         "## 🔄 8-8-8 Synthesis Readiness\n- [x] Cleaned\n- [x] Summarized\n- [x] Indexed\n- [ ] Relational Map Created\n",
@@ -135,7 +139,7 @@ fn a_link_is_named_and_not_followed() {
     std::os::unix::fs::symlink(desk.home().join("secret.txt"), folder.join("out.txt")).unwrap();
     std::os::unix::fs::symlink(desk.home(), folder.join("home")).unwrap();
     std::os::unix::fs::symlink("..", folder.join("agent/loop")).unwrap();
-    let kept = desk.memtree(["snapshot", "eva"]).code(3).stdout_has("kept 6 files");
+    let kept = desk.memtree(["snapshot", "eva"]).code(3).stdout_has("kept 7 files");
     for link in ["out.txt", "home", "agent/loop"] {
         assert!(kept.stderr.contains(&format!("eva/{link}: a link to `")), "{}", kept.told());
     }
