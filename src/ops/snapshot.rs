@@ -337,7 +337,7 @@ fn holds_state(file: &Found) -> bool {
 fn own_range(found: &[Found]) -> String {
     let mut names = found.iter().filter(|file| is_episode(file)).filter_map(|file| file.relative.file_stem());
     let first = names.next().map(|name| name.to_string_lossy().into_owned());
-    let last = names.last().map(|name| name.to_string_lossy().into_owned());
+    let last = names.next_back().map(|name| name.to_string_lossy().into_owned());
     match (first, last) {
         (Some(first), Some(last)) => format!("{first} – {last}"),
         (first, _) => first.unwrap_or_default(),
