@@ -65,7 +65,7 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, sensory: u64) -> Conten
         tokens_cache: sum(|usage| usage.cache_read + usage.cache_write),
         cost_usd: cost::cost_usd(&head.usage),
         files,
-        evidence,
+        evidence: evidence::evidence(facts, head.cwd.as_deref()),
         tags: Vec::new(),
         vitals: String::new(),
         sensory,

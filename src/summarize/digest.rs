@@ -217,6 +217,7 @@ mod tests {
             started: None,
             ended: None,
             episodes: None,
+            own_episodes: String::new(),
             turns: 3,
             tokens_in: 0,
             tokens_out: 0,

@@ -345,6 +345,7 @@ fn digest(ordinal: u32, device: &str, claims: &[(u8, u8)], worth: Worth, version
             started: at(i64::from(ordinal) * 600),
             ended: at(i64::from(ordinal) * 600 + 60),
             episodes: Some((EpisodeId(1), EpisodeId(1))),
+            own_episodes: String::new(),
             turns: 1,
             tokens_in: 0,
             tokens_out: 0,
