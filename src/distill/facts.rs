@@ -115,7 +115,7 @@ const LONGEST_PROMPT: usize = 4000;
 const LONGEST_REPLY: usize = 4000;
 const MOST_IN_A_LIST: usize = 24;
 const MOST_WORDS_COUNTED: usize = 6000;
-const MOST_WORDS_KEPT: usize = 64;
+const MOST_WORDS_KEPT: usize = 200;
 
 impl Facts {
     /// Takes the next step.
@@ -289,8 +289,9 @@ impl Part {
     /// Adds the words of a text, each with a weight.
     fn count(&mut self, value: &str, weight: f32) {
         text::each_word(value, |word| {
-            // Parts of identifiers and pairs of characters find, but nobody would read them as keys.
-            if !word.whole {
+            // Parts of identifiers and pairs of characters find, but nobody would read them as keys; and a path is
+            // remembered by its last name.
+            if !word.whole || triggers::is_folder_name(value, word.start, word.end) {
                 return;
             }
             if self.counting.len() < MOST_WORDS_COUNTED || self.counting.contains_key(word.text.as_ref()) {

@@ -48,7 +48,7 @@ impl Room {
             // Nobody spoke: the parts are files, and each is worth a trigger while there is room.
             0 if said == 0 => ((40 * parts).min(1600), 12, 90, 140),
             0 => (conversation_words(said), 40, 56, 80),
-            _ => ((60 * parts + said / 6).clamp(160, 1500), 24, 90, 140),
+            _ => ((100 * parts + said / 4).clamp(160, 1500), 24, 90, 140),
         };
         let triggers = (words / (TRIGGER_COST + keys_each)).clamp(1, parts.clamp(1, MOST_TRIGGERS));
         Room {
@@ -327,6 +327,14 @@ pub fn telling(word: &str) -> f32 {
         return 0.0;
     }
     if word.contains(['_', '.', ':']) { 1.2 } else { 1.0 }
+}
+
+/// Tells the name of a folder within a path: `src` and `store` of `src/store/day.rs`, but no word of `read/write`.
+pub fn is_folder_name(value: &str, start: usize, end: usize) -> bool {
+    let Some(rest) = value[end..].strip_prefix('/') else { return false };
+    let within_path = value[..start].ends_with('/');
+    let after = rest.split(|letter: char| letter.is_whitespace() || "\"'`()[]<>,;".contains(letter)).next();
+    within_path || after.is_some_and(|after| after.trim_end_matches(['.', ':', '!', '?']).contains(['/', '.']))
 }
 
 /// Merges neighbouring parts where a session has too many to keep apart.

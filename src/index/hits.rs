@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::matches::Plan;
+use super::matches::{Plan, Wanted};
 use super::page::Page;
 use super::rank;
 use super::words::folded;
@@ -27,9 +27,9 @@ const MOST_WORDS: usize = 6;
 
 /// The words of a query, to find them again in a text.
 pub struct Finder<'p> {
-    weights: HashMap<&'p str, f32>,
-    /// The words in a fixed order.
-    order: Vec<&'p str>,
+    /// Each word with its place in `wanted`.
+    places: HashMap<&'p str, Vec<usize>>,
+    wanted: &'p [Wanted],
 }
 
 /// What of a query a text has.
@@ -50,30 +50,34 @@ pub struct Closest {
 
 impl<'p> Finder<'p> {
     pub fn new(plan: &'p Plan) -> Finder<'p> {
-        let mut order: Vec<&str> = plan.wanted.iter().map(|wanted| wanted.word.as_str()).collect();
-        let weights: HashMap<&str, f32> =
-            plan.wanted.iter().map(|wanted| (wanted.word.as_str(), wanted.weight)).collect();
-        order.sort_unstable();
-        order.dedup();
-        Finder { weights, order }
+        let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (at, wanted) in plan.wanted.iter().enumerate() {
+            places.entry(&wanted.word).or_default().push(at);
+        }
+        Finder { places, wanted: &plan.wanted }
     }
 
     fn trace(&self, texts: &[&str]) -> Trace {
-        let mut trace = Trace::default();
-        let mut seen = std::collections::HashSet::new();
+        let mut found: Vec<(String, &[usize])> = Vec::new();
+        let mut times = vec![0; self.wanted.len()];
         for text in texts {
             text::each_word(text, |word| {
-                if let Some((known, weight)) = self.weights.get_key_value(folded(&word.text)) {
-                    if seen.insert(*known) {
-                        trace.weight += weight;
-                    }
-                    if !trace.words.iter().any(|there| *there == word.text) {
-                        trace.words.push(word.text.into_owned());
+                if let Some(places) = self.places.get(folded(&word.text)) {
+                    places.iter().for_each(|at| times[*at] += 1);
+                    if !found.iter().any(|(there, _)| *there == word.text) {
+                        found.push((word.text.into_owned(), places));
                     }
                 }
             });
         }
-        trace
+        // A word that only stands for another is no reason where that other one is there itself.
+        let best_of_group = |at: &usize| {
+            let (group, weight) = (self.wanted[*at].group, self.wanted[*at].weight);
+            let others = self.wanted.iter().zip(&times).filter(|(wanted, times)| wanted.group == group && **times > 0);
+            others.into_iter().all(|(wanted, _)| wanted.weight <= weight)
+        };
+        found.retain(|(_, places)| places.iter().any(best_of_group));
+        Trace { weight: self.summed(&times, 0).weight, words: found.into_iter().map(|(word, _)| word).collect() }
     }
 
     /// The score of the part of a page that fits best, and the share of the query's weight that it covers.
@@ -86,25 +90,36 @@ impl<'p> Finder<'p> {
     }
 
     fn part_score(&self, texts: &[&str]) -> Closest {
-        let mut times: HashMap<&str, u32> = HashMap::new();
+        let mut times = vec![0; self.wanted.len()];
         let mut length = 0;
         for text in texts {
             text::each_word(text, |word| {
                 length += u32::from(word.whole);
-                if let Some((known, _)) = self.weights.get_key_value(folded(&word.text)) {
-                    *times.entry(known).or_default() += 1;
+                if let Some(places) = self.places.get(folded(&word.text)) {
+                    places.iter().for_each(|at| times[*at] += 1);
                 }
             });
         }
-        // In a fixed order, so that the sum is the same each time.
-        let mut closest = Closest::default();
-        for word in &self.order {
-            if let Some(times) = times.get(word) {
-                closest.score += self.weights[word] * rank::presence_in_part(*times, length);
-                closest.weight += self.weights[word];
+        self.summed(&times, length)
+    }
+
+    /// The best word of each group, summed up in the order of the query.
+    fn summed(&self, times: &[u32], length: u32) -> Closest {
+        let mut sum = Closest::default();
+        let mut at = 0;
+        for group in self.wanted.chunk_by(|a, b| a.group == b.group) {
+            let mut best = Closest::default();
+            for wanted in group {
+                let score = wanted.weight * rank::presence_in_part(times[at], length);
+                if score > best.score {
+                    best = Closest { score, weight: wanted.weight };
+                }
+                at += 1;
             }
+            sum.score += best.score;
+            sum.weight += best.weight;
         }
-        closest
+        sum
     }
 
     /// Makes a hit of a page.
@@ -180,7 +195,7 @@ impl<'p> Finder<'p> {
                 let shown: Vec<&str> = trace.words.iter().take(MOST_WORDS).map(String::as_str).collect();
                 format!("{place}: {}", shown.join(", "))
             }
-            None if self.weights.is_empty() => "filters".into(),
+            None if self.wanted.is_empty() => "filters".into(),
             None => "its names".into(),
         };
         (reason, self.excerpt(page, &words), words)

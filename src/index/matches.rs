@@ -11,6 +11,7 @@ use tantivy::{DocAddress, DocId, DocSet, Searcher, SegmentReader, TERMINATED, Te
 
 use super::document::Fields;
 use super::rank::{self, Scored};
+use super::related::related;
 use super::words::{self, QueryWord};
 use crate::base::clock::Timestamp;
 use crate::model::query::{Filter, FilterKey, Query};
@@ -21,6 +22,10 @@ const MOST_WORDS: usize = 96;
 const SHORTEST_SLIP: usize = 4;
 /// How many words may stand for a misspelled one.
 const MOST_NEAR: usize = 3;
+/// Up to so many words of a query are few.
+const FEW_WORDS: usize = 2;
+/// How many words are looked up in all, with those that stand for others.
+const MOST_WANTED: usize = 256;
 
 /// A word that is looked up, with what it counts.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +36,8 @@ pub struct Wanted {
     pub weight: f32,
     /// What it adds to the covered share.
     pub covers: f32,
+    /// Which word of the query it stands for: of the words of one group, only the best counts. Groups lie together.
+    pub group: usize,
 }
 
 /// What the words of a query come to in this memory.
@@ -49,29 +56,52 @@ pub fn plan(searcher: &Searcher, query: &Query) -> tantivy::Result<Plan> {
     let living = searcher.num_docs() as u32;
     let mut plan = Plan::default();
     let mut seen = std::collections::HashSet::new();
-    for word in asked(query) {
+    let typed = asked(query);
+    let few = typed.iter().filter(|word| word.unit).count() <= FEW_WORDS;
+    for (group, word) in typed.into_iter().enumerate() {
         if !seen.insert((word.text.clone(), word.unit)) || seen.len() > MOST_WORDS {
             continue;
         }
         let having = living_having(searcher, field, &word.text)?;
-        let weight = rank::rarity(having, living);
-        if having > 0 {
-            let weight = if word.unit { weight } else { weight * rank::COMPOUND };
-            plan.wanted.push(Wanted { word: word.text, weight, covers: if word.unit { weight } else { 0.0 } });
-            plan.asked += if word.unit { weight } else { 0.0 };
-            continue;
-        }
+        let rarity = rank::rarity(having, living);
         if !word.unit {
+            if having > 0 {
+                let weight = rarity * rank::COMPOUND;
+                plan.wanted.push(Wanted { word: word.text, weight, covers: 0.0, group });
+            }
             continue;
         }
-        let near = near(searcher, field, &word.text)?;
-        let likeliest = near.first().map_or(weight, |(_, having)| rank::rarity(*having, living));
-        for (near, having) in &near {
-            let weight = rank::rarity(*having, living) * rank::NEAR_WORD;
-            plan.wanted.push(Wanted { word: near.clone(), weight, covers: weight });
+        let mut stand_in = |word: &str, having: u32, factor: f32| {
+            let weight = rank::rarity(having, living) * factor;
+            plan.wanted.push(Wanted { word: word.to_string(), weight, covers: weight, group });
+        };
+        if having > 0 {
+            stand_in(&word.text, having, 1.0);
         }
-        plan.asked += likeliest;
-        plan.unknown.push((word.typed, near.into_iter().map(|(word, _)| word).collect()));
+        let mut taken = Vec::new();
+        for other in related(&word.text) {
+            let having = living_having(searcher, field, other)?;
+            if having > 0 {
+                stand_in(other, having, rank::RELATED);
+                taken.push(other.to_string());
+            }
+        }
+        let mut asked = rarity;
+        if having == 0 {
+            // Nothing has the word or means the same: it may be misspelled.
+            if taken.is_empty() {
+                let near = near(searcher, field, &word.text)?;
+                near.iter().for_each(|(near, having)| stand_in(near, *having, rank::NEAR_WORD));
+                // In few words a slip is likelier than a word that nothing has; in many it may well be one of those.
+                if let Some((_, having)) = near.first().filter(|_| few) {
+                    asked = rank::rarity(*having, living);
+                }
+                taken.extend(near.into_iter().map(|(word, _)| word));
+            }
+            plan.unknown.push((word.typed, taken));
+        }
+        plan.asked += asked;
+        plan.wanted.truncate(MOST_WANTED);
     }
     Ok(plan)
 }
@@ -155,16 +185,46 @@ fn scores(segment: &SegmentReader, plan: &Plan) -> tantivy::Result<Vec<(f32, f32
     let field = Fields::get().words;
     let lengths = segment.get_fieldnorms_reader(field)?;
     let mut scores = vec![(0.0, 0.0); segment.max_doc() as usize];
-    for wanted in &plan.wanted {
+    let each = |wanted: &Wanted, take: &mut dyn FnMut(DocId, f32)| -> tantivy::Result<()> {
         let Some(mut postings) = postings(segment, field, &wanted.word, IndexRecordOption::WithFreqs)? else {
-            continue;
+            return Ok(());
         };
         let mut doc = postings.doc();
         while doc != TERMINATED {
-            let (score, covered) = &mut scores[doc as usize];
-            *score += wanted.weight * rank::presence(postings.term_freq(), lengths.fieldnorm(doc));
-            *covered += wanted.covers;
+            take(doc, wanted.weight * rank::presence(postings.term_freq(), lengths.fieldnorm(doc)));
             doc = postings.advance();
+        }
+        Ok(())
+    };
+    // What the words of one group give, the best of them for each document, before it is added.
+    let mut best: Vec<(f32, f32)> = Vec::new();
+    let mut touched: Vec<DocId> = Vec::new();
+    for group in plan.wanted.chunk_by(|a, b| a.group == b.group) {
+        if let [only] = group {
+            each(only, &mut |doc, value| {
+                let (score, covered) = &mut scores[doc as usize];
+                *score += value;
+                *covered += only.covers;
+            })?;
+            continue;
+        }
+        best.resize(scores.len(), (0.0, 0.0));
+        for wanted in group {
+            each(wanted, &mut |doc, value| {
+                let before = &mut best[doc as usize];
+                if before.0 == 0.0 {
+                    touched.push(doc);
+                }
+                if value > before.0 {
+                    *before = (value, wanted.covers);
+                }
+            })?;
+        }
+        for doc in touched.drain(..) {
+            let (value, covers) = std::mem::take(&mut best[doc as usize]);
+            let (score, covered) = &mut scores[doc as usize];
+            *score += value;
+            *covered += covers;
         }
     }
     Ok(scores)

@@ -21,6 +21,7 @@ mod latest;
 mod matches;
 mod page;
 mod rank;
+mod related;
 mod words;
 
 pub use cache::Refreshed;

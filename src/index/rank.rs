@@ -25,6 +25,8 @@ const PER_YEAR: f32 = 0.01;
 pub const CONFIDENT: f32 = 0.42;
 /// How much a word counts that is found in the place of a misspelled one.
 pub const NEAR_WORD: f32 = 0.6;
+/// How much a word counts that means about the same as the one that was asked for.
+pub const RELATED: f32 = 0.5;
 /// How much a compound (`src/day.rs`) adds to its parts.
 pub const COMPOUND: f32 = 0.5;
 
