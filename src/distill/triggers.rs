@@ -332,9 +332,9 @@ pub fn telling(word: &str) -> f32 {
 /// Tells the name of a folder within a path: `src` and `store` of `src/store/day.rs`, but no word of `read/write`.
 pub fn is_folder_name(value: &str, start: usize, end: usize) -> bool {
     let Some(rest) = value[end..].strip_prefix('/') else { return false };
-    let within_path = value[..start].ends_with('/');
-    let after = rest.split(|letter: char| letter.is_whitespace() || "\"'`()[]<>,;".contains(letter)).next();
-    within_path || after.is_some_and(|after| after.trim_end_matches(['.', ':', '!', '?']).contains(['/', '.']))
+    let ends = |letter: char| letter.is_whitespace() || "\"'`()[]<>,;".contains(letter);
+    let after = || rest.split(ends).next().unwrap_or_default().trim_end_matches(['.', ':', '!', '?']);
+    value[..start].ends_with('/') || after().contains(['/', '.'])
 }
 
 /// Merges neighbouring parts where a session has too many to keep apart.
@@ -387,6 +387,22 @@ mod tests {
         let parts =
             (1..=parts as u32).map(|n| Part::of_text(n, &format!("Topic{n} zebra{n}"), &format!("apple{n} orchid{n}")));
         Facts { parts: parts.collect(), spoken: 50, ..Facts::default() }
+    }
+
+    #[test]
+    fn a_path_is_remembered_by_its_last_name() {
+        let folders = |value: &str| -> Vec<String> {
+            let mut folders = Vec::new();
+            text::each_word(value, |word| {
+                if is_folder_name(value, word.start, word.end) {
+                    folders.push(word.text.into_owned());
+                }
+            });
+            folders
+        };
+        assert_eq!(folders("see `src/store/day.rs`, please"), ["src", "store"]);
+        assert_eq!(folders("/home/dev/x"), ["home", "dev"]);
+        assert!(folders("read/write is fine. either/or.").is_empty());
     }
 
     #[test]
