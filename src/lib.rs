@@ -45,7 +45,7 @@
 //! assert_eq!(report.captured, 10);
 //!
 //! let query = Query::parse("EWOULDBLOCK lock")?;
-//! let answer = search::search(&store, &search::SearchRequest { query, limit: 3, now, dry_run: false })?;
+//! let answer = search::search(&store, &search::SearchRequest::new(query, 3, now))?;
 //! assert_eq!(answer.hits[0].project.as_deref(), Some("tidepool"));
 //! # Ok(())
 //! # }

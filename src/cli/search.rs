@@ -1,15 +1,39 @@
-//! `memtree search`: ranks sessions by what their digests say.
+//! `memtree search`: ranks sessions by what their digests say; other pages, and the episodes, on demand.
 
 use std::process::Command;
 
 use super::{Door, output};
 use crate::base::text;
 use crate::error::{Context, Error, Result};
-use crate::model::query::{FilterKey, Hit, Query};
-use crate::ops::search::{SearchAnswer, SearchRequest, search};
+use crate::model::query::{FilterKey, Hit, NoteHit, Query, Tree};
+use crate::ops::search::{AnyHit, SearchAnswer, SearchRequest, search};
 
 /// How many hits are shown unless `--limit` says otherwise.
 const LIMIT: usize = 10;
+
+/// Where to look, as it is typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Place {
+    Digests,
+    Days,
+    Core,
+    Knowledge,
+    Patterns,
+    All,
+}
+
+impl Place {
+    fn trees(self) -> Vec<Tree> {
+        match self {
+            Place::Digests => vec![Tree::Digests],
+            Place::Days => vec![Tree::Days],
+            Place::Core => vec![Tree::Core],
+            Place::Knowledge => vec![Tree::Knowledge],
+            Place::Patterns => vec![Tree::Patterns],
+            Place::All => [Tree::Digests].into_iter().chain(Tree::NOTES).collect(),
+        }
+    }
+}
 
 /// Find sessions by what was wanted, decided, changed or broke in them
 ///
@@ -42,7 +66,13 @@ pub struct Args {
     /// Only sessions that ended before this time
     #[arg(long, value_name = "WHEN")]
     before: Option<String>,
-    /// Print only the paths of the digests, one a line
+    /// Look elsewhere than among the digests
+    #[arg(long = "in", value_name = "WHERE", value_enum, value_delimiter = ',')]
+    within: Vec<Place>,
+    /// Go on into the episodes of the best sessions, and show the passages
+    #[arg(long)]
+    deep: bool,
+    /// Print only the paths of what was found, one a line
     #[arg(long, conflicts_with = "json")]
     paths: bool,
     /// Open the best hit in your editor
@@ -66,14 +96,22 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
             query.filter(key, &value)?;
         }
     }
+    let mut trees: Vec<Tree> = args.within.iter().flat_map(|place| place.trees()).collect();
+    trees.sort_unstable();
+    trees.dedup();
+    if args.deep && !trees.is_empty() && !trees.contains(&Tree::Digests) {
+        return Err(Error::usage("only sessions have episodes to go into")
+            .hint("leave `--deep` away, or look among the digests too: `--in all`"));
+    }
     let store = door.store()?;
     let limit = if args.open { 1 } else { door.limit.unwrap_or(LIMIT) };
-    let answer = search(&store, &SearchRequest { query, limit, now: door.now, dry_run: door.dry_run })?;
+    let request = SearchRequest { query, trees, deep: args.deep, limit, now: door.now, dry_run: door.dry_run };
+    let answer = search(&store, &request)?;
     if door.json {
         output::json(&answer);
     } else if args.paths {
-        for hit in &answer.hits {
-            output::print(&format!("{}\n", store.layout().root().join(&hit.path).display()));
+        for hit in answer.all() {
+            output::print(&format!("{}\n", store.layout().root().join(hit.path()).display()));
         }
     } else if args.open {
         open(&answer, door)?;
@@ -84,24 +122,37 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
 }
 
 fn show(answer: &SearchAnswer, door: &Door) {
-    for hit in &answer.hits {
-        output::print_styled(&shown(hit));
+    let hits = answer.all();
+    for hit in &hits {
+        output::print_styled(&match hit {
+            AnyHit::Session(hit) => shown(hit),
+            AnyHit::Note(hit) => shown_note(hit),
+        });
     }
-    if answer.hits.is_empty() {
+    if hits.is_empty() {
         door.say("nothing found");
-    } else if answer.hits.iter().all(|hit| hit.weak) {
+    } else if hits.iter().all(AnyHit::weak) {
         door.say("nothing fits well; these are guesses");
     }
     for suggestion in &answer.suggestions {
         door.say(format!("  {suggestion}"));
     }
-    if let Some(best) = answer.hits.first() {
-        let more = answer.total - answer.hits.len();
-        if more > 0 {
-            door.say(format!("{more} more; see them with --limit {}", answer.hits.len() + more.min(20)));
+    let deep = answer.hits.iter().any(|hit| hit.passage.is_some());
+    let more = answer.total.saturating_sub(hits.len());
+    if more > 0 && !hits.is_empty() && !deep {
+        door.say(format!("{more} more; see them with --limit {}", hits.len() + more.min(20)));
+    }
+    match hits.first() {
+        Some(AnyHit::Session(best)) => {
+            let what = match (&best.passage, best.triggers.is_empty()) {
+                (Some(_), _) => "the whole episode",
+                (None, false) => "the part behind it",
+                (None, true) => "its digest",
+            };
+            door.say(format!("next: `{} recall {}` ({what})", door.program(), best.rank));
         }
-        let what = if best.triggers.is_empty() { "its digest" } else { "the part behind it" };
-        door.say(format!("next: `{} recall {}` ({what})", door.program(), best.rank));
+        Some(AnyHit::Note(best)) => door.say(format!("next: read `{}` from line {}", best.path, best.line)),
+        None => {}
     }
 }
 
@@ -111,21 +162,43 @@ fn shown(hit: &Hit) -> Vec<(output::Style, String)> {
     let mut pieces = vec![(Dim, format!("{:>2}. ", hit.rank)), (Strong, text::one_line(&hit.title, 160))];
     pieces.push((Dim, if hit.weak { " (weak)\n".into() } else { "\n".into() }));
     let session = hit.session.to_string();
-    let day = hit.ended.as_deref().and_then(|ended| ended.split('T').next());
-    let facts: Vec<&str> = [hit.project.as_deref(), day, Some(&hit.status), Some(&hit.flavor), Some(session.as_str())]
-        .into_iter()
-        .flatten()
-        .filter(|fact| !fact.is_empty())
-        .collect();
-    pieces.push((Dim, format!("    {}\n", facts.join(" · "))));
+    let place = hit.passage.as_ref().map_or(session.as_str(), |passage| &passage.reference);
+    let day = day(hit.ended.as_deref());
+    let facts = [hit.project.as_deref(), day, Some(&hit.status), Some(&hit.flavor), Some(place)];
+    pieces.push((Dim, format!("    {}\n", joined(&facts))));
     if let Some(trigger) = hit.triggers.first() {
         pieces.push((Plain, format!("    ⚡ {}", text::one_line(&trigger.topic, 100))));
         pieces.push((Dim, format!(" → {}\n", trigger.episode)));
     }
     pieces.push((Plain, "    ".into()));
     pieces.extend(highlighted(&hit.excerpt, &hit.words));
-    pieces.push((Plain, "\n\n".into()));
+    pieces.push((Plain, "\n".into()));
+    pieces.push((Dim, format!("    found by {}\n\n", text::one_line(&hit.reason, 160))));
     pieces
+}
+
+/// A section of another page, in pieces with their style.
+fn shown_note(hit: &NoteHit) -> Vec<(output::Style, String)> {
+    use output::Style::{Dim, Plain, Strong};
+    let mut pieces = vec![(Dim, format!("{:>2}. ", hit.rank)), (Strong, text::one_line(&hit.title, 100))];
+    if !hit.heading.is_empty() && hit.heading != hit.title {
+        pieces.push((Plain, format!(" › {}", text::one_line(&hit.heading, 100))));
+    }
+    pieces.push((Dim, if hit.weak { " (weak)\n".into() } else { "\n".into() }));
+    let place = format!("{}:{}", hit.path, hit.line);
+    let facts = [Some(hit.tree.name()), hit.project.as_deref(), day(hit.ended.as_deref()), Some(&place)];
+    pieces.push((Dim, format!("    {}\n    ", joined(&facts))));
+    pieces.extend(highlighted(&hit.excerpt, &hit.words));
+    pieces.push((Dim, format!("\n    found by {}\n\n", text::one_line(&hit.reason, 160))));
+    pieces
+}
+
+fn day(ended: Option<&str>) -> Option<&str> {
+    ended.and_then(|ended| ended.split('T').next())
+}
+
+fn joined(facts: &[Option<&str>]) -> String {
+    facts.iter().flatten().copied().filter(|fact| !fact.is_empty()).collect::<Vec<_>>().join(" · ")
 }
 
 /// A text in pieces, the matching words strong.
@@ -144,11 +217,12 @@ fn highlighted(excerpt: &str, words: &[String]) -> Vec<(output::Style, String)> 
 }
 
 fn open(answer: &SearchAnswer, door: &Door) -> Result<()> {
-    let Some(hit) = answer.hits.first() else {
+    let hits = answer.all();
+    let Some(hit) = hits.first() else {
         show(answer, door);
         return Ok(());
     };
-    let path = door.root.join(&hit.path);
+    let path = door.root.join(hit.path());
     let editor = door.editor(&door.config()?).ok_or_else(|| {
         Error::new("no editor is known").hint("set $EDITOR, or `open.editor` in ~/.config/memtree/config.toml")
     })?;

@@ -8,12 +8,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::changes::{self, Changes};
-use super::document::{self, Fields};
+use super::document::{self, Fields, Shelf};
 use crate::base::files::{self, FileLock, Stamp};
 use crate::store::Store;
 
 /// The version of what the cache holds: raise it whenever fields, weights, folding or files change.
-const SCHEMA: &str = "memtree/index/4";
+const SCHEMA: &str = "memtree/index/5";
 
 /// The file that names the current generation.
 const CURRENT: &str = "CURRENT";
@@ -35,14 +35,15 @@ pub struct Refreshed {
 /// The cache of one memory.
 pub struct Cache<'s> {
     store: &'s Store,
+    shelf: Shelf,
     folder: PathBuf,
 }
 
 type Trouble = Box<dyn std::error::Error + Send + Sync>;
 
 impl<'s> Cache<'s> {
-    pub fn of(store: &'s Store) -> Cache<'s> {
-        Cache { store, folder: store.layout().index() }
+    pub fn of(store: &'s Store, shelf: Shelf) -> Cache<'s> {
+        Cache { store, shelf, folder: shelf.folder(store.layout()) }
     }
 
     /// Waits for the right to change the cache.
@@ -79,7 +80,7 @@ impl<'s> Cache<'s> {
         let clock = self.folder.join("clock");
         files::write_plain(&clock, b"")?;
         let before = Stamp::of(&fs::metadata(&clock)?);
-        let found = changes::found(self.store)?;
+        let found = self.shelf.found(self.store)?;
         if let Some(generation) = self.current()
             && let Some(stamps) = sound_stamps(&generation)
             && let Some(known) = changes::read_stamps(&stamps)
@@ -111,7 +112,7 @@ impl<'s> Cache<'s> {
         };
         let gone = [changes.removed.as_slice(), &changes.modified, &changes.added].concat();
         let new = [changes.added.as_slice(), &changes.modified].concat();
-        document::write(index, self.store, &gone, &new)?;
+        document::write(index, self.store, self.shelf, &gone, &new)?;
         seal(generation, found, before)?;
         Ok(refreshed)
     }
@@ -122,7 +123,7 @@ impl<'s> Cache<'s> {
         files::create_folder(&generation)?;
         let index = document::create(&generation)?;
         let sessions: Vec<&str> = found.iter().map(|(session, _)| session.as_str()).collect();
-        document::write(&index, self.store, &[], &sessions)?;
+        document::write(&index, self.store, self.shelf, &[], &sessions)?;
         seal(&generation, found, before)?;
         files::write_atomic(&self.folder.join(CURRENT), format!("{SCHEMA} {name}\n").as_bytes())?;
         for old in self.generations()? {
@@ -149,12 +150,12 @@ impl<'s> Cache<'s> {
 }
 
 /// Makes an index of a memory in working memory, for when the cache cannot be written.
-pub fn in_memory(store: &Store) -> Result<tantivy::Index, Trouble> {
-    let found = changes::found(store)?;
+pub fn in_memory(store: &Store, shelf: Shelf) -> Result<tantivy::Index, Trouble> {
+    let found = shelf.found(store)?;
     let index = tantivy::Index::create_in_ram(Fields::schema());
     document::register(&index);
     let sessions: Vec<&str> = found.iter().map(|(session, _)| session.as_str()).collect();
-    document::write(&index, store, &[], &sessions)?;
+    document::write(&index, store, shelf, &[], &sessions)?;
     Ok(index)
 }
 

@@ -17,6 +17,9 @@ use crate::store::Store;
 /// count time in steps of up to 10 ms, so a second change in the same step would leave no trace.
 const UNSETTLED_NS: i64 = 20_000_000;
 
+/// A file by its name, and how it looked.
+pub type Stamped = (String, Stamp);
+
 /// What differs between the tree and the cache, by name.
 #[derive(Debug, Default, PartialEq)]
 pub struct Changes<'a> {

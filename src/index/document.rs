@@ -4,8 +4,8 @@
 //! stands, a search reads one list for each word, and phrases run on. The other fields are for filters.
 
 use std::fs;
-use std::io::Read;
-use std::path::Path;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 use std::thread;
 
 use rayon::prelude::*;
@@ -14,10 +14,13 @@ use tantivy::schema::{
 };
 use tantivy::{IndexWriter, TantivyDocument, Term};
 
+use super::changes::{self, Stamped};
+use super::notes::{self, Note};
 use super::page::Page;
 use super::words::{self, FoldedWords};
 use crate::model::ids::SessionId;
 use crate::store::Store;
+use crate::store::layout::Layout;
 
 /// The name of our tokenizer in the index.
 const FOLDED_WORDS: &str = "memtree";
@@ -46,6 +49,10 @@ pub struct Fields {
     pub tag: Field,
     /// When the session ended, in seconds since 1970.
     pub ended: Field,
+    /// Which part of the tree a note lies in.
+    pub tree: Field,
+    /// The line that a note's section begins at.
+    pub line: Field,
 }
 
 impl Fields {
@@ -77,8 +84,39 @@ impl Fields {
             status: schema.add_text_field("status", STRING),
             tag: schema.add_text_field("tag", STRING),
             ended: schema.add_i64_field(Fields::ENDED, NumericOptions::from(FAST)),
+            tree: schema.add_text_field("tree", STRING),
+            line: schema.add_u64_field("line", STORED),
         };
         (schema.build(), fields)
+    }
+
+    /// The sections of a page that is no digest.
+    fn sections(&self, path: &str, note: &Note) -> Vec<TantivyDocument> {
+        let tree = notes::tree_of(path).map_or("", |tree| tree.name());
+        let mut documents = Vec::with_capacity(note.sections.len());
+        for section in &note.sections {
+            let mut document = TantivyDocument::default();
+            document.add_text(self.session, path);
+            document.add_text(self.tree, tree);
+            document.add_u64(self.line, section.line as u64);
+            for (text, times) in [(&note.title, 1), (&section.heading, 2), (&section.text, 1)] {
+                document.add_text(self.words, words::weighed(text, times));
+            }
+            for tag in &note.tags {
+                document.add_text(self.words, words::weighed(tag, 1));
+                document.add_text(self.tag, tag.to_lowercase());
+            }
+            note.files.iter().for_each(|file| document.add_text(self.file, file));
+            for (field, value) in [(self.flavor, &note.flavor), (self.status, &note.status)] {
+                document.add_text(field, value.to_lowercase());
+            }
+            note.project.iter().for_each(|project| document.add_text(self.project, project.to_lowercase()));
+            if let Some(at) = note.at {
+                document.add_i64(self.ended, at.timestamp());
+            }
+            documents.push(document);
+        }
+        documents
     }
 
     fn document(&self, session: &str, page: &Page) -> TantivyDocument {
@@ -99,6 +137,45 @@ impl Fields {
             document.add_i64(self.ended, ended.timestamp());
         }
         document
+    }
+}
+
+/// What one index is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shelf {
+    Digests,
+    /// Every other page, section by section.
+    Notes,
+}
+
+impl Shelf {
+    /// The folder of its index.
+    pub fn folder(self, layout: &Layout) -> PathBuf {
+        match self {
+            Shelf::Digests => layout.index(),
+            Shelf::Notes => layout.notes_index(),
+        }
+    }
+
+    /// Everything that stands on it: by name, and how it looks.
+    pub fn found(self, store: &Store) -> io::Result<Vec<Stamped>> {
+        match self {
+            Shelf::Digests => changes::found(store),
+            Shelf::Notes => notes::found(store),
+        }
+    }
+
+    /// The documents of one thing on it. What vanished in between has none, nor has a session that is not worth
+    /// remembering.
+    fn documents(self, store: &Store, name: &str) -> Vec<TantivyDocument> {
+        let fields = Fields::get();
+        match self {
+            Shelf::Digests => {
+                let page = read_page(store, name).filter(|page| page.worth);
+                page.map(|page| fields.document(name, &page)).into_iter().collect()
+            }
+            Shelf::Notes => notes::read(store, name).map(|note| fields.sections(name, &note)).unwrap_or_default(),
+        }
     }
 }
 
@@ -124,9 +201,8 @@ pub fn register(index: &tantivy::Index) {
     index.tokenizers().register(FOLDED_WORDS, FoldedWords::default());
 }
 
-/// Takes documents out, puts others in, and commits. A digest that vanished in between is left out; one that is
-/// not worth remembering too.
-pub fn write(index: &tantivy::Index, store: &Store, gone: &[&str], new: &[&str]) -> tantivy::Result<()> {
+/// Takes documents out, puts others in, and commits.
+pub fn write(index: &tantivy::Index, store: &Store, shelf: Shelf, gone: &[&str], new: &[&str]) -> tantivy::Result<()> {
     let fields = Fields::get();
     let (threads, memory) = if new.len() < MANY {
         (1, MEMORY_FOR_FEW)
@@ -137,9 +213,9 @@ pub fn write(index: &tantivy::Index, store: &Store, gone: &[&str], new: &[&str])
     for session in gone {
         writer.delete_term(Term::from_field_text(fields.session, session));
     }
-    new.par_iter().try_for_each(|session| {
-        let Some(page) = read_page(store, session).filter(|page| page.worth) else { return Ok(()) };
-        writer.add_document(fields.document(session, &page)).map(drop)
+    new.par_iter().try_for_each(|name| {
+        let mut documents = shelf.documents(store, name).into_iter();
+        documents.try_for_each(|document| writer.add_document(document).map(drop))
     })?;
     writer.commit()?;
     writer.wait_merging_threads()

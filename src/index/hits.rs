@@ -5,15 +5,16 @@
 
 use std::collections::HashMap;
 
-use super::matches::{Plan, Wanted};
+use super::matches::Wanted;
+use super::notes::{self, Note, Section};
 use super::page::Page;
 use super::rank;
 use super::words::folded;
 use crate::base::files;
-use crate::base::{clock, text};
+use crate::base::{clock, markdown, text};
 use crate::model::digest::Trigger;
 use crate::model::ids::SessionId;
-use crate::model::query::{Hit, HitTrigger};
+use crate::model::query::{Hit, HitTrigger, NoteHit};
 use crate::store::layout::Layout;
 
 /// How long an excerpt is, in characters.
@@ -23,7 +24,7 @@ const MOST_TRIGGERS: usize = 3;
 /// How much more a word counts in a trigger's sentence than among its keys, to choose between triggers.
 const SAID: f32 = 0.5;
 /// How many words a reason names.
-const MOST_WORDS: usize = 6;
+pub const MOST_WORDS: usize = 6;
 
 /// The words of a query, to find them again in a text.
 pub struct Finder<'p> {
@@ -48,13 +49,49 @@ pub struct Closest {
     pub weight: f32,
 }
 
+/// How often each wanted word stands in a text, and how many words that has.
+#[derive(Debug, Clone, Default)]
+pub struct Counted {
+    pub times: Vec<u32>,
+    length: u32,
+}
+
+impl Counted {
+    /// Adds the counts of another text.
+    pub fn add(&mut self, other: &Counted) {
+        self.length += other.length;
+        self.times.iter_mut().zip(&other.times).for_each(|(sum, times)| *sum += times);
+    }
+
+    /// Adds one for each word that another text has.
+    pub fn add_presence(&mut self, other: &Counted) {
+        self.times.iter_mut().zip(&other.times).for_each(|(sum, times)| *sum += u32::from(*times > 0));
+    }
+}
+
 impl<'p> Finder<'p> {
-    pub fn new(plan: &'p Plan) -> Finder<'p> {
+    /// Finds words that are looked for; those of one group lie together.
+    pub fn new(wanted: &'p [Wanted]) -> Finder<'p> {
         let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
-        for (at, wanted) in plan.wanted.iter().enumerate() {
+        for (at, wanted) in wanted.iter().enumerate() {
             places.entry(&wanted.word).or_default().push(at);
         }
-        Finder { places, wanted: &plan.wanted }
+        Finder { places, wanted }
+    }
+
+    /// The counts of an empty text.
+    pub fn nothing(&self) -> Counted {
+        Counted { times: vec![0; self.wanted.len()], length: 0 }
+    }
+
+    /// Adds the words of a text to counts.
+    pub fn count(&self, value: &str, counted: &mut Counted) {
+        text::each_word(value, |word| {
+            counted.length += u32::from(word.whole);
+            if let Some(places) = self.places.get(folded(&word.text)) {
+                places.iter().for_each(|at| counted.times[*at] += 1);
+            }
+        });
     }
 
     fn trace(&self, texts: &[&str]) -> Trace {
@@ -77,7 +114,7 @@ impl<'p> Finder<'p> {
             others.into_iter().all(|(wanted, _)| wanted.weight <= weight)
         };
         found.retain(|(_, places)| places.iter().any(best_of_group));
-        Trace { weight: self.summed(&times, 0).weight, words: found.into_iter().map(|(word, _)| word).collect() }
+        Trace { weight: self.weighed(&times), words: found.into_iter().map(|(word, _)| word).collect() }
     }
 
     /// The score of the part of a page that fits best, and the share of the query's weight that it covers.
@@ -89,30 +126,50 @@ impl<'p> Finder<'p> {
         parts.fold(Closest::default(), |best, part| if part.score > best.score { part } else { best })
     }
 
-    fn part_score(&self, texts: &[&str]) -> Closest {
-        let mut times = vec![0; self.wanted.len()];
-        let mut length = 0;
-        for text in texts {
-            text::each_word(text, |word| {
-                length += u32::from(word.whole);
-                if let Some(places) = self.places.get(folded(&word.text)) {
-                    places.iter().for_each(|at| times[*at] += 1);
-                }
-            });
-        }
-        self.summed(&times, length)
+    /// How well a part of a page fits: a trigger, the summary, or a section.
+    pub fn part_score(&self, texts: &[&str]) -> Closest {
+        let mut counted = self.nothing();
+        texts.iter().for_each(|text| self.count(text, &mut counted));
+        let present = |at: usize| rank::presence_in_part(counted.times[at], counted.length);
+        self.summed(|at, wanted| (wanted.weight * present(at), wanted.weight))
     }
 
-    /// The best word of each group, summed up in the order of the query.
-    fn summed(&self, times: &[u32], length: u32) -> Closest {
+    /// How well a trigger fits.
+    pub fn trigger_score(&self, trigger: &Trigger) -> f32 {
+        self.part_score(&texts_of(trigger)).score
+    }
+
+    /// How well a passage fits, by how rare each word is among passages.
+    pub fn passage_score(&self, counted: &Counted, rarity: &[f32]) -> f32 {
+        let present = |at: usize| rank::presence_in_passage(counted.times[at], counted.length);
+        self.summed(|at, wanted| (rarity[at] * wanted.factor * present(at), wanted.weight)).score
+    }
+
+    /// How well an episode as a whole fits.
+    pub fn episode_score(&self, counted: &Counted, rarity: &[f32]) -> f32 {
+        let present = |at: usize| rank::presence(counted.times[at], counted.length);
+        self.summed(|at, wanted| (rarity[at] * wanted.factor * present(at), wanted.weight)).score
+    }
+
+    /// The words of a text that match.
+    pub fn words_of(&self, value: &str) -> Vec<String> {
+        self.trace(&[value]).words
+    }
+
+    fn weighed(&self, times: &[u32]) -> f32 {
+        self.summed(|at, wanted| (if times[at] > 0 { wanted.weight } else { 0.0 }, wanted.weight)).weight
+    }
+
+    /// The best word of each group, each with its score and weight, summed up in the order of the query.
+    fn summed(&self, each: impl Fn(usize, &Wanted) -> (f32, f32)) -> Closest {
         let mut sum = Closest::default();
         let mut at = 0;
         for group in self.wanted.chunk_by(|a, b| a.group == b.group) {
             let mut best = Closest::default();
             for wanted in group {
-                let score = wanted.weight * rank::presence_in_part(times[at], length);
+                let (score, weight) = each(at, wanted);
                 if score > best.score {
-                    best = Closest { score, weight: wanted.weight };
+                    best = Closest { score, weight };
                 }
                 at += 1;
             }
@@ -163,8 +220,30 @@ impl<'p> Finder<'p> {
             path,
             excerpt,
             reason,
+            passage: None,
             words,
         }
+    }
+
+    /// Makes a hit of a section of a page that is no digest.
+    pub fn note_hit(&self, path: &str, note: &Note, section: &Section, score: f64, weak: bool) -> Option<NoteHit> {
+        let words = self.words_of(&format!("{}\n{}\n{}", note.title, section.heading, section.text));
+        let shown: Vec<&str> = words.iter().take(MOST_WORDS).map(String::as_str).collect();
+        Some(NoteHit {
+            rank: 0,
+            score,
+            tree: notes::tree_of(path)?,
+            title: note.title.clone(),
+            heading: section.heading.clone(),
+            project: note.project.clone(),
+            ended: note.at.map(clock::stamp),
+            path: path.to_string(),
+            line: section.line,
+            excerpt: text::excerpt(&markdown::plain(&section.text), &words, EXCERPT),
+            weak,
+            reason: if shown.is_empty() { "filters".into() } else { format!("section: {}", shown.join(", ")) },
+            words,
+        })
     }
 
     /// Why a page was found, the part of it that shows it best, and the words in it that match.

@@ -14,7 +14,8 @@ use super::rank::{self, Scored};
 use super::related::related;
 use super::words::{self, QueryWord};
 use crate::base::clock::Timestamp;
-use crate::model::query::{Filter, FilterKey, Query};
+use crate::base::text;
+use crate::model::query::{Filter, FilterKey, Query, Tree};
 
 /// How many words of a query are looked up.
 const MOST_WORDS: usize = 96;
@@ -22,6 +23,8 @@ const MOST_WORDS: usize = 96;
 const SHORTEST_SLIP: usize = 4;
 /// How many words may stand for a misspelled one.
 const MOST_NEAR: usize = 3;
+/// How many words are looked through for one that looks alike.
+const MOST_ALIKE: usize = 100_000;
 /// Up to so many words of a query are few.
 const FEW_WORDS: usize = 2;
 /// How many words are looked up in all, with those that stand for others.
@@ -36,6 +39,8 @@ pub struct Wanted {
     pub weight: f32,
     /// What it adds to the covered share.
     pub covers: f32,
+    /// How much of a word that was asked for it is: one, or less where it only stands for it.
+    pub factor: f32,
     /// Which word of the query it stands for: of the words of one group, only the best counts. Groups lie together.
     pub group: usize,
 }
@@ -44,6 +49,8 @@ pub struct Wanted {
 #[derive(Debug, Default)]
 pub struct Plan {
     pub wanted: Vec<Wanted>,
+    /// Words that no digest has, but an episode may: they weigh nothing here.
+    pub absent: Vec<Wanted>,
     /// The weight of all that was asked for, found or not.
     pub asked: f32,
     /// Words that nothing has, with those that were taken instead.
@@ -67,22 +74,23 @@ pub fn plan(searcher: &Searcher, query: &Query) -> tantivy::Result<Plan> {
         if !word.unit {
             if having > 0 {
                 let weight = rarity * rank::COMPOUND;
-                plan.wanted.push(Wanted { word: word.text, weight, covers: 0.0, group });
+                let factor = rank::COMPOUND;
+                plan.wanted.push(Wanted { word: word.text, weight, covers: 0.0, factor, group });
             }
             continue;
         }
+        let (wanted, absent) = (&mut plan.wanted, &mut plan.absent);
         let mut stand_in = |word: &str, having: u32, factor: f32| {
-            let weight = rank::rarity(having, living) * factor;
-            plan.wanted.push(Wanted { word: word.to_string(), weight, covers: weight, group });
+            let weight = if having > 0 { rank::rarity(having, living) * factor } else { 0.0 };
+            let list = if having > 0 { &mut *wanted } else { &mut *absent };
+            list.push(Wanted { word: word.to_string(), weight, covers: weight, factor, group });
         };
-        if having > 0 {
-            stand_in(&word.text, having, 1.0);
-        }
+        stand_in(&word.text, having, 1.0);
         let mut taken = Vec::new();
         for other in related(&word.text) {
             let having = living_having(searcher, field, other)?;
+            stand_in(other, having, rank::RELATED);
             if having > 0 {
-                stand_in(other, having, rank::RELATED);
                 taken.push(other.to_string());
             }
         }
@@ -102,8 +110,23 @@ pub fn plan(searcher: &Searcher, query: &Query) -> tantivy::Result<Plan> {
         }
         plan.asked += asked;
         plan.wanted.truncate(MOST_WANTED);
+        plan.absent.truncate(MOST_WANTED);
     }
     Ok(plan)
+}
+
+impl Plan {
+    /// Whether what covers so much of the query's weight is only a guess.
+    pub fn is_weak(&self, covered: f32) -> bool {
+        !self.wanted.is_empty() && covered / self.asked.max(f32::MIN_POSITIVE) < rank::CONFIDENT
+    }
+
+    /// All words that may stand in an episode, those of one group together.
+    pub fn for_episodes(&self) -> Vec<Wanted> {
+        let mut all: Vec<Wanted> = self.wanted.iter().chain(&self.absent).cloned().collect();
+        all.sort_by_key(|wanted| wanted.group);
+        all
+    }
 }
 
 /// The words that count: all but those that any question has, unless there are no others.
@@ -152,17 +175,39 @@ fn near(searcher: &Searcher, field: Field, word: &str) -> tantivy::Result<Vec<(S
     Ok(near)
 }
 
-/// Every document that answers a query, with its score.
+/// Known words that look like an unknown one, further away than a slip; for when nothing else helps.
+pub fn alike(searcher: &Searcher, word: &str) -> tantivy::Result<Option<String>> {
+    let field = Fields::get().words;
+    let Some(first) = word.chars().next().filter(|_| word.chars().count() > SHORTEST_SLIP) else { return Ok(None) };
+    let mut known = Vec::new();
+    for segment in searcher.segment_readers() {
+        let inverted = segment.inverted_index(field)?;
+        let mut terms = inverted.terms().range().ge(first.to_string()).into_stream()?;
+        while terms.advance() && known.len() < MOST_ALIKE {
+            let Some(term) = std::str::from_utf8(terms.key()).ok().filter(|term| term.starts_with(first)) else {
+                break;
+            };
+            if term.len().abs_diff(word.len()) <= 2 {
+                known.push(term.to_string());
+            }
+        }
+    }
+    known.sort_unstable();
+    Ok(text::nearest(word, known.iter().map(String::as_str)).map(str::to_string))
+}
+
+/// Every document that answers a query, with its score; of notes, only those of some trees.
 pub fn matches(
     searcher: &Searcher,
     query: &Query,
     plan: &Plan,
     now: Timestamp,
+    trees: &[Tree],
 ) -> tantivy::Result<Vec<Scored<DocAddress>>> {
     let mut scored = Vec::new();
     let has_words = !query.words.is_empty() || !query.phrases.is_empty();
     for (number, segment) in searcher.segment_readers().iter().enumerate() {
-        let allowed = Allowed::by(segment, query, now)?;
+        let allowed = Allowed::by(segment, query, now, trees)?;
         let ended = segment.fast_fields().i64(Fields::ENDED)?;
         let scores = has_words.then(|| scores(segment, plan)).transpose()?;
         for doc in 0..segment.max_doc() {
@@ -243,8 +288,13 @@ pub fn postings(
 struct Allowed(Option<Vec<bool>>);
 
 impl Allowed {
-    fn by(segment: &SegmentReader, query: &Query, now: Timestamp) -> tantivy::Result<Allowed> {
+    fn by(segment: &SegmentReader, query: &Query, now: Timestamp, trees: &[Tree]) -> tantivy::Result<Allowed> {
         let mut allowed = Allowed(None);
+        if !trees.is_empty() {
+            let field = Fields::get().tree;
+            let named = |tree: &Tree| documents(postings(segment, field, tree.name(), IndexRecordOption::Basic)?);
+            allowed.narrow(segment, true, &trees.iter().map(named).collect::<tantivy::Result<Vec<_>>>()?);
+        }
         let words = Fields::get().words;
         for phrase in &query.phrases {
             allowed.narrow(segment, true, &[with_phrase(segment, words, phrase)?]);

@@ -4,21 +4,25 @@
 //! editor is found by the next search. A cache that is missing, older or damaged is made anew without a word;
 //! one that cannot be written is made in working memory.
 
+use std::collections::HashMap;
+
 use tantivy::schema::Value;
 use tantivy::{ReloadPolicy, Searcher, TantivyDocument};
 
 use crate::base::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::model::ids::SessionId;
-use crate::model::query::{Hit, Query};
+use crate::model::query::{Hit, NoteHit, Passage, Query, Tree};
 use crate::store::Store;
 
 mod cache;
 mod changes;
+mod deep;
 mod document;
 mod hits;
 mod latest;
 mod matches;
+mod notes;
 mod page;
 mod rank;
 mod related;
@@ -27,8 +31,11 @@ mod words;
 pub use cache::Refreshed;
 
 use cache::Cache;
-use document::Fields;
+use document::{Fields, Shelf};
 use hits::Finder;
+use matches::Plan;
+use notes::Note;
+use page::Page;
 
 /// An index that is open for searching.
 pub struct Index<'s> {
@@ -38,18 +45,26 @@ pub struct Index<'s> {
 
 /// What a search found.
 #[derive(Debug)]
-pub struct Found {
+pub struct Found<Hit> {
     /// The best hits, best first.
     pub hits: Vec<Hit>,
-    /// How many sessions have to do with the query at all.
+    /// How many sessions, or pages, have to do with the query at all.
     pub total: usize,
-    /// Words of the query that no session has, with those that were taken instead.
+    /// Words of the query that nothing has, with those that were taken instead.
     pub unknown: Vec<(String, Vec<String>)>,
+}
+
+/// A session that was looked at closely.
+struct Ranked {
+    score: f32,
+    weak: bool,
+    session: SessionId,
+    page: Page,
 }
 
 /// Brings the cache of a memory up to date, waiting for whoever else is at it.
 pub fn refresh(store: &Store) -> Result<Refreshed> {
-    let cache = Cache::of(store);
+    let cache = Cache::of(store, Shelf::Digests);
     let refreshed = cache.lock().map_err(Into::into).and_then(|lock| cache.refresh(&lock));
     refreshed.map(|(_, refreshed)| refreshed).map_err(|reason| {
         Error::new("cannot write the search cache")
@@ -59,34 +74,50 @@ pub fn refresh(store: &Store) -> Result<Refreshed> {
 }
 
 impl<'s> Index<'s> {
-    /// Opens the index of a memory as the tree is now. While another process brings it up to date, as it was.
+    /// Opens the index of a memory's digests as the tree is now. While another process brings it up to date, as it
+    /// was: a search waits for nobody.
     pub fn open(store: &'s Store) -> Result<Index<'s>> {
-        let cache = Cache::of(store);
-        let lock = match cache.try_lock() {
-            Ok(Some(lock)) => Ok(lock),
-            Ok(None) => match cache.open() {
-                Ok(index) => return Index::over(store, &index),
-                // The other one makes the first index of all; ours would come no sooner.
-                Err(_) => cache.lock(),
-            },
-            Err(err) => Err(err),
+        Index::of_shelf(store, Shelf::Digests)
+    }
+
+    /// Opens the index of all other pages.
+    pub fn notes(store: &'s Store) -> Result<Index<'s>> {
+        Index::of_shelf(store, Shelf::Notes)
+    }
+
+    fn of_shelf(store: &'s Store, shelf: Shelf) -> Result<Index<'s>> {
+        let cache = Cache::of(store, shelf);
+        let index = match cache.try_lock() {
+            Ok(Some(lock)) => cache.refresh(&lock).map(|(index, _)| index),
+            Ok(None) => cache.open(),
+            Err(err) => Err(err.into()),
         };
-        match lock.map_err(Into::into).and_then(|lock| cache.refresh(&lock)) {
-            Ok((index, _)) => Index::over(store, &index),
-            // A memory that cannot be written, or a full disk.
-            Err(_) => Index::in_memory(store),
+        match index.ok().and_then(|index| Index::over(store, &index).ok()) {
+            Some(index) => Ok(index),
+            // A memory that cannot be written, a full disk, or another process that is just making the first index.
+            None => Index::made_in_memory(store, shelf),
         }
     }
 
     /// Opens the index as it was left, without a look at the tree and without waiting: for whoever has only
     /// milliseconds. `None` where there is none, or where it is damaged.
     pub fn cached(store: &'s Store) -> Option<Index<'s>> {
-        Index::over(store, &Cache::of(store).open_as_left().ok()?).ok()
+        Index::over(store, &Cache::of(store, Shelf::Digests).open_as_left().ok()?).ok()
     }
 
-    /// Makes an index in working memory and leaves the disk alone.
+    /// Makes an index of the digests in working memory and leaves the disk alone.
     pub fn in_memory(store: &'s Store) -> Result<Index<'s>> {
-        let index = cache::in_memory(store).map_err(|reason| Error::new("cannot read the digests").because(reason))?;
+        Index::made_in_memory(store, Shelf::Digests)
+    }
+
+    /// Makes an index of all other pages in working memory.
+    pub fn notes_in_memory(store: &'s Store) -> Result<Index<'s>> {
+        Index::made_in_memory(store, Shelf::Notes)
+    }
+
+    fn made_in_memory(store: &'s Store, shelf: Shelf) -> Result<Index<'s>> {
+        let index = cache::in_memory(store, shelf);
+        let index = index.map_err(|reason| Error::new("cannot read the memory's pages").because(reason))?;
         Index::over(store, &index)
     }
 
@@ -97,35 +128,110 @@ impl<'s> Index<'s> {
     }
 
     /// Finds the sessions that have most to do with a query; `now` is what `since:2w` counts from.
-    pub fn search(&self, query: &Query, now: Timestamp, limit: usize) -> Result<Found> {
+    pub fn search(&self, query: &Query, now: Timestamp, limit: usize) -> Result<Found<Hit>> {
         let plan = matches::plan(&self.searcher, query).map_err(unusable)?;
-        let scored = matches::matches(&self.searcher, query, &plan, now).map_err(unusable)?;
+        let (ranked, total) = self.ranked(query, &plan, now, limit)?;
+        let finder = Finder::new(&plan.wanted);
+        let hits = ranked.into_iter().enumerate().map(|(at, ranked)| Hit {
+            rank: at + 1,
+            score: rounded(ranked.score),
+            weak: ranked.weak,
+            ..finder.hit(self.store.layout(), ranked.session, ranked.page)
+        });
+        Ok(Found { hits: hits.collect(), total, unknown: plan.unknown })
+    }
+
+    /// Goes on into the episodes of the best sessions: each hit is an episode, with the passage that fits best.
+    pub fn deep(&self, query: &Query, now: Timestamp, limit: usize) -> Result<Found<Hit>> {
+        let plan = matches::plan(&self.searcher, query).map_err(unusable)?;
+        let (ranked, total) = self.ranked(query, &plan, now, deep::SESSIONS)?;
+        let finder = Finder::new(&plan.wanted);
+        let wanted = plan.for_episodes();
+        let layout = self.store.layout();
+        let weak: Vec<bool> = ranked.iter().map(|ranked| ranked.weak).collect();
+        let sessions: Vec<(f32, SessionId, Page)> =
+            ranked.into_iter().map(|ranked| (ranked.score, ranked.session, ranked.page)).collect();
+        let episodes = deep::episodes(layout, &Finder::new(&wanted), &sessions, limit);
+        let sessions: Vec<Hit> =
+            sessions.into_iter().map(|(_, session, page)| finder.hit(layout, session, page)).collect();
+        let hits = episodes.into_iter().enumerate().map(|(at, found)| {
+            let mut hit = sessions[found.session].clone();
+            hit.triggers.retain(|trigger| trigger.episode == found.episode);
+            let words: Vec<&str> = found.words.iter().take(hits::MOST_WORDS).map(String::as_str).collect();
+            Hit {
+                rank: at + 1,
+                score: rounded(found.score),
+                weak: weak[found.session],
+                path: layout.shown(&found.path),
+                excerpt: found.excerpt,
+                reason: format!("{}: {}", found.episode, words.join(", ")),
+                passage: Some(Passage {
+                    episode: found.episode,
+                    reference: format!("{}#{}", hit.session, found.episode),
+                    line: found.line,
+                }),
+                words: found.words,
+                ..hit
+            }
+        });
+        Ok(Found { hits: hits.collect(), total, unknown: plan.unknown })
+    }
+
+    /// The sessions that fit best, best first, and how many fit at all.
+    fn ranked(&self, query: &Query, plan: &Plan, now: Timestamp, limit: usize) -> Result<(Vec<Ranked>, usize)> {
+        let scored = matches::matches(&self.searcher, query, plan, now, &[]).map_err(unusable)?;
         let total = scored.len();
-        if limit == 0 {
-            return Ok(Found { hits: Vec::new(), total, unknown: plan.unknown });
-        }
-        let finder = Finder::new(&plan);
-        let mut best = Vec::new();
-        for scored in rank::best(scored, limit.max(rank::CLOSER_LOOK)) {
+        let finder = Finder::new(&plan.wanted);
+        let mut ranked = Vec::new();
+        let looked_at = if limit == 0 { 0 } else { limit.max(rank::CLOSER_LOOK) };
+        for scored in rank::best(scored, looked_at) {
             let Some(session) = self.session(scored.place)? else { continue };
             // Gone since the index was made: the next search will know.
             let Some(page) = document::read_page(self.store, &session.to_string()) else { continue };
             let recency = rank::recency(page.ended.map(|at| at.timestamp()));
             let closest = finder.closest_part(&page);
             let score = rank::together(scored.score, closest.score * recency);
-            best.push((score, closest.weight / plan.asked.max(f32::MIN_POSITIVE), session, page));
+            ranked.push(Ranked { score, weak: plan.is_weak(closest.weight), session, page });
         }
-        best.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.2.cmp(&b.2)));
-        let mut hits = Vec::new();
-        for (score, covered, session, page) in best.into_iter().take(limit) {
-            hits.push(Hit {
-                rank: hits.len() + 1,
-                score: f64::from((score * 1e4).round()) / 1e4,
-                weak: !plan.wanted.is_empty() && covered < rank::CONFIDENT,
-                ..finder.hit(self.store.layout(), session, page)
-            });
+        ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.session.cmp(&b.session)));
+        ranked.truncate(limit);
+        Ok((ranked, total))
+    }
+
+    /// Finds the sections of pages that have most to do with a query, the best one of each page.
+    pub fn search_notes(&self, query: &Query, trees: &[Tree], now: Timestamp, limit: usize) -> Result<Found<NoteHit>> {
+        let plan = matches::plan(&self.searcher, query).map_err(unusable)?;
+        let scored = matches::matches(&self.searcher, query, &plan, now, trees).map_err(unusable)?;
+        let sections = scored.len();
+        let finder = Finder::new(&plan.wanted);
+        let mut pages: HashMap<String, Option<Note>> = HashMap::new();
+        let mut best: HashMap<String, (f32, NoteHit)> = HashMap::new();
+        let looked_at = if limit == 0 { 0 } else { (4 * limit).max(rank::CLOSER_LOOK) };
+        for scored in rank::best(scored, looked_at) {
+            let Some((path, line)) = self.section(scored.place)? else { continue };
+            let note = pages.entry(path.clone()).or_insert_with(|| notes::read(self.store, &path));
+            let Some(note) = note else { continue };
+            let Some(section) = note.sections.iter().find(|section| section.line == line) else { continue };
+            let closest = finder.part_score(&[&note.title, &section.heading, &section.text]);
+            let recency = rank::recency(note.at.map(|at| at.timestamp()));
+            let score = rank::together(scored.score, closest.score * recency);
+            if best.get(&path).is_some_and(|(known, hit)| (*known, line) >= (score, hit.line)) {
+                continue;
+            }
+            let hit = finder.note_hit(&path, note, section, rounded(score), plan.is_weak(closest.weight));
+            best.extend(hit.map(|hit| (path, (score, hit))));
         }
-        Ok(Found { hits, total, unknown: plan.unknown })
+        let mut best: Vec<(f32, NoteHit)> = best.into_values().collect();
+        best.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.path.cmp(&b.1.path)));
+        let total = if limit == 0 { sections } else { best.len() };
+        best.truncate(limit);
+        let hits = best.into_iter().enumerate().map(|(at, (_, hit))| NoteHit { rank: at + 1, ..hit });
+        Ok(Found { hits: hits.collect(), total, unknown: plan.unknown })
+    }
+
+    /// A known word that looks like one that nothing has.
+    pub fn alike(&self, word: &str) -> Option<String> {
+        matches::alike(&self.searcher, word).ok().flatten()
     }
 
     /// The sessions of a project that ended last, the last first.
@@ -134,11 +240,25 @@ impl<'s> Index<'s> {
         places.into_iter().filter_map(|place| self.session(place).transpose()).collect()
     }
 
+    /// The page of a section, and the line that it begins at.
+    fn section(&self, place: tantivy::DocAddress) -> Result<Option<(String, usize)>> {
+        let document: TantivyDocument = self.searcher.doc(place).map_err(unusable)?;
+        let fields = Fields::get();
+        let path = document.get_first(fields.session).and_then(|value| value.as_str());
+        let line = document.get_first(fields.line).and_then(|value| value.as_u64());
+        Ok(path.zip(line).map(|(path, line)| (path.to_string(), line as usize)))
+    }
+
     fn session(&self, place: tantivy::DocAddress) -> Result<Option<SessionId>> {
         let document: TantivyDocument = self.searcher.doc(place).map_err(unusable)?;
         let name = document.get_first(Fields::get().session).and_then(|value| value.as_str());
         Ok(name.and_then(|name| name.parse().ok()))
     }
+}
+
+/// A score as it is shown: more digits would only differ from machine to machine.
+fn rounded(score: f32) -> f64 {
+    f64::from((score * 1e4).round()) / 1e4
 }
 
 fn unusable(err: tantivy::TantivyError) -> Error {
@@ -224,7 +344,7 @@ mod tests {
             fs::write(self.store.layout().digest(id), text).unwrap();
         }
 
-        fn found(&self, query: &str) -> Found {
+        fn found(&self, query: &str) -> Found<Hit> {
             let now = clock::parse("2026-11-16T00:00:00Z").unwrap();
             Index::open(&self.store).unwrap().search(&Query::parse(query).unwrap(), now, 10).unwrap()
         }
@@ -409,7 +529,7 @@ mod tests {
     fn a_search_does_not_wait_for_another_refresh() {
         let desk = Desk::new();
         assert_eq!(desk.best("flock"), Some(3));
-        let _refreshing = Cache::of(&desk.store).lock().unwrap();
+        let _refreshing = Cache::of(&desk.store, Shelf::Digests).lock().unwrap();
         assert_eq!(desk.best("flock"), Some(3));
     }
 }

@@ -46,6 +46,13 @@ pub fn presence_in_part(times: u32, length: u32) -> f32 {
     saturated(times, PART_LENGTH_WEIGHT, length as f32 / ORDINARY_PART)
 }
 
+/// How much a word is of a passage of an episode, which is longer and more even than a trigger.
+pub fn presence_in_passage(times: u32, length: u32) -> f32 {
+    const LENGTH_WEIGHT: f32 = 0.5;
+    const ORDINARY_PASSAGE: f32 = 120.0;
+    saturated(times, LENGTH_WEIGHT, length as f32 / ORDINARY_PASSAGE)
+}
+
 fn saturated(times: u32, length_weight: f32, relative_length: f32) -> f32 {
     let times = times as f32;
     let expected = SATURATION * (1.0 - length_weight + length_weight * relative_length);

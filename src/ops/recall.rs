@@ -123,7 +123,7 @@ fn target(store: &Store, request: &RecallRequest) -> Result<Target> {
     }
     let query = Query::parse(what)?;
     let limit = 1;
-    let search = SearchRequest { query, limit, now: request.now, dry_run: request.dry_run };
+    let search = SearchRequest { dry_run: request.dry_run, ..SearchRequest::new(query, limit, request.now) };
     let answer = search::search(store, &search)?;
     let Some(hit) = answer.hits.into_iter().next() else {
         let error = Error::new(format!("nothing in this memory answers `{}`", text::one_line(what, 80)));
@@ -140,7 +140,15 @@ fn numbered(store: &Store, number: usize) -> Result<(SessionId, Option<String>)>
     })?;
     let count = last.hits.len();
     match last.hits.into_iter().nth(number.wrapping_sub(1)) {
-        Some(hit) => Ok((hit.session, hit.episodes.into_iter().next())),
+        Some(hit) => {
+            let episode = hit.episodes.into_iter().next();
+            let page = || {
+                let path = store.layout().root().join(&hit.path);
+                Error::usage(format!("hit {number} is the page `{}`, with nothing behind it", hit.path))
+                    .hint(format!("read it as it is: {}", path.display()))
+            };
+            Ok((hit.session.ok_or_else(page)?, episode))
+        }
         None => {
             Err(Error::usage(format!("the last search (`{}`) has no hit {number}", text::one_line(&last.query, 80)))
                 .because(format!("it found {count}")))

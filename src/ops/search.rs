@@ -1,22 +1,32 @@
-//! Search: ranks the digests of a memory by a query, and remembers the hits so that `recall 2` knows what is meant.
+//! Search: ranks the digests of a memory by a query, or other pages, or episodes; and remembers the hits, so that
+//! `recall 2` knows what is meant.
 
 use std::fs;
 use std::io::Write;
 use std::time::Instant;
 
+use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize};
 
 use crate::base::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::index::Index;
 use crate::model::ids::SessionId;
-use crate::model::query::{Hit, Query};
+use crate::model::query::{Hit, NoteHit, Query, Tree};
 use crate::store::Store;
+
+/// How many suggestions are made, and how many unknown words are named in them.
+const MOST_SUGGESTIONS: usize = 5;
+const MOST_UNKNOWN: usize = 2;
 
 /// What to search for.
 #[derive(Debug, Clone)]
 pub struct SearchRequest {
     pub query: Query,
+    /// Where to look; empty means among the digests.
+    pub trees: Vec<Tree>,
+    /// Whether to go on into the episodes of the best sessions.
+    pub deep: bool,
     /// At most so many hits.
     pub limit: usize,
     /// What `since:2w` counts from.
@@ -25,19 +35,100 @@ pub struct SearchRequest {
     pub dry_run: bool,
 }
 
+impl SearchRequest {
+    /// A search among the digests.
+    pub fn new(query: Query, limit: usize, now: Timestamp) -> SearchRequest {
+        SearchRequest { query, trees: Vec::new(), deep: false, limit, now, dry_run: false }
+    }
+}
+
 /// What a search found.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub struct SearchAnswer {
     pub query: String,
+    /// Sessions, or their episodes. They and the notes are one list by rank.
     pub hits: Vec<Hit>,
+    /// Sections of other pages.
+    pub notes: Vec<NoteHit>,
     pub took_ms: u64,
-    /// How many sessions have to do with the query at all.
+    /// How many sessions and pages have to do with the query at all.
     pub total: usize,
     /// What to try instead, where there is nothing or only guesses.
     pub suggestions: Vec<String>,
 }
 
-/// Finds the sessions that have most to do with a query.
+/// One of the hits of an answer, whatever it is.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(untagged)]
+pub enum AnyHit<'a> {
+    Session(&'a Hit),
+    Note(&'a NoteHit),
+}
+
+impl AnyHit<'_> {
+    pub fn rank(&self) -> usize {
+        match self {
+            AnyHit::Session(hit) => hit.rank,
+            AnyHit::Note(hit) => hit.rank,
+        }
+    }
+
+    pub fn weak(&self) -> bool {
+        match self {
+            AnyHit::Session(hit) => hit.weak,
+            AnyHit::Note(hit) => hit.weak,
+        }
+    }
+
+    /// The page to open, relative to the memory.
+    pub fn path(&self) -> &str {
+        match self {
+            AnyHit::Session(hit) => &hit.path,
+            AnyHit::Note(hit) => &hit.path,
+        }
+    }
+}
+
+impl SearchAnswer {
+    /// All hits, best first.
+    pub fn all(&self) -> Vec<AnyHit<'_>> {
+        let mut all: Vec<AnyHit> = self.hits.iter().map(AnyHit::Session).collect();
+        all.extend(self.notes.iter().map(AnyHit::Note));
+        all.sort_by_key(AnyHit::rank);
+        all
+    }
+
+    /// Puts sessions and notes into one order, by score, and keeps the best.
+    fn put_in_order(&mut self, limit: usize) {
+        let mut order: Vec<(f64, bool, usize)> = Vec::new();
+        order.extend(self.hits.iter().enumerate().map(|(at, hit)| (hit.score, false, at)));
+        order.extend(self.notes.iter().enumerate().map(|(at, hit)| (hit.score, true, at)));
+        // Of equals, sessions come first; both lists are in order already.
+        order.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
+        for (rank, (_, is_note, at)) in order.into_iter().enumerate() {
+            match is_note {
+                false => self.hits[at].rank = rank + 1,
+                true => self.notes[at].rank = rank + 1,
+            }
+        }
+        self.hits.retain(|hit| hit.rank <= limit);
+        self.notes.retain(|hit| hit.rank <= limit);
+    }
+}
+
+impl Serialize for SearchAnswer {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let mut answer = serializer.serialize_struct("SearchAnswer", 5)?;
+        answer.serialize_field("query", &self.query)?;
+        answer.serialize_field("hits", &self.all())?;
+        answer.serialize_field("took_ms", &self.took_ms)?;
+        answer.serialize_field("total", &self.total)?;
+        answer.serialize_field("suggestions", &self.suggestions)?;
+        answer.end()
+    }
+}
+
+/// Finds what has most to do with a query.
 pub fn search(store: &Store, request: &SearchRequest) -> Result<SearchAnswer> {
     let started = Instant::now();
     let query = &request.query;
@@ -45,26 +136,49 @@ pub fn search(store: &Store, request: &SearchRequest) -> Result<SearchAnswer> {
         return Err(Error::usage("there is nothing to search for")
             .hint("say what to find: `memtree search header race`, or narrow by a filter: `memtree search project:zubot since:2w`"));
     }
-    let index = if request.dry_run { Index::in_memory(store)? } else { Index::open(store)? };
-    let found = index.search(query, request.now, request.limit)?;
-    let mut suggestions = Vec::new();
-    if found.hits.iter().all(|hit| hit.weak) {
-        suggestions = suggested(&index, request, found.hits.is_empty(), &found.unknown)?;
+    if request.deep && query.words.is_empty() && query.phrases.is_empty() {
+        return Err(Error::usage("a search that goes deep needs words to look for")
+            .hint("add some, or leave `--deep` away to list what the filters let through"));
+    }
+    let digests = request.trees.is_empty() || request.trees.contains(&Tree::Digests);
+    let notes: Vec<Tree> = request.trees.iter().copied().filter(|tree| *tree != Tree::Digests).collect();
+    let mut answer = SearchAnswer {
+        query: query.text.clone(),
+        hits: Vec::new(),
+        notes: Vec::new(),
+        took_ms: 0,
+        total: 0,
+        suggestions: Vec::new(),
+    };
+    if !notes.is_empty() {
+        let index = if request.dry_run { Index::notes_in_memory(store)? } else { Index::notes(store)? };
+        let found = index.search_notes(query, &notes, request.now, request.limit)?;
+        (answer.notes, answer.total) = (found.hits, found.total);
+    }
+    if digests || answer.notes.iter().all(|hit| hit.weak) {
+        let index = if request.dry_run { Index::in_memory(store)? } else { Index::open(store)? };
+        let limit = if digests { request.limit } else { 0 };
+        let found = match request.deep && digests {
+            true => index.deep(query, request.now, limit)?,
+            false => index.search(query, request.now, limit)?,
+        };
+        answer.hits = found.hits;
+        answer.total += if digests { found.total } else { 0 };
+        answer.put_in_order(request.limit);
+        if answer.all().iter().all(AnyHit::weak) {
+            answer.suggestions = suggested(store, &index, request, answer.all().is_empty(), &found.unknown)?;
+        }
     }
     if !request.dry_run {
-        remember(store, query, &found.hits);
+        remember(store, &answer);
     }
-    Ok(SearchAnswer {
-        query: query.text.clone(),
-        hits: found.hits,
-        took_ms: started.elapsed().as_millis() as u64,
-        total: found.total,
-        suggestions,
-    })
+    answer.took_ms = started.elapsed().as_millis() as u64;
+    Ok(answer)
 }
 
-/// What may help: fewer conditions, fewer words, other words.
+/// What may help: fewer conditions, fewer words, other words, other places.
 fn suggested(
+    store: &Store,
     index: &Index,
     request: &SearchRequest,
     nothing: bool,
@@ -84,17 +198,25 @@ fn suggested(
             total => suggestions.push(format!("without filters, quotes and exclusions {total} sessions match")),
         }
     }
-    for (word, near) in unknown {
-        if near.is_empty() {
-            suggestions.push(format!("no session has the word `{word}`"));
-        }
+    for (word, _) in unknown.iter().filter(|(_, taken)| taken.is_empty()).take(MOST_UNKNOWN) {
+        suggestions.push(match index.alike(word) {
+            Some(alike) => format!("no session has the word `{word}`; did you mean `{alike}`?"),
+            None => format!("no session has the word `{word}`"),
+        });
     }
     if query.words.len() > 1 {
         suggestions.push("try fewer words, or others: names of files, functions and errors find best".into());
     } else if nothing && suggestions.is_empty() {
         suggestions.push("`memtree sweep` takes in what the agents have logged since".into());
     }
-    suggestions.truncate(4);
+    let elsewhere = Tree::NOTES.into_iter().filter_map(|tree| store.layout().tree(tree)).any(|folder| folder.is_dir());
+    if request.trees.is_empty() && elsewhere {
+        suggestions.push("`--in all` also looks through days, core, knowledge and patterns".into());
+    }
+    if !nothing && !request.deep && request.trees.is_empty() {
+        suggestions.push("`--deep` looks into the episodes of these sessions".into());
+    }
+    suggestions.truncate(MOST_SUGGESTIONS);
     Ok(suggestions)
 }
 
@@ -108,7 +230,11 @@ pub struct LastSearch {
 /// One hit of the last search.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct LastHit {
-    pub session: SessionId,
+    /// The session; none where a page was found that is no digest.
+    pub session: Option<SessionId>,
+    /// The page, relative to the memory.
+    #[serde(default)]
+    pub path: String,
     /// The episodes of its matching triggers, best first.
     pub episodes: Vec<String>,
 }
@@ -119,17 +245,19 @@ pub fn last_search(store: &Store) -> Option<LastSearch> {
 }
 
 /// Notes the hits; that is a convenience, so trouble with it is none.
-fn remember(store: &Store, query: &Query, hits: &[Hit]) {
-    let last = LastSearch {
-        query: query.text.clone(),
-        hits: hits
-            .iter()
-            .map(|hit| LastHit {
-                session: hit.session.clone(),
-                episodes: hit.triggers.iter().map(|trigger| trigger.episode.to_string()).collect(),
-            })
-            .collect(),
-    };
+fn remember(store: &Store, answer: &SearchAnswer) {
+    let hits = answer.all().into_iter().map(|hit| match hit {
+        AnyHit::Session(hit) => LastHit {
+            session: Some(hit.session.clone()),
+            path: hit.path.clone(),
+            episodes: match &hit.passage {
+                Some(passage) => vec![passage.episode.to_string()],
+                None => hit.triggers.iter().map(|trigger| trigger.episode.to_string()).collect(),
+            },
+        },
+        AnyHit::Note(hit) => LastHit { session: None, path: hit.path.clone(), episodes: Vec::new() },
+    });
+    let last = LastSearch { query: answer.query.clone(), hits: hits.collect() };
     let path = store.layout().last_search();
     // Whole or not at all, but without waiting for the disk as for something that matters.
     let written = (|| {

@@ -8,6 +8,7 @@ use chrono::NaiveDate;
 
 use crate::model::ids::{CoreId, EpisodeId, SessionId, SphereId};
 use crate::model::knowledge::{Kind, PageName};
+use crate::model::query::Tree;
 
 /// The end of every digest's file name: what RAG tools look for.
 pub const DIGEST_SUFFIX: &str = "_DIGEST.md";
@@ -177,6 +178,16 @@ impl Layout {
         self.session(id).join("snapshot")
     }
 
+    /// The readable pages of one session's episodes.
+    pub fn episodes(&self, id: &SessionId) -> PathBuf {
+        self.snapshot(id).join("episodic")
+    }
+
+    /// The folder of a part of the tree that holds pages about sessions.
+    pub fn tree(&self, tree: Tree) -> Option<PathBuf> {
+        tree.folder().map(|folder| self.root.join(folder))
+    }
+
     /// One day's raw log.
     pub fn day(&self, day: NaiveDate) -> PathBuf {
         self.days().join(format!("{day}.md"))
@@ -280,6 +291,11 @@ impl Layout {
     /// The search index.
     pub fn index(&self) -> PathBuf {
         self.cache().join("index")
+    }
+
+    /// The search index of all pages that are no digests.
+    pub fn notes_index(&self) -> PathBuf {
+        self.cache().join("notes")
     }
 
     /// What is known of the sources: which file belongs to which session, and how it looked last.

@@ -24,6 +24,7 @@ mod models; // a server and a program that answer, fail, hang or lie
 mod outcomes; // how a session went, against labels by hand
 mod red_team; // everything hostile at once: none of it gets through
 mod redigest; // writing digests again, around a person's edits
+mod search; // finding, in any language and while others write
 mod snapshot; // any folder as a session
 mod standstill; // a sweep that has nothing to do says the same by a short cut
 mod sweep; // the whole way of the data, once, twice, and interrupted

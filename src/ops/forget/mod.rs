@@ -242,7 +242,7 @@ pub(super) fn named(store: &Store, name: &str) -> Result<SessionId> {
     let id = stem.strip_suffix(layout::DIGEST_SUFFIX).unwrap_or(stem).parse::<SessionId>().ok();
     let id = id.or_else(|| {
         let number = name.parse::<usize>().ok()?.checked_sub(1)?;
-        Some(search::last_search(store)?.hits.into_iter().nth(number)?.session)
+        search::last_search(store)?.hits.into_iter().nth(number)?.session
     });
     let found = match id {
         Some(id) => Some(id).filter(|id| store.layout().session(id).is_dir()),
