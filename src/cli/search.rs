@@ -173,7 +173,13 @@ fn shown(hit: &Hit) -> Vec<(output::Style, String)> {
     pieces.push((Plain, "    ".into()));
     pieces.extend(highlighted(&hit.excerpt, &hit.words));
     pieces.push((Plain, "\n".into()));
-    pieces.push((Dim, format!("    found by {}\n\n", text::one_line(&hit.reason, 160))));
+    // The trigger itself stands just above.
+    let trigger = hit.triggers.first().map(|trigger| format!("trigger “{}”", trigger.topic));
+    let reason = match trigger.and_then(|trigger| hit.reason.strip_prefix(&trigger)) {
+        Some(words) => format!("this trigger{words}"),
+        None => hit.reason.clone(),
+    };
+    pieces.push((Dim, format!("    found by {}\n\n", text::one_line(&reason, 160))));
     pieces
 }
 

@@ -162,7 +162,7 @@ fn read(finder: &Finder, episode: &Episode) -> Option<Pages> {
             let next = Passage { line: at + 1, text: String::new(), counted: finder.nothing() };
             passages.push(std::mem::replace(&mut open, next));
         }
-        open.text.push_str(line.strip_prefix("> ").unwrap_or(line));
+        open.text.push_str(line.strip_prefix('>').map_or(line, str::trim_start));
         open.text.push('\n');
     }
     passages.push(open);

@@ -22,7 +22,7 @@ pub const CLOSER_LOOK: usize = 50;
 const PER_YEAR: f32 = 0.01;
 /// The share of a query's weight that one part of a hit has to cover; below, it is a guess. Of questions that
 /// nothing answers, the best part covers a quarter on the median; of those that are answered, well above a third.
-pub const CONFIDENT: f32 = 0.42;
+pub const CONFIDENT: f32 = 0.45;
 /// How much a word counts that is found in the place of a misspelled one.
 pub const NEAR_WORD: f32 = 0.6;
 /// How much a word counts that means about the same as the one that was asked for.
