@@ -12,7 +12,9 @@ pub struct Chance(u64);
 impl Chance {
     pub fn new(seed: u64) -> Chance {
         let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        (0..4).for_each(|_| drop(chance.next()));
+        for _ in 0..4 {
+            chance.next();
+        }
         chance
     }
 

@@ -363,7 +363,7 @@ fn best(asked: &Asked, candidates: Vec<Citation>) -> Vec<Citation> {
 fn from_digests(store: &Store, question: &str, request: &AskRequest<'_>) -> Result<(Vec<Citation>, Vec<String>)> {
     let words = text::words(question).join(" ");
     let query = Query::parse(&words)?;
-    let search = SearchRequest { query, limit: FROM_DIGESTS, now: request.now, dry_run: request.dry_run };
+    let search = SearchRequest { dry_run: request.dry_run, ..SearchRequest::new(query, FROM_DIGESTS, request.now) };
     let found = search::search(store, &search)?;
     let (mut cited, mut consulted) = (Vec::new(), Vec::new());
     for hit in found.hits.into_iter().filter(|hit| !hit.weak) {
