@@ -37,9 +37,12 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, sensory: u64) -> Conten
     let evidence = evidence(facts, head.cwd.as_deref());
     let told: Vec<&str> =
         [&title, &objective, &motto, &core_intent].into_iter().chain(&key_outcomes).map(String::as_str).collect();
+    // Paths and hashes are in the front matter, and what is told stands there and in the body.
+    let listed = files.iter().map(|file| text::tokens(file) + 2).sum::<usize>() + 42 * evidence.len();
+    let elsewhere = listed + told.iter().map(|line| text::tokens(line) * 3 / 2).sum::<usize>();
     Content {
         flavor: flavor.to_string(),
-        triggers: triggers::triggers(facts, &told),
+        triggers: triggers::triggers(facts, &told, elsewhere),
         title,
         status,
         worth: worth::worth(facts),

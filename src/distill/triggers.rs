@@ -23,6 +23,10 @@ const TRIGGER_COST: usize = 24;
 /// What the reference of a trigger costs, and how many tokens all triggers may have.
 const REFERENCE_TOKENS: usize = 24;
 const MOST_TOKENS: usize = 2900;
+/// How many tokens a page may have: fewer than is promised, since they are estimated.
+const PAGE_TOKENS: usize = 3850;
+/// What every page has: the keys of its front matter, their hashes, a manifest, headings.
+const FIXED_TOKENS: usize = 620;
 /// How many sentences of a reply may stand for it.
 const SENTENCES_CONSIDERED: usize = 10;
 /// A trigger has at least so many keys, also where its sentence says them already.
@@ -71,8 +75,9 @@ fn conversation_words(said: usize) -> usize {
     }
 }
 
-/// The triggers of a session; `told` is what the page says elsewhere, and need not be said again.
-pub fn triggers(facts: &Facts, told: &[&str]) -> Vec<Trigger> {
+/// The triggers of a session; `told` is what the page says elsewhere, and need not be said again, and `elsewhere`
+/// how many tokens the page has besides them.
+pub fn triggers(facts: &Facts, told: &[&str], elsewhere: usize) -> Vec<Trigger> {
     let parts: Vec<&Part> = facts.parts.iter().filter(|part| !is_empty(part)).collect();
     if parts.is_empty() {
         return Vec::new();
@@ -105,7 +110,7 @@ pub fn triggers(facts: &Facts, told: &[&str]) -> Vec<Trigger> {
         add_words(&trigger.sentence, said);
         trigger.keys = keys_of(group, &in_groups, groups.len() as f32, keys, said);
     }
-    fit(&mut triggers);
+    fit(&mut triggers, PAGE_TOKENS.saturating_sub(FIXED_TOKENS + elsewhere).min(MOST_TOKENS));
     triggers
 }
 
@@ -117,12 +122,12 @@ fn add_words(line: &str, words: &mut HashSet<String>) {
 
 /// Takes the least telling keys off until the triggers have no more tokens than a page has room for: words of
 /// code are longer than those of prose.
-fn fit(triggers: &mut [Trigger]) {
+fn fit(triggers: &mut [Trigger], most: usize) {
     let tokens = |trigger: &Trigger| {
         let said = [&trigger.topic, &trigger.sentence].map(|said| text::tokens(said)).iter().sum::<usize>();
         said + trigger.keys.iter().map(|key| text::tokens(key) + 1).sum::<usize>() + REFERENCE_TOKENS
     };
-    while triggers.iter().map(tokens).sum::<usize>() > MOST_TOKENS {
+    while triggers.iter().map(tokens).sum::<usize>() > most {
         let longest = triggers.iter().map(|trigger| trigger.keys.len()).max().unwrap_or(0);
         if longest <= 4 {
             break;
@@ -409,7 +414,7 @@ mod tests {
     fn every_part_is_covered_and_none_is_dropped() {
         for count in [1, 2, 7, 40, 300] {
             let facts = facts(count);
-            let triggers = triggers(&facts, &[]);
+            let triggers = triggers(&facts, &[], 0);
             assert!(!triggers.is_empty() && triggers.len() <= count);
             let episodes: Vec<u32> = triggers.iter().map(|trigger| trigger.episode.0).collect();
             assert!(episodes.windows(2).all(|pair| pair[0] < pair[1]), "{episodes:?}");
