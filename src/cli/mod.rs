@@ -29,6 +29,7 @@ mod consolidate;
 mod context;
 mod digest;
 mod doctor;
+mod flush;
 mod forget;
 mod hook;
 mod init;
@@ -42,6 +43,7 @@ mod search;
 mod snapshot;
 mod sources;
 mod status;
+mod summarize;
 mod sweep;
 mod verify;
 mod watch;
@@ -97,6 +99,8 @@ enum Command {
     Snapshot(snapshot::Args),
     Log(log::Args),
     Digest(digest::Args),
+    Flush(flush::Args),
+    Summarize(summarize::Args),
     Search(search::Args),
     Recall(recall::Args),
     Doctor(doctor::Args),
@@ -295,6 +299,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Snapshot(args) => snapshot::run(args, &door),
         Command::Log(args) => log::run(args, &door),
         Command::Digest(args) => digest::run(args, &door),
+        Command::Flush(args) => flush::run(args, &door),
+        Command::Summarize(args) => summarize::run(args, &door),
         Command::Search(args) => search::run(args, &door),
         Command::Recall(args) => recall::run(args, &door),
         Command::Doctor(args) => doctor::run(args, &door),

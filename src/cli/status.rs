@@ -3,8 +3,8 @@
 use super::sources::SourceArgs;
 use super::{Door, output};
 use crate::error::Result;
-use crate::ops::rescue;
 use crate::ops::status::{self, AtRisk};
+use crate::ops::{days, rescue};
 use crate::store::Store;
 use crate::summarize::ledger::Spent;
 
@@ -14,7 +14,7 @@ pub struct Args {}
 
 pub fn run(_: Args, door: &Door) -> Result<u8> {
     let store = door.store()?;
-    let today = door.now.with_timezone(&door.config()?.zone()?).date_naive();
+    let today = days::today(door.now, door.config()?.zone()?);
     let mut status = status::status(&store, door.device.as_str(), today)?;
     status.at_risk = at_risk(&store, door)?;
     if door.json {
@@ -51,6 +51,15 @@ pub fn run(_: Args, door: &Door) -> Result<u8> {
             "models    today {}, {tokens} tokens, ${usd:.4}{failed}\n",
             output::count(calls, "call")
         ));
+    }
+    if !status.pending.days.is_empty() {
+        let days = &status.pending.days;
+        let more = days.len().saturating_sub(3);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        text.push_str(&format!("pending   summaries of {}{more}\n", days[..days.len().min(3)].join(", ")));
+    }
+    if status.pending.flushes > 0 {
+        text.push_str(&format!("waiting   {} for a model\n", output::count(status.pending.flushes, "context")));
     }
     for damaged in &status.damaged {
         text.push_str(&format!("damaged   {damaged}\n"));

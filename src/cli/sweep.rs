@@ -57,7 +57,9 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
         if let Some(folder) = &unpacked {
             sample::unpack(folder).context(|| "cannot unpack the samples".into())?;
         }
-        sweep::sweep(&store, &request)?
+        let report = sweep::sweep(&store, &request)?;
+        super::flush::retry(&store, &config, door, door.now, &models)?;
+        report
     };
     bar.finish_and_clear();
     let place = match args.sources.source.as_slice() {

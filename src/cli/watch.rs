@@ -159,6 +159,7 @@ impl Machine<'_> {
         let models = door.models(&config)?;
         let request = self.args.sources.request(roots, &config, door, now, &models, &|_, _| {})?;
         let report = sweep::sweep(&store, &request)?;
+        super::flush::due(&store, &config, door, now, &models)?;
         if report.captured > 0 {
             // A session that is open now will have to be closed, although nothing changes any more.
             let closing = Duration::from_secs(60 * u64::from(config.sessions.open_minutes) + 60);

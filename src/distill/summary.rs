@@ -10,7 +10,7 @@ use regex::Regex;
 
 use crate::base::{markdown, text};
 use crate::distill::facts::{self, Part, StatedKind};
-use crate::distill::triggers;
+use crate::distill::{outcome, triggers};
 use crate::model::day::{DaySummary, Line, LineKind, Point, SessionOfDay, Telling};
 use crate::model::digest::{Digest, Outcome};
 
@@ -89,7 +89,7 @@ impl DayReader {
             let whole = gathered.telling(digest.as_ref(), |_| true);
             let session = gathered.session.clone();
             let point = |text: String| Point { text, session: session.clone() };
-            summary.wanted.extend(gathered.wanted(digest.as_ref()).map(point));
+            summary.wanted.extend(gathered.wanted_with_title(digest.as_ref()).map(point));
             let point = |text: &String| Point { text: text.clone(), session: session.clone() };
             summary.decided.extend(whole.decisions.iter().take(3).map(point));
             summary.done.extend(gathered.done(digest.as_ref()).iter().map(point));
@@ -122,8 +122,10 @@ impl Gathered {
             LineKind::User if is_noise(&said) => {}
             LineKind::User => {
                 self.state(line.time, &said);
-                if self.turns.len() < MOST_KEPT {
-                    let asked = text::one_line(&triggers::plain_words(&said), 2 * LONGEST_QUOTE);
+                let asked = text::one_line(&triggers::plain_words(&said), 2 * LONGEST_QUOTE);
+                // Said again, before there was an answer.
+                let again = self.turns.last().is_some_and(|turn| turn.asked == asked && turn.answered.is_empty());
+                if self.turns.len() < MOST_KEPT && !again {
                     self.turns.push(Turn { time: line.time.to_string(), asked, ..Turn::default() });
                 }
             }
@@ -168,8 +170,12 @@ impl Gathered {
                 }
             }
         } else {
-            self.failed_runs += usize::from(!ok);
-            self.last_run = Some((text::one_line(what, 100), ok));
+            let command = what.trim_matches(['`', ' ']).trim_start_matches("$ ");
+            // A command that failed on the way, such as a search without a hit, is no news.
+            if ok || outcome::is_test_command(command) {
+                self.failed_runs += usize::from(!ok);
+                self.last_run = Some((markdown::code(&text::one_line(command, 80)), ok));
+            }
         }
     }
 
@@ -180,8 +186,11 @@ impl Gathered {
             if !fits || self.stated.len() >= MOST_KEPT || is_drawn(sentence) {
                 continue;
             }
-            if let Some(kind) = facts::statement(sentence) {
-                let sentence = text::one_line(&triggers::plain_words(sentence), 240);
+            if let Some(kind) =
+                facts::statement(sentence).filter(|kind| *kind == StatedKind::Lesson || decides(sentence))
+            {
+                let sentence = triggers::plain_words(sentence);
+                let sentence = text::one_line(sentence.strip_prefix("Decision: ").unwrap_or(&sentence), 240);
                 if !self.stated.iter().any(|(_, _, known)| *known == sentence) {
                     self.stated.push((time.to_string(), kind, sentence));
                 }
@@ -225,7 +234,19 @@ impl Gathered {
         });
         let told = told.map(|content| content.objective.clone());
         let wanted = told.unwrap_or_else(|| text::first_sentence(&first.asked, LONGEST_QUOTE));
+        // A first sentence of a few words, or one that was cut at an odd place, says too little.
+        let short = wanted.chars().count() < 40 && first.asked.chars().count() > 40;
+        let wanted = if short { text::one_line(&first.asked, LONGEST_QUOTE) } else { wanted };
         Some(wanted).filter(|wanted| !wanted.is_empty())
+    }
+
+    /// The same behind the session's title, where that says it in other words.
+    fn wanted_with_title(&self, digest: Option<&Digest>) -> Option<String> {
+        let wanted = self.wanted(digest)?;
+        let title = digest.map(|digest| digest.content.title.as_str()).unwrap_or_default();
+        let start = text::one_line(title, 24);
+        let repeats = self.turns.iter().any(|turn| turn.asked.starts_with(start.trim_end_matches('…')));
+        Some(if repeats { wanted } else { format!("{title} – {wanted}") })
     }
 
     /// What was changed and run, in one sentence.
@@ -237,10 +258,10 @@ impl Gathered {
         if let Some((run, ok)) = &self.last_run {
             let how = match (*ok, self.failed_runs) {
                 (true, 0) => "passed".into(),
-                (true, failed) => format!("passed after {failed} failed {}", runs(failed)),
-                (false, _) => "failed".into(),
+                (true, failed) => format!("passed in the end, after {failed} failed {}", runs(failed)),
+                (false, _) => "failed at last".into(),
             };
-            facts.push(format!("the last run, {run}, {how}"));
+            facts.push(format!("{run} {how}"));
         }
         (!facts.is_empty()).then(|| facts.join("; "))
     }
@@ -262,7 +283,7 @@ impl Gathered {
     fn left_open(&self, digest: Option<&Digest>, whole: &Telling) -> Vec<String> {
         let mut open = Vec::new();
         if let Some((run, false)) = &self.last_run {
-            open.push(format!("the last run failed: {run}"));
+            open.push(format!("{run} failed at last"));
         }
         match digest.map(|digest| digest.content.status) {
             Some(Outcome::Fail) if open.is_empty() => open.push("it ended without success".into()),
@@ -286,7 +307,7 @@ impl Gathered {
         });
         text::sentences(&self.last_reply.1)
             .filter(|sentence| (16..300).contains(&sentence.chars().count()) && !sentence.ends_with(':'))
-            .filter(|sentence| ACTION.is_match(sentence) && !is_drawn(sentence))
+            .filter(|sentence| ACTION.is_match(sentence) && !is_drawn(sentence) && !sentence.contains("do next"))
             .map(|sentence| text::one_line(&triggers::plain_words(sentence), 240))
             .take(MOST_OF_A_KIND)
             .collect()
@@ -329,7 +350,11 @@ fn chosen<'t>(turns: &[&'t Turn]) -> Vec<&'t Turn> {
 fn gist(reply: &str) -> String {
     let mut part = Part::default();
     part.last_reply = reply.to_string();
-    text::one_line(&triggers::closing_sentence(&part).unwrap_or_default(), LONGEST_ANSWER)
+    let sentence = triggers::closing_sentence(&part).unwrap_or_default();
+    // In a line of a day, a table or a list has become one long sentence: its beginning says what it is.
+    let end = ["|", ": - ", ": 1. ", ": * "].iter().filter_map(|mark| sentence.find(mark)).min();
+    let sentence = end.map_or(sentence.as_str(), |end| &sentence[..end]);
+    text::one_line(sentence.trim_matches(['*', ' ', ':']), LONGEST_ANSWER)
 }
 
 /// Whether words say nothing by themselves: an acknowledgement, as a whole and not as a part of a word.
@@ -375,7 +400,20 @@ pub fn is_low(said: &str) -> bool {
     ];
     let plain: String = said.to_lowercase().chars().filter(|c| c.is_alphanumeric() || *c == ' ').collect();
     let plain = plain.trim();
-    plain.is_empty() || LOW.contains(&plain)
+    plain.chars().count() <= 2 || LOW.contains(&plain)
+}
+
+/// Whether somebody decides something in a sentence, rather than only speaking of a choice.
+fn decides(sentence: &str) -> bool {
+    static DECIDED: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?i)\b(decided|decision|we chose|i chose|going with|go with|opt(ed)? for|let's|we'll|i'll|we will|i will|prefer)\b")
+            .expect("a fixed pattern")
+    });
+    static UNDECIDED: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?i)\b((needs?|into|no|your|until|before) (a |the )?decision|not (yet )?decided|rather than guess|decide (which|whether|if|how|between)|(would|you'd|you) (you )?prefer)\b")
+            .expect("a fixed pattern")
+    });
+    DECIDED.is_match(sentence) && !UNDECIDED.is_match(sentence)
 }
 
 /// What an agent writes in the person's name.
@@ -412,4 +450,79 @@ fn listed(items: &[String], most: usize) -> String {
 
 fn runs(count: usize) -> &'static str {
     if count == 1 { "run" } else { "runs" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summary(lines: &str) -> DaySummary {
+        let mut reader = DayReader::default();
+        lines.lines().filter_map(|line| Line::parse(line.trim())).for_each(|line| reader.take(line));
+        reader.finish(String::new(), |_| None, |_| Vec::new())
+    }
+
+    #[test]
+    fn it_tells_what_was_wanted_decided_done_and_left_open() {
+        let day = summary(
+            "- [09:00:00] [user] (S1) The day log loses lines when two writers meet. Find out why.
+             - [09:01:00] [tool_event] (S1) `$ cargo test day` ok=false
+             - [09:02:00] [main_agent] (S1) The root cause is the header: it is written after the lock is given back.
+             - [09:03:00] [user] (S1) ok
+             - [09:04:00] [tool_event] (S1) edited `src/day.rs`, `src/lock.rs` ok=true
+             - [09:05:00] [tool_event] (S1) `$ cargo test day` ok=true
+             - [09:06:00] [main_agent] (S1) We decided to hold the lock until the header is there. The Windows path still needs a test.
+             - [09:07:00] [system] (S1) context compacted",
+        );
+        let texts = |points: &[Point]| points.iter().map(|point| point.text.clone()).collect::<Vec<_>>();
+        assert_eq!(texts(&day.wanted), ["The day log loses lines when two writers meet."]);
+        assert_eq!(texts(&day.decided), ["We decided to hold the lock until the header is there."]);
+        assert_eq!(
+            texts(&day.done),
+            ["changed `day.rs`, `lock.rs`; `cargo test day` passed in the end, after 1 failed run"]
+        );
+        assert_eq!(texts(&day.open), ["The Windows path still needs a test."]);
+        let told = &day.sessions[0].told;
+        assert_eq!(told.exchanges.len(), 1, "an acknowledgement is no exchange: {told:?}");
+        assert!(told.exchanges[0].starts_with("09:00 “The day log loses lines"), "{told:?}");
+        assert_eq!(told.lessons, ["The root cause is the header: it is written after the lock is given back."]);
+        assert_eq!(told.actions, ["The Windows path still needs a test."]);
+        assert_eq!((day.sessions[0].first.as_str(), day.sessions[0].last.as_str()), ("09:00:00", "09:06:00"));
+    }
+
+    #[test]
+    fn what_was_told_already_is_left_out_of_the_section_alone() {
+        let mut reader = DayReader::default();
+        for line in [
+            "- [09:00:00] [user] (S1) Please explain the first question of the day",
+            "- [10:00:00] [user] (S1) Please explain the second question of the day",
+        ] {
+            reader.take(Line::parse(line).unwrap());
+        }
+        let day = reader.finish(String::new(), |_| None, |_| vec![("09:00:00".into(), "09:30:00".into())]);
+        assert_eq!(day.sessions[0].told.exchanges, ["10:00 “Please explain the second question of the day”"]);
+        assert!(day.wanted[0].text.contains("first question"));
+    }
+
+    #[test]
+    fn of_many_turns_the_telling_ones_are_shown_in_order() {
+        let mut lines = String::new();
+        for minute in 10..50 {
+            lines.push_str(&format!("- [09:{minute}:00] [user] (S1) A question about part {minute} of the program\n"));
+        }
+        lines.push_str("- [09:50:00] [user] (S1) 7\n");
+        let exchanges = &summary(&lines).sessions[0].told.exchanges;
+        assert_eq!(exchanges.len(), MOST_EXCHANGES);
+        assert!(exchanges[0].starts_with("09:10") && exchanges[7].starts_with("09:49") && exchanges.is_sorted());
+    }
+
+    #[test]
+    fn an_acknowledgement_is_told_as_a_whole() {
+        for low in ["ok", "OK!", "Yes, please", "no", "7", "thanks."] {
+            assert!(is_low(low), "{low}");
+        }
+        for telling in ["I know", "ok, but why?", "notes", "goes wrong"] {
+            assert!(!is_low(telling), "{telling}");
+        }
+    }
 }

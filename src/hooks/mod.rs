@@ -170,9 +170,20 @@ fn said(event: &str, page: &str) -> String {
 }
 
 /// The program that takes a session in: what was said until now is in the memory before the agent forgets it.
-fn flush(adapter: &dyn Adapter, _told: &Told, _reason: &str, world: &World<'_>) -> Vec<OsString> {
+fn flush(adapter: &dyn Adapter, told: &Told, reason: &str, world: &World<'_>) -> Vec<OsString> {
     let root = world.store.layout().root();
     let mut arguments: Vec<OsString> = vec!["--store".into(), root.into(), "--quiet".into()];
-    arguments.extend(["sweep".into(), "--only".into(), adapter.name().into()]);
+    match std::path::Path::new(&told.transcript_path).is_file() {
+        // Some agents do not say where their log is, an old way of calling us never did, and it may not be there yet.
+        false => arguments.extend(["sweep".into(), "--only".into(), adapter.name().into()]),
+        true => {
+            // `=` keeps whatever they say from being taken for a flag.
+            let named = |flag: &str, value: &str| OsString::from(format!("--{flag}={value}"));
+            arguments.push("flush".into());
+            arguments.push(named("transcript", &told.transcript_path));
+            arguments.push(named("session", &told.session_id));
+            arguments.push(named("reason", reason));
+        }
+    }
     arguments
 }

@@ -200,7 +200,7 @@ pub fn remove_leftovers(store: &Store) -> io::Result<()> {
             }
         }
     }
-    for folder in [layout.root(), &layout.days()] {
+    for folder in [layout.root(), &layout.days(), &layout.summaries(), &layout.cores()] {
         for entry in leftovers(folder) {
             files::remove_file(&entry.path())?;
         }

@@ -187,6 +187,12 @@ impl Cursors {
         self.sessions.get(id)
     }
 
+    /// The session that has this id with its agent.
+    pub fn with_native_id(&self, native_id: &str) -> Option<SessionId> {
+        let is_it = |cursor: &SessionCursor| cursor.source_id.split_once(':').is_some_and(|(_, id)| id == native_id);
+        self.sessions.iter().find(|(_, cursor)| is_it(cursor)).map(|(id, _)| id.clone())
+    }
+
     /// Remembers a session of the tree.
     pub fn remember_session(&mut self, id: &SessionId, cursor: SessionCursor) {
         self.sessions.insert(id.clone(), cursor);

@@ -53,6 +53,7 @@ pub fn hash(
     digests: &[(SessionId, Stamp)],
     cores: Option<String>,
     tombstones: &Tombstones,
+    days: &[(String, Stamp)],
 ) -> String {
     let mut hasher = io::BufWriter::new(HashingWriter::new(io::sink()));
     let mut add = |bytes: &[u8]| {
@@ -77,8 +78,10 @@ pub fn hash(
         [size, mtime_ns as u64, inode, ctime_ns as u64].map(u64::to_le_bytes)
     };
     add(b"these files:");
-    for (path, stamp) in files {
-        add(path.as_os_str().as_encoded_bytes());
+    let days = days.iter().map(|(name, stamp)| (name.as_bytes(), stamp));
+    let files = files.iter().map(|(path, stamp)| (path.as_os_str().as_encoded_bytes(), stamp));
+    for (name, stamp) in files.chain(days) {
+        add(name);
         add(numbers(stamp).as_flattened());
     }
     add(b"these digests:");

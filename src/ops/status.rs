@@ -10,8 +10,9 @@ use serde::Serialize;
 use crate::base::files;
 use crate::error::{Context, Result};
 use crate::model::digest::State;
+use crate::ops::days::pending;
 use crate::ops::snapshot;
-use crate::store::{Store, cores, layout};
+use crate::store::{Store, cores, days, layout};
 use crate::summarize::ledger::{self, Spent};
 
 /// What there is.
@@ -105,8 +106,11 @@ pub fn status(store: &Store, device: &str, today: NaiveDate) -> Result<Status> {
     status.cores = cores::core_ids(&layout.cores()).len();
     status.spheres = cores::sphere_ids(&layout.cores()).len();
     status.bytes.distilled += size(&layout.cores());
-    status.days = fs::read_dir(layout.days()).map_or(0, Iterator::count);
-    status.bytes.distilled += size(&layout.days());
+    status.days = days::all(layout).map_or(0, |days| days.len());
+    status.bytes.distilled += size(&layout.daily());
+    let pending = pending(store, today).context(|| "cannot read the days".into())?;
+    status.pending.days = pending.iter().map(NaiveDate::to_string).collect();
+    status.pending.flushes = crate::ops::flush::waiting(layout).len();
     status.bytes.cache = fs_extra::dir::get_size(layout.cache()).unwrap_or(0);
     status.models = ledger::spent(&layout.ledger(), today).context(|| "cannot read the ledger".into())?;
     Ok(status)

@@ -32,6 +32,7 @@ use crate::ops::capture::{self, Pages, Prepared, Trouble};
 use crate::ops::commit;
 use crate::ops::consolidate;
 use crate::ops::cursors::{Cursors, KnownFile, SessionCursor, SharedCursor};
+use crate::ops::days::{self, Summarized};
 use crate::ops::digest;
 use crate::ops::forget;
 use crate::ops::standstill::{self, Standstill};
@@ -90,6 +91,9 @@ pub struct Report {
     /// What a model did, where one is configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<Asked>,
+    /// The days whose summaries were written.
+    #[serde(skip)]
+    pub days: Summarized,
     pub took_ms: u64,
 }
 
@@ -229,6 +233,7 @@ fn without_models(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
     report.captured = report.sessions.len();
     report.digested = report.captured + close_sessions(store, &mut cursors, sweep).context(cannot)?;
     digest::note_waiting(store, &sweep.device, sweep.models, report.sessions.iter().map(|swept| &swept.session))?;
+    report.days = days::settle(store, sweep.now, sweep.zone, "sweep")?;
     let mut consolidated = consolidate::run(store, &sweep.device, false)?;
     report.cores = std::mem::take(&mut consolidated.cores);
     report.spheres = std::mem::take(&mut consolidated.spheres);
@@ -419,7 +424,8 @@ fn standstill_hash(
     digests: &[(SessionId, Stamp)],
     tombstones: &Tombstones,
 ) -> String {
-    standstill::hash(sweep, walked, digests, consolidate::upper_stamp(store.layout()), tombstones)
+    let layout = store.layout();
+    standstill::hash(sweep, walked, digests, consolidate::upper_stamp(layout), tombstones, &days::stamps(layout))
 }
 
 /// Lists the files below the roots as they are now. What `own` holds is what we wrote ourselves.

@@ -212,7 +212,7 @@ pub fn read(layout: &Layout, day: NaiveDate, mut each: impl FnMut(Line<'_>)) -> 
         let text = String::from_utf8_lossy(line);
         let parsed = Line::parse(&text);
         if parsed.is_none_or(|line| line.kind != LineKind::System) {
-            anything |= !text.trim().is_empty() && !text.starts_with("# ");
+            anything |= tells(&text);
             hasher.write_all(line)?;
             hasher.write_all(if end.is_empty() { b"\n" } else { end })?;
         }
@@ -220,6 +220,27 @@ pub fn read(layout: &Layout, day: NaiveDate, mut each: impl FnMut(Line<'_>)) -> 
         Ok(())
     })?;
     Ok(Told { sha256: hasher.finish().1.sha256, anything })
+}
+
+/// Whether a day's raw log tells nothing but `[system]` lines; as little of it is read as need be.
+pub fn is_silent(layout: &Layout, day: NaiveDate) -> io::Result<bool> {
+    let file = match File::open(layout.day(day)) {
+        Ok(file) => file,
+        Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(true),
+        Err(err) => return Err(err),
+    };
+    for line in BufReader::new(file).split(b'\n') {
+        if tells(&String::from_utf8_lossy(&line?)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether a line is more than a heading, a gap or a word of the system.
+fn tells(line: &str) -> bool {
+    let line = line.trim();
+    !line.is_empty() && !line.starts_with("# ") && Line::parse(line).is_none_or(|line| line.kind != LineKind::System)
 }
 
 /// The days that have a raw log, in order.

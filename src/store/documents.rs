@@ -679,6 +679,6 @@ fn written_value(written: &[(String, String)]) -> String {
 }
 
 /// A hash that tells an edit; white space at the ends and line ends do not count.
-fn short_hash(text: &str) -> String {
+pub(super) fn short_hash(text: &str) -> String {
     files::sha256_hex(text.replace('\r', "").trim().as_bytes())[..12].to_string()
 }

@@ -120,6 +120,16 @@ pub fn sphere_named(name: &str) -> Option<SphereId> {
     name.strip_prefix("SPHERE_")?.strip_suffix(".md")?.parse().ok()
 }
 
+/// A session's digest, as a day's summary links to it.
+pub fn from_summary_to_digest(session: &SessionId) -> String {
+    format!("../../sessions/{session}/{session}{DIGEST_SUFFIX}")
+}
+
+/// A day's raw log, as its summary links to it.
+pub fn from_summary_to_day(day: NaiveDate) -> String {
+    format!("../raw/{day}.md")
+}
+
 /// The paths of one memory.
 #[derive(Debug, Clone)]
 pub struct Layout {
@@ -185,6 +195,51 @@ impl Layout {
     /// One day's summary.
     pub fn summary(&self, day: NaiveDate) -> PathBuf {
         self.root.join(format!("daily/summary/{day}.md"))
+    }
+
+    /// All days' summaries.
+    pub fn summaries(&self) -> PathBuf {
+        self.root.join("daily/summary")
+    }
+
+    /// A day as older tools kept it, in one file.
+    pub fn old_day(&self, day: NaiveDate) -> PathBuf {
+        self.daily().join(format!("{day}.md"))
+    }
+
+    /// How days and their summaries looked when each summary covered its day.
+    pub fn settled_days(&self) -> PathBuf {
+        self.cache().join("days.json")
+    }
+
+    /// Which days are being finalized right now.
+    pub fn finalizing(&self) -> PathBuf {
+        self.local().join("finalizing.json")
+    }
+
+    /// The lock of the one writer of summaries at a time.
+    pub fn days_lock(&self) -> PathBuf {
+        self.locks().join("days")
+    }
+
+    /// Contexts that wait for a model.
+    pub fn inbox(&self) -> PathBuf {
+        self.local().join("inbox")
+    }
+
+    /// One of them.
+    pub fn inbox_item(&self, id: &str) -> PathBuf {
+        self.inbox().join(format!("{id}.md"))
+    }
+
+    /// The lock of the one flush at a time.
+    pub fn flush_lock(&self) -> PathBuf {
+        self.locks().join("flush")
+    }
+
+    /// What was flushed.
+    pub fn flush_state(&self) -> PathBuf {
+        self.local().join("flush.json")
     }
 
     /// The page that an agent always loads.

@@ -19,6 +19,7 @@ pub mod knowledge;
 pub mod layout;
 pub mod pages;
 pub mod snapshots;
+pub mod summaries;
 pub mod tombstones;
 
 use layout::Layout;

@@ -85,6 +85,9 @@ fn a_forgotten_text_takes_its_raw_with_it_and_the_session_stays() {
     assert!(digest.contains("[forgotten]") && digest.contains("snapshot: evicted 2026-11-"), "{digest}");
     assert!(desk.read("sessions/SES1_desk_SP1C1/snapshot/episodic/EP_001.md").contains("flower pot"));
     assert_eq!(desk.digest("SES2_desk_SP1C1"), before);
+    // The summary of the day is told anew from the lines that are left.
+    desk.memtree(["sweep"]).success();
+    assert_gone(&desk.store(), &["spare key of the northern greenhouse"]);
     let log = fs::read_to_string(desk.log_path(ONE)).unwrap();
     desk.write_log(ONE, log + &exchange(ONE, 9, "Anything else?", "No."));
     let after = desk.tree();

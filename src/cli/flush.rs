@@ -1,0 +1,128 @@
+//! `memtree flush`
+
+use std::path::{Path, PathBuf};
+
+use chrono::Duration;
+
+use super::sources::SourceArgs;
+use super::{Door, output};
+use crate::base::clock::Timestamp;
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::ops::flush::{self, Flush, Flushed, Reason};
+use crate::ops::sweep::Root;
+use crate::store::{Store, journal};
+use crate::summarize::Models;
+
+/// Summarize what was said into its day
+///
+/// Without arguments, does what is due: contexts that an earlier flush could not summarize, sessions that have been
+/// silent for half an hour or went on for 30 turns, and days without an up-to-date summary. With a file, takes a
+/// context that somebody else extracted (`**User:** …`, `**Assistant:** …`). Hooks name the agent's own log with
+/// `--transcript`: that session is swept first. Nothing is flushed twice.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A context that somebody else extracted; it is only read
+    #[arg(requires = "session_id", conflicts_with = "transcript")]
+    context_file: Option<PathBuf>,
+    /// The session it is from
+    session_id: Option<String>,
+    /// The agent's own log of the session to flush
+    #[arg(long, value_name = "PATH", requires = "session")]
+    transcript: Option<PathBuf>,
+    /// The agent's own id of that session
+    #[arg(long, value_name = "ID", requires = "transcript")]
+    session: Option<String>,
+    /// Why: precompact, end, interval, reset or idle
+    #[arg(long, value_name = "REASON", default_value = "end", requires = "transcript")]
+    reason: Reason,
+}
+
+pub fn run(args: Args, door: &Door) -> Result<u8> {
+    let config = door.config()?;
+    let store = door.store()?;
+    let (models, redactor) = (door.models(&config)?, door.redactor(&config)?);
+    let flush =
+        Flush { now: door.now, zone: config.zone()?, idle: idle(&config), models: &models, redactor: &redactor };
+    if door.dry_run {
+        let waiting = flush::waiting(store.layout()).len();
+        output::print(&format!("would flush, with {} in the inbox\n", output::count(waiting, "context")));
+        return Ok(0);
+    }
+    let missing = |path: &Path| {
+        // Whoever called us detached has gone on; it is told where somebody may look.
+        journal::note(store.layout(), door.now, &format!("flush: there is no file `{}`", path.display()));
+        Ok(0)
+    };
+    let flushed = match (&args.context_file, &args.session_id, &args.transcript, &args.session) {
+        (Some(file), Some(session), ..) => match std::fs::read(file) {
+            Ok(text) => flush::handed_in(&store, &String::from_utf8_lossy(&text), session, &flush)?,
+            Err(err) if err.kind() == std::io::ErrorKind::NotFound => return missing(file),
+            Err(err) => return Err(Error::new(format!("cannot read the context `{}`", file.display())).because(err)),
+        },
+        (.., Some(log), Some(session)) => {
+            if !log.is_file() {
+                return missing(log);
+            }
+            let roots = roots(log);
+            let sweep = SourceArgs::default().request(roots, &config, door, door.now, &models, &|_, _| {})?;
+            flush::transcript(&store, &sweep, session, args.reason, &flush)?
+        }
+        _ => flush::due(&store, &flush)?,
+    };
+    show(&flushed, door);
+    Ok(0)
+}
+
+/// Tries again what earlier flushes could not do.
+pub fn retry(store: &Store, config: &Config, door: &Door, now: Timestamp, models: &Models) -> Result<Flushed> {
+    let redactor = &door.redactor(config)?;
+    flush::retry(store, &Flush { now, zone: config.zone()?, idle: idle(config), models, redactor })
+}
+
+/// Flushes what is due, where a model may tell it better than the lines do.
+pub fn due(store: &Store, config: &Config, door: &Door, now: Timestamp, models: &Models) -> Result<Flushed> {
+    if !models.are_there() {
+        return retry(store, config, door, now, models);
+    }
+    let redactor = &door.redactor(config)?;
+    flush::due(store, &Flush { now, zone: config.zone()?, idle: idle(config), models, redactor })
+}
+
+/// How long a session is silent before it counts as idle.
+pub fn idle(config: &Config) -> Duration {
+    Duration::minutes(config.sessions.open_minutes.into())
+}
+
+/// A session's log, and the folder beside it in which its subagents have theirs.
+fn roots(log: &Path) -> Vec<Root> {
+    let beside = log.with_extension("");
+    let beside = (beside != log && beside.is_dir()).then_some(beside);
+    let paths = [Some(log.to_path_buf()), beside].into_iter().flatten();
+    paths.map(|path| Root { path, glob: None, named: false }).collect()
+}
+
+fn show(flushed: &Flushed, door: &Door) {
+    if door.json {
+        return output::json(flushed);
+    }
+    if door.quiet {
+        return;
+    }
+    let mut said = Vec::new();
+    for (count, what) in [
+        (flushed.flushed, "flushed"),
+        (flushed.nothing, "with nothing worth saving"),
+        (flushed.duplicates, "flushed before"),
+        (flushed.kept, "kept for a later flush"),
+    ] {
+        if count > 0 {
+            said.push(format!("{} {what}", output::count(count, "context")));
+        }
+    }
+    said.push(format!(
+        "{} written",
+        output::count(flushed.summaries.days.len(), "summary").replace("summarys", "summaries")
+    ));
+    output::print(&format!("{}\n", said.join(", ")));
+}

@@ -1,0 +1,335 @@
+//! Days and their summaries: which of them need one, and writing it.
+//!
+//! A summary says in its front matter which raw lines it covers. A day whose lines have changed since is pending;
+//! once the day is over, a summary that covers it is final, until a late line opens the day again. None of this is
+//! remembered anywhere else: what lies in the cache only saves looking.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use chrono::{Days, NaiveDate};
+use chrono_tz::Tz;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::base::clock::Timestamp;
+use crate::base::files::{self, Batch, FileLock, Stamp};
+use crate::base::text;
+use crate::distill::summary::DayReader;
+use crate::error::{Context, Result};
+use crate::model::day::{LONGEST_LINE, LineKind, Note};
+use crate::store::days::{self, Entry};
+use crate::store::summaries::{self, Notes};
+use crate::store::{Store, layout::Layout};
+
+/// How many summaries are written with one sync.
+const BATCH: usize = 64;
+
+/// What was done about days.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize)]
+pub struct Summarized {
+    /// The days whose summaries were written.
+    pub days: Vec<NaiveDate>,
+    /// Those of them that were over by then.
+    pub finalized: Vec<NaiveDate>,
+}
+
+/// Which day it is.
+pub fn today(now: Timestamp, zone: Tz) -> NaiveDate {
+    now.with_timezone(&zone).date_naive()
+}
+
+/// How the files of all days look, in order: tells a sweep that nothing has changed there.
+pub fn stamps(layout: &Layout) -> Vec<(String, Stamp)> {
+    let mut stamps = Vec::new();
+    for folder in [layout.days(), layout.summaries()] {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            if let (Ok(metadata), Ok(name)) = (entry.metadata(), entry.file_name().into_string())
+                && !files::is_temporary(name.as_ref())
+            {
+                stamps.push((layout.shown(&folder.join(name)), Stamp::of(&metadata)));
+            }
+        }
+    }
+    stamps.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+    stamps
+}
+
+/// The days before today whose summaries do not cover them, in order.
+pub fn pending(store: &Store, today: NaiveDate) -> io::Result<Vec<NaiveDate>> {
+    let layout = store.layout();
+    let settled = Settled::load(&layout.settled_days());
+    let mut pending = Vec::new();
+    for day in days::all(layout)? {
+        if day < today && !settled.holds(layout, day) && !is_covered(layout, day)? {
+            pending.push(day);
+        }
+    }
+    Ok(pending)
+}
+
+/// Brings every day's summary up to date, and says in today's log which earlier days are final now. `trigger` is
+/// what this belongs to.
+pub fn settle(store: &Store, now: Timestamp, zone: Tz, trigger: &str) -> Result<Summarized> {
+    let layout = store.layout();
+    let cannot = || format!("cannot write the summaries of `{}`", layout.root().display());
+    let _lock = lock(layout).context(cannot)?;
+    let mut settled = Settled::load(&layout.settled_days());
+    let all = days::all(layout).context(cannot)?;
+    let mut due = Vec::new();
+    for day in &all {
+        if settled.holds(layout, *day) {
+            continue;
+        }
+        // Looked at before it is read: what changes meanwhile is noticed the next time.
+        let before = Looks::of(layout, *day);
+        if is_covered(layout, *day).context(cannot)? {
+            settled.remember(*day, before);
+        } else {
+            due.push(*day);
+        }
+    }
+    let summarized = write(layout, store, &due, now, zone, trigger, &mut settled)?;
+    settled.keep(&all);
+    settled.save(&layout.settled_days()).context(cannot)?;
+    Ok(summarized)
+}
+
+/// Writes the summaries of some days again, whether they need it or not, with what a flush has to add.
+pub fn rewrite(
+    store: &Store,
+    which: &[NaiveDate],
+    added: &BTreeMap<NaiveDate, Vec<(String, Note)>>,
+    now: Timestamp,
+    zone: Tz,
+    trigger: &str,
+) -> Result<Summarized> {
+    let layout = store.layout();
+    let cannot = || format!("cannot write the summaries of `{}`", layout.root().display());
+    let _lock = lock(layout).context(cannot)?;
+    let mut summarized = Summarized::default();
+    let mut pending = Vec::new();
+    for day in which {
+        let path = layout.summary(*day);
+        let was_covered = is_covered(layout, *day).context(cannot)?;
+        let none = Vec::new();
+        let added = added.get(day).unwrap_or(&none);
+        if (was_covered || !added.is_empty())
+            && let Some(text) = text(store, *day, added).context(cannot)?
+            && files::write_if_changed(&path, text.as_bytes()).context(cannot)?
+        {
+            summarized.days.push(*day);
+        }
+        if !was_covered {
+            pending.push(*day);
+        }
+    }
+    let mut settled = Settled::load(&layout.settled_days());
+    let written = write(layout, store, &pending, now, zone, trigger, &mut settled)?;
+    settled.save(&layout.settled_days()).context(cannot)?;
+    summarized.days.extend(written.days);
+    summarized.days.sort_unstable();
+    summarized.days.dedup();
+    summarized.finalized = written.finalized;
+    Ok(summarized)
+}
+
+/// Writes the summaries of days that need one, many with one sync, and names those that are over.
+fn write(
+    layout: &Layout,
+    store: &Store,
+    due: &[NaiveDate],
+    now: Timestamp,
+    zone: Tz,
+    trigger: &str,
+    settled: &mut Settled,
+) -> Result<Summarized> {
+    let cannot = || format!("cannot write the summaries of `{}`", layout.root().display());
+    let finalized: Vec<NaiveDate> = due.iter().copied().filter(|day| *day < today(now, zone)).collect();
+    if !finalized.is_empty() {
+        // A kill must not keep a log from naming them; what one kept from being named is named with them.
+        let before = Finalizing::load(layout);
+        let mut note = before.unwrap_or_else(|| Finalizing { at: now, trigger: trigger.to_string(), days: Vec::new() });
+        note.days.extend(&finalized);
+        note.days.sort_unstable();
+        note.days.dedup();
+        files::write_atomic(&layout.finalizing(), &serde_json::to_vec(&note).context(cannot)?).context(cannot)?;
+    }
+    for chunk in due.chunks(BATCH) {
+        let texts: Vec<io::Result<(NaiveDate, Looks, Option<String>)>> =
+            chunk.par_iter().map(|day| Ok((*day, Looks::of(layout, *day), text(store, *day, &[])?))).collect();
+        let mut batch = Batch::new();
+        let mut looked = Vec::new();
+        for one in texts {
+            let (day, looks, text) = one.context(cannot)?;
+            if let Some(text) = text {
+                batch.write(&layout.summary(day), text.as_bytes()).context(cannot)?;
+            }
+            looked.push((day, looks));
+        }
+        batch.commit().context(cannot)?;
+        for (day, looks) in looked {
+            settled.remember(day, Looks { summary: stamp(&layout.summary(day)), ..looks });
+        }
+    }
+    name_finalized(layout, zone).context(cannot)?;
+    Ok(Summarized { days: due.to_vec(), finalized })
+}
+
+/// The text of a day's summary as it should be; `None` where there is nothing to tell.
+fn text(store: &Store, day: NaiveDate, added: &[(String, Note)]) -> io::Result<Option<String>> {
+    let layout = store.layout();
+    let path = layout.summary(day);
+    let existing = match fs::read_to_string(&path) {
+        Ok(text) => Some(text),
+        Err(err) if err.kind() == io::ErrorKind::NotFound => None,
+        Err(err) => return Err(err),
+    };
+    let mut notes = existing.as_deref().map(summaries::notes).unwrap_or_default();
+    for (session, note) in added {
+        add_note(&mut notes, session, note.clone());
+    }
+    let mut reader = DayReader::default();
+    let told = days::read(layout, day, |line| reader.take(line))?;
+    if !told.anything && notes.is_empty() && existing.is_none() {
+        return Ok(None);
+    }
+    let digest = |session: &str| store.digest(&session.parse().ok()?).ok().flatten();
+    let covered = |session: &str| {
+        let notes = notes.get(session).map(Vec::as_slice).unwrap_or_default();
+        notes.iter().filter(|note| note.by_model).map(|note| (note.from.clone(), note.until.clone())).collect()
+    };
+    let summary = reader.finish(told.sha256, digest, covered);
+    Ok(Some(summaries::text(day, &summary, &notes, existing.as_deref())))
+}
+
+/// Adds a note to its session's, in the order of time. A model's words take the place of ours on the same context.
+fn add_note(notes: &mut Notes, session: &str, note: Note) {
+    let notes = notes.entry(session.to_string()).or_default();
+    match notes.iter_mut().find(|known| known.id == note.id) {
+        Some(known) if known.by_model => {}
+        Some(known) => *known = note,
+        None => notes.push(note),
+    }
+    notes.sort_by(|a, b| (&a.from, &a.until, &a.id).cmp(&(&b.from, &b.until, &b.id)));
+}
+
+/// Whether a day's summary tells all its lines, or there is nothing to tell.
+fn is_covered(layout: &Layout, day: NaiveDate) -> io::Result<bool> {
+    let covers = match fs::read_to_string(layout.summary(day)) {
+        Ok(text) => summaries::covers(&text),
+        Err(err) if err.kind() == io::ErrorKind::NotFound => return days::is_silent(layout, day),
+        Err(err) => return Err(err),
+    };
+    Ok(covers == Some(days::read(layout, day, |_| ())?.sha256))
+}
+
+/// Waits until nobody else writes summaries.
+fn lock(layout: &Layout) -> io::Result<FileLock> {
+    files::lock_exclusive(&layout.days_lock())
+}
+
+/// Days that are being finalized.
+#[derive(Debug, Serialize, Deserialize)]
+struct Finalizing {
+    at: Timestamp,
+    trigger: String,
+    days: Vec<NaiveDate>,
+}
+
+impl Finalizing {
+    fn load(layout: &Layout) -> Option<Finalizing> {
+        serde_json::from_slice(&fs::read(layout.finalizing()).ok()?).ok()
+    }
+}
+
+/// Names the days that were finalized in the log of the day on which that was done.
+fn name_finalized(layout: &Layout, zone: Tz) -> io::Result<()> {
+    let Some(note) = Finalizing::load(layout) else { return Ok(()) };
+    let count = note.days.len();
+    let days = if count == 1 { "day" } else { "days" };
+    let said = format!("{} finalized {count} {days}: {}", note.trigger, stretches(&note.days));
+    let said = text::one_line(&said, LONGEST_LINE);
+    Entry { at: note.at, kind: LineKind::System, session: "-", text: &said }.append_once(layout, zone)?;
+    files::remove_file(&layout.finalizing())
+}
+
+/// Days in words, with those that follow one another as one stretch.
+fn stretches(days: &[NaiveDate]) -> String {
+    let mut stretches: Vec<(NaiveDate, NaiveDate)> = Vec::new();
+    for day in days {
+        match stretches.last_mut() {
+            Some((_, last)) if last.checked_add_days(Days::new(1)) == Some(*day) => *last = *day,
+            _ => stretches.push((*day, *day)),
+        }
+    }
+    let shown = stretches.iter().map(|(first, last)| match first == last {
+        true => first.to_string(),
+        false => format!("{first} to {last}"),
+    });
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+/// How the files of a day look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Looks {
+    raw: Option<Stamp>,
+    summary: Option<Stamp>,
+}
+
+impl Looks {
+    fn of(layout: &Layout, day: NaiveDate) -> Looks {
+        Looks { raw: stamp(&layout.day(day)), summary: stamp(&layout.summary(day)) }
+    }
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    fs::symlink_metadata(path).ok().map(|metadata| Stamp::of(&metadata))
+}
+
+/// The days whose summaries covered them when they looked so.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Settled {
+    days: BTreeMap<NaiveDate, Looks>,
+    #[serde(skip)]
+    changed: bool,
+}
+
+impl Settled {
+    /// Reads them; a missing or damaged file is none.
+    fn load(path: &Path) -> Settled {
+        fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
+    }
+
+    fn holds(&self, layout: &Layout, day: NaiveDate) -> bool {
+        self.days.get(&day).is_some_and(|then| *then == Looks::of(layout, day))
+    }
+
+    fn remember(&mut self, day: NaiveDate, looks: Looks) {
+        self.changed |= self.days.insert(day, looks) != Some(looks);
+    }
+
+    fn keep(&mut self, days: &[NaiveDate]) {
+        let before = self.days.len();
+        self.days.retain(|day, _| days.binary_search(day).is_ok());
+        self.changed |= self.days.len() != before;
+    }
+
+    fn save(&self, path: &Path) -> io::Result<()> {
+        if self.changed { files::write_if_changed(path, &serde_json::to_vec(self)?).map(drop) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_in_a_row_are_one_stretch() {
+        let day = |text: &str| text.parse::<NaiveDate>().unwrap();
+        let days = ["2026-10-30", "2026-10-31", "2026-11-01", "2026-11-05"].map(day);
+        assert_eq!(stretches(&days), "2026-10-30 to 2026-11-01, 2026-11-05");
+    }
+}

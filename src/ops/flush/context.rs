@@ -1,0 +1,281 @@
+//! A context: the latest turns of one session on one day, as a flush hands them to a model.
+
+use chrono::NaiveDate;
+use chrono_tz::Tz;
+
+use crate::base::clock::Timestamp;
+use crate::base::front_matter::Document;
+use crate::base::{clock, files, markdown, text};
+use crate::distill::summary::{DayReader, is_low};
+use crate::model::day::{Line, LineKind, Telling};
+
+/// How many turns a context has at most, and how many characters.
+const MOST_TURNS: usize = 30;
+const MOST_CHARS: usize = 15_000;
+
+/// What somebody said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    pub by_user: bool,
+    /// The day, and the time of it.
+    pub day: NaiveDate,
+    pub time: String,
+    pub text: String,
+}
+
+impl Said {
+    /// Reads it from a line of a day; what tools did is noise here.
+    pub fn of(line: Line<'_>, day: NaiveDate) -> Option<Said> {
+        let by_user = match line.kind {
+            LineKind::User => true,
+            LineKind::MainAgent => false,
+            _ => return None,
+        };
+        Some(Said { by_user, day, time: line.time.to_string(), text: markdown::plain(line.text) })
+    }
+
+    fn shown(&self) -> String {
+        format!("**{}:** {}", if self.by_user { "User" } else { "Assistant" }, self.text.trim())
+    }
+}
+
+/// What is to be flushed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Context {
+    /// The beginning of the hash of the rest: tells a duplicate.
+    pub id: String,
+    /// As lines name the session.
+    pub session: String,
+    pub day: NaiveDate,
+    /// The first and the last moment of it.
+    pub from: String,
+    pub until: String,
+    /// When it ended.
+    pub at: Timestamp,
+    pub reason: String,
+    /// The turns, each beginning with what the person said.
+    pub turns: Vec<String>,
+}
+
+impl Context {
+    /// Makes contexts of what was said in a session, one for each day: the latest turns that are not too much.
+    pub fn of(session: &str, said: &[Said], reason: &str, zone: Tz) -> Vec<Context> {
+        let mut turns: Vec<&[Said]> = Vec::new();
+        let mut start = 0;
+        for at in 1..=said.len() {
+            let begins = said.get(at).is_none_or(|next| next.by_user || next.day != said[start].day);
+            if begins {
+                turns.push(&said[start..at]);
+                start = at;
+            }
+        }
+        let mut room = MOST_CHARS;
+        let latest = turns.iter().rev().take(MOST_TURNS).take_while(|turn| {
+            let chars: usize = turn.iter().map(|said| said.text.chars().count() + 16).sum();
+            let fits = chars <= room || room == MOST_CHARS;
+            room = room.saturating_sub(chars);
+            fits
+        });
+        let latest = latest.count();
+        let mut contexts: Vec<Context> = Vec::new();
+        for turn in &turns[turns.len() - latest..] {
+            let shown: Vec<String> = turn.iter().map(Said::shown).collect();
+            let (first, last) = (&turn[0], &turn[turn.len() - 1]);
+            match contexts.last_mut().filter(|context| context.day == first.day) {
+                Some(context) => {
+                    context.turns.push(shown.join("\n\n"));
+                    context.until = last.time.clone();
+                }
+                None => contexts.push(Context {
+                    id: String::new(),
+                    session: session.to_string(),
+                    day: first.day,
+                    from: first.time.clone(),
+                    until: last.time.clone(),
+                    at: Timestamp::default(),
+                    reason: reason.to_string(),
+                    turns: vec![shown.join("\n\n")],
+                }),
+            }
+        }
+        for context in &mut contexts {
+            context.id = context.hash();
+            context.at = moment(context.day, &context.until, zone);
+        }
+        contexts
+    }
+
+    /// Makes a context of a text that somebody else extracted: `**User:** …` and `**Assistant:** …`. Where there are
+    /// no such marks, all of it is one turn.
+    pub fn handed_in(session: &str, text: &str, now: Timestamp, zone: Tz) -> Vec<Context> {
+        let local = now.with_timezone(&zone);
+        let (day, time) = (local.date_naive(), local.format("%H:%M:%S").to_string());
+        let mut said: Vec<Said> = Vec::new();
+        for line in text.lines() {
+            let begun = [("**User:**", true), ("**Assistant:**", false)]
+                .into_iter()
+                .find_map(|(mark, by_user)| Some((line.trim_start().strip_prefix(mark)?, by_user)));
+            match (begun, said.last_mut()) {
+                (Some((text, by_user)), _) => {
+                    said.push(Said { by_user, day, time: time.clone(), text: text.trim().to_string() });
+                }
+                (None, Some(last)) => last.text = format!("{}\n{}", last.text, line.trim_end()),
+                (None, None) if line.trim().is_empty() => {}
+                (None, None) => said.push(Said { by_user: true, day, time: time.clone(), text: line.to_string() }),
+            }
+        }
+        said.retain(|said| !said.text.trim().is_empty());
+        Context::of(session, &said, "handed in", zone)
+    }
+
+    fn hash(&self) -> String {
+        let all = format!("{}\n{}\n{}", self.session, self.day, self.turns.join("\n\n"));
+        files::sha256_hex(all.as_bytes())[..12].to_string()
+    }
+
+    /// How many turns there are.
+    pub fn count(&self) -> usize {
+        self.turns.len()
+    }
+
+    /// Whether nothing in it is worth saving: acknowledgements and greetings, and what was answered to them.
+    pub fn is_idle(&self) -> bool {
+        self.turns.iter().all(|turn| {
+            let asked = turn.split("\n\n").next().unwrap_or_default().trim_start_matches("**User:**");
+            is_low(&text::one_line(asked, 200)) && turn.chars().count() < 400
+        })
+    }
+
+    /// What can be told of it without a model.
+    pub fn told(&self) -> Telling {
+        let mut reader = DayReader::default();
+        for turn in &self.turns {
+            for said in turn.split("\n\n**").map(|said| said.trim_start_matches("**")) {
+                let (kind, words) = match said.strip_prefix("Assistant:**") {
+                    Some(words) => (LineKind::MainAgent, words),
+                    None => (LineKind::User, said.strip_prefix("User:**").unwrap_or(said)),
+                };
+                reader.take(Line { time: &self.until, kind, session: &self.session, text: words.trim() });
+            }
+        }
+        let mut summary = reader.finish(String::new(), |_| None, |_| Vec::new());
+        summary.sessions.pop().map(|session| session.told).unwrap_or_default()
+    }
+
+    /// As it waits in the inbox.
+    pub fn to_text(&self) -> String {
+        format!(
+            "---\nsession: {}\nday: {}\nfrom: \"{}\"\nuntil: \"{}\"\nat: {}\nreason: {}\n---\n{}\n",
+            crate::base::front_matter::scalar(&self.session),
+            self.day,
+            self.from,
+            self.until,
+            clock::stamp(self.at),
+            crate::base::front_matter::scalar(&self.reason),
+            self.turns.join("\n\n---\n\n")
+        )
+    }
+
+    /// Reads it back.
+    pub fn parse(text: &str) -> Option<Context> {
+        let document = Document::parse(text);
+        let mut context = Context {
+            id: String::new(),
+            session: document.get_str("session")?,
+            day: document.get_str("day")?.parse().ok()?,
+            from: document.get_str("from")?,
+            until: document.get_str("until")?,
+            at: clock::parse(&document.get_str("at")?)?,
+            reason: document.get_str("reason").unwrap_or_default(),
+            turns: document.body().trim().split("\n\n---\n\n").map(str::to_string).collect(),
+        };
+        context.id = context.hash();
+        Some(context)
+    }
+}
+
+/// The moment at which a clock in a zone shows this.
+fn moment(day: NaiveDate, time: &str, zone: Tz) -> Timestamp {
+    use chrono::TimeZone;
+    let local = day.and_time(time.parse().unwrap_or_default());
+    zone.from_local_datetime(&local).earliest().map_or_else(|| local.and_utc(), |at| at.to_utc())
+}
+
+/// What a model replied, part by part. Lines under no heading belong to the first.
+pub fn parse_reply(reply: &str) -> Telling {
+    let mut told = Telling::default();
+    let mut part = 0;
+    for line in reply.lines() {
+        let words = line.trim().trim_matches(['#', '*', ':', '-', ' ']).trim();
+        if let Some(at) = Telling::HEADINGS.iter().position(|heading| heading.eq_ignore_ascii_case(words)) {
+            part = at;
+            continue;
+        }
+        let item = text::one_line(line.trim().trim_start_matches(['-', '*', ' ']), 400);
+        if item.chars().any(char::is_alphanumeric) && told.parts()[part].len() < 12 {
+            told.parts_mut()[part].push(item);
+        }
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chrono_tz::UTC;
+
+    fn said(day: u32, minute: usize, by_user: bool, text: &str) -> Said {
+        let day = NaiveDate::from_ymd_opt(2026, 11, day).unwrap();
+        Said { by_user, day, time: format!("{:02}:{:02}:00", minute / 60, minute % 60), text: text.into() }
+    }
+
+    #[test]
+    fn the_latest_turns_are_taken_and_midnight_splits_them() {
+        let mut all = Vec::new();
+        for turn in 0..40 {
+            all.push(said(14 + turn / 38, turn as usize, true, &format!("question {turn}")));
+            all.push(said(14 + turn / 38, turn as usize, false, "answer"));
+        }
+        let contexts = Context::of("S", &all, "end", UTC);
+        assert_eq!(contexts.iter().map(Context::count).collect::<Vec<_>>(), [28, 2]);
+        assert!(contexts[0].turns[0].starts_with("**User:** question 10\n\n**Assistant:** answer"));
+        assert_eq!((contexts[1].from.as_str(), contexts[1].until.as_str()), ("00:38:00", "00:39:00"));
+        assert_eq!(Context::parse(&contexts[0].to_text()).as_ref(), Some(&contexts[0]));
+    }
+
+    #[test]
+    fn it_is_cut_at_a_turn() {
+        let all: Vec<Said> =
+            (0..10).map(|turn| said(14, turn, true, &format!("{turn} {}", "x".repeat(4000)))).collect();
+        let contexts = Context::of("S", &all, "end", UTC);
+        assert_eq!(contexts[0].count(), 3);
+        assert!(contexts[0].turns[0].starts_with("**User:** 7 x"));
+        let huge = [said(14, 1, true, &"y".repeat(40_000))];
+        assert_eq!(Context::of("S", &huge, "end", UTC)[0].count(), 1, "one turn is always there");
+    }
+
+    #[test]
+    fn a_context_handed_in_is_read_by_its_marks() {
+        let now = clock::parse("2026-11-15T23:30:00Z").unwrap();
+        let text = "\n**User:** Why does the\nlock fail?\n\n**Assistant:** Because the header is written twice.\n";
+        let contexts = Context::handed_in("S", text, now, chrono_tz::Europe::Paris);
+        assert_eq!(contexts.len(), 1);
+        assert_eq!((contexts[0].day.to_string(), contexts[0].until.as_str()), ("2026-11-16".into(), "00:30:00"));
+        assert!(contexts[0].told().exchanges[0].contains("the header is written twice"), "{:?}", contexts[0].told());
+        assert!(!contexts[0].is_idle());
+        assert!(Context::handed_in("S", "**User:** ok\n\n**Assistant:** Fine.", now, UTC)[0].is_idle());
+        // `no` is an acknowledgement, `know` is not.
+        assert!(!Context::handed_in("S", "**User:** I know the cause now", now, UTC)[0].is_idle());
+        assert_eq!(Context::handed_in("S", " \n", now, UTC), []);
+    }
+
+    #[test]
+    fn replies_are_read_by_their_headings() {
+        let told = parse_reply(
+            "Intro\n## Context\n- a\n**Decisions Made:**\n* b\n- FLUSH_OK is a word\n\n### action items\n1. c",
+        );
+        assert_eq!(told.context, ["Intro", "a"]);
+        assert_eq!(told.decisions, ["b", "FLUSH_OK is a word"]);
+        assert_eq!(told.actions, ["1. c"]);
+    }
+}

@@ -1,0 +1,391 @@
+//! Flushing: what was said in a session gets into its day's summary before the agent forgets it.
+//!
+//! The lines of a day come from the sweep of the session, so a flush sweeps it first. Then the summary is written
+//! from the lines. Where a model is configured, it is also asked about the latest turns that no note tells yet; what it
+//! says becomes a note in the session's section. A hash of the turns, not a clock, tells a duplicate. A context is
+//! kept in the inbox before a model is asked, and leaves it when its note stands in the summary: whatever happens in
+//! between, a later flush or sweep finds it there.
+
+mod context;
+mod state;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use chrono::{Days, Duration, NaiveDate};
+use chrono_tz::Tz;
+use serde::Serialize;
+
+use crate::base::clock::Timestamp;
+use crate::base::files;
+use crate::base::redact::Redactor;
+use crate::error::{Context as _, Result};
+use crate::model::day::{LineKind, Note};
+use crate::model::digest::Worth;
+use crate::model::ids::SessionId;
+use crate::ops::cursors::Cursors;
+use crate::ops::days::{self, Summarized};
+use crate::ops::sweep::{self, Sweep};
+use crate::ops::turns;
+use crate::store::days::Entry;
+use crate::store::layout::Layout;
+use crate::store::{self, Store, journal, summaries};
+use crate::summarize::{Alias, Answer, Models, Prompt};
+
+pub use context::Context;
+use context::Said;
+pub use state::{Compiled, State};
+
+/// What a model is asked at a flush.
+const FLUSH: Prompt =
+    Prompt { task: "flush", text: include_str!("../../../templates/prompts/flush.md"), reply_tokens: 500 };
+
+/// With fewer turns than this there is nothing to save before a compaction.
+const FEWEST_BEFORE_COMPACTION: usize = 5;
+
+/// Why a session is flushed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// Its context will be compacted.
+    Precompact,
+    /// It ended.
+    End,
+    /// It had thirty turns since the last time.
+    Interval,
+    /// It was cleared, and goes on empty.
+    Reset,
+    /// Nothing was said for a while.
+    Idle,
+}
+
+impl Reason {
+    /// All of them.
+    pub const ALL: [Reason; 5] = [Reason::Precompact, Reason::End, Reason::Interval, Reason::Reset, Reason::Idle];
+
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Reason::Precompact => "precompact",
+            Reason::End => "end",
+            Reason::Interval => "interval",
+            Reason::Reset => "reset",
+            Reason::Idle => "idle",
+        }
+    }
+}
+
+impl std::str::FromStr for Reason {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Reason, String> {
+        let words = Reason::ALL.map(Reason::word).join(", ");
+        Reason::ALL.into_iter().find(|one| one.word() == word).ok_or_else(|| format!("`{word}` is none of: {words}"))
+    }
+}
+
+/// What a flush needs of the world.
+pub struct Flush<'f> {
+    pub now: Timestamp,
+    pub zone: Tz,
+    /// After so long without a word a session counts as idle.
+    pub idle: Duration,
+    pub models: &'f Models,
+    pub redactor: &'f Redactor,
+}
+
+/// What a flush did.
+#[derive(Debug, Default, Serialize)]
+pub struct Flushed {
+    /// Contexts that became notes.
+    pub flushed: usize,
+    /// Contexts in which nothing was worth saving.
+    pub nothing: usize,
+    /// Contexts that were flushed before.
+    pub duplicates: usize,
+    /// Contexts that wait for a model.
+    pub kept: usize,
+    #[serde(flatten)]
+    pub summaries: Summarized,
+}
+
+/// The contexts that wait in the inbox, in order.
+pub fn waiting(layout: &Layout) -> Vec<PathBuf> {
+    let entries = fs::read_dir(layout.inbox()).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    let mut paths: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
+    paths.sort();
+    paths
+}
+
+/// Flushes a session whose log an agent names: sweeps it, then writes its days.
+pub fn transcript(
+    store: &Store,
+    sweep: &Sweep<'_>,
+    native_id: &str,
+    reason: Reason,
+    flush: &Flush<'_>,
+) -> Result<Flushed> {
+    let layout = store.layout();
+    let swept = sweep::sweep(store, sweep)?;
+    for skipped in &swept.skipped {
+        journal::note(
+            layout,
+            flush.now,
+            &format!("flush: {}:{}: {}", skipped.path.display(), skipped.line, skipped.reason),
+        );
+    }
+    turns::forget(store, native_id);
+    let session = match swept.sessions.first() {
+        Some(swept) => Some(swept.session.clone()),
+        None => Cursors::load(&layout.cursors()).with_native_id(native_id),
+    };
+    let mut contexts = Vec::new();
+    match session {
+        None => journal::note(layout, flush.now, &format!("flush: no session was found in the log of `{native_id}`")),
+        Some(session) => match store.digest(&session)? {
+            Some(digest) if digest.content.worth == Worth::None => {
+                let at = digest.content.ended.unwrap_or(flush.now);
+                say_nothing(layout, at, &session.to_string(), reason.word(), flush.zone)?;
+            }
+            Some(_) if flush.models.are_there() => contexts = of_session(store, &session, reason, flush)?,
+            _ => {}
+        },
+    }
+    let turns: usize = contexts.iter().map(Context::count).sum();
+    if reason == Reason::Precompact && turns < FEWEST_BEFORE_COMPACTION && turns > 0 {
+        journal::note(layout, flush.now, &format!("flush: only {turns} turns of `{native_id}` before its compaction"));
+        contexts.clear();
+    }
+    let mut flushed = run(store, contexts, flush)?;
+    flushed.summaries.days.extend(swept.days.days);
+    flushed.summaries.days.sort_unstable();
+    flushed.summaries.days.dedup();
+    flushed.summaries.finalized.extend(swept.days.finalized);
+    Ok(flushed)
+}
+
+/// Flushes a context that somebody else extracted from a session.
+pub fn handed_in(store: &Store, text: &str, session: &str, flush: &Flush<'_>) -> Result<Flushed> {
+    let layout = store.layout();
+    let clean = flush.redactor.redact(text);
+    // A captured session has a name of ours, under which its lines stand.
+    let captured = Cursors::load(&layout.cursors()).with_native_id(session);
+    let captured = captured.or_else(|| session.parse().ok().filter(|id| layout.digest(id).is_file()));
+    let name = captured.map_or_else(|| files::safe_name(session, 80), |id| id.to_string());
+    let contexts = Context::handed_in(&name, &clean, flush.now, flush.zone);
+    if contexts.is_empty() {
+        journal::note(layout, flush.now, &format!("flush: the context of `{session}` is empty"));
+    }
+    run(store, contexts, flush)
+}
+
+/// Flushes what is due: sessions that fell silent or went on for thirty turns, whatever waits in the inbox, and the
+/// days that need a summary.
+pub fn due(store: &Store, flush: &Flush<'_>) -> Result<Flushed> {
+    let mut contexts = Vec::new();
+    if flush.models.are_there() {
+        let today = days::today(flush.now, flush.zone);
+        let recent: Vec<NaiveDate> =
+            [today.checked_sub_days(Days::new(1)), Some(today)].into_iter().flatten().collect();
+        let mut sessions = BTreeSet::new();
+        for day in &recent {
+            let read = store::days::read(store.layout(), *day, |line| {
+                sessions.extend(line.session.parse::<SessionId>().ok());
+            });
+            read.context(|| format!("cannot read the day {day}"))?;
+        }
+        for session in sessions {
+            let found = of_session(store, &session, Reason::Idle, flush)?;
+            let count: usize = found.iter().map(Context::count).sum();
+            let silent = found.last().is_some_and(|last| last.at + flush.idle <= flush.now);
+            if silent || count as u64 >= turns::EVERY {
+                contexts.extend(found);
+            }
+        }
+    }
+    let mut flushed = run(store, contexts, flush)?;
+    let settled = days::settle(store, flush.now, flush.zone, "flush")?;
+    flushed.summaries.days.extend(settled.days);
+    flushed.summaries.finalized.extend(settled.finalized);
+    Ok(flushed)
+}
+
+/// Tries again what an earlier flush could not do.
+pub fn retry(store: &Store, flush: &Flush<'_>) -> Result<Flushed> {
+    match waiting(store.layout()).is_empty() {
+        true => Ok(Flushed::default()),
+        false => run(store, Vec::new(), flush),
+    }
+}
+
+/// Asks a model about every session of a day of which it has not told all; for `summarize`.
+pub fn whole_day(store: &Store, day: NaiveDate, flush: &Flush<'_>) -> Result<Flushed> {
+    let mut contexts = Vec::new();
+    if flush.models.are_there() {
+        let mut sessions = BTreeSet::new();
+        store::days::read(store.layout(), day, |line| sessions.extend(line.session.parse::<SessionId>().ok()))
+            .context(|| format!("cannot read the day {day}"))?;
+        for session in sessions {
+            contexts.extend(untold(store, &session, &[day], Reason::Idle, flush)?);
+        }
+    }
+    run(store, contexts, flush)
+}
+
+/// The latest turns of a session that no model has told yet.
+fn of_session(store: &Store, session: &SessionId, reason: Reason, flush: &Flush<'_>) -> Result<Vec<Context>> {
+    let Some(digest) = store.digest(session)? else { return Ok(Vec::new()) };
+    let last =
+        digest.content.ended.map_or_else(|| days::today(flush.now, flush.zone), |at| days::today(at, flush.zone));
+    // Midnight may be among the latest turns.
+    let days: Vec<NaiveDate> = [last.checked_sub_days(Days::new(1)), Some(last)].into_iter().flatten().collect();
+    untold(store, session, &days, reason, flush)
+}
+
+fn untold(
+    store: &Store,
+    session: &SessionId,
+    days: &[NaiveDate],
+    reason: Reason,
+    flush: &Flush<'_>,
+) -> Result<Vec<Context>> {
+    let layout = store.layout();
+    let name = session.to_string();
+    let mut said = Vec::new();
+    for day in days {
+        let summary = fs::read_to_string(layout.summary(*day)).unwrap_or_default();
+        let told = summaries::notes(&summary).remove(&name).unwrap_or_default();
+        let is_told =
+            |time: &str| told.iter().any(|note| note.by_model && (&*note.from..=&*note.until).contains(&time));
+        let read = store::days::read(layout, *day, |line| {
+            if line.session == name && !is_told(line.time) {
+                said.extend(Said::of(line, *day));
+            }
+        });
+        read.context(|| format!("cannot read the day {day}"))?;
+    }
+    Ok(Context::of(&name, &said, reason.word(), flush.zone))
+}
+
+/// Puts contexts into the inbox, and then settles all that is there: the days are written in any case.
+fn run(store: &Store, contexts: Vec<Context>, flush: &Flush<'_>) -> Result<Flushed> {
+    let layout = store.layout();
+    let cannot = || format!("cannot flush into the memory `{}`", layout.root().display());
+    store.refuse_links(None)?;
+    // One at a time, so that no context is asked about twice.
+    let _lock = files::lock_exclusive(&layout.flush_lock()).context(cannot)?;
+    let mut state = State::load(layout, flush.now).context(cannot)?;
+    let mut flushed = Flushed::default();
+    let mut days: BTreeSet<NaiveDate> = contexts.iter().map(|context| context.day).collect();
+    for context in contexts {
+        if state.has(&context.id) || is_told(layout, &context) {
+            flushed.duplicates += 1;
+        } else {
+            files::create_private_dir(&layout.inbox()).context(cannot)?;
+            let path = layout.inbox_item(&context.id);
+            // One that waits there already keeps its time.
+            if !path.exists() {
+                files::write_atomic(&path, context.to_text().as_bytes()).context(cannot)?;
+            }
+        }
+    }
+    let mut added: BTreeMap<NaiveDate, Vec<(String, Note)>> = BTreeMap::new();
+    let mut done = Vec::new();
+    for path in waiting(layout) {
+        let text = fs::read_to_string(&path).context(cannot)?;
+        let Some(context) = Context::parse(&text) else {
+            journal::note(layout, flush.now, &format!("flush: `{}` is no context; left where it is", path.display()));
+            continue;
+        };
+        days.insert(context.day);
+        match settle(layout, &context, flush).context(cannot)? {
+            Settled::Note(note) => {
+                flushed.flushed += 1;
+                added.entry(context.day).or_default().push((context.session.clone(), note));
+                done.push((path, context.id));
+            }
+            Settled::Lines => done.push((path, context.id)),
+            Settled::Nothing => {
+                flushed.nothing += 1;
+                say_nothing(layout, context.at, &context.session, &context.reason, flush.zone)?;
+                done.push((path, context.id));
+            }
+            Settled::Kept(reason, note) => {
+                flushed.kept += 1;
+                journal::note(
+                    layout,
+                    flush.now,
+                    &format!("flush: the context {} of `{}` is kept: {reason}", context.id, context.session),
+                );
+                added.entry(context.day).or_default().extend(note.map(|note| (context.session.clone(), note)));
+            }
+        }
+    }
+    // In this order: a kill leaves a context in the inbox rather than nowhere.
+    let days: Vec<NaiveDate> = days.into_iter().collect();
+    flushed.summaries = days::rewrite(store, &days, &added, flush.now, flush.zone, "flush")?;
+    for (_, id) in &done {
+        state.remember(id, flush.now);
+    }
+    if !done.is_empty() {
+        state.save(layout).context(cannot)?;
+    }
+    for (path, _) in &done {
+        files::remove_file(path).context(cannot)?;
+    }
+    Ok(flushed)
+}
+
+/// What became of a context.
+enum Settled {
+    Note(Note),
+    /// The session's lines tell it all, and there is no model to tell it better.
+    Lines,
+    Nothing,
+    /// There is no answer now. What can be told without one may stand in for it.
+    Kept(String, Option<Note>),
+}
+
+fn settle(layout: &Layout, context: &Context, flush: &Flush<'_>) -> io::Result<Settled> {
+    let note = |by_model, told| Note {
+        id: context.id.clone(),
+        from: context.from.clone(),
+        until: context.until.clone(),
+        by_model,
+        told,
+    };
+    let has_lines = context.session.parse().is_ok_and(|id: SessionId| layout.digest(&id).is_file());
+    // What is not worth a note is not worth a question either.
+    if context.is_idle() {
+        return Ok(Settled::Nothing);
+    }
+    if !flush.models.are_there() {
+        return Ok(if has_lines { Settled::Lines } else { Settled::Note(note(false, context.told())) });
+    }
+    Ok(match flush.models.ask(Alias::Low, &FLUSH, &context.turns) {
+        Answer::Text(reply) => {
+            let told = context::parse_reply(&flush.redactor.redact(&reply));
+            if told.is_empty() { Settled::Nothing } else { Settled::Note(note(true, told)) }
+        }
+        Answer::Nothing => Settled::Nothing,
+        Answer::Unavailable(reason) => Settled::Kept(reason, (!has_lines).then(|| note(false, context.told()))),
+    })
+}
+
+/// Whether the summary has a model's note on just this context.
+fn is_told(layout: &Layout, context: &Context) -> bool {
+    let summary = fs::read_to_string(layout.summary(context.day)).unwrap_or_default();
+    let notes = summaries::notes(&summary);
+    notes.get(&context.session).is_some_and(|notes| notes.iter().any(|note| note.id == context.id && note.by_model))
+}
+
+/// Says in the day that there was nothing worth saving; once for the same moment.
+fn say_nothing(layout: &Layout, at: Timestamp, session: &str, reason: &str, zone: Tz) -> Result<()> {
+    let text = format!("flush: nothing worth saving ({reason})");
+    Entry { at, kind: LineKind::System, session, text: &text }
+        .append_once(layout, zone)
+        .map(drop)
+        .context(|| "cannot write to the day".into())
+}

@@ -1,0 +1,405 @@
+//! Days' summaries as documents: written as a whole, read back, and written again around a person's edits.
+//!
+//! A summary is made of blocks: its title, what was wanted, decided, done and left open, and one block for each
+//! session. `written` remembers a short hash of each as we wrote it; only a block that still has it is replaced.
+//! Within a session's block, notes are what flushes added. They are read back and kept: a model is not asked twice.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use chrono::NaiveDate;
+use regex::Regex;
+
+use crate::base::front_matter::{self, Document};
+use crate::base::markdown::{code, inline, plain};
+use crate::model::day::{DaySummary, Note, Point, SessionOfDay, Telling};
+use crate::model::ids::SessionId;
+use crate::store::documents::short_hash;
+use crate::store::layout;
+
+/// The schema that we write.
+pub const SCHEMA: &str = "memtree/day-summary/1";
+
+/// Stands behind a line that a model wrote.
+const BY_MODEL: &str = " (model)";
+/// Parts what was read from the lines from the notes before it.
+const FROM_LINES: &str = "*From the day's lines:*";
+const NOTES: &str = "## Notes\n(yours: never touched)\n";
+
+/// The notes of each session, by the name that lines give it.
+pub type Notes = BTreeMap<String, Vec<Note>>;
+
+/// The hash of the raw lines that a summary covers.
+pub fn covers(text: &str) -> Option<String> {
+    Document::parse(text).get_str("raw_sha256")
+}
+
+/// The notes in a summary.
+pub fn notes(text: &str) -> Notes {
+    let document = Document::parse(text);
+    let mut notes = Notes::new();
+    for block in blocks(document.body()) {
+        let Some(session) = block.key.as_deref().and_then(|key| key.strip_prefix("session:")) else { continue };
+        let found = notes_in(block.text);
+        if !found.is_empty() {
+            notes.insert(session.to_string(), found);
+        }
+    }
+    notes
+}
+
+/// Writes a summary; `existing` is the one that is there. Notes are those of [`notes`] and any new ones.
+pub fn text(day: NaiveDate, summary: &DaySummary, notes: &Notes, existing: Option<&str>) -> String {
+    let ours = our_blocks(day, summary, notes);
+    let Some(existing) = existing.filter(|text| !text.trim().is_empty()) else {
+        let written = ours.iter().map(|(key, text)| (key.clone(), short_hash(text))).collect();
+        let body: String = ours.iter().map(|(_, text)| text.as_str()).collect();
+        return with_front_matter(day, summary, &written) + &body + NOTES;
+    };
+    let mut document = Document::parse(existing);
+    if document.keys().next().is_none() {
+        // Nothing of ours can be told from a person's words, so all of it is kept below the notes.
+        let whole = text(day, summary, notes, None);
+        return format!("{whole}\n(what stood here before its front matter was damaged)\n\n{existing}");
+    }
+    let before: BTreeMap<String, String> = document
+        .get_list("written")
+        .unwrap_or_default()
+        .iter()
+        .filter_map(|line| line.rsplit_once(' ').map(|(name, hash)| (name.to_string(), hash.to_string())))
+        .collect();
+    let (body, written) = merged(document.body(), &ours, notes, &before);
+    let own_keys = ["schema", "day", "raw_sha256", "written"];
+    if document.keys().all(|key| own_keys.contains(&key)) {
+        return with_front_matter(day, summary, &written) + &body;
+    }
+    document.set_raw("raw_sha256", &summary.raw_sha256);
+    document.set_raw("written", &written_value(&written));
+    document.set_body(&body);
+    document.to_text()
+}
+
+fn with_front_matter(day: NaiveDate, summary: &DaySummary, written: &BTreeMap<String, String>) -> String {
+    format!(
+        "---\nschema: {SCHEMA}\nday: {day}\nraw_sha256: {}\nwritten:{}\n---\n",
+        summary.raw_sha256,
+        written_value(written)
+    )
+}
+
+fn written_value(written: &BTreeMap<String, String>) -> String {
+    let lines: Vec<String> = written.iter().map(|(name, hash)| format!("{name} {hash}")).collect();
+    front_matter::block_list(&lines)
+}
+
+/// A stretch of a summary: a heading and what stands below it, up to the next one.
+struct Block<'t> {
+    /// What it is, where it is one of ours.
+    key: Option<String>,
+    text: &'t str,
+}
+
+fn blocks(body: &str) -> Vec<Block<'_>> {
+    let mut starts = vec![0];
+    let (mut at, mut fenced) = (0, false);
+    for line in body.split_inclusive('\n') {
+        fenced ^= line.starts_with("```");
+        if at > 0 && !fenced && (line.starts_with("## ") || line.starts_with("### ")) {
+            starts.push(at);
+        }
+        at += line.len();
+    }
+    starts.push(body.len());
+    let texts = starts.windows(2).map(|ends| &body[ends[0]..ends[1]]);
+    texts.filter(|text| !text.is_empty()).map(|text| Block { key: key(text), text }).collect()
+}
+
+/// The overview's blocks: their names and headings.
+const OVERVIEW: [(&str, &str); 4] = [
+    ("wanted", "## What was wanted"),
+    ("decided", "## What was decided"),
+    ("done", "## What was done"),
+    ("open", "## What was left open"),
+];
+const SESSIONS: (&str, &str) = ("list", "## Sessions");
+
+fn key(block: &str) -> Option<String> {
+    let mut lines = block.lines();
+    let heading = lines.next()?.trim_end();
+    if heading.starts_with("# ") {
+        return Some("header".into());
+    }
+    if let Some((name, _)) = OVERVIEW.iter().chain([&SESSIONS]).find(|(_, ours)| *ours == heading) {
+        return Some(name.to_string());
+    }
+    if !heading.starts_with("### Session (") {
+        return None;
+    }
+    let named = lines.find(|line| !line.trim().is_empty())?;
+    let session = match named.strip_prefix('[') {
+        Some(link) => link.split_once("](")?.0,
+        None => named.strip_prefix('`')?.split_once('`')?.0,
+    };
+    Some(format!("session:{session}"))
+}
+
+fn our_blocks(day: NaiveDate, summary: &DaySummary, notes: &Notes) -> Vec<(String, String)> {
+    let link = layout::from_summary_to_day(day);
+    let mut ours = vec![("header".to_string(), format!("# Daily Summary {day}\n\nEvery line: [raw log]({link})\n\n"))];
+    let lists = [&summary.wanted, &summary.decided, &summary.done, &summary.open];
+    for ((name, heading), points) in OVERVIEW.iter().zip(lists) {
+        if !points.is_empty() {
+            let lines: String = points.iter().map(point).collect();
+            ours.push((name.to_string(), format!("{heading}\n{lines}\n")));
+        }
+    }
+    // A session of which nothing but a note is there has no lines: it was told by somebody else.
+    let alone = notes.iter().filter(|(name, _)| summary.sessions.iter().all(|session| session.session != **name));
+    let alone = alone.map(|(name, notes)| SessionOfDay {
+        session: name.clone(),
+        first: notes.first().map(|note| note.from.clone()).unwrap_or_default(),
+        last: notes.last().map(|note| note.until.clone()).unwrap_or_default(),
+        ..SessionOfDay::default()
+    });
+    let mut sessions: Vec<SessionOfDay> = summary.sessions.iter().cloned().chain(alone).collect();
+    sessions.sort_by(|a, b| (&a.first, &a.session).cmp(&(&b.first, &b.session)));
+    let told: Vec<(String, String)> = sessions
+        .iter()
+        .filter_map(|session| {
+            let notes = notes.get(&session.session).map(Vec::as_slice).unwrap_or_default();
+            Some((format!("session:{}", session.session), session_block(session, notes)?))
+        })
+        .collect();
+    if !told.is_empty() {
+        ours.push((SESSIONS.0.to_string(), format!("{}\n\n", SESSIONS.1)));
+        ours.extend(told);
+    }
+    ours
+}
+
+fn point(point: &Point) -> String {
+    // Its section below links to the digest.
+    format!("- {} ({})\n", inline(&point.text), point.session)
+}
+
+fn session_block(session: &SessionOfDay, notes: &[Note]) -> Option<String> {
+    if session.told.is_empty() && notes.is_empty() {
+        return None;
+    }
+    let minute = |time: &str| time.get(..5).unwrap_or(time).to_string();
+    let mut text = format!("### Session ({})\n", minute(&session.first));
+    let mut about = Vec::new();
+    about.push(match session.session.parse::<SessionId>() {
+        Ok(id) if session.digested => format!("[{id}]({})", layout::from_summary_to_digest(&id)),
+        _ => code(&session.session),
+    });
+    about.extend(Some(inline(&session.title)).filter(|title| !title.is_empty()));
+    about.extend(session.project.as_deref().map(inline));
+    about.extend(session.status.clone().filter(|status| status != "unknown"));
+    about.push(format!("{} to {}", minute(&session.first), minute(&session.last)));
+    text.push_str(&format!("{}\n\n", about.join(" · ")));
+    for note in notes {
+        text.push_str(&note_text(note));
+    }
+    if !session.told.is_empty() {
+        if !notes.is_empty() {
+            text.push_str(&format!("{FROM_LINES}\n\n"));
+        }
+        text.push_str(&telling(&session.told, ""));
+    }
+    Some(text)
+}
+
+fn telling(told: &Telling, mark: &str) -> String {
+    let mut text = String::new();
+    for (heading, items) in Telling::HEADINGS.iter().zip(told.parts()) {
+        if items.is_empty() {
+            continue;
+        }
+        text.push_str(&format!("**{heading}**\n"));
+        for item in items {
+            text.push_str(&format!("- {}{mark}\n", inline(item)));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn note_text(note: &Note) -> String {
+    let (whose, mark) = match note.by_model {
+        true => ("A model's words", BY_MODEL),
+        false => ("From a context handed in", ""),
+    };
+    format!("*{whose}, {} to {}* ^{}\n\n{}", note.from, note.until, note.id, telling(&note.told, mark))
+}
+
+/// The notes in a session's block.
+fn notes_in(block: &str) -> Vec<Note> {
+    static INTRODUCTION: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"^\*(A model's words|From a context handed in), ([\d:]{8}) to ([\d:]{8})\* \^([0-9a-f]{12})$")
+            .expect("a fixed pattern")
+    });
+    let mut notes: Vec<Note> = Vec::new();
+    let mut part = None;
+    let mut within = false;
+    for line in block.lines().map(str::trim_end) {
+        if let Some(found) = INTRODUCTION.captures(line) {
+            let (from, until, id) = (found[2].to_string(), found[3].to_string(), found[4].to_string());
+            let by_model = &found[1] == "A model's words";
+            notes.push(Note { id, from, until, by_model, told: Telling::default() });
+            (part, within) = (None, true);
+        } else if line == FROM_LINES {
+            within = false;
+        } else if let Some(note) = notes.last_mut().filter(|_| within) {
+            let heading = line.strip_prefix("**").and_then(|line| line.strip_suffix("**"));
+            if let Some(heading) = heading {
+                part = Telling::HEADINGS.iter().position(|known| *known == heading);
+            } else if let (Some(part), Some(item)) = (part, line.strip_prefix("- ")) {
+                note.told.parts_mut()[part].push(plain(item.strip_suffix(BY_MODEL).unwrap_or(item)));
+            }
+        }
+    }
+    notes
+}
+
+/// Our blocks with a person's in their places, and the hashes to remember.
+fn merged(
+    existing: &str,
+    ours: &[(String, String)],
+    notes: &Notes,
+    before: &BTreeMap<String, String>,
+) -> (String, BTreeMap<String, String>) {
+    let there = blocks(existing);
+    let mut written = BTreeMap::new();
+    let mut body = String::new();
+    let is_ours = |key: &str| ours.iter().any(|(name, _)| name == key);
+    let untouched = |block: &Block<'_>, key: &str| before.get(key).is_some_and(|then| *then == short_hash(block.text));
+    // What is a person's stays behind the block of ours that it follows, or at the end.
+    let mut theirs: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    let mut met = BTreeSet::new();
+    let mut anchor = String::new();
+    for block in &there {
+        match &block.key {
+            Some(key) if is_ours(key) && met.insert(key.clone()) => anchor = key.clone(),
+            // We have nothing more to say there, and nobody else had.
+            Some(key) if untouched(block, key) && !met.contains(key) => {}
+            _ => theirs.entry(anchor.clone()).or_default().push(block.text),
+        }
+    }
+    let at_the_end = theirs.remove(&anchor).unwrap_or_default();
+    let foreign = |body: &mut String, anchor: &str| {
+        for text in theirs.get(anchor).into_iter().flatten() {
+            put(body, text);
+        }
+    };
+    foreign(&mut body, "");
+    for (key, text) in ours {
+        match there.iter().find(|block| block.key.as_ref() == Some(key)) {
+            Some(block) if untouched(block, key) => {
+                put(&mut body, text);
+                written.insert(key.clone(), short_hash(text));
+            }
+            Some(block) => {
+                put(&mut body, block.text);
+                // A section that a person wrote still takes what a flush adds.
+                let known = notes_in(block.text);
+                let session = key.strip_prefix("session:").unwrap_or_default();
+                for note in notes.get(session).into_iter().flatten() {
+                    if known.iter().all(|known| known.id != note.id) {
+                        put(&mut body, &note_text(note));
+                    }
+                }
+                written.extend(before.get(key).map(|then| (key.clone(), then.clone())));
+            }
+            None => match before.get(key) {
+                // A person removed it.
+                Some(then) => drop(written.insert(key.clone(), then.clone())),
+                None => {
+                    put(&mut body, text);
+                    written.insert(key.clone(), short_hash(text));
+                }
+            },
+        }
+        foreign(&mut body, key);
+    }
+    at_the_end.into_iter().for_each(|text| put(&mut body, text));
+    (body, written)
+}
+
+fn put(body: &mut String, text: &str) {
+    if !body.is_empty() && !body.ends_with("\n\n") {
+        body.push('\n');
+    }
+    body.push_str(text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn day() -> NaiveDate {
+        NaiveDate::from_ymd_opt(2026, 11, 15).unwrap()
+    }
+
+    fn summary(exchange: &str) -> DaySummary {
+        let told = Telling { exchanges: vec![exchange.into()], ..Telling::default() };
+        let session = "SES3_laptop_SP1C2".to_string();
+        DaySummary {
+            raw_sha256: "ab".repeat(32),
+            wanted: vec![Point { text: "a lock".into(), session: session.clone() }],
+            sessions: vec![SessionOfDay {
+                session,
+                first: "13:40:10".into(),
+                last: "14:52:31".into(),
+                digested: true,
+                told,
+                ..SessionOfDay::default()
+            }],
+            ..DaySummary::default()
+        }
+    }
+
+    fn note(by_model: bool) -> Note {
+        let told = Telling { context: vec!["why [x](y)".into()], actions: vec!["do it".into()], ..Telling::default() };
+        Note { id: "0123456789ab".into(), from: "13:40:10".into(), until: "13:50:00".into(), by_model, told }
+    }
+
+    #[test]
+    fn what_is_written_is_read_back_and_stays_the_same() {
+        let notes = Notes::from([("SES3_laptop_SP1C2".into(), vec![note(true)]), ("other".into(), vec![note(false)])]);
+        let text = super::text(day(), &summary("one"), &notes, None);
+        assert_eq!(super::notes(&text), notes, "{text}");
+        assert_eq!(covers(&text), Some("ab".repeat(32)));
+        assert_eq!(super::text(day(), &summary("one"), &notes, Some(&text)), text);
+        assert_eq!(
+            super::text(day(), &summary("two"), &notes, Some(&text)),
+            text.replace("one", "two").replace(
+                &short_hash(&our_blocks(day(), &summary("one"), &notes)[3].1),
+                &short_hash(&our_blocks(day(), &summary("two"), &notes)[3].1),
+            )
+        );
+    }
+
+    #[test]
+    fn a_person_s_words_stay() {
+        let text = super::text(day(), &summary("one"), &Notes::new(), None);
+        let edited =
+            text.replace("a lock", "a better lock").replace("## Sessions\n", "## Mine\nmy words\n\n## Sessions\n");
+        let edited = edited.replace("(yours: never touched)", "remember the milk");
+        let again = super::text(day(), &summary("two"), &Notes::new(), Some(&edited));
+        for kept in ["a better lock", "## Mine\nmy words\n\n## Sessions", "remember the milk", "- two"] {
+            assert!(again.contains(kept), "{kept}\n{again}");
+        }
+        assert!(!again.contains("- one"));
+        let without =
+            edited.replace("## What was wanted\n- a better lock", "").replace("schema: ", "mine: yes\nschema: ");
+        let again = super::text(day(), &summary("two"), &Notes::new(), Some(&without));
+        assert!(!again.contains("What was wanted") && again.contains("mine: yes"), "{again}");
+        // A session that a person wrote about takes what a flush adds.
+        let edited = text.replace("- one", "- one, as I saw it");
+        let notes = Notes::from([("SES3_laptop_SP1C2".into(), vec![note(true)])]);
+        let again = super::text(day(), &summary("two"), &notes, Some(&edited));
+        assert!(again.contains("- one, as I saw it") && again.contains("- do it (model)"), "{again}");
+        assert_eq!(super::text(day(), &summary("two"), &notes, Some(&again)), again);
+    }
+}
