@@ -10,6 +10,7 @@ mod digests; // what a digest says of a session
 mod doctor; // what is unwell, what it means, what mends it
 mod documents; // what is written is read back as it was meant
 mod exclude; // projects and folders that are never captured
+mod flush; // days and flushes: told once, whatever is killed
 mod forget; // gone from everywhere, for good, and proven
 mod fuzz; // seeds bent in many ways: nothing panics
 mod harness; // Desk: a person's machine in a temporary folder
