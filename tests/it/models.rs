@@ -26,7 +26,7 @@ const NOTE: &str = "INTENT [EP_001]: The day log loses lines.\n\
     OUTCOME [EP_007]: Everything was rewritten in another language.";
 
 /// Says what a person would write into their own settings.
-fn configure(desk: &Desk, summarizer: &str, models: &str) {
+pub fn configure(desk: &Desk, summarizer: &str, models: &str) {
     let folder = desk.home().join(".config/memtree");
     fs::create_dir_all(&folder).unwrap();
     let text = format!("summarizer = \"{summarizer}\"\n[models]\nlow = \"small\"\nretry_seconds = 0\n{models}\n");
@@ -39,14 +39,14 @@ fn ledger(desk: &Desk) -> Vec<Value> {
 }
 
 /// A server on this machine that gives the answers it was told to give, then the last one for ever.
-struct Server {
+pub struct Server {
     address: String,
     asked: Arc<Mutex<Vec<Value>>>,
     answers: Arc<Mutex<Vec<(u16, String)>>>,
 }
 
 impl Server {
-    fn start(answers: &[(u16, &str)]) -> Server {
+    pub fn start(answers: &[(u16, &str)]) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}/v1", listener.local_addr().unwrap());
         let answers = answers.iter().map(|(status, text)| (*status, text.to_string())).collect();
@@ -65,15 +65,15 @@ impl Server {
         server
     }
 
-    fn says(&self, text: &str) {
+    pub fn says(&self, text: &str) {
         *self.answers.lock().unwrap() = vec![(200, text.to_string())];
     }
 
-    fn asked(&self) -> Vec<Value> {
+    pub fn asked(&self) -> Vec<Value> {
         self.asked.lock().unwrap().clone()
     }
 
-    fn settings(&self) -> String {
+    pub fn settings(&self) -> String {
         format!("base_url = \"{}\"", self.address)
     }
 }

@@ -1,0 +1,368 @@
+//! Days and flushes: what was said today is in memory before an agent forgets it, once, whatever is killed meanwhile.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::harness::{Desk, assert_same, exchange};
+use crate::models::{Server, configure};
+
+const ONE: &str = "5e55f101-0000-4000-8000-000000000001";
+const TWO: &str = "5e55f102-0000-4000-8000-000000000002";
+const SUMMARY: &str = "daily/summary/2026-11-15.md";
+const RAW: &str = "daily/raw/2026-11-15.md";
+
+const CONTEXT: &str = "**User:** Why does the day log lose lines?\n\n\
+    **Assistant:** The root cause is the header: it is written after the lock is given back. We decided to hold the lock.\n";
+
+fn desk() -> Desk {
+    let desk = Desk::new();
+    desk.memtree(["init"]).success();
+    fs::write(desk.project().join("context.md"), CONTEXT).unwrap();
+    desk
+}
+
+fn flush(desk: &Desk) -> Value {
+    desk.memtree(["flush", "context.md", "session-7", "--json"]).success().json()
+}
+
+fn inbox(desk: &Desk) -> Vec<PathBuf> {
+    fs::read_dir(desk.store().join(".memtree/local/inbox"))
+        .into_iter()
+        .flatten()
+        .map(|one| one.unwrap().path())
+        .collect()
+}
+
+#[test]
+fn a_context_that_is_handed_in_is_told_once() {
+    let desk = desk();
+    assert_eq!(flush(&desk)["flushed"], 1);
+    let summary = desk.read(SUMMARY);
+    for part in ["### Session (12:00)\n`session-7`", "**Key Exchanges**", "**Decisions Made**", "**Lessons Learned**"] {
+        assert!(summary.contains(part), "{part}\n{summary}");
+    }
+    let again = flush(&desk);
+    assert_eq!([&again["flushed"], &again["duplicates"]], [0, 1]);
+    assert_eq!(desk.read(SUMMARY), summary);
+    // What is new is not a duplicate, however soon it comes.
+    fs::write(desk.project().join("context.md"), format!("{CONTEXT}\n**User:** And on Windows, what then?\n")).unwrap();
+    assert_eq!(flush(&desk)["flushed"], 1);
+    assert!(desk.read(SUMMARY).contains("And on Windows") && desk.read(SUMMARY).matches("### Session").count() == 1);
+    // The hashes are in the summary as well.
+    fs::remove_dir_all(desk.store().join(".memtree")).unwrap();
+    let summary = desk.read(SUMMARY);
+    flush(&desk);
+    assert_eq!(desk.read(SUMMARY), summary);
+    assert_eq!(inbox(&desk), [PathBuf::new(); 0]);
+}
+
+#[test]
+fn what_is_missing_empty_or_idle_is_said() {
+    let desk = desk();
+    desk.memtree(["flush", "context.md"]).code(2);
+    desk.memtree(["flush", "no-such-file.md", "s"]).success();
+    desk.memtree(["flush", "--transcript", "/no/such/log.jsonl", "--session", "../../x"]).success();
+    let log = desk.read(".memtree/local/log");
+    assert!(log.contains("no-such-file.md") && log.contains("/no/such/log.jsonl"), "{log}");
+    fs::write(desk.project().join("context.md"), "**User:** ok\n\n**Assistant:** Fine.\n").unwrap();
+    for _ in 0..2 {
+        desk.memtree(["flush", "context.md", "s"]).success();
+    }
+    let raw = desk.read(RAW);
+    assert_eq!(raw.matches("[system] (s) flush: nothing worth saving").count(), 1, "{raw}");
+    assert!(!desk.store().join(SUMMARY).exists());
+    fs::write(desk.project().join("context.md"), " \n").unwrap();
+    desk.memtree(["flush", "context.md", "s"]).success();
+    assert!(desk.read(".memtree/local/log").contains("is empty"));
+}
+
+#[test]
+fn a_model_s_words_are_kept_and_marked() {
+    let server =
+        Server::start(&[(200, "## Context\n- the day log\n## Lessons Learned\n- FLUSH_OK is only a word here")]);
+    let desk = desk();
+    configure(&desk, "openai", &server.settings());
+    assert_eq!(flush(&desk)["flushed"], 1);
+    let summary = desk.read(SUMMARY);
+    assert!(summary.contains("*A model's words, 12:00:0"), "{summary}");
+    assert!(summary.contains("- FLUSH_OK is only a word here (model)"), "{summary}");
+    assert!(server.asked()[0].to_string().contains("Why does the day log lose lines?"));
+    // Writing the day again keeps them, and asks nobody.
+    desk.memtree(["log", "user", "Something else altogether happened"]).success();
+    desk.memtree(["summarize"]).success();
+    assert!(desk.read(SUMMARY).contains("- FLUSH_OK is only a word here (model)"));
+    assert_eq!(server.asked().len(), 1);
+}
+
+#[test]
+fn a_model_that_has_nothing_to_say_leaves_a_line() {
+    let server = Server::start(&[(200, "FLUSH_OK\n")]);
+    let desk = desk();
+    configure(&desk, "openai", &server.settings());
+    assert_eq!(flush(&desk)["nothing"], 1);
+    assert!(desk.read(RAW).contains("[system] (session-7) flush: nothing worth saving (handed in)"));
+    assert_eq!(flush(&desk)["duplicates"], 1);
+    assert_eq!(server.asked().len(), 1);
+}
+
+#[test]
+fn what_a_model_could_not_do_waits_and_is_tried_again() {
+    let server = Server::start(&[(503, "down")]);
+    let desk = desk();
+    configure(&desk, "openai", &server.settings());
+    assert_eq!(flush(&desk)["kept"], 1);
+    assert_eq!(inbox(&desk).len(), 1);
+    assert!(fs::read_to_string(&inbox(&desk)[0]).unwrap().contains("Why does the day log lose lines?"));
+    assert_eq!(desk.memtree(["status", "--json"]).success().json()["pending"]["flushes"], 1);
+    // Meanwhile it is told without a model.
+    assert!(desk.read(SUMMARY).contains("the header"), "{}", desk.read(SUMMARY));
+    server.says("## Context\n- the header race");
+    desk.memtree(["sweep"]).success();
+    let summary = desk.read(SUMMARY);
+    assert!(
+        summary.contains("- the header race (model)") && !summary.contains("From a context handed in"),
+        "{summary}"
+    );
+    assert_eq!(inbox(&desk).len(), 0);
+    assert_eq!(flush(&desk)["duplicates"], 1);
+}
+
+#[test]
+fn a_damaged_state_is_moved_aside_and_named() {
+    let desk = desk();
+    flush(&desk);
+    desk.write(".memtree/local/flush.json", "{torn");
+    let summary = desk.read(SUMMARY);
+    flush(&desk);
+    assert_eq!(desk.read(SUMMARY), summary);
+    let names: Vec<String> = fs::read_dir(desk.store().join(".memtree/local"))
+        .unwrap()
+        .map(|one| one.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert!(names.iter().any(|name| name.starts_with("flush.json.bak-20261115T1200")), "{names:?}");
+    assert!(desk.read(".memtree/local/log").contains("was damaged"));
+}
+
+#[test]
+fn a_late_line_opens_a_day_again_and_a_person_s_words_stay() {
+    let desk = Desk::new().with_claude_log(ONE, exchange(ONE, 1, "Which shell does the build use?", "It uses dash."));
+    desk.memtree(["sweep"]).success();
+    assert!(desk.read(SUMMARY).contains("Which shell does the build use?"));
+    desk.later(24 * 60);
+    desk.memtree(["sweep"]).success();
+    // It was covered when the day ended, so nothing is left to be done.
+    assert!(!desk.store().join("daily/raw/2026-11-16.md").exists());
+    desk.write(SUMMARY, desk.read(SUMMARY).replace("(yours: never touched)", "the good day"));
+    desk.memtree(["log", "user", "A late thought on the build", "--at", "2026-11-15T18:00:00Z"]).success();
+    let pending = || desk.memtree(["status", "--json"]).success().json()["pending"]["days"].clone();
+    assert_eq!(pending(), json!(["2026-11-15"]));
+    desk.memtree(["sweep"]).success();
+    assert_eq!(pending(), json!([]));
+    let summary = desk.read(SUMMARY);
+    assert!(summary.contains("A late thought on the build") && summary.contains("the good day"), "{summary}");
+    let today = desk.read("daily/raw/2026-11-16.md");
+    assert!(today.contains("[system] (-) sweep finalized 1 day: 2026-11-15"), "{today}");
+    let before = desk.tree();
+    desk.memtree(["sweep"]).success();
+    desk.memtree(["summarize", "--pending"]).success();
+    assert_same(&before, &desk.tree(), "after another sweep");
+    // The hash is one that anybody can compute.
+    let told: String =
+        desk.read(RAW).lines().filter(|line| !line.contains("] [system] (")).map(|l| format!("{l}\n")).collect();
+    assert!(summary.contains(&memtree::base::files::sha256_hex(told.as_bytes())));
+}
+
+/// A scripted day of two agents, crossing midnight: 35 prompts, a compaction, 5 more, the end.
+struct Script {
+    desk: Desk,
+}
+
+impl Script {
+    fn new() -> Script {
+        let desk = Desk::new().with_stopped_clock();
+        desk.memtree(["init"]).success();
+        desk.git(["init", "-q"]);
+        Script { desk }
+    }
+
+    fn claude_log(turns: usize) -> String {
+        (0..turns)
+            .map(|turn| {
+                at_night(
+                    exchange(
+                        ONE,
+                        turn as u32,
+                        &format!("Claude question {turn} about the lock"),
+                        &format!("Answer {turn} on the lock"),
+                    ),
+                    turn,
+                )
+            })
+            .collect()
+    }
+
+    fn codex_log(turns: usize) -> String {
+        let line = |time: String, kind: &str, payload: Value| {
+            format!("{}\n", json!({"timestamp": time, "type": kind, "payload": payload}))
+        };
+        let mut log = line(
+            "2026-11-15T23:30:00.000Z".into(),
+            "session_meta",
+            json!({"id": TWO, "timestamp": "2026-11-15T23:30:00.000Z", "cwd": "/home/dev/code/demo", "originator": "codex_cli_rs", "cli_version": "0.130.0"}),
+        );
+        for turn in 0..turns {
+            let time = |second: u32| {
+                let minute = 30 + turn;
+                format!(
+                    "2026-11-{:02}T{:02}:{:02}:{second:02}.000Z",
+                    15 + minute / 60,
+                    (23 + minute / 60) % 24,
+                    minute % 60
+                )
+            };
+            log += &line(
+                time(20),
+                "event_msg",
+                json!({"type": "user_message", "message": format!("Codex question {turn} about the tide"), "kind": "plain"}),
+            );
+            log += &line(
+                time(30),
+                "response_item",
+                json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": format!("Codex answer {turn} on the tide")}]}),
+            );
+        }
+        log
+    }
+
+    fn codex_path(&self) -> PathBuf {
+        self.desk.home().join(format!(".codex/sessions/2026/11/15/rollout-2026-11-15T23-30-00-{TWO}.jsonl"))
+    }
+
+    fn write(&self, turns: usize) {
+        self.desk.write_log(ONE, Script::claude_log(turns));
+        fs::create_dir_all(self.codex_path().parent().unwrap()).unwrap();
+        fs::write(self.codex_path(), Script::codex_log(turns)).unwrap();
+    }
+
+    /// What the hooks of both agents start, one after the other.
+    fn flushes(&self, reason: &str) -> Vec<Vec<String>> {
+        let call = |log: PathBuf, id: &str| {
+            let words =
+                ["flush", "--quiet", "--transcript", log.to_str().unwrap(), "--session", id, "--reason", reason];
+            words.map(str::to_string).to_vec()
+        };
+        vec![call(self.desk.log_path(ONE), ONE), call(self.codex_path(), TWO)]
+    }
+
+    fn run(&self, kill: Option<Duration>) {
+        for (turns, reason) in [(35, "precompact"), (40, "end")] {
+            self.write(turns);
+            for call in self.flushes(reason) {
+                if let Some(after) = kill {
+                    let mut child: Child = self.desk.start(&call);
+                    std::thread::sleep(after);
+                    let _ = child.kill();
+                    child.wait().unwrap();
+                }
+                self.desk.memtree(&call).success();
+            }
+        }
+    }
+}
+
+/// Moves an exchange to 23:30 and later, across midnight.
+fn at_night(records: String, turn: usize) -> String {
+    let minute = 30 + turn;
+    let (day, hour) = if minute < 60 { ("15", "23") } else { ("16", "00") };
+    let from = format!("2026-11-15T11:{turn:02}:");
+    records.replace(&from, &format!("2026-11-{day}T{hour}:{:02}:", minute % 60))
+}
+
+#[test]
+fn a_day_of_two_agents_across_midnight_is_told_once() {
+    let script = Script::new();
+    script.run(None);
+    let desk = &script.desk;
+    let days = ["2026-11-15", "2026-11-16"];
+    let raw: String = days.iter().map(|day| desk.read(format!("daily/raw/{day}.md"))).collect();
+    for turn in 0..40 {
+        for said in [
+            format!("Claude question {turn} about the lock\n"),
+            format!("Answer {turn} on the lock\n"),
+            format!("Codex question {turn} about the tide\n"),
+            format!("Codex answer {turn} on the tide\n"),
+        ] {
+            assert_eq!(raw.matches(&said).count(), 1, "{said}\n{raw}");
+        }
+    }
+    for day in days {
+        let summary = desk.read(format!("daily/summary/{day}.md"));
+        assert_eq!(summary.matches("\n### Session (").count(), 2, "{summary}");
+        assert!(summary.contains("Claude question") && summary.contains("Codex question"), "{summary}");
+        assert_eq!(summary.contains("Claude question 39"), day == "2026-11-16", "{summary}");
+    }
+    // What was said between the compaction and the end is there.
+    assert!(desk.read("daily/raw/2026-11-16.md").contains("Claude question 37"));
+    let before = desk.tree();
+    script.run(None);
+    assert_same(&before, &desk.tree(), "after the same day again");
+}
+
+#[test]
+fn a_flush_that_is_killed_ends_like_one_that_was_not() {
+    let whole = Script::new();
+    whole.run(None);
+    let expected = whole.desk.tree();
+    for kill in 0..5 {
+        let script = Script::new();
+        // Four kills in each run: twenty moments, spread over the time that a flush takes.
+        script.run(Some(Duration::from_millis(3 + 17 * kill)));
+        let mut after = script.desk.tree();
+        after.0.retain(|path, _| !path.starts_with(".git"));
+        let mut expected = expected.clone();
+        expected.0.retain(|path, _| !path.starts_with(".git"));
+        assert_same(&expected, &after, &format!("killed after {} ms", 3 + 17 * kill));
+    }
+}
+
+#[test]
+fn writers_flushes_and_sweeps_at_once_lose_nothing() {
+    let desk = Desk::new().with_claude_log(ONE, exchange(ONE, 1, "Which shell does the build use?", "It uses dash."));
+    desk.memtree(["init"]).success();
+    let program = desk.command(&[]);
+    let each = 20;
+    let shell = |script: String| {
+        let mut shell = Command::new("sh");
+        shell.arg("-c").arg(script).arg(program.get_program()).env_clear();
+        shell.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        shell.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap()
+    };
+    let looped = |call: &str, times: usize| {
+        format!("i=0; while [ $i -lt {times} ]; do \"$0\" --quiet {call} || exit 1; i=$((i+1)); done")
+    };
+    let mut all: Vec<Child> = (0..8)
+        .map(|writer| {
+            shell(looped(&format!("log user \"writer {writer} says line $i today\" --session w{writer}"), each))
+        })
+        .collect();
+    all.push(shell(looped("flush", 8)));
+    all.push(shell(looped("sweep", 5)));
+    for mut child in all {
+        assert!(child.wait().unwrap().success());
+    }
+    let day = desk.read(RAW);
+    assert_eq!(day.matches("# Daily Raw").count(), 1);
+    for writer in 0..8 {
+        for number in 0..each {
+            let line = format!("(w{writer}) writer {writer} says line {number} today\n");
+            assert_eq!(day.matches(&line).count(), 1, "{line}");
+        }
+    }
+    assert_eq!(day.matches("Which shell does the build use?").count(), 1);
+    desk.memtree(["flush"]).success();
+    assert!(desk.read(SUMMARY).contains("`w7`"));
+}
