@@ -196,7 +196,6 @@ mod tests {
         };
         let none = String::new;
         Content {
-            own_episodes: String::new(),
             flavor: "claude".into(),
             title: none(),
             status: Outcome::Success,

@@ -323,7 +323,6 @@ fn digest(ordinal: u32, device: &str, claims: &[(u8, u8)], worth: Worth, version
         captured: at(i64::from(ordinal) * 600 + version).unwrap(),
         state: State::Closed,
         content: Content {
-            own_episodes: String::new(),
             flavor: "claude".into(),
             title: format!("Session {ordinal}"),
             status: Outcome::Success,

@@ -113,9 +113,9 @@ fn try_all(scenario: &Scenario) -> u64 {
                     if point > points {
                         break;
                     }
-                    let kind = if number % 2 == 0 { "kill" } else { "fail" };
+                    let kind = if number.is_multiple_of(2) { "kill" } else { "fail" };
                     // Every point is killed at; every third one also fails.
-                    if kind == "fail" && point % 3 != 0 {
+                    if kind == "fail" && !point.is_multiple_of(3) {
                         continue;
                     }
                     try_one(scenario, root, &format!("{kind}:{point}"), &old, &expect);

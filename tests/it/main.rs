@@ -12,6 +12,7 @@ mod doctor; // what is unwell, what it means, what mends it
 mod documents; // what is written is read back as it was meant
 mod exclude; // projects and folders that are never captured
 mod faults; // the n-th change to the disk fails or kills, for every n
+mod flush; // the day before its agent forgets it
 mod forget; // gone from everywhere, for good, and proven
 mod fuzz; // seeds bent in many ways: nothing panics
 mod harness; // Desk: a person's machine in a temporary folder
