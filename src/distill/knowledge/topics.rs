@@ -358,7 +358,9 @@ fn singular(key: &str) -> String {
     let last = key.rsplit('-').next().unwrap_or(key);
     let plural =
         last.len() > 4 && last.ends_with('s') && !["ss", "us", "is", "as", "os"].iter().any(|end| last.ends_with(end));
-    let hissing = ["ches", "shes", "xes", "sses", "zes"].iter().any(|end| last.ends_with(end));
+    // `branches` are many a `branch`, but `caches` many a `cache`.
+    let hissing = ["ches", "shes", "xes", "sses", "zes"].iter().any(|end| last.ends_with(end))
+        && !["caches", "axes", "aches", "sizes", "niches"].iter().any(|end| last.ends_with(end));
     match plural {
         true if last.ends_with("ies") => format!("{}y", &key[..key.len() - 3]),
         true if hissing => key[..key.len() - 2].to_string(),
