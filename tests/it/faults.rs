@@ -24,6 +24,8 @@ const SCENARIOS: &[Scenario] = &[
     Scenario { name: "sweep of 2 sessions", before: two_logs, command: &["sweep"], every: 1 },
     Scenario { name: "sweep of grown sessions", before: grown, command: &["sweep"], every: 3 },
     Scenario { name: "eviction", before: swept, command: &["retain", "--soft-cap", "4kB"], every: 1 },
+    Scenario { name: "consolidation", before: without_core, command: &["consolidate"], every: 1 },
+    Scenario { name: "flush", before: swept, command: &["flush"], every: 1 },
     Scenario { name: "forgetting", before: swept, command: &["forget", "SES3_desk_SP1C1", "--yes"], every: 1 },
 ];
 
@@ -50,6 +52,13 @@ fn swept(desk: &Desk) {
     write_logs(desk, 1..=6);
     desk.later(120);
     desk.memtree(["sweep"]).success();
+}
+
+fn without_core(desk: &Desk) {
+    write_logs(desk, 1..=8);
+    desk.later(120);
+    desk.memtree(["sweep"]).success();
+    fs::remove_dir_all(desk.store().join("core")).unwrap();
 }
 
 fn grown(desk: &Desk) {
