@@ -6,10 +6,10 @@ use crate::error::Result;
 use crate::ops::verify::{self, Amount, Finding, Proof, Step};
 use crate::summarize::Models;
 
-/// Prove that nothing was lost: source → raw → readable parts → digest → day
+/// Prove that nothing was lost: source → raw → readable parts → digest → day → core
 ///
 /// Hashes every file of every snapshot and the agents' logs that are still there, and compares them with the
-/// manifests, the digests and the days. Says what was checked and names every gap; with a gap, the exit code is 1.
+/// manifests, the digests, the days and the cores. Says what was checked and names every gap; with a gap, the exit code is 1.
 /// A log that changed since the last sweep is no gap, nor is one that its agent has deleted: raw holds it. Each
 /// snapshot can also be checked without memtree: `cd snapshot && sha256sum -c MANIFEST.sha256`.
 #[derive(Debug, clap::Args)]
@@ -87,6 +87,7 @@ fn name(step: Step) -> &'static str {
         Step::Readable => "readable",
         Step::Digest => "digests",
         Step::Day => "days",
+        Step::Core => "cores",
     }
 }
 

@@ -180,11 +180,15 @@ pub fn finish_earlier_sweep(store: &Store, zone: Tz) -> Result<()> {
     write_days(store, zone, committing)
 }
 
-/// Whether a killed command left an unfinished file in the memory's own folder. A memory that was never swept may just be
-/// being made by somebody else.
+/// Whether a killed command left an unfinished file where only holders of the sweep's lock write. A memory that was never
+/// swept may just be being made by somebody else.
 pub fn has_leftovers(store: &Store) -> bool {
-    let entries = || fs::read_dir(store.layout().root()).into_iter().flatten().flatten();
-    store.layout().cursors().exists() && entries().any(|entry| files::is_temporary(&entry.file_name()))
+    let layout = store.layout();
+    let is_left = |folder: &Path| {
+        let mut entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.any(|entry| files::is_temporary(&entry.file_name()))
+    };
+    layout.cursors().exists() && (is_left(layout.root()) || is_left(&layout.cores()))
 }
 
 /// Removes what a killed sweep left unfinished beside the files and snapshots that it was to replace. Only

@@ -7,6 +7,7 @@ mod commands; // docs/commands.md says what `--help` says
 mod consolidate; // eight sessions to a core, eight cores to a sphere, and nothing lost
 mod context; // the page for an agent
 mod databases; // files that many sessions share
+mod day_and_night; // 24 hours on two devices, proved at every hour
 mod digests; // what a digest says of a session
 mod doctor; // what is unwell, what it means, what mends it
 mod documents; // what is written is read back as it was meant

@@ -115,6 +115,20 @@ fn every_gap_is_named() {
         "raw sessions/SES1_desk_SP1C1/snapshot: the digest says `snapshot: present`",
     );
     check(&|desk| fs::remove_dir_all(desk.store().join("daily")).unwrap(), "day daily/raw/");
+    let eight = Desk::new();
+    for number in 1..=8 {
+        let id = format!("aaaaaaaa-0000-4000-8000-{number:012}");
+        eight.write_log(&id, exchange(&id, number, "How do I tie a bowline?", "Around the tree and back."));
+    }
+    eight.later(120);
+    eight.memtree(["sweep"]).success();
+    let core = "core/CORE_desk_SP1C1.md";
+    let page = eight.read(core);
+    eight.memtree(["verify"]).success();
+    eight.write(core, page.replace("SES8_desk_SP1C1", "SES8"));
+    assert_eq!(gaps(&verify(&eight, 1)), [format!("core {core}: does not list SES8_desk_SP1C1")]);
+    fs::remove_file(eight.store().join(core)).unwrap();
+    assert!(gaps(&verify(&eight, 1))[0].starts_with(&format!("core {core}: its eight sessions are closed")));
     let one_line = |edit: &dyn Fn(&str) -> String| {
         let edit = |desk: &Desk| {
             let days = fs::read_dir(desk.store().join("daily/raw")).unwrap().flatten();

@@ -1,4 +1,4 @@
-//! Proof that nothing was lost: source → raw → readable parts → digest → day, each step by hash and count.
+//! Proof that nothing was lost: source → raw → readable parts → digest → day → core, each step by hash and count.
 //!
 //! A gap is a link of that chain that does not hold; whoever finds one names it. What is only not done yet (a log that
 //! grew since the last sweep), or is a person's doing, is a note. Nothing is changed, and nothing is held whole: files
@@ -15,6 +15,7 @@ use crate::model::ids::SessionId;
 use crate::ops::sweep::Sweep;
 use crate::store::Store;
 
+mod cores;
 mod days;
 mod sessions;
 mod sources;
@@ -35,6 +36,8 @@ pub enum Step {
     Digest,
     /// The days' lines.
     Day,
+    /// The cores, against their eight sessions.
+    Core,
 }
 
 /// What was checked, and what was found.
@@ -129,13 +132,14 @@ pub fn verify(store: &Store, sweep: &Sweep<'_>, deep: bool) -> Result<Proof> {
     let (sessions, expected) = sessions::check(store, sweep, &ids);
     found.add(sessions);
     found.add(days::check(store, &expected).context(|| "cannot read the days".into())?);
+    found.add(cores::check(store, &ids).context(|| "cannot read the cores".into())?);
     if deep {
         found.add(sessions::check_again(store, sweep, &ids)?);
     }
     for findings in [&mut found.gaps, &mut found.notes] {
         findings.sort_by(|a, b| (a.step, &a.session, &a.path).cmp(&(b.step, &b.session, &b.path)));
     }
-    let steps = [Step::Source, Step::Raw, Step::Again, Step::Readable, Step::Digest, Step::Day];
+    let steps = [Step::Source, Step::Raw, Step::Again, Step::Readable, Step::Digest, Step::Day, Step::Core];
     let checked = steps.into_iter().filter(|step| deep || *step != Step::Again).map(|step| Checked {
         step,
         amount: found.amounts.get(&step).copied().unwrap_or_default(),

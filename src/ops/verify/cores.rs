@@ -1,0 +1,55 @@
+//! The cores: every eight closed sessions have one, and it lists all eight.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+
+use rayon::prelude::*;
+
+use super::{Findings, Step};
+use crate::model::digest::State;
+use crate::model::ids::{CoreId, EIGHT, SessionId};
+use crate::store::Store;
+use crate::store::cores;
+use crate::store::tombstones::Tombstones;
+
+/// Checks each core's page against its sessions, and the sessions for a core that is missing.
+pub fn check(store: &Store, ids: &[SessionId]) -> io::Result<Findings> {
+    let layout = store.layout();
+    let mut findings = Findings::default();
+    let tombstones = Tombstones::load(layout)?;
+    let there = cores::core_ids(&layout.cores());
+    for id in &there {
+        let path = layout.core(id);
+        let text = fs::read_to_string(&path)?;
+        let amount = findings.amount(Step::Core);
+        amount.files += 1;
+        amount.bytes += text.len() as u64;
+        amount.sessions += u64::from(EIGHT);
+        for session in id.sessions().filter(|session| !tombstones.has_session(session)) {
+            if !text.contains(&session.to_string()) {
+                findings.gap(Step::Core, Some(&session), layout.shown(&path), format!("does not list {session}"));
+            }
+        }
+    }
+    let mut members: BTreeMap<CoreId, Vec<&SessionId>> = BTreeMap::new();
+    for session in ids {
+        members.entry(CoreId::of(session)).or_default().push(session);
+    }
+    let is_closed = |session: &&SessionId| {
+        let digest = store.digest(session).ok().flatten();
+        digest.is_some_and(|digest| digest.state == State::Closed)
+    };
+    let missing: Vec<CoreId> = members
+        .into_par_iter()
+        .filter(|(id, sessions)| {
+            sessions.len() == EIGHT as usize && !there.contains(id) && sessions.iter().all(is_closed)
+        })
+        .map(|(id, _)| id)
+        .collect();
+    for id in missing {
+        let path = layout.shown(&layout.core(&id));
+        findings.gap(Step::Core, None, path, "its eight sessions are closed, but there is no such page");
+    }
+    Ok(findings)
+}
