@@ -368,3 +368,18 @@ fn writers_flushes_and_sweeps_at_once_lose_nothing() {
     desk.memtree(["flush"]).success();
     assert!(desk.read(SUMMARY).contains("`w7`"));
 }
+
+#[test]
+fn knowledge_is_compiled_after_a_flush_at_most_once_an_hour() {
+    let desk = desk();
+    let log = || desk.read("knowledge/log.md");
+    desk.memtree(["log", "user", "The lock of the day log is given back too early"]).success();
+    desk.memtree(["flush"]).success();
+    let first = log();
+    desk.memtree(["log", "user", "The lock of the day log is held longer now"]).success();
+    desk.memtree(["flush"]).success();
+    assert_eq!(log(), first, "within the hour");
+    desk.later(61);
+    desk.memtree(["flush"]).success();
+    assert_ne!(log(), first);
+}
