@@ -9,6 +9,8 @@ use super::{Door, output};
 use crate::base::clock::Timestamp;
 use crate::config::Config;
 use crate::error::{Error, Result};
+use crate::ops::compile::{CompileRequest, Which};
+use crate::ops::compile_gate;
 use crate::ops::flush::{self, Flush, Flushed, Reason};
 use crate::ops::sweep::Root;
 use crate::store::{Store, journal};
@@ -19,7 +21,8 @@ use crate::summarize::Models;
 /// Without arguments, does what is due: contexts that an earlier flush could not summarize, sessions that have been
 /// silent for half an hour or went on for 30 turns, and days without an up-to-date summary. With a file, takes a
 /// context that somebody else extracted (`**User:** …`, `**Assistant:** …`). Hooks name the agent's own log with
-/// `--transcript`: that session is swept first. Nothing is flushed twice.
+/// `--transcript`: that session is swept first. Nothing is flushed twice. Knowledge is compiled afterwards, if days have
+/// changed and an hour has passed (`MEMTREE_COMPILE_INTERVAL_MIN`).
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A context that somebody else extracted; it is only read
@@ -70,8 +73,27 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
         }
         _ => flush::due(&store, &flush)?,
     };
+    // What waits for a model will change the days again.
+    if flushed.kept == 0 {
+        let request = CompileRequest {
+            which: Which::Changed,
+            redactor: &redactor,
+            models: &models,
+            max_log_chars: config.max_log_chars,
+            dry_run: false,
+        };
+        if let Err(error) = compile_gate::compile_if_due(&store, &request, door.now, compile_interval(door)) {
+            journal::note(store.layout(), door.now, &format!("flush: {error}"));
+        }
+    }
     show(&flushed, door);
     Ok(0)
+}
+
+/// How long to wait between two compilations of knowledge.
+fn compile_interval(door: &Door) -> Duration {
+    let minutes = door.environment.get("MEMTREE_COMPILE_INTERVAL_MIN").and_then(|minutes| minutes.parse().ok());
+    Duration::try_minutes(minutes.unwrap_or(compile_gate::INTERVAL_MINUTES)).unwrap_or_default()
 }
 
 /// Tries again what earlier flushes could not do.

@@ -4,12 +4,30 @@ use chrono::Duration;
 
 use crate::base::clock::Timestamp;
 use crate::base::files;
-use crate::ops::flush::Compiled;
+use crate::error::{Context, Result};
+use crate::ops::compile::{self, CompileRequest};
+use crate::ops::flush::{Compiled, State};
 use crate::store::layout::Layout;
-use crate::store::summaries;
+use crate::store::{Store, summaries};
 
 /// How long to wait after a compilation, where nobody says otherwise.
 pub const INTERVAL_MINUTES: i64 = 60;
+
+/// Compiles knowledge where it is due; says whether it was.
+pub fn compile_if_due(store: &Store, request: &CompileRequest<'_>, now: Timestamp, interval: Duration) -> Result<bool> {
+    let layout = store.layout();
+    let cannot = || "cannot tell whether knowledge is to be compiled".to_string();
+    let _lock = files::lock_exclusive(&layout.flush_lock()).context(cannot)?;
+    let mut state = State::load(layout, now).context(cannot)?;
+    let days = days_hash(layout).context(cannot)?;
+    if !is_due(state.compiled.as_ref(), &days, now, interval) {
+        return Ok(false);
+    }
+    compile::compile(store, request)?;
+    state.compiled = Some(Compiled { at: now, days });
+    state.save(layout).context(cannot)?;
+    Ok(true)
+}
 
 /// The hash of all days' hashes, as their summaries tell them; empty where there is no day.
 pub fn days_hash(layout: &Layout) -> std::io::Result<String> {

@@ -209,8 +209,11 @@ fn text(store: &Store, day: NaiveDate, added: &[(String, Note)]) -> io::Result<O
 fn add_note(notes: &mut Notes, session: &str, note: Note) {
     let notes = notes.entry(session.to_string()).or_default();
     match notes.iter_mut().find(|known| known.id == note.id) {
-        Some(known) if known.by_model => {}
-        Some(known) => *known = note,
+        // It is the same context, told at the time at which it came first.
+        Some(known) if note.by_model && !known.by_model => {
+            *known = Note { from: known.from.clone(), until: known.until.clone(), ..note };
+        }
+        Some(_) => {}
         None => notes.push(note),
     }
     notes.sort_by(|a, b| (&a.from, &a.until, &a.id).cmp(&(&b.from, &b.until, &b.id)));

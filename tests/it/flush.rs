@@ -308,8 +308,10 @@ fn a_day_of_two_agents_across_midnight_is_told_once() {
     // What was said between the compaction and the end is there.
     assert!(desk.read("daily/raw/2026-11-16.md").contains("Claude question 37"));
     let before = desk.tree();
-    script.run(None);
-    assert_same(&before, &desk.tree(), "after the same day again");
+    for call in script.flushes("end") {
+        desk.memtree(&call).success();
+    }
+    assert_same(&before, &desk.tree(), "after the same flushes again");
 }
 
 #[test]
@@ -365,4 +367,19 @@ fn writers_flushes_and_sweeps_at_once_lose_nothing() {
     assert_eq!(day.matches("Which shell does the build use?").count(), 1);
     desk.memtree(["flush"]).success();
     assert!(desk.read(SUMMARY).contains("`w7`"));
+}
+
+#[test]
+fn knowledge_is_compiled_after_a_flush_at_most_once_an_hour() {
+    let desk = desk();
+    let log = || desk.read("knowledge/log.md");
+    desk.memtree(["log", "user", "The lock of the day log is given back too early"]).success();
+    desk.memtree(["flush"]).success();
+    let first = log();
+    desk.memtree(["log", "user", "The lock of the day log is held longer now"]).success();
+    desk.memtree(["flush"]).success();
+    assert_eq!(log(), first, "within the hour");
+    desk.later(61);
+    desk.memtree(["flush"]).success();
+    assert_ne!(log(), first);
 }

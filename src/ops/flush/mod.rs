@@ -280,7 +280,7 @@ fn run(store: &Store, contexts: Vec<Context>, flush: &Flush<'_>) -> Result<Flush
     let mut flushed = Flushed::default();
     let mut days: BTreeSet<NaiveDate> = contexts.iter().map(|context| context.day).collect();
     for context in contexts {
-        if state.has(&context.id) || is_told(layout, &context) {
+        if state.has(&context.id) || is_told(layout, &context, flush.models) {
             flushed.duplicates += 1;
         } else {
             files::create_private_dir(&layout.inbox()).context(cannot)?;
@@ -374,11 +374,12 @@ fn settle(layout: &Layout, context: &Context, flush: &Flush<'_>) -> io::Result<S
     })
 }
 
-/// Whether the summary has a model's note on just this context.
-fn is_told(layout: &Layout, context: &Context) -> bool {
+/// Whether the summary has a note on just this context, by a model where there is one.
+fn is_told(layout: &Layout, context: &Context, models: &Models) -> bool {
     let summary = fs::read_to_string(layout.summary(context.day)).unwrap_or_default();
     let notes = summaries::notes(&summary);
-    notes.get(&context.session).is_some_and(|notes| notes.iter().any(|note| note.id == context.id && note.by_model))
+    let tells = |note: &Note| note.id == context.id && (note.by_model || !models.are_there());
+    notes.get(&context.session).is_some_and(|notes| notes.iter().any(tells))
 }
 
 /// Says in the day that there was nothing worth saving; once for the same moment.
