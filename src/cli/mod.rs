@@ -23,6 +23,7 @@ use crate::store::layout::Layout;
 use crate::summarize::Models;
 
 mod ask;
+mod blame;
 mod compile;
 mod config;
 mod consolidate;
@@ -109,6 +110,7 @@ enum Command {
     Ask(ask::Args),
     Lint(lint::Args),
     Consolidate(consolidate::Args),
+    Blame(blame::Args),
     Status(status::Args),
     Verify(verify::Args),
     Config(config::Args),
@@ -306,6 +308,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Compile(args) => compile::run(args, &door),
         Command::Ask(args) => ask::run(args, &door),
         Command::Lint(args) => lint::run(args, &door),
+        Command::Blame(args) => blame::run(args, &door),
         Command::Consolidate(args) => consolidate::run(args, &door),
         Command::Status(args) => status::run(args, &door),
         Command::Verify(args) => verify::run(args, &door),

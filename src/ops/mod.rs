@@ -1,6 +1,7 @@
 //! The verbs: where reading, deciding and writing meet, one file for each.
 
 pub mod ask;
+pub mod blame;
 pub mod capture;
 mod commit;
 pub mod compile;

@@ -429,7 +429,7 @@ fn main_log(folder: &Path, digest: Option<&Digest>) -> Option<PathBuf> {
 }
 
 /// The lines of the main log that a page names: `· line 12` at the end of its marks, subagents' aside.
-fn lines_named(page: &str) -> Vec<u64> {
+pub(super) fn lines_named(page: &str) -> Vec<u64> {
     page.lines()
         .filter(|line| line.starts_with("**") || line.starts_with("- "))
         .filter(|line| !line.starts_with("**Subagent ") && !line.starts_with("- ["))

@@ -1,0 +1,88 @@
+//! `memtree blame`
+
+use std::path::{Path, PathBuf};
+
+use super::{Door, output};
+use crate::error::{Context, Result};
+use crate::ops::blame::{self, FileBlame, LineBlame};
+
+/// Say what stands behind a line of the memory, or which sessions touched a source file
+///
+/// core/MEMORY.md:12 leads from the line to its core, its digests, their episodes and the raw bytes that hold the
+/// evidence; a line of a core or of a digest does the same, and without a line every line is told. Any other file is
+/// a source file: the sessions that changed it, newest first, with the triggers that name it.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A file of the memory, a line of it, or a source file
+    #[arg(value_name = "FILE[:LINE]")]
+    what: PathBuf,
+}
+
+pub fn run(args: Args, door: &Door) -> Result<u8> {
+    let store = door.store()?;
+    let here = std::env::current_dir().context(|| "cannot find the current folder".into())?;
+    let (file, line) = split(&args.what);
+    if let Some(path) = blame::memory_file(&store, &file, &here) {
+        let lines = blame::blame_lines(&store, &path, line)?;
+        match door.json {
+            true => output::json(&serde_json::json!({ "lines": lines })),
+            false => lines.iter().for_each(show_line),
+        }
+        return Ok(0);
+    }
+    let blamed = blame::blame_file(&store, &file, &here, &door.places.home)?;
+    match door.json {
+        true => output::json(&blamed),
+        false => show_file(&blamed, door),
+    }
+    Ok(0)
+}
+
+/// `FILE:LINE` in two; a name that only looks like it is left whole.
+fn split(what: &Path) -> (PathBuf, Option<usize>) {
+    let text = what.to_string_lossy();
+    match text.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?))) {
+        Some((file, line)) if !what.exists() => (PathBuf::from(file), Some(line)),
+        _ => (what.to_path_buf(), None),
+    }
+}
+
+fn show_line(one: &LineBlame) {
+    let mut text = format!("{}:{}  {}\n", one.path, one.line, one.text);
+    if let Some(core) = one.core.as_ref().filter(|core| core.path != one.path) {
+        text.push_str(&format!("  core     {}:{} ({})\n", core.path, core.line, core.landmark));
+    }
+    for source in &one.sources {
+        let who = source.said_by.map_or_else(|| "met again".to_string(), |origin| format!("said by {origin}"));
+        text.push_str(&format!("  session  {}#{}, {who}\n", source.session, source.episode));
+        text.push_str(&format!("    digest   {}\n", source.digest));
+        match &source.page {
+            Some(page) => text.push_str(&format!("    episode  {page}\n")),
+            None => text.push_str("    episode  not on this device, or evicted\n"),
+        }
+        match &source.raw {
+            Some(raw) => {
+                let place = format!("{}:{} (bytes {}-{})", raw.path, raw.line, raw.start, raw.end);
+                text.push_str(&format!("    raw      {place}\n             “{}”\n", raw.quote));
+            }
+            None => text.push_str(&format!("    raw      “{}” was not found in what is here\n", source.evidence)),
+        }
+    }
+    output::print(&text);
+}
+
+fn show_file(blamed: &FileBlame, door: &Door) {
+    if blamed.sessions.is_empty() {
+        door.say(format!("no session in this memory changed `{}`", blamed.file));
+        return;
+    }
+    let mut text = String::new();
+    for one in blamed.sessions.iter().take(door.limit.unwrap_or(usize::MAX)) {
+        let day = one.ended.map(|at| at.format("%Y-%m-%d").to_string()).unwrap_or_default();
+        text.push_str(&format!("{} · {day} · {} · {}\n", one.session, one.status, one.title));
+        for trigger in &one.triggers {
+            text.push_str(&format!("  {}  [{}] {}\n", trigger.episode, trigger.topic, trigger.sentence));
+        }
+    }
+    output::print(&text);
+}
