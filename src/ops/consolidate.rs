@@ -234,7 +234,7 @@ fn look(store: &Store, id: &CoreId, eight: Eight, forgotten: &BTreeSet<SessionId
     };
     let written = cores::parse_core(&existing);
     let said = written.landmarks.into_iter().chain(written.superseded.into_iter().map(|old| old.landmark)).collect();
-    let core = rules::with_history(rules::core(id, &sources), said, forgotten);
+    let core = rules::with_history(rules::core(id, sources), said, forgotten);
     let page = cores::core_text(&core, rules::MADE_BY, &existing);
     Looked::Made { eight, same: page == existing, page, unrelated }
 }
@@ -261,7 +261,7 @@ pub fn core_now(store: &Store, id: &CoreId) -> Option<crate::model::core::Core> 
             Some((session, Source::Digest(Box::new(digest))))
         })
         .collect();
-    Some(rules::core(id, &sources?))
+    Some(rules::core(id, sources?))
 }
 
 // --- Spheres and MEMORY.md ---

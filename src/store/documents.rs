@@ -4,6 +4,7 @@
 //! written again, only what still has that hash is replaced: everything else is a person's.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag};
 
@@ -261,6 +262,30 @@ const RELATED_TICK: &str = "[x] Relational Map Created";
 
 /// The digest as it stands once its core holds it: the fourth box is ticked. A person's own section stays as it is.
 pub fn related_text(existing: &str) -> String {
+    as_written_and_related(existing).unwrap_or_else(|| related_by_parts(existing))
+}
+
+/// The short way, for a page whose boxes are as we wrote them: most are, and a whole memory may have to be ticked.
+fn as_written_and_related(existing: &str) -> Option<String> {
+    static SECTION: LazyLock<String> = LazyLock::new(|| readiness_section(TEMPLATE).expect("the template has it"));
+    static ENTRIES: LazyLock<[String; 2]> = LazyLock::new(|| {
+        let ticked = SECTION.replacen(RELATED_BOX, RELATED_TICK, 1);
+        [SECTION.as_str(), &ticked].map(|section| format!("\n  - \"{READINESS_SECTION} {}\"\n", short_hash(section)))
+    });
+    const READINESS: &str = "\nreadiness: [cleaned, summarized, indexed]\n";
+    let matter = existing.find("\n---\n").filter(|_| existing.starts_with("---\n"))?;
+    let (front, body) = existing.split_at(matter + 1);
+    let section = body.find(SECTION.as_str())?;
+    if !front.contains(READINESS) || !front.contains(&ENTRIES[0]) || body[..section].contains("Synthesis Readiness") {
+        return None;
+    }
+    let front = front.replacen(READINESS, "\nreadiness: [cleaned, summarized, indexed, related]\n", 1);
+    let front = front.replacen(&ENTRIES[0], &ENTRIES[1], 1);
+    let (before, after) = body.split_at(section);
+    Some(format!("{front}{before}{}", after.replacen(RELATED_BOX, RELATED_TICK, 1)))
+}
+
+fn related_by_parts(existing: &str) -> String {
     let mut document = Document::parse(existing);
     let mut readiness = document.get_list("readiness").unwrap_or_default();
     if !document.has_front_matter() || readiness.iter().any(|step| step == RELATED) {
@@ -268,11 +293,9 @@ pub fn related_text(existing: &str) -> String {
     }
     readiness.push(RELATED.into());
     document.set_raw("readiness", &front_matter::list(&readiness));
-    let section = sections(document.body()).into_iter().find(|section| section.name == Some(READINESS_SECTION));
     let written = document.get_list("written").unwrap_or_default();
     let entry = |text: &str| format!("{READINESS_SECTION} {}", short_hash(text));
-    if let Some(before) = section.map(|section| section.text.to_string()).filter(|text| written.contains(&entry(text)))
-    {
+    if let Some(before) = readiness_section(document.body()).filter(|text| written.contains(&entry(text))) {
         let after = before.replacen(RELATED_BOX, RELATED_TICK, 1);
         let body = document.body().replacen(&before, &after, 1);
         document.set_body(&body);
@@ -281,6 +304,14 @@ pub fn related_text(existing: &str) -> String {
         document.set_raw("written", &front_matter::block_list(&written));
     }
     document.into_text()
+}
+
+/// The section with the boxes, from its heading to the next one.
+fn readiness_section(body: &str) -> Option<String> {
+    let word = body.find("Synthesis Readiness")?;
+    let start = body[..word].rfind("\n## ")? + 1;
+    let end = body[word..].find("\n## ").map_or(body.len(), |end| word + end + 1);
+    Some(body[start..end].to_string())
 }
 
 /// Reads a digest back; fails with the reason where it is not one.

@@ -521,3 +521,38 @@ fn what_rested_on_a_forgotten_session_is_gone_in_words() {
     assert!(page.contains("(forgotten) |") && page.contains("it rested on a forgotten session"), "{page}");
     assert!(page.contains("\n- SES4_a_SP1C1 · forgotten\n"), "{page}");
 }
+
+/// `cargo test --release --test it eight_hundred -- --ignored --nocapture`
+#[test]
+#[ignore = "measures; run it in release and alone"]
+fn consolidating_eight_hundred_sessions_against_reading_their_digests() {
+    let memory = Memory::new();
+    for ordinal in 0..800 {
+        let mut digest = digest(ordinal, "a", &[(0, (ordinal % 3) as u8), (2, (ordinal % 5) as u8)], Worth::Full, 0);
+        // As long as an ordinary page.
+        digest.content.triggers = (1..=10)
+            .map(|n| memtree::model::digest::Trigger {
+                topic: format!("Topic {n} of {ordinal}, what was asked for in a few words"),
+                sentence: format!("Sentence {n} of {ordinal}, which says what came of it in the words of the agent"),
+                episode: EpisodeId(n),
+                path: String::new(),
+                origin: Origin::Assistant,
+                keys: (0..20).map(|key| format!("key_{ordinal}_{n}_{key}")).collect(),
+            })
+            .collect();
+        memory.write(&digest);
+    }
+    let ids = memory.store.session_ids().unwrap();
+    let began = std::time::Instant::now();
+    assert!(ids.iter().all(|id| memory.store.digest(id).unwrap().is_some()));
+    let reading = began.elapsed();
+    let began = std::time::Instant::now();
+    assert_eq!(memory.consolidate().cores.len(), 100);
+    let consolidating = began.elapsed();
+    let began = std::time::Instant::now();
+    assert!(memory.consolidate().cores.is_empty());
+    let again = began.elapsed();
+    let ratio = consolidating.as_secs_f64() / reading.as_secs_f64();
+    println!("reading {reading:?}, consolidating {consolidating:?} ({ratio:.2} times), again {again:?}");
+    assert!(ratio < 2.0, "{ratio}");
+}

@@ -37,7 +37,12 @@ pub enum Source {
 }
 
 /// Consolidates the eight sessions of a core.
-pub fn core(id: &CoreId, sources: &[(SessionId, Source)]) -> Core {
+pub fn core(id: &CoreId, mut sources: Vec<(SessionId, Source)>) -> Core {
+    for (_, source) in &mut sources {
+        if let Source::Digest(digest) = source {
+            digest.content.project = digest.content.project.as_deref().and_then(heading);
+        }
+    }
     let members = sources.iter().map(|(session, source)| member(session, source)).collect();
     let mut digests: Vec<&Digest> = sources
         .iter()
@@ -92,11 +97,14 @@ fn sentence(said: &str, longest: usize) -> String {
     text::one_line(&REDACTOR.redact(said), longest).replace('|', "¦")
 }
 
-fn project(digest: &Digest) -> Option<String> {
-    let name = digest.content.project.as_deref()?;
-    // It becomes a heading.
-    let name = crate::base::markdown::heading(&sentence(name, 80));
+/// The name of a project as it stands in a heading.
+fn heading(project: &str) -> Option<String> {
+    let name = crate::base::markdown::heading(&sentence(project, 80));
     (!name.is_empty()).then_some(name)
+}
+
+fn project(digest: &Digest) -> Option<String> {
+    digest.content.project.clone()
 }
 
 // --- What was stated ---
@@ -154,7 +162,7 @@ fn meet_again(draft: &mut Draft, digests: &[&Digest]) {
     if things.len() < 2 {
         return;
     }
-    for digest in digests.iter().filter(|digest| project(digest) == draft.project) {
+    for digest in digests.iter().filter(|digest| digest.content.project == draft.project) {
         for trigger in &digest.content.triggers {
             let known = (&digest.session, trigger.episode);
             let met: Vec<&&String> = things.iter().filter(|thing| trigger.keys.contains(thing)).collect();

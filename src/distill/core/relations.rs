@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Gist, project};
+use super::Gist;
 use crate::model::core::{How, Kind, Landmark, Relation, Superseded};
 use crate::model::digest::{ClaimKind, Digest};
 use crate::model::ids::SessionId;
@@ -69,11 +69,12 @@ fn contested(landmarks: &[Landmark], relations: &mut Vec<Relation>) {
 fn same_branch<'d>(earlier: &'d Digest, later: &Digest) -> Option<&'d str> {
     let branch = earlier.content.branch.as_deref()?;
     let own = !matches!(branch, "main" | "master" | "develop" | "dev" | "HEAD" | "trunk");
-    (own && later.content.branch.as_deref() == Some(branch) && project(earlier) == project(later)).then_some(branch)
+    (own && later.content.branch.as_deref() == Some(branch) && earlier.content.project == later.content.project)
+        .then_some(branch)
 }
 
 fn same_files(earlier: &Digest, later: &Digest) -> Option<String> {
-    if project(earlier) != project(later) {
+    if earlier.content.project != later.content.project {
         return None;
     }
     let before: BTreeSet<&String> = earlier.content.files.iter().collect();
