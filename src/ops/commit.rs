@@ -13,6 +13,7 @@ use crate::base::files::{self, Batch};
 use crate::error::{Context, Result};
 use crate::model::digest::{Digest, State, Worth};
 use crate::model::ids::SessionId;
+use crate::model::knowledge::Kind;
 use crate::model::session::Source;
 use crate::ops::capture::{self, Prepared};
 use crate::ops::sweep::{Sweep, Swept};
@@ -188,7 +189,10 @@ pub fn has_leftovers(store: &Store) -> bool {
         let mut entries = fs::read_dir(folder).into_iter().flatten().flatten();
         entries.any(|entry| files::is_temporary(&entry.file_name()))
     };
-    layout.cursors().exists() && (is_left(layout.root()) || is_left(&layout.cores()))
+    layout.cursors().exists()
+        && (is_left(layout.root())
+            || is_left(&layout.cores())
+            || knowledge_folders(store).iter().any(|folder| is_left(folder)))
 }
 
 /// Removes what a killed sweep left unfinished beside the files and snapshots that it was to replace. Only
@@ -216,5 +220,19 @@ pub fn remove_leftovers(store: &Store) -> io::Result<()> {
             files::remove_file(&entry.path())?;
         }
     }
+    // Knowledge has a lock of its own: whoever holds it is still at work there.
+    if let Some(_lock) = files::try_lock_exclusive(&layout.knowledge_lock())? {
+        for folder in knowledge_folders(store) {
+            for entry in leftovers(&folder) {
+                files::remove_file(&entry.path())?;
+            }
+        }
+    }
     Ok(())
+}
+
+fn knowledge_folders(store: &Store) -> Vec<PathBuf> {
+    let layout = store.layout();
+    let kinds = Kind::ALL.into_iter().map(|kind| layout.knowledge_of(kind));
+    [layout.knowledge()].into_iter().chain(kinds).collect()
 }

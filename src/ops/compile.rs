@@ -22,6 +22,7 @@ use crate::model::digest::{Digest, Worth};
 use crate::model::ids::{EpisodeId, SessionId};
 use crate::model::knowledge::{About, Concept, Kind, Knowledge, PageName, SourceDay};
 use crate::store::Store;
+use crate::store::days as day_logs;
 use crate::store::knowledge as documents;
 use crate::store::pages::Page;
 use crate::summarize::{Alias, Answer, Models, Prompt};
@@ -118,7 +119,13 @@ pub fn compile(store: &Store, request: &CompileRequest<'_>) -> Result<CompileRep
                 continue;
             }
         };
-        let hash = files::sha256_hex(&bytes)[..HASH_DIGITS].to_string();
+        // What memtree itself noted there is nothing to learn from, and changes nothing.
+        let told = day_logs::read(store.layout(), day, |_| ()).context(|| format!("cannot read the day {day}"))?;
+        let is_named = matches!(&request.which, Which::Named(named) if named.contains(&day));
+        if !told.anything && !is_named {
+            continue;
+        }
+        let hash = told.sha256[..HASH_DIGITS].to_string();
         let known = compiled.get(&day);
         let is_due = match &request.which {
             Which::Changed => known.is_none_or(|hashes| !hashes.contains(&hash)),
@@ -190,7 +197,7 @@ pub fn days(store: &Store) -> io::Result<BTreeSet<NaiveDate>> {
 
 /// The hash of a day as it is now, as the log remembers it.
 pub fn day_hash(store: &Store, day: NaiveDate) -> io::Result<String> {
-    Ok(files::sha256_hex(&fs::read(store.layout().day(day))?)[..HASH_DIGITS].to_string())
+    Ok(day_logs::read(store.layout(), day, |_| ())?.sha256[..HASH_DIGITS].to_string())
 }
 
 // --- Reading ---

@@ -160,7 +160,7 @@ pub fn forget(store: &Store, plan: &Plan, device: &Device) -> Result<Report> {
                 without_text(store, session, pattern, plan.day)?;
             }
             let removed = |page: &str| pattern.is_in(page).then(|| pattern.removed(page).into_owned());
-            report.files = clean_pages(store, |name| pattern.is_in(name), removed).context(cannot)?;
+            report.files = clean_pages(store, |_| true, |name| pattern.is_in(name), removed).context(cannot)?;
             clear_cache(store).context(cannot)?;
             consolidate::run(store, device, false)?;
             prove(store, &mut report, |path, name| Ok(pattern.is_in(name) || pattern.is_in_file(path)?))?;
@@ -325,11 +325,12 @@ fn pages_with(store: &Store, is_one: impl Fn(&str, &str) -> bool) -> io::Result<
 /// Removes the files whose name tells, and takes the lines that tell out of the others. Returns which they were.
 fn clean_pages(
     store: &Store,
+    is_ours: impl Fn(&str) -> bool,
     name_tells: impl Fn(&str) -> bool,
     cleaned: impl Fn(&str) -> Option<String>,
 ) -> io::Result<Vec<String>> {
     let mut changed = Vec::new();
-    for found in pages(store).collect::<Vec<_>>() {
+    for found in pages(store).filter(|found| is_ours(&layout::shown_relative(&found.relative))).collect::<Vec<_>>() {
         if name_tells(&found.relative.to_string_lossy()) {
             files::remove_file(&found.path)?;
             changed.push(store.layout().shown(&found.path));
@@ -355,7 +356,10 @@ fn clean_page(path: &Path, cleaned: impl Fn(&str) -> Option<String>) -> io::Resu
 
 /// Takes sessions out of everything: first the traces elsewhere, then the caches, then their own folders.
 fn purge(store: &Store, sessions: &[SessionId], traces: &Traces) -> io::Result<Vec<String>> {
-    let changed = clean_pages(store, |name| traces.are_in(name), |page| traces.removed(page))?;
+    let cores = store.layout().shown(&store.layout().cores());
+    // Cores know themselves what rested on a forgotten session, and are made again without it.
+    let is_core = |name: &str| Path::new(name).starts_with(&cores);
+    let changed = clean_pages(store, |name| !is_core(name), |name| traces.are_in(name), |page| traces.removed(page))?;
     clear_cache(store)?;
     for session in sessions {
         files::remove_folder(&store.layout().session(session))?;
