@@ -121,10 +121,6 @@ pub fn compile(store: &Store, request: &CompileRequest<'_>) -> Result<CompileRep
         };
         // What memtree itself noted there is nothing to learn from, and changes nothing.
         let told = day_logs::read(store.layout(), day, |_| ()).context(|| format!("cannot read the day {day}"))?;
-        let is_named = matches!(&request.which, Which::Named(named) if named.contains(&day));
-        if !told.anything && !is_named {
-            continue;
-        }
         let hash = told.sha256[..HASH_DIGITS].to_string();
         let known = compiled.get(&day);
         let is_due = match &request.which {
@@ -180,7 +176,7 @@ pub fn compile(store: &Store, request: &CompileRequest<'_>) -> Result<CompileRep
     Ok(report)
 }
 
-/// The days that have a log, in order.
+/// The days that tell something, in order.
 pub fn days(store: &Store) -> io::Result<BTreeSet<NaiveDate>> {
     let entries = match fs::read_dir(store.layout().days()) {
         Ok(entries) => entries,
@@ -190,7 +186,9 @@ pub fn days(store: &Store) -> io::Result<BTreeSet<NaiveDate>> {
     let mut days = BTreeSet::new();
     for entry in entries {
         let name = entry?.file_name();
-        days.extend(name.to_str().and_then(|name| name.strip_suffix(".md")?.parse::<NaiveDate>().ok()));
+        let day = name.to_str().and_then(|name| name.strip_suffix(".md")?.parse::<NaiveDate>().ok());
+        // One that cannot be read may tell something, and whoever reads it says so.
+        days.extend(day.filter(|day| !day_logs::is_silent(store.layout(), *day).unwrap_or(false)));
     }
     Ok(days)
 }

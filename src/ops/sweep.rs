@@ -152,6 +152,10 @@ fn without_models(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
     if layout.staging().exists() || commit::has_leftovers(store) {
         commit::remove_leftovers(store).context(cannot)?;
     }
+    if layout.knowledge_log().exists() && !layout.knowledge_index().exists() {
+        // A compile was killed just before its last page.
+        store.write_index().context(cannot)?;
+    }
     files::remove_folder(&layout.staging()).context(cannot)?;
     let mut report = Report::default();
     retain::finish_earlier_eviction(store, &mut report.retention)?;

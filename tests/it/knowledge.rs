@@ -98,6 +98,8 @@ fn the_order_of_days_does_not_matter() {
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
+    // A day on which only memtree itself said something teaches nothing.
+    days.retain(|day| one_by_one.read(format!("daily/raw/{day}")).contains("] [user] "));
     days.sort();
     days.reverse();
     days.swap(0, 4);
