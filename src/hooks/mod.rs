@@ -1,7 +1,7 @@
 //! The door through which agents call: a few milliseconds, and the agent always goes on.
 //!
 //! A hook only looks: it takes the index as it is, waits for no lock and writes no page. Whatever takes longer is
-//! work for a program of its own, which [`start`] sends off. Trouble goes into the device's log.
+//! work for a program of its own, which `start` sends off. Trouble goes into the device's log.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
