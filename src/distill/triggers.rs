@@ -70,8 +70,8 @@ impl Room {
 fn conversation_words(said: usize) -> usize {
     const REST_OF_THE_PAGE: usize = 240;
     match said {
-        0..=700 => said * 42 / 100,
-        701..=20_000 => 294 - (said - 700) * 134 / 19_300,
+        0..=700 => said * 38 / 100,
+        701..=20_000 => 266 - (said - 700) * 106 / 19_300,
         _ => (said / 50).saturating_sub(REST_OF_THE_PAGE).clamp(160, 1200),
     }
 }
