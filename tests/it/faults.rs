@@ -140,8 +140,9 @@ fn try_one(scenario: &Scenario, before: &Path, fault: &str, old: &BTreeSet<Strin
     let desk = copy_of(before);
     disturbed(&desk, scenario.command, fault);
     desk.memtree(["sweep"]).success();
-    // Whoever writes into days may be at it, so only `doctor --fix` removes what is unfinished there.
-    let unfinished = |path: &Path| path.starts_with("daily") && path.to_string_lossy().ends_with(".tmp");
+    // Whoever writes into days or knowledge may be at it, so only `doctor --fix` removes what is unfinished there.
+    let of_others = |path: &Path| path.starts_with("daily") || path.starts_with("knowledge");
+    let unfinished = |path: &Path| of_others(path) && path.to_string_lossy().ends_with(".tmp");
     let tree = || {
         let mut tree = desk.tree();
         tree.0.retain(|path, _| !unfinished(path));
