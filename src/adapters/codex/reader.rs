@@ -1,307 +1,23 @@
-//! Codex CLI and app: `sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl` and `archived_sessions/`, each
-//! also as `.jsonl.zst` (seen in 0.34 to 0.146; packed files and the two old forms not as real logs).
-//!
-//! A line is `{timestamp, type, payload}`. Up to 0.31 the lines were bare items after a header, and in
-//! spring 2025 a rollout was one document `{session, items}`. What people and models say is told twice,
-//! as an item for the model and as an event for the screen; prompts are taken from the events, replies
-//! from the items, and only where a log lacks them from the other. A fork or a subagent is a rollout of
-//! its own that may begin with a copy of its parent's: such records are inherited. `session_index.jsonl`
-//! holds the titles of all sessions, the last one for an id counts.
+//! Reads the rollouts of one session of Codex into events.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::collections::HashMap;
 
 use memchr::memmem;
-use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
-use super::hooks::{self, HookSpec};
-use super::jsonl::{self, Dialect, Line, Lines};
-use super::shared::{Shared, SharedSession};
-use super::wire::{self, Content, Count, Text};
-use super::{Adapter, Identity, Places, tools};
+use super::spoken::{Answered, spoken, tells_failure, without_preamble};
+use super::wire::{WireDocument, WireInfo, WireItem, WireLine, WireShellOutput, WireUsage};
+use crate::adapters::jsonl::{self, Dialect, Line, Lines};
+use crate::adapters::tools;
+use crate::adapters::wire::{self, Content, Text};
 use crate::base::clock::Timestamp;
-use crate::base::files;
 use crate::error::{Context, Result};
 use crate::model::session::{Action, Answer, Call, Event, EventSink, Head, Log, Place, Role, What};
 
-/// Codex.
-pub struct Codex;
-
-impl Adapter for Codex {
-    fn name(&self) -> &'static str {
-        "codex"
-    }
-
-    fn hooks(&self) -> Option<HookSpec> {
-        Some(hooks::CODEX)
-    }
-
-    fn roots(&self, places: &Places) -> Vec<PathBuf> {
-        let home = places.folder("CODEX_HOME", ".codex");
-        vec![home.join("sessions"), home.join("archived_sessions"), home.join(TITLES)]
-    }
-
-    fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let name = name.as_ref();
-        let identity = |id: &str, start: &str| Identity {
-            native_id: id.to_string(),
-            role: Role::Main,
-            // An archived or packed copy begins at the same moment; another rollout with the same id does not.
-            lineage: Some(format!("{id} {start}")),
-        };
-        let string = |record: &Map<String, Value>, key: &str| {
-            record.get(key).and_then(Value::as_str).unwrap_or_default().to_string()
-        };
-        if name.ends_with(".json") {
-            let document = jsonl::document_head(file, &["session"], "items")?;
-            let session = document.get("session").and_then(Value::as_object);
-            return Ok(session
-                .filter(|session| session.contains_key("id") && document.contains_key("items"))
-                .map(|session| identity(&string(session, "id"), &string(session, "timestamp"))));
-        }
-        let Some(stem) = name.strip_suffix(".zst").unwrap_or(name).strip_suffix(".jsonl") else { return Ok(None) };
-        let records = jsonl::first_objects(file, 4)?;
-        if let Some(header) = records.first().filter(|_| is_bare(&records)) {
-            return Ok(Some(identity(&string(header, "id"), &string(header, "timestamp"))));
-        }
-        if !records.iter().any(is_envelope) {
-            return Ok(None);
-        }
-        let meta = records
-            .iter()
-            .filter(|record| string(record, "type") == "session_meta")
-            .find_map(|record| record.get("payload")?.as_object().filter(|meta| meta.contains_key("id")));
-        Ok(Some(match meta {
-            Some(meta) => identity(&string(meta, "id"), &string(meta, "timestamp")),
-            // The first line is gone: `rollout-<time>-<id>` still tells the id.
-            None => identity(stem.len().checked_sub(36).and_then(|at| stem.get(at..)).unwrap_or(stem), ""),
-        }))
-    }
-
-    fn share(&self, file: &Path) -> io::Result<Option<Box<dyn Shared>>> {
-        if file.file_name().is_none_or(|name| name != TITLES) {
-            return Ok(None);
-        }
-        let mut titles = Titles::default();
-        let mut lines = Lines::open(file)?;
-        while let Some((_, line)) = lines.next()? {
-            // A line that cannot be read is no session's; a title is no loss.
-            if let Line::Bytes { bytes, .. } = line
-                && let Ok(title) = serde_json::from_slice::<WireTitle>(bytes)
-                && let Some(id) = title.id.some()
-            {
-                let lines = titles.0.entry(id.to_string()).or_default();
-                lines.extend_from_slice(bytes);
-                lines.push(b'\n');
-            }
-        }
-        Ok(Some(Box::new(titles)))
-    }
-
-    fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
-        let mut reader = Reader::new(log, events)?;
-        let is_document = |name: &Path| name.extension().is_some_and(|extension| extension == "json");
-        let document = log.files.iter().position(|file| file.role == Role::Main && is_document(&file.name));
-        match document {
-            Some(at) => reader.document(at)?,
-            None => jsonl::read_log(&mut reader, log)?,
-        }
-        let mut head = reader.head;
-        if let Some(file) =
-            log.files.iter().find(|file| file.role == Role::Attachment && file.name == Path::new(TITLES))
-        {
-            head.title = last_title(&file.path).or(head.title);
-        }
-        Ok(head)
-    }
-}
-
-const TITLES: &str = "session_index.jsonl";
-
-#[derive(Deserialize)]
-struct WireTitle<'a> {
-    #[serde(borrow, default)]
-    id: Text<'a>,
-    #[serde(borrow, default)]
-    thread_name: Text<'a>,
-}
-
-/// The lines of the titles' file, by the session that they name.
-#[derive(Default)]
-struct Titles(BTreeMap<String, Vec<u8>>);
-
-impl Shared for Titles {
-    fn sessions(&mut self) -> io::Result<Vec<SharedSession>> {
-        let sessions = self.0.iter().map(|(id, lines)| SharedSession {
-            native_id: id.clone(),
-            revision: files::sha256_hex(lines)[..16].to_string(),
-            role: Role::Attachment,
-            lineage: None,
-        });
-        Ok(sessions.collect())
-    }
-
-    fn extract(&mut self, native_id: &str, out: &mut dyn Write) -> io::Result<()> {
-        out.write_all(self.0.get(native_id).map_or(&[], Vec::as_slice))
-    }
-}
-
-fn last_title(path: &Path) -> Option<String> {
-    let lines = std::fs::read(path).ok()?;
-    let titles = lines.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<WireTitle>(line).ok());
-    titles.filter_map(|title| title.thread_name.owned()).next_back()
-}
-
-fn is_envelope(record: &Map<String, Value>) -> bool {
-    const KINDS: &[&str] = &["session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state"];
-    record.get("payload").is_some_and(Value::is_object)
-        && record.get("type").and_then(Value::as_str).is_some_and(|kind| KINDS.contains(&kind))
-}
-
-/// Whether a log is a header followed by bare items, as up to 0.31.
-fn is_bare(records: &[Map<String, Value>]) -> bool {
-    const HEADER: &[&str] = &["id", "timestamp", "instructions", "git"];
-    records.first().is_some_and(|header| {
-        ["id", "timestamp", "instructions"].iter().all(|key| header.contains_key(*key))
-            && header.keys().all(|key| HEADER.contains(&key.as_str()))
-    })
-}
-
-// What stands in a line, exactly as the agent writes it.
-
-#[derive(Deserialize)]
-struct WireLine<'a> {
-    #[serde(rename = "type", borrow, default)]
-    kind: Text<'a>,
-    #[serde(borrow, default)]
-    timestamp: Text<'a>,
-    #[serde(borrow, default)]
-    payload: Option<WireItem<'a>>,
-    #[serde(borrow, default)]
-    record_type: Text<'a>,
-}
-
-/// The payloads of all kinds in one: their fields do not collide.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct WireItem<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Text<'a>,
-    #[serde(borrow)]
-    id: Text<'a>,
-    #[serde(borrow)]
-    timestamp: Text<'a>,
-    #[serde(borrow)]
-    cwd: Text<'a>,
-    #[serde(borrow)]
-    cli_version: Text<'a>,
-    #[serde(borrow)]
-    forked_from_id: Text<'a>,
-    #[serde(borrow)]
-    parent_thread_id: Text<'a>,
-    #[serde(borrow)]
-    source: Option<&'a RawValue>,
-    git: Option<WireGit>,
-    #[serde(borrow)]
-    turn_id: Text<'a>,
-    #[serde(borrow)]
-    model: Text<'a>,
-    #[serde(borrow)]
-    role: Text<'a>,
-    #[serde(borrow)]
-    content: Content<'a>,
-    #[serde(borrow)]
-    summary: Content<'a>,
-    #[serde(borrow)]
-    name: Text<'a>,
-    #[serde(borrow)]
-    namespace: Text<'a>,
-    #[serde(borrow)]
-    call_id: Text<'a>,
-    #[serde(borrow)]
-    arguments: Option<&'a RawValue>,
-    #[serde(borrow)]
-    input: Option<&'a RawValue>,
-    #[serde(borrow)]
-    action: Option<&'a RawValue>,
-    #[serde(borrow)]
-    output: Option<&'a RawValue>,
-    #[serde(borrow)]
-    tools: Option<&'a RawValue>,
-    #[serde(borrow)]
-    result: Option<&'a RawValue>,
-    #[serde(borrow)]
-    exit_code: Text<'a>,
-    success: Option<bool>,
-    #[serde(borrow)]
-    message: Text<'a>,
-    #[serde(borrow)]
-    text: Text<'a>,
-    #[serde(rename = "kind", borrow)]
-    told_as: Text<'a>,
-    #[serde(borrow)]
-    images: Option<&'a RawValue>,
-    #[serde(borrow)]
-    local_images: Option<&'a RawValue>,
-    #[serde(borrow)]
-    reason: Text<'a>,
-    #[serde(borrow)]
-    thread_name: Text<'a>,
-    num_turns: Count,
-    info: Option<WireInfo>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct WireGit {
-    commit_hash: Option<String>,
-    branch: Option<String>,
-    repository_url: Option<String>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct WireInfo {
-    total_token_usage: Option<WireUsage>,
-    last_token_usage: Option<WireUsage>,
-}
-
-#[derive(Deserialize, Default, Clone, Copy, PartialEq)]
-#[serde(default)]
-struct WireUsage {
-    input_tokens: Count,
-    cached_input_tokens: Count,
-    output_tokens: Count,
-}
-
-#[derive(Deserialize)]
-struct WireDocument<'a> {
-    #[serde(borrow)]
-    session: WireItem<'a>,
-    #[serde(borrow)]
-    items: Vec<&'a RawValue>,
-}
-
-/// What the old `shell` tool answered: a JSON text with the output and how the command ended.
-#[derive(Deserialize)]
-struct WireShellOutput {
-    output: String,
-    #[serde(default)]
-    metadata: WireShellMetadata,
-}
-
-#[derive(Deserialize, Default)]
-struct WireShellMetadata {
-    exit_code: Option<i32>,
-}
-
 /// Reads the rollouts of one session into events.
-struct Reader<'l, 's> {
+pub struct Reader<'l, 's> {
     log: &'l Log,
     events: &'s mut dyn EventSink,
     head: Head,
@@ -391,7 +107,7 @@ impl Dialect for Reader<'_, '_> {
 }
 
 impl<'l, 's> Reader<'l, 's> {
-    fn new(log: &'l Log, events: &'s mut dyn EventSink) -> Result<Self> {
+    pub fn new(log: &'l Log, events: &'s mut dyn EventSink) -> Result<Self> {
         let (prompts_from_events, replies_from_items) = spoken_where(log)?;
         Ok(Reader {
             log,
@@ -415,8 +131,13 @@ impl<'l, 's> Reader<'l, 's> {
         })
     }
 
+    /// What is known of the session, once it has been read.
+    pub fn into_head(self) -> Head {
+        self.head
+    }
+
     /// Reads a rollout of spring 2025, which is one document.
-    fn document(&mut self, file: usize) -> Result<()> {
+    pub fn document(&mut self, file: usize) -> Result<()> {
         let path = &self.log.files[file].path;
         let Some(bytes) = jsonl::read_document(&mut self.head, path)? else { return Ok(()) };
         let document: WireDocument = match serde_json::from_slice(&bytes) {
@@ -712,23 +433,6 @@ impl<'l, 's> Reader<'l, 's> {
     }
 }
 
-impl WireUsage {
-    fn is_more_than(self, earlier: WireUsage) -> bool {
-        self.input_tokens.0 >= earlier.input_tokens.0
-            && self.cached_input_tokens.0 >= earlier.cached_input_tokens.0
-            && self.output_tokens.0 >= earlier.output_tokens.0
-    }
-
-    fn since(self, earlier: WireUsage) -> WireUsage {
-        let less = |now: Count, then: Count| Count(now.0.saturating_sub(then.0));
-        WireUsage {
-            input_tokens: less(self.input_tokens, earlier.input_tokens),
-            cached_input_tokens: less(self.cached_input_tokens, earlier.cached_input_tokens),
-            output_tokens: less(self.output_tokens, earlier.output_tokens),
-        }
-    }
-}
-
 /// Whether a log has events with prompts, and items with replies. Both stand near its beginning, so
 /// this look ahead is short where it matters.
 fn spoken_where(log: &Log) -> Result<(bool, bool)> {
@@ -748,83 +452,6 @@ fn spoken_where(log: &Log) -> Result<(bool, bool)> {
     Ok((prompts, replies))
 }
 
-/// What a person said in a prompt; `None` where the program put the text there.
-fn spoken(text: &str) -> Option<&str> {
-    const INJECTED: &[&str] = &[
-        "<environment_context>",
-        "# AGENTS.md instructions",
-        "<user_instructions>",
-        "<INSTRUCTIONS>",
-        "<turn_aborted>",
-        "<skill>",
-        "<recommended_plugins>",
-        "<permissions instructions>",
-        "<codex_delegation>",
-        "<subagent_notification>",
-        "<user_shell_command>",
-        "<model_switch>",
-        "<collaboration_mode>",
-        "<personality_spec>",
-        "<apps_instructions>",
-        "<skills_instructions>",
-        "<plugins_instructions>",
-        "<hook_prompt",
-    ];
-    let text = text.trim();
-    if INJECTED.iter().any(|start| text.starts_with(start)) {
-        return None;
-    }
-    // An editor puts its open files before the person's words.
-    let request = text.starts_with("# ").then(|| text.split_once("## My request for Codex:")).flatten();
-    Some(request.map_or(text, |(_, request)| request.trim()))
-}
-
-struct Answered<'a> {
-    text: Cow<'a, str>,
-    exit_code: Option<i32>,
-    process: Option<String>,
-}
-
-/// Takes off what the program puts before a command's output, and reads how it ended out of it.
-fn without_preamble(text: Cow<'_, str>) -> Answered<'_> {
-    let (mut exit_code, mut process, mut at) = (None, None, 0);
-    for line in text.split_inclusive('\n').take(10) {
-        at += line.len();
-        let line = line.trim_end();
-        if let Some(code) = line.strip_prefix("Process exited with code ").or(line.strip_prefix("Exit code: ")) {
-            exit_code = code.parse().ok();
-        } else if let Some(id) = line.strip_prefix("Process running with session ID ") {
-            process = Some(id.to_string());
-        } else if line == "Output:" {
-            let text = match text {
-                Cow::Borrowed(text) => Cow::Borrowed(&text[at..]),
-                Cow::Owned(text) => Cow::Owned(text[at..].to_string()),
-            };
-            return Answered { text, exit_code, process };
-        } else if !["Chunk ID: ", "Wall time: ", "Original token count: ", "Total output lines: "]
-            .iter()
-            .any(|start| line.starts_with(start))
-        {
-            break;
-        }
-    }
-    Answered { text, exit_code, process }
-}
-
-/// Whether an answer without an exit code says that the tool could not do it.
-fn tells_failure(text: &str) -> bool {
-    const STARTS: &[&str] = &[
-        "failed in sandbox",
-        "error: ",
-        "execution error",
-        "exec_command failed",
-        "apply_patch verification failed",
-        "unsupported call",
-        "failed to parse function arguments",
-    ];
-    STARTS.iter().any(|start| text.starts_with(start))
-}
-
 /// The thread that a subagent was spawned by, in `source`.
 fn spawned_by(source: Option<&RawValue>) -> Option<String> {
     let source: Value = serde_json::from_str(source?.get()).ok()?;
@@ -841,35 +468,6 @@ fn uuid_time(id: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_stands_before_an_output_tells_how_the_command_ended() {
-        let check = |text: &str, rest: &str, exit_code, process: Option<&str>| {
-            let answer = without_preamble(text.into());
-            assert_eq!((answer.text.as_ref(), answer.exit_code, answer.process.as_deref()), (rest, exit_code, process));
-        };
-        check(
-            "Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 101\nOutput:\nno\n",
-            "no\n",
-            Some(101),
-            None,
-        );
-        check("Exit code: 0\nWall time: 0.1 seconds\nOutput:\nok", "ok", Some(0), None);
-        check("Wall time: 1 s\nProcess running with session ID 7\nOutput:\n", "", None, Some("7"));
-        check("Output without a preamble\nOutput:\n", "Output without a preamble\nOutput:\n", None, None);
-        check("", "", None, None);
-    }
-
-    #[test]
-    fn only_what_a_person_wrote_is_a_prompt() {
-        assert_eq!(spoken(" Fix it.\n"), Some("Fix it."));
-        assert_eq!(spoken("<environment_context>\n</environment_context>"), None);
-        assert_eq!(
-            spoken("# Context from my IDE setup:\n\n## Open tabs:\n- a.rs\n\n## My request for Codex:\nFix it."),
-            Some("Fix it.")
-        );
-        assert_eq!(spoken("# Plan\nFix it."), Some("# Plan\nFix it."));
-    }
 
     #[test]
     fn turns_tell_time() {

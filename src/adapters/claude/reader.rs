@@ -1,405 +1,30 @@
-//! Claude Code: `projects/<slug>/<session>.jsonl`, one JSON record per line (seen in 1.0 to 2.1).
-//!
-//! Subagents stand inline (`isSidechain`), beside it (`agent-<id>.jsonl`) or below it
-//! (`<session>/subagents/`). One API message is written as several records with the same id; resume
-//! and fork copy records. So: records are told apart by `uuid`, usage by message and request id (the
-//! last one counts), and what carries another session's id is inherited.
+//! Reads the records of one session of Claude Code into events.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Read;
-use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
-use super::hooks::{self, HookSpec};
-use super::jsonl::{self, Dialect, Lines};
-use super::{Adapter, Deletion, Identity, Places, tools};
+use super::is_uuid;
+use super::spoken::{Spoken, spoken};
+use super::wire::{
+    WireBlock, WireCompaction, WireContent, WireOrigin, WireRecord, WireUsage, blocks, changed_file, details,
+};
+use crate::adapters::jsonl::{self, Dialect, Lines};
+use crate::adapters::tools;
 use crate::base::clock::{self, Timestamp};
 use crate::error::{Context, Result};
 use crate::model::evidence::FileState;
 use crate::model::session::{Answer, Call, Event, EventSink, Head, Log, ModelUsage, Place, Role, What};
-
-/// Claude Code.
-pub struct Claude;
 
 /// How the ids of the subagents begin that write compaction summaries.
 const COMPACTION_WORKER: &str = "acompact";
 /// How much is read of an output that was moved out of the log; the pages show less.
 const LONGEST_OUTPUT: u64 = 1 << 20;
 
-impl Adapter for Claude {
-    fn name(&self) -> &'static str {
-        "claude"
-    }
-
-    fn hooks(&self) -> Option<HookSpec> {
-        Some(hooks::CLAUDE)
-    }
-
-    fn roots(&self, places: &Places) -> Vec<PathBuf> {
-        match places.environment.get("CLAUDE_CONFIG_DIR").filter(|v| !v.is_empty()) {
-            // The variable may list several folders.
-            Some(folders) => folders.split(',').map(|folder| Path::new(folder.trim()).join("projects")).collect(),
-            None => vec![places.home.join(".claude/projects"), places.home.join(".config/claude/projects")],
-        }
-    }
-
-    fn deletion(&self, places: &Places) -> Option<Deletion> {
-        let projects = self.roots(places).into_iter().find(|folder| folder.exists())?;
-        let settings = projects.parent()?.join("settings.json");
-        let text = std::fs::read_to_string(&settings).unwrap_or_default();
-        let days = serde_json::from_str::<WireSettings>(&text).ok().and_then(|settings| settings.cleanup_period_days);
-        // Without the setting it is 30 days; with 0 nothing is written in the first place.
-        let after_days = days.unwrap_or(30);
-        (after_days > 0).then_some(Deletion { after_days, settings, advice: "\"cleanupPeriodDays\": 3650" })
-    }
-
-    fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let name = name.as_ref();
-        if let Some(session) = tool_result_owner(file) {
-            return Ok(Some(Identity { native_id: session, role: Role::Attachment, lineage: None }));
-        }
-        let Some(stem) = name.strip_suffix(".jsonl") else { return Ok(None) };
-        if stem == "history" || stem == "journal" {
-            return Ok(None);
-        }
-        let records = jsonl::first_objects(file, 40)?;
-        // Qwen writes the same envelope around other messages.
-        if !records.iter().any(is_claude_record) || records.iter().any(super::qwen::is_qwen_record) {
-            return Ok(None);
-        }
-        let text = |record: &serde_json::Map<String, serde_json::Value>, key: &str| {
-            record.get(key).and_then(|v| v.as_str()).filter(|v| !v.is_empty()).map(str::to_string)
-        };
-        let ids: Vec<String> = records.iter().filter_map(|r| text(r, "sessionId")).collect();
-        // A file is named after its session, sometimes with a date before it; a fork begins with
-        // records of another session, so the name is asked first and the records second.
-        let own = ids.iter().find(|id| stem.ends_with(id.as_str())).or(ids.last()).cloned();
-        let sidechain = records.iter().any(|r| r.get("uuid").is_some())
-            && records.iter().filter(|r| r.get("uuid").is_some()).all(|r| r.get("isSidechain") == Some(&true.into()));
-        if sidechain && let Some(agent) = stem.strip_prefix("agent-") {
-            let session = own.or_else(|| folder_session(file)).unwrap_or_else(|| stem.to_string());
-            return Ok(Some(Identity { native_id: session, role: Role::Subagent(agent.to_string()), lineage: None }));
-        }
-        let own = if is_uuid(stem) && !ids.iter().any(|id| id == stem) && folder_session(file).is_none() {
-            // Every record was copied so far: a fork that has not gone on yet.
-            stem.to_string()
-        } else {
-            own.unwrap_or_else(|| stem.to_string())
-        };
-        let lineage = records
-            .iter()
-            .find(|r| r.get("uuid").is_some())
-            .filter(|r| text(r, "sessionId").is_none_or(|id| id == own))
-            .and_then(|r| text(r, "uuid"));
-        Ok(Some(Identity { native_id: own, role: Role::Main, lineage }))
-    }
-
-    fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
-        let mut reader = Reader::new(log, events);
-        for (at, file) in log.files.iter().enumerate() {
-            if file.role == Role::Main {
-                reader.file(at, None)?;
-            }
-        }
-        reader.finish()
-    }
-}
-
-fn is_claude_record(record: &serde_json::Map<String, serde_json::Value>) -> bool {
-    let kind = record.get("type").and_then(|v| v.as_str()).unwrap_or_default();
-    let parts = record.get("message").and_then(|m| m.get("parts")).is_some();
-    match kind {
-        "user" | "assistant" | "system" | "progress" | "attachment" => {
-            // Qwen writes the same envelope around other messages.
-            !parts
-                && record.contains_key("uuid")
-                && (record.contains_key("parentUuid") || record.contains_key("message"))
-                && record.get("message").is_none_or(|m| m.get("content").is_some())
-        }
-        "summary" => record.contains_key("leafUuid"),
-        "file-history-snapshot"
-        | "queue-operation"
-        | "last-prompt"
-        | "custom-title"
-        | "ai-title"
-        | "pr-link"
-        | "permission-mode"
-        | "agent-name" => true,
-        _ => false,
-    }
-}
-
-/// The session of `<session>/tool-results/<file>`: a big output that was moved out of the log.
-fn tool_result_owner(file: &Path) -> Option<String> {
-    let folder = file.parent()?;
-    (folder.file_name()? == "tool-results").then(|| folder.parent()?.file_name()?.to_str().map(str::to_string))?
-}
-
-/// The session of `<session>/subagents/…/<file>`.
-fn folder_session(file: &Path) -> Option<String> {
-    let mut folder = file.parent()?;
-    for _ in 0..4 {
-        if folder.file_name()? == "subagents" {
-            return folder.parent()?.file_name()?.to_str().map(str::to_string);
-        }
-        folder = folder.parent()?;
-    }
-    None
-}
-
-fn is_uuid(text: &str) -> bool {
-    text.len() == 36
-        && text.bytes().enumerate().all(|(at, b)| match at {
-            8 | 13 | 18 | 23 => b == b'-',
-            _ => b.is_ascii_hexdigit(),
-        })
-}
-
-// What stands in a record, exactly as the agent writes it.
-
-/// What matters to us of the agent's settings.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireSettings {
-    cleanup_period_days: Option<u32>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireRecord<'a> {
-    #[serde(rename = "type", borrow, default)]
-    kind: Cow<'a, str>,
-    #[serde(borrow, default)]
-    subtype: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    uuid: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    parent_uuid: Option<Cow<'a, str>>,
-    #[serde(default)]
-    is_sidechain: Option<bool>,
-    #[serde(default)]
-    is_meta: Option<bool>,
-    #[serde(default)]
-    is_compact_summary: Option<bool>,
-    #[serde(default)]
-    is_api_error_message: Option<bool>,
-    #[serde(borrow, default)]
-    session_id: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    agent_id: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    request_id: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    cwd: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    git_branch: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    version: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    timestamp: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    message: Option<WireMessage<'a>>,
-    #[serde(borrow, default)]
-    origin: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    tool_use_result: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    attachment: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    data: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    operation: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    content: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    compact_metadata: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    summary: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    leaf_uuid: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    custom_title: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    ai_title: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    agent_name: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    pr_url: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    title: Option<Cow<'a, str>>,
-}
-
-#[derive(Deserialize)]
-struct WireMessage<'a> {
-    #[serde(borrow, default)]
-    id: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    model: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    content: WireContent<'a>,
-    #[serde(borrow, default)]
-    stop_reason: Option<Cow<'a, str>>,
-    #[serde(default)]
-    usage: Option<WireUsage>,
-}
-
-#[derive(Deserialize, Default, Clone, Copy)]
-struct WireUsage {
-    #[serde(default)]
-    input_tokens: Option<u64>,
-    #[serde(default)]
-    output_tokens: Option<u64>,
-    #[serde(default)]
-    cache_creation_input_tokens: Option<u64>,
-    #[serde(default)]
-    cache_read_input_tokens: Option<u64>,
-}
-
-/// A string, or a list of blocks.
-#[derive(Default)]
-enum WireContent<'a> {
-    #[default]
-    Nothing,
-    Text(Cow<'a, str>),
-    Blocks(Vec<WireBlock<'a>>),
-}
-
-#[derive(Deserialize)]
-struct WireBlock<'a> {
-    #[serde(rename = "type", borrow, default)]
-    kind: Cow<'a, str>,
-    #[serde(borrow, default)]
-    text: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    thinking: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    id: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    name: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    input: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    tool_use_id: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    content: WireContent<'a>,
-    #[serde(default)]
-    is_error: Option<bool>,
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for WireContent<'a> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> serde::de::Visitor<'de> for Visitor {
-            type Value = WireContent<'de>;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a string or a list of blocks")
-            }
-            fn visit_borrowed_str<E>(self, text: &'de str) -> std::result::Result<Self::Value, E> {
-                Ok(WireContent::Text(Cow::Borrowed(text)))
-            }
-            fn visit_str<E>(self, text: &str) -> std::result::Result<Self::Value, E> {
-                Ok(WireContent::Text(Cow::Owned(text.to_string())))
-            }
-            fn visit_unit<E>(self) -> std::result::Result<Self::Value, E> {
-                Ok(WireContent::Nothing)
-            }
-            fn visit_seq<A: serde::de::SeqAccess<'de>>(
-                self,
-                mut list: A,
-            ) -> std::result::Result<Self::Value, A::Error> {
-                let mut blocks = Vec::new();
-                while let Some(block) = list.next_element()? {
-                    blocks.push(block);
-                }
-                Ok(WireContent::Blocks(blocks))
-            }
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> std::result::Result<Self::Value, A::Error> {
-                while map.next_entry::<serde::de::IgnoredAny, serde::de::IgnoredAny>()?.is_some() {}
-                Ok(WireContent::Nothing)
-            }
-        }
-        deserializer.deserialize_any(Visitor)
-    }
-}
-
-/// The fields that we read of a tool's structured result, an attachment or a progress record.
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct WireDetails<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    agent_id: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    prompt: WireContent<'a>,
-    #[serde(borrow)]
-    command_mode: Option<Cow<'a, str>>,
-}
-
-/// What an edit found and did.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireEdit<'a> {
-    #[serde(borrow, default)]
-    original_file: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    old_string: Cow<'a, str>,
-    #[serde(borrow)]
-    new_string: Cow<'a, str>,
-    #[serde(default)]
-    replace_all: bool,
-    #[serde(default)]
-    user_modified: bool,
-}
-
-/// The state of a file after an edit, where the log tells what it was like before. A change that the person made
-/// to the edit is not in the log, and a file that is written whole is told by the call.
-fn changed_file(result: &RawValue) -> FileState {
-    if !result.get().contains("\"oldString\"") {
-        return FileState::Unknown;
-    }
-    let Ok(edit) = serde_json::from_str::<WireEdit>(result.get()) else { return FileState::Unknown };
-    let (before, new) = (edit.original_file.as_deref().unwrap_or_default(), edit.new_string.as_ref());
-    match edit.old_string.as_ref() {
-        _ if edit.user_modified => FileState::Unknown,
-        "" if before.is_empty() => tools::state_of(new),
-        old if old.is_empty() || !before.contains(old) => FileState::Unknown,
-        old if edit.replace_all => tools::state_of(&before.replace(old, new)),
-        old => tools::state_of(&before.replacen(old, new, 1)),
-    }
-}
-
-/// How a compaction came about.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireCompaction<'a> {
-    #[serde(borrow)]
-    trigger: Cow<'a, str>,
-    pre_tokens: u64,
-}
-
-/// Who put a user record into the log.
-#[derive(Deserialize)]
-struct WireOrigin<'a> {
-    #[serde(borrow)]
-    kind: Cow<'a, str>,
-}
-
-fn details<'a>(raw: Option<&'a RawValue>) -> WireDetails<'a> {
-    raw.filter(|raw| raw.get().starts_with('{'))
-        .and_then(|raw| serde_json::from_str(raw.get()).ok())
-        .unwrap_or_default()
-}
-
 /// Reads the files of one session into events.
-struct Reader<'l, 's> {
+pub struct Reader<'l, 's> {
     log: &'l Log,
     events: &'s mut dyn EventSink,
     head: Head,
@@ -460,7 +85,7 @@ impl Dialect for Reader<'_, '_> {
 }
 
 impl<'l, 's> Reader<'l, 's> {
-    fn new(log: &'l Log, events: &'s mut dyn EventSink) -> Self {
+    pub fn new(log: &'l Log, events: &'s mut dyn EventSink) -> Self {
         let mut subagents: Vec<Subagent> = log
             .files
             .iter()
@@ -494,7 +119,7 @@ impl<'l, 's> Reader<'l, 's> {
     }
 
     /// Reads one file; `agent` names the subagent whose it is.
-    fn file(&mut self, file: usize, agent: Option<&str>) -> Result<()> {
+    pub fn file(&mut self, file: usize, agent: Option<&str>) -> Result<()> {
         let outer = std::mem::replace(&mut self.agent, agent.map(str::to_string));
         let read = jsonl::read_file(self, self.log, file, None);
         self.agent = outer;
@@ -940,7 +565,7 @@ impl<'l, 's> Reader<'l, 's> {
         self.usage.insert(key, (at, usage));
     }
 
-    fn finish(mut self) -> Result<Head> {
+    pub fn finish(mut self) -> Result<Head> {
         self.compaction_workers()?;
         while !self.subagents.is_empty() {
             let subagent = self.subagents.remove(0);
@@ -967,75 +592,6 @@ struct Told {
     place: Place,
     inherited: bool,
     agent: Option<String>,
-}
-
-fn blocks(content: WireContent<'_>) -> Vec<WireBlock<'_>> {
-    match content {
-        WireContent::Nothing => Vec::new(),
-        WireContent::Blocks(blocks) => blocks,
-        WireContent::Text(text) => vec![WireBlock {
-            kind: "text".into(),
-            text: Some(text),
-            thinking: None,
-            id: None,
-            name: None,
-            input: None,
-            tool_use_id: None,
-            content: WireContent::Nothing,
-            is_error: None,
-        }],
-    }
-}
-
-/// Who wrote the text of a user record.
-enum Spoken {
-    Prompt(String),
-    Interruption,
-    Command(String),
-    Machine,
-}
-
-fn spoken(text: &str) -> Spoken {
-    if text.starts_with("[Request interrupted by user") {
-        return Spoken::Interruption;
-    }
-    if text.starts_with("<command-name>") || text.starts_with("<command-message>") {
-        let name = between(text, "<command-name>", "</command-name>").unwrap_or_default();
-        let arguments = between(text, "<command-args>", "</command-args>").unwrap_or_default();
-        return Spoken::Command(format!("{} {}", name.trim(), arguments.trim()).trim().to_string());
-    }
-    const MACHINE: &[&str] = &[
-        "<local-command-",
-        "Caveat:",
-        "<task-notification>",
-        "<bash-input>",
-        "<bash-stdout>",
-        "<bash-stderr>",
-        "<teammate-message",
-        "<user-prompt-submit-hook>",
-        "<session-start-hook>",
-        "{\"task_id\"",
-    ];
-    if MACHINE.iter().any(|start| text.starts_with(start)) {
-        return Spoken::Machine;
-    }
-    // What the program puts around a person's words is taken off; if nothing remains, no one spoke.
-    let mut rest = text.to_string();
-    for tag in ["system-reminder", "ide_opened_file", "ide_selection", "ide_diagnostics"] {
-        let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
-        while let Some(start) = rest.find(&open) {
-            let end = rest[start..].find(&close).map_or(rest.len(), |at| start + at + close.len());
-            rest.replace_range(start..end, "");
-        }
-    }
-    let rest = rest.trim();
-    if rest.is_empty() && !text.is_empty() { Spoken::Machine } else { Spoken::Prompt(rest.to_string()) }
-}
-
-fn between<'t>(text: &'t str, open: &str, close: &str) -> Option<&'t str> {
-    let start = text.find(open)? + open.len();
-    let end = text[start..].find(close)?;
-    Some(&text[start..start + end])
 }
 
 /// The exit code in `Exit code 1` at the beginning of a failed command's output.

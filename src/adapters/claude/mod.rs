@@ -1,0 +1,153 @@
+//! Claude Code: `projects/<slug>/<session>.jsonl`, one JSON record per line (seen in 1.0 to 2.1).
+//!
+//! Subagents stand inline (`isSidechain`), beside it (`agent-<id>.jsonl`) or below it
+//! (`<session>/subagents/`). One API message is written as several records with the same id; resume
+//! and fork copy records. So: records are told apart by `uuid`, usage by message and request id (the
+//! last one counts), and what carries another session's id is inherited.
+
+use std::path::{Path, PathBuf};
+
+use super::hooks::{self, HookSpec};
+use super::{Adapter, Deletion, Identity, Places, jsonl};
+use crate::error::Result;
+use crate::model::session::{EventSink, Head, Log, Role};
+
+mod reader;
+mod spoken;
+mod wire;
+
+use reader::Reader;
+use wire::WireSettings;
+
+/// Claude Code.
+pub struct Claude;
+
+impl Adapter for Claude {
+    fn name(&self) -> &'static str {
+        "claude"
+    }
+
+    fn hooks(&self) -> Option<HookSpec> {
+        Some(hooks::CLAUDE)
+    }
+
+    fn roots(&self, places: &Places) -> Vec<PathBuf> {
+        match places.environment.get("CLAUDE_CONFIG_DIR").filter(|v| !v.is_empty()) {
+            // The variable may list several folders.
+            Some(folders) => folders.split(',').map(|folder| Path::new(folder.trim()).join("projects")).collect(),
+            None => vec![places.home.join(".claude/projects"), places.home.join(".config/claude/projects")],
+        }
+    }
+
+    fn deletion(&self, places: &Places) -> Option<Deletion> {
+        let projects = self.roots(places).into_iter().find(|folder| folder.exists())?;
+        let settings = projects.parent()?.join("settings.json");
+        let text = std::fs::read_to_string(&settings).unwrap_or_default();
+        let days = serde_json::from_str::<WireSettings>(&text).ok().and_then(|settings| settings.cleanup_period_days);
+        // Without the setting it is 30 days; with 0 nothing is written in the first place.
+        let after_days = days.unwrap_or(30);
+        (after_days > 0).then_some(Deletion { after_days, settings, advice: "\"cleanupPeriodDays\": 3650" })
+    }
+
+    fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.as_ref();
+        if let Some(session) = tool_result_owner(file) {
+            return Ok(Some(Identity { native_id: session, role: Role::Attachment, lineage: None }));
+        }
+        let Some(stem) = name.strip_suffix(".jsonl") else { return Ok(None) };
+        if stem == "history" || stem == "journal" {
+            return Ok(None);
+        }
+        let records = jsonl::first_objects(file, 40)?;
+        // Qwen writes the same envelope around other messages.
+        if !records.iter().any(is_claude_record) || records.iter().any(super::qwen::is_qwen_record) {
+            return Ok(None);
+        }
+        let text = |record: &serde_json::Map<String, serde_json::Value>, key: &str| {
+            record.get(key).and_then(|v| v.as_str()).filter(|v| !v.is_empty()).map(str::to_string)
+        };
+        let ids: Vec<String> = records.iter().filter_map(|r| text(r, "sessionId")).collect();
+        // A file is named after its session, sometimes with a date before it; a fork begins with
+        // records of another session, so the name is asked first and the records second.
+        let own = ids.iter().find(|id| stem.ends_with(id.as_str())).or(ids.last()).cloned();
+        let sidechain = records.iter().any(|r| r.get("uuid").is_some())
+            && records.iter().filter(|r| r.get("uuid").is_some()).all(|r| r.get("isSidechain") == Some(&true.into()));
+        if sidechain && let Some(agent) = stem.strip_prefix("agent-") {
+            let session = own.or_else(|| folder_session(file)).unwrap_or_else(|| stem.to_string());
+            return Ok(Some(Identity { native_id: session, role: Role::Subagent(agent.to_string()), lineage: None }));
+        }
+        let own = if is_uuid(stem) && !ids.iter().any(|id| id == stem) && folder_session(file).is_none() {
+            // Every record was copied so far: a fork that has not gone on yet.
+            stem.to_string()
+        } else {
+            own.unwrap_or_else(|| stem.to_string())
+        };
+        let lineage = records
+            .iter()
+            .find(|r| r.get("uuid").is_some())
+            .filter(|r| text(r, "sessionId").is_none_or(|id| id == own))
+            .and_then(|r| text(r, "uuid"));
+        Ok(Some(Identity { native_id: own, role: Role::Main, lineage }))
+    }
+
+    fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
+        let mut reader = Reader::new(log, events);
+        for (at, file) in log.files.iter().enumerate() {
+            if file.role == Role::Main {
+                reader.file(at, None)?;
+            }
+        }
+        reader.finish()
+    }
+}
+
+fn is_claude_record(record: &serde_json::Map<String, serde_json::Value>) -> bool {
+    let kind = record.get("type").and_then(|v| v.as_str()).unwrap_or_default();
+    let parts = record.get("message").and_then(|m| m.get("parts")).is_some();
+    match kind {
+        "user" | "assistant" | "system" | "progress" | "attachment" => {
+            // Qwen writes the same envelope around other messages.
+            !parts
+                && record.contains_key("uuid")
+                && (record.contains_key("parentUuid") || record.contains_key("message"))
+                && record.get("message").is_none_or(|m| m.get("content").is_some())
+        }
+        "summary" => record.contains_key("leafUuid"),
+        "file-history-snapshot"
+        | "queue-operation"
+        | "last-prompt"
+        | "custom-title"
+        | "ai-title"
+        | "pr-link"
+        | "permission-mode"
+        | "agent-name" => true,
+        _ => false,
+    }
+}
+
+/// The session of `<session>/tool-results/<file>`: a big output that was moved out of the log.
+fn tool_result_owner(file: &Path) -> Option<String> {
+    let folder = file.parent()?;
+    (folder.file_name()? == "tool-results").then(|| folder.parent()?.file_name()?.to_str().map(str::to_string))?
+}
+
+/// The session of `<session>/subagents/…/<file>`.
+fn folder_session(file: &Path) -> Option<String> {
+    let mut folder = file.parent()?;
+    for _ in 0..4 {
+        if folder.file_name()? == "subagents" {
+            return folder.parent()?.file_name()?.to_str().map(str::to_string);
+        }
+        folder = folder.parent()?;
+    }
+    None
+}
+
+fn is_uuid(text: &str) -> bool {
+    text.len() == 36
+        && text.bytes().enumerate().all(|(at, b)| match at {
+            8 | 13 | 18 | 23 => b == b'-',
+            _ => b.is_ascii_hexdigit(),
+        })
+}

@@ -1,0 +1,263 @@
+//! What stands in a record of Claude Code, exactly as the agent writes it.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::adapters::tools;
+use crate::model::evidence::FileState;
+
+/// What matters to us of the agent's settings.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WireSettings {
+    pub cleanup_period_days: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WireRecord<'a> {
+    #[serde(rename = "type", borrow, default)]
+    pub kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    pub subtype: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub uuid: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub parent_uuid: Option<Cow<'a, str>>,
+    #[serde(default)]
+    pub is_sidechain: Option<bool>,
+    #[serde(default)]
+    pub is_meta: Option<bool>,
+    #[serde(default)]
+    pub is_compact_summary: Option<bool>,
+    #[serde(default)]
+    pub is_api_error_message: Option<bool>,
+    #[serde(borrow, default)]
+    pub session_id: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub agent_id: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub request_id: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub cwd: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub git_branch: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub version: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub timestamp: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub message: Option<WireMessage<'a>>,
+    #[serde(borrow, default)]
+    pub origin: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub tool_use_result: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub attachment: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub data: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub operation: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub content: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub compact_metadata: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub summary: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub leaf_uuid: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub custom_title: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub ai_title: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub agent_name: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub pr_url: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub title: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+pub struct WireMessage<'a> {
+    #[serde(borrow, default)]
+    pub id: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub model: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub content: WireContent<'a>,
+    #[serde(borrow, default)]
+    pub stop_reason: Option<Cow<'a, str>>,
+    #[serde(default)]
+    pub usage: Option<WireUsage>,
+}
+
+#[derive(Deserialize, Default, Clone, Copy)]
+pub struct WireUsage {
+    #[serde(default)]
+    pub input_tokens: Option<u64>,
+    #[serde(default)]
+    pub output_tokens: Option<u64>,
+    #[serde(default)]
+    pub cache_creation_input_tokens: Option<u64>,
+    #[serde(default)]
+    pub cache_read_input_tokens: Option<u64>,
+}
+
+/// A string, or a list of blocks.
+#[derive(Default)]
+pub enum WireContent<'a> {
+    #[default]
+    Nothing,
+    Text(Cow<'a, str>),
+    Blocks(Vec<WireBlock<'a>>),
+}
+
+#[derive(Deserialize)]
+pub struct WireBlock<'a> {
+    #[serde(rename = "type", borrow, default)]
+    pub kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    pub text: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub thinking: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub id: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub name: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub input: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub tool_use_id: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub content: WireContent<'a>,
+    #[serde(default)]
+    pub is_error: Option<bool>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for WireContent<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = WireContent<'de>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a string or a list of blocks")
+            }
+            fn visit_borrowed_str<E>(self, text: &'de str) -> std::result::Result<Self::Value, E> {
+                Ok(WireContent::Text(Cow::Borrowed(text)))
+            }
+            fn visit_str<E>(self, text: &str) -> std::result::Result<Self::Value, E> {
+                Ok(WireContent::Text(Cow::Owned(text.to_string())))
+            }
+            fn visit_unit<E>(self) -> std::result::Result<Self::Value, E> {
+                Ok(WireContent::Nothing)
+            }
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(
+                self,
+                mut list: A,
+            ) -> std::result::Result<Self::Value, A::Error> {
+                let mut blocks = Vec::new();
+                while let Some(block) = list.next_element()? {
+                    blocks.push(block);
+                }
+                Ok(WireContent::Blocks(blocks))
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> std::result::Result<Self::Value, A::Error> {
+                while map.next_entry::<serde::de::IgnoredAny, serde::de::IgnoredAny>()?.is_some() {}
+                Ok(WireContent::Nothing)
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+/// The fields that we read of a tool's structured result, an attachment or a progress record.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct WireDetails<'a> {
+    #[serde(rename = "type", borrow)]
+    pub kind: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub agent_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub prompt: WireContent<'a>,
+    #[serde(borrow)]
+    pub command_mode: Option<Cow<'a, str>>,
+}
+
+/// What an edit found and did.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WireEdit<'a> {
+    #[serde(borrow, default)]
+    pub original_file: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub old_string: Cow<'a, str>,
+    #[serde(borrow)]
+    pub new_string: Cow<'a, str>,
+    #[serde(default)]
+    pub replace_all: bool,
+    #[serde(default)]
+    pub user_modified: bool,
+}
+
+/// The state of a file after an edit, where the log tells what it was like before. A change that the person made
+/// to the edit is not in the log, and a file that is written whole is told by the call.
+pub fn changed_file(result: &RawValue) -> FileState {
+    if !result.get().contains("\"oldString\"") {
+        return FileState::Unknown;
+    }
+    let Ok(edit) = serde_json::from_str::<WireEdit>(result.get()) else { return FileState::Unknown };
+    let (before, new) = (edit.original_file.as_deref().unwrap_or_default(), edit.new_string.as_ref());
+    match edit.old_string.as_ref() {
+        _ if edit.user_modified => FileState::Unknown,
+        "" if before.is_empty() => tools::state_of(new),
+        old if old.is_empty() || !before.contains(old) => FileState::Unknown,
+        old if edit.replace_all => tools::state_of(&before.replace(old, new)),
+        old => tools::state_of(&before.replacen(old, new, 1)),
+    }
+}
+
+/// How a compaction came about.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WireCompaction<'a> {
+    #[serde(borrow)]
+    pub trigger: Cow<'a, str>,
+    pub pre_tokens: u64,
+}
+
+/// Who put a user record into the log.
+#[derive(Deserialize)]
+pub struct WireOrigin<'a> {
+    #[serde(borrow)]
+    pub kind: Cow<'a, str>,
+}
+
+pub fn details<'a>(raw: Option<&'a RawValue>) -> WireDetails<'a> {
+    raw.filter(|raw| raw.get().starts_with('{'))
+        .and_then(|raw| serde_json::from_str(raw.get()).ok())
+        .unwrap_or_default()
+}
+
+/// The blocks of a content; a string is a block of text.
+pub fn blocks(content: WireContent<'_>) -> Vec<WireBlock<'_>> {
+    match content {
+        WireContent::Nothing => Vec::new(),
+        WireContent::Blocks(blocks) => blocks,
+        WireContent::Text(text) => vec![WireBlock {
+            kind: "text".into(),
+            text: Some(text),
+            thinking: None,
+            id: None,
+            name: None,
+            input: None,
+            tool_use_id: None,
+            content: WireContent::Nothing,
+            is_error: None,
+        }],
+    }
+}
