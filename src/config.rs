@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use crate::base::size::Size;
+use crate::base::zone::Zone;
 use crate::base::{clock, text};
 use crate::error::{Error, Result};
 
@@ -219,11 +220,10 @@ impl Config {
     }
 
     /// The time zone whose midnight parts the days.
-    pub fn zone(&self) -> Result<chrono_tz::Tz> {
-        self.timezone.parse().map_err(|_| {
-            let near = text::nearest(&self.timezone, chrono_tz::TZ_VARIANTS.iter().map(|zone| zone.name()));
+    pub fn zone(&self) -> Result<Zone> {
+        Zone::named(&self.timezone).ok_or_else(|| {
             let error = Error::new(format!("unknown time zone `{}`", self.timezone));
-            match near {
+            match text::nearest(&self.timezone, Zone::names()) {
                 Some(near) => error.hint(format!("did you mean `{near}`?")),
                 None => error.hint("use a name such as `UTC` or `Europe/Paris`"),
             }

@@ -15,7 +15,7 @@
 //! The whole way in one example, from the bundled sample logs to a hit:
 //!
 //! ```
-//! use memtree::base::{clock, redact::Redactor};
+//! use memtree::base::{clock, redact::Redactor, zone::Zone};
 //! use memtree::distill::clean::Cleaner;
 //! use memtree::model::{ids::Device, query::Query};
 //! use memtree::ops::{capture::Pages, sample, search, sweep};
@@ -36,7 +36,7 @@
 //!     domains: Default::default(),
 //!     device: Device::new("desk"),
 //!     now,
-//!     zone: chrono_tz::UTC,
+//!     zone: Zone::UTC,
 //!     open_for: chrono::Duration::minutes(30),
 //!     models: &Models::none(),
 //!     pages: Pages { cleaner: Cleaner::new(Redactor::new(), 16384), inline_lines: 12, exclude: Default::default() },

@@ -11,3 +11,4 @@ pub mod redact;
 pub mod size;
 pub mod text;
 pub mod watcher;
+pub mod zone;

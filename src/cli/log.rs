@@ -2,8 +2,8 @@
 
 use std::io::Read;
 
+use crate::base::zone::Zone;
 use chrono::{NaiveDate, TimeZone, Utc};
-use chrono_tz::Tz;
 
 use super::{Door, output};
 use crate::base::clock::{self, Timestamp};
@@ -63,7 +63,7 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
 }
 
 /// A time, or a day at the time of day that it is now.
-fn moment(text: &str, now: Timestamp, zone: Tz) -> Result<Timestamp> {
+fn moment(text: &str, now: Timestamp, zone: Zone) -> Result<Timestamp> {
     let on_day = |day: NaiveDate| {
         let local = day.and_time(now.with_timezone(&zone).time());
         // In the hour that a change of clocks skips there is no such local time.

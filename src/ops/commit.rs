@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use chrono_tz::Tz;
+use crate::base::zone::Zone;
 use serde::{Deserialize, Serialize};
 
 use crate::base::clock::Timestamp;
@@ -140,7 +140,7 @@ struct Committing {
 }
 
 /// Writes the days' lines of sessions whose digests are in place, and forgets the note about them.
-fn write_days(store: &Store, zone: Tz, committing: Vec<Committing>) -> Result<()> {
+fn write_days(store: &Store, zone: Zone, committing: Vec<Committing>) -> Result<()> {
     let layout = store.layout();
     let cannot = || format!("cannot write the days of `{}`", layout.root().display());
     let mut day_lines = DayLines::default();
@@ -161,7 +161,7 @@ fn write_days(store: &Store, zone: Tz, committing: Vec<Committing>) -> Result<()
 
 /// Does what a sweep that was killed did not come to: the digests of the snapshots that it had put in place
 /// (their logs may be gone by now), and the days of these sessions.
-pub fn finish_earlier_sweep(store: &Store, zone: Tz) -> Result<()> {
+pub fn finish_earlier_sweep(store: &Store, zone: Zone) -> Result<()> {
     let layout = store.layout();
     let cannot = || format!("cannot finish an earlier sweep in `{}`", layout.root().display());
     let Ok(note) = fs::read(layout.committing()) else { return Ok(()) };

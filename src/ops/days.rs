@@ -9,8 +9,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use crate::base::zone::Zone;
 use chrono::{Days, NaiveDate};
-use chrono_tz::Tz;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,7 @@ pub struct Summarized {
 }
 
 /// Which day it is.
-pub fn today(now: Timestamp, zone: Tz) -> NaiveDate {
+pub fn today(now: Timestamp, zone: Zone) -> NaiveDate {
     now.with_timezone(&zone).date_naive()
 }
 
@@ -72,7 +72,7 @@ pub fn pending(store: &Store, today: NaiveDate) -> io::Result<Vec<NaiveDate>> {
 
 /// Brings every day's summary up to date, and says in today's log which earlier days are final now. `trigger` is
 /// what this belongs to.
-pub fn settle(store: &Store, now: Timestamp, zone: Tz, trigger: &str) -> Result<Summarized> {
+pub fn settle(store: &Store, now: Timestamp, zone: Zone, trigger: &str) -> Result<Summarized> {
     let layout = store.layout();
     let cannot = || format!("cannot write the summaries of `{}`", layout.root().display());
     let _lock = lock(layout).context(cannot)?;
@@ -103,7 +103,7 @@ pub fn rewrite(
     which: &[NaiveDate],
     added: &BTreeMap<NaiveDate, Vec<(String, Note)>>,
     now: Timestamp,
-    zone: Tz,
+    zone: Zone,
     trigger: &str,
 ) -> Result<Summarized> {
     let layout = store.layout();
@@ -142,7 +142,7 @@ fn write(
     store: &Store,
     due: &[NaiveDate],
     now: Timestamp,
-    zone: Tz,
+    zone: Zone,
     trigger: &str,
     settled: &mut Settled,
 ) -> Result<Summarized> {
@@ -249,7 +249,7 @@ impl Finalizing {
 }
 
 /// Names the days that were finalized in the log of the day on which that was done.
-fn name_finalized(layout: &Layout, zone: Tz) -> io::Result<()> {
+fn name_finalized(layout: &Layout, zone: Zone) -> io::Result<()> {
     let Some(note) = Finalizing::load(layout) else { return Ok(()) };
     let count = note.days.len();
     let days = if count == 1 { "day" } else { "days" };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use chrono_tz::Tz;
+use crate::base::zone::Zone;
 use serde::Serialize;
 
 use crate::base::clock::Timestamp;
@@ -21,7 +21,7 @@ pub struct Request<'r> {
     pub kind: LineKind,
     pub text: &'r str,
     pub at: Timestamp,
-    pub zone: Tz,
+    pub zone: Zone,
     /// Whose line it is.
     pub session: Option<&'r str>,
     /// More about it, written behind the text as `key=value`, in the order of the keys.

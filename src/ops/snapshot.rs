@@ -35,7 +35,7 @@ pub struct Request {
     pub device: Device,
     pub now: Timestamp,
     /// The time zone of the days, to finish what a killed sweep left.
-    pub zone: chrono_tz::Tz,
+    pub zone: crate::base::zone::Zone,
     pub cleaner: Cleaner,
     pub dry_run: bool,
 }

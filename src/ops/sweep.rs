@@ -12,8 +12,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use crate::base::zone::Zone;
 use chrono::Duration;
-use chrono_tz::Tz;
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -55,7 +55,7 @@ pub struct Sweep<'a> {
     pub domains: std::collections::BTreeMap<String, String>,
     pub device: Device,
     pub now: Timestamp,
-    pub zone: Tz,
+    pub zone: Zone,
     /// A session is open while its last event is younger than this.
     pub open_for: Duration,
     pub pages: Pages,

@@ -8,8 +8,8 @@ use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 
+use crate::base::zone::Zone;
 use chrono::{Days, NaiveDate};
-use chrono_tz::Tz;
 
 use super::layout::{self, Layout};
 use crate::base::clock::Timestamp;
@@ -32,7 +32,7 @@ pub struct DayLines {
 
 impl DayLines {
     /// Adds a session's line.
-    pub fn add(&mut self, line: &DayLine, session: &SessionId, zone: Tz) {
+    pub fn add(&mut self, line: &DayLine, session: &SessionId, zone: Zone) {
         let more = line.cut_from.map(|episode| layout::from_day_to_episode(session, episode));
         let (day, text) = rendered(line.at, line.kind, &session.to_string(), &line.text, more.as_deref(), zone);
         self.bytes += text.len();
@@ -138,7 +138,7 @@ pub struct Entry<'e> {
 
 impl Entry<'_> {
     /// The line as it will stand in its day.
-    pub fn rendered(&self, zone: Tz) -> (NaiveDate, String) {
+    pub fn rendered(&self, zone: Zone) -> (NaiveDate, String) {
         let session: String = self
             .session
             .chars()
@@ -150,7 +150,7 @@ impl Entry<'_> {
     }
 
     /// Appends it to its day, at its place by time.
-    pub fn append(&self, layout: &Layout, zone: Tz) -> io::Result<(NaiveDate, String)> {
+    pub fn append(&self, layout: &Layout, zone: Zone) -> io::Result<(NaiveDate, String)> {
         let (day, line) = self.rendered(zone);
         let path = layout.day(day);
         let at_the_end =
@@ -163,7 +163,7 @@ impl Entry<'_> {
     }
 
     /// Does the same, unless the very same line is there already.
-    pub fn append_once(&self, layout: &Layout, zone: Tz) -> io::Result<NaiveDate> {
+    pub fn append_once(&self, layout: &Layout, zone: Zone) -> io::Result<NaiveDate> {
         let (day, line) = self.rendered(zone);
         files::update_locked(&layout.day(day), |existing, out| merge(day, existing, &[line], Repeats::Drop, out))?;
         Ok(day)
@@ -176,7 +176,7 @@ fn rendered(
     session: &str,
     text: &str,
     more: Option<&str>,
-    zone: Tz,
+    zone: Zone,
 ) -> (NaiveDate, String) {
     let local = at.with_timezone(&zone);
     let more = more.map(|link| format!(" [more]({link})")).unwrap_or_default();

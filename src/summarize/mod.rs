@@ -16,8 +16,8 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::base::zone::Zone;
 use chrono::NaiveDate;
-use chrono_tz::Tz;
 
 use crate::base::clock::Timestamp;
 use crate::base::redact::Redactor;
@@ -89,7 +89,7 @@ pub struct Settings {
     pub trust_prompts: bool,
     /// The time at which the door was opened, and where the days are parted.
     pub now: Timestamp,
-    pub zone: Tz,
+    pub zone: Zone,
 }
 
 /// Who is asked.

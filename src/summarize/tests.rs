@@ -51,7 +51,7 @@ fn stage(replies: Vec<Result<Reply, Failure>>, change: impl FnOnce(&mut Settings
         daily_usd: 1.0,
         trust_prompts: false,
         now: clock::parse("2026-11-15T23:30:00Z").unwrap(),
-        zone: chrono_tz::Asia::Tokyo,
+        zone: Zone::named("Asia/Tokyo").unwrap(),
     };
     change(&mut settings);
     let script = Arc::new(Mutex::new(Script { replies, ..Script::default() }));

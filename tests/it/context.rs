@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use memtree::base::{clock, text};
+use memtree::base::{clock, text, zone::Zone};
 use memtree::model::context::without_ours;
 use memtree::ops::context::{Contents, ContextAnswer, ContextRequest, context};
 use memtree::store::Store;
@@ -19,7 +19,7 @@ fn request(project: &str, prompt: Option<&str>, budget: usize) -> ContextRequest
         characters: usize::MAX,
         session: None,
         now: clock::parse("2026-11-15T12:00:00Z").unwrap(),
-        zone: chrono_tz::UTC,
+        zone: Zone::UTC,
         contents: Contents::All,
         strong_only: false,
         hurried: false,

@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use chrono_tz::Tz;
+use crate::base::zone::Zone;
 use serde::Serialize;
 
 use crate::base::clock::Timestamp;
@@ -53,7 +53,7 @@ pub struct ContextRequest {
     pub session: Option<String>,
     pub now: Timestamp,
     /// The time zone whose midnight parts the days.
-    pub zone: Tz,
+    pub zone: Zone,
     /// What goes onto the page.
     pub contents: Contents,
     /// Whether only what surely bears on the prompt is told.

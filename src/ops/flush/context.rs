@@ -1,7 +1,7 @@
 //! A context: the latest turns of one session on one day, as a flush hands them to a model.
 
+use crate::base::zone::Zone;
 use chrono::NaiveDate;
-use chrono_tz::Tz;
 
 use crate::base::clock::Timestamp;
 use crate::base::front_matter::Document;
@@ -59,7 +59,7 @@ pub struct Context {
 
 impl Context {
     /// Makes contexts of what was said in a session, one for each day: the latest turns that are not too much.
-    pub fn of(session: &str, said: &[Said], reason: &str, zone: Tz) -> Vec<Context> {
+    pub fn of(session: &str, said: &[Said], reason: &str, zone: Zone) -> Vec<Context> {
         let mut turns: Vec<&[Said]> = Vec::new();
         let mut start = 0;
         for at in 1..=said.len() {
@@ -107,7 +107,7 @@ impl Context {
 
     /// Makes a context of a text that somebody else extracted: `**User:** …` and `**Assistant:** …`. Where there are
     /// no such marks, all of it is one turn.
-    pub fn handed_in(session: &str, text: &str, now: Timestamp, zone: Tz) -> Vec<Context> {
+    pub fn handed_in(session: &str, text: &str, now: Timestamp, zone: Zone) -> Vec<Context> {
         let local = now.with_timezone(&zone);
         let (day, time) = (local.date_naive(), local.format("%H:%M:%S").to_string());
         let mut said: Vec<Said> = Vec::new();
@@ -195,7 +195,7 @@ impl Context {
 }
 
 /// The moment at which a clock in a zone shows this.
-fn moment(day: NaiveDate, time: &str, zone: Tz) -> Timestamp {
+fn moment(day: NaiveDate, time: &str, zone: Zone) -> Timestamp {
     use chrono::TimeZone;
     let local = day.and_time(time.parse().unwrap_or_default());
     zone.from_local_datetime(&local).earliest().map_or_else(|| local.and_utc(), |at| at.to_utc())
@@ -222,7 +222,7 @@ pub fn parse_reply(reply: &str) -> Telling {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use chrono_tz::UTC;
+    use crate::base::zone::Zone;
 
     fn said(day: u32, minute: usize, by_user: bool, text: &str) -> Said {
         let day = NaiveDate::from_ymd_opt(2026, 11, day).unwrap();
@@ -236,7 +236,7 @@ mod tests {
             all.push(said(14 + turn / 38, turn as usize, true, &format!("question {turn}")));
             all.push(said(14 + turn / 38, turn as usize, false, "answer"));
         }
-        let contexts = Context::of("S", &all, "end", UTC);
+        let contexts = Context::of("S", &all, "end", Zone::UTC);
         assert_eq!(contexts.iter().map(Context::count).collect::<Vec<_>>(), [28, 2]);
         assert!(contexts[0].turns[0].starts_with("**User:** question 10\n\n**Assistant:** answer"));
         assert_eq!((contexts[1].from.as_str(), contexts[1].until.as_str()), ("00:38:00", "00:39:00"));
@@ -247,26 +247,26 @@ mod tests {
     fn it_is_cut_at_a_turn() {
         let all: Vec<Said> =
             (0..10).map(|turn| said(14, turn, true, &format!("{turn} {}", "x".repeat(4000)))).collect();
-        let contexts = Context::of("S", &all, "end", UTC);
+        let contexts = Context::of("S", &all, "end", Zone::UTC);
         assert_eq!(contexts[0].count(), 3);
         assert!(contexts[0].turns[0].starts_with("**User:** 7 x"));
         let huge = [said(14, 1, true, &"y".repeat(40_000))];
-        assert_eq!(Context::of("S", &huge, "end", UTC)[0].count(), 1, "one turn is always there");
+        assert_eq!(Context::of("S", &huge, "end", Zone::UTC)[0].count(), 1, "one turn is always there");
     }
 
     #[test]
     fn a_context_handed_in_is_read_by_its_marks() {
         let now = clock::parse("2026-11-15T23:30:00Z").unwrap();
         let text = "\n**User:** Why does the\nlock fail?\n\n**Assistant:** Because the header is written twice.\n";
-        let contexts = Context::handed_in("S", text, now, chrono_tz::Europe::Paris);
+        let contexts = Context::handed_in("S", text, now, Zone::named("Europe/Paris").unwrap());
         assert_eq!(contexts.len(), 1);
         assert_eq!((contexts[0].day.to_string(), contexts[0].until.as_str()), ("2026-11-16".into(), "00:30:00"));
         assert!(contexts[0].told().exchanges[0].contains("the header is written twice"), "{:?}", contexts[0].told());
         assert!(!contexts[0].is_idle());
-        assert!(Context::handed_in("S", "**User:** ok\n\n**Assistant:** Fine.", now, UTC)[0].is_idle());
+        assert!(Context::handed_in("S", "**User:** ok\n\n**Assistant:** Fine.", now, Zone::UTC)[0].is_idle());
         // `no` is an acknowledgement, `know` is not.
-        assert!(!Context::handed_in("S", "**User:** I know the cause now", now, UTC)[0].is_idle());
-        assert_eq!(Context::handed_in("S", " \n", now, UTC), []);
+        assert!(!Context::handed_in("S", "**User:** I know the cause now", now, Zone::UTC)[0].is_idle());
+        assert_eq!(Context::handed_in("S", " \n", now, Zone::UTC), []);
     }
 
     #[test]

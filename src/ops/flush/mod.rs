@@ -14,8 +14,8 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
+use crate::base::zone::Zone;
 use chrono::{Days, Duration, NaiveDate};
-use chrono_tz::Tz;
 use serde::Serialize;
 
 use crate::base::clock::Timestamp;
@@ -88,7 +88,7 @@ impl std::str::FromStr for Reason {
 /// What a flush needs of the world.
 pub struct Flush<'f> {
     pub now: Timestamp,
-    pub zone: Tz,
+    pub zone: Zone,
     /// After so long without a word a session counts as idle.
     pub idle: Duration,
     pub models: &'f Models,
@@ -383,7 +383,7 @@ fn is_told(layout: &Layout, context: &Context, models: &Models) -> bool {
 }
 
 /// Says in the day that there was nothing worth saving; once for the same moment.
-fn say_nothing(layout: &Layout, at: Timestamp, session: &str, reason: &str, zone: Tz) -> Result<()> {
+fn say_nothing(layout: &Layout, at: Timestamp, session: &str, reason: &str, zone: Zone) -> Result<()> {
     let text = format!("flush: nothing worth saving ({reason})");
     Entry { at, kind: LineKind::System, session, text: &text }
         .append_once(layout, zone)

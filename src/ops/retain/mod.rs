@@ -34,7 +34,7 @@ pub struct Request<'a> {
     pub limits: Limits,
     pub device: Device,
     pub now: Timestamp,
-    pub zone: chrono_tz::Tz,
+    pub zone: crate::base::zone::Zone,
     /// How the digest of a session is written that has none.
     pub pages: &'a Pages,
 }
