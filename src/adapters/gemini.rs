@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 
 use super::jsonl::{self, Dialect};
 use super::wire::{Content, Count, Text};
-use super::{Adapter, Identity, Places, tools};
+use super::{Adapter, Deletion, Identity, Places, tools};
 use crate::base::clock::Timestamp;
 use crate::error::Result;
 use crate::model::session::{Answer, Call, Event, EventSink, Head, Log, Place, Role, What};
@@ -30,6 +30,17 @@ impl Adapter for Gemini {
 
     fn roots(&self, places: &Places) -> Vec<PathBuf> {
         vec![places.folder("GEMINI_CLI_HOME", "").join(".gemini/tmp")]
+    }
+
+    fn deletion(&self, places: &Places) -> Option<Deletion> {
+        let logs = self.roots(places).into_iter().find(|folder| folder.exists())?;
+        let settings = logs.parent()?.join("settings.json");
+        let text = std::fs::read_to_string(&settings).unwrap_or_default();
+        let wire: WireSettings = serde_json::from_str(&text).unwrap_or_default();
+        let retention = wire.general.session_retention;
+        let after_days = retention.max_age.as_deref().and_then(in_days).unwrap_or(30);
+        let advice = "\"general\": { \"sessionRetention\": { \"enabled\": false } }";
+        retention.enabled.unwrap_or(true).then_some(Deletion { after_days, settings, advice })
     }
 
     fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
@@ -86,6 +97,40 @@ impl Adapter for Gemini {
             }
         }
         Ok(reader.head)
+    }
+}
+
+/// As much of `settings.json` as says when chats are deleted: by its documentation of 2026 after 30 days, unless told
+/// otherwise.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct WireSettings {
+    general: WireGeneral,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct WireGeneral {
+    session_retention: WireRetention,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct WireRetention {
+    enabled: Option<bool>,
+    max_age: Option<String>,
+}
+
+/// A length of time such as `30d`, `24h` or `1w`, in whole days.
+fn in_days(age: &str) -> Option<u32> {
+    let unit = age.chars().next_back()?;
+    let number: u32 = age.strip_suffix(unit)?.trim().parse().ok()?;
+    match unit {
+        'h' => Some(number / 24),
+        'd' => Some(number),
+        'w' => number.checked_mul(7),
+        'm' => number.checked_mul(30),
+        _ => None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::sources::SourceArgs;
 use super::{Door, output};
-use crate::error::Result;
+use crate::error::{Context, Result};
 use crate::ops::doctor::{self, Doctor, Level, Report};
 
 /// Say what is unwell in the memory, what it means and what mends it
@@ -29,10 +29,12 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
     let roots = args.sources.roots(&config, door)?;
     let sweep = args.sources.request(roots, &config, door, door.now, &models, &|_, _| ())?;
     let redactor = door.redactor(&config)?;
+    let program = std::env::current_exe().context(|| "cannot tell where this program is".into())?;
     let report = doctor::doctor(&Doctor {
         store: &store,
         sweep: &sweep,
         places: &door.places,
+        program: &program,
         warnings: &warnings,
         fix: args.fix && !door.dry_run,
         dry_run: door.dry_run,

@@ -37,7 +37,9 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
         (.., Some(day)) => What::Before(day),
         _ => return Err(Error::usage("there is nothing to forget").hint("name a session, or use `--text`")),
     };
-    let day = door.now.with_timezone(&door.config()?.zone()?).date_naive();
+    let config = door.config()?;
+    let zone = config.zone()?;
+    let day = door.now.with_timezone(&zone).date_naive();
     let plan = forget::plan(&store, what, day)?;
     if plan.is_empty() {
         if door.json {
@@ -61,7 +63,9 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
         door.say("nothing was forgotten");
         return Ok(0);
     }
-    let report = forget::forget(&store, &plan, &door.device)?;
+    let redactor = door.redactor(&config)?;
+    let request = forget::Request { device: &door.device, now: door.now, zone, redactor: &redactor };
+    let report = forget::forget(&store, &plan, &request)?;
     if door.json {
         output::json(&report);
     } else {
@@ -74,7 +78,7 @@ fn shown(plan: &Plan) -> String {
     let mut text = String::new();
     let verb = if plan.is_text() { "loses the text" } else { "goes" };
     for one in &plan.sessions {
-        let title = if one.title.is_empty() { "(no digest)" } else { &one.title };
+        let title = if one.title.is_empty() { "(without a title)" } else { &one.title };
         text.push_str(&format!("{}  {title}\n  {verb}; {} bytes", one.session, one.bytes));
         if let Some(ended) = &one.ended {
             text.push_str(&format!(", ended {ended}"));

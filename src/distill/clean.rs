@@ -24,6 +24,11 @@ impl Cleaner {
         Cleaner { redactor, output_bytes }
     }
 
+    /// What it knows secrets by.
+    pub fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+
     /// Cleans a text.
     pub fn text<'t>(&self, text: Cow<'t, str>) -> Cow<'t, str> {
         let text = through(text, context::without_ours);

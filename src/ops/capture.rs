@@ -25,7 +25,7 @@ use crate::model::exclude::Exclude;
 use crate::model::ids::EpisodeId;
 use crate::model::session::{Event, EventSink, Head, Log, LogFile, ModelUsage, Role, Skipped, Source, What};
 use crate::store::layout;
-use crate::store::snapshots::{SnapshotFile, SnapshotWriter, parse_manifest_line};
+use crate::store::snapshots::{self, SnapshotFile, SnapshotWriter, parse_manifest_line};
 
 /// A session that was captured under a temporary name.
 pub struct Prepared {
@@ -148,7 +148,11 @@ pub fn prepare(
     }
     let draft = || -> io::Result<Draft> {
         day_lines.flush()?;
-        let draft = Draft { content: told.content, snapshot: writer.finish()?, ended: told.ended };
+        let redactor = pages.cleaner.redactor();
+        let tells_secret = writer.hashes().keys().any(|name| !redactor.find(name).is_empty());
+        let snapshot = writer.finish()?;
+        let snapshot = if tells_secret { snapshots::without_names(snapshot) } else { snapshot };
+        let draft = Draft { content: told.content, snapshot, ended: told.ended };
         files::write_plain(&staged.join(DRAFT), &serde_json::to_vec(&draft)?)?;
         Ok(draft)
     };

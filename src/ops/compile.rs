@@ -176,6 +176,42 @@ pub fn compile(store: &Store, request: &CompileRequest<'_>) -> Result<CompileRep
     Ok(report)
 }
 
+/// What the days that were compiled tell by now.
+pub struct ToldByDays {
+    /// The pages of which they still have something to say.
+    pub borne_out: BTreeSet<PageName>,
+    /// Those that were written anew.
+    pub changed: BTreeSet<PageName>,
+}
+
+/// Writes the pages anew from the days that were compiled, as they are now, without a model and without taking in any
+/// other day. The caller holds the lock of the knowledge.
+pub fn told_by_days(store: &Store, redactor: &Redactor) -> Result<ToldByDays> {
+    let cannot = || "cannot read what was compiled".to_string();
+    let models = Models::none();
+    let request = CompileRequest { which: Which::Changed, redactor, models: &models, max_log_chars: 0, dry_run: false };
+    let compiled = store.compiled().context(cannot)?;
+    let there = store.page_names().context(cannot)?;
+    let mut sessions = Sessions::new(store);
+    let mut read: BTreeMap<NaiveDate, Read> = BTreeMap::new();
+    for day in days(store).context(cannot)?.into_iter().filter(|day| compiled.contains_key(day)) {
+        let bytes = fs::read(store.layout().day(day)).context(cannot)?;
+        let hash = day_hash(store, day).context(cannot)?;
+        read.insert(day, read_day(day, hash, &String::from_utf8_lossy(&bytes), redactor, &mut sessions));
+    }
+    let days: Vec<Day> = read.values().map(|read| read.day.clone()).collect();
+    let made = knowledge::knowledge(&days, &sessions.about, &there);
+    let changed = write(store, &made, &sessions.about, &BTreeSet::new(), &request, &mut BTreeMap::new())?;
+    for (day, read) in read.iter().filter(|(day, read)| !compiled[day].contains(&read.hash)) {
+        let (_, updated) = of_day(&made, *day, &there, &changed);
+        let entry = documents::compile_entry(*day, &read.last, &read.hash, &BTreeSet::new(), &updated);
+        store.log_knowledge(&entry).context(|| "cannot write the log of the knowledge".into())?;
+    }
+    let concepts = made.concepts.iter().map(|concept| &concept.name);
+    let borne_out = concepts.chain(made.connections.iter().map(|connection| &connection.name)).cloned().collect();
+    Ok(ToldByDays { borne_out, changed })
+}
+
 /// The days that tell something, in order.
 pub fn days(store: &Store) -> io::Result<BTreeSet<NaiveDate>> {
     let entries = match fs::read_dir(store.layout().days()) {

@@ -257,8 +257,10 @@ fn episode_path(store: &Store, session: &SessionId, digest: Option<&Digest>, epi
     let linked = digest
         .and_then(|digest| digest.content.triggers.iter().find(|trigger| trigger.episode == episode))
         .and_then(|trigger| files::safe_relative(trigger.path.as_ref()));
-    if let Some(linked) = linked {
-        return store.layout().session(session).join(linked);
+    let linked = linked.map(|linked| store.layout().session(session).join(linked));
+    // A file whose name may not be told is linked to by its folder.
+    if let Some(linked) = linked.filter(|linked| !linked.is_dir()) {
+        return linked;
     }
     // The parts of a folder are files of any name.
     let folder = digest.is_some_and(|digest| digest.content.flavor == snapshot::FLAVOR);

@@ -23,7 +23,7 @@ use crate::model::digest::{Content, Digest, Origin, Outcome, State, Worth};
 use crate::model::ids::{Device, EpisodeId, SessionId};
 use crate::model::session::{Head, Skipped};
 use crate::ops::commit;
-use crate::store::snapshots::SnapshotWriter;
+use crate::store::snapshots::{self, SnapshotWriter};
 use crate::store::{Store, documents, layout};
 
 /// What to make a session of, and what the person says of it.
@@ -38,6 +38,18 @@ pub struct Request {
     pub zone: crate::base::zone::Zone,
     pub cleaner: Cleaner,
     pub dry_run: bool,
+}
+
+impl Request {
+    /// Whether a file's name tells a secret: then no page may repeat it.
+    fn has_secret(&self, name: &str) -> bool {
+        !self.cleaner.redactor().find(name).is_empty()
+    }
+
+    /// The link of a digest to a file of the snapshot; to all of it, where the name may not be told.
+    fn link_to(&self, name: &str) -> String {
+        layout::from_digest(if self.has_secret(name) { "" } else { name })
+    }
 }
 
 /// What was done.
@@ -125,11 +137,15 @@ pub fn snapshot(store: &Store, request: &Request) -> Result<Report> {
             let (title, words) = read_for_words(&copy, &file.relative);
             let (title, words) = (request.cleaner.string(title), request.cleaner.string(words));
             facts.parts.push(Part::of_text(number, &title, &words));
-            paths.insert(number, layout::from_digest(&name));
+            paths.insert(number, request.link_to(&name));
             triggers::merge_when_many(&mut facts.parts);
         }
     }
-    let kept = writer.finish_listing(|_| true).context(cannot)?;
+    let tells_secret = writer.hashes().keys().any(|name| request.has_secret(name));
+    let mut kept = writer.finish_listing(|_| true).context(cannot)?;
+    if tells_secret {
+        kept = snapshots::without_names(kept);
+    }
     let source_id = format!("{FLAVOR}:{}-{}", text::slug(&folder_name(&folder), 40), &kept.manifest_sha256[..12]);
     if let Some(session) = find_by_source(store, &source_id)? {
         // Only its dates changed.
@@ -309,7 +325,7 @@ fn content(
     content.vitals = in_folder(found, "state")
         .find(is_vitals)
         .or_else(|| in_folder(found, "state").next())
-        .map(|file| layout::from_digest(&snapshot_name(&file.relative)))
+        .map(|file| request.link_to(&snapshot_name(&file.relative)))
         .unwrap_or_default();
     content.episodes = facts
         .parts

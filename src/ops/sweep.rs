@@ -67,6 +67,14 @@ pub struct Sweep<'a> {
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
+impl Sweep<'_> {
+    /// Who forgets what tombstones ask for.
+    pub fn forgetting(&self) -> forget::Request<'_> {
+        let redactor = self.pages.cleaner.redactor();
+        forget::Request { device: &self.device, now: self.now, zone: self.zone, redactor }
+    }
+}
+
 /// A place to look for logs.
 #[derive(Debug, Clone)]
 pub struct Root {
@@ -160,7 +168,7 @@ fn without_models(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
     let mut report = Report::default();
     retain::finish_earlier_eviction(store, &mut report.retention)?;
     let tombstones = Tombstones::load(layout).context(|| "cannot read what was forgotten".into())?;
-    forget::finish(store, &tombstones)?;
+    forget::finish(store, &tombstones, &sweep.forgetting())?;
     let walked = walk(sweep, layout.root(), &mut report)?;
     let digests = digested(store)?;
     let standstill = Standstill::load(&layout.standstill());

@@ -55,6 +55,11 @@ impl Waiting {
         self.sessions.len()
     }
 
+    /// Keeps only some of them.
+    pub fn retain(&mut self, keep: impl Fn(&SessionId) -> bool) {
+        self.sessions.retain(|id, _| keep(id));
+    }
+
     /// Lets sessions wait, as if they had never been asked about.
     pub fn add<'s>(&mut self, sessions: impl Iterator<Item = &'s SessionId>) {
         self.sessions.extend(sessions.map(|id| (id.clone(), 0)));

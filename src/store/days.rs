@@ -19,7 +19,7 @@ use crate::model::ids::SessionId;
 
 mod compare;
 
-pub use compare::{Counted, Difference, count, session_of};
+pub use compare::{Counted, Difference, Lines, count, session_of};
 
 /// The lines of several sessions, sorted into their days.
 #[derive(Debug, Default)]

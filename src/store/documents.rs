@@ -255,6 +255,30 @@ pub fn is_as_we_wrote(text: &str, key: &str) -> bool {
         .any(|line| line.split_once(' ').is_some_and(|(name, then)| name == key && now.as_deref() == Some(then)))
 }
 
+/// The headings of sections that we wrote and that are no longer there, in the words by which they are known.
+pub fn missing_sections(text: &str) -> Vec<&'static str> {
+    let document = Document::parse(text);
+    let written = document.get_list("written").unwrap_or_default();
+    let wrote = |name: &str| written.iter().any(|line| line.split_once(' ').is_some_and(|(known, _)| known == name));
+    let there = sections(document.body());
+    let is_there = |name: &str| there.iter().any(|section| section.name == Some(name));
+    SECTIONS.iter().filter(|(_, name)| wrote(name) && !is_there(name)).map(|(word, _)| *word).collect()
+}
+
+/// The digest without the hashes of what no longer stands in it: whoever guesses a short text could prove it by one.
+pub fn without_stale_hashes(text: &str) -> String {
+    let mut document = Document::parse(text);
+    let Some(written) = document.get_list("written") else { return text.to_string() };
+    let now = |name: &str| match sections(document.body()).into_iter().find(|section| section.name == Some(name)) {
+        Some(section) => Some(short_hash(section.text)),
+        None => document.get_raw(name).map(short_hash),
+    };
+    let holds = |line: &&String| line.split_once(' ').is_some_and(|(name, then)| now(name).as_deref() == Some(then));
+    let kept: Vec<&String> = written.iter().filter(holds).collect();
+    document.set_block_list("written", &kept);
+    document.into_text()
+}
+
 /// What `readiness` says of a digest that its core holds, and the box that is ticked then.
 const RELATED: &str = "related";
 const RELATED_BOX: &str = "[ ] Relational Map Created";

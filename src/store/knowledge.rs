@@ -360,6 +360,39 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Takes the names of pages that are gone out of the lists of the log; says whether there were any.
+    pub fn without_pages_in_log(&self, gone: &BTreeSet<PageName>) -> io::Result<bool> {
+        let links: BTreeSet<String> = gone.iter().map(wikilink).collect();
+        rewritten(&self.layout().knowledge_log(), |line| match line.split_once(": ") {
+            Some((what, list)) if line.starts_with("- ") && links.iter().any(|link| list.contains(link.as_str())) => {
+                let kept: Vec<&str> = list.trim_end().split(", ").filter(|link| !links.contains(*link)).collect();
+                let kept = if kept.is_empty() { "none".to_string() } else { kept.join(", ") };
+                Some(format!("{what}: {kept}\n"))
+            }
+            _ => Some(line.to_string()),
+        })
+    }
+
+    /// Takes the lines of a page that lead to pages which are gone out of it; says whether there were any.
+    pub fn without_links_to(&self, name: &PageName, gone: &BTreeSet<PageName>) -> io::Result<bool> {
+        let links: Vec<String> = gone.iter().map(|page| format!("[[{page}")).collect();
+        let leads_there = |line: &str| {
+            links.iter().any(|link| {
+                line.match_indices(link.as_str()).any(|(at, _)| line[at + link.len()..].starts_with([']', '|', '#', '.']))
+            })
+        };
+        rewritten(&self.layout().page(name), |line| (!leads_there(line)).then(|| line.to_string()))
+    }
+}
+
+/// Changes a file line by line; a line that becomes nothing goes. Says whether anything changed.
+fn rewritten(path: &std::path::Path, change: impl Fn(&str) -> Option<String>) -> io::Result<bool> {
+    let before = read_or_empty(path)?;
+    let after: String = before.split_inclusive('\n').filter_map(change).collect();
+    if after == before { Ok(false) } else { files::write_if_changed(path, after.as_bytes()) }
+}
+
 fn read_or_empty(path: &std::path::Path) -> io::Result<String> {
     match fs::read(path) {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),

@@ -323,9 +323,14 @@ impl Layout {
         self.knowledge().join("log.md")
     }
 
+    /// What checks of the knowledge found.
+    pub fn reports(&self) -> PathBuf {
+        self.own().join("local/reports")
+    }
+
     /// What a check of the knowledge found on a day; this device's own, since it depends on when it was run.
     pub fn lint_report(&self, day: NaiveDate) -> PathBuf {
-        self.own().join(format!("local/reports/lint-{day}.md"))
+        self.reports().join(format!("lint-{day}.md"))
     }
 
     /// The lock of whoever writes knowledge.

@@ -133,29 +133,78 @@ fn wrote(before: &Before, name: &str, text: &str) -> bool {
 /// The page in the place of what git has made of two versions of it, if that is what there is: their lines may have
 /// come to stand anywhere, but we know every one. Lines that we do not know go into the notes.
 fn over_joined(existing: &str, page: &Page) -> Option<String> {
-    static RECORD: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r#"^ *- "([#\p{L}\p{N}_-]+)((?: [0-9a-f]{8})*)"$"#).expect("a fixed pattern"));
-    let (mut names, mut known) = (BTreeSet::new(), BTreeSet::new());
-    let mut twice = false;
-    for record in existing.lines().filter_map(|line| RECORD.captures(line)) {
-        twice |= !names.insert(record[1].to_string());
-        known.extend(record[2].split_whitespace().map(str::to_string));
-    }
-    if !twice {
+    let known = Known::of(existing);
+    if !known.twice {
         return None;
     }
-    let is_ours = |line: &str| {
-        let value = line.split_once(':').filter(|(key, _)| names.contains(*key) || *key == WRITTEN);
-        let of_key = value.is_some_and(|(_, value)| line_hashes(value).is_subset(&known));
-        line == "---" || RECORD.is_match(line) || of_key || line_hashes(line).is_subset(&known)
-    };
-    let theirs: Vec<&str> = existing.lines().filter(|line| !is_ours(line)).collect();
+    let theirs = known.theirs(existing);
     let mut text = page_text(page);
     if !theirs.is_empty() {
         let notes = if theirs.iter().any(|line| line.starts_with("## ")) { "" } else { "## Notes\n\n" };
         text.push_str(&format!("\n{notes}{}\n", theirs.join("\n")));
     }
     Some(text)
+}
+
+/// Whether no line of a page is a person's.
+pub fn is_ours(text: &str) -> bool {
+    let known = Known::of(text);
+    !known.names.is_empty() && known.theirs(text).is_empty()
+}
+
+/// The page without the hashes of lines that no longer stand in it: whoever guesses a short one could prove it by that.
+pub fn without_stale_hashes(text: &str) -> String {
+    let mut document = Document::parse(text);
+    let before = before(&document);
+    if before.is_empty() {
+        return text.to_string();
+    }
+    let mut there: Before = parts(document.body()).iter().map(|part| (part_name(part), line_hashes(part))).collect();
+    there.extend(document.keys().map(|key| (key.to_string(), line_hashes(document.get_raw(key).unwrap_or_default()))));
+    let kept: Vec<String> = before
+        .iter()
+        .map(|(name, hashes)| {
+            let now = there.get(name);
+            let left = hashes.iter().filter(|hash| now.is_some_and(|now| now.contains(*hash)));
+            let left: Vec<&str> = left.map(String::as_str).collect();
+            format!("{name} {}", left.join(" "))
+        })
+        .collect();
+    document.set_raw(WRITTEN, &front_matter::block_list(&kept));
+    document.into_text()
+}
+
+/// A line of `written`: a name, and the hashes of lines.
+static RECORD: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#"^ *- "([#\p{L}\p{N}_-]+)((?: [0-9a-f]{8})*)"$"#).expect("a fixed pattern"));
+
+/// The lines that we wrote into a page, wherever they stand by now.
+struct Known {
+    names: BTreeSet<String>,
+    hashes: BTreeSet<String>,
+    /// Whether some name comes more than once, as in what git joined.
+    twice: bool,
+}
+
+impl Known {
+    fn of(page: &str) -> Known {
+        let mut known = Known { names: BTreeSet::new(), hashes: BTreeSet::new(), twice: false };
+        for record in page.lines().filter_map(|line| RECORD.captures(line)) {
+            known.twice |= !known.names.insert(record[1].to_string());
+            known.hashes.extend(record[2].split_whitespace().map(str::to_string));
+        }
+        known
+    }
+
+    /// The lines that are none of ours.
+    fn theirs<'t>(&self, page: &'t str) -> Vec<&'t str> {
+        let is_ours = |line: &str| {
+            let value = line.split_once(':').filter(|(key, _)| self.names.contains(*key) || *key == WRITTEN);
+            let of_key = value.is_some_and(|(_, value)| line_hashes(value).is_subset(&self.hashes));
+            line == "---" || RECORD.is_match(line) || of_key || line_hashes(line).is_subset(&self.hashes)
+        };
+        page.lines().filter(|line| !is_ours(line)).collect()
+    }
 }
 
 fn written(page: &Page) -> String {

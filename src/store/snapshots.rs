@@ -89,7 +89,7 @@ impl SnapshotWriter {
     /// Begins a file of the snapshot.
     pub fn file(&mut self, name: &str) -> io::Result<SnapshotFile> {
         let target = match self.place(name)? {
-            Some(path) => Target::File(BufWriter::with_capacity(64 << 10, files::create_new(&path)?)),
+            Some(path) => Target::File(BufWriter::with_capacity(64 << 10, files::create_new_private(&path)?)),
             None => Target::Nowhere,
         };
         Ok(SnapshotFile { name: name.to_string(), writer: HashingWriter::new(target) })
@@ -129,7 +129,7 @@ impl SnapshotWriter {
             manifest.push('\n');
         }
         if let Some(root) = &self.root {
-            files::write_plain(&root.join(MANIFEST), manifest.as_bytes())?;
+            files::create_new_private(&root.join(MANIFEST))?.write_all(manifest.as_bytes())?;
         }
         Ok(described(&manifest, self.bytes, is_raw))
     }
@@ -147,6 +147,19 @@ impl SnapshotWriter {
     }
 }
 
+/// The manifest of the files that are in a snapshot, where its own is lost; as it was, if no file has changed since.
+pub fn manifest_again(snapshot: &Path) -> io::Result<String> {
+    let mut hashes = BTreeMap::new();
+    for file in files::walk_files(snapshot) {
+        let file = file.map_err(io::Error::other)?;
+        let name = layout::shown_relative(&file.relative);
+        if name != MANIFEST {
+            hashes.insert(name, files::hash_file(&file.path)?.1);
+        }
+    }
+    Ok(hashes.iter().map(|(name, sha256)| manifest_line(sha256, name) + "\n").collect())
+}
+
 /// What a digest says of a snapshot with this manifest and so many bytes.
 pub fn described(manifest: &str, bytes: u64, is_raw: impl Fn(&str) -> bool) -> Snapshot {
     let manifest_sha256 = files::sha256_hex(manifest.as_bytes());
@@ -157,6 +170,12 @@ pub fn described(manifest: &str, bytes: u64, is_raw: impl Fn(&str) -> bool) -> S
         raw = vec![manifest_line(&manifest_sha256, MANIFEST)];
     }
     Snapshot { evicted: None, bytes, files: manifest.lines().count() as u64, manifest_sha256, manifest: raw }
+}
+
+/// The same without the names of files, where one of them may not be told: the manifest's own hash stands for them.
+pub fn without_names(snapshot: Snapshot) -> Snapshot {
+    let manifest = vec![manifest_line(&snapshot.manifest_sha256, MANIFEST)];
+    Snapshot { manifest, ..snapshot }
 }
 
 /// How much room a snapshot takes.

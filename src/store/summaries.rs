@@ -262,6 +262,19 @@ fn notes_in(block: &str) -> Vec<Note> {
     notes
 }
 
+/// The summary without the hashes of blocks that no longer stand in it, and of the day as it was: whoever guesses what
+/// is gone could prove it by one.
+pub fn without_stale_hashes(text: &str) -> String {
+    let mut document = Document::parse(text);
+    let Some(written) = document.get_list("written") else { return text.to_string() };
+    let there: BTreeSet<String> = blocks(document.body()).iter().map(|block| short_hash(block.text)).collect();
+    let holds = |line: &&String| line.rsplit_once(' ').is_some_and(|(_, then)| there.contains(then));
+    let kept: Vec<&String> = written.iter().filter(holds).collect();
+    document.set_block_list("written", &kept);
+    document.set_raw("raw_sha256", "\"\"");
+    document.into_text()
+}
+
 /// Our blocks with a person's in their places, and the hashes to remember.
 fn merged(
     existing: &str,

@@ -22,12 +22,17 @@ back while its line is here; take a line away to let its log in again.
 
 ";
 
+/// How the line for a text begins that no log held.
+const TEXT: &str = "- a text";
+
 /// What a memory has forgotten.
 #[derive(Debug, Default)]
 pub struct Tombstones {
     sessions: HashSet<SessionId>,
     /// Hashes, as [`source_hash`] makes them.
     sources: HashSet<String>,
+    /// Whether a text was forgotten that no log held.
+    text: bool,
 }
 
 /// One line of the list.
@@ -48,7 +53,7 @@ impl Tombstones {
             Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(Tombstones::default()),
             Err(err) => return Err(err),
         };
-        let mut tombstones = Tombstones::default();
+        let mut tombstones = Tombstones { text: text.lines().any(|line| line.starts_with(TEXT)), ..Tombstones::default() };
         for word in text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-')) {
             if let Ok(session) = word.parse() {
                 tombstones.sessions.insert(session);
@@ -77,14 +82,22 @@ impl Tombstones {
     /// All of them in order, one line for each id and each hash.
     pub fn lines(&self) -> Vec<String> {
         let ids = self.sessions.iter().map(SessionId::to_string);
-        let mut lines: Vec<String> = ids.chain(self.sources.iter().cloned()).collect();
+        let text = self.text.then(|| TEXT.to_string());
+        let mut lines: Vec<String> = ids.chain(self.sources.iter().cloned()).chain(text).collect();
         lines.sort();
         lines
     }
 
     /// Whether nothing was ever forgotten.
     pub fn is_empty(&self) -> bool {
-        self.sessions.is_empty() && self.sources.is_empty()
+        self.sessions.is_empty() && self.sources.is_empty() && !self.text
+    }
+}
+
+impl Tombstone {
+    /// The line for a text that no log held.
+    pub fn of_text(on: NaiveDate) -> Tombstone {
+        Tombstone { session: None, source_id: None, on }
     }
 }
 
@@ -111,7 +124,10 @@ pub fn add(layout: &Layout, new: &[Tombstone]) -> io::Result<()> {
 }
 
 fn line(tombstone: &Tombstone) -> String {
-    let mut line = String::from("-");
+    let mut line = match (&tombstone.session, &tombstone.source_id) {
+        (None, None) => TEXT.to_string(),
+        _ => "-".to_string(),
+    };
     if let Some(session) = &tombstone.session {
         line.push_str(&format!(" {session}"));
     }

@@ -37,7 +37,14 @@ fn one_hour(desk: &Desk, device: u32, hour: u32) {
             }
         }
         3 => drop(desk.memtree(["retain", "--max-age-days", "1", "--soft-cap", "20kB"]).success()),
-        4 => drop(desk.memtree(["summarize", "--pending"]).success()),
+        4 => {
+            desk.memtree(["summarize", "--pending"]).success();
+            // Both people write into the summary of the same day, before either has seen the other's words.
+            for summary in desk.summaries() {
+                desk.write(&summary, desk.read(&summary) + &format!("\n- hour {hour} on desk {device}: mind the tide\n"));
+            }
+            desk.memtree(["compile"]).done();
+        }
         _ => drop(desk.memtree(["search", "mooring rope"]).success().stdout_has("mooring")),
     }
     desk.later(40);
@@ -46,7 +53,8 @@ fn one_hour(desk: &Desk, device: u32, hour: u32) {
 fn share(desk: &Desk) {
     desk.git(["add", "--all"]);
     desk.git(["commit", "--quiet", "--allow-empty", "--message", "an hour"]);
-    desk.git(["pull", "--quiet", "--no-rebase", "--no-edit", "--strategy-option", "ours", "origin", "main"]);
+    // Plain git, without any strategy: what two devices write must never conflict.
+    desk.git(["pull", "--quiet", "--no-rebase", "--no-edit", "origin", "main"]);
     desk.git(["push", "--quiet", "origin", "HEAD:main"]);
 }
 
@@ -64,8 +72,10 @@ fn every_hour_of_a_day_on_two_devices_is_proved() {
     left.git(["push", "--quiet", "origin", "HEAD:main"]);
     left.git(["clone", "--quiet", shared.to_str().unwrap(), right.store().to_str().unwrap()]);
     for hour in 0..HOURS {
-        for (number, desk) in [(1, &left), (2, &right)] {
-            one_hour(desk, number, hour);
+        // Both work at the same time; then one after the other shares what it has.
+        one_hour(&left, 1, hour);
+        one_hour(&right, 2, hour);
+        for desk in [&left, &right, &left] {
             share(desk);
             let proof = desk.memtree(["verify", "--deep", "--json"]);
             let proof = proof.success().json();
@@ -80,6 +90,16 @@ fn every_hour_of_a_day_on_two_devices_is_proved() {
         desk.memtree(["verify", "--deep"]).success().stdout_has("nothing is missing");
         desk.memtree(["search", "mooring 1-0"]).success().stdout_has("left");
         desk.memtree(["search", "mooring 2-0"]).success().stdout_has("right");
+    }
+    for note in (0..HOURS).filter(|hour| hour % 6 == 4).flat_map(|hour| [(hour, 1), (hour, 2)]) {
+        let words = format!("hour {} on desk {}: mind the tide", note.0, note.1);
+        for desk in [&left, &right] {
+            let holding = desk.summaries().iter().filter(|path| desk.read(path).contains(&words)).count();
+            assert!(holding > 0, "a person's words are gone: {words}");
+        }
+    }
+    for desk in [&left, &right] {
+        desk.memtree(["doctor", "--secrets"]).success();
     }
     let sessions: Vec<_> = left.sessions();
     assert_eq!(sessions, right.sessions());

@@ -75,7 +75,7 @@ fn everything_unwell_is_named_and_what_can_be_mended_is() {
     assert_eq!(fs::metadata(session.join("snapshot")).unwrap().permissions().mode() & 0o777, 0o700);
     assert!(!session.join(".memtree-abc.tmp").exists());
     assert_eq!(desk.read(".gitignore"), "/.memtree/\n/sessions/*/snapshot/\n");
-    // A damaged page is a person's to mend, and still found by its words.
+    // What has no raw to be told from is a person's to mend, and still found by its words.
     assert!(desk.read("sessions/SES2_desk_SP1C1/SES2_desk_SP1C1_DIGEST.md").contains("my notes"));
     desk.memtree(["search", "knots"]).success().stdout_has("SES2_desk_SP1C1");
 }
@@ -114,4 +114,129 @@ fn secrets_that_got_in_are_named_without_their_value() {
     let told = desk.memtree(["doctor", "--secrets"]).code(1).stdout_has("core/notes.md:2: github");
     assert!(!told.stdout.contains(&secret));
     desk.memtree(["doctor"]).success();
+}
+
+/// A page that lost its front matter, or is gone, is told again from its raw; a lost manifest from the files themselves.
+#[test]
+fn what_raw_can_tell_is_mended_and_a_second_look_finds_nothing() {
+    const TWO: &str = "cccccccc-0000-4000-8000-000000000002";
+    let desk = desk();
+    desk.write_log(TWO, exchange(TWO, 5, "How do I tie a sheet bend?", "Through the bight."));
+    desk.memtree(["sweep"]).success();
+    let (one, two) = (desk.digest_path("SES1_desk_SP1C1"), desk.digest_path("SES2_desk_SP1C1"));
+    let manifest = "sessions/SES2_desk_SP1C1/snapshot/MANIFEST.sha256";
+    let kept = desk.read(manifest);
+    for damaged in ["", "no such manifest\n"] {
+        desk.write(&one, desk.read(&one).replacen("schema:", "schema: [", 1) + "my own note on knots\n");
+        match damaged {
+            "" => fs::remove_file(desk.store().join(manifest)).unwrap(),
+            damaged => desk.write(manifest, damaged),
+        }
+        let report = desk.memtree(["doctor", "--json"]).code(1).json();
+        assert_eq!(found(&report, "digests").len(), 1, "{report}");
+        assert_eq!(found(&report, "snapshots").len(), 1, "{report}");
+        let report = desk.memtree(["doctor", "--fix", "--json"]).success().json();
+        assert!(found(&report, "digests")[0].1 && found(&report, "snapshots")[0].1, "{report}");
+        assert_eq!(desk.read(manifest), kept);
+        assert!(desk.digest_text("SES1_desk_SP1C1").contains("my own note on knots"));
+        desk.memtree(["doctor"]).success().stdout_has("all is well");
+        desk.memtree(["verify", "--deep"]).success();
+    }
+    fs::remove_file(desk.store().join(&two)).unwrap();
+    fs::remove_file(desk.log_path(TWO)).unwrap();
+    desk.memtree(["doctor"]).code(1).stdout_has("SES2_desk_SP1C1_DIGEST.md` is not there");
+    desk.memtree(["doctor", "--fix"]).success().stdout_has("written again from its raw");
+    desk.memtree(["doctor"]).success().stdout_has("all is well");
+    desk.memtree(["verify", "--deep"]).success();
+    // A manifest is not made up where a file has changed.
+    desk.write("sessions/SES2_desk_SP1C1/snapshot/episodic/EP_001.md", "changed\n");
+    fs::remove_file(desk.store().join(manifest)).unwrap();
+    desk.memtree(["doctor", "--fix"]).code(1).stdout_has("copy them back from a backup");
+    assert!(!desk.store().join(manifest).exists());
+}
+
+#[test]
+fn hooks_merges_and_killed_evictions_are_looked_at() {
+    let desk = desk();
+    let note = desk.memtree(["doctor"]).success();
+    assert!(note.stdout.contains("claude is on this machine, but its hooks are not wired"), "{}", note.told());
+    assert!(note.stdout.contains("`memtree install claude`"), "{}", note.told());
+    desk.memtree(["install", "claude", "--yes"]).success();
+    assert_eq!(found(&desk.memtree(["doctor", "--json"]).success().json(), "hooks"), []);
+    let settings = desk.home().join(".claude/settings.json");
+    let text = fs::read_to_string(&settings).unwrap();
+    fs::write(&settings, text.replace("SessionEnd", "SessionGone")).unwrap();
+    desk.memtree(["doctor"]).success().stdout_has("claude no longer calls this memory as it was told to");
+    fs::write(&settings, "{ half").unwrap();
+    desk.memtree(["doctor"]).success().stdout_has("the settings of claude cannot be read");
+    fs::write(&settings, text).unwrap();
+    desk.write("daily/raw/2026-11-14.md", "# Day\n<<<<<<< HEAD\n- a\n=======\n- b\n>>>>>>> theirs\n");
+    desk.memtree(["doctor"]).code(1).stdout_has("`daily/raw/2026-11-14.md` holds both sides of a merge");
+    fs::remove_file(desk.store().join("daily/raw/2026-11-14.md")).unwrap();
+    desk.write(".memtree/local/evicting.json", "[]");
+    desk.memtree(["doctor"]).success().stdout_has("evicting.json");
+    desk.memtree(["doctor", "--fix"]).success().stdout_has("swept, and cleared away");
+    desk.git(["init", "-q"]);
+    desk.write(".git/index.lock", "");
+    desk.memtree(["doctor"]).success().stdout_has("`.git/index.lock` is there");
+    fs::remove_file(desk.store().join(".git/index.lock")).unwrap();
+    desk.memtree(["doctor"]).success().stdout_has("all is well");
+}
+
+#[test]
+fn the_clock_of_every_agent_that_deletes_is_read() {
+    let desk = Desk::new().with_logs("gemini");
+    let now = SystemTime::UNIX_EPOCH + Duration::from_secs(desk.now().timestamp() as u64);
+    for entry in walkdir::WalkDir::new(desk.home().join(".gemini")).into_iter().flatten() {
+        if entry.file_type().is_file() {
+            let log = fs::File::options().append(true).open(entry.path()).unwrap();
+            log.set_modified(now - Duration::from_secs(28 * 24 * 3600)).unwrap();
+        }
+    }
+    desk.memtree(["init"]).success();
+    let told = desk.memtree(["doctor"]).done();
+    assert!(told.stdout.contains("gemini will delete "), "{}", told.told());
+    assert!(told.stdout.contains("\"sessionRetention\": { \"enabled\": false }"), "{}", told.told());
+    for (settings, is_quiet) in [
+        (r#"{"general":{"sessionRetention":{"enabled":false}}}"#, true),
+        (r#"{"general":{"sessionRetention":{"maxAge":"20w"}}}"#, true),
+        (r#"{"general":{"sessionRetention":{"maxAge":"720h"}}}"#, false),
+    ] {
+        fs::write(desk.home().join(".gemini/settings.json"), settings).unwrap();
+        let report = desk.memtree(["doctor", "--json"]).done().json();
+        assert_eq!(found(&report, "rescue clock").is_empty(), is_quiet, "{settings}: {report}");
+    }
+}
+
+/// Raw is for its owner alone, whatever the umask, also where it was taken out of a database, and after a clone.
+#[test]
+fn snapshots_are_closed_to_all_others() {
+    let desk = Desk::new().with_logs("opencode").with_logs("goose").with_log("claude", "one_question");
+    fs::write(desk.project().join("notes.md"), "# Notes\n").unwrap();
+    let open = || -> Vec<String> {
+        let files = walkdir::WalkDir::new(desk.store().join("sessions")).into_iter().flatten();
+        let within = files.filter(|entry| entry.path().to_string_lossy().contains("/snapshot"));
+        let mode = |entry: &walkdir::DirEntry| entry.metadata().unwrap().permissions().mode() & 0o077;
+        within.filter(|entry| mode(entry) != 0).map(|entry| entry.path().display().to_string()).collect()
+    };
+    for command in [["sweep", "--quiet"], ["snapshot", "."]] {
+        let mut shell = std::process::Command::new("sh");
+        let arguments: Vec<std::ffi::OsString> = command.iter().map(std::ffi::OsString::from).collect();
+        let plain = desk.command(&arguments);
+        shell.arg("-c").arg("umask 000; exec \"$@\"").arg("sh").arg(plain.get_program()).args(plain.get_args());
+        shell.env_clear().envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        shell.current_dir(desk.project());
+        let output = shell.output().unwrap();
+        assert!(matches!(output.status.code(), Some(0 | 3)), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    assert!(desk.sessions().len() > 3);
+    assert_eq!(open(), [""; 0]);
+    // As after a clone of a memory whose owner lets git carry snapshots.
+    for entry in walkdir::WalkDir::new(desk.store().join("sessions")).into_iter().flatten() {
+        let mode = if entry.file_type().is_dir() { 0o755 } else { 0o644 };
+        fs::set_permissions(entry.path(), fs::Permissions::from_mode(mode)).unwrap();
+    }
+    desk.memtree(["doctor"]).code(1).stdout_has("may be read by others");
+    desk.memtree(["doctor", "--fix"]).success();
+    assert_eq!(open(), [""; 0]);
 }

@@ -147,15 +147,19 @@ fn tombstones_of_another_device_take_effect_here() {
     assert!(other.read("daily/raw/2026-11-15.md").contains("apple tree"));
 }
 
-#[test]
-fn the_printed_commands_take_it_out_of_gits_history() {
-    let desk = desk();
-    desk.git(["init", "-q", "-b", "main"]);
-    desk.git(["add", "-A"]);
-    desk.git(["commit", "-q", "-m", "one"]);
-    let told = desk.memtree(["forget", "SES1_desk_SP1C1", "--yes", "--json"]).success().json();
+/// Everything that git holds in a repository, also what no branch leads to.
+fn all_objects(desk: &Desk) -> String {
+    let output = Command::new("git")
+        .args(["-C", desk.store().to_str().unwrap(), "cat-file", "--batch", "--batch-all-objects"])
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    String::from_utf8_lossy(&output.stdout).to_lowercase()
+}
+
+/// Runs the printed commands but for the last, which pushes: there is nobody to push to.
+fn run_printed(desk: &Desk, told: &serde_json::Value) {
     let commands: Vec<&str> = told["git"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
-    // There is nobody to push to.
     let (push, local) = commands.split_last().unwrap();
     assert!(push.contains("push --force"), "{push}");
     let output = Command::new("bash")
@@ -169,16 +173,166 @@ fn the_printed_commands_take_it_out_of_gits_history() {
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let all = desk.git(["rev-list", "--objects", "--all"]);
-    for object in all.lines().filter_map(|line| line.split(' ').next()) {
-        let content = desk.git(["cat-file", "-p", object]);
-        assert!(!content.contains("greenhouse") && !content.contains(ONE), "{object}: {content}");
+}
+
+#[test]
+fn the_printed_commands_take_it_out_of_gits_history() {
+    let desk = desk();
+    desk.git(["init", "-q", "-b", "main"]);
+    // A page that once told of it, and by now says nothing any more; a branch, a tag and a merge.
+    desk.write("core/MEMORY.md", "# Memory\n\n- the spare key of the northern greenhouse\n");
+    desk.write("knowledge/concepts/greenhouse.md", "# Greenhouse\n");
+    desk.git(["add", "-A"]);
+    desk.git(["commit", "-q", "-m", "one"]);
+    desk.git(["tag", "-a", "-m", "first", "first"]);
+    desk.write("core/MEMORY.md", "# Memory\n");
+    fs::remove_dir_all(desk.store().join("knowledge")).unwrap();
+    desk.git(["add", "-A"]);
+    desk.git(["commit", "-q", "-m", "two"]);
+    desk.git(["branch", "aside", "HEAD~1"]);
+    desk.git(["merge", "-q", "--no-ff", "--no-edit", "aside"]);
+    assert!(all_objects(&desk).contains("greenhouse"));
+    let told = desk.memtree(["forget", "SES1_desk_SP1C1", "--yes", "--json"]).success().json();
+    run_printed(&desk, &told);
+    let all = all_objects(&desk);
+    for text in ALL_OF_IT {
+        assert!(!all.contains(&text.to_lowercase()), "`{text}` is still in git");
     }
     assert!(desk.git(["log", "-p", "--all"]).contains("apple tree"));
     let clone = desk.root().join("clone");
     desk.git(["clone", "-q", ".", clone.to_str().unwrap()]);
     assert_gone(&clone, ALL_OF_IT);
     assert!(clone.join("daily/raw/2026-11-15.md").exists());
+    assert_eq!(desk.git(["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_text_is_taken_out_of_gits_history_too() {
+    let desk = desk();
+    desk.git(["init", "-q", "-b", "main"]);
+    desk.write("a page.md", "it's the flower pot\n");
+    desk.git(["add", "-A"]);
+    desk.git(["commit", "-q", "-m", "one"]);
+    fs::remove_file(desk.store().join("a page.md")).unwrap();
+    desk.git(["add", "-A"]);
+    desk.git(["commit", "-q", "-m", "two"]);
+    let told = desk.memtree(["forget", "--text", "flower pot", "--yes", "--json"]).success().json();
+    run_printed(&desk, &told);
+    assert!(!all_objects(&desk).contains("flower pot"));
+    assert!(desk.git(["show", "HEAD:daily/raw/2026-11-15.md"]).contains("apple tree"));
+}
+
+#[test]
+fn a_text_at_the_beginning_of_a_title_leaves_a_page_that_can_be_read() {
+    let desk = desk();
+    desk.memtree(["forget", "--text", "Where did we put", "--yes"]).success();
+    let digest = desk.digest("SES1_desk_SP1C1");
+    let text = desk.digest_text("SES1_desk_SP1C1");
+    assert!(digest.content.objective.starts_with("[forgotten] the spare key"), "{text}");
+    desk.memtree(["verify", "--deep"]).success();
+    desk.memtree(["doctor"]).success();
+    // A hash of it, or of what held it, would prove a guess.
+    assert_eq!(digest.snapshot.manifest, [""; 0]);
+    let hash = |text: &str| memtree::base::files::sha256_hex(text.as_bytes());
+    for text in [PROMPT, &format!("\"{PROMPT}\""), &format!("title: {PROMPT}")] {
+        assert_gone(&desk.store(), &[&hash(text)[..8]]);
+    }
+    assert_gone(&desk.store(), &["where did we put"]);
+}
+
+/// A folder's files may be short, and its id is made of them: neither a hash of them nor of that is kept.
+#[test]
+fn no_hash_of_a_forgotten_folder_can_be_guessed() {
+    let desk = desk();
+    let folder = desk.project().join("safe");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("pin.txt"), "open sesame 4711").unwrap();
+    desk.memtree(["snapshot", folder.to_str().unwrap()]).success();
+    let id = "SES3_desk_SP1C1";
+    let hash = memtree::base::files::sha256_hex(b"open sesame 4711");
+    assert!(desk.digest_text(id).contains(&hash));
+    let source_id = desk.digest(id).source_id;
+    desk.memtree(["forget", "--text", "sesame 4711", "--yes"]).success();
+    assert_gone(&desk.store(), &[&hash, "sesame 4711"]);
+    desk.memtree(["verify"]).success();
+    desk.memtree(["forget", id, "--yes"]).success();
+    let line = desk.read("forgotten.md").lines().last().unwrap().to_string();
+    assert_eq!(line, format!("- {id} on 2026-11-15"), "{source_id}");
+}
+
+/// What a model has not seen yet, and what a killed sweep left to be done for others.
+#[test]
+fn contexts_and_queues_of_other_sessions_stay() {
+    let desk = desk();
+    let context = |session: &str, said: &str| {
+        format!(
+            "---\nsession: {session}\nday: 2026-11-15\nfrom: \"11:01:00\"\nuntil: \"11:01:10\"\n\
+             at: 2026-11-15T11:01:10Z\nreason: x\n---\n**User:** {said}\n\n**Assistant:** pot\n"
+        )
+    };
+    desk.write(".memtree/local/inbox/aa.md", context("SES1_desk_SP1C1", "rim"));
+    desk.write(".memtree/local/inbox/bb.md", context("SES2_desk_SP1C1", "bud"));
+    desk.write(".memtree/local/queue/digests.json", r#"{"sessions":{"SES1_desk_SP1C1":0,"SES2_desk_SP1C1":1}}"#);
+    desk.memtree(["forget", "SES1_desk_SP1C1", "--yes"]).success();
+    assert!(!desk.store().join(".memtree/local/inbox/aa.md").exists());
+    assert!(desk.read(".memtree/local/inbox/bb.md").contains("bud"));
+    assert_eq!(desk.read(".memtree/local/queue/digests.json"), r#"{"sessions":{"SES2_desk_SP1C1":1}}"#);
+}
+
+#[test]
+fn a_page_that_only_a_forgotten_session_bore_out_goes_with_its_links() {
+    let desk = Desk::new();
+    let talk = |id: &str, minute: u32, words: &str| {
+        let reply = format!("The {words} must be set first. Decided: the {words} stays. The {words} is checked at night.");
+        let mut log = exchange(id, minute, &format!("Why does the {words} fail when the gate opens?"), &reply);
+        log += &exchange(id, minute + 1, &format!("And is the {words} part of the gate?"), &reply);
+        log
+    };
+    desk.write_log(ONE, talk(ONE, 1, "kraken-valve") + &talk(ONE, 5, "gate-sensor"));
+    desk.write_log(TWO, talk(TWO, 10, "gate-sensor"));
+    desk.later(120);
+    desk.memtree(["sweep"]).success();
+    desk.memtree(["compile"]).done();
+    let pages = holding(&desk.store().join("knowledge"), "kraken");
+    assert!(pages.iter().any(|path| path.contains("kraken-valve")), "{pages:?}");
+    desk.memtree(["forget", "SES1_desk_SP1C1", "--yes"]).success();
+    assert_gone(&desk.store(), &["kraken"]);
+    assert!(desk.store().join("knowledge/concepts/gate-sensor.md").exists());
+    desk.memtree(["lint"]).done();
+    // A person's page stays, without what the session said.
+    let mine = "knowledge/concepts/my-page.md";
+    desk.write(mine, "---\ntitle: Mine\n---\n# Mine\n\nThe gate is mine.\n");
+    desk.memtree(["forget", "SES2_desk_SP1C1", "--yes"]).success();
+    assert!(desk.read(mine).contains("The gate is mine."));
+    assert_gone(&desk.store(), &["gate-sensor"]);
+}
+
+/// Only the list and the cleaned pages arrive; what was said stands in raw, and in a line that a merge brings back.
+#[test]
+fn a_text_forgotten_on_another_device_leaves_this_ones_raw() {
+    let desk = desk();
+    let other = Desk::new().on_device("other");
+    copy_folder(&desk.store(), &other.store());
+    fs::remove_dir_all(other.store().join("sessions/SES1_desk_SP1C1/snapshot")).unwrap();
+    other.memtree(["forget", "--text", "flower pot", "--yes"]).success();
+    let day = "daily/raw/2026-11-15.md";
+    // As a union of both sides leaves it, where both had changed the end of the day.
+    let (here, there) = (desk.read(day), other.read(day));
+    let theirs: String = there.split_inclusive('\n').filter(|line| !here.contains(line)).collect();
+    assert!(theirs.contains("[forgotten]"), "{there}");
+    let merged = here + &theirs;
+    let digest = other.digest_text("SES1_desk_SP1C1");
+    desk.write("forgotten.md", other.read("forgotten.md"));
+    desk.write(desk.digest_path("SES1_desk_SP1C1"), digest);
+    desk.write(day, merged);
+    desk.memtree(["sweep"]).success();
+    assert_gone(&desk.store(), &["flower pot"]);
+    assert!(desk.digest("SES1_desk_SP1C1").snapshot.evicted.is_some());
+    desk.memtree(["verify", "--deep"]).success();
+    // Once is enough.
+    let before = desk.tree();
+    desk.memtree(["sweep"]).success();
+    assert_same(&before, &desk.tree(), "after another sweep");
 }
 
 /// A whole memory with a core, summaries of days and pages of knowledge: what one session said is in none of them.

@@ -128,6 +128,16 @@ impl Desk {
         fs::write(path, text).unwrap();
     }
 
+    /// The summaries of days, by their paths in the memory.
+    pub fn summaries(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.store().join("daily/summary")).into_iter().flatten().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let mut paths: Vec<String> =
+            names.filter(|name| name.ends_with(".md")).map(|name| format!("daily/summary/{name}")).collect();
+        paths.sort();
+        paths
+    }
+
     /// What the clock says.
     pub fn now(&self) -> chrono::DateTime<chrono::Utc> {
         self.now.get().to_utc()

@@ -159,6 +159,25 @@ fn secrets_in_what_a_person_says_of_a_folder_stay_out() {
 }
 
 #[test]
+fn secrets_in_the_names_of_a_folders_files_stay_out() {
+    let desk = Desk::new();
+    let token = ["ghp_", "abcdefghijklmnopqrstuvwxyz0123456789AB"].concat();
+    let folder = desk.project().join("notes");
+    fs::create_dir_all(folder.join("state")).unwrap();
+    fs::write(folder.join(format!("{token}.md")), "# A page\nabout bowlines\n").unwrap();
+    fs::write(folder.join(format!("state/vitals-{token}.yaml")), "mood: 1\n").unwrap();
+    fs::write(folder.join("plain.md"), "# Another\nabout reef knots\n").unwrap();
+    desk.memtree(["snapshot", folder.to_str().unwrap()]).success();
+    assert!(!desk.digest_text("SES1_desk_SP1C1").contains(&token), "{}", desk.digest_text("SES1_desk_SP1C1"));
+    // It is kept all the same, and can be recalled.
+    assert!(desk.store().join(format!("sessions/SES1_desk_SP1C1/snapshot/{token}.md")).exists());
+    desk.memtree(["verify"]).success();
+    desk.memtree(["recall", "SES1_desk_SP1C1#EP_001"]).success();
+    desk.check_manifest("SES1_desk_SP1C1");
+    desk.memtree(["doctor", "--secrets"]).success();
+}
+
+#[test]
 fn nothing_is_written_through_a_link_in_the_tree() {
     for link in ["sessions", "daily", "sessions/SES1_desk_SP1C1"] {
         let desk = desk();

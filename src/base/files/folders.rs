@@ -31,6 +31,25 @@ pub fn create_private_dir(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Closes a folder and all that is in it to everybody but its owner; links are left alone.
+#[cfg(unix)]
+pub fn make_private(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    for entry in WalkDir::new(folder) {
+        let entry = entry?;
+        let mode = match entry.file_type() {
+            kind if kind.is_dir() => 0o700,
+            kind if kind.is_file() => 0o600,
+            _ => continue,
+        };
+        if entry.metadata()?.permissions().mode() & 0o077 != 0 {
+            faults::point(Point::Write)?;
+            fs::set_permissions(entry.path(), fs::Permissions::from_mode(mode))?;
+        }
+    }
+    Ok(())
+}
+
 /// Creates a folder and those above it; returns the folders to sync, so that the new ones outlast a power loss.
 pub(super) fn create_folders(folder: &Path) -> io::Result<Vec<PathBuf>> {
     if folder.is_dir() {

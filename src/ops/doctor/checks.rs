@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 
 use chrono::Duration;
 
-use super::{Doctor, Level, Report};
+use super::{Doctor, Level, Report, around};
 use crate::base::files;
 use crate::error::{Context, Result};
 use crate::index::Index;
+use crate::model::ids::SessionId;
 use crate::ops::cursors::Cursors;
-use crate::ops::{forget, sweep};
-use crate::store::layout;
+use crate::ops::{forget, retain, sweep};
 use crate::store::tombstones::Tombstones;
+use crate::store::{layout, snapshots};
 
 type Check = fn(&Doctor<'_>, &'static str, &mut Report) -> Result<()>;
 
@@ -22,19 +23,18 @@ pub const ALL: &[(&str, Check)] = &[
     ("settings", settings),
     ("unfinished work", unfinished),
     ("digests", digests),
-    ("snapshots", snapshots),
+    ("snapshots", kept),
     ("forgotten", forgotten),
     ("cursors", cursors),
     ("index", index),
     ("clock", clock),
-    ("permissions", permissions),
+    ("permissions", around::permissions),
     ("links", links),
-    ("git", git),
-    ("disk", disk),
+    ("git", around::git),
+    ("merges", around::merges),
+    ("hooks", around::hooks),
+    ("disk", around::disk),
 ];
-
-/// Less free space than this is a warning, and a tenth of it an error.
-const LITTLE_SPACE: u64 = 1 << 30;
 
 fn settings(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result<()> {
     for warning in doctor.warnings {
@@ -57,7 +57,10 @@ fn unfinished(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> R
         return Ok(());
     }
     let mut left: Vec<PathBuf> =
-        [layout.staging(), layout.committing()].into_iter().filter(|path| path.exists()).collect();
+        [layout.staging(), layout.committing(), layout.evicting(), layout.evicted()]
+            .into_iter()
+            .filter(|path| path.exists())
+            .collect();
     let is_temporary = |path: &Path| files::is_temporary(path.file_name().unwrap_or(OsStr::new("")));
     let walked = files::walk_files(layout.root()).flatten();
     left.extend(walked.map(|found| found.path).filter(|path| is_temporary(path)));
@@ -101,21 +104,43 @@ fn digests(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Resu
             }
             Ok(None) => {
                 let means = "the session is captured, but no search finds it";
-                let mend = "`memtree sweep` writes it while the agent still has the log";
+                if written_again(doctor, &id)? {
+                    report.mended(name, format!("`{shown}` is not there"), means, "written again from its raw");
+                    continue;
+                }
+                let mend = match id.device == doctor.sweep.device {
+                    true => "`memtree doctor --fix` writes it from its raw, or `memtree sweep` from the log",
+                    false => "its own device has it: `git pull`, or copy it from there",
+                };
                 report.found(name, Level::Error, format!("`{shown}` is not there"), means, mend);
             }
             Err(err) => {
+                let what = format!("`{shown}`: {}", err.causes().join(": "));
                 let means = "a search finds it by its words, but no filter does, and growth is not written into it";
-                let mend =
-                    "correct its front matter; or move the file away and run `memtree sweep`, then put your notes back";
-                report.found(name, Level::Error, format!("`{shown}`: {}", err.causes().join(": ")), means, mend);
+                if written_again(doctor, &id)? {
+                    report.mended(name, what, means, "written again from its raw; all that stood there is below the notes");
+                    continue;
+                }
+                let mend = "correct its front matter; where its raw is here, `memtree doctor --fix` writes it again, \
+                            with what stands there below the notes";
+                report.found(name, Level::Error, what, means, mend);
             }
         }
     }
     Ok(())
 }
 
-fn snapshots(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result<()> {
+/// Writes a digest again from its session's raw, where that is asked for and can be done.
+fn written_again(doctor: &Doctor<'_>, id: &SessionId) -> Result<bool> {
+    if !doctor.fix || id.device != doctor.sweep.device {
+        return Ok(false);
+    }
+    let cannot = || "cannot take the lock".to_string();
+    let _lock = files::lock_exclusive(&doctor.store.layout().sweep_lock()).context(cannot)?;
+    retain::digest_now(doctor.store, &retain::Request::of(doctor.sweep), id)
+}
+
+fn kept(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result<()> {
     let layout = doctor.store.layout();
     for id in sessions(doctor)? {
         let Ok(Some(digest)) = doctor.store.digest(&id) else { continue };
@@ -128,10 +153,35 @@ fn snapshots(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Re
             let means = "its digest says that raw is here, and it is not: what it points to cannot be recalled";
             let mend = "copy it back from a backup; or remove the digest, and `memtree sweep` captures the log anew";
             report.found(name, Level::Error, format!("`{}` is not there", layout.shown(&snapshot)), means, mend);
-        } else if !snapshot.join(layout::MANIFEST).is_file() {
-            let what = format!("`{}` is not there", layout.shown(&snapshot.join(layout::MANIFEST)));
-            let means = "whether the snapshot is whole cannot be proven";
-            report.found(name, Level::Error, what, means, "copy it back from a backup");
+            continue;
+        }
+        let manifest = snapshot.join(layout::MANIFEST);
+        let there = fs::read(&manifest).ok();
+        if there.as_ref().is_some_and(|bytes| files::sha256_hex(bytes) == digest.snapshot.manifest_sha256) {
+            continue;
+        }
+        let what = match there {
+            Some(_) => format!("`{}` is not as it was", layout.shown(&manifest)),
+            None => format!("`{}` is not there", layout.shown(&manifest)),
+        };
+        let means = "whether the snapshot is whole cannot be proven";
+        // The files themselves tell what stood in it, if none of them has changed.
+        let again = snapshots::manifest_again(&snapshot).unwrap_or_default();
+        let is_whole = files::sha256_hex(again.as_bytes()) == digest.snapshot.manifest_sha256;
+        match (is_whole, doctor.fix) {
+            (true, true) => {
+                let written = files::write_atomic(&manifest, again.as_bytes());
+                written.context(|| format!("cannot write `{}`", manifest.display()))?;
+                report.mended(name, what, means, "written again: every file is as the digest says");
+            }
+            (true, false) => {
+                let mend = "`memtree doctor --fix` writes it again: every file is as the digest says";
+                report.found(name, Level::Error, what, means, mend);
+            }
+            (false, _) => {
+                let mend = "`memtree verify` names the files that changed; copy them back from a backup";
+                report.found(name, Level::Error, what, means, mend);
+            }
         }
     }
     Ok(())
@@ -152,7 +202,7 @@ fn forgotten(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Re
     let means = "a `forget` was stopped in the middle, or a sync brought it back";
     if doctor.fix {
         let lock = files::lock_exclusive(&layout.sweep_lock()).context(|| "cannot take the lock".into())?;
-        forget::finish(doctor.store, &tombstones)?;
+        forget::finish(doctor.store, &tombstones, &doctor.sweep.forgetting())?;
         drop(lock);
         report.mended(name, what, means, "removed");
     } else {
@@ -206,45 +256,6 @@ fn clock(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result
     Ok(())
 }
 
-#[cfg(unix)]
-fn permissions(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    let layout = doctor.store.layout();
-    let is_open = |path: &Path| {
-        fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir() && metadata.permissions().mode() & 0o077 != 0)
-    };
-    // A closed folder closes everything below it.
-    let open: Vec<PathBuf> =
-        sessions(doctor)?.iter().map(|id| layout.snapshot(id)).filter(|folder| is_open(folder)).collect();
-    if open.is_empty() {
-        return Ok(());
-    }
-    let what = format!(
-        "{} may be read by others on this machine, such as `{}`",
-        match open.len() {
-            1 => "1 snapshot".to_string(),
-            many => format!("{many} snapshots"),
-        },
-        layout.shown(&open[0])
-    );
-    let means = "raw logs may hold secrets";
-    if doctor.fix {
-        for folder in &open {
-            let closed = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
-            closed.context(|| format!("cannot close `{}`", folder.display()))?;
-        }
-        report.mended(name, what, means, "closed");
-    } else {
-        report.found(name, Level::Error, what, means, "`memtree doctor --fix` closes them");
-    }
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn permissions(_: &Doctor<'_>, _: &'static str, _: &mut Report) -> Result<()> {
-    Ok(())
-}
-
 fn links(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result<()> {
     let layout = doctor.store.layout();
     let sessions = sessions(doctor)?;
@@ -261,57 +272,7 @@ fn links(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result
     Ok(())
 }
 
-/// Raw must not leave the machine by accident.
-fn git(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result<()> {
-    let layout = doctor.store.layout();
-    if !layout.git().exists() {
-        return Ok(());
-    }
-    let ignored = fs::read_to_string(layout.gitignore()).unwrap_or_default();
-    let needed = layout::IGNORED_BY_GIT.iter().filter(|needed| !ignored.lines().any(|line| line.trim() == **needed));
-    let missing: Vec<&str> = needed.copied().collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
-    let what = format!("`.gitignore` does not leave out {}", missing.join(" and "));
-    let means = "git would carry raw logs, or this device's own files, to other machines";
-    if doctor.fix {
-        let ends = if ignored.is_empty() || ignored.ends_with('\n') { "" } else { "\n" };
-        let text = format!("{ignored}{ends}{}\n", missing.join("\n"));
-        files::write_atomic(&layout.gitignore(), text.as_bytes()).context(|| "cannot write `.gitignore`".into())?;
-        report.mended(name, what, means, "added; what git has already, `git rm -r --cached` takes out");
-    } else {
-        report.found(name, Level::Warning, what, means, "add these lines, or run `memtree doctor --fix`");
-    }
-    Ok(())
-}
-
-#[cfg(unix)]
-fn disk(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result<()> {
-    let Ok(space) = rustix::fs::statvfs(doctor.store.layout().root()) else { return Ok(()) };
-    let free = space.f_bavail * space.f_frsize;
-    if free >= LITTLE_SPACE {
-        return Ok(());
-    }
-    let level = if free < LITTLE_SPACE / 10 { Level::Error } else { Level::Warning };
-    let what = format!("{} MB are free on the disk of the memory", free / 1_000_000);
-    let means = "a sweep that finds no room stops; what is there stays as it is";
-    report.found(
-        name,
-        level,
-        what,
-        means,
-        "make room, or set a budget: `retention` in memtree.toml, then `memtree retain`",
-    );
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn disk(_: &Doctor<'_>, _: &'static str, _: &mut Report) -> Result<()> {
-    Ok(())
-}
-
-fn sessions(doctor: &Doctor<'_>) -> Result<Vec<crate::model::ids::SessionId>> {
+pub fn sessions(doctor: &Doctor<'_>) -> Result<Vec<SessionId>> {
     doctor.store.session_ids().context(|| "cannot list the sessions".into())
 }
 

@@ -3,6 +3,7 @@
 //! Each check looks and reports; with `fix`, it mends what can be mended without losing anything, and says so. What
 //! only a person can decide is left to them, with the command to run.
 
+mod around;
 mod checks;
 mod secrets;
 
@@ -21,6 +22,8 @@ pub struct Doctor<'a> {
     /// How a sweep of this machine looks.
     pub sweep: &'a Sweep<'a>,
     pub places: &'a Places,
+    /// This program, as hooks call it.
+    pub program: &'a std::path::Path,
     /// What the settings were warned of.
     pub warnings: &'a [String],
     /// Whether to mend what can be mended.

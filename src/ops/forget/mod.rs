@@ -5,10 +5,13 @@
 //! it is there, a tombstone without effect is seen, and the next sweep finishes what was begun. The same happens where
 //! a sync brings along the tombstones of another device, or brings back what they forbid.
 
+mod history;
+mod knowledge;
 mod pattern;
+mod text;
 mod traces;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,18 +19,31 @@ use std::path::{Path, PathBuf};
 use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
 
+use crate::base::clock::Timestamp;
 use crate::base::files::{self, Found, Stamp};
 use crate::base::front_matter::Document;
+use crate::base::redact::Redactor;
 use crate::error::{Context, Error, Result};
 use crate::model::ids::{Device, SessionId};
-use crate::ops::{commit, consolidate, search, snapshot};
+use crate::ops::cursors::Cursors;
+use crate::ops::retain::{self, Retention};
+use crate::ops::waiting::Waiting;
+use crate::ops::{commit, consolidate, flush, search, snapshot};
 use crate::store::layout::Layout;
-use crate::store::snapshots::{SnapshotWriter, parse_manifest_line};
 use crate::store::tombstones::{self, Tombstone, Tombstones};
-use crate::store::{Store, layout};
+use crate::store::{Store, days, layout};
 
 pub use pattern::Pattern;
 use traces::Traces;
+
+/// Who forgets, and by which settings.
+pub struct Request<'a> {
+    pub device: &'a Device,
+    pub now: Timestamp,
+    pub zone: chrono_tz::Tz,
+    /// For the pages that are made anew.
+    pub redactor: &'a Redactor,
+}
 
 /// What to forget.
 #[derive(Debug)]
@@ -67,6 +83,9 @@ pub struct PlannedSession {
     pub log_stays_out: bool,
     #[serde(skip)]
     source_id: Option<String>,
+    /// When it began and ended, where anybody knows.
+    #[serde(skip)]
+    days: Option<(NaiveDate, NaiveDate)>,
 }
 
 /// What went, and the proof.
@@ -136,11 +155,14 @@ pub fn plan(store: &Store, what: What, day: NaiveDate) -> Result<Plan> {
 }
 
 /// Forgets, and looks whether anything is left.
-pub fn forget(store: &Store, plan: &Plan, device: &Device) -> Result<Report> {
+pub fn forget(store: &Store, plan: &Plan, request: &Request<'_>) -> Result<Report> {
     let layout = store.layout();
     let cannot = || format!("cannot forget in `{}`", layout.root().display());
     store.refuse_links(None)?;
     let _lock = files::lock_exclusive(&layout.sweep_lock()).context(cannot)?;
+    // What a killed command left to be done is another session's, too, and goes with the folders that are cleared here.
+    commit::finish_earlier_sweep(store, request.zone)?;
+    retain::finish_earlier_eviction(store, &mut Retention::default())?;
     let stones: Vec<Tombstone> = plan
         .sessions
         .iter()
@@ -151,25 +173,27 @@ pub fn forget(store: &Store, plan: &Plan, device: &Device) -> Result<Report> {
         })
         .filter(|stone| stone.session.is_some() || stone.source_id.is_some())
         .collect();
-    tombstones::add(layout, &stones).context(cannot)?;
+    // Also a text that no log held is remembered to be gone, though not which.
+    let text = plan.is_text() && stones.is_empty();
+    tombstones::add(layout, &if text { vec![Tombstone::of_text(plan.day)] } else { stones }).context(cannot)?;
     let sessions: Vec<SessionId> = plan.sessions.iter().map(|planned| planned.session.clone()).collect();
-    let mut report = Report { sessions: sessions.clone(), git: git_commands(store, plan), ..Report::default() };
+    let mut report = Report { sessions: sessions.clone(), git: history::commands(store, plan), ..Report::default() };
     match &plan.text {
         Some(pattern) => {
             for session in &sessions {
-                without_text(store, session, pattern, plan.day)?;
+                text::without_text(store, session, pattern, plan.day)?;
             }
-            let removed = |page: &str| pattern.is_in(page).then(|| pattern.removed(page).into_owned());
+            let removed = |path: &Path, page: &str| text::page_without(store, path, page, pattern);
             report.files = clean_pages(store, |_| true, |name| pattern.is_in(name), removed).context(cannot)?;
             clear_cache(store).context(cannot)?;
-            consolidate::run(store, device, false)?;
+            consolidate::run(store, request.device, false)?;
             prove(store, &mut report, |path, name| Ok(pattern.is_in(name) || pattern.is_in_file(path)?))?;
         }
         None => {
             let traces = Traces::of(store, &sessions).context(cannot)?;
-            report.files = purge(store, &sessions, &traces).context(cannot)?;
+            report.files = purge(store, &sessions, &traces, request.redactor)?;
             // A core lists all its eight sessions, this one as forgotten; what it said of it is gone.
-            consolidate::run(store, device, false)?;
+            consolidate::run(store, request.device, false)?;
             let traces = traces.without_ids();
             prove(store, &mut report, |path, name| {
                 // Other sessions may well have said the same; the tombstones name the ids.
@@ -189,7 +213,7 @@ pub fn forget(store: &Store, plan: &Plan, device: &Device) -> Result<Report> {
 
 /// Does what tombstones ask for and was not done: a forget that was killed, or one that a sync brought along; and
 /// takes out the lines that a merge of days brought back. The caller holds the sweep's lock.
-pub fn finish(store: &Store, tombstones: &Tombstones) -> Result<()> {
+pub fn finish(store: &Store, tombstones: &Tombstones, request: &Request<'_>) -> Result<()> {
     if tombstones.is_empty() {
         return Ok(());
     }
@@ -198,9 +222,26 @@ pub fn finish(store: &Store, tombstones: &Tombstones) -> Result<()> {
         tombstones.sessions().filter(|session| store.layout().session(session).exists()).cloned().collect();
     if !back.is_empty() {
         let traces = Traces::of(store, &back).context(cannot)?;
-        purge(store, &back, &traces).context(cannot)?;
+        purge(store, &back, &traces, request.redactor)?;
     }
-    clean_days(store, tombstones).context(cannot)
+    let before = CleanDays::load(store.layout());
+    if before.tombstones != tombstones.lines() {
+        let held = holding_forgotten_texts(store, tombstones, request.device)?;
+        retain::evict_all(store, &held, request.now)?;
+    }
+    clean_days(store, tombstones, &before).context(cannot)
+}
+
+/// This device's sessions whose log is not to be captured again for what it says, and whose raw is still as it was: the
+/// text was forgotten on another device. Which text nobody knows here, so all that was captured has to go.
+fn holding_forgotten_texts(store: &Store, tombstones: &Tombstones, device: &Device) -> Result<Vec<SessionId>> {
+    chosen(store, |digest| {
+        digest.session.device == *device
+            && digest.snapshot.evicted.is_none()
+            && tombstones.has_source(&digest.source_id)
+            && !tombstones.has_session(&digest.session)
+            && store.layout().snapshot(&digest.session).exists()
+    })
 }
 
 /// How days looked when they held no line of a forgotten session.
@@ -210,11 +251,16 @@ struct CleanDays {
     days: BTreeMap<String, Stamp>,
 }
 
-/// Takes the lines of forgotten sessions out of the days that have changed since that was last done.
-fn clean_days(store: &Store, tombstones: &Tombstones) -> io::Result<()> {
+impl CleanDays {
+    fn load(layout: &Layout) -> CleanDays {
+        fs::read(layout.clean_days()).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+    }
+}
+
+/// Takes the lines of forgotten sessions, and lines that lost a text elsewhere, out of the days that have changed since
+/// that was last done.
+fn clean_days(store: &Store, tombstones: &Tombstones, before: &CleanDays) -> io::Result<()> {
     let layout = store.layout();
-    let before: CleanDays =
-        fs::read(layout.clean_days()).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     let mut now = CleanDays { tombstones: tombstones.lines(), days: BTreeMap::new() };
     let gone: Vec<SessionId> = tombstones.sessions().cloned().collect();
     let traces = Traces::named(&gone);
@@ -223,12 +269,15 @@ fn clean_days(store: &Store, tombstones: &Tombstones) -> io::Result<()> {
         let name = layout::shown_relative(&found.relative);
         let stamp = Stamp::of(&found.metadata);
         if before.tombstones != now.tombstones || before.days.get(&name) != Some(&stamp) {
-            clean_page(&found.path, |page| traces.removed(page))?;
+            clean_page(&found.path, |page| {
+                let kept = traces.removed(page);
+                pattern::without_originals(kept.as_deref().unwrap_or(page)).or(kept)
+            })?;
         }
         // As it is now: a line that comes later makes it another one.
         now.days.insert(name, Stamp::of(&fs::symlink_metadata(&found.path)?));
     }
-    match now == before {
+    match now == *before {
         true => Ok(()),
         false => files::write_if_changed(&layout.clean_days(), &serde_json::to_vec(&now)?).map(drop),
     }
@@ -249,12 +298,20 @@ pub(super) fn named(store: &Store, name: &str) -> Result<SessionId> {
         search::last_search(store)?.hits.into_iter().nth(number)?.session
     });
     let found = match id {
-        Some(id) => Some(id).filter(|id| store.layout().session(id).is_dir()),
+        Some(id) => Some(id).filter(|id| store.layout().session(id).is_dir() || was_there(store, id)),
         None => chosen(store, |digest| digest.source_id == name)?.into_iter().next(),
     };
     found.ok_or_else(|| {
         Error::usage(format!("there is no session `{name}`")).hint("`memtree search` finds sessions by their words")
     })
+}
+
+/// Whether a session without a folder once was: its number was given, or it left lines in the days. Somebody removed it by
+/// hand, and now says that it is to be forgotten.
+fn was_there(store: &Store, id: &SessionId) -> bool {
+    let ids = store.session_ids().unwrap_or_default();
+    ids.iter().any(|other| other.device == id.device && other.ordinal > id.ordinal)
+        || days::count(store.layout()).is_ok_and(|counted| counted.by_session.contains_key(id))
 }
 
 fn chosen(store: &Store, choose: impl Fn(&crate::model::digest::Digest) -> bool) -> Result<Vec<SessionId>> {
@@ -270,13 +327,24 @@ fn planned(store: &Store, session: SessionId) -> PlannedSession {
     let digest = store.digest(&session).ok().flatten();
     let vitals = fs::read_to_string(store.layout().snapshot(&session).join(layout::VITALS)).unwrap_or_default();
     let from_vitals = || Document::parse(&format!("---\n{vitals}---\n")).get_str("source_id");
+    // Of one whose folder somebody removed, the last sweep may still know the log.
+    let from_cursors = || {
+        let cursors = Cursors::load(&store.layout().cursors());
+        cursors.session(&session).map(|cursor| cursor.source_id.clone())
+    };
+    let is_folder = digest.as_ref().is_some_and(|digest| digest.content.flavor == snapshot::FLAVOR);
+    let content = digest.as_ref().map(|digest| &digest.content);
+    let days = content.and_then(|content| content.started.or(content.ended).zip(content.ended.or(content.started)));
     PlannedSession {
+        days: days.map(|(first, last)| (first.date_naive(), last.date_naive())),
         bytes,
         log_stays_out: true,
         title: digest.as_ref().map(|digest| digest.content.title.clone()).unwrap_or_default(),
         project: digest.as_ref().and_then(|digest| digest.content.project.clone()),
         ended: digest.as_ref().and_then(|digest| digest.content.ended.map(crate::base::clock::stamp)),
-        source_id: digest.map(|digest| digest.source_id).or_else(from_vitals),
+        // A folder's id is made of what the files in it hold: whoever guesses that could prove it by the hash. No sweep
+        // brings a folder back.
+        source_id: digest.map(|digest| digest.source_id).or_else(from_vitals).or_else(from_cursors).filter(|_| !is_folder),
         session,
     }
 }
@@ -327,7 +395,7 @@ fn clean_pages(
     store: &Store,
     is_ours: impl Fn(&str) -> bool,
     name_tells: impl Fn(&str) -> bool,
-    cleaned: impl Fn(&str) -> Option<String>,
+    cleaned: impl Fn(&Path, &str) -> Option<String>,
 ) -> io::Result<Vec<String>> {
     let mut changed = Vec::new();
     for found in pages(store).filter(|found| is_ours(&layout::shown_relative(&found.relative))).collect::<Vec<_>>() {
@@ -336,7 +404,7 @@ fn clean_pages(
             changed.push(store.layout().shown(&found.path));
             continue;
         }
-        if clean_page(&found.path, &cleaned)? {
+        if clean_page(&found.path, |page| cleaned(&found.path, page))? {
             changed.push(store.layout().shown(&found.path));
         }
     }
@@ -355,74 +423,53 @@ fn clean_page(path: &Path, cleaned: impl Fn(&str) -> Option<String>) -> io::Resu
 }
 
 /// Takes sessions out of everything: first the traces elsewhere, then the caches, then their own folders.
-fn purge(store: &Store, sessions: &[SessionId], traces: &Traces) -> io::Result<Vec<String>> {
-    let cores = store.layout().shown(&store.layout().cores());
+fn purge(store: &Store, sessions: &[SessionId], traces: &Traces, redactor: &Redactor) -> Result<Vec<String>> {
+    let layout = store.layout();
+    let cannot = || format!("cannot forget in `{}`", layout.root().display());
+    let mut changed = whole_files(store, sessions, traces).context(cannot)?;
+    let (cores, learnt) = (layout.shown(&layout.cores()), layout.shown(&layout.knowledge()));
     // Cores know themselves what rested on a forgotten session, and are made again without it.
-    let is_core = |name: &str| Path::new(name).starts_with(&cores);
-    let changed = clean_pages(store, |name| !is_core(name), |name| traces.are_in(name), |page| traces.removed(page))?;
-    clear_cache(store)?;
+    let is_below = |name: &str, folder: &str| Path::new(name).starts_with(folder);
+    let is_other = |name: &str| !is_below(name, &cores) && !is_below(name, &learnt);
+    let clean = |is_ours: &dyn Fn(&str) -> bool| {
+        clean_pages(store, is_ours, |name| traces.are_in(name), |_, page| traces.removed(page)).context(cannot)
+    };
+    changed.extend(clean(&is_other)?);
+    // Pages of knowledge are told anew by the days that are left; then those go that nothing bears out any more.
+    changed.extend(knowledge::tell_anew(store, traces, redactor)?);
+    changed.extend(clean(&|name: &str| is_below(name, &learnt))?);
+    changed.sort();
+    changed.dedup();
+    clear_cache(store).context(cannot)?;
     for session in sessions {
-        files::remove_folder(&store.layout().session(session))?;
+        files::remove_folder(&layout.session(session)).context(cannot)?;
     }
     Ok(changed)
 }
 
-/// The index and the cursors hold words and names too; they are made again when they are needed.
-fn clear_cache(store: &Store) -> io::Result<()> {
-    files::remove_folder(&store.layout().cache())?;
-    files::remove_folder(&store.layout().evicted())?;
-    files::remove_folder(&store.layout().staging())
+/// Removes what is of these sessions alone: contexts that wait for a model, and their places in its queue.
+fn whole_files(store: &Store, sessions: &[SessionId], traces: &Traces) -> io::Result<Vec<String>> {
+    let layout = store.layout();
+    let mut removed = Vec::new();
+    for path in flush::waiting(layout) {
+        let page = Document::parse(&String::from_utf8_lossy(&fs::read(&path)?));
+        if page.get_str("session").is_some_and(|session| traces.are_in(&session)) {
+            files::remove_file(&path)?;
+            removed.push(layout.shown(&path));
+        }
+    }
+    if Waiting::is_there(layout) {
+        Waiting::change(layout, |waiting| waiting.retain(|id| !sessions.contains(id)))?;
+    }
+    Ok(removed)
 }
 
-/// Makes a session's snapshot and digest again without a text: raw files that hold it go as a whole, pages lose it.
-fn without_text(store: &Store, session: &SessionId, pattern: &Pattern, day: NaiveDate) -> Result<()> {
-    let layout = store.layout();
-    let cannot = || format!("cannot take the text out of {session}");
-    store.refuse_links(Some(session))?;
-    let text = fs::read_to_string(layout.digest(session)).unwrap_or_default();
-    let mut digest = Document::parse(&pattern.removed(&text));
-    let staged = layout.staging().join(format!("forget-{session}"));
-    files::remove_folder(&staged).context(cannot)?;
-    let folder = layout.snapshot(session);
-    let all_raw = Document::parse(&text).get_str("flavor").as_deref() == Some(snapshot::FLAVOR);
-    let is_raw = |name: &str| name.starts_with(layout::RAW) || all_raw;
-    let mut removed = BTreeSet::new();
-    let mut manifest_sha256 = String::new();
-    if folder.is_dir() {
-        let mut writer = SnapshotWriter::create(&commit::snapshot_of(&staged)).context(cannot)?;
-        for found in files::walk_files(&folder).flatten().filter(|found| found.link.is_none()) {
-            let name = layout::shown_relative(&found.relative);
-            if name == layout::MANIFEST {
-                continue;
-            }
-            let holds = pattern.is_in(&name) || pattern.is_in_file(&found.path).context(cannot)?;
-            match holds {
-                false => writer.copy(&found.path, &name).map(drop).context(cannot)?,
-                true if is_raw(&name) || pattern.is_in(&name) => drop(removed.insert(name)),
-                true => match fs::read_to_string(&found.path) {
-                    Ok(page) => writer.write(&name, &pattern.removed(&page)).context(cannot)?,
-                    // What is no text cannot lose a part of it.
-                    Err(_) => drop(removed.insert(name)),
-                },
-            }
-        }
-        let told = writer.finish_listing(is_raw).context(cannot)?;
-        digest.set("snapshot_bytes", told.bytes as i64);
-        digest.set("snapshot_files", told.files as i64);
-        digest.set("manifest_sha256", told.manifest_sha256.as_str());
-        manifest_sha256 = told.manifest_sha256;
-    }
-    // What was captured is proven by its hash as before, though not by a name that tells.
-    if let Some(listed) = digest.get_list("manifest") {
-        let tells = |line: &String| parse_manifest_line(line).is_some_and(|(_, name)| pattern.is_in(&name));
-        let kept: Vec<String> = listed.into_iter().filter(|line| !tells(line)).collect();
-        digest.set_block_list("manifest", &kept);
-    }
-    if removed.iter().any(|name| is_raw(name)) {
-        digest.set_raw("snapshot", &format!("evicted {day}"));
-    }
-    let text = if text.is_empty() { text } else { digest.into_text() };
-    commit::replace(store, session, &staged, &text, &manifest_sha256)
+/// The index, the cursors and reports hold words and names too; they are made again when they are needed.
+fn clear_cache(store: &Store) -> io::Result<()> {
+    files::remove_folder(&store.layout().cache())?;
+    files::remove_folder(&store.layout().reports())?;
+    files::remove_folder(&store.layout().evicted())?;
+    files::remove_folder(&store.layout().staging())
 }
 
 // --- Proof ---
@@ -443,39 +490,4 @@ fn prove(store: &Store, report: &mut Report, tells: impl Fn(&Path, &str) -> io::
         }
     }
     Ok(())
-}
-
-/// What takes the same out of git's history: the files that held it lose their past, and keep their present.
-fn git_commands(store: &Store, plan: &Plan) -> Vec<String> {
-    let layout = store.layout();
-    let root = layout.root();
-    let Some(repository) = root.ancestors().find(|folder| folder.join(".git").exists()) else { return Vec::new() };
-    let below = root.strip_prefix(repository).unwrap_or(Path::new(""));
-    let sessions = plan.sessions.iter().map(|planned| layout.shown(&layout.session(&planned.session)));
-    let paths: Vec<String> = sessions
-        .chain(plan.files.iter().cloned())
-        .map(|path| quoted(&layout::shown_relative(&below.join(path))))
-        .collect();
-    let repository = quoted(&repository.to_string_lossy());
-    let rewrite = format!(
-        "git -C {repository} filter-branch --force --index-filter \
-         'test \"$GIT_COMMIT\" = \"$MEMTREE_LAST\" || git rm -r -q --cached --ignore-unmatch -- {}' -- --all",
-        paths.join(" ").replace('\'', "'\\''")
-    );
-    vec![
-        format!("git -C {repository} add -A && git -C {repository} commit -m 'forget'"),
-        format!("export MEMTREE_LAST=$(git -C {repository} rev-parse HEAD)"),
-        rewrite,
-        format!(
-            "git -C {repository} for-each-ref --format='delete %(refname)' refs/original | git -C {repository} update-ref --stdin"
-        ),
-        format!("git -C {repository} reflog expire --expire=now --all && git -C {repository} gc --prune=now"),
-        format!("git -C {repository} push --force --all"),
-    ]
-}
-
-/// A word for a shell, whatever it holds.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-');
-    if word.chars().all(plain) { word.to_string() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }

@@ -109,6 +109,36 @@ fn forms(letter: char) -> String {
     format!(r"(?:\\*{plain}|{escaped}{entity}){droppable}")
 }
 
+/// A page without the lines that stand in it a second time with a text forgotten: a merge with a device that had not
+/// forgotten it brings them back. `None` where there are none.
+pub fn without_originals(page: &str) -> Option<String> {
+    let forgotten: Vec<Vec<&str>> =
+        page.lines().filter(|line| line.contains(FORGOTTEN)).map(|line| line.split(FORGOTTEN).collect()).collect();
+    if forgotten.is_empty() {
+        return None;
+    }
+    let is_original = |line: &str| !line.contains(FORGOTTEN) && forgotten.iter().any(|parts| fits(line, parts));
+    let kept: String = page.split_inclusive('\n').filter(|line| !is_original(line.trim_end())).collect();
+    (kept.len() < page.len()).then_some(kept)
+}
+
+/// Whether a line is these parts with something between each two of them. A line of which nothing else is known is any.
+fn fits(line: &str, parts: &[&str]) -> bool {
+    let [first, middle @ .., last] = parts else { return false };
+    let told: usize = parts.iter().map(|part| part.chars().filter(|c| c.is_alphanumeric()).count()).sum();
+    let Some(mut rest) = line.strip_prefix(first).and_then(|rest| rest.strip_suffix(*last)) else { return false };
+    for part in middle {
+        match rest.find(*part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    told >= SHORTEST_FRAME && !rest.is_empty()
+}
+
+/// So many letters and digits around a forgotten text tell its line: those of a time and a session are more.
+const SHORTEST_FRAME: usize = 12;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,6 +161,19 @@ mod tests {
         assert!(Pattern::new("<b>bold</b> text").unwrap().is_in("&lt;b&gt;bold&lt;/b&gt; text"));
         assert!(Pattern::new("an emoji 🦀 too").unwrap().is_in(r"an emoji \ud83e\udd80 too"));
         assert_eq!(Pattern::new("a.b.c.d (x)").unwrap().removed("A.B.C.D (x) and aXbXc"), "[forgotten] and aXbXc");
+    }
+
+    #[test]
+    fn a_line_that_came_back_goes_where_it_stands_forgotten_too() {
+        let forgotten = "- [10:00:00] [user] (SES1_a_SP1C1) the code is [forgotten], and [forgotten] too\n";
+        let original = "- [10:00:00] [user] (SES1_a_SP1C1) the code is 1234-5678, and 99 too\n";
+        let other = "- [10:00:01] [user] (SES1_a_SP1C1) the code is 1234-5678, and 99 too\n";
+        let check = |page: &str, expect: Option<&str>| assert_eq!(without_originals(page).as_deref(), expect);
+        check(&format!("{original}{forgotten}{other}"), Some(&format!("{forgotten}{other}")));
+        check(&format!("{original}{other}"), None);
+        check(&format!("{forgotten}{other}"), None);
+        // Too little is known of such a line.
+        check("- [forgotten]\n- my notes\n", None);
     }
 
     #[test]

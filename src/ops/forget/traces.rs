@@ -84,6 +84,14 @@ impl Traces {
         found
     }
 
+    /// Whether a page quotes them and no other session.
+    pub fn are_all_that_is_quoted(&self, page: &str) -> bool {
+        let words = page.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-')));
+        let ids = words.map(|word| word.strip_suffix("_DIGEST").unwrap_or(word));
+        let mut quoted = ids.filter(|word| word.parse::<SessionId>().is_ok()).peekable();
+        quoted.peek().is_some() && quoted.all(|id| self.names.iter().any(|name| name == id))
+    }
+
     /// A page without their lines; `None` where there are none.
     pub fn removed(&self, page: &str) -> Option<String> {
         let mut kept = String::with_capacity(page.len());

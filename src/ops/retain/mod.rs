@@ -27,6 +27,7 @@ use crate::store::{Store, documents, layout, snapshots};
 mod digest_now;
 pub mod plan;
 
+pub use digest_now::digest_now;
 use plan::{Fate, Held, Kept, Limits, Pass, Portion};
 
 /// What to keep within which limits.
@@ -37,6 +38,14 @@ pub struct Request<'a> {
     pub zone: crate::base::zone::Zone,
     /// How the digest of a session is written that has none.
     pub pages: &'a Pages,
+}
+
+impl<'a> Request<'a> {
+    /// What a sweep would keep.
+    pub fn of(sweep: &'a Sweep<'_>) -> Request<'a> {
+        let (limits, device, pages) = (sweep.limits, sweep.device.clone(), &sweep.pages);
+        Request { limits, device, now: sweep.now, zone: sweep.zone, pages }
+    }
 }
 
 /// What the storage budget did.
@@ -120,9 +129,7 @@ pub fn after_sweep(
     let too_old = |since: Timestamp| limits.max_age.is_some_and(|age| sweep.now - since > age);
     if retention.in_use_bytes > limits.soft_cap.min(limits.hard_cap) || cursors.raw_since().any(too_old) {
         let fresh = report.sessions.iter().map(|swept| swept.session.clone()).collect();
-        let (device, pages) = (sweep.device.clone(), &sweep.pages);
-        let request = Request { limits, device, now: sweep.now, zone: sweep.zone, pages };
-        keep_within(store, &request, &fresh, retention)?;
+        keep_within(store, &Request::of(sweep), &fresh, retention)?;
     } else if report.digested > 0 {
         alert(store, &limits, retention);
     }
@@ -164,7 +171,7 @@ pub fn keep_within(
     if planned.fates.iter().any(overflowing) {
         // Whatever can still get a digest gets it now, and may then go as any other.
         for (one, fate) in kept.iter_mut().zip(&planned.fates) {
-            if overflowing(fate) && digest_now::digest_now(store, request, &one.session)? {
+            if overflowing(fate) && digest_now(store, request, &one.session)? {
                 one.digested = true;
                 report.digested_now.push(one.session.to_string());
             }
@@ -300,6 +307,15 @@ fn evict(store: &Store, going: Vec<Going>, now: Timestamp, report: &mut Retentio
     }
     digests.commit().context(cannot)?;
     remove(store, going, report)
+}
+
+/// Evicts all that was captured of some sessions, whatever the budget: for a text in them that is to be forgotten.
+pub fn evict_all(store: &Store, sessions: &[SessionId], now: Timestamp) -> Result<()> {
+    let going = sessions.iter().map(|session| {
+        let bytes = snapshots::measure(&store.layout().snapshot(session), true).all();
+        Going { session: session.clone(), pass: Pass::Age, portion: Portion::All, bytes, digested: true }
+    });
+    evict(store, going.collect(), now, &mut Retention::default())
 }
 
 /// Does what an eviction that was killed did not come to. Only a session whose digest says so, or that has none, goes.

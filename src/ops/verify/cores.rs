@@ -32,6 +32,20 @@ pub fn check(store: &Store, ids: &[SessionId]) -> io::Result<Findings> {
             }
         }
     }
+    for id in cores::sphere_ids(&layout.cores()) {
+        let path = layout.sphere(&id);
+        let text = fs::read_to_string(&path)?;
+        let amount = findings.amount(Step::Core);
+        amount.files += 1;
+        amount.bytes += text.len() as u64;
+        for core in id.cores().filter(|core| there.contains(core) && !text.contains(&core.to_string())) {
+            findings.gap(Step::Core, None, layout.shown(&path), format!("does not list {core}"));
+        }
+    }
+    let memory = layout.memory_page();
+    if !there.is_empty() && !memory.is_file() {
+        findings.gap(Step::Core, None, layout.shown(&memory), "there are cores, but not the page that is made of them");
+    }
     let mut members: BTreeMap<CoreId, Vec<&SessionId>> = BTreeMap::new();
     for session in ids {
         members.entry(CoreId::of(session)).or_default().push(session);

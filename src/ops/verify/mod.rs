@@ -131,7 +131,7 @@ pub fn verify(store: &Store, sweep: &Sweep<'_>, deep: bool) -> Result<Proof> {
     let mut found = sources::check(store, sweep)?;
     let (sessions, expected) = sessions::check(store, sweep, &ids);
     found.add(sessions);
-    found.add(days::check(store, &expected).context(|| "cannot read the days".into())?);
+    found.add(days::check(store, &ids, &expected).context(|| "cannot read the days".into())?);
     found.add(cores::check(store, &ids).context(|| "cannot read the cores".into())?);
     if deep {
         found.add(sessions::check_again(store, sweep, &ids)?);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use super::days::Expected;
+use super::days::{Expected, Told};
 use super::{Findings, Step};
 use crate::adapters;
 use crate::base::files;
@@ -22,11 +22,13 @@ use crate::store::{Store, documents, layout};
 
 /// Checks every session; also tells which of them must have lines in the days.
 pub fn check(store: &Store, sweep: &Sweep<'_>, ids: &[SessionId]) -> (Findings, Expected) {
-    let checked: Vec<(Findings, Option<_>)> = ids.par_iter().map(|id| Check::new(store, id).run(sweep)).collect();
+    let forgotten = store.forgotten();
+    let check = |id| Check::new(store, id).run(sweep, forgotten.contains(id));
+    let checked: Vec<(Findings, Option<Told>)> = ids.par_iter().map(check).collect();
     let (mut findings, mut expected) = (Findings::default(), Expected::new());
     for (id, (one, began)) in ids.iter().zip(checked) {
         findings.add(one);
-        expected.extend(began.map(|began| (id.clone(), began)));
+        expected.extend(began.map(|told| (id.clone(), told)));
     }
     (findings, expected)
 }
@@ -43,8 +45,13 @@ impl<'s> Check<'s> {
         Check { store, id, found: Findings::default() }
     }
 
-    fn run(mut self, sweep: &Sweep<'_>) -> (Findings, Option<crate::base::clock::Timestamp>) {
+    fn run(mut self, sweep: &Sweep<'_>, is_forgotten: bool) -> (Findings, Option<Told>) {
         let layout = self.store.layout();
+        if is_forgotten {
+            // Another device's tombstone arrived, or a `forget` was stopped.
+            self.note(Step::Digest, &layout.session(self.id), "is forgotten; the next sweep removes what is left of it");
+            return (self.found, None);
+        }
         let path = layout.digest(self.id);
         let snapshot = layout.snapshot(self.id);
         let digest = match self.store.digest(self.id) {
@@ -66,6 +73,7 @@ impl<'s> Check<'s> {
         if digest.session != *self.id {
             self.gap(Step::Digest, &path, &format!("says that it is the digest of {}", digest.session));
         }
+        self.sections(&path);
         let unreadable = digest.snapshot.manifest.iter().any(|line| parse_manifest_line(line).is_none());
         if unreadable || digest.snapshot.manifest_sha256.len() != 64 {
             self.gap(Step::Digest, &path, "its manifest is damaged, so what was captured cannot be proved");
@@ -83,8 +91,8 @@ impl<'s> Check<'s> {
         (self.found, began)
     }
 
-    /// When a session began that must have left lines in the days.
-    fn began(&self, digest: &Digest) -> Option<crate::base::clock::Timestamp> {
+    /// What a session must have left in the days.
+    fn began(&self, digest: &Digest) -> Option<Told> {
         let content = &digest.content;
         let leaves_lines = content.worth == Worth::Full && content.flavor != snapshot::FLAVOR && content.turns > 0;
         // A person may call a session worth remembering that we did not; it has no lines then.
@@ -92,7 +100,22 @@ impl<'s> Check<'s> {
             let text = fs::read_to_string(self.store.layout().digest(self.id)).unwrap_or_default();
             documents::is_as_we_wrote(&text, "worth")
         };
-        content.started.filter(|_| leaves_lines && ours())
+        let began = content.started.filter(|_| leaves_lines && ours())?;
+        Some(Told { began, turns: content.turns })
+    }
+
+    /// Tells a page that was cut off from one out of which a person took something.
+    fn sections(&mut self, path: &Path) {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let missing = documents::missing_sections(&text);
+        if missing.is_empty() {
+            return;
+        }
+        let reason = format!("has no section on {} any more", missing.join(", "));
+        match text.ends_with('\n') {
+            true => self.note(Step::Digest, path, &reason),
+            false => self.gap(Step::Digest, path, &format!("{reason}, and ends in the middle of a line: it was cut off")),
+        }
     }
 
     /// Checks the files of a snapshot against its manifest, and the manifest against the digest.

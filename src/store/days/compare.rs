@@ -7,6 +7,7 @@ use std::io::{self, Read};
 use chrono::{Days, NaiveDate};
 
 use super::{DayLines, all, each_line, place, read, said};
+use crate::model::day::LineKind;
 use crate::model::ids::SessionId;
 use crate::store::layout::Layout;
 
@@ -125,7 +126,15 @@ pub fn session_of(line: &str) -> Option<SessionId> {
 pub struct Counted {
     pub days: u64,
     pub lines: u64,
-    pub by_session: HashMap<SessionId, u64>,
+    pub by_session: HashMap<SessionId, Lines>,
+}
+
+/// How many lines a session has in the days.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Lines {
+    pub all: u64,
+    /// What a person said.
+    pub asked: u64,
 }
 
 /// Counts the lines of all days.
@@ -136,7 +145,9 @@ pub fn count(layout: &Layout) -> io::Result<Counted> {
         read(layout, day, |line| {
             if let Ok(session) = line.session.parse() {
                 counted.lines += 1;
-                *counted.by_session.entry(session).or_default() += 1;
+                let lines = counted.by_session.entry(session).or_default();
+                lines.all += 1;
+                lines.asked += u64::from(line.kind == LineKind::User);
             }
         })?;
     }

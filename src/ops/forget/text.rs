@@ -1,0 +1,109 @@
+//! A text goes from a session, and the session stays without it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use chrono::NaiveDate;
+
+use super::Pattern;
+use crate::base::files;
+use crate::base::front_matter::Document;
+use crate::error::{Context, Result};
+use crate::model::ids::SessionId;
+use crate::ops::{commit, snapshot};
+use crate::store::snapshots::{SnapshotWriter, parse_manifest_line};
+use crate::store::{Store, documents, layout, pages, summaries};
+
+/// Makes a session's snapshot and digest again without a text: raw files that hold it go as a whole, pages lose it.
+pub fn without_text(store: &Store, session: &SessionId, pattern: &Pattern, day: NaiveDate) -> Result<()> {
+    let layout = store.layout();
+    let cannot = || format!("cannot take the text out of {session}");
+    store.refuse_links(Some(session))?;
+    let text = fs::read_to_string(layout.digest(session)).unwrap_or_default();
+    let mut digest = without(&text, pattern);
+    let staged = layout.staging().join(format!("forget-{session}"));
+    files::remove_folder(&staged).context(cannot)?;
+    let folder = layout.snapshot(session);
+    let all_raw = Document::parse(&text).get_str("flavor").as_deref() == Some(snapshot::FLAVOR);
+    let is_raw = |name: &str| name.starts_with(layout::RAW) || all_raw;
+    let mut removed = BTreeSet::new();
+    let mut manifest_sha256 = String::new();
+    if folder.is_dir() {
+        let mut writer = SnapshotWriter::create(&commit::snapshot_of(&staged)).context(cannot)?;
+        for found in files::walk_files(&folder).flatten().filter(|found| found.link.is_none()) {
+            let name = layout::shown_relative(&found.relative);
+            if name == layout::MANIFEST {
+                continue;
+            }
+            let holds = pattern.is_in(&name) || pattern.is_in_file(&found.path).context(cannot)?;
+            match holds {
+                false => writer.copy(&found.path, &name).map(drop).context(cannot)?,
+                true if is_raw(&name) || pattern.is_in(&name) => drop(removed.insert(name)),
+                true => match fs::read_to_string(&found.path) {
+                    Ok(page) => writer.write(&name, &pattern.removed(&page)).context(cannot)?,
+                    // What is no text cannot lose a part of it.
+                    Err(_) => drop(removed.insert(name)),
+                },
+            }
+        }
+        let told = writer.finish_listing(is_raw).context(cannot)?;
+        digest.set("snapshot_bytes", told.bytes as i64);
+        digest.set("snapshot_files", told.files as i64);
+        digest.set("manifest_sha256", told.manifest_sha256.as_str());
+        manifest_sha256 = told.manifest_sha256;
+    }
+    // A hash of what is forgotten goes as well: whoever guesses a short text could prove it by that. So does a name.
+    if let Some(listed) = digest.get_list("manifest") {
+        // Where the files are not here, nobody can say which of them held it.
+        let unknown = all_raw && !folder.is_dir();
+        let tells = |line: &String| {
+            let name = parse_manifest_line(line).map(|(_, name)| name);
+            unknown || name.is_some_and(|name| removed.contains(&name) || pattern.is_in(&name))
+        };
+        let kept: Vec<String> = listed.into_iter().filter(|line| !tells(line)).collect();
+        digest.set_block_list("manifest", &kept);
+    }
+    if removed.iter().any(|name| is_raw(name)) {
+        digest.set_raw("snapshot", &format!("evicted {day}"));
+    }
+    let text = if text.is_empty() { text } else { digest.into_text() };
+    commit::replace(store, session, &staged, &text, &manifest_sha256)
+}
+
+/// A page without a text. Values of the front matter lose it one by one, so that they are still what they were: a list
+/// stays a list, and a title that now begins with a bracket does not become one.
+fn without(page: &str, pattern: &Pattern) -> Document {
+    let mut document = Document::parse(page);
+    let holds = |key: &&str| document.get_raw(key).is_some_and(|raw| pattern.is_in(raw));
+    let keys: Vec<String> = document.keys().filter(holds).map(str::to_string).collect();
+    for key in &keys {
+        if let Some(value) = document.get_str(key) {
+            document.set(key, pattern.removed(&value).as_ref());
+        } else if let Some(listed) = document.get_list(key) {
+            let kept: Vec<String> = listed.iter().map(|item| pattern.removed(item).into_owned()).collect();
+            document.set_block_list(key, &kept);
+        }
+    }
+    let body = pattern.removed(document.body()).into_owned();
+    document.set_body(&body);
+    let page = match pattern.is_in(document.as_text()) {
+        // It stands across several values, or in what is no YAML.
+        true => pattern.removed(document.as_text()).into_owned(),
+        false => document.into_text(),
+    };
+    Document::parse(&documents::without_stale_hashes(&page))
+}
+
+/// Another page of the memory without a text, and without hashes of it.
+pub fn page_without(store: &Store, path: &Path, page: &str, pattern: &Pattern) -> Option<String> {
+    if !pattern.is_in(page) {
+        return None;
+    }
+    let (layout, page) = (store.layout(), pattern.removed(page));
+    Some(match path {
+        path if path.starts_with(layout.knowledge()) => pages::without_stale_hashes(&page),
+        path if path.starts_with(layout.summaries()) => summaries::without_stale_hashes(&page),
+        _ => page.into_owned(),
+    })
+}
