@@ -1,6 +1,7 @@
 //! Tools that know nothing of memory.
 
 pub mod clock;
+pub mod common_words;
 pub mod files;
 pub mod forms;
 pub mod front_matter;

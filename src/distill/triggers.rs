@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::base::forms::folded;
-use crate::base::text;
+use crate::base::{common_words, text};
 use crate::distill::facts::{Facts, Part, StatedKind};
 use crate::distill::{intent, sayings};
 use crate::model::digest::{Origin, Trigger};
@@ -32,8 +32,6 @@ const PAGE_TOKENS: usize = 3850;
 const FIXED_TOKENS: usize = 620;
 /// A trigger has at least so many keys, also where its sentence says them already.
 const FEWEST_KEYS: usize = 3;
-/// So many of the commonest words are never keys.
-const NOTHING_TOLD: usize = 200;
 
 /// How many words a page's triggers have, and how they are spread.
 #[derive(Debug, PartialEq)]
@@ -279,25 +277,15 @@ fn keys_of(
 
 /// How much a word may tell: nothing for the commonest, more the rarer its kind is in ordinary prose.
 pub fn telling(word: &str) -> f32 {
-    static COMMON: LazyLock<HashMap<&'static str, f32>> = LazyLock::new(|| {
-        let words: Vec<&str> = include_str!("../../templates/common-words.txt")
-            .lines()
-            .filter(|line| !line.starts_with('#'))
-            .flat_map(str::split_whitespace)
-            .collect();
-        let count = words.len() as f32;
-        // The table is ordered from the commonest word on. Only its first words tell nothing at all: what is
-        // common in manuals may be just what somebody asks for.
-        let weight = |rank: usize| if rank < NOTHING_TOLD { 0.0 } else { 0.9 * (rank as f32 / count).powf(0.3) };
-        words.iter().enumerate().map(|(rank, word)| (*word, weight(rank))).collect()
-    });
     let length = word.chars().count();
     let ascii = word.is_ascii();
     if length > 48 || (ascii && length < 3) {
         return 0.0;
     }
-    if let Some(weight) = COMMON.get(word) {
-        return *weight;
+    if let Some(place) = common_words::place(word) {
+        // Only the commonest tell nothing at all: what is common in manuals may be just what somebody asks for.
+        let share = place as f32 / common_words::count() as f32;
+        return if place < common_words::NOTHING_TOLD { 0.0 } else { 0.9 * share.powf(0.3) };
     }
     let digits = word.bytes().filter(u8::is_ascii_digit).count();
     if digits == word.len() {

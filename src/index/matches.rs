@@ -16,6 +16,7 @@ use super::words::{self, QueryWord};
 use crate::base::clock::Timestamp;
 use crate::base::text;
 use crate::model::query::{Filter, FilterKey, Query, Tree};
+use crate::model::times::NamedTimes;
 
 /// How many words of a query are looked up.
 const MOST_WORDS: usize = 96;
@@ -55,13 +56,15 @@ pub struct Plan {
     pub asked: f32,
     /// Words that nothing has, with those that were taken instead.
     pub unknown: Vec<(String, Vec<String>)>,
+    /// The times that it names.
+    pub times: NamedTimes,
 }
 
 /// Weighs the words of a query by how rare they are.
 pub fn plan(searcher: &Searcher, query: &Query) -> tantivy::Result<Plan> {
     let field = Fields::get().words;
     let living = searcher.num_docs() as u32;
-    let mut plan = Plan::default();
+    let mut plan = Plan { times: NamedTimes::of(&query.words.join(" ")), ..Plan::default() };
     let mut seen = std::collections::HashSet::new();
     let typed = asked(query);
     let few = typed.iter().filter(|word| word.unit).count() <= FEW_WORDS;
@@ -70,7 +73,11 @@ pub fn plan(searcher: &Searcher, query: &Query) -> tantivy::Result<Plan> {
             continue;
         }
         let having = living_having(searcher, field, &word.text)?;
-        let rarity = rank::rarity(having, living);
+        // Everyday words stand in a page by chance: how rare they are there says little.
+        let told = words::told(&word.typed);
+        // When it was is no part of what it was; see `rank::as_asked`.
+        let is_time = plan.times.words.contains(&word.typed);
+        let rarity = rank::rarity(having, living) * told;
         if !word.unit {
             if having > 0 {
                 let weight = rarity * rank::COMPOUND;
@@ -81,6 +88,7 @@ pub fn plan(searcher: &Searcher, query: &Query) -> tantivy::Result<Plan> {
         }
         let (wanted, absent) = (&mut plan.wanted, &mut plan.absent);
         let mut stand_in = |word: &str, having: u32, factor: f32| {
+            let factor = factor * told;
             let weight = if having > 0 { rank::rarity(having, living) * factor } else { 0.0 };
             let list = if having > 0 { &mut *wanted } else { &mut *absent };
             list.push(Wanted { word: word.to_string(), weight, covers: weight, factor, group });
@@ -102,13 +110,13 @@ pub fn plan(searcher: &Searcher, query: &Query) -> tantivy::Result<Plan> {
                 near.iter().for_each(|(near, having)| stand_in(near, *having, rank::NEAR_WORD));
                 // In few words a slip is likelier than a word that nothing has; in many it may well be one of those.
                 if let Some((_, having)) = near.first().filter(|_| few) {
-                    asked = rank::rarity(*having, living);
+                    asked = rank::rarity(*having, living) * told;
                 }
                 taken.extend(near.into_iter().map(|(word, _)| word));
             }
             plan.unknown.push((word.typed, taken));
         }
-        plan.asked += asked;
+        plan.asked += if is_time { 0.0 } else { asked };
         plan.wanted.truncate(MOST_WANTED);
         plan.absent.truncate(MOST_WANTED);
     }
@@ -116,9 +124,11 @@ pub fn plan(searcher: &Searcher, query: &Query) -> tantivy::Result<Plan> {
 }
 
 impl Plan {
-    /// Whether what covers so much of the query's weight is only a guess.
-    pub fn is_weak(&self, covered: f32) -> bool {
-        !self.wanted.is_empty() && covered / self.asked.max(f32::MIN_POSITIVE) < rank::CONFIDENT
+    /// Whether a page is only a guess: its best part covers so much of the query's weight, all of it this share,
+    /// and it lacks that share of the names.
+    pub fn is_weak(&self, by_part: f32, share_of_all: f32, names_lacked: f32) -> bool {
+        let share_of_part = by_part / self.asked.max(f32::MIN_POSITIVE);
+        !self.wanted.is_empty() && (names_lacked > 0.0 || rank::is_weak(share_of_part, share_of_all))
     }
 
     /// All words that may stand in an episode, those of one group together.

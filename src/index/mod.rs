@@ -22,6 +22,7 @@ mod document;
 mod hits;
 mod latest;
 mod matches;
+mod names;
 mod notes;
 mod page;
 mod rank;
@@ -34,6 +35,7 @@ use cache::Cache;
 use document::{Fields, Shelf};
 use hits::Finder;
 use matches::Plan;
+use names::Names;
 use notes::Note;
 use page::Page;
 
@@ -182,6 +184,7 @@ impl<'s> Index<'s> {
         let scored = matches::matches(&self.searcher, query, plan, now, &[]).map_err(unusable)?;
         let total = scored.len();
         let finder = Finder::new(&plan.wanted);
+        let names = Names::of(query, plan);
         let mut ranked = Vec::new();
         let looked_at = if limit == 0 { 0 } else { limit.max(rank::CLOSER_LOOK) };
         for scored in rank::best(scored, looked_at) {
@@ -190,11 +193,17 @@ impl<'s> Index<'s> {
             let Some(page) = document::read_page(self.store, &session.to_string()) else { continue };
             let recency = rank::recency(page.ended.map(|at| at.timestamp()));
             let closest = finder.closest_part(&page);
-            let score = rank::together(scored.score, closest.score * recency);
-            ranked.push(Ranked { score, weak: plan.is_weak(closest.weight), session, page });
+            let lacked = names.lacked(&self.searcher, scored.place).map_err(unusable)?;
+            let nearness = page.ended.map_or(0.0, |ended| plan.times.nearness(ended, now));
+            let score = rank::together(scored.score, closest.score * recency) * rank::as_asked(lacked, nearness);
+            let weak = plan.is_weak(closest.weight, scored.covered, lacked);
+            ranked.push(Ranked { score, weak, session, page });
         }
         ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.session.cmp(&b.session)));
         ranked.truncate(limit);
+        for ranked in &mut ranked {
+            ranked.weak = ranked.weak || names.misread_in(&ranked.page, &ranked.session.to_string());
+        }
         Ok((ranked, total))
     }
 
@@ -204,6 +213,7 @@ impl<'s> Index<'s> {
         let scored = matches::matches(&self.searcher, query, &plan, now, trees).map_err(unusable)?;
         let sections = scored.len();
         let finder = Finder::new(&plan.wanted);
+        let names = Names::of(query, &plan);
         let mut pages: HashMap<String, Option<Note>> = HashMap::new();
         let mut best: HashMap<String, (f32, NoteHit)> = HashMap::new();
         let looked_at = if limit == 0 { 0 } else { (4 * limit).max(rank::CLOSER_LOOK) };
@@ -214,11 +224,14 @@ impl<'s> Index<'s> {
             let Some(section) = note.sections.iter().find(|section| section.line == line) else { continue };
             let closest = finder.part_score(&[&note.title, &section.heading, &section.text]);
             let recency = rank::recency(note.at.map(|at| at.timestamp()));
-            let score = rank::together(scored.score, closest.score * recency);
+            let lacked = names.lacked(&self.searcher, scored.place).map_err(unusable)?;
+            let nearness = note.at.map_or(0.0, |at| plan.times.nearness(at, now));
+            let score = rank::together(scored.score, closest.score * recency) * rank::as_asked(lacked, nearness);
             if best.get(&path).is_some_and(|(known, hit)| (*known, line) >= (score, hit.line)) {
                 continue;
             }
-            let hit = finder.note_hit(&path, note, section, rounded(score), plan.is_weak(closest.weight));
+            let weak = plan.is_weak(closest.weight, scored.covered, lacked);
+            let hit = finder.note_hit(&path, note, section, rounded(score), weak);
             best.extend(hit.map(|hit| (path, (score, hit))));
         }
         let mut best: Vec<(f32, NoteHit)> = best.into_values().collect();
@@ -433,6 +446,37 @@ mod tests {
         assert_eq!(found.unknown.len(), 3);
         assert_eq!(desk.found("xylophone").total, 0);
         assert!(!desk.hits("flock")[0].weak && !desk.hits("flokc")[0].weak);
+    }
+
+    #[test]
+    fn what_lacks_a_name_is_a_guess_and_counts_less() {
+        let desk = Desk::new();
+        // The same words, one of them asked for by name.
+        assert!(!desk.hits("which header write erased an append, of two writers")[0].weak);
+        let hits = desk.hits("which header write erased an append of two Kafka writers");
+        assert!(hits[0].session.ordinal == 3 && hits.iter().all(|hit| hit.weak), "{hits:?}");
+        assert!(!desk.hits("the ECONNRESET and the HashMap when we retry")[0].weak);
+        let score = |query: &str| desk.hits(query)[0].score;
+        assert!(score("tidy up of Zanzibar") < score("tidy up of zanzibar"));
+        // A slip in a name is no other name.
+        assert!(!desk.hits("the Shelff12 chore in the garden")[0].weak);
+    }
+
+    #[test]
+    fn sessions_of_the_time_that_is_named_come_first() {
+        let desk = Desk::new();
+        assert_eq!(desk.best("tidy shed on 3 October 2026"), Some(2));
+        assert_eq!(desk.best("what did we append yesterday?"), Some(3));
+        assert!(!desk.hits("two writers on 15 November")[0].weak, "the date is no word that has to be there");
+    }
+
+    #[test]
+    fn everyday_words_count_little() {
+        let desk = Desk::new();
+        let path = desk.store.layout().digest(&id(12));
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text + "who made which way first, as people like it\n").unwrap();
+        assert_eq!(desk.best("which people made the first retry"), Some(4));
     }
 
     #[test]

@@ -20,9 +20,16 @@ const PART: f32 = 0.75;
 pub const CLOSER_LOOK: usize = 50;
 /// How much more a session of one year later counts: enough to part equals, too little to part others.
 const PER_YEAR: f32 = 0.01;
-/// The share of a query's weight that one part of a hit has to cover; below, it is a guess. Of questions that
-/// nothing answers, the best part covers a quarter on the median; of those that are answered, well above a third.
-pub const CONFIDENT: f32 = 0.45;
+/// The share of a query's weight that a hit has to cover, the mean of its best part and of all of it; below, it is
+/// a guess.
+const CONFIDENT: f32 = 0.42;
+/// How much a hit loses that has none of the names that were asked for.
+const NAMES: f32 = 0.2;
+/// How much a hit gains that is of the time that was asked for.
+const IN_TIME: f32 = 0.8;
+/// How much the commonest words count, which no page has to have, and other everyday words.
+pub const COMMONEST: f32 = 0.2;
+pub const EVERYDAY: f32 = 0.5;
 /// How much a word counts that is found in the place of a misspelled one.
 pub const NEAR_WORD: f32 = 0.6;
 /// How much a word counts that means about the same as the one that was asked for.
@@ -63,6 +70,16 @@ fn saturated(times: u32, length_weight: f32, relative_length: f32) -> f32 {
 /// place; a session in which the same words are scattered over many is another one.
 pub fn together(whole: f32, closest_part: f32) -> f32 {
     (1.0 - PART) * whole + PART * closest_part
+}
+
+/// The factor for a hit that lacks a share of the names that were asked for, and is so near to the time.
+pub fn as_asked(names_lacked: f32, nearness: f32) -> f32 {
+    (1.0 - NAMES * names_lacked) * (1.0 + IN_TIME * nearness)
+}
+
+/// Whether a hit is only a guess that covers these shares of the query's weight.
+pub fn is_weak(by_part: f32, by_all: f32) -> bool {
+    (by_part + by_all) / 2.0 < CONFIDENT
 }
 
 /// The factor by which a session counts more for having ended later, in seconds since 1970.

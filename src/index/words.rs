@@ -5,8 +5,9 @@
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
+use super::rank;
 pub use crate::base::forms::folded;
-use crate::base::text;
+use crate::base::{common_words, text};
 
 /// Words that a question is made of, whatever it asks for.
 const QUESTION_WORDS: &[&str] = &[
@@ -22,6 +23,15 @@ const QUESTION_WORDS: &[&str] = &[
 /// Tells a word that says nothing about what is asked.
 pub fn is_question_word(word: &str) -> bool {
     QUESTION_WORDS.binary_search(&word).is_ok()
+}
+
+/// How much a word of a query tells, in lower case as it was typed: less the commoner it is in any text.
+pub fn told(typed: &str) -> f32 {
+    match common_words::place(typed) {
+        Some(place) if place < common_words::NOTHING_TOLD => rank::COMMONEST,
+        Some(place) if place < common_words::EVERYDAY => rank::EVERYDAY,
+        _ => 1.0,
+    }
 }
 
 /// Gives each word of a text as the index keeps it, with its place, and whether it is the smallest unit there.

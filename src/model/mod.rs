@@ -11,3 +11,4 @@ pub mod ids;
 pub mod knowledge;
 pub mod query;
 pub mod session;
+pub mod times;

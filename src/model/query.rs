@@ -225,6 +225,17 @@ impl Query {
         self.words.is_empty() && self.phrases.is_empty() && self.filters.is_empty()
     }
 
+    /// The same question with the words of its phrases anywhere. `None` where a phrase is all that is asked for, or
+    /// where there is none: in a question, quotes often stand around a title.
+    pub fn without_quotes(&self) -> Option<Query> {
+        if self.words.is_empty() || self.phrases.is_empty() {
+            return None;
+        }
+        let mut looser = self.clone();
+        looser.words.append(&mut looser.phrases);
+        Some(looser)
+    }
+
     /// The filters by key, without those that leave out.
     pub fn wanted_filters(&self) -> BTreeMap<FilterKey, Vec<&Filter>> {
         let mut by_key: BTreeMap<FilterKey, Vec<&Filter>> = BTreeMap::new();

@@ -9,6 +9,7 @@ use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize};
 
 use crate::base::clock::Timestamp;
+use crate::base::text;
 use crate::error::{Error, Result};
 use crate::index::Index;
 use crate::model::ids::SessionId;
@@ -158,10 +159,16 @@ pub fn search(store: &Store, request: &SearchRequest) -> Result<SearchAnswer> {
     if digests || answer.notes.iter().all(|hit| hit.weak) {
         let index = if request.dry_run { Index::in_memory(store)? } else { Index::open(store)? };
         let limit = if digests { request.limit } else { 0 };
-        let found = match request.deep && digests {
-            true => index.deep(query, request.now, limit)?,
-            false => index.search(query, request.now, limit)?,
+        let ask = |query: &Query| match request.deep && digests {
+            true => index.deep(query, request.now, limit),
+            false => index.search(query, request.now, limit),
         };
+        let mut found = ask(query)?;
+        let looser = query.without_quotes().filter(|_| digests && found.total == 0);
+        if let Some(looser) = looser {
+            found = ask(&looser)?;
+            found.hits.iter_mut().for_each(|hit| hit.weak = true);
+        }
         answer.hits = found.hits;
         answer.total += if digests { found.total } else { 0 };
         answer.put_in_order(request.limit);
@@ -187,6 +194,10 @@ fn suggested(
     let query = &request.query;
     let mut suggestions = Vec::new();
     let conditions = query.filters.len() + query.phrases.len() + query.excluded.len();
+    if !nothing && let Some(phrase) = query.phrases.first().filter(|_| query.without_quotes().is_some()) {
+        suggestions
+            .push(format!("no session has “{}” word for word; these have some of it", text::one_line(phrase, 60)));
+    }
     if nothing && conditions > 0 {
         let mut words = query.words.clone();
         words.extend(query.phrases.iter().cloned());

@@ -106,6 +106,26 @@ fn a_hit_says_why_and_what_to_do_next() {
 }
 
 #[test]
+fn quotes_in_a_question_do_not_hide_its_answer() {
+    let desk = desk_with(&ENGLISH);
+    // Word for word in one of them.
+    let answer = desk.memtree(["search", "--json", "what about \"the header\" of the day log?"]).success().json();
+    assert_eq!((answer["hits"].as_array().unwrap().len(), &answer["hits"][0]["weak"]), (1, &false.into()));
+    // In none: the words are looked for one by one, and the answer says so.
+    let question = "which session fixed the \"append header log\" with flock?";
+    let answer = desk.memtree(["search", "--json", question]).success().json();
+    assert_eq!(answer["hits"][0]["source_id"], format!("claude:{}", id(0)));
+    assert_eq!(answer["hits"][0]["weak"], true, "what was asked for word for word is not there");
+    desk.memtree(["search", question]).success().stderr_has("no session has “append header log” word for word");
+    // A phrase alone means itself.
+    let alone = desk.memtree(["search", "\"append header log\""]).success();
+    assert_eq!(alone.stdout, "");
+    alone.stderr_has("nothing found").stderr_has("without filters, quotes");
+    // Filters hold all the same.
+    desk.memtree(["search", question, "--project", "nowhere"]).success().stderr_has("nothing found");
+}
+
+#[test]
 fn deep_leads_into_the_episode() {
     let desk = Desk::new();
     let turns = [

@@ -1,0 +1,39 @@
+//! Common words: how much a word can tell, by its place in a table that ships with the program.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// So many of the commonest words tell nothing: no page has to have them.
+pub const NOTHING_TOLD: usize = 200;
+/// So many are everyday words; those that follow are common in work on software and in manuals.
+pub const EVERYDAY: usize = 468;
+
+static PLACES: LazyLock<HashMap<&'static str, usize>> = LazyLock::new(|| {
+    let lines = include_str!("../../templates/common-words.txt").lines();
+    let words = lines.filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace);
+    words.enumerate().map(|(place, word)| (word, place)).collect()
+});
+
+/// The place of a word, in lower case, in the table: the commonest first. `None` where it is not common.
+pub fn place(word: &str) -> Option<usize> {
+    PLACES.get(word).copied()
+}
+
+/// How many words the table has.
+pub fn count() -> usize {
+    PLACES.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_ordered_from_the_commonest_on() {
+        assert!(place("the") < place("thing") && place("thing") < place("buffer"));
+        assert!(place("made").is_some_and(|place| place < NOTHING_TOLD));
+        assert!(place("worst").is_some_and(|place| (NOTHING_TOLD..EVERYDAY).contains(&place)));
+        assert!(place("user").is_some_and(|place| place >= EVERYDAY) && place("xylophone").is_none());
+        assert!(count() > 2000);
+    }
+}
