@@ -299,9 +299,8 @@ fn pages(store: &Store) -> impl Iterator<Item = Found> {
     let layout = store.layout().clone();
     files::walk_files(layout.root()).flatten().filter(move |found| {
         let others = [layout.sessions(), layout.cache(), layout.git(), layout.locks()];
-        found.link.is_none()
-            && !is_apart(&layout, &found.path)
-            && !others.iter().any(|other| found.path.starts_with(other))
+        let is_other = others.iter().any(|other| found.path.starts_with(other));
+        found.link.is_none() && !is_apart(&layout, &found.path) && (!is_other || layout.is_event_log(&found.path))
     })
 }
 

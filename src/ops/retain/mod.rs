@@ -10,6 +10,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use chrono::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::base::clock::{self, Timestamp};
@@ -20,12 +21,16 @@ use crate::model::digest::State;
 use crate::model::ids::{Device, SessionId};
 use crate::ops::capture::Pages;
 use crate::ops::cursors::{Cursors, SessionCursor};
+use crate::ops::folders::Status;
 use crate::ops::sweep::{self, Sweep};
 use crate::ops::{commit, snapshot};
 use crate::store::{Store, documents, layout, snapshots};
 
 mod digest_now;
+mod event_logs;
 pub mod plan;
+
+pub use event_logs::EventLogs;
 
 use plan::{Fate, Held, Kept, Limits, Pass, Portion};
 
@@ -37,6 +42,8 @@ pub struct Request<'a> {
     pub zone: chrono_tz::Tz,
     /// How the digest of a session is written that has none.
     pub pages: &'a Pages,
+    /// Event logs that nobody wrote to for so long go.
+    pub event_log_age: Option<Duration>,
 }
 
 /// What the storage budget did.
@@ -53,6 +60,9 @@ pub struct Retention {
     /// What a person should know: a cap that could not be kept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub alerts: Vec<String>,
+    /// What became of event logs, where an age is set for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event_logs: Option<EventLogs>,
 }
 
 /// The sessions whose raw was evicted, by pass.
@@ -100,6 +110,7 @@ pub fn retain(store: &Store, request: &Request<'_>) -> Result<(Retention, Vec<De
     let mut report = Retention::default();
     finish_earlier_eviction(store, &mut report)?;
     let decisions = keep_within(store, request, &HashSet::new(), &mut report)?;
+    report.event_logs = event_logs::remove_old(store, request, false)?;
     if report.evicted.count() + report.digested_now.len() > 0 {
         crate::index::refresh(store)?;
     }
@@ -119,9 +130,11 @@ pub fn after_sweep(
     retention.in_use_bytes = cursors.bytes() + loose_bytes;
     let too_old = |since: Timestamp| limits.max_age.is_some_and(|age| sweep.now - since > age);
     if retention.in_use_bytes > limits.soft_cap.min(limits.hard_cap) || cursors.raw_since().any(too_old) {
-        let fresh = report.sessions.iter().map(|swept| swept.session.clone()).collect();
+        let of_folders = report.folders.iter().filter(|looked| looked.status == Status::Kept);
+        let of_folders = of_folders.filter_map(|looked| looked.session.clone());
+        let fresh = report.sessions.iter().map(|swept| swept.session.clone()).chain(of_folders).collect();
         let (device, pages) = (sweep.device.clone(), &sweep.pages);
-        let request = Request { limits, device, now: sweep.now, zone: sweep.zone, pages };
+        let request = Request { limits, device, now: sweep.now, zone: sweep.zone, pages, event_log_age: None };
         keep_within(store, &request, &fresh, retention)?;
     } else if report.digested > 0 {
         alert(store, &limits, retention);
@@ -148,6 +161,7 @@ pub fn rehearse(store: &Store, request: &Request<'_>) -> Result<(Retention, Vec<
         }
     }
     alert(store, &request.limits, &mut report);
+    report.event_logs = event_logs::remove_old(store, request, true)?;
     Ok((report, decisions(&kept, &plan.fates)))
 }
 
