@@ -210,6 +210,7 @@ fn text(store: &Store, day: NaiveDate, added: &[(String, Note)]) -> io::Result<O
         notes.iter().filter(|note| note.by_model).map(|note| (note.from.clone(), note.until.clone())).collect()
     };
     let mut summary = reader.finish(told.sha256, digest, covered);
+    summary.has_raw = layout.day(day).is_file();
     summary.has_older_page = layout.old_day(day).is_file();
     Ok(Some(summaries::text(day, &summary, &notes, existing.as_deref())))
 }

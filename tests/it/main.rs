@@ -29,6 +29,8 @@ mod losses; // what could be lost or leak, each found by trying
 mod models; // a server and a program that answer, fail, hang or lie
 mod older_files; // pages of days and event logs that other tools left
 mod outcomes; // how a session went, against labels by hand
+#[cfg(unix)]
+mod real_model; // flushes against a real server, where one is named
 mod red_team; // everything hostile at once: none of it gets through
 mod redigest; // writing digests again, around a person's edits
 mod retain; // the storage budget: who goes, who stays, what is left
