@@ -22,7 +22,8 @@ pub const TEMPLATE: &str = include_str!("../templates/memtree.toml");
 /// The newest format of the tree that this program knows.
 pub const FORMAT: i64 = 1;
 
-/// Keys that run a program, send text or spend money: only the user's own configuration may set them.
+/// Keys that run a program, send text, spend money or name what is copied: only the user's own configuration may set
+/// them.
 const YOURS_ONLY: &[&str] = &[
     "open.editor",
     "summarizer",
@@ -34,7 +35,12 @@ const YOURS_ONLY: &[&str] = &[
     "models.low_usd",
     "models.high_usd",
     "models.trust_prompts",
+    FOLDERS,
 ];
+
+/// The folders that are kept. Words of theirs go into digests, which are synced, so a file that came by `git pull` must
+/// not choose them.
+const FOLDERS: &str = "folders";
 
 /// Tables whose keys are names that the user chooses.
 const OPEN_TABLES: &[&str] = &["sources", "domains"];
@@ -51,6 +57,7 @@ pub struct Config {
     pub context: Context,
     pub redact: Redact,
     pub exclude: ExcludeSettings,
+    pub folders: Vec<Folder>,
     #[serde(default)]
     pub sources: BTreeMap<String, Source>,
     #[serde(default)]
@@ -65,6 +72,7 @@ pub struct Config {
 #[derive(Debug, Clone, Deserialize, Serialize)]
 pub struct Sessions {
     pub open_minutes: u32,
+    pub jsonl_log: bool,
 }
 
 /// What goes into a snapshot's readable parts.
@@ -99,6 +107,16 @@ pub struct RedactRule {
 pub struct ExcludeSettings {
     pub projects: Vec<String>,
     pub folders: Vec<String>,
+}
+
+/// A folder that becomes a session when it has changed and lain still.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Folder {
+    pub path: String,
+    pub objective: Option<String>,
+    #[serde(default = "half_an_hour")]
+    pub idle_minutes: u32,
 }
 
 /// Where to look for one agent's logs.
@@ -145,6 +163,8 @@ pub struct Retention {
     /// 0 is none.
     pub max_age_days: u32,
     pub distilled_cap: Size,
+    /// 0 is never.
+    pub jsonl_max_age_days: u32,
 }
 
 /// When `memtree watch` sweeps.
@@ -152,6 +172,7 @@ pub struct Retention {
 pub struct Watch {
     pub interval: String,
     pub debounce_seconds: u32,
+    pub finalize_seconds: u32,
 }
 
 /// What `--open` starts.
@@ -162,6 +183,10 @@ pub struct Open {
 
 fn yes() -> bool {
     true
+}
+
+fn half_an_hour() -> u32 {
+    30
 }
 
 /// Where settings come from, handed in by a door.
@@ -185,8 +210,12 @@ impl Config {
             let mut table = read(path, text)?;
             for key in YOURS_ONLY {
                 if take(&mut table, key).is_some() {
+                    let why = match *key {
+                        FOLDERS => "names what is copied, and words of it are synced",
+                        _ => "runs a program, sends text or spends money",
+                    };
                     warnings.push(format!(
-                        "{}: `{key}` runs a program, sends text or spends money, so it is ignored here; set it in ~/.config/memtree/config.toml",
+                        "{}: `{key}` {why}, so it is ignored here; set it in ~/.config/memtree/config.toml",
                         path.display()
                     ));
                 }
@@ -251,7 +280,7 @@ fn defaults() -> Table {
         .collect();
     let mut table: Table = live.join("\n").parse().expect("templates/memtree.toml is valid TOML");
     // The template shows examples; the default is none.
-    for key in ["redact.rules", "exclude.projects", "exclude.folders"] {
+    for key in ["redact.rules", "exclude.projects", "exclude.folders", FOLDERS] {
         put(&mut table, key, Value::Array(Vec::new()));
     }
     table
@@ -378,6 +407,18 @@ mod tests {
         assert!(warnings[0].contains("runs a program"), "{warnings:?}");
         let (config, _) = load("", "[open]\neditor = \"vim\"").unwrap();
         assert_eq!(config.open.editor, "vim");
+    }
+
+    #[test]
+    fn only_the_person_names_folders_to_keep() {
+        let folders = "[[folders]]\npath = \"~/notes\"\n[[folders]]\npath = \"/srv/x\"\nidle_minutes = 5\n";
+        let (config, warnings) = load("", folders).unwrap();
+        let named: Vec<(&str, u32)> = config.folders.iter().map(|one| (one.path.as_str(), one.idle_minutes)).collect();
+        assert_eq!((named, warnings), (vec![("~/notes", 30), ("/srv/x", 5)], vec![]));
+        let (config, warnings) = load(folders, "").unwrap();
+        assert!(config.folders.is_empty() && warnings[0].contains("words of it are synced"), "{warnings:?}");
+        let wrong = load("", "[[folders]]\npath = \"x\"\nidle_minuts = 5").unwrap_err();
+        assert!(wrong.causes()[0].contains("idle_minuts"), "{wrong}");
     }
 
     #[test]

@@ -41,6 +41,9 @@
 //!     models: &Models::none(),
 //!     pages: Pages { cleaner: Cleaner::new(Redactor::new(), 16384), inline_lines: 12, exclude: Default::default() },
 //!     limits: Default::default(),
+//!     folders: Vec::new(),
+//!     finalize: Some("sweep"),
+//!     event_logs: false,
 //!     progress: &|_, _| {},
 //! })?;
 //! assert_eq!(report.captured, 10);

@@ -22,6 +22,7 @@ mod claude;
 mod codex;
 mod copilot;
 mod cursor;
+pub mod eventlog;
 mod gemini;
 mod goose;
 mod grok;
@@ -50,6 +51,7 @@ pub const ALL: &[&dyn Adapter] = &[
     &grok::Grok,
     &goose::Goose,
     &aider::Aider,
+    &eventlog::EventLog,
 ];
 
 /// What we know of one agent.

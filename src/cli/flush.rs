@@ -7,10 +7,12 @@ use chrono::Duration;
 use super::sources::SourceArgs;
 use super::{Door, output};
 use crate::base::clock::Timestamp;
+use crate::base::files::Stamp;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::ops::compile::{CompileRequest, Which};
 use crate::ops::compile_gate;
+use crate::ops::days::Scope;
 use crate::ops::flush::{self, Flush, Flushed, Reason};
 use crate::ops::sweep::Root;
 use crate::store::{Store, journal};
@@ -39,7 +41,14 @@ pub struct Args {
     /// Why: precompact, end, interval, reset or idle
     #[arg(long, value_name = "REASON", default_value = "end", requires = "transcript")]
     reason: Reason,
+    /// Look again as long as the log keeps growing: agents write the last words a moment after they call
+    #[arg(long, hide = true, requires = "transcript")]
+    linger: bool,
 }
+
+/// How long to wait before looking again, and how often.
+const MOMENT: std::time::Duration = std::time::Duration::from_secs(1);
+const MOST_LOOKS: usize = 4;
 
 pub fn run(args: Args, door: &Door) -> Result<u8> {
     let config = door.config()?;
@@ -67,25 +76,28 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
             if !log.is_file() {
                 return missing(log);
             }
-            let roots = roots(log);
-            let sweep = SourceArgs::default().request(roots, &config, door, door.now, &models, &|_, _| {})?;
-            flush::transcript(&store, &sweep, session, args.reason, &flush)?
+            let once = || {
+                let none = SourceArgs::default();
+                let mut sweep = none.request(roots(log), &config, door, door.now, &models, &|_, _| {})?;
+                sweep.finalize = Some("flush");
+                flush::transcript(&store, &sweep, session, args.reason, &flush)
+            };
+            let looks = || std::fs::metadata(log).map(|metadata| Stamp::of(&metadata)).ok();
+            let mut before = looks();
+            let mut flushed = once()?;
+            for _ in 1..if args.linger { MOST_LOOKS } else { 1 } {
+                std::thread::sleep(MOMENT);
+                if looks() == before {
+                    break;
+                }
+                before = looks();
+                flushed = once()?;
+            }
+            flushed
         }
-        _ => flush::due(&store, &flush)?,
+        _ => flush::due(&store, &flush, Scope::All, "flush")?,
     };
-    // What waits for a model will change the days again.
-    if flushed.kept == 0 {
-        let request = CompileRequest {
-            which: Which::Changed,
-            redactor: &redactor,
-            models: &models,
-            max_log_chars: config.max_log_chars,
-            dry_run: false,
-        };
-        if let Err(error) = compile_gate::compile_if_due(&store, &request, door.now, compile_interval(door)) {
-            journal::note(store.layout(), door.now, &format!("flush: {error}"));
-        }
-    }
+    compile(&store, &config, door, door.now, &models, &flushed)?;
     show(&flushed, door);
     Ok(0)
 }
@@ -102,13 +114,40 @@ pub fn retry(store: &Store, config: &Config, door: &Door, now: Timestamp, models
     flush::retry(store, &Flush { now, zone: config.zone()?, idle: idle(config), models, redactor })
 }
 
-/// Flushes what is due, where a model may tell it better than the lines do.
-pub fn due(store: &Store, config: &Config, door: &Door, now: Timestamp, models: &Models) -> Result<Flushed> {
-    if !models.are_there() {
-        return retry(store, config, door, now, models);
+/// Flushes what is due, for `watch`.
+pub fn due(
+    store: &Store,
+    config: &Config,
+    door: &Door,
+    now: Timestamp,
+    models: &Models,
+    scope: Scope,
+) -> Result<Flushed> {
+    let redactor = &door.redactor(config)?;
+    let flush = Flush { now, zone: config.zone()?, idle: idle(config), models, redactor };
+    flush::due(store, &flush, scope, "watch")
+}
+
+/// Compiles knowledge after a flush, if days have changed and an hour has passed.
+pub fn compile(
+    store: &Store,
+    config: &Config,
+    door: &Door,
+    now: Timestamp,
+    models: &Models,
+    flushed: &Flushed,
+) -> Result<()> {
+    // What waits for a model will change the days again.
+    if flushed.kept > 0 {
+        return Ok(());
     }
     let redactor = &door.redactor(config)?;
-    flush::due(store, &Flush { now, zone: config.zone()?, idle: idle(config), models, redactor })
+    let (which, max_log_chars) = (Which::Changed, config.max_log_chars);
+    let request = CompileRequest { which, redactor, models, max_log_chars, dry_run: false };
+    if let Err(error) = compile_gate::compile_if_due(store, &request, now, compile_interval(door)) {
+        journal::note(store.layout(), now, &format!("compile: {error}"));
+    }
+    Ok(())
 }
 
 /// How long a session is silent before it counts as idle.

@@ -31,6 +31,7 @@ mod context;
 mod digest;
 mod doctor;
 mod flush;
+mod folders;
 mod forget;
 mod hook;
 mod init;
@@ -239,6 +240,7 @@ impl Door {
     pub fn expanded(&self, path: &str) -> PathBuf {
         match path.strip_prefix("~/") {
             Some(below) => self.places.home.join(below),
+            None if path == "~" => self.places.home.clone(),
             None => PathBuf::from(path),
         }
     }

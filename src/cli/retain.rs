@@ -21,6 +21,9 @@ use crate::ops::retain::{self, Decision, Request, Retention};
 pub struct Args {
     #[command(flatten)]
     retention: RetentionArgs,
+    /// Remove event logs (`sessions/*.jsonl`) that nobody wrote to for this long; 0 means never
+    #[arg(long, value_name = "DAYS", allow_negative_numbers = true)]
+    jsonl_max_age_days: Option<u32>,
 }
 
 /// The limits that the flags name, or else the settings.
@@ -71,6 +74,9 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
         now: door.now,
         zone: config.zone()?,
         pages: &pages(&config, door)?,
+        event_log_age: Some(args.jsonl_max_age_days.unwrap_or(config.retention.jsonl_max_age_days))
+            .filter(|days| *days > 0)
+            .map(|days| Duration::days(days.into())),
     };
     let (retention, sessions) =
         if door.dry_run { retain::rehearse(&store, &request)? } else { retain::retain(&store, &request)? };
@@ -80,6 +86,10 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
     } else if !door.quiet {
         let shown = sessions.iter().filter(|one| door.dry_run || one.decision == "evict");
         let mut text: String = shown.take(door.limit.unwrap_or(usize::MAX)).map(told).collect();
+        if let Some(logs) = retention.event_logs.as_ref().filter(|logs| !logs.removed.is_empty()) {
+            let would = if door.dry_run { "would remove" } else { "removed" };
+            text.push_str(&format!("{would} {}\n", output::count(logs.removed.len(), "event log")));
+        }
         text.push_str(&if door.dry_run {
             let (freed, left) = (output::bytes(retention.freed_bytes), output::bytes(retention.in_use_bytes));
             format!("would free {freed}; then {left} are in use\n")

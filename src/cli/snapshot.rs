@@ -45,7 +45,7 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
         device: door.device.clone(),
         now: door.now,
         zone: config.zone()?,
-        cleaner: Cleaner::new(redactor, config.snapshot.sensory_bytes),
+        cleaner: &Cleaner::new(redactor, config.snapshot.sensory_bytes),
         dry_run: door.dry_run,
     };
     let report = snapshot::snapshot(&store, &request)?;
@@ -57,9 +57,10 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
     } else if !door.quiet {
         let (files, bytes) = (output::count(report.files as usize, "file"), report.bytes);
         output::print(&match (&report.session, report.unchanged) {
+            (None, true) => format!("left out: just these {files} were forgotten\n"),
             (Some(session), true) => format!("unchanged: {session} holds its {files}\n"),
             (Some(session), false) => format!("kept {files} ({bytes} bytes) as {session}\n"),
-            (None, _) => format!("would keep {files} ({bytes} bytes)\n"),
+            (None, false) => format!("would keep {files} ({bytes} bytes)\n"),
         });
     }
     Ok(if report.skipped.is_empty() { 0 } else { 3 })

@@ -4,14 +4,16 @@ use chrono::Duration;
 
 use super::Door;
 use super::retain::RetentionArgs;
-use crate::adapters;
+use crate::adapters::{self, eventlog};
 use crate::base::clock::Timestamp;
 use crate::base::text;
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::distill::clean::Cleaner;
 use crate::error::{Context, Error, Result};
 use crate::ops::capture::Pages;
+use crate::ops::folders::Folder;
 use crate::ops::sweep::{Root, Sweep};
+use crate::store::Store;
 use crate::summarize::Models;
 
 #[derive(Debug, Default, clap::Args)]
@@ -41,6 +43,19 @@ impl SourceArgs {
         self.source.iter().map(|source| named_root(source)).collect()
     }
 
+    /// The folders that the settings name, unless the flags choose among logs.
+    pub fn folders(&self, config: &Config, door: &Door) -> Vec<Folder> {
+        if !self.source.is_empty() || !self.only.is_empty() {
+            return Vec::new();
+        }
+        let folder = |folder: &config::Folder| Folder {
+            path: door.expanded(&folder.path),
+            objective: folder.objective.clone(),
+            idle: Duration::minutes(folder.idle_minutes.into()),
+        };
+        config.folders.iter().map(folder).collect()
+    }
+
     /// What to sweep, from the flags and the settings.
     pub fn request<'a>(
         &self,
@@ -62,6 +77,9 @@ impl SourceArgs {
             open_for: Duration::minutes(config.sessions.open_minutes.into()),
             pages: pages(config, door)?,
             limits: RetentionArgs::default().limits(config),
+            folders: Vec::new(),
+            finalize: Some("sweep"),
+            event_logs: config.sessions.jsonl_log,
             models,
             progress,
         })
@@ -109,7 +127,17 @@ fn own_roots(config: &Config, door: &Door) -> Result<Vec<Root>> {
             .map_err(|err| Error::new(format!("cannot use the setting `sources.{name}.glob`")).because(err))?;
         roots.push(Root { path, glob, named: false });
     }
+    roots.extend(old_event_logs(config, door)?);
     Ok(roots)
+}
+
+/// The event logs that an older tool left in the memory. Those of our own sessions tell nothing new.
+fn old_event_logs(config: &Config, door: &Door) -> Result<Vec<Root>> {
+    let enabled = config.sources.get(eventlog::NAME).is_none_or(|setting| setting.enabled);
+    let Some(store) = Store::open(&door.root).ok().filter(|_| enabled) else { return Ok(Vec::new()) };
+    let logs = store.event_logs().context(|| format!("cannot look into the memory `{}`", door.root.display()))?;
+    let old = logs.into_iter().filter(|log| log.session.is_none());
+    Ok(old.map(|log| Root { path: log.path, glob: None, named: false }).collect())
 }
 
 fn named_root(source: &str) -> Result<Root> {

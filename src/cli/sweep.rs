@@ -2,7 +2,7 @@
 
 use super::retain::{self, RetentionArgs};
 use super::sources::{SourceArgs, warn_of_unknown_agents};
-use super::{Door, output};
+use super::{Door, folders, output};
 use crate::error::{Context, Result};
 use crate::ops::sample;
 use crate::ops::sweep::{self, Report, Root};
@@ -12,6 +12,7 @@ use crate::store::layout::Layout;
 ///
 /// Finds every session in the logs that agents keep on this machine, takes a raw snapshot of each, writes
 /// its digest and its lines of the day, and refreshes the search index. Only what changed is read again.
+/// Folders that your own settings name under `[[folders]]` are kept too, once they have lain still for half an hour.
 /// Lines that cannot be read are named as `path:line: reason`, and the exit code is 3.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -47,6 +48,9 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
     let models = door.models(&config)?;
     let mut request = args.sources.request(roots, &config, door, door.now, &models, &progress)?;
     request.limits = args.retention.limits(&config);
+    if !args.sample {
+        request.folders = args.sources.folders(&config, door);
+    }
     let report = if door.dry_run {
         if let Some(folder) = &unpacked {
             sample::unpack(folder).context(|| "cannot unpack the samples".into())?;
@@ -94,6 +98,7 @@ fn show(report: &Report, door: &Door, sample: bool, place: &str) {
         eprintln!("the model has not answered: {}", output::safe(reason));
         door.say(format!("{waiting} can do without it; the next sweep asks again"));
     }
+    folders::warn(&report.folders);
     retain::warn(&report.retention);
     if door.json {
         output::json(report);
@@ -126,10 +131,11 @@ fn show(report: &Report, door: &Door, sample: bool, place: &str) {
         line.push_str(&format!(", a model added to {}", model.improved));
     }
     output::print(&format!("{line} ({} ms)\n", report.took_ms));
+    output::print(&folders::told(&report.folders));
     if report.retention.evicted.count() > 0 {
         output::print(&retain::summary(&report.retention));
     }
-    if report.discovered == 0 {
+    if report.discovered == 0 && report.folders.is_empty() {
         door.say(format!(
             "no agent's logs were found {place}; `{} sweep --sample` shows how a memory looks",
             door.program()

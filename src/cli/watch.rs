@@ -10,20 +10,24 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::sources::{SourceArgs, warn_of_unknown_agents};
-use super::{Door, output};
+use super::{Door, flush, folders, output};
 use crate::base::clock::{self, Timestamp};
 use crate::base::files;
 use crate::base::watcher::Watcher;
 use crate::config::Config;
 use crate::error::{Context, Error, Result};
+use crate::ops::days::Scope;
+use crate::ops::flush::Flushed;
+use crate::ops::folders::Status;
 use crate::ops::sweep::{self, Report, Root};
-use crate::ops::watch::{self, News, Pace, World};
+use crate::ops::watch::{self, News, Pace, Skip, Swept, Trigger, World};
 
 /// Sweep whenever logs change, until stopped
 ///
 /// Sweeps at once, then a few seconds after the last change of a log, and every 12 hours although nothing
-/// changed; `watch.interval` and `watch.debounce_seconds` set both. Logs that do not exist yet are noticed when
-/// they appear. One watch runs for each memory. Ctrl-C stops it after the sweep at hand, a second one at once.
+/// changed; `watch.interval` and `watch.debounce_seconds` set both. What can wait is done when a session has ended,
+/// at most every five minutes (`watch.finalize_seconds`), and with each interval: days that are over get their last
+/// summary, idle sessions are flushed, knowledge is compiled. Logs that do not exist yet are noticed when they appear. One watch runs for each memory. Ctrl-C stops it after the sweep at hand, a second one at once.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -40,8 +44,9 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
         warn_of_unknown_agents(&config, door);
     }
     let pace = pace(&config)?;
-    let (watched, awaited): (Vec<PathBuf>, Vec<PathBuf>) =
-        places(&args.sources, &config, door)?.into_iter().map(|root| root.path).partition(|path| path.exists());
+    let roots = places(&args.sources, &config, door)?.into_iter().map(|root| root.path);
+    let folders = args.sources.folders(&config, door).into_iter().map(|folder| folder.path);
+    let (watched, awaited): (Vec<PathBuf>, Vec<PathBuf>) = roots.chain(folders).partition(|path| path.exists());
     if door.dry_run {
         rehearse(&watched, &awaited, &config, pace, door);
         return Ok(0);
@@ -65,7 +70,8 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
     let places = output::count(watched.len(), "place");
     door.say(format!("watching {places}{awaited}, sweeping at least every {}; Ctrl-C stops", config.watch.interval));
     let began = Instant::now();
-    watch::watch(&mut Machine { args, door, began, news, sender, stop, watcher: None, pace, told: HashSet::new() });
+    let (watcher, last, told) = (None, None, HashSet::new());
+    watch::watch(&mut Machine { args, door, began, news, sender, stop, watcher, pace, last, told });
     door.say("stopped");
     Ok(0)
 }
@@ -77,6 +83,7 @@ fn rehearse(watched: &[PathBuf], awaited: &[PathBuf], config: &Config, pace: Pac
             "awaited": awaited,
             "interval_seconds": pace.interval.as_secs(),
             "debounce_seconds": pace.settle.as_secs(),
+            "finalize_seconds": pace.debounce.as_secs(),
         }));
     }
     let mut text = String::new();
@@ -100,8 +107,18 @@ struct Machine<'a> {
     stop: Arc<AtomicBool>,
     watcher: Option<Watcher>,
     pace: Pace,
+    /// What the last sweep did, until it is told.
+    last: Option<Done>,
     /// The trouble of the last sweep, so that it is not told at each.
     told: HashSet<String>,
+}
+
+/// What a sweep did.
+struct Done {
+    at: Timestamp,
+    report: Report,
+    /// How many lines were skipped of which nobody has been told yet.
+    skipped: usize,
 }
 
 impl World for Machine<'_> {
@@ -118,84 +135,143 @@ impl World for Machine<'_> {
         }
     }
 
-    fn sweep(&mut self) -> Pace {
+    fn sweep(&mut self) -> Swept {
         match self.sweep_once() {
-            Ok(pace) => self.pace = pace,
+            Ok(swept) => {
+                self.pace = swept.pace;
+                swept
+            }
             // The next one may do better.
-            Err(error) if self.door.json => output::json_line(&output::error_object(&error)),
-            Err(error) => output::error(&error, false),
+            Err(error) => {
+                self.complain(&error);
+                Swept { pace: self.pace, ended: false }
+            }
         }
-        self.pace
+    }
+
+    fn finalize(&mut self, decision: Result<Trigger, Skip>) {
+        let flushed = decision.map(|_| {
+            self.finalize_now().unwrap_or_else(|error| {
+                self.complain(&error);
+                Flushed::default()
+            })
+        });
+        self.show(decision, flushed.unwrap_or_default());
     }
 }
 
 impl Machine<'_> {
-    fn sweep_once(&mut self) -> Result<Pace> {
+    fn complain(&self, error: &Error) {
+        match self.door.json {
+            true => output::json_line(&output::error_object(error)),
+            false => output::error(error, false),
+        }
+    }
+
+    fn sweep_once(&mut self) -> Result<Swept> {
         let door = self.door;
         // Settings may change while we run.
         let (config, _) = door.settings()?;
         let store = door.store()?;
         let mut pace = pace(&config)?;
         let roots = places(&self.args.sources, &config, door)?;
+        let folders = self.args.sources.folders(&config, door);
         // The new watcher is there before the sweep begins and before the old one goes, so that nothing is missed.
-        let paths: Vec<PathBuf> = roots.iter().map(|root| root.path.clone()).collect();
+        let paths = roots.iter().map(|root| &root.path).chain(folders.iter().map(|folder| &folder.path));
+        let paths: Vec<PathBuf> = paths.cloned().collect();
         let sender = self.sender.clone();
         let watcher = Watcher::new(&paths, &door.root, move || {
             let _ = sender.try_send(());
         });
         let before = std::mem::take(&mut self.told);
-        for trouble in &watcher.trouble {
-            if !before.contains(trouble) {
-                eprintln!(
-                    "warning: changes are noticed only every {}: {}",
-                    config.watch.interval,
-                    output::safe(trouble)
-                );
-            }
-        }
-        self.told.extend(watcher.trouble.iter().cloned());
+        let told = watcher.trouble.iter().map(|trouble| {
+            format!("warning: changes are noticed only every {}: {}", config.watch.interval, output::safe(trouble))
+        });
+        let told: Vec<String> = told.collect();
         self.watcher = Some(watcher);
-        let now = clock::now().map_err(|reason| Error::new("cannot tell the time").because(reason))?;
+        let now = now()?;
         let models = door.models(&config)?;
-        let request = self.args.sources.request(roots, &config, door, now, &models, &|_, _| {})?;
+        let mut request = self.args.sources.request(roots, &config, door, now, &models, &|_, _| {})?;
+        (request.folders, request.finalize) = (folders, None);
         let report = sweep::sweep(&store, &request)?;
-        super::flush::due(&store, &config, door, now, &models)?;
+        if models.are_there() && report.captured > 0 {
+            flush::due(&store, &config, door, now, &models, Scope::Today)?;
+        }
         if report.captured > 0 {
             // A session that is open now will have to be closed, although nothing changes any more.
             let closing = Duration::from_secs(60 * u64::from(config.sessions.open_minutes) + 60);
             pace.interval = pace.interval.min(closing);
         }
-        self.show(&report, &before, now);
-        Ok(pace)
+        if let Some(due) = report.folders.iter().filter_map(|folder| folder.due).min() {
+            let wait = (due - now).to_std().unwrap_or_default().saturating_add(Duration::from_secs(1));
+            pace.interval = pace.interval.min(wait);
+        }
+        let skipped = report.skipped.iter().map(|one| format!("{}:{}: {}", one.path.display(), one.line, one.reason));
+        let skipped: Vec<String> = skipped.collect();
+        let unheard = |line: &&String| !before.contains(*line);
+        let warnings = report.folders.iter().filter_map(folders::warning);
+        let told: Vec<String> = told.into_iter().chain(warnings).collect();
+        for line in told.iter().chain(&skipped).filter(unheard) {
+            eprintln!("{}", output::safe(line));
+        }
+        let count = skipped.iter().filter(unheard).count();
+        self.told = told.into_iter().chain(skipped).collect();
+        let ended = report.ended > 0;
+        self.last = Some(Done { at: now, report, skipped: count });
+        Ok(Swept { pace, ended })
     }
 
-    /// Says what a sweep did, if it did anything.
-    fn show(&mut self, report: &Report, before: &HashSet<String>, now: Timestamp) {
-        let mut skipped = 0;
-        for one in &report.skipped {
-            let line = format!("{}:{}: {}", one.path.display(), one.line, one.reason);
-            if !before.contains(&line) {
-                eprintln!("{}", output::safe(&line));
-                skipped += 1;
-            }
-            self.told.insert(line);
-        }
-        if report.digested == 0 && skipped == 0 {
-            return;
+    /// Does what can wait.
+    fn finalize_now(&self) -> Result<Flushed> {
+        let door = self.door;
+        let (config, _) = door.settings()?;
+        let (store, now, models) = (door.store()?, now()?, door.models(&config)?);
+        let flushed = flush::due(&store, &config, door, now, &models, Scope::All)?;
+        flush::compile(&store, &config, door, now, &models, &flushed)?;
+        Ok(flushed)
+    }
+
+    /// Says what was done, if anything was.
+    fn show(&mut self, decision: Result<Trigger, Skip>, flushed: Flushed) {
+        let Some(Done { at, report, skipped }) = self.last.take() else { return self.say_finalized(&flushed) };
+        let kept = report.folders.iter().filter(|folder| folder.status == Status::Kept).count();
+        if report.digested == 0 && kept == 0 && skipped == 0 {
+            return self.say_finalized(&flushed);
         }
         if self.door.json {
-            return output::json_line(report);
+            let decided = match &decision {
+                Ok(trigger) => json!({"trigger": trigger, "finalized": flushed.summaries.finalized}),
+                Err(skip) => json!({"skipped": skip}),
+            };
+            let mut line = json!(report);
+            line["finalize"] = decided;
+            return output::json_line(&line);
         }
-        let mut line = format!("{} captured {}", clock::stamp(now), output::count(report.captured, "session"));
+        let mut line = format!("{} captured {}", clock::stamp(at), output::count(report.captured, "session"));
         let closed = report.digested.saturating_sub(report.captured);
         if closed > 0 {
             line.push_str(&format!(", closed {closed}"));
+        }
+        if kept > 0 {
+            line.push_str(&format!(", kept {}", output::count(kept, "folder")));
         }
         if skipped > 0 {
             line.push_str(&format!(", skipped {}", output::count(skipped, "line")));
         }
         self.door.say(format!("{line} ({} ms)", report.took_ms));
+        self.say_finalized(&flushed);
     }
+
+    fn say_finalized(&self, flushed: &Flushed) {
+        let days = flushed.summaries.finalized.len();
+        if days > 0 && !self.door.json {
+            self.door.say(format!("finalized {}", output::count(days, "day")));
+        }
+    }
+}
+
+fn now() -> Result<Timestamp> {
+    clock::now().map_err(|reason| Error::new("cannot tell the time").because(reason))
 }
 
 /// The places to watch; one that was named need not be there yet.
@@ -205,8 +281,15 @@ fn places(sources: &SourceArgs, config: &Config, door: &Door) -> Result<Vec<Root
 }
 
 fn pace(config: &Config) -> Result<Pace> {
-    let settle = Duration::from_secs(config.watch.debounce_seconds.into());
-    Ok(Pace { settle, patience: PATIENCE, interval: config.watch_interval()? })
+    let seconds = |seconds: u32| Duration::from_secs(seconds.into());
+    let interval = config.watch_interval()?;
+    Ok(Pace {
+        settle: seconds(config.watch.debounce_seconds),
+        patience: PATIENCE,
+        interval,
+        debounce: seconds(config.watch.finalize_seconds),
+        finalize: interval,
+    })
 }
 
 /// Sets the flag at the first signal to end, and wakes whoever waits; the second one ends the program.

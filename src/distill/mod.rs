@@ -10,6 +10,7 @@ pub mod day;
 pub mod digest;
 pub mod episodes;
 pub mod errors;
+pub mod event_log;
 pub mod evidence;
 pub mod facts;
 pub mod feeling;

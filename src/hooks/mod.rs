@@ -183,6 +183,7 @@ fn flush(adapter: &dyn Adapter, told: &Told, reason: &str, world: &World<'_>) ->
             arguments.push(named("transcript", &told.transcript_path));
             arguments.push(named("session", &told.session_id));
             arguments.push(named("reason", reason));
+            arguments.push("--linger".into());
         }
     }
     arguments

@@ -48,6 +48,10 @@ impl<'l> Line<'l> {
 pub struct DaySummary {
     /// The hash of the raw lines that it covers.
     pub raw_sha256: String,
+    /// Whether the day has lines at all: what was handed in may be all there is.
+    pub has_raw: bool,
+    /// Whether an older tool kept a page of the same day.
+    pub has_older_page: bool,
     pub wanted: Vec<Point>,
     pub decided: Vec<Point>,
     pub done: Vec<Point>,

@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 use crate::base::zone::Zone;
 use serde::{Deserialize, Serialize};
 
+use crate::adapters::eventlog;
 use crate::base::clock::Timestamp;
 use crate::base::files::{self, Batch};
+use crate::distill::event_log::event_log;
 use crate::error::{Context, Result};
 use crate::model::digest::{Digest, State, Worth};
 use crate::model::ids::SessionId;
@@ -69,6 +71,8 @@ pub fn commit(
             manifest_sha256: digest.snapshot.manifest_sha256.clone(),
             has_days: digest.content.worth == Worth::Full,
             grown: path.exists(),
+            // What was read from an event log needs no second one.
+            event_log: (sweep.event_logs && source.flavor != eventlog::NAME).then(|| source.flavor.to_string()),
         });
         committed.push((
             Swept {
@@ -110,6 +114,7 @@ pub fn replace(store: &Store, session: &SessionId, staged: &Path, digest: &str, 
             manifest_sha256: manifest_sha256.to_string(),
             has_days: false,
             grown: true,
+            event_log: None,
         }];
         files::write_atomic(&layout.committing(), &serde_json::to_vec(&committing).context(cannot)?).context(cannot)?;
         let mut snapshots = Batch::new();
@@ -137,16 +142,26 @@ struct Committing {
     /// Whether it was captured before.
     #[serde(default)]
     grown: bool,
+    /// Where its event log is written too: which agent's session it is.
+    #[serde(default)]
+    event_log: Option<String>,
 }
 
-/// Writes the days' lines of sessions whose digests are in place, and forgets the note about them.
+/// Writes the days' lines of sessions whose digests are in place, their event logs where these are wanted, and forgets
+/// the note about them.
 fn write_days(store: &Store, zone: Zone, committing: Vec<Committing>) -> Result<()> {
     let layout = store.layout();
     let cannot = || format!("cannot write the days of `{}`", layout.root().display());
     let mut day_lines = DayLines::default();
+    let mut event_logs = Batch::new();
     for one in committing.into_iter().filter(|one| one.has_days) {
         if one.grown {
             day_lines.grows(&one.session);
+        }
+        if let Some(flavor) = &one.event_log {
+            let lines = capture::day_lines(&layout.staging().join(&one.staged))?;
+            let text = event_log(&one.session, flavor, lines);
+            event_logs.write(&layout.event_log(&one.session), text.as_bytes()).context(cannot)?;
         }
         for line in capture::day_lines(&layout.staging().join(&one.staged))? {
             day_lines.add(&line, &one.session, zone);
@@ -156,6 +171,7 @@ fn write_days(store: &Store, zone: Zone, committing: Vec<Committing>) -> Result<
         }
     }
     day_lines.write(layout).context(cannot)?;
+    event_logs.commit().context(cannot)?;
     files::remove_file(&layout.committing()).context(cannot)
 }
 
@@ -215,7 +231,7 @@ pub fn remove_leftovers(store: &Store) -> io::Result<()> {
             }
         }
     }
-    for folder in [layout.root(), &layout.days(), &layout.summaries(), &layout.cores()] {
+    for folder in [layout.root(), &layout.sessions(), &layout.days(), &layout.summaries(), &layout.cores()] {
         for entry in leftovers(folder) {
             files::remove_file(&entry.path())?;
         }

@@ -70,9 +70,17 @@ pub fn pending(store: &Store, today: NaiveDate) -> io::Result<Vec<NaiveDate>> {
     Ok(pending)
 }
 
-/// Brings every day's summary up to date, and says in today's log which earlier days are final now. `trigger` is
+/// Which days are brought up to date.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    All,
+    /// Those that are not over yet.
+    Today,
+}
+
+/// Brings days' summaries up to date, and says in today's log which earlier days are final now. `trigger` is
 /// what this belongs to.
-pub fn settle(store: &Store, now: Timestamp, zone: Zone, trigger: &str) -> Result<Summarized> {
+pub fn settle(store: &Store, now: Timestamp, zone: Zone, scope: Scope, trigger: &str) -> Result<Summarized> {
     let layout = store.layout();
     let cannot = || format!("cannot write the summaries of `{}`", layout.root().display());
     let _lock = lock(layout).context(cannot)?;
@@ -80,7 +88,7 @@ pub fn settle(store: &Store, now: Timestamp, zone: Zone, trigger: &str) -> Resul
     let all = days::all(layout).context(cannot)?;
     let mut due = Vec::new();
     for day in &all {
-        if settled.holds(layout, *day) {
+        if (scope == Scope::Today && *day < today(now, zone)) || settled.holds(layout, *day) {
             continue;
         }
         // Looked at before it is read: what changes meanwhile is noticed the next time.
@@ -201,7 +209,9 @@ fn text(store: &Store, day: NaiveDate, added: &[(String, Note)]) -> io::Result<O
         let notes = notes.get(session).map(Vec::as_slice).unwrap_or_default();
         notes.iter().filter(|note| note.by_model).map(|note| (note.from.clone(), note.until.clone())).collect()
     };
-    let summary = reader.finish(told.sha256, digest, covered);
+    let mut summary = reader.finish(told.sha256, digest, covered);
+    summary.has_raw = layout.day(day).is_file();
+    summary.has_older_page = layout.old_day(day).is_file();
     Ok(Some(summaries::text(day, &summary, &notes, existing.as_deref())))
 }
 

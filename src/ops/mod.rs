@@ -13,6 +13,7 @@ pub mod days;
 pub mod digest;
 pub mod doctor;
 pub mod flush;
+pub mod folders;
 pub mod forget;
 pub mod install;
 pub mod lint;

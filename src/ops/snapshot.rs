@@ -23,11 +23,13 @@ use crate::model::digest::{Content, Digest, Origin, Outcome, State, Worth};
 use crate::model::ids::{Device, EpisodeId, SessionId};
 use crate::model::session::{Head, Skipped};
 use crate::ops::commit;
+use crate::store::layout::Layout;
 use crate::store::snapshots::{self, SnapshotWriter};
+use crate::store::tombstones::Tombstones;
 use crate::store::{Store, documents, layout};
 
 /// What to make a session of, and what the person says of it.
-pub struct Request {
+pub struct Request<'r> {
     pub folder: PathBuf,
     pub objective: Option<String>,
     pub motto: Option<String>,
@@ -36,11 +38,11 @@ pub struct Request {
     pub now: Timestamp,
     /// The time zone of the days, to finish what a killed sweep left.
     pub zone: crate::base::zone::Zone,
-    pub cleaner: Cleaner,
+    pub cleaner: &'r Cleaner,
     pub dry_run: bool,
 }
 
-impl Request {
+impl Request<'_> {
     /// Whether a file's name tells a secret: then no page may repeat it.
     fn has_secret(&self, name: &str) -> bool {
         !self.cleaner.redactor().find(name).is_empty()
@@ -62,6 +64,9 @@ pub struct Report {
     pub bytes: u64,
     /// Whether the folder was kept already, just as it is.
     pub unchanged: bool,
+    /// Whether just this was forgotten, and so is not kept again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub forgotten: bool,
     pub skipped: Vec<Skipped>,
 }
 
@@ -73,7 +78,7 @@ const MOST_STATE: u64 = 1 << 20;
 const READ_FOR_WORDS: u64 = 16 << 10;
 
 /// Makes a session of a folder.
-pub fn snapshot(store: &Store, request: &Request) -> Result<Report> {
+pub fn snapshot(store: &Store, request: &Request<'_>) -> Result<Report> {
     let layout = store.layout();
     let cannot = || format!("cannot write to the memory `{}`", layout.root().display());
     let folder = fs::canonicalize(&request.folder)
@@ -86,26 +91,25 @@ pub fn snapshot(store: &Store, request: &Request) -> Result<Report> {
         return Err(Error::usage(format!("there is nothing to keep in `{}`", folder.display()))
             .because("it holds no file outside of the memory itself"));
     }
-    let stamps: BTreeMap<PathBuf, Stamp> =
-        found.iter().map(|file| (file.relative.clone(), Stamp::of(&file.metadata))).collect();
+    let stamps = stamps(&found);
     let bytes = found.iter().map(|file| file.metadata.len()).sum();
     let files_count = found.len() as u64;
-    let memo = layout.folder_memo(&files::sha256_hex(folder.to_string_lossy().as_bytes())[..16]);
-    let unchanged = |session: SessionId| Report {
-        path: Some(layout.shown(&layout.digest(&session))),
-        session: Some(session),
+    let memo = memo_of(layout, &folder);
+    let unchanged = |session: Option<SessionId>| Report {
+        path: session.as_ref().map(|session| layout.shown(&layout.digest(session))),
+        forgotten: session.is_none(),
+        session,
         files: files_count,
         bytes,
         unchanged: true,
         skipped: Vec::new(),
     };
-    if let Some(session) = Memo::load(&memo).filter(|memo| memo.matches(&stamps)).map(|memo| memo.session)
-        && layout.digest(&session).is_file()
-    {
+    if let Some(session) = known(store, &folder, &found) {
         return Ok(unchanged(session));
     }
     if request.dry_run {
-        return Ok(Report { session: None, path: None, files: files_count, bytes, unchanged: false, skipped });
+        let (session, path, files) = (None, None, files_count);
+        return Ok(Report { session, path, files, bytes, unchanged: false, forgotten: false, skipped });
     }
     store.refuse_links(None)?;
     let _lock = files::lock_exclusive(&layout.sweep_lock()).context(cannot)?;
@@ -147,11 +151,13 @@ pub fn snapshot(store: &Store, request: &Request) -> Result<Report> {
         kept = snapshots::without_names(kept);
     }
     let source_id = format!("{FLAVOR}:{}-{}", text::slug(&folder_name(&folder), 40), &kept.manifest_sha256[..12]);
-    if let Some(session) = find_by_source(store, &source_id)? {
-        // Only its dates changed.
+    let forgotten = Tombstones::load(layout).context(|| "cannot read what was forgotten".into())?;
+    let before = find_by_source(store, &source_id)?;
+    if before.is_some() || forgotten.has_source(&source_id) {
+        // Only its dates changed, or somebody wanted this to be gone.
         files::remove_folder(&staged).context(cannot)?;
-        Memo { session: session.clone(), stamps }.save(&memo).context(cannot)?;
-        return Ok(unchanged(session));
+        Memo { session: before.clone(), stamps }.save(&memo).context(cannot)?;
+        return Ok(unchanged(before));
     }
     let taken = store.session_ids().context(cannot)?.into_iter();
     let taken = taken.filter(|id| layout.digest(id).is_file() || layout.snapshot(id).exists());
@@ -170,7 +176,7 @@ pub fn snapshot(store: &Store, request: &Request) -> Result<Report> {
     raw.commit().context(cannot)?;
     let path = layout.digest(&session);
     files::write_atomic(&path, documents::digest_text(&digest).as_bytes()).context(cannot)?;
-    Memo { session: session.clone(), stamps }.save(&memo).context(cannot)?;
+    Memo { session: Some(session.clone()), stamps }.save(&memo).context(cannot)?;
     crate::index::refresh(store)?;
     Ok(Report {
         path: Some(layout.shown(&path)),
@@ -178,12 +184,30 @@ pub fn snapshot(store: &Store, request: &Request) -> Result<Report> {
         files: files_count,
         bytes,
         unchanged: false,
+        forgotten: false,
         skipped,
     })
 }
 
+/// What became of a folder whose files look as they did when it was last kept: the session that holds it, or none
+/// where it was forgotten.
+pub(super) fn known(store: &Store, folder: &Path, found: &[Found]) -> Option<Option<SessionId>> {
+    let memo = Memo::load(&memo_of(store.layout(), folder)).filter(|memo| memo.stamps == stamps(found))?;
+    let is_there = |session: &SessionId| store.layout().digest(session).is_file();
+    memo.session.as_ref().is_none_or(is_there).then_some(memo.session)
+}
+
+/// Where it is remembered how a folder looked.
+fn memo_of(layout: &Layout, folder: &Path) -> PathBuf {
+    layout.folder_memo(&files::sha256_hex(folder.to_string_lossy().as_bytes())[..16])
+}
+
+fn stamps(found: &[Found]) -> BTreeMap<PathBuf, Stamp> {
+    found.iter().map(|file| (file.relative.clone(), Stamp::of(&file.metadata))).collect()
+}
+
 /// The files of a folder; links are not followed, and the memory itself is left out.
-fn list(folder: &Path, memory: &Path) -> (Vec<Found>, Vec<Skipped>) {
+pub(super) fn list(folder: &Path, memory: &Path) -> (Vec<Found>, Vec<Skipped>) {
     let memory = fs::canonicalize(memory).unwrap_or_else(|_| memory.to_path_buf());
     let (mut found, mut skipped) = (Vec::new(), Vec::new());
     let mut skip = |path: PathBuf, reason: String| skipped.push(Skipped { path, line: 0, reason });
@@ -291,7 +315,7 @@ impl gray_matter::engine::Engine for SafeYaml {
 }
 
 fn content(
-    request: &Request,
+    request: &Request<'_>,
     folder: &Path,
     found: &[Found],
     facts: Facts,
@@ -372,17 +396,14 @@ fn find_by_source(store: &Store, source_id: &str) -> Result<Option<SessionId>> {
 /// How a folder looked when it was last kept; only a cache.
 #[derive(Serialize, Deserialize)]
 struct Memo {
-    session: SessionId,
+    /// None where this state of it was forgotten.
+    session: Option<SessionId>,
     stamps: BTreeMap<PathBuf, Stamp>,
 }
 
 impl Memo {
     fn load(path: &Path) -> Option<Memo> {
         serde_json::from_slice(&fs::read(path).ok()?).ok()
-    }
-
-    fn matches(&self, stamps: &BTreeMap<PathBuf, Stamp>) -> bool {
-        self.stamps == *stamps
     }
 
     fn save(&self, path: &Path) -> std::io::Result<()> {

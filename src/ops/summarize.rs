@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::NaiveDate;
 
 use crate::error::{Context, Error, Result};
-use crate::ops::days::{self, Summarized};
+use crate::ops::days::{self, Scope, Summarized};
 use crate::ops::flush::{self, Flush};
 use crate::store::Store;
 
@@ -21,12 +21,16 @@ pub fn summarize(store: &Store, which: Which, flush: &Flush<'_>) -> Result<Summa
     let layout = store.layout();
     store.refuse_links(None)?;
     let mut summarized = match which {
-        Which::Pending => days::settle(store, flush.now, flush.zone, "summarize")?,
+        Which::Pending => days::settle(store, flush.now, flush.zone, Scope::All, "summarize")?,
         Which::Day(day) => {
             if crate::store::days::is_silent(layout, day).context(|| format!("cannot read the day {day}"))? {
-                return Err(Error::new(format!("there is nothing to summarize on {day}"))
-                    .because(format!("`{}` tells nothing", layout.shown(&layout.day(day))))
-                    .hint("`memtree sweep` writes the days of captured sessions"));
+                let error = Error::new(format!("there is nothing to summarize on {day}"))
+                    .because(format!("`{}` tells nothing", layout.shown(&layout.day(day))));
+                let older = layout.old_day(day);
+                return Err(match older.is_file() {
+                    true => error.hint(format!("`{}` is kept as another tool wrote it", layout.shown(&older))),
+                    false => error.hint("`memtree sweep` writes the days of captured sessions"),
+                });
             }
             days::rewrite(store, &[day], &BTreeMap::new(), flush.now, flush.zone, "summarize")?
         }

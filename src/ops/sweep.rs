@@ -32,12 +32,14 @@ use crate::ops::capture::{self, Pages, Prepared, Trouble};
 use crate::ops::commit;
 use crate::ops::consolidate;
 use crate::ops::cursors::{Cursors, KnownFile, SessionCursor, SharedCursor};
-use crate::ops::days::{self, Summarized};
+use crate::ops::days::{self, Scope, Summarized};
 use crate::ops::digest;
+use crate::ops::folders::{self, Folder, Looked};
 use crate::ops::forget;
 use crate::ops::retain::plan::Limits;
 use crate::ops::retain::{self, Retention};
 use crate::ops::standstill::{self, Standstill};
+use crate::ops::turns;
 use crate::store::snapshots::{self, parse_manifest_line};
 use crate::store::tombstones::Tombstones;
 use crate::store::{Store, layout};
@@ -61,6 +63,12 @@ pub struct Sweep<'a> {
     pub pages: Pages,
     /// The storage budget.
     pub limits: Limits,
+    /// Folders that are no logs, to be kept when they have lain still.
+    pub folders: Vec<Folder>,
+    /// In whose name days that are over get their last summary now, if they do; `watch` does that less often.
+    pub finalize: Option<&'static str>,
+    /// Whether each session also gets an event log.
+    pub event_logs: bool,
     /// Who may add to what memtree says by itself.
     pub models: &'a Models,
     /// Told of each session that is done, with how many there are.
@@ -96,6 +104,9 @@ pub struct Report {
     /// How many sessions the settings leave out.
     pub excluded: usize,
     pub sessions: Vec<Swept>,
+    /// What became of the folders that the settings name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub folders: Vec<Looked>,
     /// The cores and spheres that were written, relative to the memory.
     pub cores: Vec<String>,
     pub spheres: Vec<String>,
@@ -106,6 +117,9 @@ pub struct Report {
     /// The days whose summaries were written.
     #[serde(skip)]
     pub days: Summarized,
+    /// How many sessions were found to be over.
+    #[serde(skip)]
+    pub ended: usize,
     pub took_ms: u64,
 }
 
@@ -137,20 +151,23 @@ const BATCH: usize = 256;
 /// Sweeps into a memory, and then asks a model about what is new, where there is one.
 pub fn sweep(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
     let began = Instant::now();
-    let mut report = without_models(store, sweep)?;
+    let mut report = Report::default();
+    // First, because a folder may be the eighth session of a core.
+    report.folders = folders::keep_idle(store, sweep, &mut report.skipped)?;
+    without_models(store, sweep, &mut report)?;
+    turns::prune(store, sweep.now);
     if sweep.models.are_there() {
         let (device, domains, pages, models) = (&sweep.device, &sweep.domains, &sweep.pages, sweep.models);
         let writer = digest::Writer { store, device, domains, pages, models, again: false, dry_run: false };
         let asked = digest::catch_up(&writer, &sweep.progress)?;
         report.model = Some(Asked { improved: asked.improved, waiting: asked.waiting, unavailable: asked.unavailable });
-        report.took_ms = began.elapsed().as_millis() as u64;
     }
+    report.took_ms = began.elapsed().as_millis() as u64;
     Ok(report)
 }
 
 /// All that a sweep does by itself.
-fn without_models(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
-    let began = Instant::now();
+fn without_models(store: &Store, sweep: &Sweep<'_>, report: &mut Report) -> Result<()> {
     let layout = store.layout();
     let cannot = || format!("cannot write to the memory `{}`", layout.root().display());
     store.refuse_links(None)?;
@@ -165,11 +182,10 @@ fn without_models(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
         store.write_index().context(cannot)?;
     }
     files::remove_folder(&layout.staging()).context(cannot)?;
-    let mut report = Report::default();
     retain::finish_earlier_eviction(store, &mut report.retention)?;
     let tombstones = Tombstones::load(layout).context(|| "cannot read what was forgotten".into())?;
     forget::finish(store, &tombstones, &sweep.forgetting())?;
-    let walked = walk(sweep, layout.root(), &mut report)?;
+    let walked = walk(sweep, layout.root(), report)?;
     let digests = digested(store)?;
     let standstill = Standstill::load(&layout.standstill());
     if report.skipped.is_empty()
@@ -179,15 +195,14 @@ fn without_models(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
         (report.discovered, report.unchanged) = (before.discovered, before.discovered);
         report.retention.in_use_bytes = before.bytes;
         digest::note_waiting(store, &sweep.device, sweep.models, std::iter::empty())?;
-        report.took_ms = began.elapsed().as_millis() as u64;
-        return Ok(report);
+        return Ok(());
     }
     // It is there from the beginning of a sweep to its end, and so tells the next one of a kill.
     files::create_private_dir(&layout.staging()).context(cannot)?;
     let mut cursors = Cursors::load(&layout.cursors());
     let tree = Tree::load(store, digests, &mut cursors, sweep);
     let shared = SharedFiles::with_copies_in(layout.staging().join("shared"));
-    let mut found = discover(sweep, &walked, &shared, &mut cursors, &mut report);
+    let mut found = discover(sweep, &walked, &shared, &mut cursors, report);
     // They are not remembered in the cursors either, which would tell their names.
     found.sources.retain(|source| !tombstones.has_source(&source.source_id()));
     let (unchanged, changed): (Vec<_>, Vec<_>) = found
@@ -207,7 +222,7 @@ fn without_models(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
     for source in &unchanged {
         remember(&mut cursors, source, &found.files);
     }
-    let (mut prepared, excluded) = prepare(store, sweep, &tree, &changed, &shared, &mut report)?;
+    let (mut prepared, excluded) = prepare(store, sweep, &tree, &changed, &shared, report)?;
     for source in excluded {
         remember(&mut cursors, source, &found.files);
         cursors.remember_excluded(source.source_id(), sweep.pages.exclude.key());
@@ -224,6 +239,7 @@ fn without_models(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
             }
         })?;
         for ((_, source), (swept, open_until)) in batch.iter().zip(committed) {
+            report.ended += usize::from(open_until.is_none());
             remember(&mut cursors, source, &found.files);
             let (source_id, raw_since) = (swept.source_id.clone(), Some(sweep.now));
             let cursor = SessionCursor { source_id, open_until, bytes: swept.bytes, raw_since };
@@ -232,16 +248,21 @@ fn without_models(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
         }
     }
     report.captured = report.sessions.len();
-    report.digested = report.captured + close_sessions(store, &mut cursors, sweep).context(cannot)?;
+    let closed = close_sessions(store, &mut cursors, sweep).context(cannot)?;
+    report.digested = report.captured + closed;
+    report.ended += closed;
     digest::note_waiting(store, &sweep.device, sweep.models, report.sessions.iter().map(|swept| &swept.session))?;
-    report.days = days::settle(store, sweep.now, sweep.zone, "sweep")?;
+    let scope = if sweep.finalize.is_some() { Scope::All } else { Scope::Today };
+    report.days = days::settle(store, sweep.now, sweep.zone, scope, sweep.finalize.unwrap_or_default())?;
     let mut consolidated = consolidate::run(store, &sweep.device, false)?;
     report.cores = std::mem::take(&mut consolidated.cores);
     report.spheres = std::mem::take(&mut consolidated.spheres);
     cursors.save(&layout.cursors()).context(cannot)?;
-    retain::after_sweep(store, sweep, &cursors, tree.loose_bytes, &mut report)?;
+    retain::after_sweep(store, sweep, &cursors, tree.loose_bytes, report)?;
     files::remove_folder(&layout.staging()).context(cannot)?;
-    if report.skipped.is_empty() && !found.has_shared {
+    let today = days::today(sweep.now, sweep.zone);
+    let all_final = sweep.finalize.is_some() || days::pending(store, today).context(cannot)?.is_empty();
+    if report.skipped.is_empty() && !found.has_shared && all_final {
         // Whatever was read is remembered, and whoever comes next has nothing to do.
         let hash = standstill_hash(store, sweep, &walked, &consolidated.digests, &tombstones);
         let due = cursors.next_due(&sweep.device).into_iter().chain(retain::next_due(&cursors, sweep)).min();
@@ -254,15 +275,14 @@ fn without_models(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
         crate::index::refresh(store)?;
     }
     report.skipped.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
-    report.took_ms = began.elapsed().as_millis() as u64;
-    Ok(report)
+    Ok(())
 }
 
 /// Reads and parses only; creates nothing, not even a folder.
 pub fn rehearse(root: &Path, sweep: &Sweep<'_>) -> Result<Report> {
     let began = Instant::now();
-    let mut report = Report::default();
     let store = Store::open(root).ok();
+    let mut report = Report { folders: folders::rehearse(store.as_ref(), sweep)?, ..Report::default() };
     let mut cursors = store.as_ref().map(|store| Cursors::load(&store.layout().cursors())).unwrap_or_default();
     let tree = match &store {
         Some(store) => Tree::load(store, digested(store)?, &mut cursors, sweep),

@@ -1,12 +1,22 @@
 //! Turns: how often an agent has answered in a session, so that a long one is taken in before it ends.
 
+use std::fs;
 use std::io;
+use std::path::PathBuf;
 
+use chrono::Duration;
+
+use crate::base::clock::Timestamp;
 use crate::base::files;
 use crate::store::Store;
 
 /// After so many turns a session is taken in.
 pub const EVERY: u64 = 30;
+
+/// What hooks remember of a session is forgotten after this long: not every agent tells when a session ends.
+const KEPT_FOR: Duration = Duration::days(30);
+/// Of so many sessions something is remembered at most; the oldest go.
+const MOST: usize = 2000;
 
 /// Counts a turn of a session, and says whether it is time to take it in.
 ///
@@ -22,6 +32,26 @@ pub fn count(store: &Store, session: &str) -> io::Result<bool> {
 /// Forgets a session that has ended.
 pub fn forget(store: &Store, session: &str) {
     let _ = files::remove_file(&store.layout().turns(&key(session)));
+}
+
+/// Forgets the sessions of which no hook has heard for long, and the oldest where they are too many. Where that is not
+/// possible, nothing comes of it.
+pub fn prune(store: &Store, now: Timestamp) {
+    for folder in store.layout().hooks_memory() {
+        let mut files: Vec<(Timestamp, PathBuf)> = fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|entry| Some((Timestamp::from(entry.metadata().ok()?.modified().ok()?), entry.path())))
+            .collect();
+        files.sort();
+        let too_many = files.len().saturating_sub(MOST);
+        for (at, (last, path)) in files.iter().enumerate() {
+            if at < too_many || *last + KEPT_FOR < now {
+                let _ = files::remove_file(path);
+            }
+        }
+    }
 }
 
 /// A name for a session that can be a file's, whatever the agent calls it.
@@ -42,5 +72,32 @@ mod tests {
         assert!(!count(&store, "b").unwrap());
         forget(&store, "../a");
         assert_eq!((1..=30).filter(|_| count(&store, "../a").unwrap()).count(), 1);
+    }
+
+    #[test]
+    fn what_nobody_ends_is_forgotten_by_age_and_number() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, _) = Store::init(folder.path()).unwrap();
+        let now = chrono::Utc::now();
+        let names = || {
+            let folders = store.layout().hooks_memory().into_iter();
+            folders.flat_map(|folder| fs::read_dir(folder).into_iter().flatten()).count()
+        };
+        let put = |session: &str, days: i64| {
+            for path in [store.layout().turns(session), store.layout().told(session)] {
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                let file = fs::File::create(path).unwrap();
+                file.set_modified((now - Duration::days(days)).into()).unwrap();
+            }
+        };
+        put("old", 31);
+        put("new", 29);
+        prune(&store, now);
+        assert_eq!(names(), 2);
+        assert!(store.layout().turns("new").exists() && store.layout().told("new").exists());
+        (0..MOST).for_each(|number| put(&number.to_string(), 1));
+        prune(&store, now);
+        assert_eq!(names(), 2 * MOST);
+        assert!(!store.layout().turns("new").exists(), "the oldest goes first");
     }
 }

@@ -1,8 +1,13 @@
 //! Sweeping whenever logs change: when a sweep is due, and what is waited for in between.
 //!
+//! What was said has to be in the memory quickly, so a sweep follows a change within seconds. What is made of whole days
+//! can wait: a day that is over is finalized when a session has ended, but not at each of many.
+//!
 //! The clock, the changes and the sweep are handed in, so that in a test a day passes in no time.
 
 use std::time::Duration;
+
+use serde::Serialize;
 
 /// How eager a watch is until its next sweep.
 #[derive(Debug, Clone, Copy)]
@@ -13,6 +18,10 @@ pub struct Pace {
     pub patience: Duration,
     /// It starts after this long, although nothing has changed.
     pub interval: Duration,
+    /// Days are finalized at most once in this time when sessions end.
+    pub debounce: Duration,
+    /// They are finalized after this long, although no session has ended.
+    pub finalize: Duration,
 }
 
 /// What one waits for.
@@ -26,33 +35,102 @@ pub enum News {
     Stop,
 }
 
+/// What a sweep found.
+#[derive(Debug, Clone, Copy)]
+pub struct Swept {
+    /// How eager to be for the next one.
+    pub pace: Pace,
+    /// Whether a session has ended.
+    pub ended: bool,
+}
+
+/// Why days are finalized.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trigger {
+    /// The watch has just begun.
+    Start,
+    SessionEnd,
+    Interval,
+}
+
+/// Why they are not finalized now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Skip {
+    /// No session has ended, and it is not yet time.
+    IntervalNotElapsed,
+    /// A session has ended, but it was done only just now; it will be done in a while.
+    CompletionDebounce,
+}
+
 /// What a watch lives in.
 pub trait World {
     /// The time since it began.
     fn now(&self) -> Duration;
     /// Waits for news, not longer than this. A wish to stop comes before any change.
     fn wait(&mut self, at_most: Duration) -> News;
-    /// Sweeps, and says how eager to be for the next one. Trouble is told there, and is no reason to end.
-    fn sweep(&mut self) -> Pace;
+    /// Sweeps: what was said is in the memory, and today has its summary. Trouble is told there, and is no reason to end.
+    fn sweep(&mut self) -> Swept;
+    /// Does what can wait, where it is time to: finalizes days that are over, flushes what is idle, compiles.
+    fn finalize(&mut self, decision: Result<Trigger, Skip>);
 }
 
 /// Sweeps at once and then whenever one is due, until it is to stop. A sweep that has begun is finished.
 pub fn watch(world: &mut dyn World) {
+    let swept = world.sweep();
+    let mut finalizing = Finalizing { last: None, ended: swept.ended, pace: swept.pace };
+    let mut due = Due::after(world.now(), swept.pace);
     loop {
-        let pace = world.sweep();
-        let mut due = Due::after(world.now(), pace);
-        loop {
-            let now = world.now();
-            let wait = due.at().saturating_sub(now);
-            if wait.is_zero() {
-                break;
-            }
-            match world.wait(wait) {
+        let decision = finalizing.decide(world.now());
+        world.finalize(decision);
+        if decision.is_ok() {
+            finalizing.done(world.now());
+        }
+        while !due.at().min(finalizing.at()).saturating_sub(world.now()).is_zero() {
+            match world.wait(due.at().min(finalizing.at()).saturating_sub(world.now())) {
                 News::Changed => due.changed(world.now()),
                 News::Nothing => {}
                 News::Stop => return,
             }
         }
+        if due.at() <= world.now() {
+            let swept = world.sweep();
+            finalizing.ended |= swept.ended;
+            finalizing.pace = swept.pace;
+            due = Due::after(world.now(), swept.pace);
+        }
+    }
+}
+
+/// When days are finalized: at the beginning, at each interval, and when a session has ended.
+struct Finalizing {
+    /// When it was last done.
+    last: Option<Duration>,
+    /// Whether a session has ended since.
+    ended: bool,
+    pace: Pace,
+}
+
+impl Finalizing {
+    fn decide(&self, now: Duration) -> Result<Trigger, Skip> {
+        match self.last {
+            None => Ok(Trigger::Start),
+            Some(last) if self.ended && now >= last.saturating_add(self.pace.debounce) => Ok(Trigger::SessionEnd),
+            Some(last) if now >= last.saturating_add(self.pace.finalize) => Ok(Trigger::Interval),
+            Some(_) if self.ended => Err(Skip::CompletionDebounce),
+            Some(_) => Err(Skip::IntervalNotElapsed),
+        }
+    }
+
+    fn done(&mut self, now: Duration) {
+        (self.last, self.ended) = (Some(now), false);
+    }
+
+    /// When it is to be done next.
+    fn at(&self) -> Duration {
+        let wait = if self.ended { self.pace.debounce.min(self.pace.finalize) } else { self.pace.finalize };
+        self.last.map_or(Duration::ZERO, |last| last.saturating_add(wait.max(SHORTEST)))
     }
 }
 
@@ -97,7 +175,11 @@ mod tests {
         changes: Vec<u64>,
         stop: u64,
         interval: u64,
+        /// From when on each sweep finds a session that has ended.
+        ends: Vec<u64>,
         swept: Vec<u64>,
+        finalized: Vec<(u64, Trigger)>,
+        skipped: Vec<(u64, Skip)>,
     }
 
     impl World for Play {
@@ -130,22 +212,75 @@ mod tests {
             }
         }
 
-        fn sweep(&mut self) -> Pace {
+        fn sweep(&mut self) -> Swept {
             self.swept.push(self.now);
             self.now += 3;
-            Pace {
+            let ended = self.ends.first().is_some_and(|end| *end <= self.now);
+            if ended {
+                self.ends.remove(0);
+            }
+            let pace = Pace {
                 settle: Duration::from_secs(5),
                 patience: Duration::from_secs(60),
                 interval: Duration::from_secs(self.interval),
+                debounce: Duration::from_secs(300),
+                finalize: Duration::from_secs(1000),
+            };
+            Swept { pace, ended }
+        }
+
+        fn finalize(&mut self, decision: Result<Trigger, Skip>) {
+            match decision {
+                Ok(trigger) => self.finalized.push((self.now, trigger)),
+                Err(skip) => self.skipped.push((self.now, skip)),
             }
         }
     }
 
     #[track_caller]
     fn check(interval: u64, changes: impl IntoIterator<Item = u64>, stop: u64, expect: &[u64]) {
-        let mut play = Play { now: 0, changes: changes.into_iter().collect(), stop, interval, swept: Vec::new() };
+        assert_eq!(play(interval, changes, &[], stop).swept, expect);
+    }
+
+    fn play(interval: u64, changes: impl IntoIterator<Item = u64>, ends: &[u64], stop: u64) -> Play {
+        let mut play = Play {
+            now: 0,
+            changes: changes.into_iter().collect(),
+            stop,
+            interval,
+            ends: ends.to_vec(),
+            swept: Vec::new(),
+            finalized: Vec::new(),
+            skipped: Vec::new(),
+        };
         watch(&mut play);
-        assert_eq!(play.swept, expect);
+        play
+    }
+
+    #[test]
+    fn days_are_finalized_at_the_start_and_at_each_interval() {
+        let play = play(400, [], &[], 2100);
+        assert_eq!(play.finalized, [(3, Trigger::Start), (1003, Trigger::Interval), (2003, Trigger::Interval)]);
+        assert!(play.skipped.iter().all(|(_, skip)| *skip == Skip::IntervalNotElapsed) && !play.skipped.is_empty());
+    }
+
+    #[test]
+    fn a_session_that_ends_finalizes_at_once_and_many_do_not() {
+        // The first end is long after the start, the next three come soon after one another.
+        let play = play(5000, [500, 520, 540, 560], &[500, 520, 540, 560], 1500);
+        assert_eq!(play.swept, [0, 505, 525, 545, 565]);
+        let done = [(3, Trigger::Start), (508, Trigger::SessionEnd), (808, Trigger::SessionEnd)];
+        assert_eq!(play.finalized, done, "what came in between is done once, and nothing is dropped");
+        let held = [528, 548, 568].map(|at| (at, Skip::CompletionDebounce));
+        assert_eq!(play.skipped, held);
+        // Each of them begins the interval anew.
+        assert_eq!(self::play(5000, [500], &[500], 1600).finalized.last(), Some(&(1508, Trigger::Interval)));
+    }
+
+    #[test]
+    fn an_end_just_after_the_start_waits() {
+        let play = play(5000, [10], &[10], 400);
+        assert_eq!(play.finalized, [(3, Trigger::Start), (303, Trigger::SessionEnd)]);
     }
 
     #[test]

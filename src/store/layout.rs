@@ -12,6 +12,8 @@ use crate::model::query::Tree;
 
 /// The end of every digest's file name: what RAG tools look for.
 pub const DIGEST_SUFFIX: &str = "_DIGEST.md";
+/// The end of an event log's file name.
+pub const EVENT_LOG_SUFFIX: &str = ".jsonl";
 /// The manifest of a snapshot, as `sha256sum -c` reads it.
 pub const MANIFEST: &str = "MANIFEST.sha256";
 /// Where raw lies within a snapshot.
@@ -26,7 +28,7 @@ pub const SKIPPED: &str = "state/skipped.txt";
 pub const STATED: &str = "semantic/stated.md";
 
 /// What git has to leave out, as `.gitignore` says it.
-pub const IGNORED_BY_GIT: &[&str] = &["/.memtree/", "/sessions/*/snapshot/"];
+pub const IGNORED_BY_GIT: &[&str] = &["/.memtree/", "/sessions/*/snapshot/", "/sessions/*.jsonl"];
 
 /// Whether a file of the memory, by its path in it, is an agent's own, byte for byte.
 pub fn is_raw(relative: &Path) -> bool {
@@ -131,6 +133,11 @@ pub fn from_summary_to_day(day: NaiveDate) -> String {
     format!("../raw/{day}.md")
 }
 
+/// A day as an older tool kept it, as its summary links to it.
+pub fn from_summary_to_old_day(day: NaiveDate) -> String {
+    format!("../{day}.md")
+}
+
 /// The paths of one memory.
 #[derive(Debug, Clone)]
 pub struct Layout {
@@ -176,6 +183,17 @@ impl Layout {
     /// One session's folder.
     pub fn session(&self, id: &SessionId) -> PathBuf {
         self.sessions().join(id.to_string())
+    }
+
+    /// One session's event log, where the settings ask for it.
+    pub fn event_log(&self, id: &SessionId) -> PathBuf {
+        self.sessions().join(format!("{id}{EVENT_LOG_SUFFIX}"))
+    }
+
+    /// Whether a file is an event log: ours, or one that an older tool left.
+    pub fn is_event_log(&self, path: &Path) -> bool {
+        path.parent() == Some(&self.sessions())
+            && path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.ends_with(EVENT_LOG_SUFFIX))
     }
 
     /// One session's digest.
@@ -461,6 +479,11 @@ impl Layout {
     /// Which lines a session of an agent was already given.
     pub fn told(&self, session: &str) -> PathBuf {
         self.root.join(format!(".memtree/local/told/{session}.json"))
+    }
+
+    /// Where hooks keep what they remember of sessions.
+    pub fn hooks_memory(&self) -> [PathBuf; 2] {
+        ["turns", "told"].map(|name| self.local().join(name))
     }
 
     /// Which snapshots are being evicted right now, and how much of them.

@@ -31,6 +31,14 @@ pub struct Store {
     layout: Layout,
 }
 
+/// A log of a session in two events for each turn, `sessions/<id>.jsonl`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventLog {
+    pub path: PathBuf,
+    /// The session of this memory that it repeats; none where an older tool wrote it.
+    pub session: Option<SessionId>,
+}
+
 impl Store {
     /// Opens the memory in a folder; its settings file makes it one.
     pub fn open(root: &Path) -> Result<Store> {
@@ -88,6 +96,25 @@ impl Store {
         }
         ids.sort();
         Ok(ids)
+    }
+
+    /// The event logs in the memory, in order: those of its sessions, and those that older tools left.
+    pub fn event_logs(&self) -> io::Result<Vec<EventLog>> {
+        let mut logs = Vec::new();
+        let entries = match fs::read_dir(self.layout.sessions()) {
+            Ok(entries) => entries,
+            Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(logs),
+            Err(err) => return Err(err),
+        };
+        for entry in entries {
+            let entry = entry?;
+            if self.layout.is_event_log(&entry.path()) && entry.file_type()?.is_file() {
+                let stem = entry.path().file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+                logs.push(EventLog { path: entry.path(), session: stem.parse().ok() });
+            }
+        }
+        logs.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(logs)
     }
 
     /// Refuses links where we are about to write: one that came by `git pull` could lead anywhere.

@@ -145,7 +145,14 @@ fn key(block: &str) -> Option<String> {
 
 fn our_blocks(day: NaiveDate, summary: &DaySummary, notes: &Notes) -> Vec<(String, String)> {
     let link = layout::from_summary_to_day(day);
-    let mut ours = vec![("header".to_string(), format!("# Daily Summary {day}\n\nEvery line: [raw log]({link})\n\n"))];
+    let mut header = format!("# Daily Summary {day}\n");
+    if summary.has_raw {
+        header.push_str(&format!("\nEvery line: [raw log]({link})\n"));
+    }
+    if summary.has_older_page {
+        header.push_str(&format!("\nKept by another tool: [older page]({})\n", layout::from_summary_to_old_day(day)));
+    }
+    let mut ours = vec![("header".to_string(), header + "\n")];
     let lists = [&summary.wanted, &summary.decided, &summary.done, &summary.open];
     for ((name, heading), points) in OVERVIEW.iter().zip(lists) {
         if !points.is_empty() {

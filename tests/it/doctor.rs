@@ -74,7 +74,7 @@ fn everything_unwell_is_named_and_what_can_be_mended_is() {
     }
     assert_eq!(fs::metadata(session.join("snapshot")).unwrap().permissions().mode() & 0o777, 0o700);
     assert!(!session.join(".memtree-abc.tmp").exists());
-    assert_eq!(desk.read(".gitignore"), "/.memtree/\n/sessions/*/snapshot/\n");
+    assert_eq!(desk.read(".gitignore"), "/.memtree/\n/sessions/*/snapshot/\n/sessions/*.jsonl\n");
     // What has no raw to be told from is a person's to mend, and still found by its words.
     assert!(desk.read("sessions/SES2_desk_SP1C1/SES2_desk_SP1C1_DIGEST.md").contains("my notes"));
     desk.memtree(["search", "knots"]).success().stdout_has("SES2_desk_SP1C1");

@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -11,7 +10,6 @@ use crate::harness::{Desk, assert_same, exchange};
 use crate::models::{Server, configure};
 
 const ONE: &str = "5e55f101-0000-4000-8000-000000000001";
-const TWO: &str = "5e55f102-0000-4000-8000-000000000002";
 const SUMMARY: &str = "daily/summary/2026-11-15.md";
 const RAW: &str = "daily/raw/2026-11-15.md";
 
@@ -176,167 +174,12 @@ fn a_late_line_opens_a_day_again_and_a_person_s_words_stay() {
     assert!(summary.contains(&memtree::base::files::sha256_hex(told.as_bytes())));
 }
 
-/// A scripted day of two agents, crossing midnight: 35 prompts, a compaction, 5 more, the end.
-struct Script {
-    desk: Desk,
-}
-
-impl Script {
-    fn new() -> Script {
-        let desk = Desk::new().with_stopped_clock();
-        desk.memtree(["init"]).success();
-        desk.git(["init", "-q"]);
-        Script { desk }
-    }
-
-    fn claude_log(turns: usize) -> String {
-        (0..turns)
-            .map(|turn| {
-                at_night(
-                    exchange(
-                        ONE,
-                        turn as u32,
-                        &format!("Claude question {turn} about the lock"),
-                        &format!("Answer {turn} on the lock"),
-                    ),
-                    turn,
-                )
-            })
-            .collect()
-    }
-
-    fn codex_log(turns: usize) -> String {
-        let line = |time: String, kind: &str, payload: Value| {
-            format!("{}\n", json!({"timestamp": time, "type": kind, "payload": payload}))
-        };
-        let mut log = line(
-            "2026-11-15T23:30:00.000Z".into(),
-            "session_meta",
-            json!({"id": TWO, "timestamp": "2026-11-15T23:30:00.000Z", "cwd": "/home/dev/code/demo", "originator": "codex_cli_rs", "cli_version": "0.130.0"}),
-        );
-        for turn in 0..turns {
-            let time = |second: u32| {
-                let minute = 30 + turn;
-                format!(
-                    "2026-11-{:02}T{:02}:{:02}:{second:02}.000Z",
-                    15 + minute / 60,
-                    (23 + minute / 60) % 24,
-                    minute % 60
-                )
-            };
-            log += &line(
-                time(20),
-                "event_msg",
-                json!({"type": "user_message", "message": format!("Codex question {turn} about the tide"), "kind": "plain"}),
-            );
-            log += &line(
-                time(30),
-                "response_item",
-                json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": format!("Codex answer {turn} on the tide")}]}),
-            );
-        }
-        log
-    }
-
-    fn codex_path(&self) -> PathBuf {
-        self.desk.home().join(format!(".codex/sessions/2026/11/15/rollout-2026-11-15T23-30-00-{TWO}.jsonl"))
-    }
-
-    fn write(&self, turns: usize) {
-        self.desk.write_log(ONE, Script::claude_log(turns));
-        fs::create_dir_all(self.codex_path().parent().unwrap()).unwrap();
-        fs::write(self.codex_path(), Script::codex_log(turns)).unwrap();
-    }
-
-    /// What the hooks of both agents start, one after the other.
-    fn flushes(&self, reason: &str) -> Vec<Vec<String>> {
-        let call = |log: PathBuf, id: &str| {
-            let words =
-                ["flush", "--quiet", "--transcript", log.to_str().unwrap(), "--session", id, "--reason", reason];
-            words.map(str::to_string).to_vec()
-        };
-        vec![call(self.desk.log_path(ONE), ONE), call(self.codex_path(), TWO)]
-    }
-
-    fn run(&self, kill: Option<Duration>) {
-        for (turns, reason) in [(35, "precompact"), (40, "end")] {
-            self.write(turns);
-            for call in self.flushes(reason) {
-                if let Some(after) = kill {
-                    let mut child: Child = self.desk.start(&call);
-                    std::thread::sleep(after);
-                    let _ = child.kill();
-                    child.wait().unwrap();
-                }
-                self.desk.memtree(&call).success();
-            }
-        }
-    }
-}
-
-/// Moves an exchange to 23:30 and later, across midnight.
-fn at_night(records: String, turn: usize) -> String {
-    let minute = 30 + turn;
-    let (day, hour) = if minute < 60 { ("15", "23") } else { ("16", "00") };
-    let from = format!("2026-11-15T11:{turn:02}:");
-    records.replace(&from, &format!("2026-11-{day}T{hour}:{:02}:", minute % 60))
-}
-
-#[test]
-fn a_day_of_two_agents_across_midnight_is_told_once() {
-    let script = Script::new();
-    script.run(None);
-    let desk = &script.desk;
-    let days = ["2026-11-15", "2026-11-16"];
-    let raw: String = days.iter().map(|day| desk.read(format!("daily/raw/{day}.md"))).collect();
-    for turn in 0..40 {
-        for said in [
-            format!("Claude question {turn} about the lock\n"),
-            format!("Answer {turn} on the lock\n"),
-            format!("Codex question {turn} about the tide\n"),
-            format!("Codex answer {turn} on the tide\n"),
-        ] {
-            assert_eq!(raw.matches(&said).count(), 1, "{said}\n{raw}");
-        }
-    }
-    for day in days {
-        let summary = desk.read(format!("daily/summary/{day}.md"));
-        assert_eq!(summary.matches("\n### Session (").count(), 2, "{summary}");
-        assert!(summary.contains("Claude question") && summary.contains("Codex question"), "{summary}");
-        assert_eq!(summary.contains("Claude question 39"), day == "2026-11-16", "{summary}");
-    }
-    // What was said between the compaction and the end is there.
-    assert!(desk.read("daily/raw/2026-11-16.md").contains("Claude question 37"));
-    let before = desk.tree();
-    for call in script.flushes("end") {
-        desk.memtree(&call).success();
-    }
-    assert_same(&before, &desk.tree(), "after the same flushes again");
-}
-
-#[test]
-fn a_flush_that_is_killed_ends_like_one_that_was_not() {
-    let whole = Script::new();
-    whole.run(None);
-    let expected = whole.desk.tree();
-    for kill in 0..5 {
-        let script = Script::new();
-        // Four kills in each run: twenty moments, spread over the time that a flush takes.
-        script.run(Some(Duration::from_millis(3 + 17 * kill)));
-        let mut after = script.desk.tree();
-        after.0.retain(|path, _| !path.starts_with(".git"));
-        let mut expected = expected.clone();
-        expected.0.retain(|path, _| !path.starts_with(".git"));
-        assert_same(&expected, &after, &format!("killed after {} ms", 3 + 17 * kill));
-    }
-}
-
 #[test]
 fn writers_flushes_and_sweeps_at_once_lose_nothing() {
     let desk = Desk::new().with_claude_log(ONE, exchange(ONE, 1, "Which shell does the build use?", "It uses dash."));
     desk.memtree(["init"]).success();
     let program = desk.command(&[]);
-    let each = 20;
+    let each = crate::log::lines_of_each_writer(20);
     let shell = |script: String| {
         let mut shell = Command::new("sh");
         shell.arg("-c").arg(script).arg(program.get_program()).env_clear();
@@ -351,8 +194,8 @@ fn writers_flushes_and_sweeps_at_once_lose_nothing() {
             shell(looped(&format!("log user \"writer {writer} says line $i today\" --session w{writer}"), each))
         })
         .collect();
-    all.push(shell(looped("flush", 8)));
-    all.push(shell(looped("sweep", 5)));
+    all.push(shell(looped("flush", each * 2 / 5)));
+    all.push(shell(looped("sweep", each / 4)));
     for mut child in all {
         assert!(child.wait().unwrap().success());
     }

@@ -143,6 +143,11 @@ impl Desk {
         self.now.get().to_utc()
     }
 
+    /// Sets the clock.
+    pub fn set_clock(&self, now: DateTime<Utc>) {
+        self.now.set(now);
+    }
+
     /// Moves the clock.
     pub fn later(&self, minutes: i64) {
         self.now.set(self.now.get() + Duration::minutes(minutes));
@@ -222,10 +227,9 @@ impl Desk {
 
     /// The sessions in the memory, by name.
     pub fn sessions(&self) -> Vec<String> {
-        let mut names: Vec<String> = match fs::read_dir(self.store().join("sessions")) {
-            Ok(entries) => entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect(),
-            Err(_) => Vec::new(),
-        };
+        let entries = fs::read_dir(self.store().join("sessions")).into_iter().flatten().map(Result::unwrap);
+        let folders = entries.filter(|entry| entry.path().is_dir());
+        let mut names: Vec<String> = folders.map(|entry| entry.file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }

@@ -103,19 +103,14 @@ fn assert_whole(day: &str, each: usize) {
     }
 }
 
+/// How many lines each of eight writers writes: with `MEMTREE_FULL_SIZE` set, as CI does, 500 of them.
+pub fn lines_of_each_writer(usually: usize) -> usize {
+    if std::env::var_os("MEMTREE_FULL_SIZE").is_some() { 500 } else { usually }
+}
+
 #[test]
 fn eight_writers_lose_and_double_nothing() {
-    eight_writers_of(50);
-}
-
-/// The whole of it takes 4,000 processes: `cargo test --test it log:: -- --ignored`.
-#[test]
-#[ignore = "takes a quarter of a minute on an idle machine"]
-fn eight_writers_of_500_lines_lose_and_double_nothing() {
-    eight_writers_of(500);
-}
-
-fn eight_writers_of(each: usize) {
+    let each = lines_of_each_writer(50);
     let desk = Desk::new();
     desk.memtree(["init"]).success();
     for mut writer in eight_writers(&desk, each) {

@@ -8,12 +8,14 @@ mod consolidate; // eight sessions to a core, eight cores to a sphere, and nothi
 mod context; // the page for an agent
 mod databases; // files that many sessions share
 mod day_and_night; // 24 hours on two devices, proved at every hour
+mod day_of_hooks; // both agents' hooks across midnight, with kills
 mod digests; // what a digest says of a session
 mod doctor; // what is unwell, what it means, what mends it
 mod documents; // what is written is read back as it was meant
 mod exclude; // projects and folders that are never captured
 mod faults; // the n-th change to the disk fails or kills, for every n
 mod flush; // the day before its agent forgets it
+mod folders; // those that the settings name, once they have lain still
 mod forget; // gone from everywhere, for good, and proven
 mod fuzz; // seeds bent in many ways: nothing panics
 mod harness; // Desk: a person's machine in a temporary folder
@@ -25,7 +27,10 @@ mod log; // lines written into a day by hand
 mod losses; // what could be lost or leak, each found by trying
 #[cfg(unix)]
 mod models; // a server and a program that answer, fail, hang or lie
+mod older_files; // pages of days and event logs that other tools left
 mod outcomes; // how a session went, against labels by hand
+#[cfg(unix)]
+mod real_model; // flushes against a real server, where one is named
 mod red_team; // everything hostile at once: none of it gets through
 mod redigest; // writing digests again, around a person's edits
 mod retain; // the storage budget: who goes, who stays, what is left

@@ -52,7 +52,7 @@ pub fn memory(store: &Store, projects: &[String]) -> Section {
     Section { heading: "What is known".into(), lines, share: 30, last_first: false }
 }
 
-/// Today and yesterday: their summaries, else the last lines of what was said.
+/// Today and yesterday: their summaries, else the last lines of the page that an older tool kept, else of what was said.
 pub fn days(store: &Store, today: NaiveDate, own: Option<&SessionId>) -> Vec<Section> {
     let days = [Some((today, "Today")), today.checked_sub_days(Days::new(1)).map(|day| (day, "Yesterday"))];
     let sections = days.into_iter().flatten().map(|(day, name)| {
@@ -61,6 +61,11 @@ pub fn days(store: &Store, today: NaiveDate, own: Option<&SessionId>) -> Vec<Sec
         let lines = prose(store, &store.layout().summary(day), |_| true);
         if !lines.is_empty() {
             return Section { heading, lines, share, last_first: false };
+        }
+        let mut lines = prose(store, &store.layout().old_day(day), |_| true);
+        if !lines.is_empty() {
+            lines.drain(..lines.len().saturating_sub(RAW_LINES));
+            return Section { heading, lines, share, last_first: true };
         }
         let mark = own.map(|own| format!("({own})"));
         let said = |line: &str| {

@@ -211,8 +211,13 @@ pub fn parse_reply(reply: &str) -> Telling {
             part = at;
             continue;
         }
-        let item = text::one_line(line.trim().trim_start_matches(['-', '*', ' ']), 400);
-        if item.chars().any(char::is_alphanumeric) && told.parts()[part].len() < 12 {
+        let line = line.trim();
+        let bare = ["- ", "* ", "+ "].iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line);
+        let item = text::one_line(bare, 400);
+        // Small models repeat themselves, and the tags around what they were given.
+        let is_tag = item.starts_with('<') && item.ends_with('>');
+        let is_known = told.parts().iter().any(|part| part.contains(&item));
+        if item.chars().any(char::is_alphanumeric) && !is_tag && !is_known && told.parts()[part].len() < 12 {
             told.parts_mut()[part].push(item);
         }
     }
@@ -277,5 +282,12 @@ mod tests {
         assert_eq!(told.context, ["Intro", "a"]);
         assert_eq!(told.decisions, ["b", "FLUSH_OK is a word"]);
         assert_eq!(told.actions, ["1. c"]);
+        let told = parse_reply(
+            "<memtree-material>\n- **Bold** it is\n- **Bold** it is\n## Lessons Learned\n- **Bold** it is\n- x",
+        );
+        assert_eq!(
+            (told.context.as_slice(), told.lessons.as_slice()),
+            (&["**Bold** it is".into()][..], &["x".into()][..])
+        );
     }
 }

@@ -26,7 +26,7 @@ use crate::model::day::{LineKind, Note};
 use crate::model::digest::Worth;
 use crate::model::ids::SessionId;
 use crate::ops::cursors::Cursors;
-use crate::ops::days::{self, Summarized};
+use crate::ops::days::{self, Scope, Summarized};
 use crate::ops::sweep::{self, Sweep};
 use crate::ops::turns;
 use crate::store::days::Entry;
@@ -182,8 +182,8 @@ pub fn handed_in(store: &Store, text: &str, session: &str, flush: &Flush<'_>) ->
 }
 
 /// Flushes what is due: sessions that fell silent or went on for thirty turns, whatever waits in the inbox, and the
-/// days that need a summary.
-pub fn due(store: &Store, flush: &Flush<'_>) -> Result<Flushed> {
+/// days in `scope` that need a summary.
+pub fn due(store: &Store, flush: &Flush<'_>, scope: Scope, trigger: &str) -> Result<Flushed> {
     let mut contexts = Vec::new();
     if flush.models.are_there() {
         let today = days::today(flush.now, flush.zone);
@@ -206,7 +206,7 @@ pub fn due(store: &Store, flush: &Flush<'_>) -> Result<Flushed> {
         }
     }
     let mut flushed = run(store, contexts, flush)?;
-    let settled = days::settle(store, flush.now, flush.zone, "flush")?;
+    let settled = days::settle(store, flush.now, flush.zone, scope, trigger)?;
     flushed.summaries.days.extend(settled.days);
     flushed.summaries.finalized.extend(settled.finalized);
     Ok(flushed)

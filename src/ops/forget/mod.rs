@@ -40,7 +40,7 @@ use traces::Traces;
 pub struct Request<'a> {
     pub device: &'a Device,
     pub now: Timestamp,
-    pub zone: chrono_tz::Tz,
+    pub zone: crate::base::zone::Zone,
     /// For the pages that are made anew.
     pub redactor: &'a Redactor,
 }
@@ -344,7 +344,11 @@ fn planned(store: &Store, session: SessionId) -> PlannedSession {
         ended: digest.as_ref().and_then(|digest| digest.content.ended.map(crate::base::clock::stamp)),
         // A folder's id is made of what the files in it hold: whoever guesses that could prove it by the hash. No sweep
         // brings a folder back.
-        source_id: digest.map(|digest| digest.source_id).or_else(from_vitals).or_else(from_cursors).filter(|_| !is_folder),
+        source_id: digest
+            .map(|digest| digest.source_id)
+            .or_else(from_vitals)
+            .or_else(from_cursors)
+            .filter(|_| !is_folder),
         session,
     }
 }
@@ -367,9 +371,8 @@ fn pages(store: &Store) -> impl Iterator<Item = Found> {
     let layout = store.layout().clone();
     files::walk_files(layout.root()).flatten().filter(move |found| {
         let others = [layout.sessions(), layout.cache(), layout.git(), layout.locks()];
-        found.link.is_none()
-            && !is_apart(&layout, &found.path)
-            && !others.iter().any(|other| found.path.starts_with(other))
+        let is_other = others.iter().any(|other| found.path.starts_with(other));
+        found.link.is_none() && !is_apart(&layout, &found.path) && (!is_other || layout.is_event_log(&found.path))
     })
 }
 

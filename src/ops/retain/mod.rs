@@ -10,6 +10,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use chrono::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::base::clock::{self, Timestamp};
@@ -20,14 +21,18 @@ use crate::model::digest::State;
 use crate::model::ids::{Device, SessionId};
 use crate::ops::capture::Pages;
 use crate::ops::cursors::{Cursors, SessionCursor};
+use crate::ops::folders::Status;
 use crate::ops::sweep::{self, Sweep};
 use crate::ops::{commit, snapshot};
 use crate::store::{Store, documents, layout, snapshots};
 
 mod digest_now;
+mod event_logs;
 pub mod plan;
 
 pub use digest_now::digest_now;
+pub use event_logs::EventLogs;
+
 use plan::{Fate, Held, Kept, Limits, Pass, Portion};
 
 /// What to keep within which limits.
@@ -38,13 +43,15 @@ pub struct Request<'a> {
     pub zone: crate::base::zone::Zone,
     /// How the digest of a session is written that has none.
     pub pages: &'a Pages,
+    /// Event logs that nobody wrote to for so long go.
+    pub event_log_age: Option<Duration>,
 }
 
 impl<'a> Request<'a> {
     /// What a sweep would keep.
     pub fn of(sweep: &'a Sweep<'_>) -> Request<'a> {
         let (limits, device, pages) = (sweep.limits, sweep.device.clone(), &sweep.pages);
-        Request { limits, device, now: sweep.now, zone: sweep.zone, pages }
+        Request { limits, device, now: sweep.now, zone: sweep.zone, pages, event_log_age: None }
     }
 }
 
@@ -62,6 +69,9 @@ pub struct Retention {
     /// What a person should know: a cap that could not be kept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub alerts: Vec<String>,
+    /// What became of event logs, where an age is set for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event_logs: Option<EventLogs>,
 }
 
 /// The sessions whose raw was evicted, by pass.
@@ -109,6 +119,7 @@ pub fn retain(store: &Store, request: &Request<'_>) -> Result<(Retention, Vec<De
     let mut report = Retention::default();
     finish_earlier_eviction(store, &mut report)?;
     let decisions = keep_within(store, request, &HashSet::new(), &mut report)?;
+    report.event_logs = event_logs::remove_old(store, request, false)?;
     if report.evicted.count() + report.digested_now.len() > 0 {
         crate::index::refresh(store)?;
     }
@@ -128,7 +139,9 @@ pub fn after_sweep(
     retention.in_use_bytes = cursors.bytes() + loose_bytes;
     let too_old = |since: Timestamp| limits.max_age.is_some_and(|age| sweep.now - since > age);
     if retention.in_use_bytes > limits.soft_cap.min(limits.hard_cap) || cursors.raw_since().any(too_old) {
-        let fresh = report.sessions.iter().map(|swept| swept.session.clone()).collect();
+        let of_folders = report.folders.iter().filter(|looked| looked.status == Status::Kept);
+        let of_folders = of_folders.filter_map(|looked| looked.session.clone());
+        let fresh = report.sessions.iter().map(|swept| swept.session.clone()).chain(of_folders).collect();
         keep_within(store, &Request::of(sweep), &fresh, retention)?;
     } else if report.digested > 0 {
         alert(store, &limits, retention);
@@ -155,6 +168,7 @@ pub fn rehearse(store: &Store, request: &Request<'_>) -> Result<(Retention, Vec<
         }
     }
     alert(store, &request.limits, &mut report);
+    report.event_logs = event_logs::remove_old(store, request, true)?;
     Ok((report, decisions(&kept, &plan.fates)))
 }
 
