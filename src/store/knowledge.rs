@@ -379,7 +379,8 @@ impl Store {
         let links: Vec<String> = gone.iter().map(|page| format!("[[{page}")).collect();
         let leads_there = |line: &str| {
             links.iter().any(|link| {
-                line.match_indices(link.as_str()).any(|(at, _)| line[at + link.len()..].starts_with([']', '|', '#', '.']))
+                line.match_indices(link.as_str())
+                    .any(|(at, _)| line[at + link.len()..].starts_with([']', '|', '#', '.']))
             })
         };
         rewritten(&self.layout().page(name), |line| (!leads_there(line)).then(|| line.to_string()))

@@ -53,7 +53,8 @@ impl Tombstones {
             Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(Tombstones::default()),
             Err(err) => return Err(err),
         };
-        let mut tombstones = Tombstones { text: text.lines().any(|line| line.starts_with(TEXT)), ..Tombstones::default() };
+        let mut tombstones =
+            Tombstones { text: text.lines().any(|line| line.starts_with(TEXT)), ..Tombstones::default() };
         for word in text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-')) {
             if let Ok(session) = word.parse() {
                 tombstones.sessions.insert(session);

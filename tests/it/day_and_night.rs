@@ -41,7 +41,10 @@ fn one_hour(desk: &Desk, device: u32, hour: u32) {
             desk.memtree(["summarize", "--pending"]).success();
             // Both people write into the summary of the same day, before either has seen the other's words.
             for summary in desk.summaries() {
-                desk.write(&summary, desk.read(&summary) + &format!("\n- hour {hour} on desk {device}: mind the tide\n"));
+                desk.write(
+                    &summary,
+                    desk.read(&summary) + &format!("\n- hour {hour} on desk {device}: mind the tide\n"),
+                );
             }
             desk.memtree(["compile"]).done();
         }

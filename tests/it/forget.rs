@@ -283,7 +283,8 @@ fn contexts_and_queues_of_other_sessions_stay() {
 fn a_page_that_only_a_forgotten_session_bore_out_goes_with_its_links() {
     let desk = Desk::new();
     let talk = |id: &str, minute: u32, words: &str| {
-        let reply = format!("The {words} must be set first. Decided: the {words} stays. The {words} is checked at night.");
+        let reply =
+            format!("The {words} must be set first. Decided: the {words} stays. The {words} is checked at night.");
         let mut log = exchange(id, minute, &format!("Why does the {words} fail when the gate opens?"), &reply);
         log += &exchange(id, minute + 1, &format!("And is the {words} part of the gate?"), &reply);
         log

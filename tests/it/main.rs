@@ -15,6 +15,8 @@ mod exclude; // projects and folders that are never captured
 mod faults; // the n-th change to the disk fails or kills, for every n
 mod flush; // the day before its agent forgets it
 mod forget; // gone from everywhere, for good, and proven
+#[cfg(target_os = "linux")]
+mod full_disk; // a small disk that is really full
 mod fuzz; // seeds bent in many ways: nothing panics
 mod harness; // Desk: a person's machine in a temporary folder
 mod hooks; // what agents call

@@ -121,7 +121,10 @@ fn every_gap_is_named() {
         "digest sessions/SES1_desk_SP1C1: is gone; if it is to be, `memtree forget SES1_desk_SP1C1` says so",
     );
     let cut = |text: String| text[..text.find("## ⚡").unwrap() + 30].to_string();
-    check(&change(cut, digest.clone()), &format!("digest {digest}: has no section on Synthesis Readiness any more, and"));
+    check(
+        &change(cut, digest.clone()),
+        &format!("digest {digest}: has no section on Synthesis Readiness any more, and"),
+    );
     let first_prompt = |desk: &Desk| {
         let days = fs::read_dir(desk.store().join("daily/raw")).unwrap().flatten();
         let day = days.map(|day| day.path()).min().unwrap();

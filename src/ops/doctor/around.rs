@@ -139,7 +139,8 @@ pub fn hooks(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Re
             Ok(None) => {}
             Ok(Some(_)) if was_installed => {
                 let what = format!("{agent} no longer calls this memory as it was told to");
-                let means = "its settings were changed, or this program or memory was moved: some of its calls go elsewhere";
+                let means =
+                    "its settings were changed, or this program or memory was moved: some of its calls go elsewhere";
                 report.found(name, Level::Warning, what, means, &mend);
             }
             Ok(Some(_)) => {

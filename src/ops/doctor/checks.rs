@@ -56,11 +56,10 @@ fn unfinished(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> R
         report.found(name, Level::Note, what, "unfinished work is its own", "");
         return Ok(());
     }
-    let mut left: Vec<PathBuf> =
-        [layout.staging(), layout.committing(), layout.evicting(), layout.evicted()]
-            .into_iter()
-            .filter(|path| path.exists())
-            .collect();
+    let mut left: Vec<PathBuf> = [layout.staging(), layout.committing(), layout.evicting(), layout.evicted()]
+        .into_iter()
+        .filter(|path| path.exists())
+        .collect();
     let is_temporary = |path: &Path| files::is_temporary(path.file_name().unwrap_or(OsStr::new("")));
     let walked = files::walk_files(layout.root()).flatten();
     left.extend(walked.map(|found| found.path).filter(|path| is_temporary(path)));
@@ -118,7 +117,12 @@ fn digests(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Resu
                 let what = format!("`{shown}`: {}", err.causes().join(": "));
                 let means = "a search finds it by its words, but no filter does, and growth is not written into it";
                 if written_again(doctor, &id)? {
-                    report.mended(name, what, means, "written again from its raw; all that stood there is below the notes");
+                    report.mended(
+                        name,
+                        what,
+                        means,
+                        "written again from its raw; all that stood there is below the notes",
+                    );
                     continue;
                 }
                 let mend = "correct its front matter; where its raw is here, `memtree doctor --fix` writes it again, \

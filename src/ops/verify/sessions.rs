@@ -49,7 +49,11 @@ impl<'s> Check<'s> {
         let layout = self.store.layout();
         if is_forgotten {
             // Another device's tombstone arrived, or a `forget` was stopped.
-            self.note(Step::Digest, &layout.session(self.id), "is forgotten; the next sweep removes what is left of it");
+            self.note(
+                Step::Digest,
+                &layout.session(self.id),
+                "is forgotten; the next sweep removes what is left of it",
+            );
             return (self.found, None);
         }
         let path = layout.digest(self.id);
@@ -114,7 +118,9 @@ impl<'s> Check<'s> {
         let reason = format!("has no section on {} any more", missing.join(", "));
         match text.ends_with('\n') {
             true => self.note(Step::Digest, path, &reason),
-            false => self.gap(Step::Digest, path, &format!("{reason}, and ends in the middle of a line: it was cut off")),
+            false => {
+                self.gap(Step::Digest, path, &format!("{reason}, and ends in the middle of a line: it was cut off"))
+            }
         }
     }
 
