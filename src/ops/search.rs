@@ -2,14 +2,13 @@
 //! `recall 2` knows what is meant.
 
 use std::fs;
-use std::io::Write;
 use std::time::Instant;
 
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize};
 
 use crate::base::clock::Timestamp;
-use crate::base::text;
+use crate::base::{files, text};
 use crate::error::{Error, Result};
 use crate::index::Index;
 use crate::model::ids::SessionId;
@@ -269,12 +268,8 @@ fn remember(store: &Store, answer: &SearchAnswer) {
         AnyHit::Note(hit) => LastHit { session: None, path: hit.path.clone(), episodes: Vec::new() },
     });
     let last = LastSearch { query: answer.query.clone(), hits: hits.collect() };
-    let path = store.layout().last_search();
     // Whole or not at all, but without waiting for the disk as for something that matters.
-    let written = (|| {
-        let mut file = tempfile::NamedTempFile::new_in(path.parent()?).ok()?;
-        file.write_all(&serde_json::to_vec(&last).ok()?).ok()?;
-        file.persist(&path).ok()
-    })();
-    let _ = written;
+    if let Ok(bytes) = serde_json::to_vec(&last) {
+        let _ = files::write_unsynced(&store.layout().last_search(), &bytes);
+    }
 }

@@ -53,6 +53,10 @@ impl Tombstones {
             Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(Tombstones::default()),
             Err(err) => return Err(err),
         };
+        Ok(Tombstones::parse(&text))
+    }
+
+    fn parse(text: &str) -> Tombstones {
         let mut tombstones =
             Tombstones { text: text.lines().any(|line| line.starts_with(TEXT)), ..Tombstones::default() };
         for word in text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-')) {
@@ -62,7 +66,7 @@ impl Tombstones {
                 tombstones.sources.insert(word.to_ascii_lowercase());
             }
         }
-        Ok(tombstones)
+        tombstones
     }
 
     /// The sessions that are gone for good.
@@ -106,7 +110,12 @@ impl Tombstone {
 pub fn add(layout: &Layout, new: &[Tombstone]) -> io::Result<()> {
     let changed = files::update_locked(&layout.forgotten(), |existing, out| {
         let before = io::read_to_string(existing)?;
-        let mut missing: Vec<String> = new.iter().map(line).collect();
+        // One of whom no more is known by now has its line already.
+        let known = Tombstones::parse(&before);
+        let is_news = |stone: &&Tombstone| {
+            stone.source_id.is_some() || !stone.session.as_ref().is_some_and(|session| known.has_session(session))
+        };
+        let mut missing: Vec<String> = new.iter().filter(is_news).map(line).collect();
         // The day does not matter: what is gone is gone.
         let key = |line: &str| line.rsplit_once(" on ").map_or(line.to_string(), |(key, _)| key.to_string());
         let there: HashSet<String> = before.lines().map(key).collect();

@@ -128,6 +128,17 @@ impl Desk {
         fs::write(path, text).unwrap();
     }
 
+    /// What every file of the memory holds, but for this device's own.
+    pub fn texts(&self) -> BTreeMap<String, String> {
+        let files =
+            walkdir::WalkDir::new(self.store()).into_iter().flatten().filter(|entry| entry.file_type().is_file());
+        let named = files.map(|entry| {
+            let name = entry.path().strip_prefix(self.store()).unwrap().to_string_lossy().into_owned();
+            (name, String::from_utf8_lossy(&fs::read(entry.path()).unwrap()).into_owned())
+        });
+        named.filter(|(name, _)| !name.starts_with(".memtree") && !name.starts_with(".git/")).collect()
+    }
+
     /// The summaries of days, by their paths in the memory.
     pub fn summaries(&self) -> Vec<String> {
         let entries = fs::read_dir(self.store().join("daily/summary")).into_iter().flatten().flatten();
@@ -312,6 +323,11 @@ pub struct Ran {
 }
 
 impl Ran {
+    /// However it ended.
+    pub fn any(self) -> (Option<i32>, Answer) {
+        (self.code, self.answer)
+    }
+
     /// It ended with 0.
     #[track_caller]
     pub fn success(self) -> Answer {

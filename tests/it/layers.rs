@@ -36,7 +36,7 @@ const ONLY_THERE: &[(&str, &[&str], &str)] = &[
         "below the doors nothing asks for the environment; it is handed in",
     ),
     (
-        r"\bfs::(write|rename|remove_\w+|create_dir\w*|copy|hard_link)\b|\bFile::(create|options)\b|\bOpenOptions::new\b",
+        r"\bfs::(write|rename|remove_\w+|create_dir\w*|copy|hard_link|set_permissions)\b|\bFile::(create|options)\b|\bOpenOptions::new\b|\.persist\(|tempfile_in\(|NamedTempFile::new_in\(",
         &["base/files", "adapters/sqlite.rs", "summarize/tests.rs", "cli"],
         "the disk is changed by base/files alone, where every change can be made to fail",
     ),

@@ -17,6 +17,8 @@ mod faults; // the n-th change to the disk fails or kills, for every n
 mod flush; // the day before its agent forgets it
 mod folders; // those that the settings name, once they have lain still
 mod forget; // gone from everywhere, for good, and proven
+#[cfg(target_os = "linux")]
+mod full_disk; // a small disk that is really full
 mod fuzz; // seeds bent in many ways: nothing panics
 mod harness; // Desk: a person's machine in a temporary folder
 mod hooks; // what agents call

@@ -76,7 +76,7 @@ pub fn remove_file(path: &Path) -> io::Result<()> {
 pub fn remove_folder(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Err(trouble) if trouble.kind() == ErrorKind::NotFound => return Ok(()),
-        _ => faults::point(Point::Remove)?,
+        _ => faults::remove_point(|| remove_half(path))?,
     }
     gone_is_fine(fs::remove_dir_all(path))
 }
@@ -85,6 +85,19 @@ pub fn remove_folder(path: &Path) -> io::Result<()> {
 pub fn remove_empty_folder(path: &Path) -> io::Result<()> {
     faults::point(Point::Remove)?;
     gone_is_fine(fs::remove_dir(path))
+}
+
+/// Removes some of what is in a folder, as a process does that is killed while it removes all.
+fn remove_half(path: &Path) {
+    let entries: Vec<_> = fs::read_dir(path).into_iter().flatten().flatten().collect();
+    for entry in entries.iter().take(entries.len().div_ceil(2)) {
+        let path = entry.path();
+        let _ = if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            fs::remove_dir_all(path)
+        } else {
+            fs::remove_file(path)
+        };
+    }
 }
 
 fn gone_is_fine(removed: io::Result<()>) -> io::Result<()> {

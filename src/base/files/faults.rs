@@ -3,7 +3,8 @@
 //! Every function of this folder that changes the disk passes a [`point`] first. In a release build that is nothing at
 //! all. In a debug build, `MEMTREE_FAULT` says what happens where:
 //!
-//! - `kill:17` ends the process at the 17th point, as `kill -9` would; a write is done by half first;
+//! - `kill:17` ends the process at the 17th point, as `kill -9` would; a write, or the removal of a folder, is done by
+//!   half first;
 //! - `fail:17` lets the 17th point fail with an error;
 //! - `full:17` lets it fail because the disk is full, and every later write too;
 //! - `count:PATH` lets all go well and writes to PATH how many points there were.
@@ -37,8 +38,15 @@ pub(super) fn write_point(_: impl FnOnce()) -> io::Result<()> {
     Ok(())
 }
 
+/// Does the same before a folder is removed with all that is in it.
+#[cfg(not(debug_assertions))]
+#[inline(always)]
+pub(super) fn remove_point(_: impl FnOnce()) -> io::Result<()> {
+    Ok(())
+}
+
 #[cfg(debug_assertions)]
-pub(super) use injected::{point, write_point};
+pub(super) use injected::{point, remove_point, write_point};
 
 #[cfg(debug_assertions)]
 mod injected {
@@ -64,6 +72,10 @@ mod injected {
 
     pub fn write_point(half: impl FnOnce()) -> io::Result<()> {
         pass(Point::Write, half)
+    }
+
+    pub fn remove_point(half: impl FnOnce()) -> io::Result<()> {
+        pass(Point::Remove, half)
     }
 
     fn pass(what: Point, half: impl FnOnce()) -> io::Result<()> {

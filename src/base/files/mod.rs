@@ -61,7 +61,9 @@ pub fn write_if_changed(path: &Path, bytes: &[u8]) -> io::Result<bool> {
 
 /// Replaces a file as a whole without waiting for the disk: for notes that may be lost with the power.
 pub fn write_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    write_temporary(path, bytes)?.into_temp_path().persist(path)?;
+    let temporary = write_temporary(path, bytes)?;
+    faults::point(Point::Rename)?;
+    temporary.into_temp_path().persist(path)?;
     Ok(())
 }
 

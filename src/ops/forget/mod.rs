@@ -1,9 +1,10 @@
 //! Forgetting: a session or a text goes from everywhere, a tombstone keeps it from coming back, and a scan of all
 //! that is left proves that it is gone.
 //!
-//! The tombstones are written first, the traces elsewhere go next, and the session's own folder goes last: as long as
-//! it is there, a tombstone without effect is seen, and the next sweep finishes what was begun. The same happens where
-//! a sync brings along the tombstones of another device, or brings back what they forbid.
+//! The tombstones of sessions are written first, the traces elsewhere go next, and the session's own folder goes last: as
+//! long as it is there, a tombstone without effect is seen, and the next sweep finishes what was begun. The same happens
+//! where a sync brings along the tombstones of another device, or brings back what they forbid. A text is not kept
+//! anywhere, so only whoever asks again can finish what a kill left of it.
 
 mod history;
 mod knowledge;
@@ -173,9 +174,9 @@ pub fn forget(store: &Store, plan: &Plan, request: &Request<'_>) -> Result<Repor
         })
         .filter(|stone| stone.session.is_some() || stone.source_id.is_some())
         .collect();
-    // Also a text that no log held is remembered to be gone, though not which.
-    let text = plan.is_text() && stones.is_empty();
-    tombstones::add(layout, &if text { vec![Tombstone::of_text(plan.day)] } else { stones }).context(cannot)?;
+    if !plan.is_text() {
+        tombstones::add(layout, &stones).context(cannot)?;
+    }
     let sessions: Vec<SessionId> = plan.sessions.iter().map(|planned| planned.session.clone()).collect();
     let mut report = Report { sessions: sessions.clone(), git: history::commands(store, plan), ..Report::default() };
     match &plan.text {
@@ -186,6 +187,10 @@ pub fn forget(store: &Store, plan: &Plan, request: &Request<'_>) -> Result<Repor
             let removed = |path: &Path, page: &str| text::page_without(store, path, page, pattern);
             report.files = clean_pages(store, |_| true, |name| pattern.is_in(name), removed).context(cannot)?;
             clear_cache(store).context(cannot)?;
+            // Not before all is done: whoever sees such a stone beside raw takes all of that away, since it tells no text.
+            // One that no log held is remembered to be gone, too, though not which.
+            let stones = if stones.is_empty() { vec![Tombstone::of_text(plan.day)] } else { stones };
+            tombstones::add(layout, &stones).context(cannot)?;
             consolidate::run(store, request.device, false)?;
             prove(store, &mut report, |path, name| Ok(pattern.is_in(name) || pattern.is_in_file(path)?))?;
         }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use chrono::NaiveDate;
 
-use super::Pattern;
+use super::pattern::{Pattern, without_originals};
 use crate::base::files;
 use crate::base::front_matter::Document;
 use crate::error::{Context, Result};
@@ -100,7 +100,10 @@ pub fn page_without(store: &Store, path: &Path, page: &str, pattern: &Pattern) -
     if !pattern.is_in(page) {
         return None;
     }
-    let (layout, page) = (store.layout(), pattern.removed(page));
+    let layout = store.layout();
+    // A sweep after one that was killed has brought the line back beside the one without the text.
+    let once = without_originals(page);
+    let page = pattern.removed(once.as_deref().unwrap_or(page));
     Some(match path {
         path if path.starts_with(layout.knowledge()) => pages::without_stale_hashes(&page),
         path if path.starts_with(layout.summaries()) => summaries::without_stale_hashes(&page),
