@@ -214,6 +214,14 @@ impl Query {
         Ok(query)
     }
 
+    /// A query of a text's words alone: whatever signs are among them, they are nobody's operators.
+    pub fn of_words(text: &str) -> Query {
+        let bare = |word: &str| word.trim_matches(['"', '\'', '`', '“', '”', '-', '(', ')']).to_string();
+        let words = text::cut(text, LONGEST_QUERY).split_whitespace().map(bare);
+        let words = words.filter(|word| word.chars().any(char::is_alphanumeric)).take(MOST_PARTS);
+        Query { text: text::one_line(text, 200), words: words.collect(), ..Query::default() }
+    }
+
     /// Adds a filter, as a flag of the command line names it.
     pub fn filter(&mut self, key: FilterKey, value: &str) -> Result<()> {
         self.filters.push(Filter::new(key, value, false)?);

@@ -26,6 +26,7 @@ mod losses; // what could be lost or leak, each found by trying
 #[cfg(unix)]
 mod models; // a server and a program that answer, fail, hang or lie
 mod outcomes; // how a session went, against labels by hand
+mod recall; // the raw part that a reference, a trigger, a hit or a question names
 mod red_team; // everything hostile at once: none of it gets through
 mod redigest; // writing digests again, around a person's edits
 mod retain; // the storage budget: who goes, who stays, what is left
