@@ -68,6 +68,18 @@ const FILTERS: &[(&str, FilterKey)] = &[
     ("before", FilterKey::Before),
 ];
 
+impl FilterKey {
+    /// Whether its value is one of a list of names.
+    pub fn is_name(self) -> bool {
+        matches!(self, FilterKey::Project | FilterKey::Flavor | FilterKey::Tag)
+    }
+
+    /// Its name, as it is typed.
+    pub fn name(self) -> &'static str {
+        FILTERS.iter().find(|(_, key)| *key == self).map_or("", |(name, _)| name)
+    }
+}
+
 /// A point in time, as typed: a date, or so long ago.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum When {
