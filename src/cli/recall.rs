@@ -6,8 +6,9 @@ use crate::ops::recall::{RecallRequest, recall};
 
 /// Open the part of a session that a reference, a search hit or a question names
 ///
-/// A reference is SES3_laptop_SP1C2#EP_004, a session alone (its digest), a hit of the last search (2, or 2#EP_003)
-/// or a path within the memory. Anything else is searched for, and the best hit's best trigger is opened.
+/// A reference is SES3_laptop_SP1C2#EP_004, a session alone (its digest), a hit of the last search (2, or 2#EP_003),
+/// a path within the memory, or a trigger as its digest has it. Anything else is searched for, and the best hit's best
+/// trigger is opened.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// What to open
@@ -42,6 +43,9 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
         return Ok(0);
     }
     door.say(format!("{} · {}", answer.reference, answer.path));
+    if answer.weak {
+        door.say("nothing fits well; this is a guess");
+    }
     output::print(&answer.text);
     if !answer.text.ends_with('\n') {
         output::print("\n");

@@ -206,6 +206,26 @@ pub fn alike(searcher: &Searcher, word: &str) -> tantivy::Result<Option<String>>
     Ok(text::nearest(word, known.iter().map(String::as_str)).map(str::to_string))
 }
 
+/// The values that a filter can have in this memory, in order; none for one that is no list of names.
+pub fn filter_values(searcher: &Searcher, key: FilterKey) -> tantivy::Result<Vec<String>> {
+    let fields = Fields::get();
+    let field = match key {
+        FilterKey::Project => fields.project,
+        FilterKey::Flavor => fields.flavor,
+        FilterKey::Tag => fields.tag,
+        FilterKey::Status | FilterKey::File | FilterKey::Since | FilterKey::Before => return Ok(Vec::new()),
+    };
+    let mut values = std::collections::BTreeSet::new();
+    for segment in searcher.segment_readers() {
+        let inverted = segment.inverted_index(field)?;
+        let mut terms = inverted.terms().stream()?;
+        while terms.advance() && values.len() < MOST_ALIKE {
+            values.extend(std::str::from_utf8(terms.key()).ok().map(str::to_string));
+        }
+    }
+    Ok(values.into_iter().collect())
+}
+
 /// Every document that answers a query, with its score; of notes, only those of some trees.
 pub fn matches(
     searcher: &Searcher,

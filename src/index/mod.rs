@@ -12,7 +12,7 @@ use tantivy::{ReloadPolicy, Searcher, TantivyDocument};
 use crate::base::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::model::ids::SessionId;
-use crate::model::query::{Hit, NoteHit, Passage, Query, Tree};
+use crate::model::query::{FilterKey, Hit, NoteHit, Passage, Query, Tree};
 use crate::store::Store;
 
 mod cache;
@@ -245,6 +245,11 @@ impl<'s> Index<'s> {
     /// A known word that looks like one that nothing has.
     pub fn alike(&self, word: &str) -> Option<String> {
         matches::alike(&self.searcher, word).ok().flatten()
+    }
+
+    /// The values that a filter can have in this memory, in order; none for one that is no list of names.
+    pub fn filter_values(&self, key: FilterKey) -> Vec<String> {
+        matches::filter_values(&self.searcher, key).unwrap_or_default()
     }
 
     /// The sessions of a project that ended last, the last first.

@@ -68,6 +68,18 @@ const FILTERS: &[(&str, FilterKey)] = &[
     ("before", FilterKey::Before),
 ];
 
+impl FilterKey {
+    /// Whether its value is one of a list of names.
+    pub fn is_name(self) -> bool {
+        matches!(self, FilterKey::Project | FilterKey::Flavor | FilterKey::Tag)
+    }
+
+    /// Its name, as it is typed.
+    pub fn name(self) -> &'static str {
+        FILTERS.iter().find(|(_, key)| *key == self).map_or("", |(name, _)| name)
+    }
+}
+
 /// A point in time, as typed: a date, or so long ago.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum When {
@@ -212,6 +224,14 @@ impl Query {
             rest = query.part(rest)?;
         }
         Ok(query)
+    }
+
+    /// A query of a text's words alone: whatever signs are among them, they are nobody's operators.
+    pub fn of_words(text: &str) -> Query {
+        let bare = |word: &str| word.trim_matches(['"', '\'', '`', '“', '”', '-', '(', ')']).to_string();
+        let words = text::cut(text, LONGEST_QUERY).split_whitespace().map(bare);
+        let words = words.filter(|word| word.chars().any(char::is_alphanumeric)).take(MOST_PARTS);
+        Query { text: text::one_line(text, 200), words: words.collect(), ..Query::default() }
     }
 
     /// Adds a filter, as a flag of the command line names it.

@@ -100,14 +100,22 @@ pub struct Naming {
 // --- Lines of memory ---
 
 /// The file of the memory that is meant, if one is: `core/MEMORY.md`, from the memory or from where the person is.
+///
+/// A file beside the person is that file. And a name without a folder, such as `README.md`, means one of their
+/// project's, though the memory has one too.
 pub fn memory_file(store: &Store, named: &Path, here: &Path) -> Option<PathBuf> {
-    let root = store.layout().root();
-    let inside = files::safe_relative(named).map(|relative| root.join(relative));
-    let candidates = inside.into_iter().chain([here.join(named)]);
-    candidates.filter(|path| path.is_file()).find(|path| match (fs::canonicalize(path), fs::canonicalize(root)) {
-        (Ok(path), Ok(root)) => path.starts_with(root),
-        _ => false,
-    })
+    let root = fs::canonicalize(store.layout().root()).ok()?;
+    let beside = here.join(named);
+    let path = if beside.is_file() {
+        beside
+    } else {
+        let relative = files::safe_relative(named).filter(|relative| relative.components().count() > 1)?;
+        Some(root.join(relative)).filter(|path| path.is_file())?
+    };
+    let inside = fs::canonicalize(&path).is_ok_and(|path| path.starts_with(&root));
+    // Shown as a part of the memory, however it was named.
+    inside
+        .then(|| fs::canonicalize(&path).ok()?.strip_prefix(&root).ok().map(|path| store.layout().root().join(path)))?
 }
 
 /// Blames one line of a file of the memory, or every line that has something behind it.
@@ -338,16 +346,22 @@ pub fn blame_file(store: &Store, named: &Path, here: &Path, home: &Path) -> Resu
         return Err(Error::usage("there is no file to blame").hint("name a source file, or a line of the memory"));
     }
     let ids = store.session_ids().context(|| "cannot list the sessions".into())?;
-    let mut sessions: Vec<Touched> = ids
+    let naming: Vec<Digest> = ids
         .par_iter()
         .filter_map(|id| {
             // Most pages do not name it, and need not be read closely.
             let page = fs::read_to_string(store.layout().digest(id)).ok().filter(|page| page.contains(&name))?;
-            let digest = documents::parse_digest(&page).ok()?;
-            let touches = digest.content.files.iter().any(|file| is_same(file, &digest, named, &absolute, home));
-            touches.then(|| touched(store, digest, &name))
+            documents::parse_digest(&page).ok()
         })
         .collect();
+    let touches = |digest: &Digest, same: &dyn Fn(&str) -> bool| digest.content.files.iter().any(|file| same(file));
+    let exact = |digest: &Digest| touches(digest, &|file| is_same(file, digest, named, &absolute, home));
+    // The end of a path names the file too, where nothing has it as a whole.
+    let by_end = !absolute.exists() && !naming.iter().any(exact);
+    let is_it =
+        |digest: &Digest| exact(digest) || (by_end && touches(digest, &|file| Path::new(file).ends_with(named)));
+    let mut sessions: Vec<Touched> =
+        naming.into_iter().filter(is_it).map(|digest| touched(store, digest, &name)).collect();
     sessions.sort_by(|a, b| (b.ended, &b.session).cmp(&(a.ended, &a.session)));
     Ok(FileBlame { file: named.display().to_string(), sessions })
 }

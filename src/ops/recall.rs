@@ -15,12 +15,18 @@ use super::search::{self, SearchRequest};
 use crate::base::clock::Timestamp;
 use crate::base::{files, text};
 use crate::error::{Context, Error, Result};
-use crate::model::digest::{Digest, Origin};
+use crate::model::digest::{Digest, Origin, Trigger};
 use crate::model::ids::{EpisodeId, SessionId};
 use crate::model::query::Query;
 use crate::ops::snapshot;
 use crate::store::Store;
+use crate::store::documents::parse_trigger;
 use crate::store::layout;
+
+/// Among how many hits a trigger is looked for that was named word for word.
+const HITS: usize = 10;
+/// With so many tokens left, a line that is longer is begun.
+const WORTH_BEGINNING: usize = 16;
 
 /// What to recall.
 #[derive(Debug, Clone)]
@@ -53,6 +59,8 @@ pub struct RecallAnswer {
     pub origin: Option<Origin>,
     /// Whether the part itself is no more here, and the text is what the digest still says of it.
     pub evicted: bool,
+    /// Whether it was searched for and is only a guess.
+    pub weak: bool,
 }
 
 /// What a reference means.
@@ -60,6 +68,8 @@ pub struct RecallAnswer {
 struct Target {
     session: SessionId,
     part: Part,
+    /// Whether it is only a guess.
+    weak: bool,
 }
 
 /// The part of a session that is meant.
@@ -85,6 +95,7 @@ pub fn recall(store: &Store, request: &RecallRequest) -> Result<RecallAnswer> {
         Part::Episode(episode) => episode_page(store, session, *episode, request)?,
         Part::File(within) => file(store, session, within)?,
     };
+    answer.weak = target.weak;
     if let Some(budget) = request.budget {
         answer.text = within_budget(&answer.text, budget);
     }
@@ -111,26 +122,59 @@ fn target(store: &Store, request: &RecallRequest) -> Result<Target> {
             .map_err(|reason| Error::usage(format!("cannot recall `{what}`")).because(reason)),
     };
     if let Ok(session) = name.parse() {
-        return Ok(Target { session, part: part(episode)? });
+        return Ok(Target { session, part: part(episode)?, weak: false });
+    }
+    if looks_like_id(name) {
+        // Whoever names a session does not want another one that is somehow like it.
+        return Err(Error::usage(format!("there is no session `{name}`"))
+            .because("a session id is like SES3_laptop_SP1C2: eight sessions make a core, eight cores a sphere")
+            .hint("`memtree search` finds sessions by their words"));
     }
     if let Ok(number) = name.parse::<usize>() {
         let (session, best) = numbered(store, number)?;
         let episode = episode.map(str::to_string).or(best);
-        return Ok(Target { session, part: part(episode.as_deref())? });
+        return Ok(Target { session, part: part(episode.as_deref())?, weak: false });
     }
     if let Some(target) = from_path(store, what) {
         return Ok(target);
     }
-    let query = Query::parse(what)?;
-    let limit = 1;
-    let search = SearchRequest { dry_run: request.dry_run, ..SearchRequest::new(query, limit, request.now) };
+    searched(store, request, what)
+}
+
+/// What a query leads to: the trigger that it is, word for word, or else the best trigger of the best hit.
+fn searched(store: &Store, request: &RecallRequest, what: &str) -> Result<Target> {
+    let line = parse_trigger(what);
+    let topic = match &line {
+        Some(trigger) => trigger.topic.as_str(),
+        None => what.strip_prefix('[').and_then(|what| what.strip_suffix(']')).unwrap_or(what),
+    };
+    // What stands in a trigger are words, whatever signs are among them.
+    let query = if topic == what { Query::parse(what)? } else { Query::of_words(topic) };
+    let search = SearchRequest { dry_run: request.dry_run, ..SearchRequest::new(query, HITS, request.now) };
     let answer = search::search(store, &search)?;
+    for hit in &answer.hits {
+        let triggers = store.digest(&hit.session).ok().flatten().map(|digest| digest.content.triggers);
+        let is_it = |trigger: &&Trigger| {
+            trigger.topic == topic && line.as_ref().is_none_or(|line| line.episode == trigger.episode)
+        };
+        if let Some(trigger) = triggers.iter().flatten().find(is_it) {
+            let part = Part::Episode(trigger.episode);
+            return Ok(Target { session: hit.session.clone(), part, weak: false });
+        }
+    }
     let Some(hit) = answer.hits.into_iter().next() else {
         let error = Error::new(format!("nothing in this memory answers `{}`", text::one_line(what, 80)));
         return Err(error.hint("`memtree search` with fewer or other words shows what there is"));
     };
-    let best = hit.triggers.first().map(|trigger| trigger.episode.to_string());
-    Ok(Target { session: hit.session, part: part(best.as_deref())? })
+    let part = hit.triggers.first().map_or(Part::Digest, |trigger| Part::Episode(trigger.episode));
+    Ok(Target { session: hit.session, part, weak: hit.weak })
+}
+
+/// Tells what is meant as the id of a session, right or wrong.
+fn looks_like_id(name: &str) -> bool {
+    let rest = name.strip_prefix("SES").or_else(|| name.strip_prefix("ses"));
+    let place = rest.and_then(|rest| rest.strip_prefix(|first: char| first.is_ascii_digit()));
+    place.is_some_and(|rest| rest.contains('_') && !rest.contains(char::is_whitespace))
 }
 
 /// The session that a reference names: its id, a hit of the last search, or a path within the memory.
@@ -190,7 +234,7 @@ fn from_path(store: &Store, what: &str) -> Option<Target> {
             None => Part::File(within.to_path_buf()),
         }
     };
-    Some(Target { session, part })
+    Some(Target { session, part, weak: false })
 }
 
 // --- What it says ---
@@ -208,6 +252,7 @@ fn digest_page(store: &Store, session: &SessionId) -> Result<RecallAnswer> {
         text,
         origin: None,
         evicted: false,
+        weak: false,
     })
 }
 
@@ -248,6 +293,7 @@ fn episode_page(
         text: pages.join("\n"),
         origin: origin(digest.as_ref(), episode),
         evicted: false,
+        weak: false,
     })
 }
 
@@ -308,6 +354,7 @@ fn remains(store: &Store, session: &SessionId, episode: EpisodeId, digest: Optio
         text,
         origin: origin(Some(digest), episode),
         evicted: true,
+        weak: false,
     })
 }
 
@@ -325,6 +372,7 @@ fn file(store: &Store, session: &SessionId, within: &Path) -> Result<RecallAnswe
         text,
         origin: None,
         evicted: false,
+        weak: false,
     })
 }
 
@@ -346,6 +394,7 @@ fn raw(store: &Store, session: &SessionId, of: Option<(EpisodeId, Option<&Digest
         text: String::new(),
         origin: episode.and_then(|episode| origin(digest.as_ref(), episode)),
         evicted: false,
+        weak: false,
     };
     if let (Some(episode), Some(digest)) = (episode, &digest)
         && digest.content.flavor == snapshot::FLAVOR
@@ -507,16 +556,23 @@ fn within_budget(text: &str, budget: usize) -> String {
     // Room for the note itself.
     let room = budget.saturating_sub(24);
     let (mut kept, mut used) = (0, 0);
+    let mut begun = String::new();
     for line in text.split_inclusive('\n') {
-        used += text::tokens(line);
-        if used > room {
+        let tokens = text::tokens(line);
+        if used + tokens > room {
+            // A long line, such as a prompt, is better begun than left out.
+            if room - used >= WORTH_BEGINNING {
+                let chars = line.chars().count() * (room - used - 1) / tokens;
+                begun = format!("{}\n", text::one_line(line, chars));
+            }
             break;
         }
+        used += tokens;
         kept += line.len();
     }
     let rest = &text[kept..];
     let note = format!("[… {} lines left out, about {} tokens]\n", rest.lines().count(), text::tokens(rest));
-    format!("{}{note}", &text[..kept])
+    format!("{}{begun}{note}", &text[..kept])
 }
 
 #[cfg(test)]
@@ -530,6 +586,9 @@ mod tests {
         assert!(text::tokens(&short) <= 100, "{}", text::tokens(&short));
         assert!(short.starts_with("line 0 of the page\n") && short.contains("lines left out"), "{short}");
         assert_eq!(within_budget("short", 100), "short");
+        let prompt = format!("# EP_001\n> {}\n", "a long prompt ".repeat(200));
+        let short = within_budget(&prompt, 100);
+        assert!(short.matches("a long prompt").count() > 5 && text::tokens(&short) <= 100, "{short}");
         assert!(within_budget(&text, 0).starts_with("[… 500 lines"));
     }
 

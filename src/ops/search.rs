@@ -12,12 +12,14 @@ use crate::base::{files, text};
 use crate::error::{Error, Result};
 use crate::index::Index;
 use crate::model::ids::SessionId;
-use crate::model::query::{Hit, NoteHit, Query, Tree};
+use crate::model::query::{Filter, Hit, NoteHit, Query, Tree};
 use crate::store::Store;
 
 /// How many suggestions are made, and how many unknown words are named in them.
 const MOST_SUGGESTIONS: usize = 5;
 const MOST_UNKNOWN: usize = 2;
+/// How many values of a filter are named.
+const MOST_VALUES: usize = 8;
 
 /// What to search for.
 #[derive(Debug, Clone)]
@@ -208,6 +210,10 @@ fn suggested(
             total => suggestions.push(format!("without filters, quotes and exclusions {total} sessions match")),
         }
     }
+    if nothing {
+        suggestions
+            .extend(query.filters.iter().filter(|filter| !filter.negated).filter_map(|filter| other(index, filter)));
+    }
     for (word, _) in unknown.iter().filter(|(_, taken)| taken.is_empty()).take(MOST_UNKNOWN) {
         suggestions.push(match index.alike(word) {
             Some(alike) => format!("no session has the word `{word}`; did you mean `{alike}`?"),
@@ -228,6 +234,26 @@ fn suggested(
     }
     suggestions.truncate(MOST_SUGGESTIONS);
     Ok(suggestions)
+}
+
+/// What to ask for instead of a filter's value that no session has.
+fn other(index: &Index, filter: &Filter) -> Option<String> {
+    let known = index.filter_values(filter.key);
+    let wanted = filter.value.to_lowercase();
+    let name = filter.key.name();
+    if known.contains(&wanted) || !filter.key.is_name() {
+        return None;
+    }
+    let value = text::one_line(&filter.value, 60);
+    Some(match text::nearest(&wanted, known.iter().map(String::as_str)) {
+        Some(near) => format!("no session has {name}:{value}; did you mean {name}:{near}?"),
+        None if known.is_empty() => format!("no session has a {name}"),
+        None => {
+            let shown = known.iter().take(MOST_VALUES).map(|known| text::one_line(known, 40)).collect::<Vec<_>>();
+            let more = if known.len() > MOST_VALUES { ", …" } else { "" };
+            format!("no session has {name}:{value}; there are {}{more}", shown.join(", "))
+        }
+    })
 }
 
 /// The hits of the last search, for [`super::recall`].

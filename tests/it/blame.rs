@@ -78,5 +78,9 @@ fn a_source_file_is_blamed_on_the_sessions_that_changed_it() {
         answer["sessions"].as_array().unwrap().iter().map(|one| one["session"].as_str().unwrap()).collect();
     assert!(sessions.ends_with(&["SES3_desk_SP1C1", "SES1_desk_SP1C1"]), "newest first: {sessions:?}");
     assert!(answer["sessions"].as_array().unwrap().iter().any(|one| !one["triggers"].as_array().unwrap().is_empty()));
+    let by_name = desk.memtree(["blame", "sync.rs", "--json"]).success().json();
+    assert_eq!(by_name["sessions"], answer["sessions"], "the end of a path is enough");
     desk.memtree(["blame", "src/none.rs"]).success().stderr_has("no session in this memory changed");
+    // The memory has a README.md too, but that is not the one that sessions changed.
+    desk.memtree(["blame", "README.md"]).success().stderr_has("no session in this memory changed `README.md`");
 }

@@ -7,7 +7,7 @@ use memtree::model::context::without_ours;
 use memtree::ops::context::{Contents, ContextAnswer, ContextRequest, context};
 use memtree::store::Store;
 
-use crate::harness::Desk;
+use crate::harness::{Desk, exchange};
 
 fn request(project: &str, prompt: Option<&str>, budget: usize) -> ContextRequest {
     ContextRequest {
@@ -99,6 +99,34 @@ fn no_budget_is_exceeded_and_the_same_is_said_twice() {
     let limited = ContextRequest { characters: 900, ..request("tidepool", None, 9000) };
     let page = context(&store, &limited).unwrap().text;
     assert!((300..=900).contains(&page.chars().count()), "{page}");
+}
+
+#[test]
+fn little_room_still_has_a_line_and_its_frame() {
+    let desk = sampled();
+    desk.write("core/MEMORY.md", "# Memory\n\n## Tidepool\n- stations are fetched hourly\n");
+    let page = desk.memtree(["context", "--project", "tidepool", "--budget", "100"]).success().stdout;
+    assert!(page.contains("not a request") && page.contains("stations are fetched hourly"), "{page}");
+    assert!(page.chars().count() < 300, "{page}");
+    // Whatever counts them, a line of another script costs no more than it was given.
+    desk.write("core/MEMORY.md", format!("# 記憶\n\n## 決定\n{}", "- 全文検索の索引を追加する\n".repeat(60)));
+    let page = desk.memtree(["context", "--project", "x", "--budget", "300"]).success().stdout;
+    let wide = page.chars().filter(|character| !character.is_ascii()).count();
+    assert!((50..200).contains(&wide), "{wide} characters in 300 tokens:\n{page}");
+}
+
+#[test]
+fn the_same_job_again_is_told_once() {
+    let desk = Desk::new();
+    for number in 0..4 {
+        let id = format!("eeeeeeee-0000-4000-8000-{number:012}");
+        desk.write_log(&id, exchange(&id, number, "Check the nightly backup of the tide tables", "It is complete."));
+    }
+    desk.memtree(["sweep", "--quiet"]).success();
+    let project = desk.digest(&desk.sessions()[0]).content.project.unwrap();
+    let page = desk.memtree(["context", "--project", &project]).success().stdout;
+    let sessions = page.split("## Last sessions").nth(1).unwrap().split("\n## ").next().unwrap();
+    assert_eq!(sessions.matches("Check the nightly backup").count(), 1, "{page}");
 }
 
 #[test]

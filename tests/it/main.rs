@@ -33,6 +33,7 @@ mod older_files; // pages of days and event logs that other tools left
 mod outcomes; // how a session went, against labels by hand
 #[cfg(unix)]
 mod real_model; // flushes against a real server, where one is named
+mod recall; // the raw part that a reference, a trigger, a hit or a question names
 mod red_team; // everything hostile at once: none of it gets through
 mod redigest; // writing digests again, around a person's edits
 mod retain; // the storage budget: who goes, who stays, what is left

@@ -96,7 +96,11 @@ fn a_hit_says_why_and_what_to_do_next() {
     let nothing = desk.memtree(["search", "xylophone"]).success();
     assert_eq!(nothing.stdout, "");
     nothing.stderr_has("nothing found").stderr_has("no session has the word `xylophone`");
-    desk.memtree(["search", "flock", "project:nowhere"]).success().stderr_has("without filters");
+    let nowhere = desk.memtree(["search", "flock", "project:nowhere"]).success();
+    nowhere.stderr_has("without filters").stderr_has("no session has project:nowhere; there are demo");
+    desk.memtree(["search", "project:dema"]).success().stderr_has("did you mean project:demo?");
+    desk.memtree(["search", "tag:chores"]).success().stderr_has("no session has a tag");
+    desk.memtree(["search", "flavor:codex flock"]).success().stderr_has("no session has flavor:codex");
     // Two letters are wrong: more than a slip, but there is only one word that it can be.
     desk.memtree(["search", "pgloadrr", "--json"]).success().stdout_has("pgloader");
     desk.memtree(["search", "postgrsequel"]).success().stderr_has("nothing found");

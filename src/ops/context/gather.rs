@@ -3,6 +3,7 @@
 //! Everything here becomes a line that states something and cannot be taken for an instruction of ours or of the
 //! person: in one line, without markup, and without what a tool printed.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::Read;
 use std::path::Path;
@@ -94,7 +95,9 @@ pub fn project(store: &Store, projects: &[String], index: Option<&Index>, own: &
     digests.retain(|digest| digest.content.project.as_ref().is_some_and(is_here));
     digests.retain(|digest| digest.content.worth == Worth::Full && !own.is(digest));
     digests.sort_by(|a, b| (b.content.ended, &b.session).cmp(&(a.content.ended, &a.session)));
-    digests.dedup_by(|a, b| a.session == b.session);
+    // The same job again, such as a check that runs every hour, is told once.
+    let mut told = HashSet::new();
+    digests.retain(|digest| told.insert((digest.content.title.clone(), digest.content.status)));
     digests.truncate(SESSIONS);
     let lines = digests.iter().flat_map(|digest| session_lines(digest, present)).collect();
     let heading = match projects.first() {
@@ -121,7 +124,11 @@ fn session_lines(digest: &Digest, present: &Present) -> Vec<Line> {
         format!("{when}{}, {status}: {}", content.flavor, quoted(&content.title)),
         digest.session.to_string(),
     )];
-    for outcome in content.key_outcomes.iter().take(OUTCOMES) {
+    let says_something = |outcome: &&String| outcome.contains(char::is_alphanumeric);
+    let (open, done): (Vec<&String>, Vec<&String>) =
+        content.key_outcomes.iter().filter(says_something).partition(|outcome| outcome.starts_with("open: "));
+    // What was left open is told, however much was done.
+    for outcome in done.into_iter().take(OUTCOMES).chain(open) {
         let (outcome, episode) = split_episode(outcome);
         let source =
             episode.map_or_else(|| digest.session.to_string(), |episode| format!("{}#{episode}", digest.session));
@@ -164,7 +171,7 @@ pub fn prompted(
     own: &Own,
     present: &Present,
 ) -> Result<Section> {
-    let query = words_of(prompt);
+    let query = Query::of_words(prompt);
     let mut lines = Vec::new();
     if !query.is_empty() {
         let found = index.search(&query, request.now, HITS + 1)?;
@@ -202,14 +209,6 @@ fn trigger_line(digest: &Digest, trigger: &Trigger, present: &Present) -> Line {
 
 fn project_of(digest: &Digest) -> String {
     plain(digest.content.project.as_deref().unwrap_or(&digest.content.flavor))
-}
-
-/// A prompt as a query: its words alone. A `-` or quotes in it are a person's writing, not operators.
-fn words_of(prompt: &str) -> Query {
-    const MOST_WORDS: usize = 64;
-    let bare = |word: &str| word.trim_matches(['"', '\'', '`', '“', '”', '-', '(', ')']).to_string();
-    let words = prompt.split_whitespace().map(bare).filter(|word| !word.is_empty()).take(MOST_WORDS);
-    Query { text: text::one_line(prompt, 200), words: words.collect(), ..Query::default() }
 }
 
 /// Which session asks: its own digest tells it nothing new.
@@ -297,4 +296,32 @@ fn plain(words: &str) -> String {
 /// Words that somebody said, as a quotation.
 fn quoted(words: &str) -> String {
     format!("“{}”", plain(words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::documents::parse_digest;
+
+    fn lines(outcomes: &str) -> Vec<String> {
+        let text = format!(
+            "---\nschema: memtree/digest/1\nsession: SES1_desk_SP1C1\nsource_id: \"claude:1\"\nflavor: claude\ntitle: T\n\
+             status: success\nworth: full\n---\n# Session Digest: SES1_desk_SP1C1\n\n\
+             ## 🧠 Semantic Summary (The RAG Trigger)\n- **Core Intent**: i\n- **Key Outcomes**: {outcomes}\n"
+        );
+        let present = Present::new(Path::new("/nowhere"), Path::new("/nowhere"), &[], true);
+        session_lines(&parse_digest(&text).unwrap(), &present).iter().map(Line::shown).collect()
+    }
+
+    #[test]
+    fn what_was_left_open_is_told_however_much_was_done() {
+        let told = lines("one (EP_001); two (EP_002); three (EP_003); four (EP_004); open: push it? (EP_005)");
+        assert_eq!(told.len(), 1 + OUTCOMES + 1, "{told:?}");
+        assert_eq!(told[4], "  - open: push it? (SES1_desk_SP1C1#EP_005)\n");
+    }
+
+    #[test]
+    fn an_outcome_that_says_nothing_is_no_line() {
+        assert_eq!(lines("–").len(), 1);
+    }
 }
