@@ -13,7 +13,7 @@ use crate::base::files::{self, FileLock, Stamp};
 use crate::store::Store;
 
 /// The version of what the cache holds: raise it whenever fields, weights, folding or files change.
-const SCHEMA: &str = "memtree/index/5";
+const SCHEMA: &str = "memtree/index/6";
 
 /// The file that names the current generation.
 const CURRENT: &str = "CURRENT";

@@ -6,6 +6,7 @@
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::thread;
 
 use rayon::prelude::*;
@@ -17,13 +18,13 @@ use tantivy::{IndexWriter, TantivyDocument, Term};
 use super::changes::{self, Stamped};
 use super::notes::{self, Note};
 use super::page::Page;
-use super::words::{self, FoldedWords};
+use super::sheet::{Laid, Sheet};
 use crate::model::ids::SessionId;
 use crate::store::Store;
 use crate::store::layout::Layout;
 
 /// The name of our tokenizer in the index.
-const FOLDED_WORDS: &str = "memtree";
+const LAID_WORDS: &str = "memtree";
 /// How many documents are many: worth several threads, and more working memory, so that fewer pieces have to be
 /// merged afterwards.
 const MANY: usize = 2000;
@@ -53,6 +54,8 @@ pub struct Fields {
     pub tree: Field,
     /// The line that a note's section begins at.
     pub line: Field,
+    /// Where the parts of the document end among its words.
+    pub parts: Field,
 }
 
 impl Fields {
@@ -63,7 +66,8 @@ impl Fields {
 
     /// The fields of the schema.
     pub fn get() -> Fields {
-        Fields::build().1
+        static FIELDS: LazyLock<Fields> = LazyLock::new(|| Fields::build().1);
+        *FIELDS
     }
 
     /// The name of the field `ended`, by which columns are opened.
@@ -71,7 +75,7 @@ impl Fields {
 
     fn build() -> (Schema, Fields) {
         let words = |record| {
-            let indexing = TextFieldIndexing::default().set_tokenizer(FOLDED_WORDS).set_index_option(record);
+            let indexing = TextFieldIndexing::default().set_tokenizer(LAID_WORDS).set_index_option(record);
             TextOptions::default().set_indexing_options(indexing)
         };
         let mut schema = Schema::builder();
@@ -86,6 +90,7 @@ impl Fields {
             ended: schema.add_i64_field(Fields::ENDED, NumericOptions::from(FAST)),
             tree: schema.add_text_field("tree", STRING),
             line: schema.add_u64_field("line", STORED),
+            parts: schema.add_bytes_field("parts", STORED),
         };
         (schema.build(), fields)
     }
@@ -99,14 +104,11 @@ impl Fields {
             document.add_text(self.session, path);
             document.add_text(self.tree, tree);
             document.add_u64(self.line, section.line as u64);
-            for (text, times) in [(&note.title, 1), (&section.heading, 2), (&section.text, 1)] {
-                document.add_text(self.words, words::weighed(text, times));
-            }
-            for tag in &note.tags {
-                document.add_text(self.words, words::weighed(tag, 1));
-                document.add_text(self.tag, tag.to_lowercase());
-            }
-            note.files.iter().for_each(|file| document.add_text(self.file, file));
+            let mut sheet = Sheet::default();
+            sheet.add_part([(note.title.as_str(), 1), (section.heading.as_str(), 2), (section.text.as_str(), 1)]);
+            note.tags.iter().for_each(|tag| sheet.add(tag, 1));
+            self.add_words(&mut document, sheet, &note.files);
+            note.tags.iter().for_each(|tag| document.add_text(self.tag, tag.to_lowercase()));
             for (field, value) in [(self.flavor, &note.flavor), (self.status, &note.status)] {
                 document.add_text(field, value.to_lowercase());
             }
@@ -122,12 +124,7 @@ impl Fields {
     fn document(&self, session: &str, page: &Page) -> TantivyDocument {
         let mut document = TantivyDocument::default();
         document.add_text(self.session, session);
-        for (text, times) in page.weighed(session) {
-            document.add_text(self.words, words::weighed(text, times));
-        }
-        for file in &page.files {
-            document.add_text(self.file, file);
-        }
+        self.add_words(&mut document, page.lay_out(session), &page.files);
         let mut name = |field, value: &str| document.add_text(field, value.to_lowercase());
         page.project.iter().for_each(|project| name(self.project, project));
         page.tags.iter().for_each(|tag| name(self.tag, tag));
@@ -137,6 +134,18 @@ impl Fields {
             document.add_i64(self.ended, ended.timestamp());
         }
         document
+    }
+}
+
+impl Fields {
+    /// Adds the words of a document, and those of the files it is about.
+    fn add_words(&self, document: &mut TantivyDocument, sheet: Sheet, files: &[String]) {
+        let (words, parts) = sheet.finish();
+        document.add_text(self.words, words);
+        document.add_bytes(self.parts, &parts);
+        let mut sheet = Sheet::default();
+        files.iter().for_each(|file| sheet.add(file, 1));
+        document.add_text(self.file, sheet.finish().0);
     }
 }
 
@@ -198,7 +207,7 @@ pub fn open(folder: &Path) -> Result<tantivy::Index, Box<dyn std::error::Error +
 
 /// Makes our tokenizer known to an index.
 pub fn register(index: &tantivy::Index) {
-    index.tokenizers().register(FOLDED_WORDS, FoldedWords::default());
+    index.tokenizers().register(LAID_WORDS, Laid);
 }
 
 /// Takes documents out, puts others in, and commits.

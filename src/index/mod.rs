@@ -4,7 +4,7 @@
 //! editor is found by the next search. A cache that is missing, older or damaged is made anew without a word;
 //! one that cannot be written is made in working memory.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use tantivy::schema::Value;
 use tantivy::{ReloadPolicy, Searcher, TantivyDocument};
@@ -17,6 +17,7 @@ use crate::store::Store;
 
 mod cache;
 mod changes;
+mod closer;
 mod deep;
 mod document;
 mod hits;
@@ -26,15 +27,16 @@ mod notes;
 mod page;
 mod rank;
 mod related;
+mod sheet;
 mod words;
 
 pub use cache::Refreshed;
 
 use cache::Cache;
+use closer::CloserLook;
 use document::{Fields, Shelf};
 use hits::Finder;
 use matches::Plan;
-use notes::Note;
 use page::Page;
 
 /// An index that is open for searching.
@@ -54,7 +56,18 @@ pub struct Found<Hit> {
     pub unknown: Vec<(String, Vec<String>)>,
 }
 
-/// A session that was looked at closely.
+/// A document that was looked at closely.
+struct Close {
+    score: f32,
+    /// The weight of the words that its best part has.
+    covered: f32,
+    /// The session, or the path of the page.
+    name: String,
+    /// The line that a section begins at.
+    line: usize,
+}
+
+/// A session that is a hit.
 struct Ranked {
     score: f32,
     weak: bool,
@@ -179,54 +192,76 @@ impl<'s> Index<'s> {
 
     /// The sessions that fit best, best first, and how many fit at all.
     fn ranked(&self, query: &Query, plan: &Plan, now: Timestamp, limit: usize) -> Result<(Vec<Ranked>, usize)> {
-        let scored = matches::matches(&self.searcher, query, plan, now, &[]).map_err(unusable)?;
-        let total = scored.len();
         let finder = Finder::new(&plan.wanted);
-        let mut ranked = Vec::new();
         let looked_at = if limit == 0 { 0 } else { limit.max(rank::CLOSER_LOOK) };
-        for scored in rank::best(scored, looked_at) {
-            let Some(session) = self.session(scored.place)? else { continue };
+        let (close, total) = self.closely(query, plan, &finder, now, &[], looked_at)?;
+        let session = |close: Close| Some((close.score, close.covered, close.name.parse::<SessionId>().ok()?));
+        let mut sessions: Vec<(f32, f32, SessionId)> = close.into_iter().filter_map(session).collect();
+        sessions.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.2.cmp(&b.2)));
+        let read = |(score, covered, session): (f32, f32, SessionId)| {
             // Gone since the index was made: the next search will know.
-            let Some(page) = document::read_page(self.store, &session.to_string()) else { continue };
-            let recency = rank::recency(page.ended.map(|at| at.timestamp()));
-            let closest = finder.closest_part(&page);
-            let score = rank::together(scored.score, closest.score * recency);
-            ranked.push(Ranked { score, weak: plan.is_weak(closest.weight), session, page });
+            let page = document::read_page(self.store, &session.to_string())?;
+            Some(Ranked { score, weak: plan.is_weak(covered), session, page })
+        };
+        Ok((sessions.into_iter().filter_map(read).take(limit).collect(), total))
+    }
+
+    /// The documents that fit best, each scored once more by its best part, in any order; and how many fit at all.
+    fn closely(
+        &self,
+        query: &Query,
+        plan: &Plan,
+        finder: &Finder,
+        now: Timestamp,
+        trees: &[Tree],
+        most: usize,
+    ) -> Result<(Vec<Close>, usize)> {
+        let scored = matches::matches(&self.searcher, query, plan, now, trees).map_err(unusable)?;
+        let total = scored.len();
+        let mut best = rank::best(scored, most);
+        best.sort_unstable_by_key(|scored| scored.place);
+        let mut close = Vec::with_capacity(best.len());
+        for of_segment in best.chunk_by(|a, b| a.place.segment_ord == b.place.segment_ord) {
+            let segment = self.searcher.segment_reader(of_segment[0].place.segment_ord);
+            let mut look = CloserLook::at(segment, finder).map_err(unusable)?;
+            let ended = segment.fast_fields().i64(Fields::ENDED).map_err(unusable)?;
+            for scored in of_segment {
+                let document: TantivyDocument = self.searcher.doc(scored.place).map_err(unusable)?;
+                let fields = Fields::get();
+                let Some(name) = document.get_first(fields.session).and_then(|value| value.as_str()) else { continue };
+                let parts = document.get_first(fields.parts).and_then(|value| value.as_bytes());
+                let closest = look.closest_part(scored.place.doc_id, parts.unwrap_or_default());
+                let recency = rank::recency(ended.first(scored.place.doc_id));
+                close.push(Close {
+                    score: rank::together(scored.score, closest.score * recency),
+                    covered: closest.weight,
+                    name: name.to_string(),
+                    line: document.get_first(fields.line).and_then(|value| value.as_u64()).unwrap_or(0) as usize,
+                });
+            }
         }
-        ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.session.cmp(&b.session)));
-        ranked.truncate(limit);
-        Ok((ranked, total))
+        Ok((close, total))
     }
 
     /// Finds the sections of pages that have most to do with a query, the best one of each page.
     pub fn search_notes(&self, query: &Query, trees: &[Tree], now: Timestamp, limit: usize) -> Result<Found<NoteHit>> {
         let plan = matches::plan(&self.searcher, query).map_err(unusable)?;
-        let scored = matches::matches(&self.searcher, query, &plan, now, trees).map_err(unusable)?;
-        let sections = scored.len();
         let finder = Finder::new(&plan.wanted);
-        let mut pages: HashMap<String, Option<Note>> = HashMap::new();
-        let mut best: HashMap<String, (f32, NoteHit)> = HashMap::new();
         let looked_at = if limit == 0 { 0 } else { (4 * limit).max(rank::CLOSER_LOOK) };
-        for scored in rank::best(scored, looked_at) {
-            let Some((path, line)) = self.section(scored.place)? else { continue };
-            let note = pages.entry(path.clone()).or_insert_with(|| notes::read(self.store, &path));
-            let Some(note) = note else { continue };
-            let Some(section) = note.sections.iter().find(|section| section.line == line) else { continue };
-            let closest = finder.part_score(&[&note.title, &section.heading, &section.text]);
-            let recency = rank::recency(note.at.map(|at| at.timestamp()));
-            let score = rank::together(scored.score, closest.score * recency);
-            if best.get(&path).is_some_and(|(known, hit)| (*known, line) >= (score, hit.line)) {
-                continue;
-            }
-            let hit = finder.note_hit(&path, note, section, rounded(score), plan.is_weak(closest.weight));
-            best.extend(hit.map(|hit| (path, (score, hit))));
-        }
-        let mut best: Vec<(f32, NoteHit)> = best.into_values().collect();
-        best.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.path.cmp(&b.1.path)));
-        let total = if limit == 0 { sections } else { best.len() };
-        best.truncate(limit);
-        let hits = best.into_iter().enumerate().map(|(at, (_, hit))| NoteHit { rank: at + 1, ..hit });
-        Ok(Found { hits: hits.collect(), total, unknown: plan.unknown })
+        let (mut sections, total) = self.closely(query, &plan, &finder, now, trees, looked_at)?;
+        sections.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| (&a.name, a.line).cmp(&(&b.name, b.line))));
+        let mut seen = HashSet::new();
+        sections.retain(|section| seen.insert(section.name.clone()));
+        let total = if limit == 0 { total } else { sections.len() };
+        let read = |found: Close| {
+            // Gone since the index was made: the next search will know.
+            let note = notes::read(self.store, &found.name)?;
+            let section = note.sections.iter().find(|section| section.line == found.line)?;
+            finder.note_hit(&found.name, &note, section, rounded(found.score), plan.is_weak(found.covered))
+        };
+        let hits = sections.into_iter().filter_map(read).take(limit).enumerate();
+        let hits = hits.map(|(at, hit)| NoteHit { rank: at + 1, ..hit }).collect();
+        Ok(Found { hits, total, unknown: plan.unknown })
     }
 
     /// A known word that looks like one that nothing has.
@@ -238,15 +273,6 @@ impl<'s> Index<'s> {
     pub fn latest(&self, project: &str, limit: usize) -> Result<Vec<SessionId>> {
         let places = latest::of_project(&self.searcher, project, limit).map_err(unusable)?;
         places.into_iter().filter_map(|place| self.session(place).transpose()).collect()
-    }
-
-    /// The page of a section, and the line that it begins at.
-    fn section(&self, place: tantivy::DocAddress) -> Result<Option<(String, usize)>> {
-        let document: TantivyDocument = self.searcher.doc(place).map_err(unusable)?;
-        let fields = Fields::get();
-        let path = document.get_first(fields.session).and_then(|value| value.as_str());
-        let line = document.get_first(fields.line).and_then(|value| value.as_u64());
-        Ok(path.zip(line).map(|(path, line)| (path.to_string(), line as usize)))
     }
 
     fn session(&self, place: tantivy::DocAddress) -> Result<Option<SessionId>> {
