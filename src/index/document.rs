@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use tantivy::schema::{
     FAST, Field, IndexRecordOption, NumericOptions, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
 };
-use tantivy::{IndexWriter, TantivyDocument, Term};
+use tantivy::{IndexBuilder, IndexSettings, IndexWriter, TantivyDocument, Term};
 
 use super::changes::{self, Stamped};
 use super::notes::{self, Note};
@@ -25,12 +25,15 @@ use crate::store::layout::Layout;
 
 /// The name of our tokenizer in the index.
 const LAID_WORDS: &str = "memtree";
-/// How many documents are many: worth several threads, and more working memory, so that fewer pieces have to be
-/// merged afterwards.
+/// How many documents are many: worth several threads.
 const MANY: usize = 2000;
-/// The working memory of each thread that writes, for few documents and for many; tantivy takes no less than 15 MB.
-const MEMORY_FOR_FEW: usize = 16 << 20;
-const MEMORY_FOR_MANY: usize = 32 << 20;
+/// How many threads write at most.
+const MOST_THREADS: usize = 4;
+/// The working memory that documents need while they are written, each of them, at least, and at most in all. What
+/// does not fit becomes a piece of the index of its own, and pieces cost time: to merge, and in every search.
+const MEMORY_FOR_EACH: usize = 5 << 10;
+const LEAST_MEMORY: usize = 16 << 20;
+const MOST_MEMORY: usize = 256 << 20;
 
 /// How much of a digest is read, in bytes: a hundred times what we ever write.
 const LONGEST_DIGEST: u64 = 2 << 20;
@@ -190,9 +193,22 @@ impl Shelf {
 
 /// Begins an index in an empty folder.
 pub fn create(folder: &Path) -> tantivy::Result<tantivy::Index> {
-    let index = tantivy::Index::create_in_dir(folder, Fields::schema())?;
+    let index = builder().create_in_dir(folder)?;
     register(&index);
     Ok(index)
+}
+
+/// Begins an index in working memory.
+pub fn create_in_memory() -> tantivy::Result<tantivy::Index> {
+    let index = builder().create_in_ram()?;
+    register(&index);
+    Ok(index)
+}
+
+fn builder() -> IndexBuilder {
+    // What is stored of a document is little, and a search wants that of some scattered ones.
+    let settings = IndexSettings { docstore_blocksize: 2 << 10, ..IndexSettings::default() };
+    tantivy::Index::builder().schema(Fields::schema()).settings(settings)
 }
 
 /// Opens the index in a folder.
@@ -206,19 +222,19 @@ pub fn open(folder: &Path) -> Result<tantivy::Index, Box<dyn std::error::Error +
 }
 
 /// Makes our tokenizer known to an index.
-pub fn register(index: &tantivy::Index) {
+fn register(index: &tantivy::Index) {
     index.tokenizers().register(LAID_WORDS, Laid);
 }
 
 /// Takes documents out, puts others in, and commits.
 pub fn write(index: &tantivy::Index, store: &Store, shelf: Shelf, gone: &[&str], new: &[&str]) -> tantivy::Result<()> {
     let fields = Fields::get();
-    let (threads, memory) = if new.len() < MANY {
-        (1, MEMORY_FOR_FEW)
-    } else {
-        (thread::available_parallelism().map_or(2, |cores| cores.get().min(4)), MEMORY_FOR_MANY)
+    let threads = match new.len() < MANY {
+        true => 1,
+        false => thread::available_parallelism().map_or(2, |cores| cores.get().min(MOST_THREADS)),
     };
-    let mut writer: IndexWriter = index.writer_with_num_threads(threads, threads * memory)?;
+    let memory = (new.len() * MEMORY_FOR_EACH).clamp(threads * LEAST_MEMORY, MOST_MEMORY);
+    let mut writer: IndexWriter = index.writer_with_num_threads(threads, memory)?;
     for session in gone {
         writer.delete_term(Term::from_field_text(fields.session, session));
     }

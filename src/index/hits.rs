@@ -31,6 +31,8 @@ pub const MOST_WORDS: usize = 6;
 pub struct Finder<'p> {
     /// Each word with its place in `wanted`.
     places: HashMap<&'p str, Vec<usize>>,
+    /// Which bytes a wanted word begins with: most words of a text are none by their first letter already.
+    beginnings: [bool; 256],
     wanted: &'p [Wanted],
 }
 
@@ -99,7 +101,15 @@ impl<'p> Finder<'p> {
         for (at, wanted) in wanted.iter().enumerate() {
             places.entry(&wanted.word).or_default().push(at);
         }
-        Finder { places, wanted }
+        let mut beginnings = [false; 256];
+        places.keys().filter_map(|word| word.bytes().next()).for_each(|byte| beginnings[usize::from(byte)] = true);
+        Finder { places, beginnings, wanted }
+    }
+
+    /// Which of the wanted words a word is. Folding takes from its end alone.
+    fn places_of(&self, word: &str) -> Option<&[usize]> {
+        let begins = word.bytes().next().is_some_and(|byte| self.beginnings[usize::from(byte)]);
+        if begins { self.places.get(folded(word)).map(Vec::as_slice) } else { None }
     }
 
     /// The counts of an empty text.
@@ -111,7 +121,7 @@ impl<'p> Finder<'p> {
     pub fn count(&self, value: &str, counted: &mut Counted) {
         text::each_word(value, |word| {
             counted.length += u32::from(word.whole);
-            if let Some(places) = self.places.get(folded(&word.text)) {
+            if let Some(places) = self.places_of(&word.text) {
                 places.iter().for_each(|at| counted.times[*at] += 1);
             }
         });
@@ -122,7 +132,7 @@ impl<'p> Finder<'p> {
         let mut seen = Seen { counted: self.nothing(), words: Vec::new() };
         text::each_word(value, |word| {
             seen.counted.length += u32::from(word.whole);
-            if let Some(places) = self.places.get(folded(&word.text)) {
+            if let Some(places) = self.places_of(&word.text) {
                 places.iter().for_each(|at| seen.counted.times[*at] += 1);
                 if !seen.words.iter().any(|(there, _)| *there == word.text) {
                     seen.words.push((word.text, places));

@@ -115,7 +115,16 @@ impl<'s> Index<'s> {
     /// Opens the index as it was left, without a look at the tree and without waiting: for whoever has only
     /// milliseconds. `None` where there is none, or where it is damaged.
     pub fn cached(store: &'s Store) -> Option<Index<'s>> {
-        Index::over(store, &Cache::of(store, Shelf::Digests).open_as_left().ok()?).ok()
+        Index::as_left(store, Shelf::Digests)
+    }
+
+    /// The same for all other pages.
+    pub fn notes_cached(store: &'s Store) -> Option<Index<'s>> {
+        Index::as_left(store, Shelf::Notes)
+    }
+
+    fn as_left(store: &'s Store, shelf: Shelf) -> Option<Index<'s>> {
+        Index::over(store, &Cache::of(store, shelf).open_as_left().ok()?).ok()
     }
 
     /// Makes an index of the digests in working memory and leaves the disk alone.
