@@ -5,6 +5,8 @@ use std::fmt::Write;
 use memtree::model::ids::SessionId;
 
 const WORDS: u64 = 60_000;
+/// One of the twelve projects that digests are of.
+pub const PROJECT: &str = "ke";
 
 /// Numbers that look like chance (xorshift).
 pub struct Chance(u64);
@@ -54,6 +56,11 @@ fn word(mut number: u64) -> String {
 
 fn words(chance: &mut Chance, count: u64) -> String {
     (0..count).map(|_| word(chance.zipf())).collect::<Vec<_>>().join(" ")
+}
+
+/// A sentence, the same for the same number.
+pub fn sentence(number: u64) -> String {
+    words(&mut Chance::new(number + 1), 14)
 }
 
 /// A digest of some 2 kB.

@@ -1,150 +1,172 @@
-//! `cargo bench --bench search`: what searching costs, against floors measured in the same run.
+//! `cargo bench --bench search`: what searching and hooks' answers cost, against floors measured in the same run.
 //!
-//! Makes so many digests as are asked for, in a memory of their own, and asks fifty queries of one to three words. The
-//! floor of a query is tantivy's own, over the same texts with its own tokenizer and its own score; that of a look at
-//! the tree is a walk that asks for each file's metadata; that of building is tantivy's own build. All times are CPU
-//! time of this process. Fewer than a thousand digests are also read and scored without any index.
+//! Whatever is measured is a process of its own, floors too, since that is what a person and an agent wait for. Ours
+//! and the floor take turns. Costs are CPU time, user and system together, unless a row says `waiting`: that is the
+//! time by the clock, which only means something on an idle machine. All of it ends within ten minutes.
 //!
-//! - `MEMTREE_BENCH_DIGESTS`: how many digests, several numbers with commas between; `1000,10000` if not set
+//! - `MEMTREE_BENCH_DIGESTS`: how many digests, several numbers with commas between; `1000,10000,100000` if not set
+//! - `MEMTREE_BENCH_NOTES`: a folder with `*_DIGEST.md` to take instead of making them up, as many as are asked for
+//! - `MEMTREE_BENCH_QUERIES`: a file with one query a line, instead of fifty made up
 
 use std::error::Error;
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{env, fs, thread};
 
-use memtree::base::clock;
-use memtree::index::{self, Index};
 use memtree::model::ids::{Device, SessionId};
-use memtree::model::query::Query;
 use memtree::store::Store;
-use tantivy::collector::TopDocs;
-use tantivy::query::QueryParser;
-use tantivy::schema::{STORED, STRING, Schema, TEXT};
-use tantivy::{IndexWriter, TantivyDocument};
-use walkdir::WalkDir;
 
 mod digests;
+mod floors;
+mod hooks;
+mod process;
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let numbers = std::env::var("MEMTREE_BENCH_DIGESTS").unwrap_or_else(|_| "1000,10000".into());
-    println!("| digests | work | floor, ms | ours, ms | ratio | goal |");
-    println!("| ---: | --- | ---: | ---: | ---: | --- |");
-    for number in numbers.split(',') {
-        measure(number.trim().parse()?)?;
+use process::{Cost, cost, floor, memtree};
+
+type Trouble = Box<dyn Error>;
+
+/// For so many digests hooks are measured, and up to so many a scan is.
+const FOR_HOOKS: u32 = 10_000;
+const FOR_SCANS: u32 = 1_000;
+/// From so many digests on, what takes seconds is measured once or twice only.
+const MANY: u32 = 50_000;
+
+fn main() -> Result<(), Trouble> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    if let [mark, name, rest @ ..] = arguments.as_slice()
+        && mark == "--floor"
+    {
+        return floors::run(name, rest);
     }
+    let numbers = env::var("MEMTREE_BENCH_DIGESTS").unwrap_or_else(|_| "1000,10000,100000".into());
+    let numbers = numbers.split(',').map(|number| number.trim().parse()).collect::<Result<Vec<u32>, _>>()?;
+    let mut table = Table::default();
+    for number in numbers {
+        eprintln!("{number} digests");
+        // On the disk that is built on: a temporary folder in memory would flatter everybody.
+        let desk = tempfile::Builder::new().prefix("bench-").tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
+        let desk = Desk::new(desk.path(), number)?;
+        desk.build(&mut table)?;
+        desk.search(&mut table)?;
+        if number == FOR_HOOKS {
+            hooks::measure(&desk, &mut table)?;
+        }
+    }
+    table.print();
     Ok(())
 }
 
-fn measure(number: u32) -> Result<(), Box<dyn Error>> {
-    // On the disk that is built on: a temporary folder in memory would flatter everybody.
-    let desk = tempfile::Builder::new().prefix("bench-").tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
-    let (store, _) = Store::init(&desk.path().join("memory"))?;
-    for ordinal in 0..number {
-        let id = SessionId::new(Device::new("bench"), ordinal);
-        fs::create_dir_all(store.layout().session(&id))?;
-        fs::write(store.layout().digest(&id), digests::digest(&id, u64::from(ordinal)))?;
-    }
-    // What was just written has to be read again; nobody waits that long before the next search.
-    std::thread::sleep(std::time::Duration::from_millis(50));
-    let row = |work: &str, floor: f64, ours: f64, goal: &str| {
-        println!("| {number} | {work} | {floor:.2} | {ours:.2} | {:.2} | {goal} |", ours / floor);
-    };
-
-    let plain = desk.path().join("plain");
-    let (floor_build, floor) = timed(|| Floor::build(&plain, &store.layout().sessions()));
-    let floor = floor?;
-    let (build, built) = timed(|| index::refresh(&store));
-    assert!(built?.rebuilt);
-    row("build", floor_build, build, "1.5");
-
-    let queries = digests::queries();
-    let mut floors: Vec<f64> = queries.iter().map(|query| timed(|| floor.search(query)).0).collect();
-    let now = clock::parse("2026-11-16T00:00:00Z").ok_or("no time")?;
-    let parsed = queries.iter().map(|query| Query::parse(query)).collect::<Result<Vec<_>, _>>()?;
-    let cached = Index::cached(&store).ok_or("no index")?;
-    let mut ours: Vec<f64> = parsed.iter().map(|query| timed(|| cached.search(query, now, 10)).0).collect();
-    row("search, median", at(&mut floors, 0.5), at(&mut ours, 0.5), "2");
-    row("search, 95 of 100", at(&mut floors, 0.95), at(&mut ours, 0.95), "2");
-
-    let mut walks: Vec<f64> = (0..5).map(|_| timed(|| stat_walk(&store.layout().sessions())).0).collect();
-    let mut checked: Vec<f64> = parsed
-        .iter()
-        .take(10)
-        .map(|query| timed(|| Index::open(&store).and_then(|index| index.search(query, now, 10))).0)
-        .collect();
-    let floor = at(&mut walks, 0.5) + at(&mut floors, 0.5);
-    row("search with the tree checked", floor, at(&mut checked, 0.5), "1.3");
-    if number <= 1000 {
-        let mut scans: Vec<f64> =
-            (0..5).map(|_| timed(|| scan(&store.layout().sessions(), queries[20].as_str())).0).collect();
-        row("the same, against reading every digest", at(&mut scans, 0.5), at(&mut checked, 0.5), "1");
-    }
-    Ok(())
+/// A memory of so many digests, and tantivy's own index over the same texts.
+struct Desk<'d> {
+    folder: &'d Path,
+    store: Store,
+    number: u32,
+    queries: Vec<String>,
 }
 
-/// The value below which such a share of all values lies.
-fn at(times: &mut [f64], share: f64) -> f64 {
+impl Desk<'_> {
+    fn new(folder: &Path, number: u32) -> Result<Desk<'_>, Trouble> {
+        let (store, _) = Store::init(&folder.join("memory"))?;
+        let notes = env::var_os("MEMTREE_BENCH_NOTES").map(|notes| floors::files(Path::new(&notes), ".md"));
+        let count = notes.as_ref().map_or(number as usize, |notes| notes.len().min(number as usize));
+        for ordinal in 0..count as u32 {
+            let id = SessionId::new(Device::new("bench"), ordinal);
+            let text = match &notes {
+                Some(notes) => fs::read_to_string(&notes[ordinal as usize])?,
+                None => digests::digest(&id, u64::from(ordinal)),
+            };
+            fs::create_dir_all(store.layout().session(&id))?;
+            fs::write(store.layout().digest(&id), text)?;
+        }
+        let queries = match env::var_os("MEMTREE_BENCH_QUERIES") {
+            Some(file) => fs::read_to_string(file)?.lines().map(str::to_string).collect(),
+            None => digests::queries(),
+        };
+        // What was just written has to be read again; nobody waits that long before the next search.
+        thread::sleep(Duration::from_millis(50));
+        Ok(Desk { folder, store, number, queries })
+    }
+
+    fn root(&self) -> &Path {
+        self.store.layout().root()
+    }
+
+    /// tantivy's own index.
+    fn plain(&self) -> PathBuf {
+        self.folder.join("plain")
+    }
+
+    fn build(&self, table: &mut Table) -> Result<(), Trouble> {
+        let sessions = self.store.layout().sessions();
+        let (mut floors, mut ours) = (Vec::new(), Vec::new());
+        for _ in 0..if self.number < MANY { 3 } else { 1 } {
+            floors.push(cost(&mut floor("build", [&sessions, &self.plain()])?)?);
+            let _ = fs::remove_dir_all(self.store.layout().cache());
+            ours.push(cost(memtree(self.root()).args(["search", "--limit", "1", "nothing at all"]))?);
+        }
+        table.add(self.number, "building the cache", "1.5", cpu(&floors, 0.5), cpu(&ours, 0.5));
+        Ok(())
+    }
+
+    fn search(&self, table: &mut Table) -> Result<(), Trouble> {
+        let sessions = self.store.layout().sessions();
+        let search = |query: &String, flags: &[&str]| {
+            cost(memtree(self.root()).arg("search").args(flags).arg("--").args(query.split_whitespace()))
+        };
+        let (mut floors, mut ours) = (Vec::new(), Vec::new());
+        for query in self.queries.iter().chain(&self.queries) {
+            floors.push(cost(floor("search", [&self.plain()])?.arg(query))?);
+            ours.push(search(query, &["--cached"])?);
+        }
+        table.add(self.number, "search, cached: median", "2", cpu(&floors, 0.5), cpu(&ours, 0.5));
+        table.add(self.number, "search, cached: 95 of 100", "2", cpu(&floors, 0.95), cpu(&ours, 0.95));
+        table.add(self.number, "search, cached: median, waiting", "2", wall(&floors), wall(&ours));
+
+        let (mut walks, mut checked, mut scans) = (Vec::new(), Vec::new(), Vec::new());
+        for query in self.queries.iter().step_by(if self.number < MANY { 2 } else { 5 }) {
+            walks.push(cost(&mut floor("stat", [&sessions])?)?);
+            checked.push(search(query, &[])?);
+            if self.number <= FOR_SCANS {
+                scans.push(cost(floor("scan", [&sessions])?.arg(query))?);
+            }
+        }
+        let one_after_the_other = cpu(&walks, 0.5) + cpu(&floors, 0.5);
+        table.add(self.number, "search with the tree checked", "1.3", one_after_the_other, cpu(&checked, 0.5));
+        if self.number <= FOR_SCANS {
+            table.add(self.number, "the same against a scan", "1", cpu(&scans, 0.5), cpu(&checked, 0.5));
+        }
+        Ok(())
+    }
+}
+
+/// What was measured, row by row.
+#[derive(Default)]
+struct Table(Vec<String>);
+
+impl Table {
+    fn add(&mut self, digests: u32, work: &str, goal: &str, floor: f64, ours: f64) {
+        let ratio = ours / floor;
+        self.0.push(format!("| {digests} | {work} | {floor:.2} ms | {ours:.2} ms | {ratio:.2} | {goal} |"));
+    }
+
+    fn print(&self) {
+        println!("| digests | work | floor | memtree | ratio | goal |");
+        println!("| ---: | --- | ---: | ---: | ---: | --- |");
+        self.0.iter().for_each(|row| println!("{row}"));
+    }
+}
+
+/// The CPU time below which such a share of all lies.
+fn cpu(costs: &[Cost], share: f64) -> f64 {
+    at(costs.iter().map(|cost| cost.cpu_ms).collect(), share)
+}
+
+/// The median of the times by the clock.
+fn wall(costs: &[Cost]) -> f64 {
+    at(costs.iter().map(|cost| cost.wall_ms).collect(), 0.5)
+}
+
+fn at(mut times: Vec<f64>, share: f64) -> f64 {
     times.sort_by(f64::total_cmp);
     times[((times.len() - 1) as f64 * share).round() as usize]
-}
-
-/// What something took of this process' CPU time, in milliseconds.
-fn timed<T>(work: impl FnOnce() -> T) -> (f64, T) {
-    let before = cpu_ms();
-    let done = std::hint::black_box(work());
-    (cpu_ms() - before, done)
-}
-
-fn cpu_ms() -> f64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is to a value of our own, which outlives the call.
-    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
-    time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
-}
-
-/// Looks at each file, and reads none.
-fn stat_walk(folder: &Path) -> u64 {
-    WalkDir::new(folder).into_iter().flatten().filter_map(|entry| Some(entry.metadata().ok()?.len())).sum()
-}
-
-/// Reads each digest and counts the words of a query in it.
-fn scan(folder: &Path, query: &str) -> usize {
-    let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
-    let files = WalkDir::new(folder).into_iter().flatten().filter(|entry| entry.file_type().is_file());
-    let texts = files.filter_map(|file| Some(fs::read_to_string(file.path()).ok()?.to_lowercase()));
-    texts.map(|text| words.iter().map(|word| text.matches(word.as_str()).count()).sum::<usize>()).sum()
-}
-
-/// tantivy as it comes.
-struct Floor {
-    searcher: tantivy::Searcher,
-    parser: QueryParser,
-}
-
-impl Floor {
-    fn build(folder: &Path, digests: &Path) -> Result<Floor, Box<dyn Error>> {
-        let mut schema = Schema::builder();
-        let (path, text) = (schema.add_text_field("path", STRING | STORED), schema.add_text_field("text", TEXT));
-        fs::create_dir_all(folder)?;
-        let index = tantivy::Index::create_in_dir(folder, schema.build())?;
-        let mut writer: IndexWriter = index.writer(128 << 20)?;
-        for file in WalkDir::new(digests).into_iter().flatten().filter(|entry| entry.file_type().is_file()) {
-            let mut document = TantivyDocument::default();
-            document.add_text(path, file.path().to_string_lossy());
-            document.add_text(text, fs::read_to_string(file.path())?);
-            writer.add_document(document)?;
-        }
-        writer.commit()?;
-        writer.wait_merging_threads()?;
-        let searcher = index.reader()?.searcher();
-        Ok(Floor { searcher, parser: QueryParser::for_index(&index, vec![text]) })
-    }
-
-    fn search(&self, query: &str) -> Result<usize, Box<dyn Error>> {
-        let query = self.parser.parse_query(query)?;
-        let best = self.searcher.search(&query, &TopDocs::with_limit(10).order_by_score())?;
-        for (_, place) in &best {
-            self.searcher.doc::<TantivyDocument>(*place)?;
-        }
-        Ok(best.len())
-    }
 }

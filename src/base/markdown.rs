@@ -31,6 +31,9 @@ pub fn inline(value: &str) -> String {
 
 /// What [`inline`] was given, as far as markup goes.
 pub fn plain(value: &str) -> String {
+    if !value.contains('\\') {
+        return value.to_string();
+    }
     let mut text = String::with_capacity(value.len());
     let mut letters = value.chars().peekable();
     while let Some(letter) = letters.next() {

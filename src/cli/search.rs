@@ -72,6 +72,9 @@ pub struct Args {
     /// Go on into the episodes of the best sessions, and show the passages
     #[arg(long)]
     deep: bool,
+    /// Take the index as it was left: quicker in a large memory, but edits made since are not found
+    #[arg(long)]
+    cached: bool,
     /// Print only the paths of what was found, one a line
     #[arg(long, conflicts_with = "json")]
     paths: bool,
@@ -105,7 +108,8 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
     }
     let store = door.store()?;
     let limit = if args.open { 1 } else { door.limit.unwrap_or(LIMIT) };
-    let request = SearchRequest { query, trees, deep: args.deep, limit, now: door.now, dry_run: door.dry_run };
+    let (now, dry_run) = (door.now, door.dry_run);
+    let request = SearchRequest { query, trees, deep: args.deep, limit, now, hurried: args.cached, dry_run };
     let answer = search(&store, &request)?;
     if door.json {
         output::json(&answer);

@@ -8,12 +8,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::changes::{self, Changes};
-use super::document::{self, Fields, Shelf};
+use super::document::{self, Shelf};
 use crate::base::files::{self, FileLock, Stamp};
 use crate::store::Store;
 
 /// The version of what the cache holds: raise it whenever fields, weights, folding or files change.
-const SCHEMA: &str = "memtree/index/5";
+const SCHEMA: &str = "memtree/index/6";
 
 /// The file that names the current generation.
 const CURRENT: &str = "CURRENT";
@@ -152,8 +152,7 @@ impl<'s> Cache<'s> {
 /// Makes an index of a memory in working memory, for when the cache cannot be written.
 pub fn in_memory(store: &Store, shelf: Shelf) -> Result<tantivy::Index, Trouble> {
     let found = shelf.found(store)?;
-    let index = tantivy::Index::create_in_ram(Fields::schema());
-    document::register(&index);
+    let index = document::create_in_memory()?;
     let sessions: Vec<&str> = found.iter().map(|(session, _)| session.as_str()).collect();
     document::write(&index, store, shelf, &[], &sessions)?;
     Ok(index)

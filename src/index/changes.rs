@@ -10,12 +10,17 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use crate::base::files::Stamp;
+use crate::base::files::{HeldFolder, Stamp};
+use crate::model::ids::SessionId;
 use crate::store::Store;
+use crate::store::layout::Layout;
 
 /// How close to a look a file's last change may lie for the look not to count, in nanoseconds. File systems
 /// count time in steps of up to 10 ms, so a second change in the same step would leave no trace.
 const UNSETTLED_NS: i64 = 20_000_000;
+
+/// Below so many digests, one thread looks at all of them.
+const FEW: usize = 4096;
 
 /// A file by its name, and how it looked.
 pub type Stamped = (String, Stamp);
@@ -59,18 +64,24 @@ impl<'a> Changes<'a> {
 
 /// Looks at every digest of a memory: its session and its stamp, sorted by session.
 pub fn found(store: &Store) -> io::Result<Vec<(String, Stamp)>> {
-    let ids = store.session_ids()?;
-    let mut found: Vec<(String, Stamp)> = ids
-        .par_iter()
-        .with_min_len(256)
-        .filter_map(|id| {
-            // A link could lead anywhere, so only a plain file is a digest.
-            let metadata = fs::symlink_metadata(store.layout().digest(id)).ok()?;
-            metadata.is_file().then(|| (id.to_string(), Stamp::of(&metadata)))
-        })
-        .collect();
-    found.par_sort_unstable_by(|a, b| a.0.cmp(&b.0));
-    Ok(found)
+    let sessions = store.layout().sessions();
+    let folder = match HeldFolder::open(&sessions) {
+        Ok(folder) => folder,
+        Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(err) => return Err(err),
+    };
+    let mut names: Vec<String> = Vec::new();
+    for entry in fs::read_dir(&sessions)? {
+        names.extend(entry?.file_name().into_string().ok().filter(|name| name.parse::<SessionId>().is_ok()));
+    }
+    names.sort_unstable();
+    // A link could lead anywhere, so only a plain file is a digest.
+    let look = |name: String| folder.stamp(&Layout::digest_within(&name)).map(|stamp| (name, stamp));
+    // To start threads costs more than to look at a few files.
+    Ok(match names.len() < FEW {
+        true => names.into_iter().filter_map(look).collect(),
+        false => names.into_par_iter().with_min_len(FEW / 8).filter_map(look).collect(),
+    })
 }
 
 /// The stamp to remember of a file that was looked at after `before` was last changed.

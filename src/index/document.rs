@@ -6,30 +6,34 @@
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::thread;
 
 use rayon::prelude::*;
 use tantivy::schema::{
     FAST, Field, IndexRecordOption, NumericOptions, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
 };
-use tantivy::{IndexWriter, TantivyDocument, Term};
+use tantivy::{IndexBuilder, IndexSettings, IndexWriter, TantivyDocument, Term};
 
 use super::changes::{self, Stamped};
 use super::notes::{self, Note};
 use super::page::Page;
-use super::words::{self, FoldedWords};
+use super::sheet::{Laid, Sheet};
 use crate::model::ids::SessionId;
 use crate::store::Store;
 use crate::store::layout::Layout;
 
 /// The name of our tokenizer in the index.
-const FOLDED_WORDS: &str = "memtree";
-/// How many documents are many: worth several threads, and more working memory, so that fewer pieces have to be
-/// merged afterwards.
+const LAID_WORDS: &str = "memtree";
+/// How many documents are many: worth several threads.
 const MANY: usize = 2000;
-/// The working memory of each thread that writes, for few documents and for many; tantivy takes no less than 15 MB.
-const MEMORY_FOR_FEW: usize = 16 << 20;
-const MEMORY_FOR_MANY: usize = 32 << 20;
+/// How many threads write at most.
+const MOST_THREADS: usize = 4;
+/// The working memory that documents need while they are written, each of them, at least, and at most in all. What
+/// does not fit becomes a piece of the index of its own, and pieces cost time: to merge, and in every search.
+const MEMORY_FOR_EACH: usize = 5 << 10;
+const LEAST_MEMORY: usize = 16 << 20;
+const MOST_MEMORY: usize = 256 << 20;
 
 /// How much of a digest is read, in bytes: a hundred times what we ever write.
 const LONGEST_DIGEST: u64 = 2 << 20;
@@ -53,6 +57,8 @@ pub struct Fields {
     pub tree: Field,
     /// The line that a note's section begins at.
     pub line: Field,
+    /// Where the parts of the document end among its words.
+    pub parts: Field,
 }
 
 impl Fields {
@@ -63,7 +69,8 @@ impl Fields {
 
     /// The fields of the schema.
     pub fn get() -> Fields {
-        Fields::build().1
+        static FIELDS: LazyLock<Fields> = LazyLock::new(|| Fields::build().1);
+        *FIELDS
     }
 
     /// The name of the field `ended`, by which columns are opened.
@@ -71,7 +78,7 @@ impl Fields {
 
     fn build() -> (Schema, Fields) {
         let words = |record| {
-            let indexing = TextFieldIndexing::default().set_tokenizer(FOLDED_WORDS).set_index_option(record);
+            let indexing = TextFieldIndexing::default().set_tokenizer(LAID_WORDS).set_index_option(record);
             TextOptions::default().set_indexing_options(indexing)
         };
         let mut schema = Schema::builder();
@@ -86,6 +93,7 @@ impl Fields {
             ended: schema.add_i64_field(Fields::ENDED, NumericOptions::from(FAST)),
             tree: schema.add_text_field("tree", STRING),
             line: schema.add_u64_field("line", STORED),
+            parts: schema.add_bytes_field("parts", STORED),
         };
         (schema.build(), fields)
     }
@@ -99,14 +107,11 @@ impl Fields {
             document.add_text(self.session, path);
             document.add_text(self.tree, tree);
             document.add_u64(self.line, section.line as u64);
-            for (text, times) in [(&note.title, 1), (&section.heading, 2), (&section.text, 1)] {
-                document.add_text(self.words, words::weighed(text, times));
-            }
-            for tag in &note.tags {
-                document.add_text(self.words, words::weighed(tag, 1));
-                document.add_text(self.tag, tag.to_lowercase());
-            }
-            note.files.iter().for_each(|file| document.add_text(self.file, file));
+            let mut sheet = Sheet::default();
+            sheet.add_part([(note.title.as_str(), 1), (section.heading.as_str(), 2), (section.text.as_str(), 1)]);
+            note.tags.iter().for_each(|tag| sheet.add(tag, 1));
+            self.add_words(&mut document, sheet, &note.files);
+            note.tags.iter().for_each(|tag| document.add_text(self.tag, tag.to_lowercase()));
             for (field, value) in [(self.flavor, &note.flavor), (self.status, &note.status)] {
                 document.add_text(field, value.to_lowercase());
             }
@@ -122,12 +127,7 @@ impl Fields {
     fn document(&self, session: &str, page: &Page) -> TantivyDocument {
         let mut document = TantivyDocument::default();
         document.add_text(self.session, session);
-        for (text, times) in page.weighed(session) {
-            document.add_text(self.words, words::weighed(text, times));
-        }
-        for file in &page.files {
-            document.add_text(self.file, file);
-        }
+        self.add_words(&mut document, page.lay_out(session), &page.files);
         let mut name = |field, value: &str| document.add_text(field, value.to_lowercase());
         page.project.iter().for_each(|project| name(self.project, project));
         page.tags.iter().for_each(|tag| name(self.tag, tag));
@@ -137,6 +137,18 @@ impl Fields {
             document.add_i64(self.ended, ended.timestamp());
         }
         document
+    }
+}
+
+impl Fields {
+    /// Adds the words of a document, and those of the files it is about.
+    fn add_words(&self, document: &mut TantivyDocument, sheet: Sheet, files: &[String]) {
+        let (words, parts) = sheet.finish();
+        document.add_text(self.words, words);
+        document.add_bytes(self.parts, &parts);
+        let mut sheet = Sheet::default();
+        files.iter().for_each(|file| sheet.add(file, 1));
+        document.add_text(self.file, sheet.finish().0);
     }
 }
 
@@ -181,9 +193,22 @@ impl Shelf {
 
 /// Begins an index in an empty folder.
 pub fn create(folder: &Path) -> tantivy::Result<tantivy::Index> {
-    let index = tantivy::Index::create_in_dir(folder, Fields::schema())?;
+    let index = builder().create_in_dir(folder)?;
     register(&index);
     Ok(index)
+}
+
+/// Begins an index in working memory.
+pub fn create_in_memory() -> tantivy::Result<tantivy::Index> {
+    let index = builder().create_in_ram()?;
+    register(&index);
+    Ok(index)
+}
+
+fn builder() -> IndexBuilder {
+    // What is stored of a document is little, and a search wants that of some scattered ones.
+    let settings = IndexSettings { docstore_blocksize: 2 << 10, ..IndexSettings::default() };
+    tantivy::Index::builder().schema(Fields::schema()).settings(settings)
 }
 
 /// Opens the index in a folder.
@@ -197,19 +222,19 @@ pub fn open(folder: &Path) -> Result<tantivy::Index, Box<dyn std::error::Error +
 }
 
 /// Makes our tokenizer known to an index.
-pub fn register(index: &tantivy::Index) {
-    index.tokenizers().register(FOLDED_WORDS, FoldedWords::default());
+fn register(index: &tantivy::Index) {
+    index.tokenizers().register(LAID_WORDS, Laid);
 }
 
 /// Takes documents out, puts others in, and commits.
 pub fn write(index: &tantivy::Index, store: &Store, shelf: Shelf, gone: &[&str], new: &[&str]) -> tantivy::Result<()> {
     let fields = Fields::get();
-    let (threads, memory) = if new.len() < MANY {
-        (1, MEMORY_FOR_FEW)
-    } else {
-        (thread::available_parallelism().map_or(2, |cores| cores.get().min(4)), MEMORY_FOR_MANY)
+    let threads = match new.len() < MANY {
+        true => 1,
+        false => thread::available_parallelism().map_or(2, |cores| cores.get().min(MOST_THREADS)),
     };
-    let mut writer: IndexWriter = index.writer_with_num_threads(threads, threads * memory)?;
+    let memory = (new.len() * MEMORY_FOR_EACH).clamp(threads * LEAST_MEMORY, MOST_MEMORY);
+    let mut writer: IndexWriter = index.writer_with_num_threads(threads, memory)?;
     for session in gone {
         writer.delete_term(Term::from_field_text(fields.session, session));
     }

@@ -1,10 +1,10 @@
 //! Matches: the documents that answer a query, found list by list and scored by [`rank`].
 //!
 //! Every list of a query's words is read to its end, rather than letting tantivy skip what cannot win: that is
-//! fast enough for 100,000 digests, gives the share of the query that each covers, and makes a score depend on
-//! the living documents alone, not on how they happen to be spread over segments.
+//! fast enough for 100,000 digests, and makes a score depend on the living documents alone, not on how they happen
+//! to be spread over segments.
 
-use tantivy::postings::{Postings, SegmentPostings};
+use tantivy::postings::SegmentPostings;
 use tantivy::query::{EnableScoring, PhraseQuery, Query as _};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, DocId, DocSet, Searcher, SegmentReader, TERMINATED, Term};
@@ -38,7 +38,7 @@ pub struct Wanted {
     pub word: String,
     /// What it adds to a score, where it is present.
     pub weight: f32,
-    /// What it adds to the covered share.
+    /// What it adds to the covered share of the query.
     pub covers: f32,
     /// How much of a word that was asked for it is: one, or less where it only stands for it.
     pub factor: f32,
@@ -124,11 +124,11 @@ pub fn plan(searcher: &Searcher, query: &Query) -> tantivy::Result<Plan> {
 }
 
 impl Plan {
-    /// Whether a page is only a guess: its best part covers so much of the query's weight, all of it this share,
-    /// and it lacks that share of the names.
-    pub fn is_weak(&self, by_part: f32, share_of_all: f32, names_lacked: f32) -> bool {
-        let share_of_part = by_part / self.asked.max(f32::MIN_POSITIVE);
-        !self.wanted.is_empty() && (names_lacked > 0.0 || rank::is_weak(share_of_part, share_of_all))
+    /// Whether a page is only a guess: its best part has so much of the query's weight, all of it so much, and it
+    /// lacks that share of the names.
+    pub fn is_weak(&self, by_part: f32, by_all: f32, names_lacked: f32) -> bool {
+        let asked = self.asked.max(f32::MIN_POSITIVE);
+        !self.wanted.is_empty() && (names_lacked > 0.0 || rank::is_weak(by_part / asked, by_all / asked))
     }
 
     /// All words that may stand in an episode, those of one group together.
@@ -153,13 +153,15 @@ fn asked(query: &Query) -> Vec<QueryWord> {
 
 /// How many living documents have a word.
 fn living_having(searcher: &Searcher, field: Field, word: &str) -> tantivy::Result<u32> {
+    let term = Term::from_field_text(field, word);
     let mut having = 0;
     for segment in searcher.segment_readers() {
-        let Some(mut postings) = postings(segment, field, word, IndexRecordOption::Basic)? else { continue };
+        let list = segment.inverted_index(field)?;
         if !segment.has_deletes() {
-            having += postings.doc_freq();
+            having += list.doc_freq(&term)?;
             continue;
         }
+        let Some(mut postings) = list.read_postings(&term, IndexRecordOption::Basic)? else { continue };
         while postings.doc() != TERMINATED {
             having += u32::from(!segment.is_deleted(postings.doc()));
             postings.advance();
@@ -239,70 +241,94 @@ pub fn matches(
     for (number, segment) in searcher.segment_readers().iter().enumerate() {
         let allowed = Allowed::by(segment, query, now, trees)?;
         let ended = segment.fast_fields().i64(Fields::ENDED)?;
-        let scores = has_words.then(|| scores(segment, plan)).transpose()?;
-        for doc in 0..segment.max_doc() {
-            let (score, covered) = scores.as_ref().map_or((1.0, 1.0), |scores| scores[doc as usize]);
-            if score <= 0.0 || segment.is_deleted(doc) || !allowed.has(doc) {
-                continue;
+        let mut take = |doc: DocId, score: f32| {
+            if !segment.is_deleted(doc) && allowed.has(doc) {
+                let place = DocAddress::new(number as u32, doc);
+                scored.push(Scored { score: score * rank::recency(ended.first(doc)), place });
             }
-            scored.push(Scored {
-                score: score * rank::recency(ended.first(doc)),
-                covered: if has_words { covered / plan.asked.max(f32::MIN_POSITIVE) } else { 1.0 },
-                place: DocAddress::new(number as u32, doc),
-            });
+        };
+        match has_words {
+            true => Scores::of(segment, plan)?.each(&mut take),
+            false => (0..segment.max_doc()).for_each(|doc| take(doc, 1.0)),
         }
     }
     Ok(scored)
 }
 
-/// The score and the covered weight of every document of a segment.
-fn scores(segment: &SegmentReader, plan: &Plan) -> tantivy::Result<Vec<(f32, f32)>> {
-    let field = Fields::get().words;
-    let lengths = segment.get_fieldnorms_reader(field)?;
-    let mut scores = vec![(0.0, 0.0); segment.max_doc() as usize];
-    let each = |wanted: &Wanted, take: &mut dyn FnMut(DocId, f32)| -> tantivy::Result<()> {
-        let Some(mut postings) = postings(segment, field, &wanted.word, IndexRecordOption::WithFreqs)? else {
-            return Ok(());
-        };
-        let mut doc = postings.doc();
-        while doc != TERMINATED {
-            take(doc, wanted.weight * rank::presence(postings.term_freq(), lengths.fieldnorm(doc)));
-            doc = postings.advance();
+/// The scores of a segment's documents.
+struct Scores {
+    /// By document; zero where it has nothing of the query.
+    scores: Vec<f32>,
+    /// The documents that have something, in the order in which they were found.
+    found: Vec<DocId>,
+}
+
+impl Scores {
+    fn of(segment: &SegmentReader, plan: &Plan) -> tantivy::Result<Scores> {
+        let mut all = Scores::none(segment);
+        // What the words of one group give, the best of them for each document, before it is added.
+        let mut best: Option<Scores> = None;
+        for group in plan.wanted.chunk_by(|a, b| a.group == b.group) {
+            if let [only] = group {
+                each(segment, only, |doc, value| all.add(doc, value))?;
+                continue;
+            }
+            let best = best.get_or_insert_with(|| Scores::none(segment));
+            for wanted in group {
+                each(segment, wanted, |doc, value| best.raise(doc, value))?;
+            }
+            best.drain(|doc, value| all.add(doc, value));
         }
-        Ok(())
-    };
-    // What the words of one group give, the best of them for each document, before it is added.
-    let mut best: Vec<(f32, f32)> = Vec::new();
-    let mut touched: Vec<DocId> = Vec::new();
-    for group in plan.wanted.chunk_by(|a, b| a.group == b.group) {
-        if let [only] = group {
-            each(only, &mut |doc, value| {
-                let (score, covered) = &mut scores[doc as usize];
-                *score += value;
-                *covered += only.covers;
-            })?;
-            continue;
+        Ok(all)
+    }
+
+    fn none(segment: &SegmentReader) -> Scores {
+        Scores { scores: vec![0.0; segment.max_doc() as usize], found: Vec::new() }
+    }
+
+    #[inline]
+    fn add(&mut self, doc: DocId, value: f32) {
+        let score = &mut self.scores[doc as usize];
+        if *score == 0.0 {
+            self.found.push(doc);
         }
-        best.resize(scores.len(), (0.0, 0.0));
-        for wanted in group {
-            each(wanted, &mut |doc, value| {
-                let before = &mut best[doc as usize];
-                if before.0 == 0.0 {
-                    touched.push(doc);
-                }
-                if value > before.0 {
-                    *before = (value, wanted.covers);
-                }
-            })?;
+        *score += value;
+    }
+
+    #[inline]
+    fn raise(&mut self, doc: DocId, value: f32) {
+        let score = &mut self.scores[doc as usize];
+        if *score == 0.0 {
+            self.found.push(doc);
         }
-        for doc in touched.drain(..) {
-            let (value, covers) = std::mem::take(&mut best[doc as usize]);
-            let (score, covered) = &mut scores[doc as usize];
-            *score += value;
-            *covered += covers;
+        *score = score.max(value);
+    }
+
+    fn each(&self, mut take: impl FnMut(DocId, f32)) {
+        self.found.iter().for_each(|doc| take(*doc, self.scores[*doc as usize]));
+    }
+
+    fn drain(&mut self, mut take: impl FnMut(DocId, f32)) {
+        for doc in self.found.drain(..) {
+            take(doc, std::mem::take(&mut self.scores[doc as usize]));
         }
     }
-    Ok(scores)
+}
+
+/// Goes through the documents that have a word, with what it gives each.
+fn each(segment: &SegmentReader, wanted: &Wanted, mut take: impl FnMut(DocId, f32)) -> tantivy::Result<()> {
+    let field = Fields::get().words;
+    let lengths = segment.get_fieldnorms_reader(field)?;
+    let term = Term::from_field_text(field, &wanted.word);
+    let list = segment.inverted_index(field)?.read_block_postings(&term, IndexRecordOption::WithFreqs)?;
+    let Some(mut list) = list else { return Ok(()) };
+    while !list.docs().is_empty() {
+        for (doc, times) in list.docs().iter().zip(list.freqs()) {
+            take(*doc, wanted.weight * rank::presence(*times, lengths.fieldnorm(*doc)));
+        }
+        list.advance();
+    }
+    Ok(())
 }
 
 pub fn postings(

@@ -4,12 +4,12 @@
 //! editor is found by the next search. A cache that is missing, older or damaged is made anew without a word;
 //! one that cannot be written is made in working memory.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use tantivy::schema::Value;
 use tantivy::{ReloadPolicy, Searcher, TantivyDocument};
 
-use crate::base::clock::Timestamp;
+use crate::base::clock::{self, Timestamp};
 use crate::error::{Error, Result};
 use crate::model::ids::SessionId;
 use crate::model::query::{FilterKey, Hit, NoteHit, Passage, Query, Tree};
@@ -17,6 +17,7 @@ use crate::store::Store;
 
 mod cache;
 mod changes;
+mod closer;
 mod deep;
 mod document;
 mod hits;
@@ -27,16 +28,17 @@ mod notes;
 mod page;
 mod rank;
 mod related;
+mod sheet;
 mod words;
 
 pub use cache::Refreshed;
 
 use cache::Cache;
+use closer::CloserLook;
 use document::{Fields, Shelf};
 use hits::Finder;
 use matches::Plan;
 use names::Names;
-use notes::Note;
 use page::Page;
 
 /// An index that is open for searching.
@@ -56,7 +58,18 @@ pub struct Found<Hit> {
     pub unknown: Vec<(String, Vec<String>)>,
 }
 
-/// A session that was looked at closely.
+/// A document that was looked at closely.
+struct Close {
+    score: f32,
+    /// Whether it is only a guess.
+    weak: bool,
+    /// The session, or the path of the page.
+    name: String,
+    /// The line that a section begins at.
+    line: usize,
+}
+
+/// A session that is a hit.
 struct Ranked {
     score: f32,
     weak: bool,
@@ -104,7 +117,16 @@ impl<'s> Index<'s> {
     /// Opens the index as it was left, without a look at the tree and without waiting: for whoever has only
     /// milliseconds. `None` where there is none, or where it is damaged.
     pub fn cached(store: &'s Store) -> Option<Index<'s>> {
-        Index::over(store, &Cache::of(store, Shelf::Digests).open_as_left().ok()?).ok()
+        Index::as_left(store, Shelf::Digests)
+    }
+
+    /// The same for all other pages.
+    pub fn notes_cached(store: &'s Store) -> Option<Index<'s>> {
+        Index::as_left(store, Shelf::Notes)
+    }
+
+    fn as_left(store: &'s Store, shelf: Shelf) -> Option<Index<'s>> {
+        Index::over(store, &Cache::of(store, shelf).open_as_left().ok()?).ok()
     }
 
     /// Makes an index of the digests in working memory and leaves the disk alone.
@@ -181,65 +203,84 @@ impl<'s> Index<'s> {
 
     /// The sessions that fit best, best first, and how many fit at all.
     fn ranked(&self, query: &Query, plan: &Plan, now: Timestamp, limit: usize) -> Result<(Vec<Ranked>, usize)> {
-        let scored = matches::matches(&self.searcher, query, plan, now, &[]).map_err(unusable)?;
-        let total = scored.len();
         let finder = Finder::new(&plan.wanted);
         let names = Names::of(query, plan);
-        let mut ranked = Vec::new();
         let looked_at = if limit == 0 { 0 } else { limit.max(rank::CLOSER_LOOK) };
-        for scored in rank::best(scored, looked_at) {
-            let Some(session) = self.session(scored.place)? else { continue };
+        let (close, total) = self.closely(query, plan, &finder, &names, now, &[], looked_at)?;
+        let session = |close: Close| Some((close.score, close.weak, close.name.parse::<SessionId>().ok()?));
+        let mut sessions: Vec<(f32, bool, SessionId)> = close.into_iter().filter_map(session).collect();
+        sessions.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.2.cmp(&b.2)));
+        let read = |(score, weak, session): (f32, bool, SessionId)| {
             // Gone since the index was made: the next search will know.
-            let Some(page) = document::read_page(self.store, &session.to_string()) else { continue };
-            let recency = rank::recency(page.ended.map(|at| at.timestamp()));
-            let closest = finder.closest_part(&page);
-            let lacked = names.lacked(&self.searcher, scored.place).map_err(unusable)?;
-            let nearness = page.ended.map_or(0.0, |ended| plan.times.nearness(ended, now));
-            let score = rank::together(scored.score, closest.score * recency) * rank::as_asked(lacked, nearness);
-            let weak = plan.is_weak(closest.weight, scored.covered, lacked);
-            ranked.push(Ranked { score, weak, session, page });
+            let page = document::read_page(self.store, &session.to_string())?;
+            let weak = weak || names.misread_in(&page, &session.to_string());
+            Some(Ranked { score, weak, session, page })
+        };
+        Ok((sessions.into_iter().filter_map(read).take(limit).collect(), total))
+    }
+
+    /// The documents that fit best, each scored once more by its best part, in any order; and how many fit at all.
+    fn closely(
+        &self,
+        query: &Query,
+        plan: &Plan,
+        finder: &Finder,
+        names: &Names,
+        now: Timestamp,
+        trees: &[Tree],
+        most: usize,
+    ) -> Result<(Vec<Close>, usize)> {
+        let scored = matches::matches(&self.searcher, query, plan, now, trees).map_err(unusable)?;
+        let total = scored.len();
+        let mut best = rank::best(scored, most);
+        best.sort_unstable_by_key(|scored| scored.place);
+        let mut close = Vec::with_capacity(best.len());
+        for of_segment in best.chunk_by(|a, b| a.place.segment_ord == b.place.segment_ord) {
+            let segment = self.searcher.segment_reader(of_segment[0].place.segment_ord);
+            let mut look = CloserLook::at(segment, finder).map_err(unusable)?;
+            let ended = segment.fast_fields().i64(Fields::ENDED).map_err(unusable)?;
+            for scored in of_segment {
+                let document: TantivyDocument = self.searcher.doc(scored.place).map_err(unusable)?;
+                let fields = Fields::get();
+                let Some(name) = document.get_first(fields.session).and_then(|value| value.as_str()) else { continue };
+                let parts = document.get_first(fields.parts).and_then(|value| value.as_bytes());
+                let looked = look.look(scored.place.doc_id, parts.unwrap_or_default());
+                let ended = ended.first(scored.place.doc_id);
+                let lacked = names.lacked(&self.searcher, scored.place).map_err(unusable)?;
+                let at = ended.and_then(|seconds| clock::from_millis(seconds.saturating_mul(1000)));
+                let nearness = at.map_or(0.0, |at| plan.times.nearness(at, now));
+                let score = rank::together(scored.score, looked.part.score * rank::recency(ended));
+                close.push(Close {
+                    score: score * rank::as_asked(lacked, nearness),
+                    weak: plan.is_weak(looked.part.weight, looked.covered, lacked),
+                    name: name.to_string(),
+                    line: document.get_first(fields.line).and_then(|value| value.as_u64()).unwrap_or(0) as usize,
+                });
+            }
         }
-        ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.session.cmp(&b.session)));
-        ranked.truncate(limit);
-        for ranked in &mut ranked {
-            ranked.weak = ranked.weak || names.misread_in(&ranked.page, &ranked.session.to_string());
-        }
-        Ok((ranked, total))
+        Ok((close, total))
     }
 
     /// Finds the sections of pages that have most to do with a query, the best one of each page.
     pub fn search_notes(&self, query: &Query, trees: &[Tree], now: Timestamp, limit: usize) -> Result<Found<NoteHit>> {
         let plan = matches::plan(&self.searcher, query).map_err(unusable)?;
-        let scored = matches::matches(&self.searcher, query, &plan, now, trees).map_err(unusable)?;
-        let sections = scored.len();
         let finder = Finder::new(&plan.wanted);
         let names = Names::of(query, &plan);
-        let mut pages: HashMap<String, Option<Note>> = HashMap::new();
-        let mut best: HashMap<String, (f32, NoteHit)> = HashMap::new();
         let looked_at = if limit == 0 { 0 } else { (4 * limit).max(rank::CLOSER_LOOK) };
-        for scored in rank::best(scored, looked_at) {
-            let Some((path, line)) = self.section(scored.place)? else { continue };
-            let note = pages.entry(path.clone()).or_insert_with(|| notes::read(self.store, &path));
-            let Some(note) = note else { continue };
-            let Some(section) = note.sections.iter().find(|section| section.line == line) else { continue };
-            let closest = finder.part_score(&[&note.title, &section.heading, &section.text]);
-            let recency = rank::recency(note.at.map(|at| at.timestamp()));
-            let lacked = names.lacked(&self.searcher, scored.place).map_err(unusable)?;
-            let nearness = note.at.map_or(0.0, |at| plan.times.nearness(at, now));
-            let score = rank::together(scored.score, closest.score * recency) * rank::as_asked(lacked, nearness);
-            if best.get(&path).is_some_and(|(known, hit)| (*known, line) >= (score, hit.line)) {
-                continue;
-            }
-            let weak = plan.is_weak(closest.weight, scored.covered, lacked);
-            let hit = finder.note_hit(&path, note, section, rounded(score), weak);
-            best.extend(hit.map(|hit| (path, (score, hit))));
-        }
-        let mut best: Vec<(f32, NoteHit)> = best.into_values().collect();
-        best.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.path.cmp(&b.1.path)));
-        let total = if limit == 0 { sections } else { best.len() };
-        best.truncate(limit);
-        let hits = best.into_iter().enumerate().map(|(at, (_, hit))| NoteHit { rank: at + 1, ..hit });
-        Ok(Found { hits: hits.collect(), total, unknown: plan.unknown })
+        let (mut sections, total) = self.closely(query, &plan, &finder, &names, now, trees, looked_at)?;
+        sections.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| (&a.name, a.line).cmp(&(&b.name, b.line))));
+        let mut seen = HashSet::new();
+        sections.retain(|section| seen.insert(section.name.clone()));
+        let total = if limit == 0 { total } else { sections.len() };
+        let read = |found: Close| {
+            // Gone since the index was made: the next search will know.
+            let note = notes::read(self.store, &found.name)?;
+            let section = note.sections.iter().find(|section| section.line == found.line)?;
+            finder.note_hit(&found.name, &note, section, rounded(found.score), found.weak)
+        };
+        let hits = sections.into_iter().filter_map(read).take(limit).enumerate();
+        let hits = hits.map(|(at, hit)| NoteHit { rank: at + 1, ..hit }).collect();
+        Ok(Found { hits, total, unknown: plan.unknown })
     }
 
     /// A known word that looks like one that nothing has.
@@ -256,15 +297,6 @@ impl<'s> Index<'s> {
     pub fn latest(&self, project: &str, limit: usize) -> Result<Vec<SessionId>> {
         let places = latest::of_project(&self.searcher, project, limit).map_err(unusable)?;
         places.into_iter().filter_map(|place| self.session(place).transpose()).collect()
-    }
-
-    /// The page of a section, and the line that it begins at.
-    fn section(&self, place: tantivy::DocAddress) -> Result<Option<(String, usize)>> {
-        let document: TantivyDocument = self.searcher.doc(place).map_err(unusable)?;
-        let fields = Fields::get();
-        let path = document.get_first(fields.session).and_then(|value| value.as_str());
-        let line = document.get_first(fields.line).and_then(|value| value.as_u64());
-        Ok(path.zip(line).map(|(path, line)| (path.to_string(), line as usize)))
     }
 
     fn session(&self, place: tantivy::DocAddress) -> Result<Option<SessionId>> {

@@ -59,7 +59,7 @@ impl Names {
         if self.0.iter().all(|name| name.typed.is_none()) {
             return false;
         }
-        let texts: Vec<&str> = page.weighed(session).map(|(text, _)| text).collect();
+        let texts: Vec<&str> = page.texts(session).collect();
         self.0.iter().any(|name| name.is_other_word_in(&texts))
     }
 

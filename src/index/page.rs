@@ -3,6 +3,7 @@
 //! A digest with broken front matter still has its text; then the file's name is its title. What every digest
 //! says alike (headings, the manifest, the readiness list) is left out, what a person noted is in.
 
+use super::sheet::Sheet;
 use crate::base::clock::{self, Timestamp};
 use crate::base::front_matter::Document;
 use crate::base::markdown::plain;
@@ -62,24 +63,32 @@ impl Page {
         page
     }
 
-    /// What the index keeps: each text with how often it counts.
-    pub fn weighed<'p>(&'p self, session: &'p str) -> impl Iterator<Item = (&'p str, usize)> {
-        let once = |text: &'p String| (text.as_str(), 1);
-        let triggers = self.triggers.iter().flat_map(|trigger| {
+    /// What the index keeps, part by part: each trigger with its keys, the summary, and then what is part of neither.
+    pub fn lay_out(&self, session: &str) -> Sheet {
+        let mut sheet = Sheet::default();
+        for trigger in &self.triggers {
             // Keys stand heaviest first, as they are written.
             let count = trigger.keys.len().max(1);
-            let keys =
-                trigger.keys.iter().enumerate().map(move |(at, key)| (key.as_str(), 1 + 3 * (count - at) / count));
-            [(trigger.topic.as_str(), 1), (trigger.sentence.as_str(), 1)].into_iter().chain(keys)
-        });
-        [(self.title.as_str(), 1), (session, 1), (self.source_id.as_str(), 1)]
-            .into_iter()
-            .chain(self.project.iter().map(once))
-            .chain(self.tags.iter().map(|tag| (tag.as_str(), 2)))
-            .chain(self.names.iter().map(once))
-            .chain(self.files.iter().map(once))
-            .chain(self.passages.iter().map(once))
-            .chain(triggers)
+            let keys = trigger.keys.iter().enumerate().map(|(at, key)| (key.as_str(), 1 + 3 * (count - at) / count));
+            sheet.add_part([(trigger.topic.as_str(), 1), (trigger.sentence.as_str(), 1)].into_iter().chain(keys));
+        }
+        let summary = [&self.title].into_iter().chain(&self.passages).chain(&self.files);
+        sheet.add_part(summary.map(|text| (text.as_str(), 1)));
+        for name in [session, &self.source_id] {
+            sheet.add(name, 1);
+        }
+        self.project.iter().for_each(|project| sheet.add(project, 1));
+        self.tags.iter().for_each(|tag| sheet.add(tag, 2));
+        self.names.iter().for_each(|name| sheet.add(name, 1));
+        sheet
+    }
+
+    /// All that the index keeps of it.
+    pub fn texts<'p>(&'p self, session: &'p str) -> impl Iterator<Item = &'p str> {
+        let triggers = self.triggers.iter().flat_map(|one| [&one.topic, &one.sentence].into_iter().chain(&one.keys));
+        let lists = [&self.passages, &self.files, &self.tags, &self.names].into_iter().flatten();
+        let others = [&self.title, &self.source_id].into_iter().chain(lists).chain(&self.project);
+        triggers.chain(others).map(String::as_str).chain([session])
     }
 
     fn body(&mut self, body: &str) {

@@ -90,11 +90,10 @@ pub fn recency(ended: Option<i64>) -> f32 {
     1.0 + years * PER_YEAR
 }
 
-/// A digest with its score, and the share of the query's weight that it covers.
+/// A digest with its score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scored<Place> {
     pub score: f32,
-    pub covered: f32,
     pub place: Place,
 }
 
@@ -140,7 +139,7 @@ mod tests {
 
     #[test]
     fn equals_of_the_last_are_kept() {
-        let scored = [1.0, 3.0, 2.0, 2.0, 2.0, 0.5].map(|score| Scored { score, covered: 1.0, place: () });
+        let scored = [1.0, 3.0, 2.0, 2.0, 2.0, 0.5].map(|score| Scored { score, place: () });
         let mut scores: Vec<f32> = best(scored.to_vec(), 2).iter().map(|one| one.score).collect();
         scores.sort_by(f32::total_cmp);
         assert_eq!(scores, [2.0, 2.0, 2.0, 3.0]);

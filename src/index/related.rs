@@ -4,31 +4,40 @@
 //! The table is written by hand and knows the words of work on software, no project's own. What it adds to a
 //! query counts less than what was asked for, and of all the words that stand for one only the best counts.
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
+use memchr::memmem;
 
 use super::words::folded;
 
-static RELATED: LazyLock<HashMap<&'static str, Vec<&'static str>>> = LazyLock::new(|| {
-    let mut related: HashMap<&str, Vec<&str>> = HashMap::new();
-    let lines = include_str!("../../templates/related-words.txt").lines();
-    for group in lines.filter(|line| !line.starts_with('#')) {
-        let group: Vec<&str> = group.split_whitespace().map(folded).collect();
-        for word in &group {
-            let others = related.entry(word).or_default();
-            for other in group.iter().filter(|other| *other != word) {
-                if !others.contains(other) {
-                    others.push(other);
-                }
+/// One group of words on each line, and comments.
+const TABLE: &str = include_str!("../../templates/related-words.txt");
+
+/// The words that may stand for one, all as the index keeps them; in the order of the table.
+///
+/// The table is looked through as it is: a process asks for a few words only, and to fold all of them first would
+/// cost more than the rest of a search.
+pub fn related(word: &str) -> Vec<&'static str> {
+    let mut related = Vec::new();
+    // Folding takes from the end of a word alone, so whatever is folded to this one begins with it.
+    let mut done = 0;
+    for at in memmem::find_iter(TABLE.as_bytes(), word.as_bytes()) {
+        let begins = TABLE[..at].chars().next_back().is_none_or(char::is_whitespace);
+        if at < done || !begins {
+            continue;
+        }
+        let line = TABLE[..at].rfind('\n').map_or(0, |end| end + 1);
+        let group = TABLE[line..].lines().next().unwrap_or_default();
+        let found = TABLE[at..].split_whitespace().next().is_some_and(|whole| folded(whole) == word);
+        if word.is_empty() || group.starts_with('#') || !found {
+            continue;
+        }
+        done = line + group.len();
+        for other in group.split_whitespace().map(folded).filter(|other| *other != word) {
+            if !related.contains(&other) {
+                related.push(other);
             }
         }
     }
     related
-});
-
-/// The words that may stand for one, all as the index keeps them; in the order of the table.
-pub fn related(word: &str) -> &'static [&'static str] {
-    RELATED.get(word).map_or(&[], Vec::as_slice)
 }
 
 #[cfg(test)]
@@ -47,10 +56,15 @@ mod tests {
 
     #[test]
     fn the_table_is_tidy() {
-        for (word, others) in RELATED.iter() {
-            assert!(!others.contains(word) && others.len() <= 16, "{word}: {others:?}");
+        for group in TABLE.lines().filter(|line| !line.starts_with('#')) {
+            let group: Vec<&str> = group.split_whitespace().map(folded).collect();
+            for word in &group {
+                let others = related(word);
+                assert!(group.iter().all(|other| other == word || others.contains(other)), "{word}: {others:?}");
+                assert!(!others.contains(word) && others.len() <= 16, "{word}: {others:?}");
+            }
         }
-        for line in include_str!("../../templates/related-words.txt").lines() {
+        for line in TABLE.lines() {
             let words: Vec<&str> = line.split_whitespace().collect();
             assert!(line.starts_with('#') || words.is_empty() || words.len() > 1, "alone: {line}");
             assert!(line.starts_with('#') || !line.contains(|c: char| c.is_uppercase()), "{line}");

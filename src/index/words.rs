@@ -3,8 +3,6 @@
 //! The same cut and fold serve the index and the query, so that what is written is what is found. Word forms
 //! (`locks`, `locked`, `locking`) share one entry; identifiers and other scripts stay as they are.
 
-use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
-
 use super::rank;
 pub use crate::base::forms::folded;
 use crate::base::{common_words, text};
@@ -103,82 +101,6 @@ pub fn slips(word: &str) -> Vec<String> {
     slips
 }
 
-/// The tokenizer that the index uses for prose and for paths.
-#[derive(Debug, Clone, Default)]
-pub struct FoldedWords {
-    /// The words of the text at hand, one after the other.
-    letters: String,
-    /// Where each word ends in `letters`, and its place in the text.
-    ends: Vec<(usize, usize)>,
-    /// How often each word counts.
-    times: usize,
-}
-
-/// A text whose words count several times, as the index is given it: cut once, counted so often.
-pub fn weighed(text: &str, times: usize) -> String {
-    // A control character says how often; none is part of a word.
-    let mark = char::from(u8::try_from(times).unwrap_or(u8::MAX).clamp(1, LARGEST_MARK));
-    let mut weighed = String::with_capacity(text.len() + 1);
-    weighed.push(mark);
-    weighed.push_str(text);
-    weighed
-}
-
-/// The greatest number of times: the last control character before a tab.
-const LARGEST_MARK: u8 = 8;
-
-impl Tokenizer for FoldedWords {
-    type TokenStream<'a> = FoldedStream<'a>;
-
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> FoldedStream<'a> {
-        self.letters.clear();
-        self.ends.clear();
-        self.times = match text.as_bytes() {
-            [times @ 1..=LARGEST_MARK, ..] => usize::from(*times),
-            _ => 1,
-        };
-        text::each_word(text, |word| {
-            self.letters.push_str(folded(&word.text));
-            self.ends.push((self.letters.len(), word.position));
-        });
-        FoldedStream { words: self, next: 0, again: 0, token: Token::default() }
-    }
-}
-
-/// The words of one text, handed to the index.
-pub struct FoldedStream<'a> {
-    words: &'a FoldedWords,
-    next: usize,
-    /// How often the present word is still to be given.
-    again: usize,
-    token: Token,
-}
-
-impl TokenStream for FoldedStream<'_> {
-    fn advance(&mut self) -> bool {
-        if self.again > 0 {
-            self.again -= 1;
-            return true;
-        }
-        let Some(&(end, position)) = self.words.ends.get(self.next) else { return false };
-        let start = if self.next == 0 { 0 } else { self.words.ends[self.next - 1].0 };
-        self.next += 1;
-        self.token.text.clear();
-        self.token.text.push_str(&self.words.letters[start..end]);
-        self.token.position = position;
-        self.again = self.words.times - 1;
-        true
-    }
-
-    fn token(&self) -> &Token {
-        &self.token
-    }
-
-    fn token_mut(&mut self) -> &mut Token {
-        &mut self.token
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,21 +123,6 @@ mod tests {
         }
         assert!(super::slips("замок").contains(&"замак".to_string()));
         assert!(super::slips("").len() < 100);
-    }
-
-    #[test]
-    fn weighed_words_count_several_times_at_one_place() {
-        let mut tokenizer = FoldedWords::default();
-        let mut given = Vec::new();
-        for text in [weighed("two locks", 3), "plain".into(), weighed("huge", 1000)] {
-            let mut stream = tokenizer.token_stream(&text);
-            while stream.advance() {
-                given.push((stream.token().text.clone(), stream.token().position));
-            }
-        }
-        let count = |word: &str, place: usize| given.iter().filter(|(text, at)| text == word && *at == place).count();
-        assert_eq!((count("two", 0), count("lock", 1), count("plain", 0), count("hug", 0)), (3, 3, 1, 8));
-        assert_eq!(given.len(), 15);
     }
 
     #[test]

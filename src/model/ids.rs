@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 /// How many sessions make a core, and how many cores a sphere.
 pub const EIGHT: u32 = 8;
 
+/// How long a device's name is at most.
+const LONGEST_DEVICE: usize = 64;
+
 /// One machine's name in the memory: letters, digits and hyphens.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Device(String);
@@ -19,7 +22,7 @@ impl Device {
     /// Makes a device name of any text; what does not fit becomes a hyphen.
     pub fn new(text: &str) -> Device {
         let mut name = String::new();
-        for c in text.chars().take(64) {
+        for c in text.chars().take(LONGEST_DEVICE) {
             if c.is_ascii_alphanumeric() {
                 name.push(c);
             } else if !name.ends_with('-') {
@@ -28,6 +31,13 @@ impl Device {
         }
         let name = name.trim_matches('-');
         Device(if name.is_empty() { "device" } else { name }.to_string())
+    }
+
+    /// Whether a text is a device's name as it stands.
+    fn is_name(text: &str) -> bool {
+        let fits = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        let hyphens = text.starts_with('-') || text.ends_with('-') || text.contains("--");
+        fits && !hyphens && (1..=LONGEST_DEVICE).contains(&text.len())
     }
 
     /// The name as it stands in ids.
@@ -178,7 +188,7 @@ impl FromStr for SessionId {
             let (sphere, core) = place.split_once('C')?;
             let number = |digits: &str| (!digits.starts_with(['0', '+'])).then(|| digits.parse::<u32>().ok()).flatten();
             let (position, sphere, core) = (number(position)?, number(sphere)?, number(core)?);
-            let fits = position <= EIGHT && core <= EIGHT && Device::new(device).0 == device;
+            let fits = position <= EIGHT && core <= EIGHT && Device::is_name(device);
             let ordinal = (sphere - 1).checked_mul(EIGHT * EIGHT)?.checked_add((core - 1) * EIGHT + position - 1)?;
             fits.then(|| SessionId::new(Device(device.to_string()), ordinal))
         })();
@@ -279,5 +289,9 @@ mod tests {
     fn any_text_makes_a_device() {
         assert_eq!(Device::new("Ann's Laptop.local").as_str(), "Ann-s-Laptop-local");
         assert_eq!(Device::new("../..").as_str(), "device");
+        let long = "x".repeat(LONGEST_DEVICE);
+        for name in ["a", "my-laptop-7f3a", "-a", "a-", "a--b", "", "ü", "a b", &long, &format!("{long}x")] {
+            assert_eq!(Device::is_name(name), Device::new(name).0 == name, "{name}");
+        }
     }
 }

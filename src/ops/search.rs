@@ -33,6 +33,8 @@ pub struct SearchRequest {
     pub limit: usize,
     /// What `since:2w` counts from.
     pub now: Timestamp,
+    /// Whether to take the index as it was left rather than look at every page first.
+    pub hurried: bool,
     /// Whether nothing at all may be written, not even the cache.
     pub dry_run: bool,
 }
@@ -40,7 +42,7 @@ pub struct SearchRequest {
 impl SearchRequest {
     /// A search among the digests.
     pub fn new(query: Query, limit: usize, now: Timestamp) -> SearchRequest {
-        SearchRequest { query, trees: Vec::new(), deep: false, limit, now, dry_run: false }
+        SearchRequest { query, trees: Vec::new(), deep: false, limit, now, hurried: false, dry_run: false }
     }
 }
 
@@ -153,12 +155,12 @@ pub fn search(store: &Store, request: &SearchRequest) -> Result<SearchAnswer> {
         suggestions: Vec::new(),
     };
     if !notes.is_empty() {
-        let index = if request.dry_run { Index::notes_in_memory(store)? } else { Index::notes(store)? };
+        let index = opened(store, request, Index::notes_cached, Index::notes_in_memory, Index::notes)?;
         let found = index.search_notes(query, &notes, request.now, request.limit)?;
         (answer.notes, answer.total) = (found.hits, found.total);
     }
     if digests || answer.notes.iter().all(|hit| hit.weak) {
-        let index = if request.dry_run { Index::in_memory(store)? } else { Index::open(store)? };
+        let index = opened(store, request, Index::cached, Index::in_memory, Index::open)?;
         let limit = if digests { request.limit } else { 0 };
         let ask = |query: &Query| match request.deep && digests {
             true => index.deep(query, request.now, limit),
@@ -182,6 +184,21 @@ pub fn search(store: &Store, request: &SearchRequest) -> Result<SearchAnswer> {
     }
     answer.took_ms = started.elapsed().as_millis() as u64;
     Ok(answer)
+}
+
+/// The index that a request asks for. Where none was left, or a damaged one, even who is in a hurry waits for it.
+fn opened<'s>(
+    store: &'s Store,
+    request: &SearchRequest,
+    as_left: fn(&'s Store) -> Option<Index<'s>>,
+    in_memory: fn(&'s Store) -> Result<Index<'s>>,
+    as_the_tree_is: fn(&'s Store) -> Result<Index<'s>>,
+) -> Result<Index<'s>> {
+    match request.hurried.then(|| as_left(store)).flatten() {
+        Some(index) => Ok(index),
+        None if request.dry_run => in_memory(store),
+        None => as_the_tree_is(store),
+    }
 }
 
 /// What may help: fewer conditions, fewer words, other words, other places.

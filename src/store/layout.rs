@@ -201,6 +201,13 @@ impl Layout {
         self.session(id).join(format!("{id}{DIGEST_SUFFIX}"))
     }
 
+    /// A digest, by the name of its session, as a path below [`Layout::sessions`].
+    pub fn digest_within(session: &str) -> PathBuf {
+        let mut path = String::with_capacity(2 * session.len() + DIGEST_SUFFIX.len() + 1);
+        path.extend([session, "/", session, DIGEST_SUFFIX]);
+        path.into()
+    }
+
     /// One session's snapshot.
     pub fn snapshot(&self, id: &SessionId) -> PathBuf {
         self.session(id).join("snapshot")

@@ -10,6 +10,7 @@ mod changes;
 mod copies;
 mod faults;
 mod folders;
+mod held;
 mod locks;
 mod names;
 mod walk;
@@ -30,6 +31,7 @@ pub use copies::{Copied, HashingWriter, copy_hashed, hash_file, sha256_hex};
 pub use folders::create_private_dir;
 #[cfg(unix)]
 pub use folders::make_private;
+pub use held::HeldFolder;
 pub use locks::{FileLock, append_locked, append_locked_if, lock_exclusive, try_lock_exclusive, update_locked};
 pub use names::{safe_name, safe_relative};
 pub use walk::{Found, Stamp, WalkTrouble, walk_files};

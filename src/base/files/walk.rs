@@ -30,13 +30,24 @@ impl Stamp {
     #[cfg(unix)]
     pub fn of(metadata: &Metadata) -> Stamp {
         use std::os::unix::fs::MetadataExt;
-        // Wrapping, because an absurd date need only compare equal to itself.
-        let nanoseconds = |seconds: i64, rest: i64| seconds.wrapping_mul(1_000_000_000).wrapping_add(rest);
         Stamp {
             size: metadata.size(),
             mtime_ns: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
             inode: metadata.ino(),
             ctime_ns: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+
+    /// Returns the stamp of a file of which the system says this.
+    #[cfg(unix)]
+    // What is a number of 64 bits on one system is a smaller one on another.
+    #[allow(clippy::unnecessary_cast)]
+    pub(super) fn of_stat(stat: &rustix::fs::Stat) -> Stamp {
+        Stamp {
+            size: stat.st_size as u64,
+            mtime_ns: nanoseconds(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+            inode: stat.st_ino as u64,
+            ctime_ns: nanoseconds(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
         }
     }
 
@@ -48,6 +59,12 @@ impl Stamp {
         let mtime_ns = since_1970.map_or(0, |duration| duration.as_nanos() as i64);
         Stamp { size: metadata.len(), mtime_ns, inode: 0, ctime_ns: 0 }
     }
+}
+
+/// Wrapping, because an absurd date need only compare equal to itself.
+#[cfg(unix)]
+fn nanoseconds(seconds: i64, rest: i64) -> i64 {
+    seconds.wrapping_mul(1_000_000_000).wrapping_add(rest)
 }
 
 /// A file found by [`walk_files`].
