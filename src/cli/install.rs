@@ -47,6 +47,9 @@ struct Done {
     file: Option<String>,
     #[serde(skip_serializing_if = "String::is_empty")]
     difference: String,
+    /// What the person still has to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    afterwards: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -93,7 +96,8 @@ fn carry_out(
     let mut report = Report { store: door.root.display().to_string(), agents: Vec::new() };
     for (agent, plans) in plans {
         if plans.is_empty() {
-            report.agents.push(Done { agent, status: nothing, file: None, difference: String::new() });
+            let difference = String::new();
+            report.agents.push(Done { agent, status: nothing, file: None, difference, afterwards: None });
             if !door.json {
                 door.say(format!("{agent}: nothing to change"));
             }
@@ -113,13 +117,14 @@ fn carry_out(
             if agreed {
                 install.apply(&plan)?;
             }
+            let afterwards = plan.afterwards.filter(|_| agreed);
             if !door.json {
                 door.say(format!("{agent}: {status}: `{}`", plan.file.display()));
-                if let Some(afterwards) = plan.afterwards.filter(|_| agreed) {
+                if let Some(afterwards) = afterwards {
                     door.say(format!("{agent}: {afterwards}"));
                 }
             }
-            report.agents.push(Done { agent, status, file, difference });
+            report.agents.push(Done { agent, status, file, difference, afterwards });
         }
     }
     if door.json {

@@ -285,11 +285,12 @@ impl Door {
 
 /// Runs the program with its arguments and returns its exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    let cli = match Cli::try_parse_from(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(err) => {
-            // Help and version are answers, not errors.
-            let code = if err.use_stderr() { 2 } else { 0 };
+            // Help and version are answers, not errors; and to an agent that calls a hook, a 2 would mean: stop.
+            let code = if err.use_stderr() && !calls_hook(&arguments) { 2 } else { 0 };
             let _ = err.print();
             return code;
         }
@@ -331,6 +332,19 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         output::error(&error, json);
         error.exit_code()
     })
+}
+
+/// Whether a command line that cannot be understood was to be a hook's: its first word that belongs to no flag says so.
+fn calls_hook(arguments: &[OsString]) -> bool {
+    let mut words = arguments.iter().skip(1).map(|word| word.to_string_lossy());
+    while let Some(word) = words.next() {
+        match word.as_ref() {
+            "--store" | "--config" | "--limit" => drop(words.next()),
+            flag if flag.starts_with('-') => {}
+            word => return word == "hook",
+        }
+    }
+    false
 }
 
 fn door(common: Common) -> Result<Door> {

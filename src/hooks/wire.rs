@@ -48,7 +48,18 @@ impl Told {
             Ok(_) => Err("it is no object".to_string()),
             Err(err) => Err(err.to_string()),
         };
-        object(text).or_else(|reason| object(&with_doubled_backslashes(text)).map_err(|_| reason))
+        let told: Result<Told, String> = object(text);
+        let mended = || object(&with_doubled_backslashes(text));
+        match told {
+            // `C:\new` reads as well, but as a path with a line end in it.
+            Ok(told) if told.has_odd_paths() => Ok(mended().ok().filter(|told| !told.has_odd_paths()).unwrap_or(told)),
+            Ok(told) => Ok(told),
+            Err(reason) => mended().map_err(|_| reason),
+        }
+    }
+
+    fn has_odd_paths(&self) -> bool {
+        [&self.transcript_path, &self.cwd].iter().any(|path| path.chars().any(char::is_control))
     }
 }
 
@@ -100,6 +111,8 @@ mod tests {
             Told::read(br#"{"session_id":"a","cwd":"C:\Users\new\temp","prompt":"say \"hi\" to C:\\x"}"#).unwrap();
         assert_eq!(told.cwd, r"C:\Users\new\temp");
         assert_eq!(told.prompt, r#"say "hi" to C:\x"#);
+        let valid = Told::read(br#"{"cwd":"C:\new\temp","transcript_path":"C:\bin\x.jsonl"}"#).unwrap();
+        assert_eq!((valid.cwd.as_str(), valid.transcript_path.as_str()), (r"C:\new\temp", r"C:\bin\x.jsonl"));
         let whole = Told::read(br#"{"cwd":"C:\\new\\temp","prompt":"two\nlines"}"#).unwrap();
         assert_eq!((whole.cwd.as_str(), whole.prompt.as_str()), (r"C:\new\temp", "two\nlines"));
     }

@@ -204,6 +204,16 @@ fn whatever_comes_the_agent_goes_on() {
         }
     }
     assert!(log(&desk).contains("cannot read what the agent told"), "{}", log(&desk));
+    // A call that cannot be understood must not look like a wish to block: that is what a 2 means to an agent.
+    for wrong in [
+        &["hook"][..],
+        &["hook", "claude"],
+        &["hook", "claude", "Stop", "--new-flag"],
+        &["--odd", "hook", "claude", "Stop"],
+    ] {
+        let _ = desk.memtree(wrong).code(0);
+    }
+    let _ = desk.memtree(["search", "hook", "--odd"]).code(2);
     assert_eq!(said(&desk, &["nobody", "SessionStart"], b"{}"), "");
     assert_eq!(said(&desk, &["aider", "SessionStart"], b"{}"), "");
     assert_eq!(said(&desk, &["codex", "notify"], b""), "");

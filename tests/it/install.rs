@@ -152,6 +152,14 @@ fn nothing_is_written_unasked() {
         (json["agents"][0]["status"].as_str(), json["agents"][1]["status"].as_str()),
         (Some("installed"), Some("installed"))
     );
+    let trust = json["agents"][0]["afterwards"].as_str().unwrap_or_default();
+    assert!(trust.contains("`/hooks`"), "Codex runs only hooks that the person trusts: {json}");
+    let _ = desk.memtree(["uninstall", "codex", "--yes"]).success();
+    let again = desk.memtree(["install", "codex", "--yes"]).success();
+    assert!(again.stderr.contains("only once you trust them: type `/hooks`"), "{}", again.told());
+    // Nothing of the settings lies where git would sync it.
+    desk.git(["init", "-q"]);
+    assert!(!desk.git(["status", "--porcelain", "-uall"]).contains("installed"));
 }
 
 #[test]

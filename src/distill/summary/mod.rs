@@ -9,10 +9,15 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::base::{markdown, text};
-use crate::distill::facts::{Part, StatedKind};
+use crate::distill::facts::StatedKind;
 use crate::distill::{outcome, sayings, triggers};
 use crate::model::day::{DaySummary, Line, LineKind, Point, SessionOfDay, Telling};
 use crate::model::digest::{Digest, Origin, Outcome};
+
+mod words;
+
+pub use words::is_low;
+use words::{decides, gist, is_curt, is_drawn, is_noise, sentences, whole, without_more};
 
 /// How much of each kind is shown of one session, and of the day.
 const MOST_EXCHANGES: usize = 8;
@@ -134,8 +139,11 @@ impl Gathered {
                 if self.turns.is_empty() {
                     self.turns.push(Turn { time: line.time.to_string(), ..Turn::default() });
                 }
-                if let Some(turn) = self.turns.last_mut().filter(|_| !said.is_empty()) {
-                    turn.answered = gist(&said);
+                if let Some(turn) = self.turns.last_mut().filter(|_| !is_noise(&said)) {
+                    let answer = gist(&said);
+                    if is_curt(&turn.answered) || !is_curt(&answer) {
+                        turn.answered = answer;
+                    }
                 }
                 self.last_reply = (line.time.to_string(), said);
             }
@@ -147,7 +155,7 @@ impl Gathered {
             }
             LineKind::WorkerEvent | LineKind::TaskAgentEvent => {
                 static MILESTONE: LazyLock<Regex> = LazyLock::new(|| {
-                    Regex::new(r"(?i)(finished|failed|blocked|completed|cancelled|ok=false)").expect("a fixed pattern")
+                    Regex::new(r"(?i)\b(finished|failed|blocked|completed|cancelled)\b").expect("a fixed pattern")
                 });
                 if MILESTONE.is_match(&said) && self.milestones.len() < MOST_KEPT {
                     self.milestones.push((line.time.to_string(), text::one_line(&said, LONGEST_QUOTE)));
@@ -171,17 +179,20 @@ impl Gathered {
             }
         } else {
             let command = what.trim_matches(['`', ' ']).trim_start_matches("$ ");
+            // How much of its output was looked at says nothing of the run.
+            let shown = [" 2>&1", " | tail", " | head"].iter().filter_map(|end| command.find(end)).min();
+            let shown = &command[..shown.unwrap_or(command.len())];
             // A command that failed on the way, such as a search without a hit, is no news.
             if ok || outcome::is_test_command(command) {
                 self.failed_runs += usize::from(!ok);
-                self.last_run = Some((markdown::code(&text::one_line(command, 80)), ok));
+                self.last_run = Some((markdown::code(&text::one_line(shown, 80)), ok));
             }
         }
     }
 
     /// Keeps the sentences that decide something or say what was learnt.
     fn state(&mut self, time: &str, said: &str) {
-        for sentence in text::sentences(said) {
+        for sentence in sentences(said) {
             let fits = (24..300).contains(&sentence.chars().count()) && !sentence.ends_with(['?', ':']);
             if !fits || self.stated.len() >= MOST_KEPT || is_drawn(sentence) {
                 continue;
@@ -204,12 +215,18 @@ impl Gathered {
             let stated = self.stated.iter().filter(|(time, known, _)| *known == kind && counts(time));
             stated.map(|(_, _, sentence)| sentence.clone()).take(MOST_OF_A_KIND).collect::<Vec<_>>()
         };
+        let chosen = chosen(&turns);
         let mut context = Vec::new();
         if !turns.is_empty() {
-            context.extend(self.wanted(digest));
+            // What the first exchange quotes anyway need not be said before it.
+            let is_quoted = |wanted: &String| {
+                let start = text::one_line(wanted, 60);
+                chosen.first().is_some_and(|turn| turn.asked.starts_with(start.trim_end_matches('…')))
+            };
+            context.extend(self.wanted(digest).filter(|wanted| !is_quoted(wanted)));
             context.extend(self.facts_of_work().filter(|_| counts(&self.last)));
         }
-        let mut exchanges: Vec<String> = chosen(&turns).into_iter().map(Turn::shown).collect();
+        let mut exchanges: Vec<String> = chosen.into_iter().map(Turn::shown).collect();
         let milestones = self.milestones.iter().filter(|(time, _)| counts(time));
         exchanges.extend(milestones.map(|(time, said)| format!("{} {said}", minute(time))).take(MOST_OF_A_KIND));
         Telling {
@@ -304,10 +321,14 @@ impl Gathered {
             )
             .expect("a fixed pattern")
         });
-        text::sentences(&self.last_reply.1)
+        static IF: LazyLock<Regex> =
+            LazyLock::new(|| Regex::new(r"(?i)\bif (it|this|that|you|there)\b").expect("a fixed pattern"));
+        sentences(&self.last_reply.1)
             .filter(|sentence| (16..300).contains(&sentence.chars().count()) && !sentence.ends_with(':'))
             .filter(|sentence| ACTION.is_match(sentence) && !is_drawn(sentence) && !sentence.contains("do next"))
-            .map(|sentence| text::one_line(&triggers::plain_words(sentence), 240))
+            // "If this still fails, we can …" is what may come, not what is left.
+            .filter(|sentence| !IF.is_match(sentence))
+            .map(|sentence| text::one_line(whole(&triggers::plain_words(sentence)), 240))
             .take(MOST_OF_A_KIND)
             .collect()
     }
@@ -343,94 +364,6 @@ fn chosen<'t>(turns: &[&'t Turn]) -> Vec<&'t Turn> {
     between.extend([0, telling.len() - 1]);
     between.sort_unstable();
     between.into_iter().map(|at| telling[at]).collect()
-}
-
-/// The most telling of the first sentences of a reply.
-fn gist(reply: &str) -> String {
-    let mut part = Part::default();
-    part.last_reply = reply.to_string();
-    let sentence = sayings::closing_sentence(&part).unwrap_or_default();
-    // In a line of a day, a table or a list has become one long sentence: its beginning says what it is.
-    let end = ["|", ": - ", ": 1. ", ": * "].iter().filter_map(|mark| sentence.find(mark)).min();
-    let sentence = end.map_or(sentence.as_str(), |end| &sentence[..end]);
-    text::one_line(sentence.trim_matches(['*', ' ', ':']), LONGEST_ANSWER)
-}
-
-/// Whether words say nothing by themselves: an acknowledgement, as a whole and not as a part of a word.
-pub fn is_low(said: &str) -> bool {
-    const LOW: &[&str] = &[
-        "yes",
-        "no",
-        "ok",
-        "okay",
-        "y",
-        "n",
-        "sure",
-        "thanks",
-        "thank you",
-        "go",
-        "go on",
-        "go ahead",
-        "continue",
-        "proceed",
-        "yes please",
-        "please",
-        "done",
-        "great",
-        "good",
-        "nice",
-        "perfect",
-        "hi",
-        "hello",
-        "hey",
-        "next",
-        "stop",
-        "ping",
-        "test",
-        "exit",
-        "quit",
-        "bye",
-        "do it",
-        "please continue",
-        "keep going",
-        "yep",
-        "nope",
-        "cool",
-    ];
-    let plain: String = said.to_lowercase().chars().filter(|c| c.is_alphanumeric() || *c == ' ').collect();
-    let plain = plain.trim();
-    plain.chars().count() <= 2 || LOW.contains(&plain)
-}
-
-/// Whether somebody decides something in a sentence, rather than only speaking of a choice.
-fn decides(sentence: &str) -> bool {
-    static DECIDED: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)\b(decided|decision|we chose|i chose|going with|go with|opt(ed)? for|let's|we'll|i'll|we will|i will|prefer)\b")
-            .expect("a fixed pattern")
-    });
-    static UNDECIDED: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)\b((needs?|into|no|your|until|before) (a |the )?decision|not (yet )?decided|rather than guess|decide (which|whether|if|how|between)|(would|you'd|you) (you )?prefer)\b")
-            .expect("a fixed pattern")
-    });
-    DECIDED.is_match(sentence) && !UNDECIDED.is_match(sentence)
-}
-
-/// What an agent writes in the person's name.
-fn is_noise(said: &str) -> bool {
-    said.starts_with("[Request interrupted") || said.trim().is_empty()
-}
-
-/// Whether it is a row of a table or a piece of code rather than a sentence.
-fn is_drawn(sentence: &str) -> bool {
-    sentence.matches('|').count() >= 2 || sentence.contains("```") || sentence.matches(" - ").count() >= 3
-}
-
-/// A line's text without the link to the rest of it.
-fn without_more(text: &str) -> &str {
-    match text.rfind(" [more](") {
-        Some(at) if text.ends_with(')') => &text[..at],
-        _ => text,
-    }
 }
 
 fn minute(time: &str) -> &str {
@@ -469,7 +402,7 @@ mod tests {
              - [09:02:00] [main_agent] (S1) The root cause is the header: it is written after the lock is given back.
              - [09:03:00] [user] (S1) ok
              - [09:04:00] [tool_event] (S1) edited `src/day.rs`, `src/lock.rs` ok=true
-             - [09:05:00] [tool_event] (S1) `$ cargo test day` ok=true
+             - [09:05:00] [tool_event] (S1) `$ cargo test day 2>&1 | tail -20` ok=true
              - [09:06:00] [main_agent] (S1) We decided to hold the lock until the header is there. The Windows path still needs a test.
              - [09:07:00] [system] (S1) context compacted",
         );
