@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use gray_matter::Matter;
@@ -86,8 +86,7 @@ pub fn snapshot(store: &Store, request: &Request) -> Result<Report> {
         return Err(Error::usage(format!("there is nothing to keep in `{}`", folder.display()))
             .because("it holds no file outside of the memory itself"));
     }
-    let stamps: BTreeMap<PathBuf, Stamp> =
-        found.iter().map(|file| (file.relative.clone(), Stamp::of(&file.metadata))).collect();
+    let looks = looks(&found);
     let bytes = found.iter().map(|file| file.metadata.len()).sum();
     let files_count = found.len() as u64;
     let memo = layout.folder_memo(&files::sha256_hex(folder.to_string_lossy().as_bytes())[..16]);
@@ -99,7 +98,7 @@ pub fn snapshot(store: &Store, request: &Request) -> Result<Report> {
         unchanged: true,
         skipped: Vec::new(),
     };
-    if let Some(session) = Memo::load(&memo).filter(|memo| memo.matches(&stamps)).map(|memo| memo.session)
+    if let Some(session) = Memo::load(&memo).filter(|memo| memo.looks == looks).map(|memo| memo.session)
         && layout.digest(&session).is_file()
     {
         return Ok(unchanged(session));
@@ -150,7 +149,7 @@ pub fn snapshot(store: &Store, request: &Request) -> Result<Report> {
     if let Some(session) = find_by_source(store, &source_id)? {
         // Only its dates changed.
         files::remove_folder(&staged).context(cannot)?;
-        Memo { session: session.clone(), stamps }.save(&memo).context(cannot)?;
+        Memo { session: session.clone(), looks }.save(&memo).context(cannot)?;
         return Ok(unchanged(session));
     }
     let taken = store.session_ids().context(cannot)?.into_iter();
@@ -170,7 +169,7 @@ pub fn snapshot(store: &Store, request: &Request) -> Result<Report> {
     raw.commit().context(cannot)?;
     let path = layout.digest(&session);
     files::write_atomic(&path, documents::digest_text(&digest).as_bytes()).context(cannot)?;
-    Memo { session: session.clone(), stamps }.save(&memo).context(cannot)?;
+    Memo { session: session.clone(), looks }.save(&memo).context(cannot)?;
     crate::index::refresh(store)?;
     Ok(Report {
         path: Some(layout.shown(&path)),
@@ -369,11 +368,23 @@ fn find_by_source(store: &Store, source_id: &str) -> Result<Option<SessionId>> {
     Ok(None)
 }
 
+/// How a folder looks, as one hash: its files' names, which may tell a secret, are kept nowhere but in raw.
+fn looks(found: &[Found]) -> String {
+    let mut hasher = files::HashingWriter::new(std::io::sink());
+    for file in found {
+        let name = file.relative.as_os_str().as_encoded_bytes();
+        let stamp = Stamp::of(&file.metadata);
+        let line = format!("{} {} {} {} {} ", name.len(), stamp.size, stamp.mtime_ns, stamp.inode, stamp.ctime_ns);
+        let _ = hasher.write_all(line.as_bytes()).and_then(|()| hasher.write_all(name));
+    }
+    hasher.finish().1.sha256
+}
+
 /// How a folder looked when it was last kept; only a cache.
 #[derive(Serialize, Deserialize)]
 struct Memo {
     session: SessionId,
-    stamps: BTreeMap<PathBuf, Stamp>,
+    looks: String,
 }
 
 impl Memo {
@@ -381,15 +392,7 @@ impl Memo {
         serde_json::from_slice(&fs::read(path).ok()?).ok()
     }
 
-    fn matches(&self, stamps: &BTreeMap<PathBuf, Stamp>) -> bool {
-        self.stamps == *stamps
-    }
-
     fn save(&self, path: &Path) -> std::io::Result<()> {
-        // A name that is not UTF-8 cannot be remembered; the folder is then compared by content.
-        match serde_json::to_vec(self) {
-            Ok(bytes) => files::write_atomic(path, &bytes),
-            Err(_) => Ok(()),
-        }
+        files::write_atomic(path, &serde_json::to_vec(self)?)
     }
 }
