@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use gray_matter::Matter;
@@ -91,7 +91,7 @@ pub fn snapshot(store: &Store, request: &Request<'_>) -> Result<Report> {
         return Err(Error::usage(format!("there is nothing to keep in `{}`", folder.display()))
             .because("it holds no file outside of the memory itself"));
     }
-    let stamps = stamps(&found);
+    let looks = looks(&found);
     let bytes = found.iter().map(|file| file.metadata.len()).sum();
     let files_count = found.len() as u64;
     let memo = memo_of(layout, &folder);
@@ -156,7 +156,7 @@ pub fn snapshot(store: &Store, request: &Request<'_>) -> Result<Report> {
     if before.is_some() || forgotten.has_source(&source_id) {
         // Only its dates changed, or somebody wanted this to be gone.
         files::remove_folder(&staged).context(cannot)?;
-        Memo { session: before.clone(), stamps }.save(&memo).context(cannot)?;
+        Memo { session: before.clone(), looks }.save(&memo).context(cannot)?;
         return Ok(unchanged(before));
     }
     let taken = store.session_ids().context(cannot)?.into_iter();
@@ -176,7 +176,7 @@ pub fn snapshot(store: &Store, request: &Request<'_>) -> Result<Report> {
     raw.commit().context(cannot)?;
     let path = layout.digest(&session);
     files::write_atomic(&path, documents::digest_text(&digest).as_bytes()).context(cannot)?;
-    Memo { session: Some(session.clone()), stamps }.save(&memo).context(cannot)?;
+    Memo { session: Some(session.clone()), looks }.save(&memo).context(cannot)?;
     crate::index::refresh(store)?;
     Ok(Report {
         path: Some(layout.shown(&path)),
@@ -192,7 +192,7 @@ pub fn snapshot(store: &Store, request: &Request<'_>) -> Result<Report> {
 /// What became of a folder whose files look as they did when it was last kept: the session that holds it, or none
 /// where it was forgotten.
 pub(super) fn known(store: &Store, folder: &Path, found: &[Found]) -> Option<Option<SessionId>> {
-    let memo = Memo::load(&memo_of(store.layout(), folder)).filter(|memo| memo.stamps == stamps(found))?;
+    let memo = Memo::load(&memo_of(store.layout(), folder)).filter(|memo| memo.looks == looks(found))?;
     let is_there = |session: &SessionId| store.layout().digest(session).is_file();
     memo.session.as_ref().is_none_or(is_there).then_some(memo.session)
 }
@@ -200,10 +200,6 @@ pub(super) fn known(store: &Store, folder: &Path, found: &[Found]) -> Option<Opt
 /// Where it is remembered how a folder looked.
 fn memo_of(layout: &Layout, folder: &Path) -> PathBuf {
     layout.folder_memo(&files::sha256_hex(folder.to_string_lossy().as_bytes())[..16])
-}
-
-fn stamps(found: &[Found]) -> BTreeMap<PathBuf, Stamp> {
-    found.iter().map(|file| (file.relative.clone(), Stamp::of(&file.metadata))).collect()
 }
 
 /// The files of a folder; links are not followed, and the memory itself is left out.
@@ -393,12 +389,24 @@ fn find_by_source(store: &Store, source_id: &str) -> Result<Option<SessionId>> {
     Ok(None)
 }
 
+/// How a folder looks, as one hash: its files' names, which may tell a secret, are kept nowhere but in raw.
+fn looks(found: &[Found]) -> String {
+    let mut hasher = files::HashingWriter::new(std::io::sink());
+    for file in found {
+        let name = file.relative.as_os_str().as_encoded_bytes();
+        let stamp = Stamp::of(&file.metadata);
+        let line = format!("{} {} {} {} {} ", name.len(), stamp.size, stamp.mtime_ns, stamp.inode, stamp.ctime_ns);
+        let _ = hasher.write_all(line.as_bytes()).and_then(|()| hasher.write_all(name));
+    }
+    hasher.finish().1.sha256
+}
+
 /// How a folder looked when it was last kept; only a cache.
 #[derive(Serialize, Deserialize)]
 struct Memo {
     /// None where this state of it was forgotten.
     session: Option<SessionId>,
-    stamps: BTreeMap<PathBuf, Stamp>,
+    looks: String,
 }
 
 impl Memo {
@@ -407,10 +415,6 @@ impl Memo {
     }
 
     fn save(&self, path: &Path) -> std::io::Result<()> {
-        // A name that is not UTF-8 cannot be remembered; the folder is then compared by content.
-        match serde_json::to_vec(self) {
-            Ok(bytes) => files::write_atomic(path, &bytes),
-            Err(_) => Ok(()),
-        }
+        files::write_atomic(path, &serde_json::to_vec(self)?)
     }
 }

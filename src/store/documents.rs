@@ -265,6 +265,17 @@ pub fn missing_sections(text: &str) -> Vec<&'static str> {
     SECTIONS.iter().filter(|(_, name)| wrote(name) && !is_there(name)).map(|(word, _)| *word).collect()
 }
 
+/// The digest with every key once, where git joined two versions of it line by line; `None` where none stands twice. What a
+/// person wrote counts more than what we did.
+pub fn without_doubles(text: &str) -> Option<String> {
+    let mut document = Document::parse(text);
+    let written = document.get_list("written").unwrap_or_default();
+    let ours = |key: &str, raw: &str| written.iter().any(|line| *line == format!("{key} {}", short_hash(raw)));
+    let is_a_matter_of_opinion = |key: &str| written.iter().any(|line| line.split(' ').next() == Some(key));
+    let doubled = document.drop_doubles(|key, raw| is_a_matter_of_opinion(key) && !ours(key, raw));
+    doubled.then(|| document.into_text())
+}
+
 /// The digest without the hashes of what no longer stands in it: whoever guesses a short text could prove it by one.
 pub fn without_stale_hashes(text: &str) -> String {
     let mut document = Document::parse(text);

@@ -30,6 +30,16 @@ pub const STATED: &str = "semantic/stated.md";
 /// What git has to leave out, as `.gitignore` says it.
 pub const IGNORED_BY_GIT: &[&str] = &["/.memtree/", "/sessions/*/snapshot/", "/sessions/*.jsonl"];
 
+/// What git has to join line by line, as `.gitattributes` says it.
+pub const JOINED_BY_GIT: &[&str] = &[
+    "/daily/raw/*.md merge=union",
+    "/daily/summary/*.md merge=union",
+    "/core/*.md merge=union",
+    "/forgotten.md merge=union",
+    "/knowledge/**/*.md merge=union",
+    "/sessions/*/*_DIGEST.md merge=union",
+];
+
 /// Whether a file of the memory, by its path in it, is an agent's own, byte for byte.
 pub fn is_raw(relative: &Path) -> bool {
     let mut parts = relative.iter().skip(2);

@@ -29,11 +29,10 @@ fn one_hour(desk: &Desk, device: u32, hour: u32) {
         0 => drop(desk.memtree(["log", "user", &format!("tide table read at {hour}")]).success()),
         1 => drop(desk.memtree(["flush"]).success()),
         2 => {
-            let newest =
-                desk.sessions().into_iter().find(|name| name.contains(if device == 1 { "left" } else { "right" }));
-            if let Some(name) = newest {
+            // Both people write into the same digests, one of them into those of the other.
+            for name in desk.sessions().into_iter().filter(|name| desk.store().join(desk.digest_path(name)).exists()) {
                 let text = desk.digest_text(&name);
-                desk.write(desk.digest_path(&name), text + &format!("- my note of hour {hour}\n"));
+                desk.write(desk.digest_path(&name), text + &format!("- note of hour {hour} on desk {device}\n"));
             }
         }
         3 => drop(desk.memtree(["retain", "--max-age-days", "1", "--soft-cap", "20kB"]).success()),
@@ -103,6 +102,13 @@ fn every_hour_of_a_day_on_two_devices_is_proved() {
     }
     for desk in [&left, &right] {
         desk.memtree(["doctor", "--secrets"]).success();
+        for hour in (0..HOURS).filter(|hour| hour % 6 == 2) {
+            for number in [1, 2] {
+                let note = format!("- note of hour {hour} on desk {number}");
+                let noted = desk.sessions().iter().filter(|name| desk.digest_text(name).contains(&note)).count();
+                assert!(noted > 0, "{note} is gone");
+            }
+        }
     }
     let sessions: Vec<_> = left.sessions();
     assert_eq!(sessions, right.sessions());

@@ -183,6 +183,44 @@ fn hooks_merges_and_killed_evictions_are_looked_at() {
     desk.memtree(["doctor"]).success().stdout_has("all is well");
 }
 
+/// Two people edit one digest on two devices; plain git joins it, and the doctor leaves each key once.
+#[test]
+fn a_digest_that_two_people_edited_is_joined_and_mended() {
+    let desk = desk();
+    desk.git(["init", "-q", "-b", "main"]);
+    desk.git(["add", "-A"]);
+    desk.git(["commit", "-q", "-m", "one"]);
+    let path = desk.digest_path("SES1_desk_SP1C1");
+    let edit = |title: &str, note: &str| {
+        let text = desk.read(&path);
+        let line = text.lines().find(|line| line.starts_with("title: ")).unwrap().to_string();
+        desk.write(&path, text.replace(&line, title) + note);
+        desk.git(["commit", "-q", "-a", "-m", note]);
+    };
+    desk.git(["checkout", "-q", "-b", "other"]);
+    edit("title: The title of another", "- a note of another\n");
+    desk.git(["checkout", "-q", "main"]);
+    // Only a key beside it changes here.
+    let text = desk.read(&path);
+    desk.write(&path, text.replace("state: closed", "state: open") + "- a note of mine\n");
+    desk.git(["commit", "-q", "-a", "-m", "mine"]);
+    desk.git(["merge", "-q", "--no-edit", "other"]);
+    let joined = desk.read(&path);
+    assert!(joined.contains("- a note of another\n") && joined.contains("- a note of mine\n"), "{joined}");
+    assert_eq!(joined.matches("\ntitle: ").count(), 2, "{joined}");
+    desk.memtree(["verify"]).success();
+    desk.memtree(["doctor"]).success().stdout_has("has some keys twice");
+    desk.memtree(["doctor", "--fix"]).success();
+    let mended = desk.read(&path);
+    assert_eq!((mended.matches("\ntitle: ").count(), mended.matches("\nstate: ").count()), (1, 1), "{mended}");
+    assert!(mended.contains("\ntitle: The title of another\n"), "{mended}");
+    desk.memtree(["doctor"]).success().stdout_has("all is well");
+    desk.write(".gitattributes", "*.md text eol=lf\n");
+    desk.memtree(["doctor"]).success().stdout_has("`.gitattributes` does not say /daily/raw/*.md merge=union");
+    desk.memtree(["doctor", "--fix"]).success();
+    assert!(desk.read(".gitattributes").ends_with("/sessions/*/*_DIGEST.md merge=union\n"));
+}
+
 #[test]
 fn the_clock_of_every_agent_that_deletes_is_read() {
     let desk = Desk::new().with_logs("gemini");

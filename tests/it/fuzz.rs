@@ -6,6 +6,7 @@
 //! says how many runs each seed gets; the default keeps CI short.
 
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use memtree::adapters::shared::SharedFiles;
@@ -15,10 +16,14 @@ use memtree::base::redact::Redactor;
 use memtree::base::{markdown, text};
 use memtree::config::{Config, Layers};
 use memtree::error::Result;
+use memtree::model::day::Line as DayLine;
+use memtree::model::ids::SessionId;
 use memtree::model::query::Query;
 use memtree::model::session::{Event, EventSink, Log, LogFile, Role};
 use memtree::store::documents;
+use memtree::store::layout::Layout;
 use memtree::store::snapshots::parse_manifest_line;
+use memtree::store::tombstones::{self, Tombstone, Tombstones};
 
 use crate::harness::checkout;
 
@@ -128,11 +133,14 @@ fn seeds(folder: &str) -> Vec<PathBuf> {
     seeds
 }
 
-/// Takes events and looks at none.
-struct Nowhere;
+/// Takes events and remembers what they were, as one number.
+#[derive(Default)]
+struct Told(DefaultHasher, u64);
 
-impl EventSink for Nowhere {
-    fn event(&mut self, _: Event<'_>) -> Result<()> {
+impl EventSink for Told {
+    fn event(&mut self, event: Event<'_>) -> Result<()> {
+        format!("{event:?}").hash(&mut self.0);
+        self.1 += 1;
         Ok(())
     }
 }
@@ -162,8 +170,24 @@ fn every_adapter_reads_whatever_a_log_has_become() {
 fn read_all(path: &Path) {
     let read = |adapter: &dyn adapters::Adapter, native_id: String, path: PathBuf| {
         let file = LogFile { path, name: "log".into(), role: Role::Main, within: None };
+        let log = Log { native_id, files: vec![file] };
+        let read = || {
+            let mut told = Told::default();
+            let head = adapter.read(&log, &mut told);
+            (head, told.0.finish(), told.1)
+        };
+        let (first, second) = (read(), read());
+        assert_eq!((first.1, first.2), (second.1, second.2), "the same log tells the same");
         // An unusable log is an error, and that is an answer.
-        let _ = adapter.read(&Log { native_id, files: vec![file] }, &mut Nowhere);
+        let Ok(head) = first.0 else { return };
+        let lines = fs::read(&log.files[0].path).unwrap().split(|byte| *byte == b'\n').count() as u64;
+        for skipped in &head.skipped {
+            assert_eq!(skipped.path, log.files[0].path, "what could not be read is named");
+            // What is packed, or is no log of lines, counts in its own way.
+            let is_plain = log.files[0].path.extension().is_some_and(|extension| extension == "jsonl");
+            assert!(!is_plain || skipped.line <= lines, "line {} of {lines}: {}", skipped.line, skipped.reason);
+            assert!(!skipped.reason.is_empty());
+        }
     };
     match adapters::recognize(path) {
         Ok(Some((adapter, identity))) => read(adapter, identity.native_id, path.to_path_buf()),
@@ -214,7 +238,12 @@ fn a_digest_is_parsed_or_refused() {
                     text,
                     "writing twice changes nothing: {page:?}"
                 );
-                documents::parse_digest(&documents::digest_text(&digest)).expect("our own page");
+                // In our own form it is read back as the same, and written as the same.
+                let ours = documents::parse_digest(&documents::digest_text(&digest)).expect("our own page");
+                let again = documents::parse_digest(&documents::digest_text(&ours)).expect("our own page");
+                assert_eq!(again, ours, "{page:?}");
+                assert_eq!(ours.session, digest.session);
+                assert_eq!(ours.snapshot.manifest_sha256, digest.snapshot.manifest_sha256, "{page:?}");
             }
         });
     }
@@ -226,10 +255,42 @@ fn a_query_is_understood_or_refused() {
         each_bent(&seed, |bytes| {
             let typed = String::from_utf8_lossy(bytes);
             if let Ok(query) = Query::parse(&typed) {
+                assert_eq!(Query::parse(&typed).as_ref().ok(), Some(&query), "the same words mean the same");
                 assert!(Query::parse(&query.text).is_ok(), "{typed:?}");
+                // Nothing is looked for that was not typed.
+                let asked = query.words.iter().chain(&query.phrases).chain(&query.excluded);
+                for word in asked.chain(query.filters.iter().map(|filter| &filter.value)) {
+                    assert!(squeezed(&typed).contains(&squeezed(word)), "{word:?} is not in {typed:?}");
+                }
             }
             let mut words = 0;
             text::each_word(&typed, |_| words += 1);
+        });
+    }
+}
+
+/// A text without white space, in small letters.
+fn squeezed(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_lowercase).collect()
+}
+
+/// Tombstones that were there are there still, whatever was done to the list around them.
+#[test]
+fn the_list_of_what_was_forgotten_only_grows() {
+    let folder = tempfile::tempdir().unwrap();
+    let layout = Layout::new(folder.path());
+    let seeds = seeds("tests/fuzz/lines");
+    let day = chrono::NaiveDate::from_ymd_opt(2026, 11, 17).unwrap();
+    for seed in seeds.iter().filter(|seed| seed.ends_with("forgotten.md")) {
+        each_bent(seed, |bytes| {
+            fs::write(layout.forgotten(), bytes).unwrap();
+            let Ok(before) = Tombstones::load(&layout) else { return };
+            let session: SessionId = "SES7_bent_SP3C2".parse().unwrap();
+            let stone = Tombstone { session: Some(session.clone()), source_id: Some("claude:bent".into()), on: day };
+            tombstones::add(&layout, &[stone]).unwrap();
+            let after = Tombstones::load(&layout).unwrap();
+            assert!(after.has_session(&session) && after.has_source("claude:bent"));
+            assert!(before.sessions().all(|session| after.has_session(session)));
         });
     }
 }
@@ -241,6 +302,12 @@ fn lines_settings_and_markdown_of_any_kind_are_taken() {
         each_bent(&seed, |bytes| {
             let page = String::from_utf8_lossy(bytes);
             page.lines().for_each(|line| drop(parse_manifest_line(line)));
+            for (line, told) in page.lines().filter_map(|line| Some((line, DayLine::parse(line)?))) {
+                assert!(
+                    line.contains(told.time) && line.contains(told.session) && line.contains(told.text),
+                    "{line:?}"
+                );
+            }
             let memory = Some((Path::new("memtree.toml"), page.as_ref()));
             let _ = Config::load(&Layers { memory, ..Layers::default() });
             let redacted = redactor.redact(&page);

@@ -121,6 +121,13 @@ fn hostile_desk() -> Desk {
     fs::write(desk.root().join("outside.jsonl"), "the outside file\n").unwrap();
     symlink(desk.root().join("outside.jsonl"), desk.log_path("link")).unwrap();
     symlink(desk.root(), desk.home().join(".claude/projects/loop")).unwrap();
+    // A folder whose files have names to be taken for something else, and one that leads out.
+    let folder = desk.project().join("hostile");
+    fs::create_dir_all(&folder).unwrap();
+    for name in ["\u{1b}[31mred.md", "two\nlines.md", "\u{202e}gpj.md", "a](javascript:alert(1)).md"] {
+        fs::write(folder.join(name), format!("# {ORDER}\n{ANSI}\n")).unwrap();
+    }
+    symlink("/etc", folder.join("etc")).unwrap();
     desk
 }
 
@@ -139,6 +146,7 @@ fn none_of_it_gets_into_the_tree_or_out_of_a_command() {
     assert_clean("sweep", &swept.told(), &marks);
     assert_eq!(desk.sessions(), ["SES1_desk_SP1C1"]);
     let mut told: Vec<Answer> = Vec::new();
+    let hostile_line = format!("{ANSI} {FORGED} {}", RULES[0].example.concat());
     for command in [
         &["search", "lighthouse"][..],
         &["search", "lighthouse", "--json"],
@@ -154,18 +162,65 @@ fn none_of_it_gets_into_the_tree_or_out_of_a_command() {
         &["sweep", "--json"],
         &["doctor", "--secrets"],
         &["forget", "SES1_desk_SP1C1", "--dry-run"],
+        &["forget", "SES1_desk_SP1C1", "--dry-run", "--json"],
+        &["forget", "--text", "lighthouse page", "--dry-run"],
+        &["search", "lighthouse", "--deep"],
+        &["search", "lighthouse", "--in", "all", "--json"],
+        &["search", "config says", "--in", "days"],
+        &["recall", "SES1_desk_SP1C1"],
+        &["context", "--json"],
+        &["verify"],
+        &["verify", "--deep", "--json"],
+        &["doctor"],
+        &["doctor", "--json"],
+        &["retain", "--dry-run"],
+        &["retain", "--dry-run", "--json"],
+        &["pin", "SES1_desk_SP1C1"],
+        &["pin", "SES1_desk_SP1C1", "--remove"],
+        &["log", "tool_event", &hostile_line],
+        &["summarize", "2026-11-15"],
+        &["flush"],
+        &["compile", "--all"],
+        &["compile", "--json"],
+        &["lint"],
+        &["lint", "--json"],
+        &["ask", "what did the lighthouse page say?"],
+        &["ask", "which config is set up?", "--json"],
+        &["blame", "sessions/SES1_desk_SP1C1/SES1_desk_SP1C1_DIGEST.md:60"],
+        &["blame", "../../../../tmp/evil.rs"],
+        &["consolidate"],
+        &["consolidate", "--json"],
+        &["digest", "SES1_desk_SP1C1"],
+        &["digest", "--all", "--dry-run", "--json"],
+        &["install", "claude", "--dry-run"],
+        &["snapshot", "hostile"],
+        &["snapshot", "hostile", "--json"],
+        &["recall", "SES2_desk_SP1C1#EP_001"],
+        &["search", "evil", "--json"],
+        &["config"],
+        &["sweep", "--dry-run"],
+        &["status"],
     ] {
-        let answer = desk.memtree(command).done();
-        assert_clean(&command.join(" "), &answer.told(), &marks);
+        // Some find nothing to do, or say no; whatever they say has to be clean.
+        let (_, answer) = desk.memtree(command).any();
+        assert_clean(
+            command[..2.min(command.len())].join(" ").as_str(),
+            &(answer.stdout.clone() + &answer.stderr),
+            &marks,
+        );
         told.push(answer);
     }
     for entry in walkdir::WalkDir::new(desk.store()).into_iter().flatten() {
         let name = entry.path().strip_prefix(desk.store()).unwrap().display().to_string();
+        if name.contains("SES2_desk_SP1C1/snapshot/") {
+            // A folder is kept in its own shape, and is raw throughout.
+            continue;
+        }
         assert_clean("a name in the tree", &name, &marks);
         assert!(!name.contains("passwd") && !name.contains("evil"), "{name}");
         if entry.file_type().is_file() && !name.contains("/snapshot/raw/") {
             let text = String::from_utf8_lossy(&fs::read(entry.path()).unwrap()).into_owned();
-            if !name.starts_with(".memtree/cache/index") {
+            if ![".memtree/cache/index", ".memtree/cache/notes"].iter().any(|cache| name.starts_with(cache)) {
                 assert_clean(&name, &text, &marks);
             } else {
                 let text = text.to_lowercase();

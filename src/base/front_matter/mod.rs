@@ -139,6 +139,35 @@ impl Document {
         !spans.is_empty()
     }
 
+    /// Leaves every key once: the first of those that `prefer` likes, by key and value as written, else the first of
+    /// all. Returns whether any stood twice.
+    pub fn drop_doubles(&mut self, prefer: impl Fn(&str, &str) -> bool) -> bool {
+        let raw = |entry: &Entry| self.text[entry.value.start..entry.end].trim().to_string();
+        let mut kept: Vec<(&str, usize)> = Vec::new();
+        let mut dropped = Vec::new();
+        for (at, entry) in self.layout.entries.iter().enumerate() {
+            let Some(key) = entry.key(&self.text) else { continue };
+            match kept.iter_mut().find(|(known, _)| *known == key) {
+                None => kept.push((key, at)),
+                Some((_, before)) => {
+                    let liked = |at: usize| prefer(key, &raw(&self.layout.entries[at]));
+                    if !liked(*before) && liked(at) {
+                        dropped.push(std::mem::replace(before, at));
+                    } else {
+                        dropped.push(at);
+                    }
+                }
+            }
+        }
+        dropped.sort_unstable();
+        let spans: Vec<_> = dropped.iter().map(|at| self.layout.entries[*at].span()).collect();
+        for span in spans.iter().rev() {
+            self.text.replace_range(span.clone(), "");
+        }
+        self.layout = Layout::of(&self.text);
+        !spans.is_empty()
+    }
+
     /// Returns what follows the front matter.
     pub fn body(&self) -> &str {
         &self.text[self.layout.body..]

@@ -8,7 +8,7 @@ use crate::adapters;
 use crate::base::files;
 use crate::error::{Context, Result};
 use crate::ops::install::{self, Install};
-use crate::store::layout;
+use crate::store::{documents, layout};
 
 /// Less free space than this is a warning, and a tenth of it an error.
 const LITTLE_SPACE: u64 = 1 << 30;
@@ -64,19 +64,36 @@ pub fn git(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Resu
         let mend = "wait for the git that is at work; if there is none, remove the file";
         report.found(name, Level::Warning, format!("`{}` is there", layout.shown(&lock)), means, mend);
     }
-    let ignored = fs::read_to_string(layout.gitignore()).unwrap_or_default();
-    let needed = layout::IGNORED_BY_GIT.iter().filter(|needed| !ignored.lines().any(|line| line.trim() == **needed));
-    let missing: Vec<&str> = needed.copied().collect();
+    let means = "git would carry raw logs, or this device's own files, to other machines";
+    let mended = "added; what git has already, `git rm -r --cached` takes out";
+    let what = "`.gitignore` does not leave out";
+    with_lines(doctor, name, report, &layout.gitignore(), layout::IGNORED_BY_GIT, [what, means, mended])?;
+    let means = "git would stop in a conflict where two devices wrote into the same page";
+    let what = "`.gitattributes` does not say";
+    with_lines(doctor, name, report, &layout.gitattributes(), layout::JOINED_BY_GIT, [what, means, "added"])
+}
+
+/// Looks whether lines stand in a file that git reads, and adds those that do not.
+fn with_lines(
+    doctor: &Doctor<'_>,
+    name: &'static str,
+    report: &mut Report,
+    path: &Path,
+    lines: &[&str],
+    [what, means, mended]: [&str; 3],
+) -> Result<()> {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let missing: Vec<&str> =
+        lines.iter().filter(|needed| !text.lines().any(|line| line.trim() == **needed)).copied().collect();
     if missing.is_empty() {
         return Ok(());
     }
-    let what = format!("`.gitignore` does not leave out {}", missing.join(" and "));
-    let means = "git would carry raw logs, or this device's own files, to other machines";
+    let what = format!("{what} {}", missing.join(" and "));
     if doctor.fix {
-        let ends = if ignored.is_empty() || ignored.ends_with('\n') { "" } else { "\n" };
-        let text = format!("{ignored}{ends}{}\n", missing.join("\n"));
-        files::write_atomic(&layout.gitignore(), text.as_bytes()).context(|| "cannot write `.gitignore`".into())?;
-        report.mended(name, what, means, "added; what git has already, `git rm -r --cached` takes out");
+        let ends = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        let text = format!("{text}{ends}{}\n", missing.join("\n"));
+        files::write_atomic(path, text.as_bytes()).context(|| format!("cannot write `{}`", path.display()))?;
+        report.mended(name, what, means, mended);
     } else {
         report.found(name, Level::Warning, what, means, "add these lines, or run `memtree doctor --fix`");
     }
@@ -122,6 +139,29 @@ pub fn merges(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> R
             let what = format!("`{}` holds both sides of a merge", layout.shown(&path));
             let means = "git could not join what two devices wrote, and asks a person";
             report.found(name, Level::Error, what, means, "keep what you want of it, then `git add` and `git commit`");
+        }
+    }
+    for id in checks::sessions(doctor)? {
+        let path = layout.digest(&id);
+        let Some(text) = fs::read_to_string(&path).ok().and_then(|page| documents::without_doubles(&page)) else {
+            continue;
+        };
+        let what = format!("`{}` has some keys twice", layout.shown(&path));
+        let means =
+            "git joined what two devices wrote; the first of them counts, and other programs may refuse the page";
+        if doctor.fix {
+            let lock = files::lock_exclusive(&layout.sweep_lock()).context(|| "cannot take the lock".into())?;
+            files::write_atomic(&path, text.as_bytes()).context(|| format!("cannot write `{}`", path.display()))?;
+            drop(lock);
+            report.mended(name, what, means, "each stands once; a person's words were kept");
+        } else {
+            report.found(
+                name,
+                Level::Warning,
+                what,
+                means,
+                "`memtree doctor --fix` leaves one, a person's where there is one",
+            );
         }
     }
     Ok(())

@@ -337,7 +337,6 @@ fn planned(store: &Store, session: SessionId) -> PlannedSession {
         let cursors = Cursors::load(&store.layout().cursors());
         cursors.session(&session).map(|cursor| cursor.source_id.clone())
     };
-    let is_folder = digest.as_ref().is_some_and(|digest| digest.content.flavor == snapshot::FLAVOR);
     let content = digest.as_ref().map(|digest| &digest.content);
     let days = content.and_then(|content| content.started.or(content.ended).zip(content.ended.or(content.started)));
     PlannedSession {
@@ -347,13 +346,7 @@ fn planned(store: &Store, session: SessionId) -> PlannedSession {
         title: digest.as_ref().map(|digest| digest.content.title.clone()).unwrap_or_default(),
         project: digest.as_ref().and_then(|digest| digest.content.project.clone()),
         ended: digest.as_ref().and_then(|digest| digest.content.ended.map(crate::base::clock::stamp)),
-        // A folder's id is made of what the files in it hold: whoever guesses that could prove it by the hash. No sweep
-        // brings a folder back.
-        source_id: digest
-            .map(|digest| digest.source_id)
-            .or_else(from_vitals)
-            .or_else(from_cursors)
-            .filter(|_| !is_folder),
+        source_id: digest.map(|digest| digest.source_id).or_else(from_vitals).or_else(from_cursors),
         session,
     }
 }
