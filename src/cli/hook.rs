@@ -47,8 +47,9 @@ fn answer(args: Args, door: &Door) -> Result<()> {
         NOTIFY => args.told.last().map(|told| told.clone().into_bytes()).unwrap_or_default(),
         _ => stdin(),
     };
-    let store = door.store()?;
+    // The settings refuse a memory that a newer program made.
     let (config, _) = door.settings()?;
+    let store = Store::open(&door.root)?;
     let folder = std::env::current_dir().unwrap_or_default();
     let call = Call { agent: args.agent, event: args.event, told };
     let answer = hooks::answer(

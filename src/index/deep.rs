@@ -4,7 +4,6 @@
 //! by how rare its words are among all passages read, so that what the whole session speaks of counts little.
 
 use std::fs;
-use std::io::Read;
 use std::path::PathBuf;
 
 use rayon::prelude::*;
@@ -147,8 +146,7 @@ fn listed(layout: &Layout, session: &SessionId, page: &Page, at: usize) -> Vec<E
 }
 
 fn read(finder: &Finder, episode: &Episode) -> Option<Pages> {
-    let mut bytes = Vec::new();
-    fs::File::open(&episode.path).ok()?.take(LONGEST_EPISODE).read_to_end(&mut bytes).ok()?;
+    let bytes = files::read_at_most(&episode.path, LONGEST_EPISODE).ok()?;
     let page = String::from_utf8_lossy(&bytes);
     let mut passages: Vec<Passage> = Vec::new();
     let mut whole = finder.nothing();

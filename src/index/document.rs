@@ -3,8 +3,7 @@
 //! All words go into one field, those of the title and the keys several times: a word then counts by where it
 //! stands, a search reads one list for each word, and phrases run on. The other fields are for filters.
 
-use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::thread;
@@ -19,6 +18,7 @@ use super::changes::{self, Stamped};
 use super::notes::{self, Note};
 use super::page::Page;
 use super::sheet::{Laid, Sheet};
+use crate::base::files;
 use crate::model::ids::SessionId;
 use crate::store::Store;
 use crate::store::layout::Layout;
@@ -249,8 +249,6 @@ pub fn write(index: &tantivy::Index, store: &Store, shelf: Shelf, gone: &[&str],
 /// Reads a digest as search sees it; `None` where there is none any more.
 pub fn read_page(store: &Store, session: &str) -> Option<Page> {
     let id: SessionId = session.parse().ok()?;
-    let file = fs::File::open(store.layout().digest(&id)).ok()?;
-    let mut bytes = Vec::new();
-    file.take(LONGEST_DIGEST).read_to_end(&mut bytes).ok()?;
+    let bytes = files::read_at_most(&store.layout().digest(&id), LONGEST_DIGEST).ok()?;
     Some(Page::read(session, &String::from_utf8_lossy(&bytes)))
 }

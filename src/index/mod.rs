@@ -456,6 +456,52 @@ mod tests {
         );
     }
 
+    /// The best part of a page by its text, word by word.
+    fn closest_by_text(finder: &Finder, page: &Page) -> hits::Closest {
+        let texts = |trigger: &crate::model::digest::Trigger| {
+            [vec![trigger.topic.clone(), trigger.sentence.clone()], trigger.keys.clone()].concat()
+        };
+        let mut parts: Vec<Vec<String>> = page.triggers.iter().map(texts).collect();
+        parts.push([vec![page.title.clone()], page.passages.clone(), page.files.clone()].concat());
+        let scores = parts.iter().map(|part| {
+            let mut counted = finder.nothing();
+            part.iter().for_each(|text| finder.count(text, &mut counted));
+            finder.part_score(&counted)
+        });
+        scores.fold(hits::Closest::default(), |best, part| if part.score > best.score { part } else { best })
+    }
+
+    #[test]
+    fn parts_are_scored_from_the_index_as_from_the_page() {
+        let desk = Desk::new();
+        let path = desk.store.layout().digest(&id(11));
+        let text = fs::read_to_string(&path).unwrap();
+        // A form of a word that is also its first part; the same word in keys of every weight and in other parts.
+        let more = "- [LockIng]: lock the locks -> Trigger reference: [EP_002](snapshot/episodic/EP_002.md) | user | keys: \
+            lock, day.rs, src/lock.rs, Locked, 数据库锁, lock lock, 锁\nlocks of the shed\n";
+        fs::write(&path, text + more).unwrap();
+        let index = Index::open(&desk.store).unwrap();
+        let now = clock::parse("2026-11-16T00:00:00Z").unwrap();
+        for query in
+            ["lock", "locks in day.rs", "数据库锁 shed", "src/day.rs header race", "erased uplaod", "chore paint"]
+        {
+            let query = Query::parse(query).unwrap();
+            let plan = matches::plan(&index.searcher, &query).unwrap();
+            let finder = Finder::new(&plan.wanted);
+            let (close, total) = index.closely(&query, &plan, &finder, now, &[], 100).unwrap();
+            assert!(total > 0 && total == close.len());
+            let whole = matches::matches(&index.searcher, &query, &plan, now, &[]).unwrap();
+            for close in close {
+                let page = document::read_page(&desk.store, &close.name).unwrap();
+                let closest = closest_by_text(&finder, &page);
+                assert_eq!(close.covered, closest.weight, "{query:?} {}", close.name);
+                let recency = rank::recency(page.ended.map(|at| at.timestamp()));
+                let expected = |whole: f32| rank::together(whole, closest.score * recency);
+                assert!(whole.iter().any(|one| expected(one.score) == close.score), "{query:?} {}", close.name);
+            }
+        }
+    }
+
     #[test]
     fn filters_phrases_and_exclusions_narrow() {
         let desk = Desk::new();

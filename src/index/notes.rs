@@ -4,7 +4,7 @@
 //! is what lies under one heading; a long one comes in pieces, so that a hit leads to the right lines.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 
 use chrono::NaiveDate;
 
@@ -76,9 +76,7 @@ pub fn tree_of(path: &str) -> Option<Tree> {
 /// Reads a page, by its path within the memory; `None` where there is none any more.
 pub fn read(store: &Store, path: &str) -> Option<Note> {
     let relative = files::safe_relative(path.as_ref())?;
-    let file = fs::File::open(store.layout().root().join(relative)).ok()?;
-    let mut bytes = Vec::new();
-    file.take(LONGEST_PAGE).read_to_end(&mut bytes).ok()?;
+    let bytes = files::read_at_most(&store.layout().root().join(relative), LONGEST_PAGE).ok()?;
     Some(Note::parse(path, &String::from_utf8_lossy(&bytes)))
 }
 

@@ -17,7 +17,7 @@ mod walk;
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 
 use tempfile::NamedTempFile;
@@ -67,6 +67,16 @@ pub fn write_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     faults::point(Point::Rename)?;
     temporary.into_temp_path().persist(path)?;
     Ok(())
+}
+
+/// Reads a file, or as much of its beginning as is allowed.
+pub fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let file = fs::File::open(path)?;
+    // Room for all of it, or it would be read in many small pieces.
+    let size = file.metadata()?.len().min(most);
+    let mut bytes = Vec::with_capacity(size as usize + 1);
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Tells a temporary file of ours, which a killed process may have left behind, from all other files.

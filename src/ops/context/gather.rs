@@ -5,14 +5,13 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::io::Read;
 use std::path::Path;
 
 use chrono::{Days, NaiveDate};
 
 use super::page::{Line, Section};
 use super::stale::Present;
-use crate::base::{markdown, text};
+use crate::base::{files, markdown, text};
 use crate::distill::triggers::telling;
 use crate::error::Result;
 use crate::index::Index;
@@ -283,8 +282,7 @@ fn read(path: &Path) -> Option<String> {
     if !fs::symlink_metadata(path).ok()?.is_file() {
         return None;
     }
-    let mut bytes = Vec::new();
-    fs::File::open(path).ok()?.take(LONGEST_FILE).read_to_end(&mut bytes).ok()?;
+    let bytes = files::read_at_most(path, LONGEST_FILE).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
