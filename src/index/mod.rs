@@ -488,13 +488,18 @@ mod tests {
             let query = Query::parse(query).unwrap();
             let plan = matches::plan(&index.searcher, &query).unwrap();
             let finder = Finder::new(&plan.wanted);
-            let (close, total) = index.closely(&query, &plan, &finder, now, &[], 100).unwrap();
+            let names = Names::of(&query, &plan);
+            let (close, total) = index.closely(&query, &plan, &finder, &names, now, &[], 100).unwrap();
             assert!(total > 0 && total == close.len());
             let whole = matches::matches(&index.searcher, &query, &plan, now, &[]).unwrap();
             for close in close {
                 let page = document::read_page(&desk.store, &close.name).unwrap();
                 let closest = closest_by_text(&finder, &page);
-                assert_eq!(close.covered, closest.weight, "{query:?} {}", close.name);
+                let mut all = finder.nothing();
+                page.texts(&close.name).for_each(|text| finder.count(text, &mut all));
+                let present: Vec<bool> = all.times.iter().map(|times| *times > 0).collect();
+                let weak = plan.is_weak(closest.weight, finder.covered(&present), 0.0);
+                assert_eq!(close.weak, weak, "{query:?} {}", close.name);
                 let recency = rank::recency(page.ended.map(|at| at.timestamp()));
                 let expected = |whole: f32| rank::together(whole, closest.score * recency);
                 assert!(whole.iter().any(|one| expected(one.score) == close.score), "{query:?} {}", close.name);

@@ -29,7 +29,7 @@ use crate::model::ids::{Device, SessionId};
 use crate::ops::cursors::Cursors;
 use crate::ops::retain::{self, Retention};
 use crate::ops::waiting::Waiting;
-use crate::ops::{commit, consolidate, flush, search, snapshot};
+use crate::ops::{commit, consolidate, flush, search};
 use crate::store::layout::Layout;
 use crate::store::tombstones::{self, Tombstone, Tombstones};
 use crate::store::{Store, days, layout};
