@@ -98,8 +98,6 @@ pub fn closing_sentence_but(part: &Part, told: impl Fn(&str) -> bool) -> Option<
         )
         .expect("a fixed pattern")
     });
-    // `Branch: x` belongs to a list of particulars.
-    static LABEL: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^[A-Z][\w/’' -]{2,28}:\s").expect("a fixed pattern"));
     let sentences = text::sentences(&part.last_reply)
         .filter(|sentence| !is_table_row(sentence))
         .map(|sentence| text::one_line(&plain_words(sentence), 200))
@@ -110,7 +108,7 @@ pub fn closing_sentence_but(part: &Part, told: impl Fn(&str) -> bool) -> Option<
         let kind = match (RESULT.is_match(&sentence), sentence.chars().count() >= 24) {
             _ if NEXT.is_match(&sentence) => 0.3,
             (true, _) => 1.8,
-            (false, true) if LABEL.is_match(&sentence) => 0.6,
+            (false, true) if is_labelled(&sentence) => 0.6,
             (false, true) => 1.0,
             (false, false) => 0.2,
         };
@@ -168,6 +166,15 @@ pub fn telling_weight(sentence: &str) -> f32 {
 }
 
 /// Whether a line belongs to a table or a piece of code, which nobody reads as a sentence.
+/// Whether a sentence belongs to a list of particulars: `Branch: x`. By hand, because a pattern that counts letters of
+/// all scripts takes longer to make than a session to read.
+fn is_labelled(sentence: &str) -> bool {
+    let Some((label, rest)) = sentence.split_once(':') else { return false };
+    let inner = label.strip_prefix(|first: char| first.is_ascii_uppercase()).unwrap_or_default();
+    let is_part = |letter: char| letter.is_alphanumeric() || "_/’' -".contains(letter);
+    rest.starts_with(char::is_whitespace) && (2..=28).contains(&inner.chars().count()) && inner.chars().all(is_part)
+}
+
 fn is_table_row(sentence: &str) -> bool {
     let drawn = |letter: char| ('\u{2500}'..='\u{259f}').contains(&letter);
     sentence.matches('|').count() >= 2 || sentence.contains("```") || sentence.contains(drawn)
@@ -176,6 +183,16 @@ fn is_table_row(sentence: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn particulars_have_a_label() {
+        for labelled in ["Branch: main", "Größe: 3 MB", "What’s new: all of it"] {
+            assert!(is_labelled(labelled), "{labelled}");
+        }
+        for other in ["branch: main", "A: b", "See https://a.example", "The cause (at last): a race", "No label"] {
+            assert!(!is_labelled(other), "{other}");
+        }
+    }
 
     #[test]
     fn a_decision_has_a_reason_or_a_will() {

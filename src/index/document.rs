@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use std::thread;
 
 use rayon::prelude::*;
+use tantivy::merge_policy::LogMergePolicy;
 use tantivy::schema::{
     FAST, Field, IndexRecordOption, NumericOptions, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
 };
@@ -25,6 +26,8 @@ use crate::store::layout::Layout;
 
 /// The name of our tokenizer in the index.
 const LAID_WORDS: &str = "memtree";
+/// Pieces with fewer documents count as alike.
+const FEW: u32 = 64;
 /// How many documents are many: worth several threads.
 const MANY: usize = 2000;
 /// How many threads write at most.
@@ -235,6 +238,7 @@ pub fn write(index: &tantivy::Index, store: &Store, shelf: Shelf, gone: &[&str],
     };
     let memory = (new.len() * MEMORY_FOR_EACH).clamp(threads * LEAST_MEMORY, MOST_MEMORY);
     let mut writer: IndexWriter = index.writer_with_num_threads(threads, memory)?;
+    writer.set_merge_policy(Box::new(little_by_little()));
     for session in gone {
         writer.delete_term(Term::from_field_text(fields.session, session));
     }
@@ -246,9 +250,45 @@ pub fn write(index: &tantivy::Index, store: &Store, shelf: Shelf, gone: &[&str],
     writer.wait_merging_threads()
 }
 
+/// Merges few pieces of like size, so that a new session costs what it holds and not what the whole index does: each
+/// document is written again only as often as the index grows to four times its size.
+fn little_by_little() -> LogMergePolicy {
+    let mut policy = LogMergePolicy::default();
+    policy.set_min_num_segments(4);
+    policy.set_min_layer_size(FEW);
+    policy
+}
+
 /// Reads a digest as search sees it; `None` where there is none any more.
 pub fn read_page(store: &Store, session: &str) -> Option<Page> {
     let id: SessionId = session.parse().ok()?;
     let bytes = files::read_at_most(&store.layout().digest(&id), LONGEST_DIGEST).ok()?;
     Some(Page::read(session, &String::from_utf8_lossy(&bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_document_does_not_write_all_others_again() {
+        let index = tantivy::Index::create_in_ram(Fields::schema());
+        register(&index);
+        let add = |count: usize| {
+            let mut writer: IndexWriter = index.writer_with_num_threads(1, LEAST_MEMORY).unwrap();
+            writer.set_merge_policy(Box::new(little_by_little()));
+            for _ in 0..count {
+                writer.add_document(TantivyDocument::default()).unwrap();
+            }
+            writer.commit().unwrap();
+            writer.wait_merging_threads().unwrap();
+        };
+        add(300);
+        (0..30).for_each(|_| add(1));
+        let mut sizes: Vec<u32> =
+            index.searchable_segment_metas().unwrap().iter().map(|segment| segment.num_docs()).collect();
+        sizes.sort_unstable();
+        assert_eq!((sizes.last(), sizes.iter().sum()), (Some(&300), 330), "{sizes:?}");
+        assert!(sizes.len() <= 4, "{sizes:?}");
+    }
 }
