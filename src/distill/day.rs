@@ -3,8 +3,8 @@
 //! The session's own lines are made here; the store puts them into their days.
 
 use crate::base::text;
-use crate::distill::outcome;
 use crate::distill::steps::{Kind, Step};
+use crate::distill::{facts, outcome};
 use crate::model::day::{DayLine, LONGEST_LINE, LineKind};
 use crate::model::ids::EpisodeId;
 
@@ -20,6 +20,9 @@ pub fn line(step: &Step, episode: EpisodeId) -> Option<DayLine> {
         (Kind::Reply(said), None) => (LineKind::MainAgent, said.clone()),
         (Kind::Compaction(_), None) => (LineKind::System, "context compacted".into()),
         (Kind::Deed(deed), None) => {
+            if let Some(made) = facts::made(deed) {
+                return finished(step, episode, LineKind::ToolEvent, &format!("{made} ok=true"));
+            }
             let verdict = outcome::verdict(deed);
             let telling =
                 deed.failed() || verdict.is_some() || matches!(deed.action, crate::model::session::Action::Edit { .. });
@@ -34,8 +37,12 @@ pub fn line(step: &Step, episode: EpisodeId) -> Option<DayLine> {
         }
         _ => return None,
     };
+    finished(step, episode, kind, &said)
+}
+
+fn finished(step: &Step, episode: EpisodeId, kind: LineKind, said: &str) -> Option<DayLine> {
     let cut = said.chars().count() > LONGEST_LINE;
-    let text = text::one_line(&said, LONGEST_LINE);
+    let text = text::one_line(said, LONGEST_LINE);
     (!text.is_empty()).then_some(())?;
     Some(DayLine { at: step.at?, kind, text, cut_from: cut.then_some(episode) })
 }

@@ -507,6 +507,18 @@ fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
+/// What a deed made that lasts, in words: a commit, a pull request.
+pub fn made(deed: &Deed) -> Option<String> {
+    let (Action::Shell { command }, Some(answer), false) = (&deed.action, &deed.answer, deed.failed()) else {
+        return None;
+    };
+    let commit = commits(command).then(|| commit_in(&answer.text)).flatten();
+    let commit = commit.map(|commit| format!("committed {} {}", text::cut(&commit.hash, 12), commit.message));
+    let opened = opened_in(command, &answer.text).map(|url| format!("opened {}", text::one_line(&url, 120)));
+    let made: Vec<String> = commit.into_iter().chain(opened).collect();
+    (!made.is_empty()).then(|| made.join("; "))
+}
+
 /// The pull request that a command opened.
 fn opened_in(command: &str, output: &str) -> Option<String> {
     static OPENED: LazyLock<Regex> = LazyLock::new(|| {

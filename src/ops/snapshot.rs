@@ -13,7 +13,7 @@ use gray_matter::Matter;
 use serde::{Deserialize, Serialize};
 
 use crate::base::clock::Timestamp;
-use crate::base::files::{self, Batch, Found, Stamp};
+use crate::base::files::{self, Found, Stamp};
 use crate::base::text;
 use crate::distill::clean::Cleaner;
 use crate::distill::facts::{Facts, Part};
@@ -118,7 +118,7 @@ pub fn snapshot(store: &Store, request: &Request<'_>) -> Result<Report> {
     commit::remove_leftovers(store).context(cannot)?;
     let staged = layout.staging().join("folder");
     files::remove_folder(&staged).context(cannot)?;
-    let mut writer = SnapshotWriter::create(&staged).context(cannot)?;
+    let mut writer = SnapshotWriter::create(&commit::snapshot_of(&staged)).context(cannot)?;
     let mut facts = Facts::default();
     let mut paths: BTreeMap<u32, String> = BTreeMap::new();
     let numbers = part_numbers(&found);
@@ -171,11 +171,11 @@ pub fn snapshot(store: &Store, request: &Request<'_>) -> Result<Report> {
         content: content(request, &folder, &found, facts, &paths, feeling),
         snapshot: kept,
     };
-    let mut raw = Batch::new();
-    raw.rename_dir(&staged, &layout.snapshot(&session)).context(cannot)?;
-    raw.commit().context(cannot)?;
+    // A kill in between leaves a note by which whoever comes next writes the digest.
+    let text = documents::digest_text(&digest);
+    commit::replace(store, &session, &staged, &text, &digest.snapshot.manifest_sha256)?;
+    files::remove_folder(&layout.staging()).context(cannot)?;
     let path = layout.digest(&session);
-    files::write_atomic(&path, documents::digest_text(&digest).as_bytes()).context(cannot)?;
     Memo { session: Some(session.clone()), looks }.save(&memo).context(cannot)?;
     crate::index::refresh(store)?;
     Ok(Report {

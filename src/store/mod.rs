@@ -108,8 +108,12 @@ impl Store {
         };
         for entry in entries {
             let entry = entry?;
-            if self.layout.is_event_log(&entry.path()) && entry.file_type()?.is_file() {
-                let stem = entry.path().file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+            let name = entry.file_name();
+            // There may be very many sessions, so nothing more is asked about these.
+            let Some(stem) = name.to_str().and_then(|name| name.strip_suffix(layout::EVENT_LOG_SUFFIX)) else {
+                continue;
+            };
+            if entry.file_type()?.is_file() {
                 logs.push(EventLog { path: entry.path(), session: stem.parse().ok() });
             }
         }

@@ -23,6 +23,7 @@ const SCENARIOS: &[Scenario] = &[
     Scenario { name: "sweep of 20 sessions", before: twenty_logs, command: &["sweep"], every: 61 },
     Scenario { name: "sweep of 2 sessions", before: two_logs, command: &["sweep"], every: 11 },
     Scenario { name: "sweep of grown sessions", before: grown, command: &["sweep"], every: 23 },
+    Scenario { name: "sweep with event logs", before: with_event_logs, command: &["sweep"], every: 13 },
     Scenario { name: "eviction", before: swept, command: &["retain", "--soft-cap", "4kB"], every: 7 },
     Scenario { name: "eviction by a sweep", before: swept, command: &["sweep", "--soft-cap", "4kB"], every: 11 },
     Scenario { name: "consolidation", before: without_core, command: &["consolidate"], every: 3 },
@@ -53,6 +54,13 @@ fn twenty_logs(desk: &Desk) {
 
 fn two_logs(desk: &Desk) {
     write_logs(desk, 1..=2);
+}
+
+fn with_event_logs(desk: &Desk) {
+    write_logs(desk, 1..=2);
+    let settings = desk.home().join(".config/memtree/config.toml");
+    fs::create_dir_all(settings.parent().unwrap()).unwrap();
+    fs::write(settings, "[sessions]\njsonl_log = true\n").unwrap();
 }
 
 /// What a person wrote into every digest.

@@ -155,3 +155,28 @@ fn flags_that_choose_among_logs_leave_folders_alone() {
         assert!(json.get("folders").is_none(), "{json}");
     }
 }
+
+#[test]
+fn a_kill_while_a_folder_is_kept_is_healed() {
+    if !cfg!(debug_assertions) {
+        return;
+    }
+    let mut killed = 0;
+    for point in (1..).step_by(5) {
+        let desk = desk(60);
+        desk.memtree(["init", "--quiet"]).success();
+        let sweep = desk.command(&["sweep".into()]).env("MEMTREE_FAULT", format!("kill:{point}")).output().unwrap();
+        if sweep.status.success() {
+            break;
+        }
+        killed += 1;
+        let folder = &folders(&desk)[0];
+        assert_eq!(folder["session"], "SES1_desk_SP1C1", "killed at {point}: {folder}");
+        assert_eq!(desk.sessions(), ["SES1_desk_SP1C1"], "killed at {point}");
+        desk.check_manifest("SES1_desk_SP1C1");
+        let before = desk.tree();
+        assert_eq!(folders(&desk)[0]["status"], "unchanged");
+        assert_same(&before, &desk.tree(), &format!("killed at {point}"));
+    }
+    assert!(killed > 3, "only {killed} points");
+}

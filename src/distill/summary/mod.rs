@@ -17,7 +17,7 @@ use crate::model::digest::{Digest, Origin, Outcome};
 mod words;
 
 pub use words::is_low;
-use words::{decides, gist, is_curt, is_drawn, is_noise, sentences, whole, without_more};
+use words::{decides, gist, is_curt, is_drawn, is_noise, sentences, whole, without_headings, without_more};
 
 /// How much of each kind is shown of one session, and of the day.
 const MOST_EXCHANGES: usize = 8;
@@ -46,6 +46,8 @@ struct Gathered {
     /// What the agent said last, with its time: there it tells what is left to do.
     last_reply: (String, String),
     edited: Vec<String>,
+    /// Commits and pull requests.
+    made: Vec<String>,
     /// The last test run or failing command: what it was, and whether it went well.
     last_run: Option<(String, bool)>,
     failed_runs: usize,
@@ -89,6 +91,8 @@ impl DayReader {
     ) -> DaySummary {
         self.sessions.sort_by(|a, b| (&a.first, &a.session).cmp(&(&b.first, &b.session)));
         let mut summary = DaySummary { raw_sha256, ..DaySummary::default() };
+        // On a day of many sessions each has less room, rather than the last ones none.
+        let most = (MOST_POINTS / self.sessions.len().max(1)).clamp(2, MOST_OF_A_KIND + 2);
         for gathered in &self.sessions {
             let digest = digest(&gathered.session);
             let whole = gathered.telling(digest.as_ref(), |_| true);
@@ -96,9 +100,9 @@ impl DayReader {
             let point = |text: String| Point { text, session: session.clone() };
             summary.wanted.extend(gathered.wanted_with_title(digest.as_ref()).map(point));
             let point = |text: &String| Point { text: text.clone(), session: session.clone() };
-            summary.decided.extend(whole.decisions.iter().take(3).map(point));
-            summary.done.extend(gathered.done(digest.as_ref()).iter().map(point));
-            summary.open.extend(gathered.left_open(digest.as_ref(), &whole).iter().map(point));
+            summary.decided.extend(whole.decisions.iter().take(most.min(3)).map(point));
+            summary.done.extend(gathered.done(most).iter().map(point));
+            summary.open.extend(gathered.left_open(digest.as_ref(), &whole).iter().take(most).map(point));
             let covered = covered(&gathered.session);
             let is_new = |time: &str| !covered.iter().any(|(from, until)| (from.as_str()..=until).contains(&time));
             summary.sessions.push(SessionOfDay {
@@ -113,7 +117,7 @@ impl DayReader {
             });
         }
         for points in [&mut summary.wanted, &mut summary.decided, &mut summary.done, &mut summary.open] {
-            points.truncate(MOST_POINTS);
+            points.truncate(2 * MOST_POINTS);
         }
         summary
     }
@@ -127,7 +131,7 @@ impl Gathered {
             LineKind::User if is_noise(&said) => {}
             LineKind::User => {
                 self.state(line.time, &said);
-                let asked = text::one_line(&triggers::plain_words(&said), 2 * LONGEST_QUOTE);
+                let asked = text::one_line(&without_headings(&triggers::plain_words(&said)), 2 * LONGEST_QUOTE);
                 // Said again, before there was an answer.
                 let again = self.turns.last().is_some_and(|turn| turn.asked == asked && turn.answered.is_empty());
                 if self.turns.len() < MOST_KEPT && !again {
@@ -170,7 +174,11 @@ impl Gathered {
             Some((what, ok)) => (what, ok != "false"),
             None => (said, true),
         };
-        if let Some(files) = what.strip_prefix("edited ") {
+        if what.starts_with("committed ") || what.starts_with("opened ") {
+            if self.made.len() < MOST_KEPT {
+                self.made.push(text::one_line(what, LONGEST_QUOTE));
+            }
+        } else if let Some(files) = what.strip_prefix("edited ") {
             for file in files.split(", ").map(|file| file.trim_matches(['`', ' '])).filter(|_| ok) {
                 let name = file.rsplit('/').next().unwrap_or(file).to_string();
                 if !name.is_empty() && self.edited.len() < MOST_KEPT && !self.edited.contains(&name) {
@@ -261,8 +269,14 @@ impl Gathered {
         let wanted = self.wanted(digest)?;
         let title = digest.map(|digest| digest.content.title.as_str()).unwrap_or_default();
         let start = text::one_line(title, 24);
-        let repeats = self.turns.iter().any(|turn| turn.asked.starts_with(start.trim_end_matches('…')));
-        Some(if repeats { wanted } else { format!("{title} – {wanted}") })
+        if self.turns.iter().any(|turn| turn.asked.starts_with(start.trim_end_matches('…'))) {
+            return Some(wanted);
+        }
+        // A title made of the same words says it shorter.
+        let words: Vec<String> = title.to_lowercase().split_whitespace().map(str::to_string).collect();
+        let said = wanted.to_lowercase();
+        let same = words.iter().filter(|word| said.contains(word.as_str())).count();
+        Some(if 4 * same >= 3 * words.len().max(1) { title.to_string() } else { format!("{title} – {wanted}") })
     }
 
     /// What was changed and run, in one sentence.
@@ -282,13 +296,14 @@ impl Gathered {
         (!facts.is_empty()).then(|| facts.join("; "))
     }
 
-    fn done(&self, digest: Option<&Digest>) -> Vec<String> {
+    /// What was done that day; the digest tells the whole session, which may have had others.
+    fn done(&self, most: usize) -> Vec<String> {
         let mut done: Vec<String> = self.facts_of_work().into_iter().collect();
-        // Commits and pull requests are told by the digest alone, which tells the whole session.
-        let outcomes = digest.map(|digest| digest.content.key_outcomes.as_slice()).unwrap_or_default();
-        let told =
-            outcomes.iter().filter(|outcome| outcome.starts_with("committed ") || outcome.starts_with("opened "));
-        done.extend(told.take(3).cloned());
+        let shown = most.saturating_sub(done.len() + 1).max(1);
+        done.extend(self.made.iter().take(shown).cloned());
+        if let Some(more) = self.made.len().checked_sub(shown).filter(|more| *more > 0) {
+            done.push(format!("and {more} more commits or pull requests"));
+        }
         let answer = || self.turns.iter().rev().map(|turn| &turn.answered).find(|answer| !answer.is_empty()).cloned();
         if done.is_empty() {
             done.extend(answer());
@@ -403,6 +418,7 @@ mod tests {
              - [09:03:00] [user] (S1) ok
              - [09:04:00] [tool_event] (S1) edited `src/day.rs`, `src/lock.rs` ok=true
              - [09:05:00] [tool_event] (S1) `$ cargo test day 2>&1 | tail -20` ok=true
+             - [09:05:30] [tool_event] (S1) committed 1f3c9e2 hold the lock ok=true
              - [09:06:00] [main_agent] (S1) We decided to hold the lock until the header is there. The Windows path still needs a test.
              - [09:07:00] [system] (S1) context compacted",
         );
@@ -411,7 +427,10 @@ mod tests {
         assert_eq!(texts(&day.decided), ["We decided to hold the lock until the header is there."]);
         assert_eq!(
             texts(&day.done),
-            ["changed `day.rs`, `lock.rs`; `cargo test day` passed in the end, after 1 failed run"]
+            [
+                "changed `day.rs`, `lock.rs`; `cargo test day` passed in the end, after 1 failed run",
+                "committed 1f3c9e2 hold the lock"
+            ]
         );
         assert_eq!(texts(&day.open), ["The Windows path still needs a test."]);
         let told = &day.sessions[0].told;

@@ -1,5 +1,6 @@
 //! Words of a day's lines: what in them says something, and what does not.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -61,6 +62,12 @@ pub fn whole(sentence: &str) -> &str {
         LazyLock::new(|| Regex::new(r"([\s:]+\d{1,2}[.)]|[\s:*–—-]+)$").expect("a fixed pattern"));
     let sentence = sentence.trim().trim_start_matches(['*', ' ']);
     TAIL.find(sentence).map_or(sentence, |tail| &sentence[..tail.start()])
+}
+
+/// A text without the marks of the headings that were in it.
+pub fn without_headings(said: &str) -> Cow<'_, str> {
+    static MARK: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(^|\s)#{1,6}\s+").expect("a fixed pattern"));
+    MARK.replace_all(said, "$1")
 }
 
 /// A sentence without the tags that some agents put around it.
