@@ -18,7 +18,7 @@ const MOST_FILES: usize = 4;
 
 /// What was wanted, in a sentence or two.
 pub fn objective(facts: &Facts) -> String {
-    let room = if facts.is_talk() { 120 } else { 140 };
+    let room = if facts.is_talk() { 80 } else { 140 };
     intent::leading_prompt(facts).map(|prompt| intent::wish(prompt, room, !facts.is_talk())).unwrap_or_default()
 }
 
