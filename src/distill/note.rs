@@ -30,7 +30,7 @@ pub fn title(facts: &Facts) -> String {
 /// The person's words: the first wish, and what was asked for after it.
 pub fn core_intent(facts: &Facts) -> String {
     let Some(leading) = intent::leading_prompt(facts) else { return String::new() };
-    let first = intent::wish(leading, if facts.is_talk() { 175 } else { 240 }, true);
+    let first = intent::wish(leading, if facts.is_talk() { 160 } else { 240 }, true);
     let later: Vec<String> = facts
         .parts
         .iter()

@@ -54,6 +54,8 @@ pub struct Found<Hit> {
     pub total: usize,
     /// Words of the query that nothing has, with those that were taken instead.
     pub unknown: Vec<(String, Vec<String>)>,
+    /// The weight of all that was asked for: scores of different indexes compare by their share of it.
+    pub asked: f64,
 }
 
 /// A session that was looked at closely.
@@ -140,7 +142,7 @@ impl<'s> Index<'s> {
             weak: ranked.weak,
             ..finder.hit(self.store.layout(), ranked.session, ranked.page)
         });
-        Ok(Found { hits: hits.collect(), total, unknown: plan.unknown })
+        Ok(Found { hits: hits.collect(), total, asked: plan.asked.into(), unknown: plan.unknown })
     }
 
     /// Goes on into the episodes of the best sessions: each hit is an episode, with the passage that fits best.
@@ -176,7 +178,7 @@ impl<'s> Index<'s> {
                 ..hit
             }
         });
-        Ok(Found { hits: hits.collect(), total, unknown: plan.unknown })
+        Ok(Found { hits: hits.collect(), total, asked: plan.asked.into(), unknown: plan.unknown })
     }
 
     /// The sessions that fit best, best first, and how many fit at all.
@@ -239,7 +241,7 @@ impl<'s> Index<'s> {
         let total = if limit == 0 { sections } else { best.len() };
         best.truncate(limit);
         let hits = best.into_iter().enumerate().map(|(at, (_, hit))| NoteHit { rank: at + 1, ..hit });
-        Ok(Found { hits: hits.collect(), total, unknown: plan.unknown })
+        Ok(Found { hits: hits.collect(), total, asked: plan.asked.into(), unknown: plan.unknown })
     }
 
     /// A known word that looks like one that nothing has.
