@@ -465,7 +465,7 @@ impl Part {
 
     /// Keeps the sentences that decide something or say what was learnt.
     fn state(&mut self, said: &str, origin: Origin) {
-        for sentence in text::sentences(text::cut(said, 2 * LONGEST_REPLY)) {
+        for sentence in text::sentences(&sayings::prose_and_code(text::cut(said, 2 * LONGEST_REPLY)).0) {
             if self.stated.len() >= MOST_IN_A_LIST {
                 return;
             }

@@ -61,7 +61,10 @@ pub fn wish(prompt: &str, most_chars: usize, fill: bool) -> String {
     let mut said = String::new();
     while let Some(sentence) = sentences.next() {
         let last = sentences.peek().is_none();
-        if said.is_empty() && !last && (is_role(&sentence) || worth::is_small_talk(&sentence)) {
+        if said.is_empty()
+            && !last
+            && (is_role(&sentence) || worth::is_small_talk(&sentence) || is_pleasantry(&sentence))
+        {
             continue;
         }
         let open = said.is_empty() || said.ends_with(':') || said.chars().count() < SHORT_SENTENCE;
@@ -108,6 +111,21 @@ fn is_role(sentence: &str) -> bool {
     sentence.starts_with("You are ") || sentence.starts_with("Act as ")
 }
 
+/// Whether a sentence only greets, thanks or cheers: "Hey Ann, good to see you!", "Long time no see!".
+fn is_pleasantry(sentence: &str) -> bool {
+    static PLEASANTRY: LazyLock<Regex> = LazyLock::new(|| {
+        const NAME: &str = r"(?:(?-i:[A-Z][\w-]+)|there|again|all|everyone|guys|folks|team|buddy|please)";
+        const CLAUSE: &str = r"(?:(?:it['’]?s )?(?:so )?(?:good|great|nice|lovely) to (?:see|hear|talk)\b.{0,30}|how['’]?(?:s|ve|re| is| are| have)? (?:it|you|things|everything|life)\b.{0,20}|what['’]?s (?:up|new|going on)\b.{0,20}|long time no (?:see|talk|chat)|hope (?:you|all|everything)\b.{0,30})";
+        const CHEER: &str = r"(?:wow|yay|woo\w*|oh|ah|cool|great|nice|awesome|amazing|perfect|absolutely|definitely|totally|yeah|yep|yes|sure|ok|okay|(?:thanks|thank you|cheers|congrats|congratulations)(?: so much| a lot)?|that['’]?s (?:so |really )?(?:great|awesome|amazing|cool|nice|wonderful|good))";
+        const GREETING: &str = "(?:hey|hi|hello|hiya|yo|good (?:morning|afternoon|evening))";
+        Regex::new(&format!(
+            r"(?i)^(?:\w{{1,20}}: )?(?:{GREETING}(?:,? {NAME})?(?:[,!. ]+{CLAUSE})?|{CLAUSE}|{CHEER}(?:,? {NAME})?)[!.?… ]*$"
+        ))
+        .expect("a fixed pattern")
+    });
+    sentence.len() < 100 && PLEASANTRY.is_match(sentence)
+}
+
 fn is_lead_in(said: &str) -> bool {
     static LEAD_IN: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(
@@ -141,7 +159,8 @@ pub fn says_what(prompt: &str) -> bool {
     text::each_word(text::cut(&words, 400), |word| {
         told += u32::from(word.whole && telling(&word.text) > 0.0 && !EMPTY.contains(&word.text.as_ref()));
     });
-    told >= 2 || (told == 1 && words.split_whitespace().count() >= 4)
+    let enough = told >= 2 || (told == 1 && words.split_whitespace().count() >= 4);
+    enough && !text::sentences(text::cut(&words, 400)).all(is_pleasantry)
 }
 
 /// Whether a command is about the program rather than about the work.
@@ -217,14 +236,30 @@ mod tests {
         check("\"In src/orders.py return 0 for an empty cart\"", "In src/orders.py return 0 for an empty cart");
         check("what is this an image of? [1 image(s)]", "what is this an image of?");
         check("Hello", "Hello");
+        check(
+            "Hey Ann! Good to see you! How have you been? The tide tables are off by an hour.",
+            "The tide tables are off by an hour.",
+        );
+        check("Ann: Hey Bo, what's up?", "Ann: Hey Bo, what's up?");
+        check("Yes please go deeper. And add a test.", "Yes please go deeper. And add a test.");
+        check("hey fix the lock. It never opens.", "hey fix the lock. It never opens.");
+        check("Great to have a lock. Where is it taken?", "Great to have a lock. Where is it taken?");
         check("", "");
     }
 
     #[test]
     fn some_prompts_need_the_others_to_be_understood() {
-        for prompt in
-            ["continue", "yes", "commit", "q", "do both please", "ok lets get back to main", "/clear", "Thanks!"]
-        {
+        for prompt in [
+            "continue",
+            "yes",
+            "commit",
+            "q",
+            "do both please",
+            "ok lets get back to main",
+            "/clear",
+            "Thanks!",
+            "Ann: Hey Bartholomew, how have you been since June?",
+        ] {
             assert!(!says_what(prompt), "{prompt}");
         }
         for prompt in ["fix the flaky login test", "was there any work on AES-CTR encryption?", "update go to 1.25.6"] {

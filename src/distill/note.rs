@@ -18,7 +18,7 @@ const MOST_FILES: usize = 4;
 
 /// What was wanted, in a sentence or two.
 pub fn objective(facts: &Facts) -> String {
-    let room = if facts.is_talk() { 120 } else { 140 };
+    let room = if facts.is_talk() { 80 } else { 140 };
     intent::leading_prompt(facts).map(|prompt| intent::wish(prompt, room, !facts.is_talk())).unwrap_or_default()
 }
 
@@ -30,7 +30,7 @@ pub fn title(facts: &Facts) -> String {
 /// The person's words: the first wish, and what was asked for after it.
 pub fn core_intent(facts: &Facts) -> String {
     let Some(leading) = intent::leading_prompt(facts) else { return String::new() };
-    let first = intent::wish(leading, if facts.is_talk() { 175 } else { 240 }, true);
+    let first = intent::wish(leading, if facts.is_talk() { 160 } else { 240 }, true);
     let later: Vec<String> = facts
         .parts
         .iter()

@@ -1,6 +1,7 @@
 //! Sayings: which sentences of a session are worth repeating. What was decided and why, what was learnt, and how
 //! the agent closed.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
@@ -13,8 +14,35 @@ use crate::model::digest::Origin;
 
 /// How many sentences of a reply may stand for it.
 const SENTENCES_CONSIDERED: usize = 14;
+/// How much a line of code counts against a sentence: it stands for a reply that says nothing else.
+const OF_CODE: f32 = 0.25;
 /// A sentence with fewer telling words ("The problem is clear.") says nothing by itself.
 const FEWEST_TELLING: usize = 3;
+
+/// A reply in two: what is said in it, and its blocks of code.
+pub fn prose_and_code(reply: &str) -> (Cow<'_, str>, String) {
+    if !reply.contains("```") && !reply.contains("~~~") {
+        return (Cow::Borrowed(reply), String::new());
+    }
+    let (mut said, mut code) = (String::with_capacity(reply.len()), String::new());
+    let (mut fence, mut is_code) = (None, false);
+    for line in reply.split_inclusive('\n') {
+        let start = line.trim_start();
+        let mark = ["```", "~~~"].into_iter().find(|mark| start.starts_with(mark));
+        match (fence, mark) {
+            (None, Some(open)) => {
+                let language = start.trim_start_matches(['`', '~']).trim();
+                (fence, is_code) = (Some(open), !matches!(language, "markdown" | "md" | "text" | "txt"));
+                // What stands before a block and after it are two sentences.
+                said.push_str("\n\n");
+            }
+            (Some(open), Some(close)) if open == close => fence = None,
+            (Some(_), _) if is_code => code.push_str(line),
+            _ => said.push_str(line),
+        }
+    }
+    (Cow::Owned(said), code)
+}
 
 /// Whether a sentence decides something or says what was learnt.
 pub fn stated(sentence: &str, origin: Origin) -> Option<StatedKind> {
@@ -98,13 +126,16 @@ pub fn closing_sentence_but(part: &Part, told: impl Fn(&str) -> bool) -> Option<
         )
         .expect("a fixed pattern")
     });
-    let sentences = text::sentences(&part.last_reply)
-        .filter(|sentence| !is_table_row(sentence))
-        .map(|sentence| text::one_line(&plain_words(sentence), 200))
-        .filter(|sentence| sentence.chars().count() >= 16 && !sentence.starts_with("http"))
-        .filter(|sentence| !sentence.ends_with([':', '?']) && !is_narration(sentence) && !told(sentence))
+    let (prose, code) = prose_and_code(&part.last_reply);
+    let sentences = text::sentences(&prose)
+        .map(|sentence| (sentence, 1.0))
+        .chain(text::sentences(&code).map(|sentence| (sentence, OF_CODE)))
+        .filter(|(sentence, _)| !is_table_row(sentence))
+        .map(|(sentence, factor)| (text::one_line(&plain_words(sentence), 200), factor))
+        .filter(|(sentence, _)| sentence.chars().count() >= 16 && !sentence.starts_with("http"))
+        .filter(|(sentence, _)| !sentence.ends_with([':', '?']) && !is_narration(sentence) && !told(sentence))
         .take(SENTENCES_CONSIDERED);
-    let told = sentences.enumerate().map(|(at, sentence)| {
+    let told = sentences.enumerate().map(|(at, (sentence, factor))| {
         let kind = match (RESULT.is_match(&sentence), sentence.chars().count() >= 24) {
             _ if NEXT.is_match(&sentence) => 0.3,
             (true, _) => 1.8,
@@ -113,7 +144,7 @@ pub fn closing_sentence_but(part: &Part, told: impl Fn(&str) -> bool) -> Option<
             (false, false) => 0.2,
         };
         // The first sentence says what the others explain.
-        (telling_weight(&sentence).min(6.0) * kind * 0.93_f32.powi(at as i32), sentence)
+        (telling_weight(&sentence).min(6.0) * kind * factor * 0.93_f32.powi(at as i32), sentence)
     });
     told.reduce(|best, next| if next.0 > best.0 { next } else { best })
         .filter(|(weight, _)| *weight > 0.0)
@@ -131,7 +162,7 @@ static NEXT: LazyLock<Regex> = LazyLock::new(|| {
 
 /// What the agent left open: a question to the person, or what it named as the next thing, where it closed with that.
 pub fn open_end(reply: &str) -> Option<String> {
-    let sentences: Vec<String> = text::sentences(reply)
+    let sentences: Vec<String> = text::sentences(&prose_and_code(reply).0)
         .filter(|sentence| !is_table_row(sentence))
         .map(|sentence| text::one_line(&plain_words(sentence), 160))
         .collect();
@@ -248,6 +279,22 @@ mod tests {
         );
         assert_eq!(closing("Done."), "Done.");
         assert_eq!(closing(""), "");
+        assert_eq!(
+            closing("The lock is taken first now.\n\n```rust\nimport lock, header, append; fixed(lock_header)\n```\n"),
+            "The lock is taken first now."
+        );
+        assert_eq!(
+            closing("Committed it.\n\n```\n8225e0f merge AGENTS.md and CLAUDE.md by a model, not by cat\n```\n"),
+            "8225e0f merge AGENTS.md and CLAUDE.md by a model, not by cat"
+        );
+        assert_eq!(
+            closing("Here it is:\n\n```markdown\n- Transcripts of Gemini in `explain`\n```"),
+            "Transcripts of Gemini in `explain`"
+        );
+        assert_eq!(
+            closing("Cut off here:\n\nIt waits for the lock.\n\n```rust\nfn never_ends() {"),
+            "It waits for the lock."
+        );
     }
 
     #[test]

@@ -68,8 +68,8 @@ impl Room {
 fn conversation_words(said: usize) -> usize {
     const REST_OF_THE_PAGE: usize = 240;
     match said {
-        0..=700 => said * 38 / 100,
-        701..=20_000 => 266 - (said - 700) * 106 / 19_300,
+        0..=700 => said * 37 / 100,
+        701..=20_000 => 259 - (said - 700) * 99 / 19_300,
         _ => (said / 50).saturating_sub(REST_OF_THE_PAGE).clamp(160, 1200),
     }
 }
@@ -90,7 +90,11 @@ pub fn triggers(facts: &Facts, told: &[&str], elsewhere: usize) -> Vec<Trigger> 
             *in_groups.entry(word).or_default() += 1.0;
         }
     }
-    let mut triggers: Vec<Trigger> = groups.iter().map(|group| headline(group, &room)).collect();
+    let answered = |part: &Part| {
+        let before = facts.parts.iter().rev().find(|before| before.last_episode < part.episode);
+        before.and_then(|before| sayings::open_end(&before.last_reply)).filter(|_| facts.deeds > 0)
+    };
+    let mut triggers: Vec<Trigger> = groups.iter().map(|group| headline(group, &room, &answered)).collect();
     let mut told_once = HashSet::new();
     for line in told {
         add_words(line, &mut told_once);
@@ -159,13 +163,14 @@ fn grouped<'p>(parts: &[&'p Part], most: usize) -> Vec<Vec<&'p Part>> {
 }
 
 /// A trigger without its keys: it leads to the part of the group that has the most telling sentence.
-fn headline(group: &[&Part], room: &Room) -> Trigger {
+fn headline(group: &[&Part], room: &Room, answered: &dyn Fn(&Part) -> Option<String>) -> Trigger {
+    let topic = |part: &Part| topic(part, answered, room.topic_chars);
     let told = group.iter().filter_map(|part| Some((part, telling_sentence(part, room.sentence_chars)?)));
     // Of equals the first counts, which `max_by_key` would not give.
     let lead = told.reduce(|best, next| if next.1.0 > best.1.0 { next } else { best });
     match lead {
         Some((part, (_, sentence, origin))) => Trigger {
-            topic: topic(part, room.topic_chars),
+            topic: topic(part),
             sentence,
             episode: EpisodeId(part.episode),
             path: String::new(),
@@ -173,7 +178,7 @@ fn headline(group: &[&Part], room: &Room) -> Trigger {
             keys: Vec::new(),
         },
         None => {
-            let topic = topic(group[0], room.topic_chars);
+            let topic = topic(group[0]);
             let episode = EpisodeId(group[0].episode);
             Trigger {
                 sentence: topic.clone(),
@@ -187,9 +192,15 @@ fn headline(group: &[&Part], room: &Room) -> Trigger {
     }
 }
 
-/// What a part is about, in a few words.
-fn topic(part: &Part, most_chars: usize) -> String {
-    let asked = intent::wish(&part.prompt, most_chars, true);
+/// What a part is about, in a few words. A prompt that says nothing by itself is told by the question that it answers.
+fn topic(part: &Part, answered: &dyn Fn(&Part) -> Option<String>, most_chars: usize) -> String {
+    let mut asked = intent::wish(&part.prompt, most_chars, true);
+    if !asked.is_empty()
+        && !intent::says_what(&part.prompt)
+        && let Some(question) = answered(part)
+    {
+        asked = text::one_line(&format!("{} ← {question}", asked.trim_end_matches(['.', '!'])), most_chars);
+    }
     let topic = if asked.is_empty() { text::one_line(&plain_words(&part.last_reply), most_chars) } else { asked };
     if topic.is_empty() { "Work".into() } else { topic }
 }

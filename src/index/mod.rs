@@ -56,6 +56,8 @@ pub struct Found<Hit> {
     pub total: usize,
     /// Words of the query that nothing has, with those that were taken instead.
     pub unknown: Vec<(String, Vec<String>)>,
+    /// The weight of all that was asked for: scores of different indexes compare by their share of it.
+    pub asked: f64,
 }
 
 /// A document that was looked at closely.
@@ -162,7 +164,7 @@ impl<'s> Index<'s> {
             weak: ranked.weak,
             ..finder.hit(self.store.layout(), ranked.session, ranked.page)
         });
-        Ok(Found { hits: hits.collect(), total, unknown: plan.unknown })
+        Ok(Found { hits: hits.collect(), total, asked: plan.asked.into(), unknown: plan.unknown })
     }
 
     /// Goes on into the episodes of the best sessions: each hit is an episode, with the passage that fits best.
@@ -198,7 +200,7 @@ impl<'s> Index<'s> {
                 ..hit
             }
         });
-        Ok(Found { hits: hits.collect(), total, unknown: plan.unknown })
+        Ok(Found { hits: hits.collect(), total, asked: plan.asked.into(), unknown: plan.unknown })
     }
 
     /// The sessions that fit best, best first, and how many fit at all.
@@ -280,7 +282,7 @@ impl<'s> Index<'s> {
         };
         let hits = sections.into_iter().filter_map(read).take(limit).enumerate();
         let hits = hits.map(|(at, hit)| NoteHit { rank: at + 1, ..hit }).collect();
-        Ok(Found { hits, total, unknown: plan.unknown })
+        Ok(Found { hits, total, asked: plan.asked.into(), unknown: plan.unknown })
     }
 
     /// A known word that looks like one that nothing has.

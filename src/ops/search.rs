@@ -154,10 +154,11 @@ pub fn search(store: &Store, request: &SearchRequest) -> Result<SearchAnswer> {
         total: 0,
         suggestions: Vec::new(),
     };
+    let mut asked_of_notes = 0.0;
     if !notes.is_empty() {
         let index = opened(store, request, Index::notes_cached, Index::notes_in_memory, Index::notes)?;
         let found = index.search_notes(query, &notes, request.now, request.limit)?;
-        (answer.notes, answer.total) = (found.hits, found.total);
+        (answer.notes, answer.total, asked_of_notes) = (found.hits, found.total, found.asked);
     }
     if digests || answer.notes.iter().all(|hit| hit.weak) {
         let index = opened(store, request, Index::cached, Index::in_memory, Index::open)?;
@@ -171,6 +172,11 @@ pub fn search(store: &Store, request: &SearchRequest) -> Result<SearchAnswer> {
         if let Some(looser) = looser {
             found = ask(&looser)?;
             found.hits.iter_mut().for_each(|hit| hit.weak = true);
+        }
+        // Words are rarer among the many sections than among sessions; that makes no section a better answer.
+        if digests && asked_of_notes > found.asked && found.asked > 0.0 {
+            let factor = found.asked / asked_of_notes;
+            answer.notes.iter_mut().for_each(|hit| hit.score = (hit.score * factor * 1e4).round() / 1e4);
         }
         answer.hits = found.hits;
         answer.total += if digests { found.total } else { 0 };
