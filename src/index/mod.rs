@@ -551,17 +551,12 @@ mod tests {
         fs::rename(&aside, &path).unwrap();
         assert_eq!((desk.best("wheelbarrow"), desk.found("wheelbarr").unknown.len()), (Some(9), 1));
         // With an older date, and of the same length.
-        let before = fs::metadata(&path).unwrap().modified().unwrap();
-        let older = fs::read_to_string(&path).unwrap().replace("wheelbarrow", "watering_can");
-        fs::write(&path, older.replacen("watering_can", "wateringcan", 1)).unwrap();
-        fs::File::options()
-            .write(true)
-            .open(&path)
-            .unwrap()
-            .set_modified(before - std::time::Duration::from_secs(9))
-            .unwrap();
+        let (text, before) = (fs::read_to_string(&path).unwrap(), fs::metadata(&path).unwrap().modified().unwrap());
+        fs::write(&path, text.replace("wheelbarrow", "wateringcan")).unwrap();
+        let file = fs::File::options().write(true).open(&path).unwrap();
+        file.set_modified(before - std::time::Duration::from_secs(9)).unwrap();
         assert_eq!((desk.best("wateringcan"), desk.best("wheelbarrow")), (Some(9), None));
-        fs::write(&path, fs::read_to_string(&path).unwrap().replace("wateringcan", "wheelbarrow")).unwrap();
+        fs::write(&path, text).unwrap();
         assert_eq!(desk.best("wheelbarrow"), Some(9));
         fs::remove_file(&path).unwrap();
         assert_eq!(desk.best("wheelbarrow"), None);
