@@ -603,6 +603,14 @@ mod tests {
         fs::write(&aside, text + "my wheelbarrow\n").unwrap();
         fs::rename(&aside, &path).unwrap();
         assert_eq!((desk.best("wheelbarrow"), desk.found("wheelbarr").unknown.len()), (Some(9), 1));
+        // With an older date, and of the same length.
+        let (text, before) = (fs::read_to_string(&path).unwrap(), fs::metadata(&path).unwrap().modified().unwrap());
+        fs::write(&path, text.replace("wheelbarrow", "wateringcan")).unwrap();
+        let file = fs::File::options().write(true).open(&path).unwrap();
+        file.set_modified(before - std::time::Duration::from_secs(9)).unwrap();
+        assert_eq!((desk.best("wateringcan"), desk.best("wheelbarrow")), (Some(9), None));
+        fs::write(&path, text).unwrap();
+        assert_eq!(desk.best("wheelbarrow"), Some(9));
         fs::remove_file(&path).unwrap();
         assert_eq!(desk.best("wheelbarrow"), None);
         desk.write(&id(40), "---\ntitle: [broken\nwheelbarrow\n");

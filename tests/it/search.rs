@@ -212,6 +212,24 @@ fn edits_are_found_by_the_very_next_search() {
 }
 
 #[test]
+fn cached_takes_the_index_as_it_was_left() {
+    let desk = desk_with(&ENGLISH);
+    let hurried = |word: &str| desk.memtree(["search", "--cached", "--paths", word]).success().stdout;
+    // Where there is none yet, even who is in a hurry waits for it.
+    fs::remove_dir_all(desk.store().join(".memtree/cache/index")).unwrap();
+    assert!(hurried("flock").contains("_DIGEST.md"));
+    let path = desk.store().join(desk.digest_path(&desk.session_of(&format!("claude:{}", id(2)))));
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("## Notes", "## Notes\nwheelbarrow")).unwrap();
+    assert_eq!(hurried("wheelbarrow"), "");
+    assert_eq!(best(&desk, "wheelbarrow"), Some(2));
+    assert!(hurried("wheelbarrow").contains("_DIGEST.md"));
+    // A digest that is gone since is no hit any more.
+    fs::remove_file(&path).unwrap();
+    assert_eq!(hurried("wheelbarrow"), "");
+}
+
+#[test]
 fn a_damaged_index_heals_itself() {
     let desk = desk_with(&ENGLISH);
     assert_eq!(best(&desk, "flock"), Some(0));
