@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::{Door, output};
 use crate::distill::clean::Cleaner;
+use crate::distill::digest::project_name;
 use crate::error::{Error, Result};
 use crate::model::digest::Outcome;
 use crate::ops::snapshot::{self, Request};
@@ -31,14 +32,18 @@ pub struct Args {
 pub fn run(args: Args, door: &Door) -> Result<u8> {
     let config = door.config()?;
     let folder = std::fs::canonicalize(&args.dir).unwrap_or_else(|_| args.dir.clone());
-    if door.exclude(&config).has_path(&folder) {
-        return Err(Error::new(format!("`{}` is left out by the setting `exclude.folders`", args.dir.display()))
+    let exclude = door.exclude(&config);
+    let cwd = folder.to_string_lossy();
+    if exclude.has_session(project_name(None, Some(&cwd)).as_deref(), Some(&cwd)) {
+        let setting = if exclude.has_path(&folder) { "exclude.folders" } else { "exclude.projects" };
+        return Err(Error::new(format!("`{}` is left out by the setting `{setting}`", args.dir.display()))
             .hint("take it out of the setting, if it is to be kept after all"));
     }
     let store = if door.dry_run { Store::open(&door.root)? } else { door.store_or_new()? };
     let redactor = door.redactor(&config)?;
     let request = Request {
         folder: args.dir,
+        exclude,
         objective: args.objective,
         motto: args.motto,
         status: args.status,

@@ -20,6 +20,7 @@ use crate::distill::facts::{Facts, Part};
 use crate::distill::{digest, feeling, triggers};
 use crate::error::{Context, Error, Result};
 use crate::model::digest::{Content, Digest, Origin, Outcome, State, Worth};
+use crate::model::exclude::Exclude;
 use crate::model::ids::{Device, EpisodeId, SessionId};
 use crate::model::session::{Head, Skipped};
 use crate::ops::commit;
@@ -29,6 +30,8 @@ use crate::store::{Store, documents, layout};
 /// What to make a session of, and what the person says of it.
 pub struct Request {
     pub folder: PathBuf,
+    /// What of it is left out.
+    pub exclude: Exclude,
     pub objective: Option<String>,
     pub motto: Option<String>,
     pub status: Option<Outcome>,
@@ -81,7 +84,8 @@ pub fn snapshot(store: &Store, request: &Request) -> Result<Report> {
     if !folder.is_dir() {
         return Err(Error::usage(format!("`{}` is not a folder", folder.display())));
     }
-    let (found, mut skipped) = list(&folder, layout.root());
+    let (mut found, mut skipped) = list(&folder, layout.root());
+    found.retain(|file| !request.exclude.has_path(&file.path));
     if found.is_empty() {
         return Err(Error::usage(format!("there is nothing to keep in `{}`", folder.display()))
             .because("it holds no file outside of the memory itself"));
