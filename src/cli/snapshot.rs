@@ -31,14 +31,16 @@ pub struct Args {
 pub fn run(args: Args, door: &Door) -> Result<u8> {
     let config = door.config()?;
     let folder = std::fs::canonicalize(&args.dir).unwrap_or_else(|_| args.dir.clone());
-    if door.exclude(&config).has_path(&folder) {
-        return Err(Error::new(format!("`{}` is left out by the setting `exclude.folders`", args.dir.display()))
+    let exclude = door.exclude(&config);
+    if let Some(setting) = snapshot::left_out_by(&exclude, &folder) {
+        return Err(Error::new(format!("`{}` is left out by the setting `{setting}`", args.dir.display()))
             .hint("take it out of the setting, if it is to be kept after all"));
     }
     let store = if door.dry_run { Store::open(&door.root)? } else { door.store_or_new()? };
     let redactor = door.redactor(&config)?;
     let request = Request {
         folder: args.dir,
+        exclude: &exclude,
         objective: args.objective,
         motto: args.motto,
         status: args.status,

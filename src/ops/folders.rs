@@ -90,11 +90,12 @@ fn keep(
     if !path.is_dir() {
         return Ok(missing("it is no folder"));
     }
-    if sweep.pages.exclude.has_path(&path) {
-        return Ok(missing("it is left out by the setting `exclude.folders`"));
+    if let Some(setting) = snapshot::left_out_by(&sweep.pages.exclude, &path) {
+        return Ok(missing(&format!("it is left out by the setting `{setting}`")));
     }
     let memory = store.map(|store| store.layout().root().to_path_buf()).unwrap_or_default();
-    let (found, _) = snapshot::list(&path, &memory);
+    let (mut found, _) = snapshot::list(&path, &memory);
+    found.retain(|file| !sweep.pages.exclude.has_path(&file.path));
     if found.is_empty() {
         return Ok(missing("it holds no file"));
     }
@@ -114,6 +115,7 @@ fn keep(
         device: sweep.device.clone(),
         now: sweep.now,
         zone: sweep.zone,
+        exclude: &sweep.pages.exclude,
         cleaner: &sweep.pages.cleaner,
         dry_run: false,
     };

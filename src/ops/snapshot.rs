@@ -20,6 +20,7 @@ use crate::distill::facts::{Facts, Part};
 use crate::distill::{digest, feeling, triggers};
 use crate::error::{Context, Error, Result};
 use crate::model::digest::{Content, Digest, Origin, Outcome, State, Worth};
+use crate::model::exclude::Exclude;
 use crate::model::ids::{Device, EpisodeId, SessionId};
 use crate::model::session::{Head, Skipped};
 use crate::ops::commit;
@@ -31,6 +32,8 @@ use crate::store::{Store, documents, layout};
 /// What to make a session of, and what the person says of it.
 pub struct Request<'r> {
     pub folder: PathBuf,
+    /// What of it is left out.
+    pub exclude: &'r Exclude,
     pub objective: Option<String>,
     pub motto: Option<String>,
     pub status: Option<Outcome>,
@@ -86,7 +89,8 @@ pub fn snapshot(store: &Store, request: &Request<'_>) -> Result<Report> {
     if !folder.is_dir() {
         return Err(Error::usage(format!("`{}` is not a folder", folder.display())));
     }
-    let (found, mut skipped) = list(&folder, layout.root());
+    let (mut found, mut skipped) = list(&folder, layout.root());
+    found.retain(|file| !request.exclude.has_path(&file.path));
     if found.is_empty() {
         return Err(Error::usage(format!("there is nothing to keep in `{}`", folder.display()))
             .because("it holds no file outside of the memory itself"));
@@ -187,6 +191,13 @@ pub fn snapshot(store: &Store, request: &Request<'_>) -> Result<Report> {
         forgotten: false,
         skipped,
     })
+}
+
+/// The setting by which a folder is never kept.
+pub fn left_out_by(exclude: &Exclude, folder: &Path) -> Option<&'static str> {
+    let cwd = folder.to_string_lossy();
+    let is_excluded = exclude.has_session(project_name(None, Some(&cwd)).as_deref(), Some(&cwd));
+    is_excluded.then(|| if exclude.has_path(folder) { "exclude.folders" } else { "exclude.projects" })
 }
 
 /// What became of a folder whose files look as they did when it was last kept: the session that holds it, or none

@@ -55,3 +55,22 @@ fn logs_and_folders_in_an_excluded_folder_are_not_even_opened() {
     let folder = desk.home().join(".claude/projects");
     desk.memtree(["snapshot", folder.to_str().unwrap()]).code(1).stderr_has("left out by the setting");
 }
+
+#[test]
+fn a_folder_is_kept_without_what_is_left_out_of_it() {
+    let desk = desk("projects = [\"Payroll\"]");
+    let folder = desk.project().join("work");
+    for name in ["payroll/directors.md", "clients/directors.md", "notes.md"] {
+        fs::create_dir_all(folder.join(name).parent().unwrap()).unwrap();
+        fs::write(folder.join(name), if name == "notes.md" { "# Knots\n" } else { "what the directors earn\n" })
+            .unwrap();
+    }
+    let below = folder.join("payroll");
+    desk.memtree(["snapshot", below.to_str().unwrap()])
+        .code(1)
+        .stderr_has("left out by the setting `exclude.projects`");
+    let settings = format!("format = 1\n[exclude]\nfolders = [{below:?}, {:?}]\n", folder.join("clients"));
+    desk.write("memtree.toml", settings);
+    desk.memtree(["snapshot", folder.to_str().unwrap()]).success().stdout_has("kept 1 file");
+    assert_left_out(&desk);
+}

@@ -6,22 +6,23 @@
 //! where a sync brings along the tombstones of another device, or brings back what they forbid. A text is not kept
 //! anywhere, so only whoever asks again can finish what a kill left of it.
 
+mod finish;
 mod history;
 mod knowledge;
+mod pages;
 mod pattern;
 mod text;
 mod traces;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use chrono::NaiveDate;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::base::clock::Timestamp;
-use crate::base::files::{self, Found, Stamp};
+use crate::base::files;
 use crate::base::front_matter::Document;
 use crate::base::redact::Redactor;
 use crate::error::{Context, Error, Result};
@@ -30,10 +31,11 @@ use crate::ops::cursors::Cursors;
 use crate::ops::retain::{self, Retention};
 use crate::ops::waiting::Waiting;
 use crate::ops::{commit, consolidate, flush, search};
-use crate::store::layout::Layout;
-use crate::store::tombstones::{self, Tombstone, Tombstones};
+use crate::store::tombstones::{self, Tombstone};
 use crate::store::{Store, days, layout};
 
+pub use finish::finish;
+use pages::{clean_pages, is_apart, pages_with};
 pub use pattern::Pattern;
 use traces::Traces;
 
@@ -216,78 +218,6 @@ pub fn forget(store: &Store, plan: &Plan, request: &Request<'_>) -> Result<Repor
     Ok(report)
 }
 
-/// Does what tombstones ask for and was not done: a forget that was killed, or one that a sync brought along; and
-/// takes out the lines that a merge of days brought back. The caller holds the sweep's lock.
-pub fn finish(store: &Store, tombstones: &Tombstones, request: &Request<'_>) -> Result<()> {
-    if tombstones.is_empty() {
-        return Ok(());
-    }
-    let cannot = || "cannot finish forgetting".to_string();
-    let back: Vec<SessionId> =
-        tombstones.sessions().filter(|session| store.layout().session(session).exists()).cloned().collect();
-    if !back.is_empty() {
-        let traces = Traces::of(store, &back).context(cannot)?;
-        purge(store, &back, &traces, request.redactor)?;
-    }
-    let before = CleanDays::load(store.layout());
-    if before.tombstones != tombstones.lines() {
-        let held = holding_forgotten_texts(store, tombstones, request.device)?;
-        retain::evict_all(store, &held, request.now)?;
-    }
-    clean_days(store, tombstones, &before).context(cannot)
-}
-
-/// This device's sessions whose log is not to be captured again for what it says, and whose raw is still as it was: the
-/// text was forgotten on another device. Which text nobody knows here, so all that was captured has to go.
-fn holding_forgotten_texts(store: &Store, tombstones: &Tombstones, device: &Device) -> Result<Vec<SessionId>> {
-    chosen(store, |digest| {
-        digest.session.device == *device
-            && digest.snapshot.evicted.is_none()
-            && tombstones.has_source(&digest.source_id)
-            && !tombstones.has_session(&digest.session)
-            && store.layout().snapshot(&digest.session).exists()
-    })
-}
-
-/// How days looked when they held no line of a forgotten session.
-#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
-struct CleanDays {
-    tombstones: Vec<String>,
-    days: BTreeMap<String, Stamp>,
-}
-
-impl CleanDays {
-    fn load(layout: &Layout) -> CleanDays {
-        fs::read(layout.clean_days()).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
-    }
-}
-
-/// Takes the lines of forgotten sessions, and lines that lost a text elsewhere, out of the days that have changed since
-/// that was last done.
-fn clean_days(store: &Store, tombstones: &Tombstones, before: &CleanDays) -> io::Result<()> {
-    let layout = store.layout();
-    let mut now = CleanDays { tombstones: tombstones.lines(), days: BTreeMap::new() };
-    let gone: Vec<SessionId> = tombstones.sessions().cloned().collect();
-    let traces = Traces::named(&gone);
-    let days = files::walk_files(&layout.daily()).flatten().filter(|found| found.link.is_none());
-    for found in days.collect::<Vec<_>>() {
-        let name = layout::shown_relative(&found.relative);
-        let stamp = Stamp::of(&found.metadata);
-        if before.tombstones != now.tombstones || before.days.get(&name) != Some(&stamp) {
-            clean_page(&found.path, |page| {
-                let kept = traces.removed(page);
-                pattern::without_originals(kept.as_deref().unwrap_or(page)).or(kept)
-            })?;
-        }
-        // As it is now: a line that comes later makes it another one.
-        now.days.insert(name, Stamp::of(&fs::symlink_metadata(&found.path)?));
-    }
-    match now == *before {
-        true => Ok(()),
-        false => files::write_if_changed(&layout.clean_days(), &serde_json::to_vec(&now)?).map(drop),
-    }
-}
-
 // --- What is meant ---
 
 pub(super) fn named(store: &Store, name: &str) -> Result<SessionId> {
@@ -363,65 +293,6 @@ fn holds_text(folder: &Path, pattern: &Pattern) -> io::Result<bool> {
 }
 
 // --- What goes ---
-
-/// The pages that are neither a session's own nor a cache, and not the list of tombstones.
-fn pages(store: &Store) -> impl Iterator<Item = Found> {
-    let layout = store.layout().clone();
-    files::walk_files(layout.root()).flatten().filter(move |found| {
-        let others = [layout.sessions(), layout.cache(), layout.git(), layout.locks()];
-        let is_other = others.iter().any(|other| found.path.starts_with(other));
-        found.link.is_none() && !is_apart(&layout, &found.path) && (!is_other || layout.is_event_log(&found.path))
-    })
-}
-
-/// Whether a file says what the memory is, and nothing of what is in it.
-fn is_apart(layout: &Layout, path: &Path) -> bool {
-    let apart = [layout.forgotten(), layout.settings(), layout.readme(), layout.gitignore(), layout.gitattributes()];
-    apart.iter().any(|apart| apart == path)
-}
-
-fn pages_with(store: &Store, is_one: impl Fn(&str, &str) -> bool) -> io::Result<Vec<PathBuf>> {
-    let mut with = Vec::new();
-    for found in pages(store) {
-        let page = fs::read(&found.path)?;
-        if is_one(&String::from_utf8_lossy(&page), &found.relative.to_string_lossy()) {
-            with.push(found.path);
-        }
-    }
-    Ok(with)
-}
-
-/// Removes the files whose name tells, and takes the lines that tell out of the others. Returns which they were.
-fn clean_pages(
-    store: &Store,
-    is_ours: impl Fn(&str) -> bool,
-    name_tells: impl Fn(&str) -> bool,
-    cleaned: impl Fn(&Path, &str) -> Option<String>,
-) -> io::Result<Vec<String>> {
-    let mut changed = Vec::new();
-    for found in pages(store).filter(|found| is_ours(&layout::shown_relative(&found.relative))).collect::<Vec<_>>() {
-        if name_tells(&found.relative.to_string_lossy()) {
-            files::remove_file(&found.path)?;
-            changed.push(store.layout().shown(&found.path));
-            continue;
-        }
-        if clean_page(&found.path, |page| cleaned(&found.path, page))? {
-            changed.push(store.layout().shown(&found.path));
-        }
-    }
-    Ok(changed)
-}
-
-/// Takes the lines that tell out of one page; returns whether there were any.
-fn clean_page(path: &Path, cleaned: impl Fn(&str) -> Option<String>) -> io::Result<bool> {
-    files::update_locked(path, |existing, out| {
-        let Ok(page) = io::read_to_string(existing) else { return Ok(false) };
-        match cleaned(&page) {
-            Some(page) => out.write_all(page.as_bytes()).map(|()| true),
-            None => Ok(false),
-        }
-    })
-}
 
 /// Takes sessions out of everything: first the traces elsewhere, then the caches, then their own folders.
 fn purge(store: &Store, sessions: &[SessionId], traces: &Traces, redactor: &Redactor) -> Result<Vec<String>> {

@@ -1,0 +1,90 @@
+//! What tombstones ask for and was not done yet: after a kill, or where a sync brought them along.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
+use super::pages::clean_page;
+use super::traces::Traces;
+use super::{Request, chosen, pattern, purge};
+use crate::base::files::{self, Stamp};
+use crate::error::{Context, Result};
+use crate::model::ids::{Device, SessionId};
+use crate::ops::retain;
+use crate::store::layout::Layout;
+use crate::store::tombstones::Tombstones;
+use crate::store::{Store, layout};
+
+/// Does what tombstones ask for and was not done: a forget that was killed, or one that a sync brought along; and
+/// takes out the lines that a merge of days brought back. The caller holds the sweep's lock.
+pub fn finish(store: &Store, tombstones: &Tombstones, request: &Request<'_>) -> Result<()> {
+    if tombstones.is_empty() {
+        return Ok(());
+    }
+    let cannot = || "cannot finish forgetting".to_string();
+    let back: Vec<SessionId> =
+        tombstones.sessions().filter(|session| store.layout().session(session).exists()).cloned().collect();
+    if !back.is_empty() {
+        let traces = Traces::of(store, &back).context(cannot)?;
+        purge(store, &back, &traces, request.redactor)?;
+    }
+    let before = CleanDays::load(store.layout());
+    if before.tombstones != tombstones.lines() {
+        let held = holding_forgotten_texts(store, tombstones, request.device)?;
+        retain::evict_all(store, &held, request.now)?;
+    }
+    clean_days(store, tombstones, &before).context(cannot)
+}
+
+/// This device's sessions whose log is not to be captured again for what it says, and whose raw is still as it was: the
+/// text was forgotten on another device. Which text nobody knows here, so all that was captured has to go.
+fn holding_forgotten_texts(store: &Store, tombstones: &Tombstones, device: &Device) -> Result<Vec<SessionId>> {
+    chosen(store, |digest| {
+        digest.session.device == *device
+            && digest.snapshot.evicted.is_none()
+            && tombstones.has_source(&digest.source_id)
+            && !tombstones.has_session(&digest.session)
+            && store.layout().snapshot(&digest.session).exists()
+    })
+}
+
+/// How days looked when they held no line of a forgotten session.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+struct CleanDays {
+    tombstones: Vec<String>,
+    days: BTreeMap<String, Stamp>,
+}
+
+impl CleanDays {
+    fn load(layout: &Layout) -> CleanDays {
+        fs::read(layout.clean_days()).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+    }
+}
+
+/// Takes the lines of forgotten sessions, and lines that lost a text elsewhere, out of the days that have changed since
+/// that was last done.
+fn clean_days(store: &Store, tombstones: &Tombstones, before: &CleanDays) -> io::Result<()> {
+    let layout = store.layout();
+    let mut now = CleanDays { tombstones: tombstones.lines(), days: BTreeMap::new() };
+    let gone: Vec<SessionId> = tombstones.sessions().cloned().collect();
+    let traces = Traces::named(&gone);
+    let days = files::walk_files(&layout.daily()).flatten().filter(|found| found.link.is_none());
+    for found in days.collect::<Vec<_>>() {
+        let name = layout::shown_relative(&found.relative);
+        let stamp = Stamp::of(&found.metadata);
+        if before.tombstones != now.tombstones || before.days.get(&name) != Some(&stamp) {
+            clean_page(&found.path, |page| {
+                let kept = traces.removed(page);
+                pattern::without_originals(kept.as_deref().unwrap_or(page)).or(kept)
+            })?;
+        }
+        // As it is now: a line that comes later makes it another one.
+        now.days.insert(name, Stamp::of(&fs::symlink_metadata(&found.path)?));
+    }
+    match now == *before {
+        true => Ok(()),
+        false => files::write_if_changed(&layout.clean_days(), &serde_json::to_vec(&now)?).map(drop),
+    }
+}

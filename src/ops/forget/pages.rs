@@ -1,0 +1,68 @@
+//! The pages of a memory that may tell of something which is to be forgotten, and how they lose it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::base::files::{self, Found};
+use crate::store::Store;
+use crate::store::layout::{self, Layout};
+
+/// The pages that are neither a session's own nor a cache, and not the list of tombstones.
+fn pages(store: &Store) -> impl Iterator<Item = Found> {
+    let layout = store.layout().clone();
+    files::walk_files(layout.root()).flatten().filter(move |found| {
+        let others = [layout.sessions(), layout.cache(), layout.git(), layout.locks()];
+        let is_other = others.iter().any(|other| found.path.starts_with(other));
+        found.link.is_none() && !is_apart(&layout, &found.path) && (!is_other || layout.is_event_log(&found.path))
+    })
+}
+
+/// Whether a file says what the memory is, and nothing of what is in it.
+pub fn is_apart(layout: &Layout, path: &Path) -> bool {
+    let apart = [layout.forgotten(), layout.settings(), layout.readme(), layout.gitignore(), layout.gitattributes()];
+    apart.iter().any(|apart| apart == path)
+}
+
+pub fn pages_with(store: &Store, is_one: impl Fn(&str, &str) -> bool) -> io::Result<Vec<PathBuf>> {
+    let mut with = Vec::new();
+    for found in pages(store) {
+        let page = fs::read(&found.path)?;
+        if is_one(&String::from_utf8_lossy(&page), &found.relative.to_string_lossy()) {
+            with.push(found.path);
+        }
+    }
+    Ok(with)
+}
+
+/// Removes the files whose name tells, and takes the lines that tell out of the others. Returns which they were.
+pub fn clean_pages(
+    store: &Store,
+    is_ours: impl Fn(&str) -> bool,
+    name_tells: impl Fn(&str) -> bool,
+    cleaned: impl Fn(&Path, &str) -> Option<String>,
+) -> io::Result<Vec<String>> {
+    let mut changed = Vec::new();
+    for found in pages(store).filter(|found| is_ours(&layout::shown_relative(&found.relative))).collect::<Vec<_>>() {
+        if name_tells(&found.relative.to_string_lossy()) {
+            files::remove_file(&found.path)?;
+            changed.push(store.layout().shown(&found.path));
+            continue;
+        }
+        if clean_page(&found.path, |page| cleaned(&found.path, page))? {
+            changed.push(store.layout().shown(&found.path));
+        }
+    }
+    Ok(changed)
+}
+
+/// Takes the lines that tell out of one page; returns whether there were any.
+pub fn clean_page(path: &Path, cleaned: impl Fn(&str) -> Option<String>) -> io::Result<bool> {
+    files::update_locked(path, |existing, out| {
+        let Ok(page) = io::read_to_string(existing) else { return Ok(false) };
+        match cleaned(&page) {
+            Some(page) => out.write_all(page.as_bytes()).map(|()| true),
+            None => Ok(false),
+        }
+    })
+}
