@@ -196,7 +196,7 @@ pub fn snapshot(store: &Store, request: &Request<'_>) -> Result<Report> {
 /// The setting by which a folder is never kept.
 pub fn left_out_by(exclude: &Exclude, folder: &Path) -> Option<&'static str> {
     let cwd = folder.to_string_lossy();
-    let is_excluded = exclude.has_session(project_name(None, Some(&cwd)).as_deref(), Some(&cwd));
+    let is_excluded = exclude.has_session(digest::project_name(None, Some(&cwd)).as_deref(), Some(&cwd));
     is_excluded.then(|| if exclude.has_path(folder) { "exclude.folders" } else { "exclude.projects" })
 }
 
