@@ -272,7 +272,9 @@ impl<'s> Sessions<'s> {
 /// The beginnings of prompts that a digest's triggers show, with their episodes.
 fn prompts(digest: &Digest) -> Vec<(String, EpisodeId)> {
     let topics = digest.content.triggers.iter();
-    let topics = topics.map(|trigger| (trigger.topic.trim_end_matches('…').to_string(), trigger.episode));
+    // A topic has left out a greeting, and tells which question a short prompt answers.
+    let asked = |topic: &str| topic.split(" ← ").next().unwrap_or(topic).trim_end_matches('…').to_string();
+    let topics = topics.map(|trigger| (asked(&trigger.topic), trigger.episode));
     topics.filter(|(topic, _)| topic.chars().count() >= 8).collect()
 }
 
@@ -292,7 +294,7 @@ fn read_day(day: NaiveDate, hash: String, text: &str, redactor: &Redactor, sessi
             if line.kind == LineKind::User {
                 let prompt = plain_words(&said);
                 let after = episodes.get(id).copied().flatten();
-                let found = prompts.iter().find(|(topic, at)| Some(*at) > after && prompt.starts_with(topic.as_str()));
+                let found = prompts.iter().find(|(topic, at)| Some(*at) > after && prompt.contains(topic.as_str()));
                 episodes.insert(id.clone(), found.map(|(_, at)| *at));
             }
             episode = more.or(episodes.get(id).copied().flatten());

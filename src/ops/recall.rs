@@ -110,7 +110,9 @@ fn target(store: &Store, request: &RecallRequest) -> Result<Target> {
         return Err(Error::usage("there is nothing to recall")
             .hint("name a session (`SES3_laptop_SP1C2#EP_004`), a hit of the last search (`2`), or say what to find"));
     }
-    let (name, episode) = match what.split_once('#') {
+    // Whoever types a path by heart writes `SES3_laptop_SP1C2/EP_004`.
+    let by_path = || what.split_once('/').filter(|(_, rest)| rest.parse::<EpisodeId>().is_ok());
+    let (name, episode) = match what.split_once('#').or_else(by_path) {
         Some((name, episode)) => (name, Some(episode)),
         None => (what, None),
     };
@@ -209,10 +211,7 @@ fn numbered(store: &Store, number: usize) -> Result<(SessionId, Option<String>)>
             };
             Ok((hit.session.ok_or_else(page)?, episode))
         }
-        None => {
-            Err(Error::usage(format!("the last search (`{}`) has no hit {number}", text::one_line(&last.query, 80)))
-                .because(format!("it found {count}")))
-        }
+        None => Err(Error::usage(format!("the last search has no hit {number}")).because(format!("it found {count}"))),
     }
 }
 

@@ -279,10 +279,9 @@ fn other(index: &Index, filter: &Filter) -> Option<String> {
     })
 }
 
-/// The hits of the last search, for [`super::recall`].
+/// The hits of the last search, for [`super::recall`]; not what was asked, which may be a secret.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct LastSearch {
-    pub query: String,
     pub hits: Vec<LastHit>,
 }
 
@@ -316,7 +315,7 @@ fn remember(store: &Store, answer: &SearchAnswer) {
         },
         AnyHit::Note(hit) => LastHit { session: None, path: hit.path.clone(), episodes: Vec::new() },
     });
-    let last = LastSearch { query: answer.query.clone(), hits: hits.collect() };
+    let last = LastSearch { hits: hits.collect() };
     // Whole or not at all, but without waiting for the disk as for something that matters.
     if let Ok(bytes) = serde_json::to_vec(&last) {
         let _ = files::write_unsynced(&store.layout().last_search(), &bytes);

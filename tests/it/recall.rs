@@ -41,6 +41,7 @@ fn a_name_that_is_no_session_is_not_searched_for() {
         assert_eq!(said.stdout, "", "{name}");
         said.stderr_has("there is no session");
     }
+    desk.memtree(["recall", "SES1_desk_SP1C1/EP_001"]).success().stdout_has("# EP_001");
     desk.memtree(["recall", "SES8_desk_SP9C8"]).code(1).stderr_has("there is no session");
 }
 

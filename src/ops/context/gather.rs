@@ -37,6 +37,8 @@ const TRIGGERS: usize = 2;
 
 /// How much the words of a prompt have to tell that a session answers it surely: two words that are not common.
 const STRONG: f32 = 1.4;
+/// And how near to the best one it has to come.
+const NEAR_THE_BEST: f64 = 0.6;
 
 /// The page that an agent always loads.
 pub fn memory(store: &Store, projects: &[String]) -> Section {
@@ -174,8 +176,9 @@ pub fn prompted(
     let mut lines = Vec::new();
     if !query.is_empty() {
         let found = index.search(&query, request.now, HITS + 1)?;
+        let least = found.hits.first().map_or(0.0, |best| NEAR_THE_BEST * best.score);
         for hit in found.hits.into_iter().filter(|hit| !hit.weak && !own.is_source(&hit.source_id)).take(HITS) {
-            if request.strong_only && told_by(&hit.words) < STRONG {
+            if request.strong_only && (told_by(&hit.words) < STRONG || hit.score < least) {
                 continue;
             }
             let Some(digest) = store.digest(&hit.session).ok().flatten() else { continue };
