@@ -3,6 +3,7 @@
 //! Here are the words of a text, cut the same way for the index and for a query, and the small
 //! services built on them: slugs, excerpts, sentences, token estimates and text that is safe to print.
 
+mod difference;
 mod excerpts;
 mod fingerprints;
 mod nearest;
@@ -13,6 +14,7 @@ mod words;
 
 use std::borrow::Cow;
 
+pub use difference::difference;
 pub use excerpts::excerpt;
 pub use fingerprints::each_fingerprint;
 pub use nearest::nearest;

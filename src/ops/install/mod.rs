@@ -13,6 +13,7 @@ use crate::adapters::hooks::HookSpec;
 use crate::adapters::{Adapter, Places};
 use crate::base::files;
 use crate::base::redact::Redactor;
+use crate::base::text;
 use crate::error::{Context, Error, Result};
 use crate::store::layout::Layout;
 
@@ -255,8 +256,7 @@ impl Plan {
             Some(_) => self.file.display().to_string(),
             None => "(no file)".into(),
         };
-        let difference = similar::TextDiff::from_lines(before, after);
-        let shown = difference.unified_diff().header(&name(&self.before), &name(&self.after)).to_string();
+        let shown = text::difference(before, after, [&name(&self.before), &name(&self.after)]);
         Redactor::new().redact(&shown).into_owned()
     }
 }
