@@ -201,8 +201,15 @@ fn topic(part: &Part, answered: &dyn Fn(&Part) -> Option<String>, most_chars: us
     {
         asked = text::one_line(&format!("{} ← {question}", asked.trim_end_matches(['.', '!'])), most_chars);
     }
-    let topic = if asked.is_empty() { text::one_line(&plain_words(&part.last_reply), most_chars) } else { asked };
+    let topic =
+        if asked.is_empty() { text::one_line(&plain_words(&worded(&part.last_reply)), most_chars) } else { asked };
     if topic.is_empty() { "Work".into() } else { topic }
+}
+
+/// A reply without its fences and rules, which say nothing.
+fn worded(reply: &str) -> String {
+    let is_worded = |line: &&str| !line.trim_start().starts_with("```") && line.contains(char::is_alphanumeric);
+    reply.lines().filter(is_worded).collect::<Vec<_>>().join("\n")
 }
 
 /// The sentence that tells most of a part, with how much it tells: a lesson, a decision, how the agent
@@ -378,6 +385,13 @@ mod tests {
         let parts =
             (1..=parts as u32).map(|n| Part::of_text(n, &format!("Topic{n} zebra{n}"), &format!("apple{n} orchid{n}")));
         Facts { parts: parts.collect(), spoken: 50, ..Facts::default() }
+    }
+
+    #[test]
+    fn fences_and_rules_are_no_topic() {
+        let mut part = Part::default();
+        part.last_reply = "```\n━━━━━━\n REVIEW COMPLETE\n------\n```\nAll is well.".into();
+        assert_eq!(topic(&part, &|_| None, 60), "REVIEW COMPLETE All is well.");
     }
 
     #[test]
