@@ -8,15 +8,23 @@ pub const NOTHING_TOLD: usize = 200;
 /// So many are everyday words; those that follow are common in work on software and in manuals.
 pub const EVERYDAY: usize = 468;
 
-static PLACES: LazyLock<HashMap<&'static str, usize>> = LazyLock::new(|| {
+static PLACES: LazyLock<HashMap<&'static str, usize>> =
+    LazyLock::new(|| table().enumerate().map(|(place, word)| (word, place)).collect());
+
+fn table() -> impl Iterator<Item = &'static str> {
     let lines = include_str!("../../templates/common-words.txt").lines();
-    let words = lines.filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace);
-    words.enumerate().map(|(place, word)| (word, place)).collect()
-});
+    lines.filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace)
+}
 
 /// The place of a word, in lower case, in the table: the commonest first. `None` where it is not common.
 pub fn place(word: &str) -> Option<usize> {
     PLACES.get(word).copied()
+}
+
+/// The place of an everyday word, in lower case. It is looked for in the table as it is: a search asks for a few words
+/// only, and to sort all of them first would cost more than that.
+pub fn everyday_place(word: &str) -> Option<usize> {
+    table().take(EVERYDAY).position(|one| one == word)
 }
 
 /// How many words the table has.
@@ -35,5 +43,8 @@ mod tests {
         assert!(place("worst").is_some_and(|place| (NOTHING_TOLD..EVERYDAY).contains(&place)));
         assert!(place("user").is_some_and(|place| place >= EVERYDAY) && place("xylophone").is_none());
         assert!(count() > 2000);
+        for word in ["the", "made", "worst", "user", "buffer", "xylophone"] {
+            assert_eq!(everyday_place(word), place(word).filter(|place| *place < EVERYDAY), "{word}");
+        }
     }
 }

@@ -148,7 +148,7 @@ fn is_name(word: &str, begins_sentence: bool) -> bool {
 }
 
 fn is_everyday(lower: &str) -> bool {
-    common_words::place(lower).is_some_and(|place| place < common_words::EVERYDAY)
+    common_words::everyday_place(lower).is_some()
 }
 
 impl Plan {

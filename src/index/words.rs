@@ -25,10 +25,10 @@ pub fn is_question_word(word: &str) -> bool {
 
 /// How much a word of a query tells, in lower case as it was typed: less the commoner it is in any text.
 pub fn told(typed: &str) -> f32 {
-    match common_words::place(typed) {
+    match common_words::everyday_place(typed) {
         Some(place) if place < common_words::NOTHING_TOLD => rank::COMMONEST,
-        Some(place) if place < common_words::EVERYDAY => rank::EVERYDAY,
-        _ => 1.0,
+        Some(_) => rank::EVERYDAY,
+        None => 1.0,
     }
 }
 
