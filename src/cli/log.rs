@@ -2,11 +2,11 @@
 
 use std::io::Read;
 
-use crate::base::zone::Zone;
 use chrono::{NaiveDate, TimeZone, Utc};
 
 use super::{Door, output};
 use crate::base::clock::{self, Timestamp};
+use crate::base::zone::Zone;
 use crate::error::{Context, Error, Result};
 use crate::model::day::LineKind;
 use crate::ops::log::{self, Request};

@@ -5,12 +5,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::base::zone::Zone;
 use serde::{Deserialize, Serialize};
 
 use crate::adapters::eventlog;
 use crate::base::clock::Timestamp;
 use crate::base::files::{self, Batch};
+use crate::base::zone::Zone;
 use crate::distill::event_log::event_log;
 use crate::error::{Context, Result};
 use crate::model::digest::{Digest, State, Worth};

@@ -9,7 +9,6 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use crate::base::zone::Zone;
 use chrono::{Days, NaiveDate};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -17,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::clock::Timestamp;
 use crate::base::files::{self, Batch, FileLock, Stamp};
 use crate::base::text;
+use crate::base::zone::Zone;
 use crate::distill::summary::DayReader;
 use crate::error::{Context, Result};
 use crate::model::day::{LONGEST_LINE, LineKind, Note};

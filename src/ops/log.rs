@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::base::zone::Zone;
 use serde::Serialize;
 
 use crate::base::clock::Timestamp;
 use crate::base::redact::Redactor;
 use crate::base::text;
+use crate::base::zone::Zone;
 use crate::error::{Context, Error, Result};
 use crate::model::day::{LONGEST_LINE, LineKind};
 use crate::store::Store;

@@ -11,6 +11,7 @@ pub mod context;
 pub mod cursors;
 pub mod days;
 pub mod digest;
+mod discover;
 pub mod doctor;
 pub mod flush;
 pub mod folders;

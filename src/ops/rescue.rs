@@ -12,6 +12,7 @@ use crate::adapters::shared::SharedFiles;
 use crate::adapters::{self, Places};
 use crate::error::Result;
 use crate::ops::cursors::Cursors;
+use crate::ops::discover;
 use crate::ops::sweep::{self, Report, Sweep, Tree};
 use crate::store::Store;
 use crate::store::tombstones::Tombstones;
@@ -68,8 +69,8 @@ pub fn clocks(store: &Store, sweep: &Sweep<'_>, places: &Places) -> Result<Vec<C
     let tombstones = Tombstones::load(layout).unwrap_or_default();
     let shared = SharedFiles::with_temporary_copies();
     let mut unread = Report::default();
-    let walked = sweep::walk(sweep, layout.root(), &mut unread)?;
-    let found = sweep::discover(sweep, &walked, &shared, &mut cursors, &mut unread);
+    let walked = discover::walk(sweep, layout.root(), &mut unread)?;
+    let found = discover::discover(sweep, &walked, &shared, &mut cursors, &mut unread);
     for source in found.sources.iter().filter(|source| !tombstones.has_source(&source.source_id())) {
         let Some(clock) = clocks.iter_mut().find(|clock| clock.flavor == source.flavor) else { continue };
         clock.sessions += 1;

@@ -8,11 +8,11 @@ use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 
-use crate::base::zone::Zone;
 use chrono::{Days, NaiveDate};
 
 use super::layout::{self, Layout};
 use crate::base::clock::Timestamp;
+use crate::base::zone::Zone;
 use crate::base::{files, markdown};
 use crate::model::day::{DayLine, Line, LineKind};
 use crate::model::ids::SessionId;

@@ -16,11 +16,11 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::base::zone::Zone;
 use chrono::NaiveDate;
 
 use crate::base::clock::Timestamp;
 use crate::base::redact::Redactor;
+use crate::base::zone::Zone;
 use crate::base::{files, text};
 use crate::model::calls;
 use crate::store::documents::fill;

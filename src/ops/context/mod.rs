@@ -6,12 +6,12 @@
 
 use std::path::PathBuf;
 
-use crate::base::zone::Zone;
 use serde::Serialize;
 
 use crate::base::clock::Timestamp;
 use crate::base::git::Repository;
 use crate::base::text;
+use crate::base::zone::Zone;
 use crate::distill::digest::project_name;
 use crate::error::Result;
 use crate::index::Index;

@@ -1,10 +1,10 @@
 //! A context: the latest turns of one session on one day, as a flush hands them to a model.
 
-use crate::base::zone::Zone;
 use chrono::NaiveDate;
 
 use crate::base::clock::Timestamp;
 use crate::base::front_matter::Document;
+use crate::base::zone::Zone;
 use crate::base::{clock, files, markdown, text};
 use crate::distill::summary::{DayReader, is_low};
 use crate::model::day::{Line, LineKind, Telling};

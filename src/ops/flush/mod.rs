@@ -14,13 +14,13 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-use crate::base::zone::Zone;
 use chrono::{Days, Duration, NaiveDate};
 use serde::Serialize;
 
 use crate::base::clock::Timestamp;
 use crate::base::files;
 use crate::base::redact::Redactor;
+use crate::base::zone::Zone;
 use crate::error::{Context as _, Result};
 use crate::model::day::{LineKind, Note};
 use crate::model::digest::Worth;

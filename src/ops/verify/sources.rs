@@ -11,7 +11,8 @@ use crate::base::files;
 use crate::error::{Context, Result};
 use crate::model::session::{LogFile, Source};
 use crate::ops::cursors::Cursors;
-use crate::ops::sweep::{self, Discovery, Report, Sweep, Tree};
+use crate::ops::discover::{self, Discovery};
+use crate::ops::sweep::{self, Report, Sweep, Tree};
 use crate::store::snapshots::parse_manifest_line;
 use crate::store::tombstones::Tombstones;
 use crate::store::{Store, layout};
@@ -23,8 +24,8 @@ pub fn check(store: &Store, sweep: &Sweep<'_>) -> Result<Findings> {
     let tree = Tree::load(store, sweep::digested(store)?, &mut cursors, sweep);
     let shared = SharedFiles::with_temporary_copies();
     let mut report = Report::default();
-    let walked = sweep::walk(sweep, store.layout().root(), &mut report)?;
-    let mut found = sweep::discover(sweep, &walked, &shared, &mut cursors, &mut report);
+    let walked = discover::walk(sweep, store.layout().root(), &mut report)?;
+    let mut found = discover::discover(sweep, &walked, &shared, &mut cursors, &mut report);
     let tombstones = Tombstones::load(store.layout()).context(|| "cannot read what was forgotten".into())?;
     found.sources.retain(|source| {
         let source_id = source.source_id();
