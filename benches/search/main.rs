@@ -2,7 +2,7 @@
 //!
 //! Whatever is measured is a process of its own, floors too, since that is what a person and an agent wait for. Ours
 //! and the floor take turns. Costs are CPU time, user and system together, unless a row says `waiting`: that is the
-//! time by the clock, which only means something on an idle machine. All of it ends within ten minutes.
+//! time by the clock, which only means something on an idle machine.
 //!
 //! - `MEMTREE_BENCH_DIGESTS`: how many digests, several numbers with commas between; `1000,10000,100000` if not set
 //! - `MEMTREE_BENCH_NOTES`: a folder with `*_DIGEST.md` to take instead of making them up, as many as are asked for
