@@ -207,10 +207,9 @@ impl<'s> Index<'s> {
 
     /// The sessions that fit best, best first, and how many fit at all.
     fn ranked(&self, query: &Query, plan: &Plan, now: Timestamp, limit: usize) -> Result<(Vec<Ranked>, usize)> {
-        let finder = Finder::new(&plan.wanted);
         let names = Names::of(query, plan);
         let looked_at = if limit == 0 { 0 } else { limit.max(rank::CLOSER_LOOK) };
-        let (close, total) = self.closely(query, plan, &finder, &names, now, &[], looked_at)?;
+        let (close, total) = self.closely(query, plan, &names, now, &[], looked_at)?;
         let session = |close: Close| Some((close.score, close.weak, close.name.parse::<SessionId>().ok()?));
         let mut sessions: Vec<(f32, bool, SessionId)> = close.into_iter().filter_map(session).collect();
         sessions.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.2.cmp(&b.2)));
@@ -228,7 +227,6 @@ impl<'s> Index<'s> {
         &self,
         query: &Query,
         plan: &Plan,
-        finder: &Finder,
         names: &Names,
         now: Timestamp,
         trees: &[Tree],
@@ -236,12 +234,13 @@ impl<'s> Index<'s> {
     ) -> Result<(Vec<Close>, usize)> {
         let scored = matches::matches(&self.searcher, query, plan, now, trees).map_err(unusable)?;
         let total = scored.len();
+        let finder = Finder::new(&plan.wanted);
         let mut best = rank::best(scored, most);
         best.sort_unstable_by_key(|scored| scored.place);
         let mut close = Vec::with_capacity(best.len());
         for of_segment in best.chunk_by(|a, b| a.place.segment_ord == b.place.segment_ord) {
             let segment = self.searcher.segment_reader(of_segment[0].place.segment_ord);
-            let mut look = CloserLook::at(segment, finder).map_err(unusable)?;
+            let mut look = CloserLook::at(segment, &finder).map_err(unusable)?;
             let ended = segment.fast_fields().i64(Fields::ENDED).map_err(unusable)?;
             for scored in of_segment {
                 let document: TantivyDocument = self.searcher.doc(scored.place).map_err(unusable)?;
@@ -271,7 +270,7 @@ impl<'s> Index<'s> {
         let finder = Finder::new(&plan.wanted);
         let names = Names::of(query, &plan);
         let looked_at = if limit == 0 { 0 } else { (4 * limit).max(rank::CLOSER_LOOK) };
-        let (mut sections, total) = self.closely(query, &plan, &finder, &names, now, trees, looked_at)?;
+        let (mut sections, total) = self.closely(query, &plan, &names, now, trees, looked_at)?;
         sections.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| (&a.name, a.line).cmp(&(&b.name, b.line))));
         let mut seen = HashSet::new();
         sections.retain(|section| seen.insert(section.name.clone()));
