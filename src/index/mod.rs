@@ -29,8 +29,6 @@ mod page;
 mod rank;
 mod related;
 mod sheet;
-#[cfg(test)]
-mod tests;
 mod words;
 
 pub use cache::Refreshed;
@@ -317,3 +315,6 @@ fn rounded(score: f32) -> f64 {
 fn unusable(err: tantivy::TantivyError) -> Error {
     Error::new("cannot search").because(err).hint("delete `.memtree/cache`: the next search makes it anew")
 }
+
+#[cfg(test)]
+mod tests;

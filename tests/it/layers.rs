@@ -130,9 +130,10 @@ impl Source {
         self.name.split('/').next().unwrap().trim_end_matches(".rs")
     }
 
-    /// Its lines with their numbers, without comments and without the tests at its end.
+    /// Its lines with their numbers, without comments and without the tests at its end or in a file of their own.
     fn code(&self) -> impl Iterator<Item = (usize, &str)> {
-        let lines = self.text.lines().enumerate().map(|(at, line)| (at + 1, line));
+        let text = if self.name.ends_with("/tests.rs") { "" } else { &self.text };
+        let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line));
         let code = lines.take_while(|(_, line)| *line != "#[cfg(test)]");
         code.map(|(number, line)| (number, line.split("//").next().unwrap_or_default()))
     }
