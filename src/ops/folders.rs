@@ -94,12 +94,11 @@ fn keep(
         return Ok(missing(&format!("it is left out by the setting `{setting}`")));
     }
     let memory = store.map(|store| store.layout().root().to_path_buf()).unwrap_or_default();
-    let (mut found, _) = snapshot::list(&path, &memory);
-    found.retain(|file| !sweep.pages.exclude.has_path(&file.path));
+    let (found, _) = snapshot::list(&path, &memory, &sweep.pages.exclude);
     if found.is_empty() {
         return Ok(missing("it holds no file"));
     }
-    if let Some(session) = store.and_then(|store| snapshot::known(store, &path, &found)) {
+    if let Some(session) = store.and_then(|store| snapshot::known(store, &path, &snapshot::looks(&found))) {
         return Ok(Looked { session, ..looked(Status::Unchanged) });
     }
     let due = last_change(&path, &found, sweep.now).map(|at| at + folder.idle);

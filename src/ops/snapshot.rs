@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::clock::Timestamp;
 use crate::base::files::{self, Found, Stamp};
 use crate::base::text;
+use crate::base::zone::Zone;
 use crate::distill::clean::Cleaner;
 use crate::distill::facts::{Facts, Part};
 use crate::distill::{digest, feeling, triggers};
@@ -40,7 +41,7 @@ pub struct Request<'r> {
     pub device: Device,
     pub now: Timestamp,
     /// The time zone of the days, to finish what a killed sweep left.
-    pub zone: crate::base::zone::Zone,
+    pub zone: Zone,
     pub cleaner: &'r Cleaner,
     pub dry_run: bool,
 }
@@ -89,8 +90,7 @@ pub fn snapshot(store: &Store, request: &Request<'_>) -> Result<Report> {
     if !folder.is_dir() {
         return Err(Error::usage(format!("`{}` is not a folder", folder.display())));
     }
-    let (mut found, mut skipped) = list(&folder, layout.root());
-    found.retain(|file| !request.exclude.has_path(&file.path));
+    let (found, mut skipped) = list(&folder, layout.root(), request.exclude);
     if found.is_empty() {
         return Err(Error::usage(format!("there is nothing to keep in `{}`", folder.display()))
             .because("it holds no file outside of the memory itself"));
@@ -108,7 +108,7 @@ pub fn snapshot(store: &Store, request: &Request<'_>) -> Result<Report> {
         unchanged: true,
         skipped: Vec::new(),
     };
-    if let Some(session) = known(store, &folder, &found) {
+    if let Some(session) = known(store, &folder, &looks) {
         return Ok(unchanged(session));
     }
     if request.dry_run {
@@ -200,10 +200,10 @@ pub fn left_out_by(exclude: &Exclude, folder: &Path) -> Option<&'static str> {
     is_excluded.then(|| if exclude.has_path(folder) { "exclude.folders" } else { "exclude.projects" })
 }
 
-/// What became of a folder whose files look as they did when it was last kept: the session that holds it, or none
+/// What became of a folder that looks as it did when it was last kept: the session that holds it, or none
 /// where it was forgotten.
-pub(super) fn known(store: &Store, folder: &Path, found: &[Found]) -> Option<Option<SessionId>> {
-    let memo = Memo::load(&memo_of(store.layout(), folder)).filter(|memo| memo.looks == looks(found))?;
+pub(super) fn known(store: &Store, folder: &Path, looks: &str) -> Option<Option<SessionId>> {
+    let memo = Memo::load(&memo_of(store.layout(), folder)).filter(|memo| memo.looks == looks)?;
     let is_there = |session: &SessionId| store.layout().digest(session).is_file();
     memo.session.as_ref().is_none_or(is_there).then_some(memo.session)
 }
@@ -213,8 +213,8 @@ fn memo_of(layout: &Layout, folder: &Path) -> PathBuf {
     layout.folder_memo(&files::sha256_hex(folder.to_string_lossy().as_bytes())[..16])
 }
 
-/// The files of a folder; links are not followed, and the memory itself is left out.
-pub(super) fn list(folder: &Path, memory: &Path) -> (Vec<Found>, Vec<Skipped>) {
+/// The files of a folder; links are not followed, and the memory itself and what is excluded are left out.
+pub(super) fn list(folder: &Path, memory: &Path, exclude: &Exclude) -> (Vec<Found>, Vec<Skipped>) {
     let memory = fs::canonicalize(memory).unwrap_or_else(|_| memory.to_path_buf());
     let (mut found, mut skipped) = (Vec::new(), Vec::new());
     let mut skip = |path: PathBuf, reason: String| skipped.push(Skipped { path, line: 0, reason });
@@ -226,6 +226,7 @@ pub(super) fn list(folder: &Path, memory: &Path) -> (Vec<Found>, Vec<Skipped>) {
                 Some(target) => {
                     skip(file.path.clone(), format!("a link to `{}`, which is not followed", target.display()))
                 }
+                None if exclude.has_path(&file.path) => {}
                 None => found.push(file),
             },
         }
@@ -401,7 +402,7 @@ fn find_by_source(store: &Store, source_id: &str) -> Result<Option<SessionId>> {
 }
 
 /// How a folder looks, as one hash: its files' names, which may tell a secret, are kept nowhere but in raw.
-fn looks(found: &[Found]) -> String {
+pub(super) fn looks(found: &[Found]) -> String {
     let mut hasher = files::HashingWriter::new(std::io::sink());
     for file in found {
         let name = file.relative.as_os_str().as_encoded_bytes();

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::clock::{self, Timestamp};
 use crate::base::files::{self, Batch};
 use crate::base::front_matter::Document;
+use crate::base::zone::Zone;
 use crate::error::{Context, Result};
 use crate::model::digest::State;
 use crate::model::ids::{Device, SessionId};
@@ -40,7 +41,7 @@ pub struct Request<'a> {
     pub limits: Limits,
     pub device: Device,
     pub now: Timestamp,
-    pub zone: crate::base::zone::Zone,
+    pub zone: Zone,
     /// How the digest of a session is written that has none.
     pub pages: &'a Pages,
     /// Event logs that nobody wrote to for so long go.
