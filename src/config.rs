@@ -22,8 +22,8 @@ pub const TEMPLATE: &str = include_str!("../templates/memtree.toml");
 /// The newest format of the tree that this program knows.
 pub const FORMAT: i64 = 1;
 
-/// Keys that run a program, send text, spend money or name what is copied: only the user's own configuration may set
-/// them.
+/// Keys that run a program, send text, spend money or name what is copied: only the user's own
+/// configuration may set them.
 const YOURS_ONLY: &[&str] = &[
     "open.editor",
     "summarizer",
@@ -38,8 +38,8 @@ const YOURS_ONLY: &[&str] = &[
     FOLDERS,
 ];
 
-/// The folders that are kept. Words of theirs go into digests, which are synced, so a file that came by `git pull` must
-/// not choose them.
+/// The folders that are kept. Words of theirs go into digests, which are synced, so a file that
+/// came by `git pull` must not choose them.
 const FOLDERS: &str = "folders";
 
 /// Tables whose keys are names that the user chooses.
@@ -241,9 +241,12 @@ impl Config {
                 .hint("`memtree config` shows every setting with its default")
         })?;
         if config.format > FORMAT {
-            return Err(Error::new(format!("this memory has format {}, newer than this program knows", config.format))
-                .because(format!("memtree {} writes format {FORMAT}", env!("CARGO_PKG_VERSION")))
-                .hint("install a newer memtree; nothing was changed"));
+            return Err(Error::new(format!(
+                "this memory has format {}, newer than this program knows",
+                config.format
+            ))
+            .because(format!("memtree {} writes format {FORMAT}", env!("CARGO_PKG_VERSION")))
+            .hint("install a newer memtree; nothing was changed"));
         }
         Ok((config, warnings))
     }
@@ -288,7 +291,9 @@ fn defaults() -> Table {
 
 fn read(path: &Path, text: &str) -> Result<Table> {
     text.parse::<Table>().map_err(|err| {
-        let line = err.span().map_or(0, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+        let line = err
+            .span()
+            .map_or(0, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
         Error::new(format!("cannot read the settings `{}`", path.display()))
             .because(format!("line {line}: {}", err.message()))
             .hint("`memtree config` shows every setting with its default")
@@ -304,7 +309,9 @@ fn warn_of_unknown(path: &Path, table: &Table, known: &Table, warnings: &mut Vec
         }
         let near = text::nearest(&key, names.iter().map(String::as_str));
         warnings.push(match near {
-            Some(near) => format!("{}: unknown setting `{key}`; did you mean `{near}`?", path.display()),
+            Some(near) => {
+                format!("{}: unknown setting `{key}`; did you mean `{near}`?", path.display())
+            }
             None => format!("{}: unknown setting `{key}`", path.display()),
         });
     }
@@ -316,7 +323,9 @@ fn flat(table: &Table) -> Vec<(String, Value)> {
     for (key, value) in table {
         match value {
             Value::Table(inner) => {
-                all.extend(flat(inner).into_iter().map(|(name, value)| (format!("{key}.{name}"), value)));
+                all.extend(
+                    flat(inner).into_iter().map(|(name, value)| (format!("{key}.{name}"), value)),
+                );
             }
             value => all.push((key.clone(), value.clone())),
         }
@@ -359,7 +368,9 @@ fn from_environment(name: &str, text: &str, default: &Value) -> Result<Value> {
         Value::Boolean(_) => Value::Boolean(text.parse().map_err(|_| wrong("true or false"))?),
         Value::Float(_) => Value::Float(text.parse().map_err(|_| wrong("a number"))?),
         Value::String(_) => Value::String(text.to_string()),
-        Value::Array(_) => text.parse::<Value>().ok().filter(Value::is_array).ok_or_else(|| wrong("a list"))?,
+        Value::Array(_) => {
+            text.parse::<Value>().ok().filter(Value::is_array).ok_or_else(|| wrong("a list"))?
+        }
         _ => return Err(wrong("set in a file")),
     })
 }
@@ -393,11 +404,19 @@ mod tests {
 
     #[test]
     fn later_layers_win_and_unknown_keys_are_named() {
-        let (config, warnings) =
-            load("timezone = \"Asia/Tokyo\"\n[sessions]\nopen_minuts = 5", "[sessions]\nopen_minutes = 9").unwrap();
+        let (config, warnings) = load(
+            "timezone = \"Asia/Tokyo\"\n[sessions]\nopen_minuts = 5",
+            "[sessions]\nopen_minutes = 9",
+        )
+        .unwrap();
         assert_eq!(config.timezone, "Asia/Tokyo");
         assert_eq!(config.sessions.open_minutes, 9);
-        assert_eq!(warnings, ["m.toml: unknown setting `sessions.open_minuts`; did you mean `sessions.open_minutes`?"]);
+        assert_eq!(
+            warnings,
+            [
+                "m.toml: unknown setting `sessions.open_minuts`; did you mean `sessions.open_minutes`?"
+            ]
+        );
     }
 
     #[test]
@@ -411,12 +430,17 @@ mod tests {
 
     #[test]
     fn only_the_person_names_folders_to_keep() {
-        let folders = "[[folders]]\npath = \"~/notes\"\n[[folders]]\npath = \"/srv/x\"\nidle_minutes = 5\n";
+        let folders =
+            "[[folders]]\npath = \"~/notes\"\n[[folders]]\npath = \"/srv/x\"\nidle_minutes = 5\n";
         let (config, warnings) = load("", folders).unwrap();
-        let named: Vec<(&str, u32)> = config.folders.iter().map(|one| (one.path.as_str(), one.idle_minutes)).collect();
+        let named: Vec<(&str, u32)> =
+            config.folders.iter().map(|one| (one.path.as_str(), one.idle_minutes)).collect();
         assert_eq!((named, warnings), (vec![("~/notes", 30), ("/srv/x", 5)], vec![]));
         let (config, warnings) = load(folders, "").unwrap();
-        assert!(config.folders.is_empty() && warnings[0].contains("words of it are synced"), "{warnings:?}");
+        assert!(
+            config.folders.is_empty() && warnings[0].contains("words of it are synced"),
+            "{warnings:?}"
+        );
         let wrong = load("", "[[folders]]\npath = \"x\"\nidle_minuts = 5").unwrap_err();
         assert!(wrong.causes()[0].contains("idle_minuts"), "{wrong}");
     }

@@ -10,7 +10,8 @@
 //! - [`ops`] are the verbs, where reading, deciding and writing meet;
 //! - [`cli`] is the door: it parses, asks one op, prints; [`hooks`] is the door for agents.
 //!
-//! Below the doors nothing prints and nothing asks for the environment or the time: they are handed in.
+//! Below the doors nothing prints and nothing asks for the environment or the time: they are handed
+//! in.
 //!
 //! The whole way in one example, from the bundled sample logs to a hit:
 //!

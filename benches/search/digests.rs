@@ -1,4 +1,5 @@
-//! Digests that nobody wrote: words by Zipf's law, in the shape of real ones, the same in every run.
+//! Digests that nobody wrote: words by Zipf's law, in the shape of real ones, the same in every
+//! run.
 
 use std::fmt::Write;
 
@@ -41,8 +42,8 @@ impl Chance {
 /// A word by its number: syllables, so that it looks like one.
 fn word(mut number: u64) -> String {
     const SYLLABLES: [&str; 20] = [
-        "ba", "ke", "li", "mo", "nu", "ra", "se", "ti", "vo", "zu", "dar", "fen", "gil", "hop", "jus", "pan", "quel",
-        "ros", "tam", "wick",
+        "ba", "ke", "li", "mo", "nu", "ra", "se", "ti", "vo", "zu", "dar", "fen", "gil", "hop",
+        "jus", "pan", "quel", "ros", "tam", "wick",
     ];
     let mut word = String::new();
     loop {

@@ -10,7 +10,8 @@ use memtree::store::layout::Layout;
 use crate::process::{cost, cost_telling, floor, memtree};
 use crate::{Desk, Table, Trouble, cpu, digests, wall};
 
-const EVENTS: &[&str] = &["SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "PostCompact", "SessionEnd"];
+const EVENTS: &[&str] =
+    &["SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "PostCompact", "SessionEnd"];
 const ROUNDS: u32 = 25;
 
 /// Measures `--help` and every event, against a process that does nothing.
@@ -41,7 +42,8 @@ pub fn measure(desk: &Desk, table: &mut Table) -> Result<(), Trouble> {
             let mut hook = memtree(desk.root());
             hook.args(["hook", "claude", event]).env("MEMTREE_NOW", "2026-11-16T12:00:00Z");
             costs.push(cost_telling(&mut hook, &told.to_string())?);
-            // Two of them leave a sweep of nothing behind, which is not to be in the way of the next.
+            // Two of them leave a sweep of nothing behind, which is not to be in the way of the
+            // next.
             if matches!(*event, "PreCompact" | "SessionEnd") {
                 thread::sleep(Duration::from_millis(150));
             }

@@ -1,11 +1,15 @@
-//! `cargo bench --bench search`: what searching and hooks' answers cost, against floors measured in the same run.
+//! `cargo bench --bench search`: what searching and hooks' answers cost, against floors measured in
+//! the same run.
 //!
-//! Whatever is measured is a process of its own, floors too, since that is what a person and an agent wait for. Ours
-//! and the floor take turns. Costs are CPU time, user and system together, unless a row says `waiting`: that is the
-//! time by the clock, which only means something on an idle machine.
+//! Whatever is measured is a process of its own, floors too, since that is what a person and an
+//! agent wait for. Ours and the floor take turns. Costs are CPU time, user and system together,
+//! unless a row says `waiting`: that is the time by the clock, which only means something on an
+//! idle machine.
 //!
-//! - `MEMTREE_BENCH_DIGESTS`: how many digests, several numbers with commas between; `1000,10000,100000` if not set
-//! - `MEMTREE_BENCH_NOTES`: a folder with `*_DIGEST.md` to take instead of making them up, as many as are asked for
+//! - `MEMTREE_BENCH_DIGESTS`: how many digests, several numbers with commas between;
+//!   `1000,10000,100000` if not set
+//! - `MEMTREE_BENCH_NOTES`: a folder with `*_DIGEST.md` to take instead of making them up, as many
+//!   as are asked for
 //! - `MEMTREE_BENCH_QUERIES`: a file with one query a line, instead of fifty made up
 
 use std::error::Error;
@@ -39,12 +43,14 @@ fn main() -> Result<(), Trouble> {
         return floors::run(name, rest);
     }
     let numbers = env::var("MEMTREE_BENCH_DIGESTS").unwrap_or_else(|_| "1000,10000,100000".into());
-    let numbers = numbers.split(',').map(|number| number.trim().parse()).collect::<Result<Vec<u32>, _>>()?;
+    let numbers =
+        numbers.split(',').map(|number| number.trim().parse()).collect::<Result<Vec<u32>, _>>()?;
     let mut table = Table::default();
     for number in numbers {
         eprintln!("{number} digests");
         // On the disk that is built on: a temporary folder in memory would flatter everybody.
-        let desk = tempfile::Builder::new().prefix("bench-").tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
+        let desk =
+            tempfile::Builder::new().prefix("bench-").tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
         let desk = Desk::new(desk.path(), number)?;
         desk.build(&mut table)?;
         desk.search(&mut table)?;
@@ -67,8 +73,10 @@ struct Desk<'d> {
 impl Desk<'_> {
     fn new(folder: &Path, number: u32) -> Result<Desk<'_>, Trouble> {
         let (store, _) = Store::init(&folder.join("memory"))?;
-        let notes = env::var_os("MEMTREE_BENCH_NOTES").map(|notes| floors::files(Path::new(&notes), ".md"));
-        let count = notes.as_ref().map_or(number as usize, |notes| notes.len().min(number as usize));
+        let notes =
+            env::var_os("MEMTREE_BENCH_NOTES").map(|notes| floors::files(Path::new(&notes), ".md"));
+        let count =
+            notes.as_ref().map_or(number as usize, |notes| notes.len().min(number as usize));
         for ordinal in 0..count as u32 {
             let id = SessionId::new(Device::new("bench"), ordinal);
             let text = match &notes {
@@ -82,7 +90,8 @@ impl Desk<'_> {
             Some(file) => fs::read_to_string(file)?.lines().map(str::to_string).collect(),
             None => digests::queries(),
         };
-        // What was just written has to be read again; nobody waits that long before the next search.
+        // What was just written has to be read again; nobody waits that long before the next
+        // search.
         thread::sleep(Duration::from_millis(50));
         Ok(Desk { folder, store, number, queries })
     }
@@ -102,7 +111,9 @@ impl Desk<'_> {
         for _ in 0..if self.number < MANY { 3 } else { 1 } {
             floors.push(cost(&mut floor("build", [&sessions, &self.plain()])?)?);
             let _ = fs::remove_dir_all(self.store.layout().cache());
-            ours.push(cost(memtree(self.root()).args(["search", "--limit", "1", "nothing at all"]))?);
+            ours.push(cost(
+                memtree(self.root()).args(["search", "--limit", "1", "nothing at all"]),
+            )?);
         }
         table.add(self.number, "building the cache", "1.5", cpu(&floors, 0.5), cpu(&ours, 0.5));
         Ok(())
@@ -111,7 +122,13 @@ impl Desk<'_> {
     fn search(&self, table: &mut Table) -> Result<(), Trouble> {
         let sessions = self.store.layout().sessions();
         let search = |query: &String, flags: &[&str]| {
-            cost(memtree(self.root()).arg("search").args(flags).arg("--").args(query.split_whitespace()))
+            cost(
+                memtree(self.root())
+                    .arg("search")
+                    .args(flags)
+                    .arg("--")
+                    .args(query.split_whitespace()),
+            )
         };
         let (mut floors, mut ours) = (Vec::new(), Vec::new());
         for query in self.queries.iter().chain(&self.queries) {
@@ -119,7 +136,13 @@ impl Desk<'_> {
             ours.push(search(query, &["--cached"])?);
         }
         table.add(self.number, "search, cached: median", "2", cpu(&floors, 0.5), cpu(&ours, 0.5));
-        table.add(self.number, "search, cached: 95 of 100", "2", cpu(&floors, 0.95), cpu(&ours, 0.95));
+        table.add(
+            self.number,
+            "search, cached: 95 of 100",
+            "2",
+            cpu(&floors, 0.95),
+            cpu(&ours, 0.95),
+        );
         table.add(self.number, "search, cached: median, waiting", "2", wall(&floors), wall(&ours));
 
         let (mut walks, mut checked, mut scans) = (Vec::new(), Vec::new(), Vec::new());
@@ -131,9 +154,21 @@ impl Desk<'_> {
             }
         }
         let one_after_the_other = cpu(&walks, 0.5) + cpu(&floors, 0.5);
-        table.add(self.number, "search with the tree checked", "1.3", one_after_the_other, cpu(&checked, 0.5));
+        table.add(
+            self.number,
+            "search with the tree checked",
+            "1.3",
+            one_after_the_other,
+            cpu(&checked, 0.5),
+        );
         if self.number <= FOR_SCANS {
-            table.add(self.number, "the same against a scan", "1", cpu(&scans, 0.5), cpu(&checked, 0.5));
+            table.add(
+                self.number,
+                "the same against a scan",
+                "1",
+                cpu(&scans, 0.5),
+                cpu(&checked, 0.5),
+            );
         }
         Ok(())
     }
@@ -146,7 +181,9 @@ struct Table(Vec<String>);
 impl Table {
     fn add(&mut self, digests: u32, work: &str, goal: &str, floor: f64, ours: f64) {
         let ratio = ours / floor;
-        self.0.push(format!("| {digests} | {work} | {floor:.2} ms | {ours:.2} ms | {ratio:.2} | {goal} |"));
+        self.0.push(format!(
+            "| {digests} | {work} | {floor:.2} ms | {ours:.2} ms | {ratio:.2} | {goal} |"
+        ));
     }
 
     fn print(&self) {

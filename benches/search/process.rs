@@ -35,16 +35,19 @@ pub fn cost(command: &mut Command) -> Result<Cost, Trouble> {
     cost_telling(command, "")
 }
 
-/// The same, with something on stdin. What the process leaves behind is not waited for and does not count.
+/// The same, with something on stdin. What the process leaves behind is not waited for and does not
+/// count.
 pub fn cost_telling(command: &mut Command, told: &str) -> Result<Cost, Trouble> {
     let started = Instant::now();
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
         // Who does not listen is done already.
         let _ = stdin.write_all(told.as_bytes());
     }
     let mut status = 0;
-    // SAFETY: all zeroes is a valid value of this plain struct, and both pointers are to living values.
+    // SAFETY: all zeroes is a valid value of this plain struct, and both pointers are to living
+    // values.
     let (ended, usage) = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         (libc::wait4(child.id() as libc::pid_t, &mut status, 0, &mut usage), usage)

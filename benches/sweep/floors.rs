@@ -13,7 +13,11 @@ pub fn run(name: &str, folder: &Path) -> Result<(), Box<dyn Error>> {
     let mut sum = 0;
     let files: Vec<DirEntry> = match name {
         "none" => return Ok(()),
-        _ => WalkDir::new(folder).into_iter().flatten().filter(|entry| entry.file_type().is_file()).collect(),
+        _ => WalkDir::new(folder)
+            .into_iter()
+            .flatten()
+            .filter(|entry| entry.file_type().is_file())
+            .collect(),
     };
     for file in files {
         sum += match name {
@@ -60,9 +64,8 @@ fn parse(line: &[u8]) -> usize {
         sum += message.usage.map_or(0, |usage| usage.output_tokens);
         let content = message.content.map_or("", RawValue::get);
         sum += match content.as_bytes().first() {
-            Some(b'[') => {
-                serde_json::from_str::<Vec<Block>>(content).map_or(0, |blocks| blocks.iter().map(length).sum())
-            }
+            Some(b'[') => serde_json::from_str::<Vec<Block>>(content)
+                .map_or(0, |blocks| blocks.iter().map(length).sum()),
             Some(b'"') => serde_json::from_str::<String>(content).map_or(0, |text| text.len()),
             _ => 0,
         };

@@ -1,6 +1,7 @@
 //! Made-up logs in the shape of Claude Code's: the same number always makes the same log.
 //!
-//! Their measures are those of real ones: some 30 records of 3 kB for each prompt, half a megabyte for each session.
+//! Their measures are those of real ones: some 30 records of 3 kB for each prompt, half a megabyte
+//! for each session.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -8,7 +9,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-/// Writes logs of about so many bytes in all: many short ones, and a few that are a hundred times as long.
+/// Writes logs of about so many bytes in all: many short ones, and a few that are a hundred times
+/// as long.
 pub fn write(folder: &Path, bytes: u64) -> io::Result<()> {
     let mut written = 0;
     for index in 0.. {
@@ -17,7 +19,8 @@ pub fn write(folder: &Path, bytes: u64) -> io::Result<()> {
         }
         let mut dice = Dice(index);
         let most = 10_000 << dice.below(9);
-        written += write_one(folder, index, (most / 2 + dice.below(most / 2)).min(bytes - written))?;
+        written +=
+            write_one(folder, index, (most / 2 + dice.below(most / 2)).min(bytes - written))?;
     }
     Ok(())
 }
@@ -26,8 +29,12 @@ pub fn write(folder: &Path, bytes: u64) -> io::Result<()> {
 pub fn write_one(folder: &Path, index: u64, bytes: u64) -> io::Result<u64> {
     let mut dice = Dice(index.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let project = ["ledger", "parser", "gateway", "notebook", "crawler"][dice.below(5) as usize];
-    let id =
-        format!("{:08x}-{:04x}-4000-8000-{:012x}", dice.next() as u32, dice.next() as u16, index & 0xffff_ffff_ffff);
+    let id = format!(
+        "{:08x}-{:04x}-4000-8000-{:012x}",
+        dice.next() as u32,
+        dice.next() as u16,
+        index & 0xffff_ffff_ffff
+    );
     let folder = folder.join(format!("projects/-home-dev-src-{project}"));
     fs::create_dir_all(&folder)?;
     let file = BufWriter::new(File::create(folder.join(format!("{id}.jsonl")))?);
@@ -43,7 +50,10 @@ pub fn write_one(folder: &Path, index: u64, bytes: u64) -> io::Result<u64> {
             }
             let tool = format!("toolu_{:016x}", dice.next());
             let (name, input, output) = dice.tool(project);
-            log.answer(&mut dice, json!({ "type": "tool_use", "id": tool, "name": name, "input": input }))?;
+            log.answer(
+                &mut dice,
+                json!({ "type": "tool_use", "id": tool, "name": name, "input": input }),
+            )?;
             let result = json!([{ "tool_use_id": tool, "type": "tool_result", "content": output }]);
             log.record(
                 "user",
@@ -114,8 +124,10 @@ impl Dice {
 
     /// A word; short numbers, which are frequent words, come up most.
     fn word(&mut self) -> String {
-        const SYLLABLES: [&str; 16] =
-            ["ba", "ce", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu", "na", "pe", "ri", "so", "tu", "wa"];
+        const SYLLABLES: [&str; 16] = [
+            "ba", "ce", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu", "na", "pe", "ri", "so",
+            "tu", "wa",
+        ];
         let bits = self.below(13) + 4;
         let mut number = self.below(1 << bits) as usize;
         let mut word = SYLLABLES[number % 16].to_string();
@@ -132,13 +144,15 @@ impl Dice {
     }
 
     fn prose(&mut self, sentences: u64) -> String {
-        let sentences: Vec<String> = (0..=self.below(sentences)).map(|_| self.words(6, 16, " ") + ".").collect();
+        let sentences: Vec<String> =
+            (0..=self.below(sentences)).map(|_| self.words(6, 16, " ") + ".").collect();
         sentences.join(" ")
     }
 
     fn lines(&mut self, most: u64) -> String {
-        let lines: Vec<String> =
-            (0..=self.below(most)).map(|_| format!("    {} = {};", self.word(), self.words(2, 6, "."))).collect();
+        let lines: Vec<String> = (0..=self.below(most))
+            .map(|_| format!("    {} = {};", self.word(), self.words(2, 6, ".")))
+            .collect();
         lines.join("\n")
     }
 
@@ -146,7 +160,11 @@ impl Dice {
         let path = format!("/home/dev/src/{project}/src/{}.rs", self.word());
         match self.below(4) {
             0 => ("Read", json!({ "file_path": path }), self.lines(400)),
-            1 => ("Bash", json!({ "command": format!("cargo test {}", self.word()) }), self.lines(150)),
+            1 => (
+                "Bash",
+                json!({ "command": format!("cargo test {}", self.word()) }),
+                self.lines(150),
+            ),
             2 => ("Grep", json!({ "pattern": self.word() }), self.lines(60)),
             _ => {
                 let input = json!({ "file_path": path, "old_string": self.lines(8), "new_string": self.lines(12) });

@@ -1,8 +1,9 @@
-//! `cargo bench --bench sweep`: what sweeps and snapshots cost, against floors measured in the same run.
+//! `cargo bench --bench sweep`: what sweeps and snapshots cost, against floors measured in the same
+//! run.
 //!
-//! In every round each floor and each of ours runs once, in turn, as a process of its own. The table shows the
-//! medians of their CPU times, user and system together, and the most memory that any of them took. On a busy
-//! machine times vary and ratios less so.
+//! In every round each floor and each of ours runs once, in turn, as a process of its own. The
+//! table shows the medians of their CPU times, user and system together, and the most memory that
+//! any of them took. On a busy machine times vary and ratios less so.
 //!
 //! - `MEMTREE_BENCH_MB`: how much is made up to be swept, in megabytes; 100 if not set
 //! - `MEMTREE_BENCH_DATA`: a folder with logs to be swept instead
@@ -24,7 +25,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     {
         return floors::run(name, Path::new(folder));
     }
-    let number = |name: &str, default: u64| env::var(name).ok().map_or(Ok(default), |text| text.parse());
+    let number =
+        |name: &str, default: u64| env::var(name).ok().map_or(Ok(default), |text| text.parse());
     let rounds = number("MEMTREE_BENCH_ROUNDS", 5)?.max(1);
     // On the disk that is built on: a temporary folder in memory would flatter everybody.
     let desk = tempfile::Builder::new().prefix("bench-").tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
@@ -71,24 +73,48 @@ impl Bench<'_> {
     fn round(&mut self, round: u64) -> Result<(), Box<dyn Error>> {
         // Fresh folders: some file systems are slow to take a name again that was just deleted.
         let place = |name: &str| self.desk.join(format!("{name}-{round}"));
-        let (data, more, copy, memory) = (self.data.clone(), place("more"), place("copy"), place("memory"));
+        let (data, more, copy, memory) =
+            (self.data.clone(), place("more"), place("copy"), place("memory"));
         fs::create_dir(&more)?;
         let sweep = || {
-            let sources = [&data, &more].map(|folder| [OsString::from("--source"), joined("claude=", folder)]);
+            let sources = [&data, &more]
+                .map(|folder| [OsString::from("--source"), joined("claude=", folder)]);
             memtree(&memory).arg("sweep").args(sources.as_flattened()).cost()
         };
         let snapshot = || memtree(&memory).arg("snapshot").arg(&data).cost();
 
         let parse = floor("parse", &data)?.cpu_ms;
         let keep = Command::new("cp").arg("-a").args([&data, &copy]).cost()?.cpu_ms
-            + Command::new("find").arg(&data).args(["-type", "f", "-exec", "sha256sum", "{}", "+"]).cost()?.cpu_ms;
+            + Command::new("find")
+                .arg(&data)
+                .args(["-type", "f", "-exec", "sha256sum", "{}", "+"])
+                .cost()?
+                .cpu_ms;
         let cold = sweep()?;
         self.add("cold sweep", "parse + `cp -a` + `sha256sum`", "4 times", parse + keep, cold);
-        self.add("sweep, nothing changed", "stat walk", "3 times", floor("stat", &data)?.cpu_ms, sweep()?);
+        self.add(
+            "sweep, nothing changed",
+            "stat walk",
+            "3 times",
+            floor("stat", &data)?.cpu_ms,
+            sweep()?,
+        );
         logs::write_one(&more, u64::MAX - round, 200_000)?;
-        self.add("sweep, one session more", "parse it", "50 ms more", floor("parse", &more)?.cpu_ms, sweep()?);
+        self.add(
+            "sweep, one session more",
+            "parse it",
+            "50 ms more",
+            floor("parse", &more)?.cpu_ms,
+            sweep()?,
+        );
         self.add("snapshot, first", "`cp -a` + `sha256sum`", "1.5 times", keep, snapshot()?);
-        self.add("snapshot, nothing changed", "stat walk", "3 times", floor("stat", &data)?.cpu_ms, snapshot()?);
+        self.add(
+            "snapshot, nothing changed",
+            "stat walk",
+            "3 times",
+            floor("stat", &data)?.cpu_ms,
+            snapshot()?,
+        );
         self.add(
             "`--help`",
             "empty process",
@@ -99,7 +125,14 @@ impl Bench<'_> {
         Ok(())
     }
 
-    fn add(&mut self, work: &'static str, floor: &'static str, goal: &'static str, floor_ms: f64, ours: Cost) {
+    fn add(
+        &mut self,
+        work: &'static str,
+        floor: &'static str,
+        goal: &'static str,
+        floor_ms: f64,
+        ours: Cost,
+    ) {
         let at = self.rows.iter().position(|row| row.work == work).unwrap_or_else(|| {
             self.rows.push(Row { work, floor, goal, floors: Vec::new(), ours: Vec::new() });
             self.rows.len() - 1
@@ -112,11 +145,15 @@ impl Bench<'_> {
         println!("| work | floor | floor, ms | ours, ms | ratio | goal | memory, MB |");
         println!("| --- | --- | ---: | ---: | ---: | --- | ---: |");
         for row in &self.rows {
-            let (floor, ours) =
-                (median(&row.floors), median(&row.ours.iter().map(|cost| cost.cpu_ms).collect::<Vec<_>>()));
+            let (floor, ours) = (
+                median(&row.floors),
+                median(&row.ours.iter().map(|cost| cost.cpu_ms).collect::<Vec<_>>()),
+            );
             let memory = row.ours.iter().map(|cost| cost.memory_mb).fold(0.0, f64::max);
             let (work, from, goal, ratio) = (row.work, row.floor, row.goal, ours / floor);
-            println!("| {work} | {from} | {floor:.1} | {ours:.1} | {ratio:.2} | {goal} | {memory:.0} |");
+            println!(
+                "| {work} | {from} | {floor:.1} | {ours:.1} | {ratio:.2} | {goal} | {memory:.0} |"
+            );
         }
     }
 }
@@ -153,9 +190,11 @@ trait Measured {
 
 impl Measured for Command {
     fn cost(&mut self) -> Result<Cost, Box<dyn Error>> {
-        let child = self.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        let child =
+            self.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
         let mut status = 0;
-        // SAFETY: all zeroes is a valid value of this plain struct, and both pointers are to living values.
+        // SAFETY: all zeroes is a valid value of this plain struct, and both pointers are to living
+        // values.
         let (ended, usage) = unsafe {
             let mut usage: libc::rusage = std::mem::zeroed();
             (libc::wait4(child.id() as libc::pid_t, &mut status, 0, &mut usage), usage)
@@ -165,6 +204,9 @@ impl Measured for Command {
         }
         let ms = |time: libc::timeval| time.tv_sec as f64 * 1e3 + time.tv_usec as f64 / 1e3;
         let unit = if cfg!(target_os = "macos") { 1e6 } else { 1e3 };
-        Ok(Cost { cpu_ms: ms(usage.ru_utime) + ms(usage.ru_stime), memory_mb: usage.ru_maxrss as f64 / unit })
+        Ok(Cost {
+            cpu_ms: ms(usage.ru_utime) + ms(usage.ru_stime),
+            memory_mb: usage.ru_maxrss as f64 / unit,
+        })
     }
 }

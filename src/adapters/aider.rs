@@ -1,10 +1,11 @@
 //! Aider: `.aider.chat.history.md` in the folder of a repository, one file for all its runs (seen
 //! in fixtures only). Each `# aider chat started at …` begins a run, and each run is a session.
 //!
-//! A line that begins with `#### ` is the person's, one with `> ` the program's, all else the model's. The
-//! program ends its own lines and the person's with two blanks, which tells them from the same marks in
-//! the model's text; where an editor took the blanks away, what stands around a line has to tell. Times are
-//! local and without a zone: they are taken as UTC. Only the run's beginning has one.
+//! A line that begins with `#### ` is the person's, one with `> ` the program's, all else the
+//! model's. The program ends its own lines and the person's with two blanks, which tells them from
+//! the same marks in the model's text; where an editor took the blanks away, what stands around a
+//! line has to tell. Times are local and without a zone: they are taken as UTC. Only the run's
+//! beginning has one.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -18,7 +19,9 @@ use crate::base::clock::{self, Timestamp};
 use crate::base::files::{self, HashingWriter};
 use crate::base::text;
 use crate::error::{Context, Result};
-use crate::model::session::{Action, Answer, Call, Event, EventSink, FileChange, Head, Log, Place, Role, What};
+use crate::model::session::{
+    Action, Answer, Call, Event, EventSink, FileChange, Head, Log, Place, Role, What,
+};
 
 /// Aider.
 pub struct Aider;
@@ -28,9 +31,11 @@ impl Adapter for Aider {
         "aider"
     }
 
-    /// Histories lie in repositories, wherever these are: only those that somebody names are looked for.
+    /// Histories lie in repositories, wherever these are: only those that somebody names are looked
+    /// for.
     fn roots(&self, places: &Places) -> Vec<PathBuf> {
-        let named = places.environment.get("AIDER_CHAT_HISTORY_FILE").filter(|path| !path.is_empty());
+        let named =
+            places.environment.get("AIDER_CHAT_HISTORY_FILE").filter(|path| !path.is_empty());
         named.map(PathBuf::from).into_iter().collect()
     }
 
@@ -43,7 +48,8 @@ impl Adapter for Aider {
             return Ok(None);
         }
         let beginning = shared::first_bytes(file, 4096)?;
-        let first = beginning.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty());
+        let first =
+            beginning.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty());
         if first.and_then(started).is_none() {
             return Ok(None);
         }
@@ -59,7 +65,9 @@ impl Adapter for Aider {
             let mut lines = Lines::open(&file.path).context(cannot_read)?;
             while let Some((number, line)) = lines.next().context(cannot_read)? {
                 match line {
-                    Line::Bytes { bytes, .. } => reader.line(&String::from_utf8_lossy(bytes), number)?,
+                    Line::Bytes { bytes, .. } => {
+                        reader.line(&String::from_utf8_lossy(bytes), number)?
+                    }
                     Line::TooLong => reader.too_long(&file.path, number),
                 }
             }
@@ -96,7 +104,8 @@ fn runs(path: &Path) -> io::Result<Vec<Run>> {
     let place = &files::sha256_hex(path.to_string_lossy().as_bytes())[..8];
     let mut runs: Vec<Run> = Vec::new();
     let mut taken: HashMap<String, u32> = HashMap::new();
-    let mut lines = LineStarts { reader: io::BufReader::with_capacity(64 << 10, File::open(path)?), end: 0 };
+    let mut lines =
+        LineStarts { reader: io::BufReader::with_capacity(64 << 10, File::open(path)?), end: 0 };
     while let Some((start, beginning)) = lines.next(STARTED.len() + 30)? {
         if let Some(began) = started(&beginning) {
             let mut native_id = format!("{place}-{}", began.format("%Y%m%dT%H%M%S"));
@@ -118,7 +127,11 @@ impl History {
     fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         let mut file = File::open(&self.path)?;
         file.seek(SeekFrom::Start(run.start))?;
-        writeln!(out, "{ORIGIN}{}{ORIGIN_END}", self.path.to_string_lossy().replace(['\n', '\r'], " "))?;
+        writeln!(
+            out,
+            "{ORIGIN}{}{ORIGIN_END}",
+            self.path.to_string_lossy().replace(['\n', '\r'], " ")
+        )?;
         io::copy(&mut file.take(run.end - run.start), out).map(|_| ())
     }
 }
@@ -138,8 +151,9 @@ impl Shared for History {
 
     fn extract(&mut self, native_id: &str, out: &mut dyn Write) -> io::Result<()> {
         let run = self.runs.iter().find(|run| run.native_id == native_id);
-        let run =
-            run.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the run is not in the history any more"))?;
+        let run = run.ok_or_else(|| {
+            io::Error::new(io::ErrorKind::NotFound, "the run is not in the history any more")
+        })?;
         self.write(run, out)
     }
 }
@@ -249,8 +263,10 @@ impl<'h, 's> Reader<'h, 's> {
     }
 
     fn line(&mut self, line: &str, number: u64) -> Result<()> {
-        if let Some(path) = line.strip_prefix(ORIGIN).and_then(|line| line.strip_suffix(ORIGIN_END)) {
-            self.head.cwd = Path::new(path).parent().map(|folder| folder.to_string_lossy().into_owned());
+        if let Some(path) = line.strip_prefix(ORIGIN).and_then(|line| line.strip_suffix(ORIGIN_END))
+        {
+            self.head.cwd =
+                Path::new(path).parent().map(|folder| folder.to_string_lossy().into_owned());
             return Ok(());
         }
         if let Some(began) = started(line.as_bytes()) {
@@ -269,7 +285,8 @@ impl<'h, 's> Reader<'h, 's> {
             Voice::Person => self.add(line.strip_prefix(PROMPT).unwrap_or("").trim_end()),
             Voice::Program => self.add(line.strip_prefix(STATUS).unwrap_or("").trim_end()),
             Voice::Model => self.add(line),
-            // A blank line ends what the person or the program said, and belongs to what the model says.
+            // A blank line ends what the person or the program said, and belongs to what the model
+            // says.
             Voice::Nobody if self.voice == Voice::Model => self.add(""),
             Voice::Nobody if self.voice == Voice::Person => self.end()?,
             Voice::Nobody => {}
@@ -292,8 +309,10 @@ impl<'h, 's> Reader<'h, 's> {
         let theirs = if self.marked {
             line.ends_with(BLANKS)
         } else if is_prompt {
-            // A heading of the model's stands amid its text; a prompt after all that was said before.
-            !self.fenced && (self.voice == Voice::Person || (self.after_blank && self.voice != Voice::Model))
+            // A heading of the model's stands amid its text; a prompt after all that was said
+            // before.
+            !self.fenced
+                && (self.voice == Voice::Person || (self.after_blank && self.voice != Voice::Model))
         } else {
             !self.fenced && (self.voice == Voice::Program || self.after_blank)
         };
@@ -342,11 +361,14 @@ impl<'h, 's> Reader<'h, 's> {
         let (command, rest) = said.split_once(char::is_whitespace).unwrap_or((said, ""));
         match command {
             "" | "<blank>" => Ok(()),
-            "/ask" | "/code" | "/architect" | "/context" | "/chat-mode" if !rest.trim().is_empty() => {
+            "/ask" | "/code" | "/architect" | "/context" | "/chat-mode"
+                if !rest.trim().is_empty() =>
+            {
                 self.emit(place, What::Prompt(rest.trim().into()))
             }
             "/run" | "/test" | "/git" | "/lint" => {
-                let command = if command == "/git" { format!("git {rest}") } else { rest.to_string() };
+                let command =
+                    if command == "/git" { format!("git {rest}") } else { rest.to_string() };
                 self.run(command.trim(), place)
             }
             shell if shell.starts_with('!') => self.run(said[1..].trim(), place),
@@ -379,7 +401,10 @@ impl<'h, 's> Reader<'h, 's> {
             return self.emit(place, What::Intervention("interrupted".into()));
         }
         for line in rest.lines().filter(|line| !line.trim().is_empty()) {
-            if ["litellm.", "Error", "The API provider", "Traceback"].iter().any(|start| line.starts_with(start)) {
+            if ["litellm.", "Error", "The API provider", "Traceback"]
+                .iter()
+                .any(|start| line.starts_with(start))
+            {
                 self.emit(place, What::Lifecycle(line.to_string().into()))?;
             } else {
                 jsonl::ignore(self.head, "the program's own words");
@@ -392,21 +417,27 @@ impl<'h, 's> Reader<'h, 's> {
     fn status(&mut self, line: &str, place: Place) -> Result<bool> {
         if let Some(version) = line.strip_prefix("Aider v") {
             self.head.version = Some(version.trim().to_string());
-        } else if let Some(model) = ["Main model: ", "Model: "].iter().find_map(|start| line.strip_prefix(start)) {
+        } else if let Some(model) =
+            ["Main model: ", "Model: "].iter().find_map(|start| line.strip_prefix(start))
+        {
             self.model = model.split(" with ").next().map(|model| model.trim().to_string());
         } else if let Some(used) = line.strip_prefix("Tokens: ") {
             self.usage(used);
-        } else if let Some((hash, message)) = line.strip_prefix("Commit ").and_then(|commit| commit.split_once(' ')) {
+        } else if let Some((hash, message)) =
+            line.strip_prefix("Commit ").and_then(|commit| commit.split_once(' '))
+        {
             // Said as git says it.
             let command = format!("git commit -m {}", serde_json::Value::from(message));
             let id = self.call("commit", Action::Shell { command }, place)?;
             self.result(id, &format!("[aider {hash}] {message}"), false, place)?;
-        } else if let Some(path) =
-            ["Applied edit to ", "Creating empty file "].iter().find_map(|start| line.strip_prefix(start))
+        } else if let Some(path) = ["Applied edit to ", "Creating empty file "]
+            .iter()
+            .find_map(|start| line.strip_prefix(start))
         {
             self.edited(path, line, false, place)?;
-        } else if let Some(path) =
-            ["Did not apply edit to ", "Skipping edits to "].iter().find_map(|start| line.strip_prefix(start))
+        } else if let Some(path) = ["Did not apply edit to ", "Skipping edits to "]
+            .iter()
+            .find_map(|start| line.strip_prefix(start))
         {
             self.edited(path, line, true, place)?;
         } else {
@@ -420,7 +451,8 @@ impl<'h, 's> Reader<'h, 's> {
         let at = self.changes.iter().position(|(file, _)| *file == path);
         let text = at.map(|at| self.changes.remove(at).1).unwrap_or_default();
         let text = text::cut(&text, LONGEST_TEXT).to_string();
-        let id = self.call("edit", Action::Edit { files: vec![FileChange::of(path)], text }, place)?;
+        let id =
+            self.call("edit", Action::Edit { files: vec![FileChange::of(path)], text }, place)?;
         self.result(id, line, failed, place)
     }
 
@@ -484,14 +516,17 @@ fn tokens_in(text: &str) -> u64 {
     number.replace(',', "").parse::<f64>().map_or(0, |count| (count * unit).round() as u64)
 }
 
-/// The changes that an answer asks for: the file named before each block, and what is taken out and put in.
+/// The changes that an answer asks for: the file named before each block, and what is taken out and
+/// put in.
 fn changes(answer: &str) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     let (mut named, mut change, mut mark) = (String::new(), None::<String>, "- ");
     for line in answer.lines() {
         match (&mut change, line.trim_end()) {
             (None, "<<<<<<< SEARCH") => (change, mark) = (Some(String::new()), "- "),
-            (None, line) if !line.trim().is_empty() && !line.starts_with("```") => named = line.trim().to_string(),
+            (None, line) if !line.trim().is_empty() && !line.starts_with("```") => {
+                named = line.trim().to_string()
+            }
             (None, _) => {}
             (Some(_), "=======") => mark = "+ ",
             (Some(text), ">>>>>>> REPLACE") => {
@@ -517,13 +552,15 @@ mod tests {
 
     #[test]
     fn counts_are_rounded() {
-        assert_eq!(["950", "5.1k", "1.2M", "12,345", "?"].map(tokens_in), [950, 5100, 1_200_000, 12_345, 0]);
+        assert_eq!(
+            ["950", "5.1k", "1.2M", "12,345", "?"].map(tokens_in),
+            [950, 5100, 1_200_000, 12_345, 0]
+        );
     }
 
     #[test]
     fn an_answer_names_the_files_that_it_changes() {
-        let answer =
-            "Here:\n\nsrc/a.py\n```python\n<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE\n```\n\nDone.";
+        let answer = "Here:\n\nsrc/a.py\n```python\n<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE\n```\n\nDone.";
         assert_eq!(changes(answer), [("src/a.py".to_string(), "- x = 1\n+ x = 2\n".to_string())]);
         assert_eq!(changes("No change.\n<<<<<<< SEARCH\ntorn"), []);
     }

@@ -1,9 +1,9 @@
-//! GitHub Copilot CLI: `session-state/<id>/events.jsonl`, earlier `session-state/<id>.jsonl`, one event
-//! per line (seen in 1.0.64 to 1.0.78).
+//! GitHub Copilot CLI: `session-state/<id>/events.jsonl`, earlier `session-state/<id>.jsonl`, one
+//! event per line (seen in 1.0.64 to 1.0.78).
 //!
-//! A line is `{type, data, id, timestamp, parentId}`. Full usage is told once, at `session.shutdown`,
-//! for the part of the session since it was started or resumed; a crash leaves only the output tokens
-//! of each message. `workspace.yaml` beside it has the title.
+//! A line is `{type, data, id, timestamp, parentId}`. Full usage is told once, at
+//! `session.shutdown`, for the part of the session since it was started or resumed; a crash leaves
+//! only the output tokens of each message. `workspace.yaml` beside it has the title.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -59,7 +59,9 @@ impl Adapter for Copilot {
             name.to_str().map(str::to_string)
         };
         Ok(match started {
-            Some((id, start)) => Some(Identity { lineage: Some(format!("{id} {start}")), native_id: id, role }),
+            Some((id, start)) => {
+                Some(Identity { lineage: Some(format!("{id} {start}")), native_id: id, role })
+            }
             None => named().map(|native_id| Identity { native_id, role, lineage: None }),
         })
     }
@@ -100,7 +102,8 @@ fn session_folder<'f>(file: &'f Path, name: &str) -> Option<&'f Path> {
 
 fn is_copilot_event(record: &Map<String, Value>) -> bool {
     let kind = record.get("type").and_then(Value::as_str).unwrap_or_default();
-    let known = ["session.", "user.message", "assistant.", "tool.execution", "hook.", "system.message"];
+    let known =
+        ["session.", "user.message", "assistant.", "tool.execution", "hook.", "system.message"];
     record.get("data").is_some_and(Value::is_object)
         && ["id", "timestamp", "parentId"].iter().all(|key| record.contains_key(*key))
         && known.iter().any(|start| kind.starts_with(start))
@@ -284,13 +287,19 @@ impl Reader<'_> {
             "session.compaction_complete" if !data.summary_content.trim().is_empty() => {
                 self.emit(told, What::Compaction(data.summary_content.0))?;
             }
-            "session.error" => self.emit(told, What::Lifecycle(format!("error: {}", data.message.trim()).into()))?,
-            "session.title_changed" => self.head.title = data.title.owned().or(self.head.title.take()),
+            "session.error" => {
+                self.emit(told, What::Lifecycle(format!("error: {}", data.message.trim()).into()))?
+            }
+            "session.title_changed" => {
+                self.head.title = data.title.owned().or(self.head.title.take())
+            }
             "abort" => {
                 let reason = data.reason.some().unwrap_or("interrupted");
                 self.emit(told, What::Intervention(format!("turn aborted: {reason}").into()))?;
             }
-            "permission.completed" if data.result.as_ref().is_some_and(|result| result.kind.starts_with("denied")) => {
+            "permission.completed"
+                if data.result.as_ref().is_some_and(|result| result.kind.starts_with("denied")) =>
+            {
                 self.emit(told, What::Intervention("the person refused a tool".into()))?;
             }
             "session.model_change" => self.model = data.new_model.owned().unwrap_or_default(),
@@ -351,7 +360,13 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn call(&mut self, id: Text, tool: Text, arguments: Option<&RawValue>, told: &Told) -> Result<()> {
+    fn call(
+        &mut self,
+        id: Text,
+        tool: Text,
+        arguments: Option<&RawValue>,
+        told: &Told,
+    ) -> Result<()> {
         self.called.insert(id.to_string());
         let action = tools::action(&tool, &arguments.map(wire::plain).unwrap_or_default());
         self.emit(told, What::Call(Call { id: id.0, tool: tool.0, action }))
@@ -359,7 +374,9 @@ impl Reader<'_> {
 
     fn answer(&mut self, data: WireData, told: &Told) -> Result<()> {
         let content = match (data.result, data.error) {
-            (_, Some(error)) if !error.message.is_empty() => Content { text: error.message.0, images: 0 },
+            (_, Some(error)) if !error.message.is_empty() => {
+                Content { text: error.message.0, images: 0 }
+            }
             (Some(result), _) => result.content,
             (None, _) => Content::default(),
         };
@@ -380,7 +397,10 @@ impl Reader<'_> {
         for (model, WireMetrics { usage: used }) in metrics {
             let usage = jsonl::usage(&mut self.head, &model);
             // The log counts what was cached as input, too.
-            usage.input += used.input_tokens.0.saturating_sub(used.cache_read_tokens.0 + used.cache_write_tokens.0);
+            usage.input += used
+                .input_tokens
+                .0
+                .saturating_sub(used.cache_read_tokens.0 + used.cache_write_tokens.0);
             usage.output += used.output_tokens.0;
             usage.cache_read += used.cache_read_tokens.0;
             usage.cache_write += used.cache_write_tokens.0;

@@ -1,8 +1,8 @@
 //! Cursor's agent: `projects/<slug>/agent-transcripts/<id>.jsonl` or `<id>/<id>.jsonl`, with
 //! `<id>/subagents/`, one message per line (seen in fixtures only).
 //!
-//! A line is `{role, message: {content}}` and nothing else: no times, no ids, no model, and no answers
-//! of tools. What the person typed stands in `<user_query>`.
+//! A line is `{role, message: {content}}` and nothing else: no times, no ids, no model, and no
+//! answers of tools. What the person typed stands in `<user_query>`.
 
 use std::path::{Path, PathBuf};
 
@@ -36,12 +36,17 @@ impl Adapter for Cursor {
         if records.is_empty() || !records.iter().all(is_cursor_line) {
             return Ok(None);
         }
-        let folder = file.parent().filter(|folder| folder.file_name().is_some_and(|name| name == "subagents"));
-        let session = folder.and_then(Path::parent).and_then(Path::file_name).and_then(|name| name.to_str());
+        let folder = file
+            .parent()
+            .filter(|folder| folder.file_name().is_some_and(|name| name == "subagents"));
+        let session =
+            folder.and_then(Path::parent).and_then(Path::file_name).and_then(|name| name.to_str());
         Ok(Some(match session {
-            Some(session) => {
-                Identity { native_id: session.to_string(), role: Role::Subagent(stem.to_string()), lineage: None }
-            }
+            Some(session) => Identity {
+                native_id: session.to_string(),
+                role: Role::Subagent(stem.to_string()),
+                lineage: None,
+            },
             None => Identity { native_id: stem.to_string(), role: Role::Main, lineage: None },
         }))
     }
@@ -63,7 +68,9 @@ fn is_cursor_line(record: &Map<String, Value>) -> bool {
     let role = record.get("role").and_then(Value::as_str).unwrap_or_default();
     matches!(role, "user" | "assistant")
         && record.get("message").is_some_and(|message| message.get("content").is_some())
-        && ["type", "uuid", "id", "created_at", "sessionId"].iter().all(|key| !record.contains_key(*key))
+        && ["type", "uuid", "id", "created_at", "sessionId"]
+            .iter()
+            .all(|key| !record.contains_key(*key))
 }
 
 // What stands in a line, exactly as the agent writes it.
@@ -118,7 +125,10 @@ impl Dialect for Reader<'_> {
         match line.role.as_str() {
             "user" => self.user(line.message, place)?,
             "assistant" => self.assistant(line.message, place)?,
-            role => jsonl::ignore(&mut self.head, if role.is_empty() { "record without a role" } else { role }),
+            role => jsonl::ignore(
+                &mut self.head,
+                if role.is_empty() { "record without a role" } else { role },
+            ),
         }
         Ok(Ok(()))
     }
@@ -127,7 +137,12 @@ impl Dialect for Reader<'_> {
 impl Reader<'_> {
     fn user(&mut self, message: WireMessage, place: Place) -> Result<()> {
         let images = message.content.iter().filter(|block| block.kind.as_str() == "image").count();
-        let text = message.content.iter().filter_map(|block| block.text.some()).collect::<Vec<_>>().join("\n");
+        let text = message
+            .content
+            .iter()
+            .filter_map(|block| block.text.some())
+            .collect::<Vec<_>>()
+            .join("\n");
         let mut prompt = typed(&text).to_string();
         if images > 0 {
             prompt.push_str(&format!("\n[{images} image(s)]"));
@@ -146,8 +161,13 @@ impl Reader<'_> {
                 "text" => self.emit(place, What::Reply(block.text.0))?,
                 "tool_use" => {
                     self.calls += 1;
-                    let action = tools::action(&block.name, block.input.map_or("", |input| input.get()));
-                    let id = if block.id.is_empty() { format!("call-{}", self.calls).into() } else { block.id.0 };
+                    let action =
+                        tools::action(&block.name, block.input.map_or("", |input| input.get()));
+                    let id = if block.id.is_empty() {
+                        format!("call-{}", self.calls).into()
+                    } else {
+                        block.id.0
+                    };
                     self.emit(place, What::Call(Call { id, tool: block.name.0, action }))?;
                 }
                 kind => jsonl::ignore(&mut self.head, &format!("block {kind}")),
@@ -157,7 +177,13 @@ impl Reader<'_> {
     }
 
     fn emit(&mut self, place: Place, what: What<'_>) -> Result<()> {
-        self.events.event(Event { at: None, place, agent: self.agent.as_deref(), inherited: false, what })
+        self.events.event(Event {
+            at: None,
+            place,
+            agent: self.agent.as_deref(),
+            inherited: false,
+            what,
+        })
     }
 }
 

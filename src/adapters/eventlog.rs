@@ -1,7 +1,9 @@
-//! Event logs: `<id>.jsonl`, two events for each turn, `{session_id, event_type, payload: {text, route}, source}`.
+//! Event logs: `<id>.jsonl`, two events for each turn, `{session_id, event_type, payload: {text,
+//! route}, source}`.
 //!
-//! Older tools kept them in `sessions/` of the memory itself, and memtree writes the same where `sessions.jsonl_log`
-//! asks for it. There is no agent whose own folder they lie in. Who speaks is told by `source`, else by `event_type`.
+//! Older tools kept them in `sessions/` of the memory itself, and memtree writes the same where
+//! `sessions.jsonl_log` asks for it. There is no agent whose own folder they lie in. Who speaks is
+//! told by `source`, else by `event_type`.
 
 use std::path::{Path, PathBuf};
 
@@ -30,19 +32,27 @@ impl Adapter for EventLog {
     }
 
     fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
-        let Some(stem) = file.file_name().and_then(|name| name.to_str()?.strip_suffix(".jsonl")) else {
+        let Some(stem) = file.file_name().and_then(|name| name.to_str()?.strip_suffix(".jsonl"))
+        else {
             return Ok(None);
         };
         let records = jsonl::first_objects(file, 3)?;
         let is_event = |record: &serde_json::Map<String, Value>| {
             let has_text = |key: &str| record.get(key).is_some_and(Value::is_string);
-            has_text("session_id") && has_text("event_type") && record.get("payload").is_some_and(Value::is_object)
+            has_text("session_id")
+                && has_text("event_type")
+                && record.get("payload").is_some_and(Value::is_object)
         };
         if records.is_empty() || !records.iter().all(is_event) {
             return Ok(None);
         }
-        let own = records[0].get("session_id").and_then(Value::as_str).filter(|id| !id.trim().is_empty());
-        Ok(Some(Identity { native_id: own.unwrap_or(stem).to_string(), role: Role::Main, lineage: None }))
+        let own =
+            records[0].get("session_id").and_then(Value::as_str).filter(|id| !id.trim().is_empty());
+        Ok(Some(Identity {
+            native_id: own.unwrap_or(stem).to_string(),
+            role: Role::Main,
+            lineage: None,
+        }))
     }
 
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
@@ -60,7 +70,14 @@ struct WireEvent<'a> {
     event_type: Text<'a>,
     #[serde(borrow, default)]
     source: Text<'a>,
-    #[serde(borrow, default, alias = "event_time", alias = "created_at", alias = "time", alias = "at")]
+    #[serde(
+        borrow,
+        default,
+        alias = "event_time",
+        alias = "created_at",
+        alias = "time",
+        alias = "at"
+    )]
     timestamp: Text<'a>,
     #[serde(borrow, default)]
     payload: WirePayload<'a>,
@@ -92,7 +109,9 @@ impl Dialect for Reader<'_> {
         let at = event.timestamp.time();
         let says = |words: &[&str]| {
             let told = [event.source.as_str(), event.event_type.as_str()].map(str::to_lowercase);
-            words.iter().any(|word| told.iter().any(|told| told.split(['_', '.', '-', ' ']).any(|part| part == *word)))
+            words.iter().any(|word| {
+                told.iter().any(|told| told.split(['_', '.', '-', ' ']).any(|part| part == *word))
+            })
         };
         let text = event.payload.text;
         let what = if says(&["user", "human"]) {
@@ -102,8 +121,7 @@ impl Dialect for Reader<'_> {
         } else {
             None
         };
-        let is_empty =
-            |what: &What<'_>| matches!(what, What::Prompt(text) | What::Reply(text) if text.trim().is_empty());
+        let is_empty = |what: &What<'_>| matches!(what, What::Prompt(text) | What::Reply(text) if text.trim().is_empty());
         let Some(what) = what.filter(|what| !is_empty(what)) else {
             jsonl::ignore(&mut self.head, event.event_type.as_str());
             return Ok(Ok(()));

@@ -1,9 +1,11 @@
-//! Gemini CLI: `tmp/<project>/chats/session-<time>-<id>.json`, one document rewritten at each message
-//! (seen in 0.2x), and since 0.4x `….jsonl`, a header and then messages (seen in fixtures only).
+//! Gemini CLI: `tmp/<project>/chats/session-<time>-<id>.json`, one document rewritten at each
+//! message (seen in 0.2x), and since 0.4x `….jsonl`, a header and then messages (seen in fixtures
+//! only).
 //!
-//! In the new form a message may be written again, and its last copy counts; `$rewindTo` takes back a
-//! message and all after it; `$set` changes the header, at times with a whole list of messages. A call and
-//! its answer stand in one object. Subagents are in `chats/<session>/`. There is no cwd and no branch.
+//! In the new form a message may be written again, and its last copy counts; `$rewindTo` takes back
+//! a message and all after it; `$set` changes the header, at times with a whole list of messages. A
+//! call and its answer stand in one object. Subagents are in `chats/<session>/`. There is no cwd
+//! and no branch.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -46,23 +48,35 @@ impl Adapter for Gemini {
     fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
         let header = match file.extension().and_then(|extension| extension.to_str()) {
             Some("json") => {
-                let header = jsonl::document_head(file, &["sessionId", "projectHash", "startTime"], "messages")?;
+                let header = jsonl::document_head(
+                    file,
+                    &["sessionId", "projectHash", "startTime"],
+                    "messages",
+                )?;
                 header.contains_key("messages").then_some(header)
             }
             Some("jsonl") => jsonl::first_objects(file, 1)?.into_iter().next(),
             _ => None,
         };
-        let Some(header) = header.filter(|header| header.contains_key("projectHash")) else { return Ok(None) };
-        let string = |key: &str| header.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
+        let Some(header) = header.filter(|header| header.contains_key("projectHash")) else {
+            return Ok(None);
+        };
+        let string =
+            |key: &str| header.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
         let id = string("sessionId");
         if id.is_empty() {
             return Ok(None);
         }
         if string("kind") == "subagent"
-            && let Some(parent) = file.parent().and_then(Path::file_name).and_then(|name| name.to_str())
+            && let Some(parent) =
+                file.parent().and_then(Path::file_name).and_then(|name| name.to_str())
             && parent != "chats"
         {
-            return Ok(Some(Identity { native_id: parent.to_string(), role: Role::Subagent(id), lineage: None }));
+            return Ok(Some(Identity {
+                native_id: parent.to_string(),
+                role: Role::Subagent(id),
+                lineage: None,
+            }));
         }
         // A resumed session may go on in a second file.
         let lineage = Some(format!("{id} {}", string("startTime")));
@@ -100,8 +114,8 @@ impl Adapter for Gemini {
     }
 }
 
-/// As much of `settings.json` as says when chats are deleted: by its documentation of 2026 after 30 days, unless told
-/// otherwise.
+/// As much of `settings.json` as says when chats are deleted: by its documentation of 2026 after 30
+/// days, unless told otherwise.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct WireSettings {
@@ -331,14 +345,21 @@ impl Reader<'_, '_> {
     fn set(&mut self, header: WireHeader, place: Place) -> Result<()> {
         self.note(&header.summary, header.directories);
         for (at, raw) in header.messages.unwrap_or_default().into_iter().enumerate() {
-            let place = if place.line == 0 { Place { line: at as u64 + 1, ..place } } else { place };
+            let place =
+                if place.line == 0 { Place { line: at as u64 + 1, ..place } } else { place };
             match serde_json::from_str::<WireRecord>(raw.get()) {
                 // Its own line will tell it, or has told it.
-                Ok(message) if !message.id.is_empty() && self.last.contains_key(&hash(&message.id)) => {}
+                Ok(message)
+                    if !message.id.is_empty() && self.last.contains_key(&hash(&message.id)) => {}
                 Ok(message) => self.tell(message, place)?,
                 Err(err) => {
                     let path = &self.log.files[place.file as usize].path;
-                    jsonl::skip(&mut self.head, path, place.line, format!("an unexpected shape: {err}"));
+                    jsonl::skip(
+                        &mut self.head,
+                        path,
+                        place.line,
+                        format!("an unexpected shape: {err}"),
+                    );
                 }
             }
         }
@@ -370,7 +391,9 @@ impl Reader<'_, '_> {
         }
         if let Some(id) = record.id.some() {
             let key = hash(id);
-            if self.last.get(&key).is_some_and(|last| *last != place) || self.told.contains_key(&key) {
+            if self.last.get(&key).is_some_and(|last| *last != place)
+                || self.told.contains_key(&key)
+            {
                 jsonl::ignore(&mut self.head, "earlier copy of a message");
                 return Ok(());
             }
@@ -380,7 +403,11 @@ impl Reader<'_, '_> {
         match record.kind.as_str() {
             "user" => self.user(record, at, place),
             "gemini" => self.gemini(record, at, place),
-            "error" => self.emit(at, place, What::Lifecycle(format!("error: {}", record.content.text.trim()).into())),
+            "error" => self.emit(
+                at,
+                place,
+                What::Lifecycle(format!("error: {}", record.content.text.trim()).into()),
+            ),
             "info" if record.content.text.starts_with("Request cancelled") => {
                 self.emit(at, place, What::Intervention(record.content.text))
             }
@@ -393,10 +420,17 @@ impl Reader<'_, '_> {
 
     fn user(&mut self, record: WireRecord, at: Option<Timestamp>, place: Place) -> Result<()> {
         // What was typed; the content has the files that the person named spelled out.
-        let said = if record.display_content.text.is_empty() { &record.content } else { &record.display_content };
+        let said = if record.display_content.text.is_empty() {
+            &record.content
+        } else {
+            &record.display_content
+        };
         let text = said.text.trim();
-        const MACHINE: &[&str] =
-            &["<session_context>", "This is the Gemini CLI. We are setting up", "System: Please continue."];
+        const MACHINE: &[&str] = &[
+            "<session_context>",
+            "This is the Gemini CLI. We are setting up",
+            "System: Please continue.",
+        ];
         if MACHINE.iter().any(|start| text.starts_with(start)) {
             jsonl::ignore(&mut self.head, "user message that no person wrote");
             return Ok(());
@@ -406,8 +440,9 @@ impl Reader<'_, '_> {
             0 => text.to_string(),
             _ => format!("{text}\n[{images} image(s)]").trim().to_string(),
         };
-        let command =
-            text.strip_prefix('/').is_some_and(|rest| !rest.contains(|c: char| c == '/' || c.is_whitespace()));
+        let command = text
+            .strip_prefix('/')
+            .is_some_and(|rest| !rest.contains(|c: char| c == '/' || c.is_whitespace()));
         if prompt.is_empty() {
             Ok(())
         } else if command || self.agent.is_some() {
@@ -420,7 +455,8 @@ impl Reader<'_, '_> {
 
     fn gemini(&mut self, record: WireRecord, at: Option<Timestamp>, place: Place) -> Result<()> {
         self.count(&record);
-        let thoughts = record.thoughts.unwrap_or_default().iter().map(thought).collect::<Vec<_>>().join("\n");
+        let thoughts =
+            record.thoughts.unwrap_or_default().iter().map(thought).collect::<Vec<_>>().join("\n");
         if !thoughts.trim().is_empty() {
             self.emit(at, place, What::Thinking(thoughts.into()))?;
         }
@@ -436,7 +472,13 @@ impl Reader<'_, '_> {
         if finished { self.emit(at, place, What::Completion) } else { Ok(()) }
     }
 
-    fn call(&mut self, call: WireToolCall, id: &str, at: Option<Timestamp>, place: Place) -> Result<()> {
+    fn call(
+        &mut self,
+        call: WireToolCall,
+        id: &str,
+        at: Option<Timestamp>,
+        place: Place,
+    ) -> Result<()> {
         let action = tools::action(&call.name, call.args.map_or("", |args| args.get()));
         self.emit(at, place, What::Call(Call { id: id.into(), tool: call.name.0, action }))?;
         let status = call.status.as_str();
@@ -460,7 +502,9 @@ impl Reader<'_, '_> {
         };
         self.emit(at, place, What::Result(answer))?;
         match status {
-            "cancelled" => self.emit(at, place, What::Intervention("the person cancelled a tool".into())),
+            "cancelled" => {
+                self.emit(at, place, What::Intervention("the person cancelled a tool".into()))
+            }
             _ => Ok(()),
         }
     }
@@ -483,7 +527,9 @@ impl Reader<'_, '_> {
 
 fn thought(thought: &WireThought) -> String {
     match (thought.subject.some(), thought.description.as_str()) {
-        (Some(subject), description) if !description.is_empty() => format!("{subject}: {description}"),
+        (Some(subject), description) if !description.is_empty() => {
+            format!("{subject}: {description}")
+        }
         (subject, description) => subject.unwrap_or(description).to_string(),
     }
 }
@@ -492,7 +538,8 @@ fn thought(thought: &WireThought) -> String {
 fn output(raw: &RawValue) -> Content<'_> {
     let mut content: Content = serde_json::from_str(raw.get()).unwrap_or_default();
     let parts: Vec<WirePart> = serde_json::from_str(raw.get()).unwrap_or_default();
-    let answers = parts.into_iter().filter_map(|part| Some(part.function_response?.answer().0.text));
+    let answers =
+        parts.into_iter().filter_map(|part| Some(part.function_response?.answer().0.text));
     let texts: Vec<_> = answers.filter(|text| !text.is_empty()).collect();
     if !texts.is_empty() {
         content.text = texts.join("\n").into();
@@ -502,7 +549,10 @@ fn output(raw: &RawValue) -> Content<'_> {
 
 /// The exit code in the line `Exit Code: 1` of a command's output.
 pub(super) fn exit_code(text: &str) -> Option<i32> {
-    text.lines().rev().take(12).find_map(|line| line.strip_prefix("Exit Code: ")?.trim().parse().ok())
+    text.lines()
+        .rev()
+        .take(12)
+        .find_map(|line| line.strip_prefix("Exit Code: ")?.trim().parse().ok())
 }
 
 fn hash(text: &str) -> u64 {

@@ -1,9 +1,10 @@
-//! Goose: the database `sessions.db` of 1.10 and later (seen in 2026), and the logs of a session each that
-//! came before it, `<id>.jsonl`, metadata on the first line and a message on each other (not seen as a real
-//! log; built to the documented shape).
+//! Goose: the database `sessions.db` of 1.10 and later (seen in 2026), and the logs of a session
+//! each that came before it, `<id>.jsonl`, metadata on the first line and a message on each other
+//! (not seen as a real log; built to the documented shape).
 //!
-//! A message is a list of parts. Models that stream leave a part of thinking for each token, which are put
-//! together again. A tool's answer comes as a message of the person's. Usage is told by a ledger.
+//! A message is a list of parts. Models that stream leave a part of thinking for each token, which
+//! are put together again. A tool's answer comes as a message of the person's. Usage is told by a
+//! ledger.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -31,7 +32,9 @@ impl Adapter for Goose {
     }
 
     fn roots(&self, places: &Places) -> Vec<PathBuf> {
-        if let Some(root) = places.environment.get("GOOSE_PATH_ROOT").filter(|root| !root.is_empty()) {
+        if let Some(root) =
+            places.environment.get("GOOSE_PATH_ROOT").filter(|root| !root.is_empty())
+        {
             return vec![Path::new(root).join("data/sessions")];
         }
         vec![
@@ -52,9 +55,14 @@ impl Adapter for Goose {
             header.contains_key("working_dir")
                 && ["description", "message_count"].iter().any(|key| header.contains_key(*key))
         });
-        let id = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).filter(|_| is_header);
+        let id =
+            file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).filter(|_| is_header);
         // What was kept so is taken over into the database under the same id.
-        Ok(id.map(|native_id| Identity { lineage: Some(native_id.clone()), native_id, role: Role::Main }))
+        Ok(id.map(|native_id| Identity {
+            lineage: Some(native_id.clone()),
+            native_id,
+            role: Role::Main,
+        }))
     }
 
     fn schema(&self) -> Option<&'static Schema> {
@@ -62,8 +70,14 @@ impl Adapter for Goose {
     }
 
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
-        let mut reader =
-            Reader { events, head: Head::default(), model: None, ledger: false, told: HashSet::new(), totals: None };
+        let mut reader = Reader {
+            events,
+            head: Head::default(),
+            model: None,
+            ledger: false,
+            told: HashSet::new(),
+            totals: None,
+        };
         let extracts = rows::extracts(log);
         for (at, file) in log.files.iter().enumerate() {
             if file.role == Role::Main && !extracts.contains(&at) {
@@ -75,7 +89,8 @@ impl Adapter for Goose {
     }
 }
 
-/// What is read of the database. Extensions and recipes are left out: they are settings, and may hold keys.
+/// What is read of the database. Extensions and recipes are left out: they are settings, and may
+/// hold keys.
 static SCHEMA: Schema = Schema {
     flavor: "goose",
     is_named: |name| name == "sessions.db",
@@ -127,17 +142,8 @@ static SCHEMA: Schema = Schema {
             key: &["2", "id"],
             columns: &[],
             more: &[
-                "id",
-                "session_id",
-                "created_timestamp",
-                "model",
-                "input_tokens",
-                "output_tokens",
-                "total_tokens",
-                "cache_read_tokens",
-                "cache_write_tokens",
-                "cost",
-                "is_compaction",
+                "id", "session_id", "created_timestamp", "model", "input_tokens", "output_tokens",
+                "total_tokens", "cache_read_tokens", "cache_write_tokens", "cost", "is_compaction",
             ],
             touched: None,
         },
@@ -304,7 +310,13 @@ impl Dialect for Reader<'_> {
         let Some(content) = line.content.filter(|_| !line.role.is_empty()) else {
             return Ok(serde_json::from_slice(json).map(|session| self.note(session)));
         };
-        self.message(line.role.as_str(), content.get(), line.created, line.metadata.user_visible, place)
+        self.message(
+            line.role.as_str(),
+            content.get(),
+            line.created,
+            line.metadata.user_visible,
+            place,
+        )
     }
 }
 
@@ -319,7 +331,8 @@ impl Reader<'_> {
                     Ok(message) => message,
                     Err(err) => return Ok(Err(err)),
                 };
-                let seen: WireVisible = serde_json::from_str(message.metadata_json.as_str()).unwrap_or_default();
+                let seen: WireVisible =
+                    serde_json::from_str(message.metadata_json.as_str()).unwrap_or_default();
                 let (role, content) = (message.role.as_str(), message.content_json.as_str());
                 self.message(role, content, message.created_timestamp, seen.user_visible, place)
             }
@@ -333,23 +346,34 @@ impl Reader<'_> {
 
     fn note(&mut self, session: WireSession) {
         let head = &mut self.head;
-        head.title = session.name.owned().or_else(|| session.description.owned()).filter(|title| !is_untitled(title));
+        head.title = session
+            .name
+            .owned()
+            .or_else(|| session.description.owned())
+            .filter(|title| !is_untitled(title));
         head.cwd = session.working_dir.owned();
         head.parent = session.parent_session_id.owned();
-        let config: Value = serde_json::from_str(session.model_config_json.as_str()).unwrap_or_default();
+        let config: Value =
+            serde_json::from_str(session.model_config_json.as_str()).unwrap_or_default();
         self.model = config.get("model_name").and_then(Value::as_str).map(str::to_string);
         let larger = |sum: Count, last: Count| sum.0.max(last.0);
         let input = larger(session.accumulated_input_tokens, session.input_tokens);
         let output = larger(session.accumulated_output_tokens, session.output_tokens);
         self.totals = (input + output + session.total_tokens.0 > 0).then_some((input, output));
         if !["", "user"].contains(&session.session_type.as_str()) {
-            jsonl::ignore(&mut self.head, &format!("session of the kind {}", session.session_type.as_str()));
+            jsonl::ignore(
+                &mut self.head,
+                &format!("session of the kind {}", session.session_type.as_str()),
+            );
         }
     }
 
     fn usage(&mut self, usage: WireUsage) {
         self.ledger = true;
-        let used = jsonl::usage(&mut self.head, usage.model.some().or(self.model.as_deref()).unwrap_or("unknown"));
+        let used = jsonl::usage(
+            &mut self.head,
+            usage.model.some().or(self.model.as_deref()).unwrap_or("unknown"),
+        );
         used.input += usage.input_tokens.0;
         used.output += usage.output_tokens.0;
         used.cache_read += usage.cache_read_tokens.0;
@@ -374,7 +398,8 @@ impl Reader<'_> {
         let mut hasher = DefaultHasher::new();
         (role, created.0).hash(&mut hasher);
         for part in &parts {
-            [part.kind.as_str(), part.id.as_str(), part.text.as_str(), part.thinking.as_str()].hash(&mut hasher);
+            [part.kind.as_str(), part.id.as_str(), part.text.as_str(), part.thinking.as_str()]
+                .hash(&mut hasher);
         }
         if !self.told.insert(hasher.finish()) {
             jsonl::ignore(&mut self.head, "message told again");
@@ -446,10 +471,15 @@ impl Reader<'_> {
 
     fn call(&mut self, part: WirePart, told: &Told) -> Result<()> {
         let outcome = part.tool_call;
-        let call = outcome.as_ref().and_then(|call| serde_json::from_str::<WireCall>(call.value?.get()).ok());
+        let call = outcome
+            .as_ref()
+            .and_then(|call| serde_json::from_str::<WireCall>(call.value?.get()).ok());
         let Some(call) = call else {
             let error = outcome.map(|call| call.error.0.into_owned()).unwrap_or_default();
-            return self.emit(told, What::Lifecycle(format!("a tool call that could not be read: {error}").into()));
+            return self.emit(
+                told,
+                What::Lifecycle(format!("a tool call that could not be read: {error}").into()),
+            );
         };
         // Tools of extensions are called `developer__shell`; the last word says what they do.
         let tool = call.name.as_str();
@@ -467,7 +497,8 @@ impl Reader<'_> {
         let value = outcome.value.map(RawValue::get).unwrap_or_default();
         // Up to 1.10 the value was the content itself.
         let answer: WireAnswer = if value.starts_with('{') {
-            serde_json::from_str(value).unwrap_or(WireAnswer { content: Content::default(), is_error: None })
+            serde_json::from_str(value)
+                .unwrap_or(WireAnswer { content: Content::default(), is_error: None })
         } else {
             WireAnswer { content: serde_json::from_str(value).unwrap_or_default(), is_error: None }
         };
@@ -491,7 +522,13 @@ impl Reader<'_> {
     }
 
     fn emit(&mut self, told: &Told, what: What<'_>) -> Result<()> {
-        self.events.event(Event { at: told.at, place: told.place, agent: None, inherited: false, what })
+        self.events.event(Event {
+            at: told.at,
+            place: told.place,
+            agent: None,
+            inherited: false,
+            what,
+        })
     }
 }
 
@@ -508,5 +545,7 @@ fn is_untitled(title: &str) -> bool {
 
 /// A moment in seconds since 1970; 0 stands for none.
 fn time(seconds: Count) -> Option<Timestamp> {
-    Some(seconds.0).filter(|seconds| *seconds > 0).and_then(|seconds| clock::from_seconds(seconds as f64))
+    Some(seconds.0)
+        .filter(|seconds| *seconds > 0)
+        .and_then(|seconds| clock::from_seconds(seconds as f64))
 }

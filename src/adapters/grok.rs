@@ -1,11 +1,11 @@
-//! Grok CLI: `sessions/<encoded cwd>/<id>/`, a folder per session (built from the published source of
-//! August 2026 and fixtures; not seen as a real log).
+//! Grok CLI: `sessions/<encoded cwd>/<id>/`, a folder per session (built from the published source
+//! of August 2026 and fixtures; not seen as a real log).
 //!
 //! `chat_history.jsonl` is the conversation as the model has it, without times; `summary.json` says
-//! where and what; `updates.jsonl` is what the screen showed: times, failures, usage, and the turns that
-//! a compaction took out of the history, which are told from there. The first format
-//! (`chat_format_version` 0) had `role` where there is `type` now. The community's program of the same name
-//! keeps its database in the same home: see `grok_cli.rs`.
+//! where and what; `updates.jsonl` is what the screen showed: times, failures, usage, and the turns
+//! that a compaction took out of the history, which are told from there. The first format
+//! (`chat_format_version` 0) had `role` where there is `type` now. The community's program of the
+//! same name keeps its database in the same home: see `grok_cli.rs`.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -79,7 +79,11 @@ impl Adapter for Grok {
         }
         if let Some(at) = named(UPDATES) {
             let mut seen = Seen::default();
-            let mut screen = Screen { head: Head::default(), said: None, each: |update: Update<'_>| seen.note(update) };
+            let mut screen = Screen {
+                head: Head::default(),
+                said: None,
+                each: |update: Update<'_>| seen.note(update),
+            };
             jsonl::read_file(&mut screen, log, at, None)?;
             screen.end()?;
             reader.head.skipped.append(&mut screen.head.skipped);
@@ -103,7 +107,9 @@ fn session_folder(file: &Path) -> Option<&Path> {
         if folder.join(HISTORY).is_file() {
             return Some(folder);
         }
-        let inner = |folder: &Path| folder.file_name().is_some_and(|name| INNER.iter().any(|inner| name == *inner));
+        let inner = |folder: &Path| {
+            folder.file_name().is_some_and(|name| INNER.iter().any(|inner| name == *inner))
+        };
         if !inner(folder) && !folder.parent().is_some_and(inner) {
             return None;
         }
@@ -113,10 +119,13 @@ fn session_folder(file: &Path) -> Option<&Path> {
 }
 
 fn is_history_record(record: &Map<String, Value>) -> bool {
-    const KINDS: &[&str] = &["system", "user", "assistant", "tool_result", "backend_tool_call", "reasoning", "tool"];
-    let kind = record.get("type").or(record.get("role")).and_then(Value::as_str).unwrap_or_default();
-    let foreign =
-        ["uuid", "timestamp", "message", "payload", "data", "parts"].iter().any(|key| record.contains_key(*key));
+    const KINDS: &[&str] =
+        &["system", "user", "assistant", "tool_result", "backend_tool_call", "reasoning", "tool"];
+    let kind =
+        record.get("type").or(record.get("role")).and_then(Value::as_str).unwrap_or_default();
+    let foreign = ["uuid", "timestamp", "message", "payload", "data", "parts"]
+        .iter()
+        .any(|key| record.contains_key(*key));
     KINDS.contains(&kind) && !foreign
 }
 
@@ -340,7 +349,13 @@ impl<F: FnMut(Update<'_>) -> Result<()>> Dialect for Screen<F> {
 }
 
 impl<F: FnMut(Update<'_>) -> Result<()>> Screen<F> {
-    fn shown(&mut self, shown: WireShown, prompt: Option<u64>, at: Option<Timestamp>, place: Place) -> Result<()> {
+    fn shown(
+        &mut self,
+        shown: WireShown,
+        prompt: Option<u64>,
+        at: Option<Timestamp>,
+        place: Place,
+    ) -> Result<()> {
         let who = match shown.session_update.as_str() {
             "user_message_chunk" => Some(Who::Person),
             "agent_message_chunk" => Some(Who::Agent),
@@ -351,10 +366,18 @@ impl<F: FnMut(Update<'_>) -> Result<()>> Screen<F> {
             let prompt = shown.meta.prompt_index.or(prompt).filter(|_| who == Who::Person);
             match &mut self.said {
                 // A prompt with a number of its own is a new one, also right after another.
-                Some(said) if said.who == who && said.prompt == prompt => said.text.push_str(&shown.content.text),
+                Some(said) if said.who == who && said.prompt == prompt => {
+                    said.text.push_str(&shown.content.text)
+                }
                 _ => {
                     self.end()?;
-                    self.said = Some(Said { who, text: shown.content.text.into_owned(), prompt, at, place });
+                    self.said = Some(Said {
+                        who,
+                        text: shown.content.text.into_owned(),
+                        prompt,
+                        at,
+                        place,
+                    });
                 }
             }
             return Ok(());
@@ -364,15 +387,21 @@ impl<F: FnMut(Update<'_>) -> Result<()>> Screen<F> {
         let shown = match (shown.session_update.as_str(), shown.status.as_str()) {
             ("tool_call", _) => Shown::Call {
                 id,
-                tool: if shown.meta.tool.name.is_empty() { &shown.title } else { &shown.meta.tool.name },
+                tool: if shown.meta.tool.name.is_empty() {
+                    &shown.title
+                } else {
+                    &shown.meta.tool.name
+                },
                 input: shown.raw_input.map_or("", |input| input.get()),
             },
             ("tool_call_update", status @ ("completed" | "failed")) => {
                 Shown::Answer { id, content: &shown.content, failed: status == "failed" }
             }
-            ("turn_completed", _) => {
-                Shown::TurnOver { prompt_id: &shown.prompt_id, stop_reason: &shown.stop_reason, usage: shown.usage }
-            }
+            ("turn_completed", _) => Shown::TurnOver {
+                prompt_id: &shown.prompt_id,
+                stop_reason: &shown.stop_reason,
+                usage: shown.usage,
+            },
             _ => return Ok(()),
         };
         (self.each)(Update { at, place, shown })
@@ -408,7 +437,9 @@ impl Seen {
                 self.said.entry(key(who, text)).or_default().extend(update.at);
             }
             Shown::Call { id, .. } => drop(self.calls.entry(id.to_string()).or_insert(update.at)),
-            Shown::Answer { id, failed, .. } => drop(self.answers.insert(id.to_string(), (update.at, failed))),
+            Shown::Answer { id, failed, .. } => {
+                drop(self.answers.insert(id.to_string(), (update.at, failed)))
+            }
             Shown::TurnOver { prompt_id, stop_reason, usage } => {
                 self.turns.insert(self.prompt, (update.at, stop_reason.to_string()));
                 // Told again it replaces what was told before.
@@ -486,10 +517,12 @@ impl Reader<'_> {
     /// Tells from the screen the turns that a compaction took out of the history.
     fn compacted_turns(&mut self, log: &Log, updates: usize) -> Result<()> {
         let history = log.files.iter().find(|file| file.role == Role::Main);
-        let first = history
-            .and_then(|file| jsonl::first_objects(&file.path, 40).ok())
-            .and_then(|records| records.iter().find_map(|record| record.get("prompt_index")?.as_u64()));
-        let (Some(first), Some((shown, _))) = (first, self.seen.prompts.first_key_value()) else { return Ok(()) };
+        let first = history.and_then(|file| jsonl::first_objects(&file.path, 40).ok()).and_then(
+            |records| records.iter().find_map(|record| record.get("prompt_index")?.as_u64()),
+        );
+        let (Some(first), Some((shown, _))) = (first, self.seen.prompts.first_key_value()) else {
+            return Ok(());
+        };
         if *shown >= first || self.summary.inherited_prefix_len.is_some() {
             return Ok(());
         }
@@ -509,13 +542,23 @@ impl Reader<'_> {
     fn shown(&mut self, update: Update<'_>) -> Result<()> {
         let (at, place) = (update.at, update.place);
         match update.shown {
-            Shown::Said { who: Who::Person, text, .. } => self.emit(at, place, What::Prompt(spoken(text).into())),
-            Shown::Said { who: Who::Agent, text, .. } => self.emit(at, place, What::Reply(text.into())),
-            Shown::Said { who: Who::Thought, text, .. } => self.emit(at, place, What::Thinking(text.into())),
+            Shown::Said { who: Who::Person, text, .. } => {
+                self.emit(at, place, What::Prompt(spoken(text).into()))
+            }
+            Shown::Said { who: Who::Agent, text, .. } => {
+                self.emit(at, place, What::Reply(text.into()))
+            }
+            Shown::Said { who: Who::Thought, text, .. } => {
+                self.emit(at, place, What::Thinking(text.into()))
+            }
             Shown::Call { id, tool, input } => self.emit(
                 at,
                 place,
-                What::Call(Call { id: id.into(), tool: tool.into(), action: tools::action(tool, input) }),
+                What::Call(Call {
+                    id: id.into(),
+                    tool: tool.into(),
+                    action: tools::action(tool, input),
+                }),
             ),
             Shown::Answer { id, content, failed } => {
                 let exit_code = exit_code(&content.text);
@@ -552,9 +595,16 @@ impl Reader<'_> {
             self.end_turn(place)?;
             self.turn = line.prompt_index;
         }
-        let at = line.prompt_index.and_then(|prompt| self.seen.prompts.get(&prompt).copied().flatten()).or(said);
+        let at = line
+            .prompt_index
+            .and_then(|prompt| self.seen.prompts.get(&prompt).copied().flatten())
+            .or(said);
         if let Some(interrupt) = line.prior_turn_interrupt.some() {
-            self.emit(at, place, What::Intervention(format!("turn interrupted: {interrupt}").into()))?;
+            self.emit(
+                at,
+                place,
+                What::Intervention(format!("turn interrupted: {interrupt}").into()),
+            )?;
         }
         let mut prompt = text.to_string();
         if line.content.images > 0 {
@@ -565,9 +615,14 @@ impl Reader<'_> {
 
     /// Tells how the turn ended, where the screen showed it.
     fn end_turn(&mut self, place: Place) -> Result<()> {
-        let Some((at, stop)) = self.turn.take().and_then(|turn| self.seen.turns.remove(&turn)) else { return Ok(()) };
+        let Some((at, stop)) = self.turn.take().and_then(|turn| self.seen.turns.remove(&turn))
+        else {
+            return Ok(());
+        };
         match stop.as_str() {
-            "cancelled" => self.emit(at, place, What::Intervention("turn interrupted: cancelled".into())),
+            "cancelled" => {
+                self.emit(at, place, What::Intervention("turn interrupted: cancelled".into()))
+            }
             "" | "end_turn" => self.emit(at, place, What::Completion),
             stop => self.emit(at, place, What::Lifecycle(format!("turn ended: {stop}").into())),
         }
@@ -596,11 +651,16 @@ impl Reader<'_> {
             return Ok(());
         }
         let at = self.seen.time(who, &text);
-        self.emit(at, place, if who == Who::Agent { What::Reply(text) } else { What::Thinking(text) })
+        self.emit(
+            at,
+            place,
+            if who == Who::Agent { What::Reply(text) } else { What::Thinking(text) },
+        )
     }
 
     fn answer(&mut self, line: WireLine, place: Place) -> Result<()> {
-        let (at, failed) = self.seen.answers.get(line.tool_call_id.as_str()).copied().unwrap_or_default();
+        let (at, failed) =
+            self.seen.answers.get(line.tool_call_id.as_str()).copied().unwrap_or_default();
         let exit_code = exit_code(&line.content.text);
         let answer = Answer {
             failed: failed || exit_code.is_some_and(|code| code != 0),
@@ -644,7 +704,14 @@ impl Reader<'_> {
         let last = log.files.iter().position(|file| file.role == Role::Main).unwrap_or_default();
         let place = Place { file: last as u32, line: self.head.records };
         self.end_turn(place)?;
-        let Summary { info, session_summary, generated_title, current_model_id, parent_session_id, .. } = self.summary;
+        let Summary {
+            info,
+            session_summary,
+            generated_title,
+            current_model_id,
+            parent_session_id,
+            ..
+        } = self.summary;
         let filled = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
         let head = &mut self.head;
         head.title = filled(generated_title).or(filled(session_summary));
@@ -654,13 +721,20 @@ impl Reader<'_> {
         head.remote = self.summary.git_remotes.into_iter().next();
         head.parent = filled(parent_session_id);
         for turn in self.seen.usage.into_values() {
-            let whole = (current_model_id.clone().unwrap_or_else(|| "unknown".into()), turn.clone());
-            let models = if turn.model_usage.is_empty() { vec![whole] } else { turn.model_usage.into_iter().collect() };
+            let whole =
+                (current_model_id.clone().unwrap_or_else(|| "unknown".into()), turn.clone());
+            let models = if turn.model_usage.is_empty() {
+                vec![whole]
+            } else {
+                turn.model_usage.into_iter().collect()
+            };
             for (model, used) in models {
                 let usage = jsonl::usage(head, &model);
                 // The log counts what was cached as input, too.
-                usage.input +=
-                    used.input_tokens.0.saturating_sub(used.cached_read_tokens.0 + used.cache_creation_tokens.0);
+                usage.input += used
+                    .input_tokens
+                    .0
+                    .saturating_sub(used.cached_read_tokens.0 + used.cache_creation_tokens.0);
                 usage.output += used.output_tokens.0;
                 usage.cache_read += used.cached_read_tokens.0;
                 usage.cache_write += used.cache_creation_tokens.0;
@@ -673,7 +747,8 @@ impl Reader<'_> {
 /// The person's words without what the program puts around them.
 fn spoken(text: &str) -> &str {
     let text = text.trim();
-    let inner = text.strip_prefix("<user_query>").and_then(|text| text.strip_suffix("</user_query>"));
+    let inner =
+        text.strip_prefix("<user_query>").and_then(|text| text.strip_suffix("</user_query>"));
     inner.map_or(text, str::trim)
 }
 

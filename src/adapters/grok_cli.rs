@@ -1,8 +1,8 @@
-//! The community's grok-cli, which keeps its database `grok.db` in the same home as Grok CLI (built from
-//! its published source of May 2026; not seen as a real database).
+//! The community's grok-cli, which keeps its database `grok.db` in the same home as Grok CLI (built
+//! from its published source of May 2026; not seen as a real database).
 //!
-//! A message is what the AI SDK calls a model message: a text, or a list of parts, with the calls and their
-//! answers among them. A compaction leaves the messages where they are.
+//! A message is what the AI SDK calls a model message: a text, or a list of parts, with the calls
+//! and their answers among them. A compaction leaves the messages where they are.
 
 use std::borrow::Cow;
 
@@ -19,8 +19,8 @@ use crate::base::clock::Timestamp;
 use crate::error::Result;
 use crate::model::session::{Answer, Call, Event, EventSink, Head, Log, Place, What};
 
-/// What is read of the database. `workspaces`, `tool_calls` and `tool_results` say again what sessions and
-/// messages say.
+/// What is read of the database. `workspaces`, `tool_calls` and `tool_results` say again what
+/// sessions and messages say.
 pub static SCHEMA: Schema = Schema {
     flavor: "grok",
     is_named: |name| name == "grok.db",
@@ -56,16 +56,8 @@ pub static SCHEMA: Schema = Schema {
             key: &["3", "id"],
             columns: &[],
             more: &[
-                "id",
-                "session_id",
-                "message_seq",
-                "source",
-                "model",
-                "input_tokens",
-                "output_tokens",
-                "total_tokens",
-                "cost_micros",
-                "created_at",
+                "id", "session_id", "message_seq", "source", "model", "input_tokens",
+                "output_tokens", "total_tokens", "cost_micros", "created_at",
             ],
             touched: None,
         },
@@ -175,7 +167,8 @@ impl Dialect for Reader<'_> {
                 Ok(message) => self.message(message, place),
                 Err(err) => Ok(Err(err)),
             },
-            table => Ok(serde_json::from_str::<WireFields>(json).map(|fields| self.fields(table, fields, place))),
+            table => Ok(serde_json::from_str::<WireFields>(json)
+                .map(|fields| self.fields(table, fields, place))),
         }
     }
 }
@@ -192,7 +185,8 @@ impl Reader<'_> {
                 let used = jsonl::usage(&mut self.head, fields.model.as_str());
                 used.input += fields.input_tokens.0;
                 used.output += fields.output_tokens.0;
-                // Reckoned by the program from its own list of prices; 0 where the model is not in it.
+                // Reckoned by the program from its own list of prices; 0 where the model is not in
+                // it.
                 if fields.cost_micros.0 > 0 {
                     *used.cost_usd.get_or_insert(0.0) += fields.cost_micros.0 as f64 / 1e6;
                 }
@@ -253,8 +247,15 @@ impl Reader<'_> {
     }
 
     fn user(&mut self, parts: Vec<WirePart>, at: Option<Timestamp>, place: Place) -> Result<()> {
-        let files = parts.iter().filter(|part| ["image", "file"].contains(&part.kind.as_str())).count();
-        let mut prompt = parts.iter().map(|part| part.text.trim()).collect::<Vec<_>>().join("\n").trim().to_string();
+        let files =
+            parts.iter().filter(|part| ["image", "file"].contains(&part.kind.as_str())).count();
+        let mut prompt = parts
+            .iter()
+            .map(|part| part.text.trim())
+            .collect::<Vec<_>>()
+            .join("\n")
+            .trim()
+            .to_string();
         if files > 0 {
             prompt = format!("{prompt}\n[{files} file(s)]").trim().to_string();
         }
@@ -264,7 +265,12 @@ impl Reader<'_> {
         }
     }
 
-    fn assistant(&mut self, parts: Vec<WirePart>, at: Option<Timestamp>, place: Place) -> Result<()> {
+    fn assistant(
+        &mut self,
+        parts: Vec<WirePart>,
+        at: Option<Timestamp>,
+        place: Place,
+    ) -> Result<()> {
         let mut acted = false;
         for part in parts {
             match part.kind.as_str() {
@@ -273,8 +279,17 @@ impl Reader<'_> {
                 "reasoning" => self.emit(at, place, What::Thinking(part.text.0))?,
                 "tool-call" => {
                     acted = true;
-                    let action = tools::action(&part.tool_name, part.input.map_or("", |input| input.get()));
-                    self.emit(at, place, What::Call(Call { id: part.tool_call_id.0, tool: part.tool_name.0, action }))?;
+                    let action =
+                        tools::action(&part.tool_name, part.input.map_or("", |input| input.get()));
+                    self.emit(
+                        at,
+                        place,
+                        What::Call(Call {
+                            id: part.tool_call_id.0,
+                            tool: part.tool_name.0,
+                            action,
+                        }),
+                    )?;
                 }
                 "tool-result" => self.answer(part, at, place)?,
                 kind => jsonl::ignore(&mut self.head, &format!("part {kind}")),
@@ -291,21 +306,36 @@ impl Reader<'_> {
             jsonl::ignore(&mut self.head, &format!("part {}", part.kind.as_str()));
             return Ok(());
         }
-        let output: Value = part.output.and_then(|output| serde_json::from_str(output.get()).ok()).unwrap_or_default();
-        let told_failed = output.get("type").and_then(Value::as_str).is_some_and(|kind| kind.starts_with("error"));
-        // `{type, value}`; the value is text, or what the program's own tools give: `{success, output, error}`.
+        let output: Value = part
+            .output
+            .and_then(|output| serde_json::from_str(output.get()).ok())
+            .unwrap_or_default();
+        let told_failed = output
+            .get("type")
+            .and_then(Value::as_str)
+            .is_some_and(|kind| kind.starts_with("error"));
+        // `{type, value}`; the value is text, or what the program's own tools give: `{success,
+        // output, error}`.
         let value = output.get("value").unwrap_or(&output);
         let unsuccessful = value.get("success").and_then(Value::as_bool) == Some(false);
-        let text: Cow<str> = match ["error", "output"].iter().find_map(|key| value.get(key)?.as_str()) {
-            Some(text) => text.to_string().into(),
-            None => match value {
-                Value::Null => "".into(),
-                Value::String(text) => text.clone().into(),
-                other => other.to_string().into(),
-            },
-        };
+        let text: Cow<str> =
+            match ["error", "output"].iter().find_map(|key| value.get(key)?.as_str()) {
+                Some(text) => text.to_string().into(),
+                None => match value {
+                    Value::Null => "".into(),
+                    Value::String(text) => text.clone().into(),
+                    other => other.to_string().into(),
+                },
+            };
         let failed = told_failed || unsuccessful;
-        let answer = Answer { id: part.tool_call_id.0, text, failed, exit_code: None, images: 0, ..Answer::default() };
+        let answer = Answer {
+            id: part.tool_call_id.0,
+            text,
+            failed,
+            exit_code: None,
+            images: 0,
+            ..Answer::default()
+        };
         self.emit(at, place, What::Result(answer))
     }
 

@@ -1,6 +1,8 @@
-//! How agents call us: the events they tell of, where they are told to, and how much they take in return.
+//! How agents call us: the events they tell of, where they are told to, and how much they take in
+//! return.
 //!
-//! What the agents' documentation fixes, as data. `hooks/` answers the calls, `ops/install.rs` sets them up.
+//! What the agents' documentation fixes, as data. `hooks/` answers the calls, `ops/install.rs` sets
+//! them up.
 
 use std::path::PathBuf;
 
@@ -58,7 +60,8 @@ pub const PRE_COMPACT: &str = "PreCompact";
 pub const POST_COMPACT: &str = "PostCompact";
 pub const SESSION_END: &str = "SessionEnd";
 
-/// Claude Code: `settings.json`, hooks page of August 2026. A session's end waits 1.5 seconds for its hooks.
+/// Claude Code: `settings.json`, hooks page of August 2026. A session's end waits 1.5 seconds for
+/// its hooks.
 pub const CLAUDE: HookSpec = HookSpec {
     events: &[
         HookEvent { name: SESSION_START, timeout: 10 },
@@ -76,8 +79,8 @@ pub const CLAUDE: HookSpec = HookSpec {
     afterwards: None,
 };
 
-/// Codex: `hooks.json` beside `config.toml`, or tables in the latter. Its hooks are a line for the shell, and it caps
-/// the end of a session at three seconds.
+/// Codex: `hooks.json` beside `config.toml`, or tables in the latter. Its hooks are a line for the
+/// shell, and it caps the end of a session at three seconds.
 pub const CODEX: HookSpec = HookSpec {
     events: &[
         HookEvent { name: SESSION_START, timeout: 10 },

@@ -59,7 +59,14 @@ impl<R: Read> Lines<R> {
     }
 
     fn with_longest(reader: R, longest: usize) -> Lines<R> {
-        Lines { reader, buffer: vec![0; FIRST_BUFFER.min(longest)], start: 0, end: 0, number: 0, longest }
+        Lines {
+            reader,
+            buffer: vec![0; FIRST_BUFFER.min(longest)],
+            start: 0,
+            end: 0,
+            number: 0,
+            longest,
+        }
     }
 
     /// Gives the next line and its number (from 1), or `None` at the end.
@@ -77,7 +84,8 @@ impl<R: Read> Lines<R> {
             searched = self.end;
             if self.start > 0 && self.end == self.buffer.len() {
                 self.buffer.copy_within(self.start..self.end, 0);
-                (searched, self.end, self.start) = (self.end - self.start, self.end - self.start, 0);
+                (searched, self.end, self.start) =
+                    (self.end - self.start, self.end - self.start, 0);
             }
             if self.end == self.buffer.len() {
                 if self.buffer.len() >= self.longest {
@@ -196,10 +204,13 @@ fn object_length(text: &str) -> Option<usize> {
 
 /// Where the next record may begin: agents start their records with one of few keys.
 fn next_start(text: &str) -> Option<usize> {
-    ["{\"parentUuid\"", "{\"type\"", "{\"timestamp\"", "{\"uuid\"", "{\"sessionId\"", "{\"id\"", "{\"role\""]
-        .iter()
-        .filter_map(|start| memmem::find(text.as_bytes(), start.as_bytes()))
-        .min()
+    [
+        "{\"parentUuid\"", "{\"type\"", "{\"timestamp\"", "{\"uuid\"", "{\"sessionId\"", "{\"id\"",
+        "{\"role\"",
+    ]
+    .iter()
+    .filter_map(|start| memmem::find(text.as_bytes(), start.as_bytes()))
+    .min()
 }
 
 /// Opens a log, packed (`.zst`) or not.
@@ -271,7 +282,12 @@ pub fn first_objects(path: &Path, most: usize) -> io::Result<Vec<Map<String, Val
             Ok(_) => {}
             Err(_) => {
                 let records = salvage(bytes, false).records;
-                objects.extend(records.iter().take(most).filter_map(|record| serde_json::from_str(record).ok()));
+                objects.extend(
+                    records
+                        .iter()
+                        .take(most)
+                        .filter_map(|record| serde_json::from_str(record).ok()),
+                );
             }
         }
     }
@@ -369,7 +385,11 @@ pub fn skip(head: &mut Head, path: &Path, line: u64, reason: String) {
 pub fn ignore(head: &mut Head, kind: &str) {
     // The kinds come from the log: their number is bounded, and so is their length.
     let kind = crate::base::text::one_line(kind, 60);
-    let kind = if head.ignored.len() < 200 || head.ignored.contains_key(&kind) { kind } else { "other".into() };
+    let kind = if head.ignored.len() < 200 || head.ignored.contains_key(&kind) {
+        kind
+    } else {
+        "other".into()
+    };
     *head.ignored.entry(kind).or_default() += 1;
 }
 
@@ -391,7 +411,8 @@ fn hash(bytes: &[u8]) -> u64 {
 /// The longest log that is one JSON document; these have to be held whole.
 pub const LONGEST_DOCUMENT: u64 = 64 << 20;
 
-/// Reads a log that is one JSON document; what is longer than [`LONGEST_DOCUMENT`] is named as skipped.
+/// Reads a log that is one JSON document; what is longer than [`LONGEST_DOCUMENT`] is named as
+/// skipped.
 pub fn read_document(head: &mut Head, path: &Path) -> Result<Option<Vec<u8>>> {
     let cannot_read = || format!("cannot read the log `{}`", path.display());
     let file = File::open(path).context(cannot_read)?;
@@ -404,7 +425,8 @@ pub fn read_document(head: &mut Head, path: &Path) -> Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// The first fields of a JSON document, for telling whose it is: the `wanted` ones, and whether it has the `list`.
+/// The first fields of a JSON document, for telling whose it is: the `wanted` ones, and whether it
+/// has the `list`.
 ///
 /// Reads no further than it has to, and never more than a megabyte.
 pub fn document_head(path: &Path, wanted: &[&str], list: &str) -> io::Result<Map<String, Value>> {
@@ -459,7 +481,9 @@ mod tests {
         let mut all = Vec::new();
         while let Some((number, line)) = lines.next().unwrap() {
             all.push(match line {
-                Line::Bytes { bytes, last } => (number, Some(String::from_utf8_lossy(bytes).into_owned()), last),
+                Line::Bytes { bytes, last } => {
+                    (number, Some(String::from_utf8_lossy(bytes).into_owned()), last)
+                }
                 Line::TooLong => (number, None, false),
             });
         }
@@ -471,7 +495,12 @@ mod tests {
         let some = |text: &str| Some(text.to_string());
         assert_eq!(
             lines("a\r\nb\u{2028}c\n\nd".as_bytes(), 1024),
-            [(1, some("a"), false), (2, some("b\u{2028}c"), false), (3, some(""), false), (4, some("d"), true)]
+            [
+                (1, some("a"), false),
+                (2, some("b\u{2028}c"), false),
+                (3, some(""), false),
+                (4, some("d"), true)
+            ]
         );
         assert_eq!(lines(b"", 1024), []);
     }
@@ -532,7 +561,10 @@ mod tests {
             let head = document_head(file.path(), &["id", "kind"], "messages").unwrap();
             assert_eq!(Value::Object(head).to_string(), expect, "{document}");
         };
-        check(r#"{"id":"a","kind":"b","messages":[{"torn"#, r#"{"id":"a","kind":"b","messages":[]}"#);
+        check(
+            r#"{"id":"a","kind":"b","messages":[{"torn"#,
+            r#"{"id":"a","kind":"b","messages":[]}"#,
+        );
         check(
             r#"{"messages":[1,[2]],"other":{},"kind":{"x":1},"id":"a"}"#,
             r#"{"id":"a","kind":{"x":1},"messages":[]}"#,

@@ -1,9 +1,10 @@
 //! Every agent writes its own log dialect; an adapter turns one log into a session's events.
 //!
-//! Adding an agent is one file here, one entry in [`ALL`], and fixtures. Adapters only read: they say
-//! which session a file belongs to ([`Adapter::identify`], judged by content) and hand over its events
-//! ([`Adapter::read`]). Where many sessions share one file, it is opened ([`shared`]) and each session's
-//! own part written out of it. Copying, hashing and writing are done elsewhere, the same way for all.
+//! Adding an agent is one file here, one entry in [`ALL`], and fixtures. Adapters only read: they
+//! say which session a file belongs to ([`Adapter::identify`], judged by content) and hand over its
+//! events ([`Adapter::read`]). Where many sessions share one file, it is opened ([`shared`]) and
+//! each session's own part written out of it. Copying, hashing and writing are done elsewhere, the
+//! same way for all.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -62,7 +63,8 @@ pub trait Adapter: Sync {
     /// Where this agent keeps its logs, from its environment and the home directory.
     fn roots(&self, places: &Places) -> Vec<PathBuf>;
 
-    /// The session to which a file belongs, judged by its content; `None` if it is not this agent's.
+    /// The session to which a file belongs, judged by its content; `None` if it is not this
+    /// agent's.
     fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>>;
 
     /// What its database holds, where it keeps its sessions in one.
@@ -70,7 +72,8 @@ pub trait Adapter: Sync {
         None
     }
 
-    /// Opens a file in which many of its sessions lie and that is no database; `None` where it is no such file.
+    /// Opens a file in which many of its sessions lie and that is no database; `None` where it is
+    /// no such file.
     fn share(&self, _file: &Path) -> std::io::Result<Option<Box<dyn Shared>>> {
         Ok(None)
     }
@@ -162,13 +165,16 @@ pub struct Identified {
     pub shared: bool,
 }
 
-/// Puts the files of one session together: resumed parts by their lineage, subagents and attachments
-/// by their session's id. What claims an id without being the same conversation becomes a session of
-/// its own, and is named in the second list.
+/// Puts the files of one session together: resumed parts by their lineage, subagents and
+/// attachments by their session's id. What claims an id without being the same conversation becomes
+/// a session of its own, and is named in the second list.
 ///
-/// `owner` tells the id under which a conversation, named by its lineage, was captured before: it keeps that id
-/// whatever becomes of its files.
-pub fn gather(mut found: Vec<Identified>, owner: impl Fn(&str, &str) -> Option<String>) -> (Vec<Source>, Vec<Skipped>) {
+/// `owner` tells the id under which a conversation, named by its lineage, was captured before: it
+/// keeps that id whatever becomes of its files.
+pub fn gather(
+    mut found: Vec<Identified>,
+    owner: impl Fn(&str, &str) -> Option<String>,
+) -> (Vec<Source>, Vec<Skipped>) {
     let owner_of = |file: &Identified| owner(file.flavor, file.identity.lineage.as_deref()?);
     // Where an agent copied a conversation into a new file on resume, the shorter file is the older
     // one; it comes first and gives the session its id, unless the session has one already.
@@ -177,10 +183,14 @@ pub fn gather(mut found: Vec<Identified>, owner: impl Fn(&str, &str) -> Option<S
     let mut skipped = Vec::new();
     let mut by_lineage: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     let mut by_id: BTreeMap<(&str, String), usize> = BTreeMap::new();
-    let (main, rest): (Vec<&Identified>, Vec<&Identified>) = found.iter().partition(|f| f.identity.role == Role::Main);
+    let (main, rest): (Vec<&Identified>, Vec<&Identified>) =
+        found.iter().partition(|f| f.identity.role == Role::Main);
     for file in main {
         let (flavor, identity) = (file.flavor, &file.identity);
-        let same = identity.lineage.as_deref().and_then(|lineage| by_lineage.get(&(flavor, lineage)).copied());
+        let same = identity
+            .lineage
+            .as_deref()
+            .and_then(|lineage| by_lineage.get(&(flavor, lineage)).copied());
         let id = owner_of(file).unwrap_or_else(|| identity.native_id.clone());
         let taken = by_id.get(&(flavor, id.clone())).copied();
         let at = match (same, taken) {
@@ -245,9 +255,14 @@ pub fn gather(mut found: Vec<Identified>, owner: impl Fn(&str, &str) -> Option<S
     (sources, skipped)
 }
 
-/// Names the files as they will be called in the snapshot: as they lie around the main one, with safe names.
+/// Names the files as they will be called in the snapshot: as they lie around the main one, with
+/// safe names.
 fn name_files(files: &mut [LogFile]) {
-    let base = files.first().and_then(|file| file.path.parent()).map(Path::to_path_buf).unwrap_or_default();
+    let base = files
+        .first()
+        .and_then(|file| file.path.parent())
+        .map(Path::to_path_buf)
+        .unwrap_or_default();
     let mut taken = std::collections::HashSet::new();
     for file in files {
         let mut name = match (&file.within, &file.role) {
@@ -258,9 +273,12 @@ fn name_files(files: &mut [LogFile]) {
                 PathBuf::from(format!("{}.{end}", files::safe_name(id, 100)))
             }
             _ => {
-                let below = file.path.strip_prefix(&base).ok().or(file.path.file_name().map(Path::new));
+                let below =
+                    file.path.strip_prefix(&base).ok().or(file.path.file_name().map(Path::new));
                 let parts = below.unwrap_or(Path::new("log")).components();
-                parts.map(|part| files::safe_name(&part.as_os_str().to_string_lossy(), 120)).collect()
+                parts
+                    .map(|part| files::safe_name(&part.as_os_str().to_string_lossy(), 120))
+                    .collect()
             }
         };
         if !taken.insert(name.clone()) {
@@ -280,8 +298,8 @@ fn log_file(file: &Identified) -> LogFile {
     }
 }
 
-/// What tells a file from another that claims the same id, on whatever device it lies: how its conversation
-/// begins, else its name.
+/// What tells a file from another that claims the same id, on whatever device it lies: how its
+/// conversation begins, else its name.
 fn own_mark(file: &Identified) -> Cow<'_, str> {
     let name = || file.path.file_name().unwrap_or_default().to_string_lossy();
     file.identity.lineage.as_deref().map_or_else(name, Cow::Borrowed)

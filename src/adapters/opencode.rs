@@ -1,11 +1,11 @@
-//! OpenCode: the database `opencode.db` of 1.2 and later (seen in 1.18), what `opencode export` writes,
-//! `{info, messages: [{info, parts}]}` (seen in 1.2), and the tree of small documents that versions before
-//! 1.2 kept, `storage/session/<project>/<session>.json`, `storage/message/<session>/` and
-//! `storage/part/<message>/` (seen in fixtures only).
+//! OpenCode: the database `opencode.db` of 1.2 and later (seen in 1.18), what `opencode export`
+//! writes, `{info, messages: [{info, parts}]}` (seen in 1.2), and the tree of small documents that
+//! versions before 1.2 kept, `storage/session/<project>/<session>.json`,
+//! `storage/message/<session>/` and `storage/part/<message>/` (seen in fixtures only).
 //!
-//! A call and its answer stand in one part. Subagents are sessions of their own that name their parent.
-//! The same session may lie in more than one of these forms, as the tree is left behind when the database
-//! takes over: its messages are told once.
+//! A call and its answer stand in one part. Subagents are sessions of their own that name their
+//! parent. The same session may lie in more than one of these forms, as the tree is left behind
+//! when the database takes over: its messages are told once.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -39,8 +39,11 @@ impl Adapter for OpenCode {
         if let Some(path) = places.environment.get("OPENCODE_DB").filter(|path| !path.is_empty()) {
             roots.push(data.join(path));
         }
-        let beside = std::fs::read_dir(&data).into_iter().flatten().flatten().map(|entry| entry.path());
-        roots.extend(beside.filter(|path| path.extension().is_some_and(|extension| extension == "db")));
+        let beside =
+            std::fs::read_dir(&data).into_iter().flatten().flatten().map(|entry| entry.path());
+        roots.extend(
+            beside.filter(|path| path.extension().is_some_and(|extension| extension == "db")),
+        );
         roots.sort();
         roots
     }
@@ -52,34 +55,56 @@ impl Adapter for OpenCode {
     fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
         if file.extension().is_none_or(|extension| extension != "json") {
             let own = rows::identify(file, self.name())?;
-            return Ok(own.map(|identity| Identity { lineage: Some(identity.native_id.clone()), ..identity }));
+            return Ok(own.map(|identity| Identity {
+                lineage: Some(identity.native_id.clone()),
+                ..identity
+            }));
         }
         let fields = ["info", "id", "sessionID", "projectID", "messageID", "role", "directory"];
         let document = jsonl::document_head(file, &fields, "messages")?;
         let string = |document: &Map<String, Value>, key: &str| {
-            document.get(key).and_then(Value::as_str).filter(|value| !value.is_empty()).map(str::to_string)
+            document
+                .get(key)
+                .and_then(Value::as_str)
+                .filter(|value| !value.is_empty())
+                .map(str::to_string)
         };
         let session = |info: &Map<String, Value>| {
-            string(info, "id").filter(|_| info.contains_key("directory") && info.contains_key("projectID"))
+            string(info, "id")
+                .filter(|_| info.contains_key("directory") && info.contains_key("projectID"))
         };
         // The ids are unique: whatever names one is the same session.
-        let identity = |native_id: String, role| Identity { lineage: Some(native_id.clone()), native_id, role };
-        if let Some(info) =
-            document.get("info").and_then(Value::as_object).filter(|_| document.contains_key("messages"))
+        let identity = |native_id: String, role| Identity {
+            lineage: Some(native_id.clone()),
+            native_id,
+            role,
+        };
+        if let Some(info) = document
+            .get("info")
+            .and_then(Value::as_object)
+            .filter(|_| document.contains_key("messages"))
         {
             return Ok(session(info).map(|id| identity(id, Role::Main)));
         }
         if let Some(id) = session(&document) {
             return Ok(Some(identity(id, Role::Main)));
         }
-        let belongs = string(&document, "role").or_else(|| string(&document, "messageID")).is_some();
+        let belongs =
+            string(&document, "role").or_else(|| string(&document, "messageID")).is_some();
         let id = string(&document, "sessionID").filter(|_| belongs && document.contains_key("id"));
         Ok(id.map(|id| identity(id, Role::Attachment)))
     }
 
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
-        let mut reader =
-            Reader { log, events, head: Head::default(), prompts: 0, reverted: None, row: None, told: HashSet::new() };
+        let mut reader = Reader {
+            log,
+            events,
+            head: Head::default(),
+            prompts: 0,
+            reverted: None,
+            row: None,
+            told: HashSet::new(),
+        };
         let extracts = rows::extracts(log);
         rows::read(&mut reader, log, &extracts)?;
         reader.row_message()?;
@@ -96,8 +121,8 @@ impl Adapter for OpenCode {
     }
 }
 
-/// What is read of the database. It also has tables with credentials, accounts and secrets of shared
-/// sessions, and `event` tells again what the messages say.
+/// What is read of the database. It also has tables with credentials, accounts and secrets of
+/// shared sessions, and `event` tells again what the messages say.
 static SCHEMA: Schema = Schema {
     flavor: "opencode",
     is_named: |name| name.starts_with("opencode") && name.ends_with(".db"),
@@ -109,24 +134,10 @@ static SCHEMA: Schema = Schema {
             key: &["0"],
             columns: &["id", "directory", "title", "time_created", "time_updated"],
             more: &[
-                "project_id",
-                "parent_id",
-                "slug",
-                "version",
-                "agent",
-                "model",
-                "cost",
-                "tokens_input",
-                "tokens_output",
-                "tokens_reasoning",
-                "tokens_cache_read",
-                "tokens_cache_write",
-                "revert",
-                "summary_additions",
-                "summary_deletions",
-                "summary_files",
-                "time_compacting",
-                "time_archived",
+                "project_id", "parent_id", "slug", "version", "agent", "model", "cost",
+                "tokens_input", "tokens_output", "tokens_reasoning", "tokens_cache_read",
+                "tokens_cache_write", "revert", "summary_additions", "summary_deletions",
+                "summary_files", "time_compacting", "time_archived",
             ],
             touched: Some("time_updated"),
         },
@@ -151,7 +162,10 @@ static SCHEMA: Schema = Schema {
             session: "session_id",
             key: &["2", "position"],
             columns: &[],
-            more: &["session_id", "content", "status", "priority", "position", "time_created", "time_updated"],
+            more: &[
+                "session_id", "content", "status", "priority", "position", "time_created",
+                "time_updated",
+            ],
             touched: Some("time_updated"),
         },
         // What a later version may keep instead; empty where it was seen. Kept, but not read.
@@ -378,11 +392,13 @@ impl Reader<'_, '_> {
                     self.row = Some(RowMessage { id, data, place, parts: Vec::new() });
                 }))
             }
-            "part" => Ok(serde_json::from_str::<WireDataRow>(row.row.get()).map(|part| {
-                match self.row.as_mut().filter(|message| message.id == part.message_id.as_str()) {
-                    Some(message) => message.parts.push((place, part.data.0.into_owned())),
-                    None => jsonl::ignore(&mut self.head, "part without its message"),
-                }
+            "part" => Ok(serde_json::from_str::<WireDataRow>(row.row.get()).map(|part| match self
+                .row
+                .as_mut()
+                .filter(|message| message.id == part.message_id.as_str())
+            {
+                Some(message) => message.parts.push((place, part.data.0.into_owned())),
+                None => jsonl::ignore(&mut self.head, "part without its message"),
             })),
             table => self.ignore(&format!("row of {table}")).map(Ok),
         }
@@ -402,12 +418,18 @@ impl Reader<'_, '_> {
         match serde_json::from_str::<WireInfo>(&message.data) {
             Ok(mut info) => {
                 info.id = Text(Cow::Borrowed(&message.id));
-                let parts = message.parts.iter().map(|(place, text)| (*place, text.as_str())).collect();
+                let parts =
+                    message.parts.iter().map(|(place, text)| (*place, text.as_str())).collect();
                 self.message(info, parts, message.place)
             }
             Err(err) => {
                 let path = &self.log.files[message.place.file as usize].path;
-                jsonl::skip(&mut self.head, path, message.place.line, format!("an unexpected shape: {err}"));
+                jsonl::skip(
+                    &mut self.head,
+                    path,
+                    message.place.line,
+                    format!("an unexpected shape: {err}"),
+                );
                 Ok(())
             }
         }
@@ -420,7 +442,9 @@ impl Reader<'_, '_> {
         let export = match serde_json::from_slice::<WireExport>(&bytes) {
             Ok(export) => Ok(export),
             Err(err) => match serde_json::from_slice::<WireSession>(&bytes) {
-                Ok(info) if !info.directory.is_empty() => Ok(WireExport { info, messages: Vec::new() }),
+                Ok(info) if !info.directory.is_empty() => {
+                    Ok(WireExport { info, messages: Vec::new() })
+                }
                 _ => Err(err),
             },
         };
@@ -439,16 +463,25 @@ impl Reader<'_, '_> {
                     let parts = message.parts.into_iter().map(|part| (place, part.get())).collect();
                     self.message(message.info, parts, place)?;
                 }
-                Err(err) => jsonl::skip(&mut self.head, path, place.line, format!("an unexpected shape: {err}")),
+                Err(err) => jsonl::skip(
+                    &mut self.head,
+                    path,
+                    place.line,
+                    format!("an unexpected shape: {err}"),
+                ),
             }
         }
         Ok(())
     }
 
-    /// Reads the messages of the tree and their parts, each in a document of its own, in the order of ids.
+    /// Reads the messages of the tree and their parts, each in a document of its own, in the order
+    /// of ids.
     fn tree(&mut self) -> Result<()> {
-        let (mut messages, mut parts) = (BTreeMap::new(), BTreeMap::<String, BTreeMap<&Path, usize>>::new());
-        for (at, file) in self.log.files.iter().enumerate().filter(|(_, file)| file.role == Role::Attachment) {
+        let (mut messages, mut parts) =
+            (BTreeMap::new(), BTreeMap::<String, BTreeMap<&Path, usize>>::new());
+        for (at, file) in
+            self.log.files.iter().enumerate().filter(|(_, file)| file.role == Role::Attachment)
+        {
             let Some(bytes) = jsonl::read_document(&mut self.head, &file.path)? else { continue };
             let name = file.path.file_name().map(Path::new).unwrap_or(&file.path);
             match serde_json::from_slice::<WirePart>(&bytes) {
@@ -456,7 +489,12 @@ impl Reader<'_, '_> {
                     parts.entry(part.message.0.into_owned()).or_default().insert(name, at);
                 }
                 Ok(_) => drop(messages.insert(name, (at, bytes))),
-                Err(err) => jsonl::skip(&mut self.head, &file.path, 0, format!("not a whole document: {err}")),
+                Err(err) => jsonl::skip(
+                    &mut self.head,
+                    &file.path,
+                    0,
+                    format!("not a whole document: {err}"),
+                ),
             }
         }
         for (at, bytes) in messages.into_values() {
@@ -470,7 +508,8 @@ impl Reader<'_, '_> {
             };
             let mut documents = Vec::new();
             for at in parts.remove(info.id.as_str()).unwrap_or_default().into_values() {
-                if let Some(bytes) = jsonl::read_document(&mut self.head, &self.log.files[at].path)? {
+                if let Some(bytes) = jsonl::read_document(&mut self.head, &self.log.files[at].path)?
+                {
                     let place = Place { file: at as u32, line: 1 };
                     documents.push((place, String::from_utf8_lossy(&bytes).into_owned()));
                 }
@@ -486,24 +525,31 @@ impl Reader<'_, '_> {
             // Another form of the same session, and an older one.
             return;
         }
-        let untitled = |title: &String| title.starts_with("New session - ") || title.starts_with("Child session - ");
+        let untitled = |title: &String| {
+            title.starts_with("New session - ") || title.starts_with("Child session - ")
+        };
         let head = &mut self.head;
         head.title = session.title.owned().filter(|title| !untitled(title));
         head.cwd = session.directory.owned();
         head.version = session.version.owned();
         head.parent = session.parent.owned();
-        self.reverted =
-            session.revert.and_then(|revert| revert.message.owned()).map(|message| Reverted { message, kept: None });
+        self.reverted = session
+            .revert
+            .and_then(|revert| revert.message.owned())
+            .map(|message| Reverted { message, kept: None });
     }
 
     fn message(&mut self, info: WireInfo, parts: Vec<(Place, &str)>, place: Place) -> Result<()> {
         self.head.records += 1;
         let at = time(info.time.created);
-        // Tools that share logs blot ids out where they look like secrets; the time tells such messages apart.
+        // Tools that share logs blot ids out where they look like secrets; the time tells such
+        // messages apart.
         if !info.id.is_empty() && !self.told.insert((info.id.as_str().to_string(), at)) {
             return self.ignore("message told again");
         }
-        if let Some(reverted) = self.reverted.as_mut().filter(|reverted| reverted.message == info.id.as_str()) {
+        if let Some(reverted) =
+            self.reverted.as_mut().filter(|reverted| reverted.message == info.id.as_str())
+        {
             reverted.kept = Some((self.prompts, place));
         }
         let mut wire = Vec::new();
@@ -512,7 +558,12 @@ impl Reader<'_, '_> {
                 Ok(part) => wire.push((place, part)),
                 Err(err) => {
                     let path = &self.log.files[place.file as usize].path;
-                    jsonl::skip(&mut self.head, path, place.line, format!("an unexpected shape: {err}"));
+                    jsonl::skip(
+                        &mut self.head,
+                        path,
+                        place.line,
+                        format!("an unexpected shape: {err}"),
+                    );
                 }
             }
         }
@@ -523,7 +574,12 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn user(&mut self, parts: Vec<(Place, WirePart)>, at: Option<Timestamp>, place: Place) -> Result<()> {
+    fn user(
+        &mut self,
+        parts: Vec<(Place, WirePart)>,
+        at: Option<Timestamp>,
+        place: Place,
+    ) -> Result<()> {
         let (mut said, mut files) = (Vec::new(), 0);
         for (_, part) in &parts {
             match part.kind.as_str() {
@@ -533,10 +589,14 @@ impl Reader<'_, '_> {
                 "text" => said.push(part.text.trim().to_string()),
                 "file" => files += 1,
                 // The person called a command that a subagent carries out.
-                "subtask" => {
-                    said.push(format!("/{} {}", part.command.as_str(), part.description.as_str()).trim().to_string())
+                "subtask" => said.push(
+                    format!("/{} {}", part.command.as_str(), part.description.as_str())
+                        .trim()
+                        .to_string(),
+                ),
+                "compaction" => {
+                    self.emit(at, place, What::Lifecycle("context compacted".into()))?
                 }
-                "compaction" => self.emit(at, place, What::Lifecycle("context compacted".into()))?,
                 kind => self.ignore(&format!("part {kind}"))?,
             }
         }
@@ -569,7 +629,9 @@ impl Reader<'_, '_> {
                 "reasoning" if part.text.trim().is_empty() => {}
                 "reasoning" => self.emit(began, place, What::Thinking(part.text.0))?,
                 "tool" => self.call(part, at, place)?,
-                "retry" => self.emit(began, place, What::Lifecycle("model error, tried again".into()))?,
+                "retry" => {
+                    self.emit(began, place, What::Lifecycle("model error, tried again".into()))?
+                }
                 kind => self.ignore(&format!("part {kind}"))?,
             }
         }
@@ -578,7 +640,11 @@ impl Reader<'_, '_> {
             let said = error.pointer("/data/message").and_then(Value::as_str).unwrap_or_default();
             let text = format!("{name}: {said}");
             let aborted = name == "MessageAbortedError";
-            let what = if aborted { What::Intervention("turn aborted".into()) } else { What::Lifecycle(text.into()) };
+            let what = if aborted {
+                What::Intervention("turn aborted".into())
+            } else {
+                What::Lifecycle(text.into())
+            };
             self.emit(at, place, what)?;
         }
         match info.finish.as_str() {

@@ -1,9 +1,10 @@
 //! Pi, and OpenClaw which is built on it: `sessions/--<cwd>--/<time>_<id>.jsonl` and
-//! `agents/<agent>/sessions/<id>.jsonl`, one JSON entry per line (Pi seen in format 1, formats 2 and 3 and
-//! OpenClaw in fixtures only).
+//! `agents/<agent>/sessions/<id>.jsonl`, one JSON entry per line (Pi seen in format 1, formats 2
+//! and 3 and OpenClaw in fixtures only).
 //!
-//! The first line is the header. Since format 2 entries have an `id` and a `parentId`, and one file holds
-//! all branches of the conversation. A session branched off another begins with a copy of its entries.
+//! The first line is the header. Since format 2 entries have an `id` and a `parentId`, and one file
+//! holds all branches of the conversation. A session branched off another begins with a copy of its
+//! entries.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -29,12 +30,18 @@ impl Adapter for Pi {
     }
 
     fn roots(&self, places: &Places) -> Vec<PathBuf> {
-        let sessions = match places.environment.get("PI_CODING_AGENT_SESSION_DIR").filter(|folder| !folder.is_empty()) {
+        let sessions = match places
+            .environment
+            .get("PI_CODING_AGENT_SESSION_DIR")
+            .filter(|folder| !folder.is_empty())
+        {
             Some(folder) => PathBuf::from(folder),
             None => places.folder("PI_CODING_AGENT_DIR", ".pi/agent").join("sessions"),
         };
         let claws = [".openclaw/agents", ".clawdbot/agents", ".moltbot/agents"];
-        std::iter::once(sessions).chain(claws.iter().map(|folder| places.home.join(folder))).collect()
+        std::iter::once(sessions)
+            .chain(claws.iter().map(|folder| places.home.join(folder)))
+            .collect()
     }
 
     fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
@@ -47,7 +54,9 @@ impl Adapter for Pi {
             return Ok(None);
         }
         let records = jsonl::first_objects(file, 1)?;
-        let string = |key: &str| records.first().and_then(|header| header.get(key)?.as_str()).unwrap_or_default();
+        let string = |key: &str| {
+            records.first().and_then(|header| header.get(key)?.as_str()).unwrap_or_default()
+        };
         let (id, start) = (string("id"), string("timestamp"));
         if string("type") != "session"
             || id.is_empty()
@@ -55,7 +64,11 @@ impl Adapter for Pi {
         {
             return Ok(None);
         }
-        Ok(Some(Identity { native_id: id.to_string(), role: Role::Main, lineage: Some(format!("{id} {start}")) }))
+        Ok(Some(Identity {
+            native_id: id.to_string(),
+            role: Role::Main,
+            lineage: Some(format!("{id} {start}")),
+        }))
     }
 
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
@@ -174,7 +187,9 @@ impl Dialect for Youngest {
     }
 
     fn record(&mut self, json: &[u8], _: Place) -> Result<serde_json::Result<()>> {
-        let stamp = serde_json::from_slice::<WireStamp>(json).ok().filter(|stamp| stamp.kind.as_str() == "message");
+        let stamp = serde_json::from_slice::<WireStamp>(json)
+            .ok()
+            .filter(|stamp| stamp.kind.as_str() == "message");
         self.entry = self.entry.max(stamp.and_then(|stamp| stamp.timestamp.time()));
         Ok(Ok(()))
     }
@@ -217,11 +232,13 @@ impl Dialect for Reader<'_> {
         }
         let told = Told { at, place, inherited };
         let (id, before) = (entry.id.some().map(hash), self.prompts);
-        let parent = entry.parent_id.some().and_then(|parent| self.seen.get(&hash(parent)).copied());
+        let parent =
+            entry.parent_id.some().and_then(|parent| self.seen.get(&hash(parent)).copied());
         self.tell(entry, parent, told)?;
         if let Some(id) = id {
             // A prompt opens an episode; everything else belongs to that of its parent.
-            let episode = if self.prompts > before { self.prompts } else { parent.unwrap_or(before) };
+            let episode =
+                if self.prompts > before { self.prompts } else { parent.unwrap_or(before) };
             self.seen.insert(id, episode);
         }
         Ok(Ok(()))
@@ -233,19 +250,29 @@ impl Reader<'_> {
         match entry.kind.as_str() {
             "session" => {
                 self.head.cwd = self.head.cwd.take().or_else(|| entry.cwd.owned());
-                if let Some(parent) = entry.branched_from.owned().or_else(|| entry.parent_session.owned()) {
-                    // A branch that has not gone on yet would tell nothing; it tells its copy as its own.
-                    self.branched =
-                        told.at.filter(|branched| self.youngest.is_some_and(|youngest| youngest >= *branched));
+                if let Some(parent) =
+                    entry.branched_from.owned().or_else(|| entry.parent_session.owned())
+                {
+                    // A branch that has not gone on yet would tell nothing; it tells its copy as
+                    // its own.
+                    self.branched = told.at.filter(|branched| {
+                        self.youngest.is_some_and(|youngest| youngest >= *branched)
+                    });
                     // The parent is named by its file: `…/<time>_<id>.jsonl`.
-                    let stem = Path::new(&parent).file_stem().and_then(|stem| stem.to_str()).unwrap_or(&parent);
+                    let stem = Path::new(&parent)
+                        .file_stem()
+                        .and_then(|stem| stem.to_str())
+                        .unwrap_or(&parent);
                     self.head.parent = Some(stem.rsplit('_').next().unwrap_or(stem).to_string());
                 }
             }
             "message" => return self.message(entry, parent, told),
             "compaction" => return self.emit(told, What::Compaction(entry.summary.0)),
             "branch_summary" => {
-                return self.emit(told, What::Lifecycle(format!("left a branch: {}", entry.summary.trim()).into()));
+                return self.emit(
+                    told,
+                    What::Lifecycle(format!("left a branch: {}", entry.summary.trim()).into()),
+                );
             }
             "session_info" => self.head.title = entry.name.owned().or(self.head.title.take()),
             kind => jsonl::ignore(&mut self.head, kind),
@@ -256,7 +283,8 @@ impl Reader<'_> {
     fn message(&mut self, entry: WireEntry, parent: Option<u32>, told: Told) -> Result<()> {
         let Some(message) = entry.message else { return Ok(()) };
         let content = |raw: Option<&RawValue>| -> Content<'static> {
-            let content: Content = raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+            let content: Content =
+                raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
             Content { text: content.text.into_owned().into(), images: content.images }
         };
         match message.role.as_str() {
@@ -265,7 +293,8 @@ impl Reader<'_> {
             "toolResult" => {
                 let Content { text, images } = content(message.content);
                 let exit_code = exit_code(&text);
-                let failed = message.is_error == Some(true) || exit_code.is_some_and(|code| code != 0);
+                let failed =
+                    message.is_error == Some(true) || exit_code.is_some_and(|code| code != 0);
                 self.emit(
                     told,
                     What::Result(Answer {
@@ -282,7 +311,14 @@ impl Reader<'_> {
             "bashExecution" => {
                 let id = format!("bash-{}", told.place.line);
                 let action = Action::Shell { command: message.command.0.into_owned() };
-                self.emit(told, What::Call(Call { id: id.clone().into(), tool: "bashExecution".into(), action }))?;
+                self.emit(
+                    told,
+                    What::Call(Call {
+                        id: id.clone().into(),
+                        tool: "bashExecution".into(),
+                        action,
+                    }),
+                )?;
                 let exit_code = message.exit_code.parse().ok();
                 let failed = exit_code.is_some_and(|code: i32| code != 0);
                 self.emit(
@@ -327,20 +363,33 @@ impl Reader<'_> {
                 usage.output += used.output.0;
                 usage.cache_read += used.cache_read.0;
                 usage.cache_write += used.cache_write.0;
-                if let Some(cost) = used.cost.as_ref().and_then(|cost| cost.get("total")?.as_f64()) {
+                if let Some(cost) = used.cost.as_ref().and_then(|cost| cost.get("total")?.as_f64())
+                {
                     *usage.cost_usd.get_or_insert(0.0) += cost;
                 }
             }
         }
-        let blocks: Vec<WireBlock> =
-            message.content.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+        let blocks: Vec<WireBlock> = message
+            .content
+            .and_then(|raw| serde_json::from_str(raw.get()).ok())
+            .unwrap_or_default();
         for block in blocks {
             match block.kind.as_str() {
-                "text" if !block.text.trim().is_empty() => self.emit(told, What::Reply(block.text.0))?,
-                "thinking" if !block.thinking.trim().is_empty() => self.emit(told, What::Thinking(block.thinking.0))?,
+                "text" if !block.text.trim().is_empty() => {
+                    self.emit(told, What::Reply(block.text.0))?
+                }
+                "thinking" if !block.thinking.trim().is_empty() => {
+                    self.emit(told, What::Thinking(block.thinking.0))?
+                }
                 "toolCall" => {
-                    let action = tools::action(&block.name, block.arguments.map_or("", |arguments| arguments.get()));
-                    self.emit(told, What::Call(Call { id: block.id.0, tool: block.name.0, action }))?;
+                    let action = tools::action(
+                        &block.name,
+                        block.arguments.map_or("", |arguments| arguments.get()),
+                    );
+                    self.emit(
+                        told,
+                        What::Call(Call { id: block.id.0, tool: block.name.0, action }),
+                    )?;
                 }
                 "text" | "thinking" => {}
                 kind => jsonl::ignore(&mut self.head, &format!("block {kind}")),
@@ -349,13 +398,22 @@ impl Reader<'_> {
         match message.stop_reason.as_str() {
             "stop" => self.emit(told, What::Completion),
             "aborted" => self.emit(told, What::Intervention("turn aborted".into())),
-            "error" => self.emit(told, What::Lifecycle(format!("error: {}", message.error_message.trim()).into())),
+            "error" => self.emit(
+                told,
+                What::Lifecycle(format!("error: {}", message.error_message.trim()).into()),
+            ),
             _ => Ok(()),
         }
     }
 
     fn emit(&mut self, told: Told, what: What<'_>) -> Result<()> {
-        self.events.event(Event { at: told.at, place: told.place, agent: None, inherited: told.inherited, what })
+        self.events.event(Event {
+            at: told.at,
+            place: told.place,
+            agent: None,
+            inherited: told.inherited,
+            what,
+        })
     }
 }
 

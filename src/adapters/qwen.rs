@@ -1,7 +1,9 @@
-//! Qwen Code: `projects/<slug>/chats/<session>.jsonl`, one JSON record per line (seen in 0.18 to 0.21).
+//! Qwen Code: `projects/<slug>/chats/<session>.jsonl`, one JSON record per line (seen in 0.18 to
+//! 0.21).
 //!
-//! The envelope is Claude's (`uuid`, `parentUuid`, `sessionId`), the messages are Gemini's (`parts` with
-//! text, thoughts, calls and answers). Earlier versions wrote Gemini's documents and are read as such.
+//! The envelope is Claude's (`uuid`, `parentUuid`, `sessionId`), the messages are Gemini's (`parts`
+//! with text, thoughts, calls and answers). Earlier versions wrote Gemini's documents and are read
+//! as such.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -44,13 +46,15 @@ impl Adapter for Qwen {
         let ids: Vec<&str> = own.filter_map(|record| record.get("sessionId")?.as_str()).collect();
         // A fork begins with records of another session; the file is named after its own.
         let id = ids.iter().find(|id| **id == stem).or(ids.last()).copied().unwrap_or(stem);
-        let lineage = records.iter().find_map(|record| record.get("uuid")?.as_str().map(str::to_string));
+        let lineage =
+            records.iter().find_map(|record| record.get("uuid")?.as_str().map(str::to_string));
         let lineage = lineage.filter(|_| ids.first() == Some(&id));
         Ok(Some(Identity { native_id: id.to_string(), role: Role::Main, lineage }))
     }
 
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
-        let mut reader = Reader { log, events, head: Head::default(), seen: HashMap::new(), prompts: 0 };
+        let mut reader =
+            Reader { log, events, head: Head::default(), seen: HashMap::new(), prompts: 0 };
         jsonl::read_log(&mut reader, log)?;
         Ok(reader.head)
     }
@@ -59,7 +63,9 @@ impl Adapter for Qwen {
 /// Whether a record is Qwen's; those of Claude have the same envelope but other messages.
 pub(super) fn is_qwen_record(record: &Map<String, Value>) -> bool {
     let parts = record.get("message").and_then(|message| message.get("parts")).is_some();
-    record.contains_key("uuid") && record.contains_key("sessionId") && (parts || record.contains_key("systemPayload"))
+    record.contains_key("uuid")
+        && record.contains_key("sessionId")
+        && (parts || record.contains_key("systemPayload"))
 }
 
 // What stands in a record, exactly as the agent writes it.
@@ -200,11 +206,13 @@ impl Dialect for Reader<'_, '_> {
         }
         let told = Told { at: record.timestamp.time(), place, inherited };
         let (uuid, before) = (record.uuid.some().map(hash), self.prompts);
-        let parent = record.parent_uuid.some().and_then(|parent| self.seen.get(&hash(parent)).copied());
+        let parent =
+            record.parent_uuid.some().and_then(|parent| self.seen.get(&hash(parent)).copied());
         self.tell(record, parent, told)?;
         if let Some(uuid) = uuid {
             // A prompt opens an episode; everything else belongs to that of its parent.
-            let episode = if self.prompts > before { self.prompts } else { parent.unwrap_or(before) };
+            let episode =
+                if self.prompts > before { self.prompts } else { parent.unwrap_or(before) };
             self.seen.insert(uuid, episode);
         }
         Ok(Ok(()))
@@ -217,7 +225,10 @@ impl Reader<'_, '_> {
             "user" => self.user(record, parent, told),
             "assistant" => self.assistant(record, told),
             "tool_result" => {
-                let status = record.tool_call_result.map(|result| result.status.0.into_owned()).unwrap_or_default();
+                let status = record
+                    .tool_call_result
+                    .map(|result| result.status.0.into_owned())
+                    .unwrap_or_default();
                 for part in record.message.map(|message| message.parts).unwrap_or_default() {
                     if let Some(response) = part.function_response {
                         self.answer(response, &status, told)?;
@@ -235,7 +246,9 @@ impl Reader<'_, '_> {
 
     fn user(&mut self, record: WireRecord, parent: Option<u32>, told: Told) -> Result<()> {
         let person = record.provenance.some().is_none_or(|who| who.contains("user"));
-        if !person || record.subtype.some().is_some_and(|subtype| subtype != "mid_turn_user_message") {
+        if !person
+            || record.subtype.some().is_some_and(|subtype| subtype != "mid_turn_user_message")
+        {
             jsonl::ignore(&mut self.head, "user record that no person wrote");
             return Ok(());
         }
@@ -265,11 +278,16 @@ impl Reader<'_, '_> {
         if let Some(model) = record.model.some().filter(|_| !told.inherited) {
             let usage = jsonl::usage(&mut self.head, model);
             if let Some(used) = record.usage_metadata {
-                // The log counts what was cached as input, too; what is no input is output or thinking.
-                let (input, cached) = (used.prompt_token_count.0, used.cached_content_token_count.0);
+                // The log counts what was cached as input, too; what is no input is output or
+                // thinking.
+                let (input, cached) =
+                    (used.prompt_token_count.0, used.cached_content_token_count.0);
                 usage.input += input.saturating_sub(cached);
                 usage.cache_read += cached;
-                usage.output += used.candidates_token_count.0.max(used.total_token_count.0.saturating_sub(input));
+                usage.output += used
+                    .candidates_token_count
+                    .0
+                    .max(used.total_token_count.0.saturating_sub(input));
             }
         }
         let mut called = false;
@@ -295,7 +313,9 @@ impl Reader<'_, '_> {
         let id = response.id.0.clone();
         let (content, error) = response.answer();
         let exit_code = gemini::exit_code(&content.text);
-        let failed = error || matches!(status, "error" | "cancelled") || exit_code.is_some_and(|code| code != 0);
+        let failed = error
+            || matches!(status, "error" | "cancelled")
+            || exit_code.is_some_and(|code| code != 0);
         self.emit(
             told,
             What::Result(Answer {
@@ -308,7 +328,9 @@ impl Reader<'_, '_> {
             }),
         )?;
         match status {
-            "cancelled" => self.emit(told, What::Intervention("the person cancelled a tool".into())),
+            "cancelled" => {
+                self.emit(told, What::Intervention("the person cancelled a tool".into()))
+            }
             _ => Ok(()),
         }
     }
@@ -316,7 +338,9 @@ impl Reader<'_, '_> {
     fn system(&mut self, record: WireRecord, told: Told) -> Result<()> {
         let payload = payload(record.system_payload);
         match record.subtype.as_str() {
-            "custom_title" => self.head.title = payload.custom_title.owned().or(self.head.title.take()),
+            "custom_title" => {
+                self.head.title = payload.custom_title.owned().or(self.head.title.take())
+            }
             "slash_command" if payload.phase.as_str() != "result" => {
                 if let Some(command) = payload.raw_command.owned() {
                     return self.emit(told, What::Lifecycle(command.into()));
@@ -324,7 +348,10 @@ impl Reader<'_, '_> {
             }
             "chat_compression" => {
                 let history = payload.compressed_history.unwrap_or_default();
-                let summary = history.iter().flat_map(|message| &message.parts).find_map(|part| part.text.owned());
+                let summary = history
+                    .iter()
+                    .flat_map(|message| &message.parts)
+                    .find_map(|part| part.text.owned());
                 return match summary {
                     Some(summary) => self.emit(told, What::Compaction(summary.into())),
                     None => self.emit(told, What::Lifecycle("context compacted".into())),
@@ -336,7 +363,13 @@ impl Reader<'_, '_> {
     }
 
     fn emit(&mut self, told: Told, what: What<'_>) -> Result<()> {
-        self.events.event(Event { at: told.at, place: told.place, agent: None, inherited: told.inherited, what })
+        self.events.event(Event {
+            at: told.at,
+            place: told.place,
+            agent: None,
+            inherited: told.inherited,
+            what,
+        })
     }
 }
 

@@ -1,9 +1,9 @@
 //! The rows of one session, written out of a database: the canonical form in which they are kept.
 //!
-//! The first line says whose they are, `{"extract":"goose/1","session":…}`. Each further line is a row,
-//! `{"table":…,"key":[…],"row":{…}}`, ordered by key; table and key are what tells a row from the others.
-//! Extracts of one session made at different times are read together: of each row the latest form counts,
-//! and a row that the database has no more is still told.
+//! The first line says whose they are, `{"extract":"goose/1","session":…}`. Each further line is a
+//! row, `{"table":…,"key":[…],"row":{…}}`, ordered by key; table and key are what tells a row from
+//! the others. Extracts of one session made at different times are read together: of each row the
+//! latest form counts, and a row that the database has no more is still told.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -52,13 +52,20 @@ pub fn line(table: &str, key: &[Key], fields: &[(&str, Value)]) -> Vec<u8> {
             Key::Text(text) => Value::from(text.as_str()).to_string(),
         })
         .collect();
-    let fields: Vec<String> = fields.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
-    format!("{{\"table\":\"{table}\",\"key\":[{}],\"row\":{{{}}}}}\n", key.join(","), fields.join(",")).into_bytes()
+    let fields: Vec<String> =
+        fields.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
+    format!(
+        "{{\"table\":\"{table}\",\"key\":[{}],\"row\":{{{}}}}}\n",
+        key.join(","),
+        fields.join(",")
+    )
+    .into_bytes()
 }
 
 /// Whether a file is an extract.
 pub fn is_extract(file: &Path) -> bool {
-    shared::first_bytes(file, BEGINNING.len() as u64).is_ok_and(|bytes| bytes == BEGINNING.as_bytes())
+    shared::first_bytes(file, BEGINNING.len() as u64)
+        .is_ok_and(|bytes| bytes == BEGINNING.as_bytes())
 }
 
 /// The session whose extract a file is; `None` where it is none of this agent's.
@@ -87,7 +94,9 @@ pub fn read(dialect: &mut impl Dialect, log: &Log, files: &[usize]) -> Result<()
         let cannot_read = || format!("cannot read the log `{}`", path.display());
         let lines = Lines::new(jsonl::open(path).context(cannot_read)?);
         let mut stream = Stream { path, file: *at, lines, next: None };
-        stream.advance(|line, reason| jsonl::skip(dialect.head(), path, line, reason)).context(cannot_read)?;
+        stream
+            .advance(|line, reason| jsonl::skip(dialect.head(), path, line, reason))
+            .context(cannot_read)?;
         streams.push(stream);
     }
     while let Some(least) = streams.iter().filter_map(Stream::key).min().cloned() {
@@ -97,7 +106,8 @@ pub fn read(dialect: &mut impl Dialect, log: &Log, files: &[usize]) -> Result<()
                 jsonl::ignore(dialect.head(), "row of which a later form was read");
             }
             let (path, file) = (stream.path, stream.file as u32);
-            latest = stream.next.take().map(|next| (next.line, Place { file, line: next.number }, path));
+            latest =
+                stream.next.take().map(|next| (next.line, Place { file, line: next.number }, path));
             let skip = |line, reason| jsonl::skip(dialect.head(), path, line, reason);
             stream.advance(skip).context(|| format!("cannot read the log `{}`", path.display()))?;
         }
@@ -115,7 +125,14 @@ pub fn holds_all(earlier: &Path, later: &Path) -> io::Result<bool> {
     if !is_extract(earlier) || !is_extract(later) {
         return Ok(false);
     }
-    let open = |path| Ok::<_, io::Error>(Stream { path, file: 0, lines: Lines::new(jsonl::open(path)?), next: None });
+    let open = |path| {
+        Ok::<_, io::Error>(Stream {
+            path,
+            file: 0,
+            lines: Lines::new(jsonl::open(path)?),
+            next: None,
+        })
+    };
     let (mut old, mut new) = (open(earlier)?, open(later)?);
     let mut unreadable = false;
     old.advance(|_, _| unreadable = true)?;
@@ -163,7 +180,8 @@ impl Stream<'_> {
             }
             match serde_json::from_slice::<WireRow>(bytes) {
                 Ok(row) => {
-                    self.next = Some(Next { key: (row.key, row.table), line: bytes.to_vec(), number });
+                    self.next =
+                        Some(Next { key: (row.key, row.table), line: bytes.to_vec(), number });
                     return Ok(());
                 }
                 Err(err) => skip(number, format!("not a row: {err}")),
@@ -216,8 +234,13 @@ mod tests {
         let mut told = Told(Head::default(), Vec::new());
         read(&mut told, &log, &extracts(&log)).unwrap();
         let lines: Vec<&str> = told.1.iter().map(String::as_str).collect();
-        let line = |file: u32, bytes: Vec<u8>| format!("{file} {}", String::from_utf8(bytes).unwrap().trim_end());
-        assert_eq!(lines, [line(1, row("a", "new")), line(0, row("b", "gone")), line(1, row("c", "more"))]);
+        let line = |file: u32, bytes: Vec<u8>| {
+            format!("{file} {}", String::from_utf8(bytes).unwrap().trim_end())
+        };
+        assert_eq!(
+            lines,
+            [line(1, row("a", "new")), line(0, row("b", "gone")), line(1, row("c", "more"))]
+        );
         assert_eq!(told.0.ignored.values().sum::<u64>(), 1);
     }
 }

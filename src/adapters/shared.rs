@@ -1,8 +1,9 @@
 //! Files in which many sessions lie: the databases of some agents, and Aider's history.
 //!
-//! Such a file is not copied. What one session has in it is written out in a canonical form, so that the
-//! same content always gives the same bytes, and that extract is the session's raw. Each session has a
-//! revision that changes whenever its part does; an agent at work does not make all its sessions news.
+//! Such a file is not copied. What one session has in it is written out in a canonical form, so
+//! that the same content always gives the same bytes, and that extract is the session's raw. Each
+//! session has a revision that changes whenever its part does; an agent at work does not make all
+//! its sessions news.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -62,8 +63,12 @@ impl SharedFiles {
         SharedFiles { scratch: Scratch::Temporary(OnceLock::new()), open: Mutex::default() }
     }
 
-    /// The agent whose file it is and the sessions in it; `None` where no agent shares it among sessions.
-    pub fn list(&self, file: &Path) -> io::Result<Option<(&'static dyn Adapter, Vec<SharedSession>)>> {
+    /// The agent whose file it is and the sessions in it; `None` where no agent shares it among
+    /// sessions.
+    pub fn list(
+        &self,
+        file: &Path,
+    ) -> io::Result<Option<(&'static dyn Adapter, Vec<SharedSession>)>> {
         let Some((adapter, shared)) = self.opened(file)? else { return Ok(None) };
         let sessions = shared.lock().unwrap_or_else(PoisonError::into_inner).sessions()?;
         Ok(Some((adapter, sessions)))
@@ -90,7 +95,8 @@ impl SharedFiles {
         if let Some(opened) = open.get(file) {
             return Ok(opened.clone());
         }
-        let opened = self.open(file)?.map(|(adapter, shared)| (adapter, Arc::new(Mutex::new(shared))));
+        let opened =
+            self.open(file)?.map(|(adapter, shared)| (adapter, Arc::new(Mutex::new(shared))));
         open.insert(file.to_path_buf(), opened.clone());
         Ok(opened)
     }
@@ -134,7 +140,8 @@ impl Scratch {
     }
 }
 
-/// How the files beside a database look that hold what is not in it yet: its write-ahead log, its journal.
+/// How the files beside a database look that hold what is not in it yet: its write-ahead log, its
+/// journal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Beside {
     pub wal: Option<Stamp>,
@@ -144,7 +151,9 @@ pub struct Beside {
 impl Beside {
     /// Looks at what lies beside a file.
     pub fn of(file: &Path) -> Beside {
-        let stamp = |end: &str| fs::symlink_metadata(beside(file, end)).ok().map(|metadata| Stamp::of(&metadata));
+        let stamp = |end: &str| {
+            fs::symlink_metadata(beside(file, end)).ok().map(|metadata| Stamp::of(&metadata))
+        };
         Beside { wal: stamp(WAL), journal: stamp(JOURNAL) }
     }
 }

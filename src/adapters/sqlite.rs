@@ -1,12 +1,12 @@
 //! Databases that agents keep their sessions in, read without touching them.
 //!
-//! A source is never written, locked or given new neighbours. A database that lies still is opened as
-//! immutable, which takes no lock and makes no file, and is looked at again afterwards. One with a
-//! write-ahead log or a journal beside it is copied together with these, and the copy is read: the main
-//! file alone would be an older state, or half of one.
+//! A source is never written, locked or given new neighbours. A database that lies still is opened
+//! as immutable, which takes no lock and makes no file, and is looked at again afterwards. One with
+//! a write-ahead log or a journal beside it is copied together with these, and the copy is read:
+//! the main file alone would be an older state, or half of one.
 //!
-//! Which tables and columns are read is a list ([`Schema`]); what is not in it (credentials, accounts,
-//! settings) is never asked for.
+//! Which tables and columns are read is a list ([`Schema`]); what is not in it (credentials,
+//! accounts, settings) is never asked for.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
@@ -40,7 +40,8 @@ pub struct Table {
     pub name: &'static str,
     /// The session that a row belongs to, as an SQL expression.
     pub session: &'static str,
-    /// What tells a row of a session from the others, and where it stands among the rows of all tables.
+    /// What tells a row of a session from the others, and where it stands among the rows of all
+    /// tables.
     pub key: &'static [&'static str],
     /// The columns that have to be there; a table without any need not be there itself.
     pub columns: &'static [&'static str],
@@ -75,10 +76,16 @@ impl Database {
             let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
             (Connection::open_with_flags(copy, flags), None)
         } else {
-            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+                | OpenFlags::SQLITE_OPEN_URI
+                | OpenFlags::SQLITE_OPEN_NO_MUTEX;
             (Connection::open_with_flags(immutable(path), flags), Some(looked))
         };
-        Ok(Some(Database { connection: connection.map_err(unreadable)?, path: path.to_path_buf(), looked }))
+        Ok(Some(Database {
+            connection: connection.map_err(unreadable)?,
+            path: path.to_path_buf(),
+            looked,
+        }))
     }
 
     /// Whether what was read still holds: nobody has written meanwhile.
@@ -94,7 +101,10 @@ impl Database {
 
     /// The columns of a table; none where there is no such table.
     fn columns(&self, table: &str) -> io::Result<Vec<String>> {
-        let mut statement = self.connection.prepare("SELECT name FROM pragma_table_info(?1)").map_err(unreadable)?;
+        let mut statement = self
+            .connection
+            .prepare("SELECT name FROM pragma_table_info(?1)")
+            .map_err(unreadable)?;
         let names = statement.query_map([table], |row| row.get(0)).map_err(unreadable)?;
         names.collect::<Result<_, _>>().map_err(unreadable)
     }
@@ -103,7 +113,9 @@ impl Database {
     fn lacks(&self, schema: &Schema) -> io::Result<Option<String>> {
         for table in schema.tables {
             let there = self.columns(table.name)?;
-            if let Some(column) = table.columns.iter().find(|column| !there.iter().any(|name| name == *column)) {
+            if let Some(column) =
+                table.columns.iter().find(|column| !there.iter().any(|name| name == *column))
+            {
                 return Ok(Some(match there.is_empty() {
                     true => format!("there is no table `{}`", table.name),
                     false => format!("the table `{}` has no column `{column}`", table.name),
@@ -123,7 +135,8 @@ pub fn recognize(database: Database) -> io::Result<Option<Owned>> {
         match database.lacks(schema)? {
             None => return Ok(Some((*adapter, Box::new(Sessions::new(database, schema)?)))),
             Some(lack) if (schema.is_named)(&name) => {
-                unknown = Some(format!("a database of {} with an unknown schema: {lack}", schema.flavor));
+                unknown =
+                    Some(format!("a database of {} with an unknown schema: {lack}", schema.flavor));
             }
             Some(_) => {}
         }
@@ -146,7 +159,9 @@ impl Sessions {
         for table in schema.tables {
             let there = database.columns(table.name)?;
             let wanted = table.columns.iter().chain(table.more);
-            columns.push(wanted.copied().filter(|column| there.iter().any(|name| name == column)).collect());
+            columns.push(
+                wanted.copied().filter(|column| there.iter().any(|name| name == column)).collect(),
+            );
         }
         Ok(Sessions { database, schema, columns })
     }
@@ -154,10 +169,13 @@ impl Sessions {
     /// The tables that are there, with the columns that are read of them.
     fn tables(&self) -> impl Iterator<Item = (&'static Table, &[&'static str])> {
         let tables = self.schema.tables.iter().zip(&self.columns);
-        tables.map(|(table, columns)| (table, columns.as_slice())).filter(|(_, columns)| !columns.is_empty())
+        tables
+            .map(|(table, columns)| (table, columns.as_slice()))
+            .filter(|(_, columns)| !columns.is_empty())
     }
 
-    /// For each session, how many rows of it a table has, how long they are and when one was last touched.
+    /// For each session, how many rows of it a table has, how long they are and when one was last
+    /// touched.
     fn weigh(&self, table: &Table, columns: &[&str]) -> rusqlite::Result<HashMap<String, String>> {
         let lengths: Vec<String> =
             columns.iter().map(|column| format!("ifnull(octet_length(\"{column}\"), 0)")).collect();
@@ -174,7 +192,9 @@ impl Sessions {
         let mut found = statement.query([])?;
         while let Some(row) = found.next()? {
             let session = text(row.get_ref(0)?);
-            let weight = (1..5).map(|at| Ok(text(row.get_ref(at)?))).collect::<rusqlite::Result<Vec<_>>>()?;
+            let weight = (1..5)
+                .map(|at| Ok(text(row.get_ref(at)?)))
+                .collect::<rusqlite::Result<Vec<_>>>()?;
             weights.insert(session, weight.join(" "));
         }
         Ok(weights)
@@ -183,7 +203,8 @@ impl Sessions {
     fn list(&self) -> rusqlite::Result<Vec<SharedSession>> {
         let mut revisions: BTreeMap<String, (String, String)> = BTreeMap::new();
         let first = &self.schema.tables[0];
-        let query = format!("SELECT {}, {} FROM \"{}\"", first.session, self.schema.lineage, first.name);
+        let query =
+            format!("SELECT {}, {} FROM \"{}\"", first.session, self.schema.lineage, first.name);
         let mut statement = self.database.connection.prepare(&query)?;
         let mut found = statement.query([])?;
         while let Some(row) = found.next()? {
@@ -211,9 +232,11 @@ impl Sessions {
     fn write(&self, native_id: &str, out: &mut dyn Write) -> Result<(), Fault> {
         let mut statements = Vec::new();
         for (table, columns) in self.tables() {
-            let keys: Vec<String> = table.key.iter().enumerate().map(|(at, key)| format!("{key} AS key{at}")).collect();
+            let keys: Vec<String> =
+                table.key.iter().enumerate().map(|(at, key)| format!("{key} AS key{at}")).collect();
             let order: Vec<String> = (0..keys.len()).map(|at| format!("key{at}")).collect();
-            let columns_quoted: Vec<String> = columns.iter().map(|column| format!("\"{column}\"")).collect();
+            let columns_quoted: Vec<String> =
+                columns.iter().map(|column| format!("\"{column}\"")).collect();
             let query = format!(
                 "SELECT {}, {} FROM \"{}\" WHERE {} = ?1 ORDER BY {}",
                 keys.join(", "),
@@ -226,7 +249,8 @@ impl Sessions {
         }
         let mut streams = Vec::new();
         for (table, columns, statement) in &mut statements {
-            let mut stream = Stream { table, columns, found: statement.query([native_id])?, next: None };
+            let mut stream =
+                Stream { table, columns, found: statement.query([native_id])?, next: None };
             stream.advance()?;
             streams.push(stream);
         }
@@ -282,7 +306,11 @@ impl Stream<'_> {
 }
 
 /// The canonical line of a row; columns without a value are left out.
-fn line(row: &Row<'_>, table: &Table, columns: &[&str]) -> rusqlite::Result<(Vec<rows::Key>, Vec<u8>)> {
+fn line(
+    row: &Row<'_>,
+    table: &Table,
+    columns: &[&str],
+) -> rusqlite::Result<(Vec<rows::Key>, Vec<u8>)> {
     let mut key = Vec::new();
     for at in 0..table.key.len() {
         key.push(match row.get_ref(at)? {
@@ -296,7 +324,9 @@ fn line(row: &Row<'_>, table: &Table, columns: &[&str]) -> rusqlite::Result<(Vec
         let value = match row.get_ref(table.key.len() + at)? {
             ValueRef::Null => continue,
             ValueRef::Integer(number) => number.into(),
-            ValueRef::Real(number) => serde_json::Number::from_f64(number).map_or(serde_json::Value::Null, Into::into),
+            ValueRef::Real(number) => {
+                serde_json::Number::from_f64(number).map_or(serde_json::Value::Null, Into::into)
+            }
             other => text(other).into(),
         };
         fields.push((*column, value));
@@ -310,7 +340,9 @@ fn text(value: ValueRef<'_>) -> String {
         ValueRef::Null => String::new(),
         ValueRef::Integer(number) => number.to_string(),
         ValueRef::Real(number) => number.to_string(),
-        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+            String::from_utf8_lossy(bytes).into_owned()
+        }
     }
 }
 
@@ -344,7 +376,9 @@ fn immutable(path: &Path) -> String {
     let mut name = String::from("file:");
     for byte in path.as_os_str().as_encoded_bytes() {
         match byte {
-            b'/' | b'.' | b'-' | b'_' | b'~' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => name.push(char::from(*byte)),
+            b'/' | b'.' | b'-' | b'_' | b'~' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => {
+                name.push(char::from(*byte))
+            }
             byte => name.push_str(&format!("%{byte:02X}")),
         }
     }
@@ -368,8 +402,9 @@ fn copy(path: &Path, scratch: &Scratch) -> io::Result<PathBuf> {
             }
         }
         let after = (look(path)?, wal_header(path)?);
-        // The write-ahead log may have grown: its frames carry checksums, and what is not whole does not
-        // count. Begun anew, which its header tells, it would not fit the database that was copied.
+        // The write-ahead log may have grown: its frames carry checksums, and what is not whole
+        // does not count. Begun anew, which its header tells, it would not fit the database that
+        // was copied.
         let ((stamp, beside), header) = before;
         if after.0.0 == stamp && after.0.1.journal == beside.journal && after.1 == header {
             return Ok(to);

@@ -1,7 +1,8 @@
 //! What a tool call does, told from the tool's name and input: one table for all agents.
 //!
-//! Agents name the same thing differently (`Bash`, `exec_command`, `run_terminal_cmd`, `shell`), and
-//! name its inputs differently (`file_path`, `filePath`, `path`). Unknown tools keep their input.
+//! Agents name the same thing differently (`Bash`, `exec_command`, `run_terminal_cmd`, `shell`),
+//! and name its inputs differently (`file_path`, `filePath`, `path`). Unknown tools keep their
+//! input.
 
 use serde_json::{Map, Value};
 
@@ -46,7 +47,11 @@ fn from_fields(tool: &str, fields: &Map<String, Value>, input: &str) -> Action {
         },
         Some(Station::Search) => {
             let wanted = ["pattern", "query", "url", "glob", "glob_pattern", "path"];
-            let query = wanted.iter().filter_map(|name| string(fields, &[name])).collect::<Vec<_>>().join(" in ");
+            let query = wanted
+                .iter()
+                .filter_map(|name| string(fields, &[name]))
+                .collect::<Vec<_>>()
+                .join(" in ");
             Action::Search { query: kept(&query) }
         }
         Some(Station::Delegate) => Action::Delegate {
@@ -61,10 +66,16 @@ fn from_fields(tool: &str, fields: &Map<String, Value>, input: &str) -> Action {
             .join(": "),
         },
         Some(Station::Plan) => Action::Plan { text: plan(fields).unwrap_or_else(|| kept(input)) },
-        Some(Station::Ask) => Action::Ask { question: question(fields).unwrap_or_else(|| kept(input)) },
-        Some(Station::Attend) => Action::Other { input: attended(fields).unwrap_or_else(|| kept_input(input)) },
+        Some(Station::Ask) => {
+            Action::Ask { question: question(fields).unwrap_or_else(|| kept(input)) }
+        }
+        Some(Station::Attend) => {
+            Action::Other { input: attended(fields).unwrap_or_else(|| kept_input(input)) }
+        }
         None => match command(fields) {
-            Some(command) if fields.len() <= 6 && tool_sounds_like_shell(tool) => Action::Shell { command },
+            Some(command) if fields.len() <= 6 && tool_sounds_like_shell(tool) => {
+                Action::Shell { command }
+            }
             _ => other(input),
         },
     }
@@ -99,13 +110,18 @@ enum Station {
 
 fn station(tool: &str) -> Option<Station> {
     // Names are compared without case and separators: `run_terminal_cmd`, `runTerminalCmd`.
-    let name: String = tool.chars().filter(|c| c.is_ascii_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect();
+    let name: String = tool
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric())
+        .map(|c| c.to_ascii_lowercase())
+        .collect();
     Some(match name.as_str() {
-        "bash" | "shell" | "shellcommand" | "execcommand" | "localshell" | "localshellcall" | "containerexec"
-        | "runterminalcmd" | "runterminalcommand" | "runshellcommand" | "powershell" | "execute" | "exec"
-        | "developershell" | "writestdin" | "writebash" | "runcommand" => Station::Shell,
-        "bashoutput" | "readbash" | "killshell" | "killbash" | "stopbash" | "taskoutput" | "taskstop" | "waitagent"
-        | "wait" | "closeagent" | "skill" => Station::Attend,
+        "bash" | "shell" | "shellcommand" | "execcommand" | "localshell" | "localshellcall"
+        | "containerexec" | "runterminalcmd" | "runterminalcommand" | "runshellcommand"
+        | "powershell" | "execute" | "exec" | "developershell" | "writestdin" | "writebash"
+        | "runcommand" => Station::Shell,
+        "bashoutput" | "readbash" | "killshell" | "killbash" | "stopbash" | "taskoutput"
+        | "taskstop" | "waitagent" | "wait" | "closeagent" | "skill" => Station::Attend,
         "edit"
         | "write"
         | "multiedit"
@@ -127,14 +143,23 @@ fn station(tool: &str) -> Option<Station> {
         | "writetofile"
         | "deletefile"
         | "delete" => Station::Edit,
-        "read" | "readfile" | "view" | "viewimage" | "readmanyfiles" | "notebookread" | "openfile" => Station::Read,
-        "grep" | "glob" | "ls" | "listdir" | "listdirectory" | "list" | "search" | "searchfilecontent"
-        | "websearch" | "webfetch" | "fetch" | "googlewebsearch" | "codebasesearch" | "filesearch" | "findfiles"
-        | "toolsearch" | "grepsearch" | "rg" => Station::Search,
-        "task" | "agent" | "spawnagent" | "delegate" | "subagent" | "dispatchagent" => Station::Delegate,
-        "todowrite" | "todoread" | "updateplan" | "updatetodo" | "writetodos" | "taskcreate" | "taskupdate"
-        | "tasklist" | "taskget" | "exitplanmode" | "enterplanmode" | "plan" => Station::Plan,
-        "askuserquestion" | "askuser" | "question" | "requestuserinput" | "askfollowupquestion" => Station::Ask,
+        "read" | "readfile" | "view" | "viewimage" | "readmanyfiles" | "notebookread"
+        | "openfile" => Station::Read,
+        "grep" | "glob" | "ls" | "listdir" | "listdirectory" | "list" | "search"
+        | "searchfilecontent" | "websearch" | "webfetch" | "fetch" | "googlewebsearch"
+        | "codebasesearch" | "filesearch" | "findfiles" | "toolsearch" | "grepsearch" | "rg" => {
+            Station::Search
+        }
+        "task" | "agent" | "spawnagent" | "delegate" | "subagent" | "dispatchagent" => {
+            Station::Delegate
+        }
+        "todowrite" | "todoread" | "updateplan" | "updatetodo" | "writetodos" | "taskcreate"
+        | "taskupdate" | "tasklist" | "taskget" | "exitplanmode" | "enterplanmode" | "plan" => {
+            Station::Plan
+        }
+        "askuserquestion" | "askuser" | "question" | "requestuserinput" | "askfollowupquestion" => {
+            Station::Ask
+        }
         _ => return None,
     })
 }
@@ -152,7 +177,9 @@ fn command(fields: &Map<String, Value>) -> Option<String> {
                 let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
                 // `["bash", "-lc", "cargo test"]` is `cargo test` to a person.
                 return Some(kept(&match words.as_slice() {
-                    [shell, flag, command] if flag.starts_with('-') && shell.ends_with("sh") => command.to_string(),
+                    [shell, flag, command] if flag.starts_with('-') && shell.ends_with("sh") => {
+                        command.to_string()
+                    }
                     words => words.join(" "),
                 }));
             }
@@ -165,19 +192,8 @@ fn command(fields: &Map<String, Value>) -> Option<String> {
 fn edit(fields: &Map<String, Value>) -> Option<Action> {
     let mut text = String::new();
     const TEXTS: &[&str] = &[
-        "old_string",
-        "old_str",
-        "oldString",
-        "oldText",
-        "new_string",
-        "new_str",
-        "newString",
-        "newText",
-        "content",
-        "contents",
-        "file_text",
-        "new_source",
-        "diff",
+        "old_string", "old_str", "oldString", "oldText", "new_string", "new_str", "newString",
+        "newText", "content", "contents", "file_text", "new_source", "diff",
     ];
     for name in TEXTS {
         if let Some(Value::String(part)) = fields.get(*name) {
@@ -197,21 +213,26 @@ fn edit(fields: &Map<String, Value>) -> Option<Action> {
         }
     }
     let file = path(fields).map(|path| FileChange { path, state: whole_content(fields) });
-    (file.is_some() || !text.is_empty())
-        .then(|| Action::Edit { files: file.into_iter().collect(), text: text::cut(&text, LONGEST_TEXT).to_string() })
+    (file.is_some() || !text.is_empty()).then(|| Action::Edit {
+        files: file.into_iter().collect(),
+        text: text::cut(&text, LONGEST_TEXT).to_string(),
+    })
 }
 
 /// The state of a file that is written as a whole.
 fn whole_content(fields: &Map<String, Value>) -> FileState {
-    const PARTS: &[&str] = &["old_string", "old_str", "oldString", "oldText", "edits", "diff", "insert_line"];
+    const PARTS: &[&str] =
+        &["old_string", "old_str", "oldString", "oldText", "edits", "diff", "insert_line"];
     if PARTS.iter().any(|name| fields.contains_key(*name)) {
         return FileState::Unknown;
     }
-    let content = ["content", "contents", "file_text"].iter().find_map(|name| fields.get(*name)?.as_str());
+    let content =
+        ["content", "contents", "file_text"].iter().find_map(|name| fields.get(*name)?.as_str());
     content.map_or(FileState::Unknown, state_of)
 }
 
-/// The state of a file with this content; line ends count as `\n`, because agents do not tell which a file has.
+/// The state of a file with this content; line ends count as `\n`, because agents do not tell which
+/// a file has.
 pub fn state_of(content: &str) -> FileState {
     FileState::Sha256(match content.contains('\r') {
         true => sha256_hex(content.replace("\r\n", "\n").as_bytes()),
@@ -264,8 +285,12 @@ fn plan(fields: &Map<String, Value>) -> Option<String> {
             .iter()
             .filter_map(Value::as_object)
             .filter_map(|item| {
-                let what = string(item, &["content", "step", "text", "title", "description", "subject"])?;
-                let done = matches!(item.get("status").and_then(Value::as_str), Some("completed" | "done"));
+                let what =
+                    string(item, &["content", "step", "text", "title", "description", "subject"])?;
+                let done = matches!(
+                    item.get("status").and_then(Value::as_str),
+                    Some("completed" | "done")
+                );
                 Some(format!("[{}] {}", if done { 'x' } else { ' ' }, text::one_line(&what, 300)))
             })
             .collect();
@@ -276,8 +301,10 @@ fn plan(fields: &Map<String, Value>) -> Option<String> {
 
 fn question(fields: &Map<String, Value>) -> Option<String> {
     if let Some(Value::Array(questions)) = fields.get("questions") {
-        let asked: Vec<String> =
-            questions.iter().filter_map(|one| string(one.as_object()?, &["question", "text"])).collect();
+        let asked: Vec<String> = questions
+            .iter()
+            .filter_map(|one| string(one.as_object()?, &["question", "text"]))
+            .collect();
         return Some(kept(&asked.join(" / ")));
     }
     string(fields, &["question", "text", "prompt"]).map(|question| kept(&question))
@@ -286,22 +313,33 @@ fn question(fields: &Map<String, Value>) -> Option<String> {
 fn path(fields: &Map<String, Value>) -> Option<String> {
     string(
         fields,
-        &["file_path", "filePath", "path", "notebook_path", "target_file", "absolute_path", "file", "filename"],
+        &[
+            "file_path", "filePath", "path", "notebook_path", "target_file", "absolute_path",
+            "file", "filename",
+        ],
     )
     .map(|path| text::cut(&path, 1000).to_string())
 }
 
 fn string(fields: &Map<String, Value>, names: &[&str]) -> Option<String> {
-    names.iter().find_map(|name| fields.get(*name)?.as_str()).filter(|value| !value.is_empty()).map(str::to_string)
+    names
+        .iter()
+        .find_map(|name| fields.get(*name)?.as_str())
+        .filter(|value| !value.is_empty())
+        .map(str::to_string)
 }
 
 fn kept(text: &str) -> String {
     text::cut(text, LONGEST_TEXT).to_string()
 }
 
-/// What the agent attends to: a command or subagent that goes on beside it, or a skill that it loads.
+/// What the agent attends to: a command or subagent that goes on beside it, or a skill that it
+/// loads.
 fn attended(fields: &Map<String, Value>) -> Option<String> {
-    let what = ["bash_id", "shell_id", "shellId", "session_id", "task_id", "agent_id", "id", "skill", "name"];
+    let what = [
+        "bash_id", "shell_id", "shellId", "session_id", "task_id", "agent_id", "id", "skill",
+        "name",
+    ];
     let named: Vec<&str> = ["ids", "targets", "agents"]
         .iter()
         .filter_map(|name| fields.get(*name)?.as_array())
@@ -312,7 +350,8 @@ fn attended(fields: &Map<String, Value>) -> Option<String> {
         Some(Value::Number(number)) => Some(number.to_string()),
         _ => string(fields, &what).or_else(|| (!named.is_empty()).then(|| named.join(" "))),
     }?;
-    let more = string(fields, &["args", "arguments"]).map(|more| format!(" {more}")).unwrap_or_default();
+    let more =
+        string(fields, &["args", "arguments"]).map(|more| format!(" {more}")).unwrap_or_default();
     Some(kept_input(&format!("{what}{more}")))
 }
 
@@ -335,11 +374,23 @@ mod tests {
     #[test]
     fn agents_name_the_same_thing_differently() {
         assert_eq!(action("Bash", r#"{"command":"cargo test"}"#), shell("cargo test"));
-        assert_eq!(action("shell", r#"{"command":["bash","-lc","cargo test"]}"#), shell("cargo test"));
+        assert_eq!(
+            action("shell", r#"{"command":["bash","-lc","cargo test"]}"#),
+            shell("cargo test")
+        );
         assert_eq!(action("exec_command", r#"{"cmd":"cargo test"}"#), shell("cargo test"));
-        assert_eq!(action("run_terminal_cmd", r#"{"command":"ls","explanation":"x"}"#), shell("ls"));
-        assert_eq!(action("Read", r#"{"file_path":"/a/b.rs"}"#), Action::Read { path: "/a/b.rs".into() });
-        assert_eq!(action("read", r#"{"filePath":"/a/b.rs"}"#), Action::Read { path: "/a/b.rs".into() });
+        assert_eq!(
+            action("run_terminal_cmd", r#"{"command":"ls","explanation":"x"}"#),
+            shell("ls")
+        );
+        assert_eq!(
+            action("Read", r#"{"file_path":"/a/b.rs"}"#),
+            Action::Read { path: "/a/b.rs".into() }
+        );
+        assert_eq!(
+            action("read", r#"{"filePath":"/a/b.rs"}"#),
+            Action::Read { path: "/a/b.rs".into() }
+        );
         assert_eq!(
             action("Edit", r#"{"file_path":"a.rs","old_string":"x","new_string":"y"}"#),
             Action::Edit { files: vec![FileChange::of("a.rs".into())], text: "- x\n+ y\n".into() }
@@ -354,7 +405,10 @@ mod tests {
                 text: "*** Begin Patch\n*** Update File: src/a.rs\n-x\n+y\n*** Add File: b.rs\n*** End Patch".into()
             }
         );
-        assert_eq!(action("mcp__hub__get", r#"{"id":7}"#), Action::Other { input: r#"{"id":7}"#.into() });
+        assert_eq!(
+            action("mcp__hub__get", r#"{"id":7}"#),
+            Action::Other { input: r#"{"id":7}"#.into() }
+        );
         assert_eq!(action("Bash", "not json"), shell("not json"));
         assert_eq!(
             action("edit", r#"{"path":"a.rs","oldText":"x","newText":"y"}"#),
@@ -372,7 +426,9 @@ mod tests {
     #[test]
     fn a_file_that_is_told_whole_has_a_hash() {
         let states = |action: Action| match action {
-            Action::Edit { files, .. } => files.into_iter().map(|file| (file.path, file.state)).collect(),
+            Action::Edit { files, .. } => {
+                files.into_iter().map(|file| (file.path, file.state)).collect()
+            }
             other => panic!("{other:?}"),
         };
         let check = |action: Action, expect: &[(&str, FileState)]| {
@@ -384,7 +440,10 @@ mod tests {
         // `printf 'a\nb\n' | sha256sum`
         let hash = "911169ddaaf146aff539f58c26c489af3b892dff0fe283c1c264c65ae5aa59a2";
         assert_eq!(state_of("a\nb\n"), FileState::Sha256(hash.into()));
-        check(action("Write", r#"{"file_path":"a","content":"a\r\nb\n"}"#), &[("a", state_of("a\nb\n"))]);
+        check(
+            action("Write", r#"{"file_path":"a","content":"a\r\nb\n"}"#),
+            &[("a", state_of("a\nb\n"))],
+        );
         check(
             action(
                 "apply_patch",
@@ -398,7 +457,10 @@ mod tests {
             ],
         );
         // The end is missing, and with it perhaps more lines.
-        check(action("apply_patch", "*** Begin Patch\n*** Add File: a\n+a\n"), &[("a", FileState::Unknown)]);
+        check(
+            action("apply_patch", "*** Begin Patch\n*** Add File: a\n+a\n"),
+            &[("a", FileState::Unknown)],
+        );
     }
 
     #[test]
@@ -416,6 +478,9 @@ mod tests {
         attends("write_stdin", r#"{"session_id":82336,"chars":""}"#, "82336");
         attends("KillShell", r#"{"odd":1}"#, r#"{"odd":1}"#);
         assert_eq!(action("write_stdin", r#"{"session_id":82336,"chars":"y\n"}"#), shell("y\n"));
-        assert_eq!(action("write_bash", r#"{"shellId":"30","input":"y{enter}"}"#), shell("y{enter}"));
+        assert_eq!(
+            action("write_bash", r#"{"shellId":"30","input":"y{enter}"}"#),
+            shell("y{enter}")
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! What stands in records, read leniently: agents change the shape of a field from version to version,
-//! and a field of another shape must not cost us the record.
+//! What stands in records, read leniently: agents change the shape of a field from version to
+//! version, and a field of another shape must not cost us the record.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -86,7 +86,8 @@ struct WireBlock<'a> {
 
 /// Says how many elements a list has.
 pub fn length(list: Option<&RawValue>) -> u32 {
-    list.and_then(|raw| serde_json::from_str::<Vec<IgnoredAny>>(raw.get()).ok()).map_or(0, |list| list.len() as u32)
+    list.and_then(|raw| serde_json::from_str::<Vec<IgnoredAny>>(raw.get()).ok())
+        .map_or(0, |list| list.len() as u32)
 }
 
 /// The text of a JSON string, or the JSON itself where it is something else.
@@ -142,7 +143,9 @@ impl<'de> Deserialize<'de> for Count {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         // Numbers come as text here and there, and fractions are cut off.
         let text = Text::deserialize(deserializer)?;
-        Ok(Count(text.parse().unwrap_or_else(|_| text.parse::<f64>().map_or(0, |number| number as u64))))
+        Ok(Count(
+            text.parse().unwrap_or_else(|_| text.parse::<f64>().map_or(0, |number| number as u64)),
+        ))
     }
 }
 
@@ -185,8 +188,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
                 let block = WireBlock::deserialize(MapAccessDeserializer::new(map))?;
-                let image = ["image", "document", "audio"].iter().any(|kind| block.kind.contains(kind))
-                    || block.inline.is_some();
+                let image =
+                    ["image", "document", "audio"].iter().any(|kind| block.kind.contains(kind))
+                        || block.inline.is_some();
                 let mut whole = Content { text: block.text.0, images: image.into() };
                 whole.add(block.content);
                 Ok(whole)
@@ -217,9 +221,17 @@ mod tests {
             assert_eq!((content.text.as_ref(), content.images), (text, images), "{json}");
         };
         check(r#""a\nb""#, "a\nb", 0);
-        check(r#"["a",{"type":"input_text","text":"b"},{"type":"input_image","image_url":"data:"}]"#, "a\nb", 1);
+        check(
+            r#"["a",{"type":"input_text","text":"b"},{"type":"input_image","image_url":"data:"}]"#,
+            "a\nb",
+            1,
+        );
         check(r#"{"type":"text","text":"a"}"#, "a", 0);
-        check(r#"[{"content":{"text":"a"}},{"inlineData":{"data":""}},{"functionCall":{}}]"#, "a", 1);
+        check(
+            r#"[{"content":{"text":"a"}},{"inlineData":{"data":""}},{"functionCall":{}}]"#,
+            "a",
+            1,
+        );
         check("null", "", 0);
         check("7", "", 0);
     }

@@ -1,7 +1,7 @@
 //! The time: the machine's, or the one handed in with `MEMTREE_NOW`.
 //!
-//! A timestamp is a moment in UTC. Here it is asked for, read out of the logs' many spellings and written
-//! in our one spelling. Nothing else in the program knows the variable.
+//! A timestamp is a moment in UTC. Here it is asked for, read out of the logs' many spellings and
+//! written in our one spelling. Nothing else in the program knows the variable.
 
 use std::time::Duration;
 
@@ -21,7 +21,8 @@ pub fn now() -> Result<Timestamp, String> {
     }
 }
 
-/// Reads a timestamp as logs write it: RFC 3339 with any offset, or `YYYY-MM-DD HH:MM:SS`, which is taken as UTC.
+/// Reads a timestamp as logs write it: RFC 3339 with any offset, or `YYYY-MM-DD HH:MM:SS`, which is
+/// taken as UTC.
 ///
 /// Years outside 1970 to 9999 are refused: in a log they are always a mistake.
 pub fn parse(text: &str) -> Option<Timestamp> {
@@ -37,7 +38,8 @@ pub fn from_millis(milliseconds: i64) -> Option<Timestamp> {
 
 /// Returns the moment that many seconds after 1970, exact to the millisecond.
 pub fn from_seconds(seconds: f64) -> Option<Timestamp> {
-    // A float cast saturates, so an absurd number ends up out of range; only NaN would pass as zero.
+    // A float cast saturates, so an absurd number ends up out of range; only NaN would pass as
+    // zero.
     if seconds.is_nan() {
         return None;
     }
@@ -69,11 +71,13 @@ pub fn human_duration(seconds: i64) -> String {
 /// Reads a length of time in minutes, hours or days: `30m`, `12h`, `1d`. None at all is none.
 pub fn parse_interval(text: &str) -> Option<Duration> {
     let text = text.trim();
-    let (unit, seconds) =
-        [('m', 60), ('h', 3600), ('d', 86_400)].into_iter().find(|(unit, _)| text.ends_with(*unit))?;
+    let (unit, seconds) = [('m', 60), ('h', 3600), ('d', 86_400)]
+        .into_iter()
+        .find(|(unit, _)| text.ends_with(*unit))?;
     let digits = text.strip_suffix(unit)?.trim_end();
     // `parse` alone would take `+3` as well.
-    let count: u64 = digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())??;
+    let count: u64 =
+        digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())??;
     (count > 0).then(|| count.checked_mul(seconds)).flatten().map(Duration::from_secs)
 }
 
@@ -82,13 +86,13 @@ fn now_from(value: &str) -> Result<Timestamp, String> {
     if value.is_empty() {
         return Ok(Utc::now().trunc_subsecs(0));
     }
-    parse(value)
-        .map(|timestamp| timestamp.trunc_subsecs(0))
-        .ok_or_else(|| format!("{VARIABLE} is `{value}`; it should look like `2026-11-15T13:40:10Z` (RFC 3339)"))
+    parse(value).map(|timestamp| timestamp.trunc_subsecs(0)).ok_or_else(|| {
+        format!("{VARIABLE} is `{value}`; it should look like `2026-11-15T13:40:10Z` (RFC 3339)")
+    })
 }
 
-/// Reads `YYYY-MM-DDTHH:MM:SS`, with a fraction and a `Z` if there are any: the spelling of nearly every log line,
-/// which chrono's general parser takes several times as long for.
+/// Reads `YYYY-MM-DDTHH:MM:SS`, with a fraction and a `Z` if there are any: the spelling of nearly
+/// every log line, which chrono's general parser takes several times as long for.
 fn parse_utc(text: &[u8]) -> Option<Timestamp> {
     let (head, tail) = text.split_at_checked(19)?;
     let separators = [head[4], head[7], head[10], head[13], head[16]];
@@ -97,8 +101,15 @@ fn parse_utc(text: &[u8]) -> Option<Timestamp> {
     }
     let year = number(&head[0..4])?;
     let (month, day) = (number(&head[5..7])?, number(&head[8..10])?);
-    let (hour, minute, second) = (number(&head[11..13])?, number(&head[14..16])?, number(&head[17..19])?);
-    if !(1..=12).contains(&month) || day < 1 || day > days_in(year, month) || hour > 23 || minute > 59 || second > 59 {
+    let (hour, minute, second) =
+        (number(&head[11..13])?, number(&head[14..16])?, number(&head[17..19])?);
+    if !(1..=12).contains(&month)
+        || day < 1
+        || day > days_in(year, month)
+        || hour > 23
+        || minute > 59
+        || second > 59
+    {
         return None;
     }
     let nanoseconds = match tail.strip_suffix(b"Z").unwrap_or(tail) {
@@ -115,7 +126,8 @@ fn parse_utc(text: &[u8]) -> Option<Timestamp> {
 /// Reads whatever else RFC 3339 allows: offsets, leap seconds, lower case.
 fn parse_any(text: &str) -> Option<Timestamp> {
     let timestamp = DateTime::parse_from_rfc3339(text).ok()?.to_utc();
-    // chrono keeps a leap second as a 59th second with too many nanoseconds, which would print as `:60`.
+    // chrono keeps a leap second as a 59th second with too many nanoseconds, which would print as
+    // `:60`.
     match timestamp.nanosecond() {
         0..1_000_000_000 => Some(timestamp),
         _ => timestamp.with_nanosecond(999_999_999),
@@ -130,7 +142,9 @@ fn plausible(timestamp: Timestamp) -> Option<Timestamp> {
 
 /// Returns the number that a run of ASCII digits spells.
 fn number(digits: &[u8]) -> Option<i64> {
-    digits.iter().try_fold(0, |number, digit| digit.is_ascii_digit().then(|| number * 10 + i64::from(digit - b'0')))
+    digits.iter().try_fold(0, |number, digit| {
+        digit.is_ascii_digit().then(|| number * 10 + i64::from(digit - b'0'))
+    })
 }
 
 fn days_in(year: i64, month: i64) -> i64 {
@@ -144,10 +158,12 @@ fn days_in(year: i64, month: i64) -> i64 {
 
 /// Counts the days from 1970-01-01 to a date of the Gregorian calendar.
 fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    // Years are counted from March, so that the leap day is the last one and months follow one formula.
+    // Years are counted from March, so that the leap day is the last one and months follow one
+    // formula.
     let year = if month <= 2 { year - 1 } else { year };
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    year * 365 + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + day_of_year - 719_468
+    year * 365 + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + day_of_year
+        - 719_468
 }
 
 #[cfg(test)]
@@ -158,7 +174,11 @@ mod tests {
     #[test]
     fn reads_the_spellings_of_logs() {
         let check = |text: &str, expect: &str| {
-            assert_eq!(parse(text).map(|timestamp| timestamp.to_rfc3339()).unwrap_or_default(), expect, "{text:?}");
+            assert_eq!(
+                parse(text).map(|timestamp| timestamp.to_rfc3339()).unwrap_or_default(),
+                expect,
+                "{text:?}"
+            );
         };
         check("2026-11-15T13:40:10Z", "2026-11-15T13:40:10+00:00");
         check(" 2026-11-15T13:40:10Z\n", "2026-11-15T13:40:10+00:00");
@@ -221,23 +241,40 @@ mod tests {
 
     #[test]
     fn reads_intervals() {
-        let check =
-            |text, expect: Option<u64>| assert_eq!(parse_interval(text).map(|d| d.as_secs()), expect, "{text:?}");
+        let check = |text, expect: Option<u64>| {
+            assert_eq!(parse_interval(text).map(|d| d.as_secs()), expect, "{text:?}")
+        };
         check("30m", Some(1800));
         check(" 12 h ", Some(43_200));
         check("1d", Some(86_400));
-        for text in
-            ["", "m", "12", "0h", "-1h", "+1h", "1.5h", "12x", "1dh", "99999999999999999999d", "999999999999999999d"]
-        {
+        for text in [
+            "",
+            "m",
+            "12",
+            "0h",
+            "-1h",
+            "+1h",
+            "1.5h",
+            "12x",
+            "1dh",
+            "99999999999999999999d",
+            "999999999999999999d",
+        ] {
             check(text, None);
         }
     }
 
     #[test]
     fn the_variable_replaces_the_clock_or_says_what_is_wrong() {
-        assert_eq!(now_from("2026-11-15T13:40:10.9+01:00").map(stamp).unwrap(), "2026-11-15T12:40:10Z");
+        assert_eq!(
+            now_from("2026-11-15T13:40:10.9+01:00").map(stamp).unwrap(),
+            "2026-11-15T12:40:10Z"
+        );
         let trouble = now_from("tomorrow").unwrap_err();
-        assert!(trouble.contains("`tomorrow`") && trouble.contains("2026-11-15T13:40:10Z"), "{trouble}");
+        assert!(
+            trouble.contains("`tomorrow`") && trouble.contains("2026-11-15T13:40:10Z"),
+            "{trouble}"
+        );
         assert_eq!(now_from("").unwrap().nanosecond(), 0);
     }
 

@@ -16,13 +16,14 @@ fn table() -> impl Iterator<Item = &'static str> {
     lines.filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace)
 }
 
-/// The place of a word, in lower case, in the table: the commonest first. `None` where it is not common.
+/// The place of a word, in lower case, in the table: the commonest first. `None` where it is not
+/// common.
 pub fn place(word: &str) -> Option<usize> {
     PLACES.get(word).copied()
 }
 
-/// The place of an everyday word, in lower case. It is looked for in the table as it is: a search asks for a few words
-/// only, and to sort all of them first would cost more than that.
+/// The place of an everyday word, in lower case. It is looked for in the table as it is: a search
+/// asks for a few words only, and to sort all of them first would cost more than that.
 pub fn everyday_place(word: &str) -> Option<usize> {
     table().take(EVERYDAY).position(|one| one == word)
 }
@@ -41,10 +42,16 @@ mod tests {
         assert!(place("the") < place("thing") && place("thing") < place("buffer"));
         assert!(place("made").is_some_and(|place| place < NOTHING_TOLD));
         assert!(place("worst").is_some_and(|place| (NOTHING_TOLD..EVERYDAY).contains(&place)));
-        assert!(place("user").is_some_and(|place| place >= EVERYDAY) && place("xylophone").is_none());
+        assert!(
+            place("user").is_some_and(|place| place >= EVERYDAY) && place("xylophone").is_none()
+        );
         assert!(count() > 2000);
         for word in ["the", "made", "worst", "user", "buffer", "xylophone"] {
-            assert_eq!(everyday_place(word), place(word).filter(|place| *place < EVERYDAY), "{word}");
+            assert_eq!(
+                everyday_place(word),
+                place(word).filter(|place| *place < EVERYDAY),
+                "{word}"
+            );
         }
     }
 }

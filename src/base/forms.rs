@@ -76,10 +76,17 @@ mod tests {
 
     #[test]
     fn other_words_stay_apart() {
-        for (a, b) in [("string", "str"), ("need", "ned"), ("status", "stat"), ("this", "thi"), ("speed", "spe")] {
+        for (a, b) in [
+            ("string", "str"),
+            ("need", "ned"),
+            ("status", "stat"),
+            ("this", "thi"),
+            ("speed", "spe"),
+        ] {
             assert_ne!(folded(a), folded(b));
         }
-        for word in ["src/days.rs", "retry_backoffs", "bus", "été", "数据库", "v2.1s", "ss", ""] {
+        for word in ["src/days.rs", "retry_backoffs", "bus", "été", "数据库", "v2.1s", "ss", ""]
+        {
             assert_eq!(folded(word), word);
         }
     }

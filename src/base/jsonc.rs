@@ -1,5 +1,5 @@
-//! JSON that somebody else keeps, changed in one place and left alone in all others: comments, order, indentation,
-//! line ends and trailing commas stay as they are.
+//! JSON that somebody else keeps, changed in one place and left alone in all others: comments,
+//! order, indentation, line ends and trailing commas stay as they are.
 //!
 //! The text is parsed only to know where things stand. What changes is cut out or put in as text.
 
@@ -31,31 +31,35 @@ struct Container {
 
 /// Reads a text; the reason why it is not JSON otherwise.
 fn root(text: &str) -> Result<Object<'_>, String> {
-    let parsed = parse_to_ast(text, &CollectOptions::default(), &STRICT).map_err(|err| err.to_string())?;
+    let parsed =
+        parse_to_ast(text, &CollectOptions::default(), &STRICT).map_err(|err| err.to_string())?;
     match parsed.value {
         Some(Value::Object(object)) => Ok(object),
         _ => Err("it is no JSON object".into()),
     }
 }
 
-/// Adds an item to the end of the list that a path of keys leads to. Keys that are missing are added too, at the ends
-/// of their objects; which ones is told.
+/// Adds an item to the end of the list that a path of keys leads to. Keys that are missing are
+/// added too, at the ends of their objects; which ones is told.
 pub fn append(text: &str, path: &[&str], item: &str) -> Result<(String, usize), String> {
     let object = root(text)?;
     let mut here = &object;
     for (depth, key) in path.iter().enumerate() {
         let is_last = depth + 1 == path.len();
         match here.get(key).map(|property| &property.value) {
-            Some(Value::Array(array)) if is_last => return Ok((with_item(text, &of_array(array), item), 0)),
+            Some(Value::Array(array)) if is_last => {
+                return Ok((with_item(text, &of_array(array), item), 0));
+            }
             Some(Value::Object(inner)) if !is_last => here = inner,
-            Some(_) => return Err(format!("`{}` is not what it should be", path[..=depth].join("."))),
+            Some(_) => {
+                return Err(format!("`{}` is not what it should be", path[..=depth].join(".")));
+            }
             None => {
                 let missing = &path[depth + 1..];
                 let list = format!("[\n\t{}\n]", item.replace('\n', "\n\t"));
-                let value = missing
-                    .iter()
-                    .rev()
-                    .fold(list, |value, key| format!("{{\n\t{}: {}\n}}", quoted(key), value.replace('\n', "\n\t")));
+                let value = missing.iter().rev().fold(list, |value, key| {
+                    format!("{{\n\t{}: {}\n}}", quoted(key), value.replace('\n', "\n\t"))
+                });
                 let member = format!("{}: {value}", quoted(key));
                 return Ok((with_item(text, &of_object(here), &member), path.len() - depth));
             }
@@ -65,7 +69,11 @@ pub fn append(text: &str, path: &[&str], item: &str) -> Result<(String, usize), 
 }
 
 /// Takes out of a list the items that a test names by their text; how many there were is told.
-pub fn remove(text: &str, path: &[&str], is_it: &dyn Fn(&str) -> bool) -> Result<(String, usize), String> {
+pub fn remove(
+    text: &str,
+    path: &[&str],
+    is_it: &dyn Fn(&str) -> bool,
+) -> Result<(String, usize), String> {
     let (mut text, mut removed) = (text.to_string(), 0);
     loop {
         let object = root(&text)?;
@@ -81,11 +89,17 @@ pub fn remove(text: &str, path: &[&str], is_it: &dyn Fn(&str) -> bool) -> Result
 }
 
 /// Takes items out of the lists under a key of each item of a list, as [`remove`] does.
-pub fn remove_within(text: &str, path: &[&str], key: &str, is_it: &dyn Fn(&str) -> bool) -> Result<String, String> {
+pub fn remove_within(
+    text: &str,
+    path: &[&str],
+    key: &str,
+    is_it: &dyn Fn(&str) -> bool,
+) -> Result<String, String> {
     let mut text = text.to_string();
     loop {
         let object = root(&text)?;
-        let outer = array_at(&object, path).map(|array| array.elements.as_slice()).unwrap_or_default();
+        let outer =
+            array_at(&object, path).map(|array| array.elements.as_slice()).unwrap_or_default();
         let lists = outer.iter().filter_map(|item| item.as_object()?.get(key)?.value.as_array());
         let found = lists.map(of_array).find_map(|list| {
             let at = list.items.iter().position(|item| is_it(&text[item.clone()]))?;
@@ -144,11 +158,17 @@ fn array_at<'o, 'a>(object: &'o Object<'a>, path: &[&str]) -> Option<&'o Array<'
 }
 
 fn of_array(array: &Array) -> Container {
-    Container { whole: span(array.range()), items: array.elements.iter().map(|item| span(item.range())).collect() }
+    Container {
+        whole: span(array.range()),
+        items: array.elements.iter().map(|item| span(item.range())).collect(),
+    }
 }
 
 fn of_object(object: &Object) -> Container {
-    Container { whole: span(object.range()), items: object.properties.iter().map(|item| span(item.range())).collect() }
+    Container {
+        whole: span(object.range()),
+        items: object.properties.iter().map(|item| span(item.range())).collect(),
+    }
 }
 
 fn span(range: jsonc_parser::common::Range) -> Range<usize> {
@@ -166,14 +186,15 @@ fn quoted(key: &str) -> String {
 
 // --- Putting in ---
 
-/// The text with an item at the end of a container. The item is given with tabs and line feeds, and takes on the
-/// indentation and the line ends of the text.
+/// The text with an item at the end of a container. The item is given with tabs and line feeds, and
+/// takes on the indentation and the line ends of the text.
 fn with_item(text: &str, container: &Container, item: &str) -> String {
     let close = container.whole.end - 1;
     let inside = &text[container.whole.start + 1..close];
     // Behind the last item, its comma, and whatever comment follows it.
     let end = container.whole.start + 1 + inside.trim_end().len();
-    let many_lines = inside.contains('\n') || container.items.is_empty() && text.trim().contains('\n');
+    let many_lines =
+        inside.contains('\n') || container.items.is_empty() && text.trim().contains('\n');
     let one_line = !many_lines;
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let base = indentation(text, container.whole.start);
@@ -196,14 +217,17 @@ fn with_item(text: &str, container: &Container, item: &str) -> String {
     }
     match container.items.last() {
         None => format!("{}{gap}{item}{after}", &text[..end]),
-        Some(last) if has_comma(&text[last.end..close]) => format!("{}{gap}{item},{after}", &text[..end]),
+        Some(last) if has_comma(&text[last.end..close]) => {
+            format!("{}{gap}{item},{after}", &text[..end])
+        }
         Some(last) => format!("{},{}{gap}{item}{after}", &text[..last.end], &text[last.end..end]),
     }
 }
 
 /// One step of indentation, as the text has it.
 fn unit(text: &str) -> String {
-    let indented = text.lines().find(|line| line.starts_with([' ', '\t']) && !line.trim().is_empty());
+    let indented =
+        text.lines().find(|line| line.starts_with([' ', '\t']) && !line.trim().is_empty());
     let unit = indented.map(|line| &line[..line.len() - line.trim_start().len()]);
     unit.filter(|unit| unit.len() <= 8).unwrap_or("  ").to_string()
 }
@@ -250,7 +274,8 @@ fn without_item(text: &str, container: &Container, at: usize) -> String {
     // Comments of others stay; so does what stands on the line before it.
     let start = before + text[before..item.start].trim_end().len();
     let own_comma = comma(&text[item.end..after]).map(|at| item.end + at);
-    let comma_before = if at > 0 { comma(&text[before..item.start]).map(|at| before + at) } else { None };
+    let comma_before =
+        if at > 0 { comma(&text[before..item.start]).map(|at| before + at) } else { None };
     let is_last = at + 1 == container.items.len();
     match (own_comma, comma_before) {
         // Its own comma goes with it.
@@ -258,15 +283,22 @@ fn without_item(text: &str, container: &Container, at: usize) -> String {
             let between = &text[item.end..own];
             let rest = &text[own + 1..];
             let alone = container.items.len() == 1 && text[before..start].trim().is_empty();
-            let rest = if alone && text[own + 1..close].trim().is_empty() { &text[close..] } else { rest };
+            let rest =
+                if alone && text[own + 1..close].trim().is_empty() { &text[close..] } else { rest };
             format!("{}{between}{rest}", &text[..start])
         }
         // The last of several: the one before it needs its comma no more.
         (None, Some(comma)) if is_last => {
-            format!("{}{}{}", &text[..comma], &text[comma + 1..start.max(comma + 1)], &text[item.end..])
+            format!(
+                "{}{}{}",
+                &text[..comma],
+                &text[comma + 1..start.max(comma + 1)],
+                &text[item.end..]
+            )
         }
         _ => {
-            let alone = text[before..item.start].trim().is_empty() && text[item.end..close].trim().is_empty();
+            let alone = text[before..item.start].trim().is_empty()
+                && text[item.end..close].trim().is_empty();
             let rest = if alone { &text[close..] } else { &text[item.end..] };
             format!("{}{rest}", &text[..start])
         }
@@ -286,7 +318,11 @@ mod tests {
     /// Adds an item, takes it out again, and returns what both did.
     fn there_and_back(text: &str) -> (String, String) {
         let (with, created) = append(text, &["hooks", "Stop"], ITEM).unwrap();
-        assert_eq!(items(&with, &["hooks", "Stop"]).unwrap().iter().filter(|item| ours(item)).count(), 1, "{with}");
+        assert_eq!(
+            items(&with, &["hooks", "Stop"]).unwrap().iter().filter(|item| ours(item)).count(),
+            1,
+            "{with}"
+        );
         let (mut back, removed) = remove(&with, &["hooks", "Stop"], &ours).unwrap();
         assert_eq!(removed, 1);
         if created >= 1 {
@@ -339,9 +375,15 @@ mod tests {
 
     #[test]
     fn what_is_not_json_is_refused() {
-        for text in
-            ["", "[]", "{\"a\": }", "{\"hooks\": 3}", "{\"hooks\": {\"Stop\": {}}}", "{'a': 1}", "{\"a\": 1 \"b\": 2}"]
-        {
+        for text in [
+            "",
+            "[]",
+            "{\"a\": }",
+            "{\"hooks\": 3}",
+            "{\"hooks\": {\"Stop\": {}}}",
+            "{'a': 1}",
+            "{\"a\": 1 \"b\": 2}",
+        ] {
             assert!(append(text, &["hooks", "Stop"], ITEM).is_err(), "{text}");
         }
     }

@@ -92,8 +92,13 @@ fn without_html(value: Cow<'_, str>) -> Cow<'_, str> {
         let mut at = Vec::new();
         if value.contains('<') {
             for (event, range) in Parser::new(&value).into_offset_iter() {
-                if let Event::Html(_) | Event::InlineHtml(_) | Event::Start(Tag::HtmlBlock) = event {
-                    at.extend(value[range.clone()].match_indices('<').map(|(offset, _)| range.start + offset));
+                if let Event::Html(_) | Event::InlineHtml(_) | Event::Start(Tag::HtmlBlock) = event
+                {
+                    at.extend(
+                        value[range.clone()]
+                            .match_indices('<')
+                            .map(|(offset, _)| range.start + offset),
+                    );
                 }
             }
         }
@@ -112,7 +117,11 @@ fn without_html(value: Cow<'_, str>) -> Cow<'_, str> {
 
 /// Text whose emphasis marks are shown as they are.
 pub fn without_emphasis(value: &str) -> Cow<'_, str> {
-    if value.contains(['*', '_']) { value.replace('*', "\\*").replace('_', "\\_").into() } else { value.into() }
+    if value.contains(['*', '_']) {
+        value.replace('*', "\\*").replace('_', "\\_").into()
+    } else {
+        value.into()
+    }
 }
 
 fn longest_run_of_ticks(value: &str) -> usize {
@@ -152,7 +161,8 @@ mod tests {
             "<<<script>x",
         ] {
             let quote = quoted(hostile, 1000);
-            let html = Parser::new(&quote).any(|event| matches!(event, Event::Html(_) | Event::InlineHtml(_)));
+            let html = Parser::new(&quote)
+                .any(|event| matches!(event, Event::Html(_) | Event::InlineHtml(_)));
             assert!(!html, "{quote}");
         }
     }

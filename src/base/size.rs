@@ -33,10 +33,14 @@ impl std::str::FromStr for Size {
         let factor = UNITS.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor);
         let bytes = match (number.parse::<u64>(), number.parse::<f64>(), factor) {
             (Ok(whole), _, Some(factor)) => whole.checked_mul(factor),
-            (Err(_), Ok(part), Some(factor)) if number.contains('.') => Some((part * factor as f64) as u64),
+            (Err(_), Ok(part), Some(factor)) if number.contains('.') => {
+                Some((part * factor as f64) as u64)
+            }
             _ => None,
         };
-        bytes.map(Size).ok_or_else(|| format!("`{text}` is no size; write it as `4GiB`, `500MB` or a number of bytes"))
+        bytes.map(Size).ok_or_else(|| {
+            format!("`{text}` is no size; write it as `4GiB`, `500MB` or a number of bytes")
+        })
     }
 }
 

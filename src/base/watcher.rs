@@ -13,9 +13,14 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Calls back on every change at or below the paths, but not below `ignored`. A path that is not there yet is
-    /// awaited in the nearest folder above it; once it is there, a new watcher has to be made.
-    pub fn new(paths: &[PathBuf], ignored: &Path, changed: impl Fn() + Send + Clone + 'static) -> Watcher {
+    /// Calls back on every change at or below the paths, but not below `ignored`. A path that is
+    /// not there yet is awaited in the nearest folder above it; once it is there, a new watcher has
+    /// to be made.
+    pub fn new(
+        paths: &[PathBuf],
+        ignored: &Path,
+        changed: impl Fn() + Send + Clone + 'static,
+    ) -> Watcher {
         let mut folders = folders_to_watch(paths);
         loop {
             let watcher = Watcher::of(&folders, paths, ignored, changed.clone());
@@ -35,17 +40,19 @@ impl Watcher {
         changed: impl Fn() + Send + 'static,
     ) -> Watcher {
         // Some systems report the path that a link leads to.
-        let paths: Vec<PathBuf> = paths.iter().flat_map(|path| [path.clone(), real(path)]).collect();
+        let paths: Vec<PathBuf> =
+            paths.iter().flat_map(|path| [path.clone(), real(path)]).collect();
         let ignored = [ignored.to_path_buf(), real(ignored)];
         let told = move |event: notify::Result<Event>| {
             if event.map_or(true, |event| concerns(&event, &paths, &ignored)) {
                 changed();
             }
         };
-        let mut watcher = match RecommendedWatcher::new(told, Config::default().with_follow_symlinks(false)) {
-            Ok(watcher) => watcher,
-            Err(err) => return Watcher { _watcher: None, trouble: vec![reason(err)] },
-        };
+        let mut watcher =
+            match RecommendedWatcher::new(told, Config::default().with_follow_symlinks(false)) {
+                Ok(watcher) => watcher,
+                Err(err) => return Watcher { _watcher: None, trouble: vec![reason(err)] },
+            };
         let mut trouble = Vec::new();
         for (folder, mode) in folders {
             if let Err(err) = watcher.watch(folder, *mode) {
@@ -68,9 +75,14 @@ fn folders_to_watch(paths: &[PathBuf]) -> BTreeMap<PathBuf, RecursiveMode> {
             folders.entry(folder.to_path_buf()).or_insert(RecursiveMode::NonRecursive);
         }
     }
-    let whole: Vec<PathBuf> =
-        folders.iter().filter(|(_, mode)| **mode == RecursiveMode::Recursive).map(|(path, _)| path.clone()).collect();
-    folders.retain(|folder, _| !whole.iter().any(|above| folder != above && folder.starts_with(above)));
+    let whole: Vec<PathBuf> = folders
+        .iter()
+        .filter(|(_, mode)| **mode == RecursiveMode::Recursive)
+        .map(|(path, _)| path.clone())
+        .collect();
+    folders.retain(|folder, _| {
+        !whole.iter().any(|above| folder != above && folder.starts_with(above))
+    });
     folders
 }
 
@@ -85,7 +97,8 @@ fn concerns(event: &Event, paths: &[PathBuf], ignored: &[PathBuf]) -> bool {
         return true;
     }
     event.paths.iter().any(|changed| {
-        let is_there = paths.iter().any(|path| changed.starts_with(path) || path.starts_with(changed));
+        let is_there =
+            paths.iter().any(|path| changed.starts_with(path) || path.starts_with(changed));
         is_there && !ignored.iter().any(|folder| changed.starts_with(folder))
     })
 }
@@ -98,7 +111,9 @@ fn real(path: &Path) -> PathBuf {
 fn reason(err: notify::Error) -> String {
     match err.kind {
         notify::ErrorKind::Io(err) => err.to_string(),
-        notify::ErrorKind::MaxFilesWatch => "the system watches no more folders (fs.inotify.max_user_watches)".into(),
+        notify::ErrorKind::MaxFilesWatch => {
+            "the system watches no more folders (fs.inotify.max_user_watches)".into()
+        }
         _ => err.to_string(),
     }
 }
@@ -126,7 +141,8 @@ mod tests {
         check(&["a"], &[("a", Recursive)]);
         check(&["x/y/z", "x/w"], &[("", NonRecursive)]);
         check(&["file"], &[("", NonRecursive)]);
-        // What lies in a watched folder is seen anyway, and no folder is watched less than somebody wants.
+        // What lies in a watched folder is seen anyway, and no folder is watched less than somebody
+        // wants.
         check(&["a/x", "a", "a/b"], &[("a", Recursive)]);
         check(&["a/b/x", "a/c"], &[("a/b", NonRecursive), ("a", NonRecursive)]);
     }
@@ -137,12 +153,16 @@ mod tests {
             let concerned = concerns(&event, &["/home/logs".into()], &["/home/logs/memory".into()]);
             assert_eq!(concerned, expect, "{event:?}");
         };
-        let created = |path: &str| Event::new(EventKind::Create(CreateKind::Any)).add_path(path.into());
+        let created =
+            |path: &str| Event::new(EventKind::Create(CreateKind::Any)).add_path(path.into());
         check(created("/home/logs/one.jsonl"), true);
         check(created("/home"), true);
         check(created("/home/logs-of-others"), false);
         check(created("/home/logs/memory/.memtree/local/staging"), false);
-        check(Event::new(EventKind::Access(AccessKind::Any)).add_path("/home/logs/one.jsonl".into()), false);
+        check(
+            Event::new(EventKind::Access(AccessKind::Any)).add_path("/home/logs/one.jsonl".into()),
+            false,
+        );
         check(Event::new(EventKind::Other).set_flag(Flag::Rescan), true);
     }
 
@@ -151,7 +171,9 @@ mod tests {
         let desk = tempfile::tempdir().unwrap();
         let (told, news) = mpsc::channel();
         let wanted = [desk.path().join("agent/logs")];
-        let watcher = Watcher::new(&wanted, &desk.path().join("memory"), move || told.send(()).unwrap_or_default());
+        let watcher = Watcher::new(&wanted, &desk.path().join("memory"), move || {
+            told.send(()).unwrap_or_default()
+        });
         assert!(watcher.trouble.is_empty(), "{:?}", watcher.trouble);
         fs::create_dir_all(&wanted[0]).unwrap();
         news.recv_timeout(Duration::from_secs(30)).unwrap();

@@ -1,7 +1,7 @@
 //! Time zones: whose midnight parts the days.
 //!
-//! The rules are those of the time zone database, bundled in its own packed form, so that a day is the same day on every
-//! machine, whatever that machine has installed.
+//! The rules are those of the time zone database, bundled in its own packed form, so that a day is
+//! the same day on every machine, whatever that machine has installed.
 
 use std::fmt;
 
@@ -41,11 +41,14 @@ impl Zone {
     }
 
     fn seconds_at(&self, utc: NaiveDateTime) -> i32 {
-        self.rules.find_local_time_type(utc.and_utc().timestamp()).map_or(0, |kind| kind.ut_offset())
+        self.rules
+            .find_local_time_type(utc.and_utc().timestamp())
+            .map_or(0, |kind| kind.ut_offset())
     }
 
     fn offset(&self, seconds: i32) -> ZoneOffset {
-        let fixed = FixedOffset::east_opt(seconds).unwrap_or_else(|| FixedOffset::east_opt(0).expect("no offset"));
+        let fixed = FixedOffset::east_opt(seconds)
+            .unwrap_or_else(|| FixedOffset::east_opt(0).expect("no offset"));
         ZoneOffset { zone: *self, fixed }
     }
 }
@@ -62,9 +65,12 @@ impl TimeZone for Zone {
     }
 
     fn offset_from_local_datetime(&self, local: &NaiveDateTime) -> MappedLocalTime<ZoneOffset> {
-        // No zone is a day away from UTC, so one of the offsets around this time is that of the time itself.
+        // No zone is a day away from UTC, so one of the offsets around this time is that of the
+        // time itself.
         let around = [-1, 1].map(|days| self.seconds_at(*local + TimeDelta::days(days)));
-        let holds = |seconds: &i32| self.seconds_at(*local - TimeDelta::seconds((*seconds).into())) == *seconds;
+        let holds = |seconds: &i32| {
+            self.seconds_at(*local - TimeDelta::seconds((*seconds).into())) == *seconds
+        };
         match (around.iter().find(|one| holds(one)), around.iter().rfind(|one| holds(one))) {
             // The larger offset is the earlier moment.
             (Some(one), Some(other)) if one > other => {
@@ -121,7 +127,10 @@ mod tests {
         let (zone, moment) = (Zone::named(zone).unwrap(), clock::parse(utc).unwrap());
         assert_eq!(moment.with_timezone(&zone).format("%Y-%m-%dT%H:%M:%S%:z").to_string(), local);
         let back = zone.from_local_datetime(&moment.with_timezone(&zone).naive_local());
-        assert!(back.earliest().is_some_and(|at| at == moment) || back.latest().is_some_and(|at| at == moment));
+        assert!(
+            back.earliest().is_some_and(|at| at == moment)
+                || back.latest().is_some_and(|at| at == moment)
+        );
     }
 
     #[test]

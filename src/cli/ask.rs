@@ -6,8 +6,8 @@ use crate::ops::ask::{self, AskAnswer, AskRequest};
 
 /// Answer a question from the pages of knowledge, with citations
 ///
-/// Picks the pages that have most to do with the question, and the digests where these do not answer it, and quotes
-/// what they say. Where nothing answers, it says so.
+/// Picks the pages that have most to do with the question, and the digests where these do not
+/// answer it, and quotes what they say. Where nothing answers, it says so.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The question
@@ -47,7 +47,10 @@ fn show(answer: &AskAnswer, door: &Door) {
         Some(text) => output::print(text),
         None => {
             output::print("nothing in this memory answers that\n");
-            door.say(format!("`{} search` with other words may find what comes near", door.program()));
+            door.say(format!(
+                "`{} search` with other words may find what comes near",
+                door.program()
+            ));
         }
     }
     if answer.answer.is_some() {

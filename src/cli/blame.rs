@@ -8,9 +8,10 @@ use crate::ops::blame::{self, FileBlame, LineBlame};
 
 /// Say what stands behind a line of the memory, or which sessions touched a source file
 ///
-/// core/MEMORY.md:12 leads from the line to its core, its digests, their episodes and the raw bytes that hold the
-/// evidence; a line of a core or of a digest does the same, and without a line every line is told. Any other file is
-/// a source file: the sessions that changed it, newest first, with the triggers that name it.
+/// core/MEMORY.md:12 leads from the line to its core, its digests, their episodes and the raw bytes
+/// that hold the evidence; a line of a core or of a digest does the same, and without a line every
+/// line is told. Any other file is a source file: the sessions that changed it, newest first, with
+/// the triggers that name it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A file of the memory, a line of it, or a source file
@@ -53,7 +54,9 @@ fn show_line(one: &LineBlame) {
         text.push_str(&format!("  core     {}:{} ({})\n", core.path, core.line, core.landmark));
     }
     for source in &one.sources {
-        let who = source.said_by.map_or_else(|| "met again".to_string(), |origin| format!("said by {origin}"));
+        let who = source
+            .said_by
+            .map_or_else(|| "met again".to_string(), |origin| format!("said by {origin}"));
         text.push_str(&format!("  session  {}#{}, {who}\n", source.session, source.episode));
         text.push_str(&format!("    digest   {}\n", source.digest));
         match &source.page {
@@ -65,7 +68,10 @@ fn show_line(one: &LineBlame) {
                 let place = format!("{}:{} (bytes {}-{})", raw.path, raw.line, raw.start, raw.end);
                 text.push_str(&format!("    raw      {place}\n             “{}”\n", raw.quote));
             }
-            None => text.push_str(&format!("    raw      “{}” was not found in what is here\n", source.evidence)),
+            None => text.push_str(&format!(
+                "    raw      “{}” was not found in what is here\n",
+                source.evidence
+            )),
         }
     }
     output::print(&text);
@@ -81,7 +87,10 @@ fn show_file(blamed: &FileBlame, door: &Door) {
         let day = one.ended.map(|at| at.format("%Y-%m-%d").to_string()).unwrap_or_default();
         text.push_str(&format!("{} · {day} · {} · {}\n", one.session, one.status, one.title));
         for trigger in &one.triggers {
-            text.push_str(&format!("  {}  [{}] {}\n", trigger.episode, trigger.topic, trigger.sentence));
+            text.push_str(&format!(
+                "  {}  [{}] {}\n",
+                trigger.episode, trigger.topic, trigger.sentence
+            ));
         }
     }
     output::print(&text);

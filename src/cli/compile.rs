@@ -8,9 +8,10 @@ use crate::ops::compile::{self, CompileReport, CompileRequest, Which};
 
 /// Write pages of knowledge from the days that have changed
 ///
-/// What comes up again and again becomes a page below knowledge/concepts: what was said of it, in the words in which it
-/// was said, each with its session and episode. Two concepts that keep meeting get a page below knowledge/connections.
-/// knowledge/index.md lists all pages, knowledge/log.md what was compiled. What you change on a page stays.
+/// What comes up again and again becomes a page below knowledge/concepts: what was said of it, in
+/// the words in which it was said, each with its session and episode. Two concepts that keep
+/// meeting get a page below knowledge/connections. knowledge/index.md lists all pages,
+/// knowledge/log.md what was compiled. What you change on a page stays.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// All days, changed or not
@@ -50,10 +51,10 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
 /// The day that a name or a path means.
 fn day(file: &str) -> Result<NaiveDate> {
     let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
-    name.strip_suffix(".md")
-        .unwrap_or(name)
-        .parse()
-        .map_err(|_| Error::new(format!("there is no day `{file}`")).hint("write it as 2026-11-15, or name its file"))
+    name.strip_suffix(".md").unwrap_or(name).parse().map_err(|_| {
+        Error::new(format!("there is no day `{file}`"))
+            .hint("write it as 2026-11-15, or name its file")
+    })
 }
 
 fn show(report: &CompileReport, door: &Door) {
@@ -61,7 +62,10 @@ fn show(report: &CompileReport, door: &Door) {
         door.say(format!("{}: {}", pending.day, pending.reason));
     }
     if report.compiled.is_empty() {
-        output::print(&format!("nothing to compile: {} unchanged\n", output::count(report.unchanged, "day")));
+        output::print(&format!(
+            "nothing to compile: {} unchanged\n",
+            output::count(report.unchanged, "day")
+        ));
         return;
     }
     let would = if door.dry_run { "would compile" } else { "compiled" };
@@ -78,6 +82,9 @@ fn show(report: &CompileReport, door: &Door) {
             output::print(&format!("  {page}\n"));
         }
     } else {
-        door.say(format!("next: read `knowledge/index.md`, or `{} ask \"your question\"`", door.program()));
+        door.say(format!(
+            "next: read `knowledge/index.md`, or `{} ask \"your question\"`",
+            door.program()
+        ));
     }
 }

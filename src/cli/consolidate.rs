@@ -4,11 +4,12 @@ use super::{Door, output};
 use crate::error::Result;
 use crate::ops::consolidate::{self, Report};
 
-/// Roll every eight closed sessions into a core, every eight cores into a sphere, and rewrite MEMORY.md
+/// Roll every eight closed sessions into a core, every eight cores into a sphere, and rewrite
+/// MEMORY.md
 ///
-/// Every sweep does this too. A core is made once all eight sessions with its numbers are closed, forgotten or not
-/// worth remembering; a digest that changes later opens it again. Nothing is deleted: what holds no more is
-/// superseded, with what replaced it and why.
+/// Every sweep does this too. A core is made once all eight sessions with its numbers are closed,
+/// forgotten or not worth remembering; a digest that changes later opens it again. Nothing is
+/// deleted: what holds no more is superseded, with what replaced it and why.
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
@@ -32,7 +33,8 @@ fn show(report: &Report, door: &Door) {
     if cores.is_empty() && spheres.is_empty() && !memory {
         text.push_str("nothing to consolidate\n");
     } else {
-        let mut written = vec![output::count(cores.len(), "core"), output::count(spheres.len(), "sphere")];
+        let mut written =
+            vec![output::count(cores.len(), "core"), output::count(spheres.len(), "sphere")];
         written.extend(memory.then(|| "MEMORY.md".to_string()));
         text.push_str(&format!("{would} {}\n", written.join(", ")));
         cores.iter().chain(spheres).for_each(|path| text.push_str(&format!("  {path}\n")));
@@ -42,6 +44,9 @@ fn show(report: &Report, door: &Door) {
         door.say(format!("core {} waits: {}", one.core, one.because));
     }
     if *left_out > 0 {
-        door.say(format!("MEMORY.md has no room for {}; the cores have them", output::count(*left_out, "landmark")));
+        door.say(format!(
+            "MEMORY.md has no room for {}; the cores have them",
+            output::count(*left_out, "landmark")
+        ));
     }
 }

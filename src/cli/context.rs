@@ -9,10 +9,11 @@ use crate::ops::context::{Contents, ContextRequest, context};
 
 /// Print the page to give an agent now, within a budget of tokens
 ///
-/// It holds what is known (core/MEMORY.md), what the project's last sessions did and left open, the summaries of
-/// today and yesterday, and, given a prompt, the triggers that answer it best. Every line names its source, which
-/// `memtree recall` opens; where its evidence has changed since (a file, a commit), it says `stale`. The hooks that
-/// `memtree install` sets up hand the same page to an agent when its session starts.
+/// It holds what is known (core/MEMORY.md), what the project's last sessions did and left open, the
+/// summaries of today and yesterday, and, given a prompt, the triggers that answer it best. Every
+/// line names its source, which `memtree recall` opens; where its evidence has changed since (a
+/// file, a commit), it says `stale`. The hooks that `memtree install` sets up hand the same page to
+/// an agent when its session starts.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The project [default: that of the current folder, by its git remote or its name]
@@ -40,7 +41,8 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
     let store = door.store()?;
     let config = door.config()?;
     let folder = match args.folder {
-        Some(folder) => std::path::absolute(&folder).context(|| format!("cannot find `{}`", folder.display()))?,
+        Some(folder) => std::path::absolute(&folder)
+            .context(|| format!("cannot find `{}`", folder.display()))?,
         None => std::env::current_dir().context(|| "cannot tell the current folder".into())?,
     };
     let prompt = match args.prompt.as_deref() {
@@ -76,6 +78,9 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
 
 fn stdin() -> Result<String> {
     let mut bytes = Vec::new();
-    std::io::stdin().take(LONGEST_PROMPT).read_to_end(&mut bytes).context(|| "cannot read stdin".into())?;
+    std::io::stdin()
+        .take(LONGEST_PROMPT)
+        .read_to_end(&mut bytes)
+        .context(|| "cannot read stdin".into())?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

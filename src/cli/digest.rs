@@ -7,12 +7,13 @@ use crate::ops::digest::{self, Report, Which, Writer};
 
 /// Write digests again from the raw that is kept, keeping a person's edits
 ///
-/// Without a session, those that a newer program or the configured model would write otherwise: also those for which
-/// the model had no answer before. What somebody changed by hand stays as it is, byte for byte, and so does a digest
-/// whose raw is not here any more.
+/// Without a session, those that a newer program or the configured model would write otherwise:
+/// also those for which the model had no answer before. What somebody changed by hand stays as it
+/// is, byte for byte, and so does a digest whose raw is not here any more.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A session: its id, its digest's path, the agent's own id (`claude:…`) or a hit of the last search
+    /// A session: its id, its digest's path, the agent's own id (`claude:…`) or a hit of the last
+    /// search
     #[arg(value_name = "REF")]
     session: Option<String>,
     /// All sessions of this device
@@ -62,7 +63,11 @@ fn show(report: &Report, which: &Which, door: &Door) {
         return;
     }
     let would = if door.dry_run { "would write" } else { "wrote" };
-    let mut line = format!("{would} {}, {} unchanged", output::count(report.written.len(), "digest"), report.unchanged);
+    let mut line = format!(
+        "{would} {}, {} unchanged",
+        output::count(report.written.len(), "digest"),
+        report.unchanged
+    );
     if report.improved > 0 {
         line.push_str(&format!(", a model added to {}", report.improved));
     }

@@ -7,8 +7,8 @@ use crate::ops::doctor::{self, Doctor, Level, Report};
 
 /// Say what is unwell in the memory, what it means and what mends it
 ///
-/// Also reads the rescue clock: which sessions an agent will soon delete. Those that the memory does not have yet
-/// are swept first. Exits with 1 while something is broken or in danger.
+/// Also reads the rescue clock: which sessions an agent will soon delete. Those that the memory
+/// does not have yet are swept first. Exits with 1 while something is broken or in danger.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Mend what can be mended without losing anything
@@ -63,7 +63,10 @@ fn shown(report: &Report, quiet: bool) -> String {
         if quiet && (finding.fixed || finding.level == Level::Note) {
             continue;
         }
-        text.push_str(&format!("{level}: {} ({})\n  {}\n", finding.what, finding.check, finding.means));
+        text.push_str(&format!(
+            "{level}: {} ({})\n  {}\n",
+            finding.what, finding.check, finding.means
+        ));
         if !finding.mend.is_empty() {
             text.push_str(&format!("  -> {}\n", finding.mend));
         }
@@ -73,7 +76,8 @@ fn shown(report: &Report, quiet: bool) -> String {
         return text;
     }
     let unwell = report.findings.iter().filter(|one| one.level > Level::Note && !one.fixed).count();
-    let checks = format!("{} ({})", output::count(report.checked.len(), "check"), report.checked.join(", "));
+    let checks =
+        format!("{} ({})", output::count(report.checked.len(), "check"), report.checked.join(", "));
     text + &match unwell {
         0 => format!("{checks}: all is well\n"),
         some => format!("{checks}: {} to look after\n", output::count(some, "thing")),

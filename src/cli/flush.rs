@@ -20,11 +20,12 @@ use crate::summarize::Models;
 
 /// Summarize what was said into its day
 ///
-/// Without arguments, does what is due: contexts that an earlier flush could not summarize, sessions that have been
-/// silent for half an hour or went on for 30 turns, and days without an up-to-date summary. With a file, takes a
-/// context that somebody else extracted (`**User:** …`, `**Assistant:** …`). Hooks name the agent's own log with
-/// `--transcript`: that session is swept first. Nothing is flushed twice. Knowledge is compiled afterwards, if days have
-/// changed and an hour has passed (`MEMTREE_COMPILE_INTERVAL_MIN`).
+/// Without arguments, does what is due: contexts that an earlier flush could not summarize,
+/// sessions that have been silent for half an hour or went on for 30 turns, and days without an
+/// up-to-date summary. With a file, takes a context that somebody else extracted (`**User:** …`,
+/// `**Assistant:** …`). Hooks name the agent's own log with `--transcript`: that session is swept
+/// first. Nothing is flushed twice. Knowledge is compiled afterwards, if days have changed and an
+/// hour has passed (`MEMTREE_COMPILE_INTERVAL_MIN`).
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A context that somebody else extracted; it is only read
@@ -41,7 +42,8 @@ pub struct Args {
     /// Why: precompact, end, interval, reset or idle
     #[arg(long, value_name = "REASON", default_value = "end", requires = "transcript")]
     reason: Reason,
-    /// Look again as long as the log keeps growing: agents write the last words a moment after they call
+    /// Look again as long as the log keeps growing: agents write the last words a moment after they
+    /// call
     #[arg(long, hide = true, requires = "transcript")]
     linger: bool,
 }
@@ -54,23 +56,38 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
     let config = door.config()?;
     let store = door.store()?;
     let (models, redactor) = (door.models(&config)?, door.redactor(&config)?);
-    let flush =
-        Flush { now: door.now, zone: config.zone()?, idle: idle(&config), models: &models, redactor: &redactor };
+    let flush = Flush {
+        now: door.now,
+        zone: config.zone()?,
+        idle: idle(&config),
+        models: &models,
+        redactor: &redactor,
+    };
     if door.dry_run {
         let waiting = flush::waiting(store.layout()).len();
-        output::print(&format!("would flush, with {} in the inbox\n", output::count(waiting, "context")));
+        output::print(&format!(
+            "would flush, with {} in the inbox\n",
+            output::count(waiting, "context")
+        ));
         return Ok(0);
     }
     let missing = |path: &Path| {
         // Whoever called us detached has gone on; it is told where somebody may look.
-        journal::note(store.layout(), door.now, &format!("flush: there is no file `{}`", path.display()));
+        journal::note(
+            store.layout(),
+            door.now,
+            &format!("flush: there is no file `{}`", path.display()),
+        );
         Ok(0)
     };
     let flushed = match (&args.context_file, &args.session_id, &args.transcript, &args.session) {
         (Some(file), Some(session), ..) => match std::fs::read(file) {
             Ok(text) => flush::handed_in(&store, &String::from_utf8_lossy(&text), session, &flush)?,
             Err(err) if err.kind() == std::io::ErrorKind::NotFound => return missing(file),
-            Err(err) => return Err(Error::new(format!("cannot read the context `{}`", file.display())).because(err)),
+            Err(err) => {
+                return Err(Error::new(format!("cannot read the context `{}`", file.display()))
+                    .because(err));
+            }
         },
         (.., Some(log), Some(session)) => {
             if !log.is_file() {
@@ -78,7 +95,8 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
             }
             let once = || {
                 let none = SourceArgs::default();
-                let mut sweep = none.request(roots(log), &config, door, door.now, &models, &|_, _| {})?;
+                let mut sweep =
+                    none.request(roots(log), &config, door, door.now, &models, &|_, _| {})?;
                 sweep.finalize = Some("flush");
                 flush::transcript(&store, &sweep, session, args.reason, &flush)
             };
@@ -104,12 +122,21 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
 
 /// How long to wait between two compilations of knowledge.
 fn compile_interval(door: &Door) -> Duration {
-    let minutes = door.environment.get("MEMTREE_COMPILE_INTERVAL_MIN").and_then(|minutes| minutes.parse().ok());
+    let minutes = door
+        .environment
+        .get("MEMTREE_COMPILE_INTERVAL_MIN")
+        .and_then(|minutes| minutes.parse().ok());
     Duration::try_minutes(minutes.unwrap_or(compile_gate::INTERVAL_MINUTES)).unwrap_or_default()
 }
 
 /// Tries again what earlier flushes could not do.
-pub fn retry(store: &Store, config: &Config, door: &Door, now: Timestamp, models: &Models) -> Result<Flushed> {
+pub fn retry(
+    store: &Store,
+    config: &Config,
+    door: &Door,
+    now: Timestamp,
+    models: &Models,
+) -> Result<Flushed> {
     let redactor = &door.redactor(config)?;
     flush::retry(store, &Flush { now, zone: config.zone()?, idle: idle(config), models, redactor })
 }

@@ -14,7 +14,13 @@ pub fn warn(folders: &[Looked]) {
 /// The warning about a folder, if there is one.
 pub fn warning(folder: &Looked) -> Option<String> {
     let why = folder.warning.as_deref()?;
-    Some(output::safe(&format!("warning: the setting `folders`: `{}`: {why}", folder.path.display())).into_owned())
+    Some(
+        output::safe(&format!(
+            "warning: the setting `folders`: `{}`: {why}",
+            folder.path.display()
+        ))
+        .into_owned(),
+    )
 }
 
 /// What there is to say of the others: one line each, but for those that are as they were.
@@ -23,7 +29,9 @@ pub fn told(folders: &[Looked]) -> String {
         let what = match (folder.status, &folder.session, folder.due) {
             (Status::Kept, Some(session), _) => format!("kept as {session}"),
             (Status::Planned, ..) => "would be kept".into(),
-            (Status::Waiting, _, Some(due)) => format!("has just changed; waits until {}", clock::stamp(due)),
+            (Status::Waiting, _, Some(due)) => {
+                format!("has just changed; waits until {}", clock::stamp(due))
+            }
             _ => return None,
         };
         Some(format!("folder `{}`: {what}\n", folder.path.display()))

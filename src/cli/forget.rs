@@ -8,16 +8,19 @@ use crate::ops::forget::{self, Pattern, Plan, Report, What};
 
 /// Remove a session or a text for good, and prove that it is gone
 ///
-/// Shows what will go and asks first. It goes from raw, readable parts, digests, days, cores, knowledge, patterns,
-/// index and inbox. A line in forgotten.md, with an id and a hash but nothing of the content, keeps it from coming
-/// back by a sweep or a sync. The agent's own log is not touched.
+/// Shows what will go and asks first. It goes from raw, readable parts, digests, days, cores,
+/// knowledge, patterns, index and inbox. A line in forgotten.md, with an id and a hash but nothing
+/// of the content, keeps it from coming back by a sweep or a sync. The agent's own log is not
+/// touched.
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("what").required(true)))]
 pub struct Args {
-    /// A session: its id, its digest's path, the agent's own id (`claude:…`) or a hit of the last search
+    /// A session: its id, its digest's path, the agent's own id (`claude:…`) or a hit of the last
+    /// search
     #[arg(group = "what", value_name = "REF")]
     session: Option<String>,
-    /// A text, wherever it stands; case and spacing do not matter. Logs that hold it are not captured again
+    /// A text, wherever it stands; case and spacing do not matter. Logs that hold it are not
+    /// captured again
     #[arg(long, group = "what", value_name = "TEXT")]
     text: Option<String>,
     /// Every session of a project
@@ -35,7 +38,11 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
         (_, Some(text), ..) => What::Text(Pattern::new(&text)?),
         (_, _, Some(project), _) => What::Project(project),
         (.., Some(day)) => What::Before(day),
-        _ => return Err(Error::usage("there is nothing to forget").hint("name a session, or use `--text`")),
+        _ => {
+            return Err(
+                Error::usage("there is nothing to forget").hint("name a session, or use `--text`")
+            );
+        }
     };
     let config = door.config()?;
     let zone = config.zone()?;
@@ -64,7 +71,8 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
         return Ok(0);
     }
     let redactor = door.redactor(&config)?;
-    let request = forget::Request { device: &door.device, now: door.now, zone, redactor: &redactor };
+    let request =
+        forget::Request { device: &door.device, now: door.now, zone, redactor: &redactor };
     let report = forget::forget(&store, &plan, &request)?;
     if door.json {
         output::json(&report);
@@ -87,7 +95,9 @@ fn shown(plan: &Plan) -> String {
             text.push_str(&format!(", project {project}"));
         }
         if plan.is_text() && one.log_stays_out {
-            text.push_str("\n  its raw log goes as a whole and is not captured again, also when it grows");
+            text.push_str(
+                "\n  its raw log goes as a whole and is not captured again, also when it grows",
+            );
         }
         text.push('\n');
     }
@@ -104,11 +114,15 @@ fn told(report: &Report, plan: &Plan) -> String {
         false => format!("forgot {sessions} and what is said of them in "),
     };
     text.push_str(&format!("{}\n", output::count(report.files.len(), "other file")));
-    let (files, bytes) = (output::count(report.scanned_files as usize, "file"), report.scanned_bytes);
+    let (files, bytes) =
+        (output::count(report.scanned_files as usize, "file"), report.scanned_bytes);
     match report.left.is_empty() {
-        true => text.push_str(&format!("looked through {files} ({bytes} bytes): nothing of it is left\n")),
+        true => text
+            .push_str(&format!("looked through {files} ({bytes} bytes): nothing of it is left\n")),
         false => {
-            text.push_str(&format!("looked through {files} ({bytes} bytes): something is left in\n"));
+            text.push_str(&format!(
+                "looked through {files} ({bytes} bytes): something is left in\n"
+            ));
             report.left.iter().for_each(|path| text.push_str(&format!("  {path}\n")));
         }
     }

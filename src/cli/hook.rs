@@ -11,9 +11,9 @@ use crate::store::{Store, journal};
 
 /// Answer an agent's hook; `memtree install` writes these calls into an agent's settings
 ///
-/// The agent tells what happens as JSON on stdin (Codex's older `notify` as the last argument). The answer is what
-/// the memory has for this moment, if anything; longer work is sent off. The exit code is always 0: trouble goes into
-/// `.memtree/local/log` of the memory, not to the agent.
+/// The agent tells what happens as JSON on stdin (Codex's older `notify` as the last argument). The
+/// answer is what the memory has for this moment, if anything; longer work is sent off. The exit
+/// code is always 0: trouble goes into `.memtree/local/log` of the memory, not to the agent.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Which agent calls: claude, codex
@@ -54,11 +54,20 @@ fn answer(args: Args, door: &Door) -> Result<()> {
     let call = Call { agent: args.agent, event: args.event, told };
     let answer = hooks::answer(
         &call,
-        &World { store: &store, config: &config, now: door.now, folder, home: door.places.home.clone() },
+        &World {
+            store: &store,
+            config: &config,
+            now: door.now,
+            folder,
+            home: door.places.home.clone(),
+        },
     );
     if let Some(work) = &answer.work {
-        let started = std::env::current_exe().and_then(|program| hooks::start_detached(&program, work, &door.root));
-        started.map_err(|err| Error::new("cannot start the work that a hook leaves behind").because(err))?;
+        let started = std::env::current_exe()
+            .and_then(|program| hooks::start_detached(&program, work, &door.root));
+        started.map_err(|err| {
+            Error::new("cannot start the work that a hook leaves behind").because(err)
+        })?;
     }
     output::print_raw(&answer.said);
     Ok(())

@@ -10,10 +10,11 @@ use crate::store::layout::Layout;
 
 /// Let an agent use the memory: write memtree's hooks into its settings
 ///
-/// An agent then gets the page for its project when a session starts, and a recall before a prompt where it is
-/// strong; its sessions are taken in every 30 turns, before compaction and at their end. The difference is shown and
-/// asked about first. Comments, order and formatting of the settings stay, what was there is kept, and `uninstall` puts
-/// it back byte for byte. An agent's own memory is left as it is.
+/// An agent then gets the page for its project when a session starts, and a recall before a prompt
+/// where it is strong; its sessions are taken in every 30 turns, before compaction and at their
+/// end. The difference is shown and asked about first. Comments, order and formatting of the
+/// settings stay, what was there is kept, and `uninstall` puts it back byte for byte. An agent's
+/// own memory is left as it is.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Which agents: claude, codex
@@ -26,8 +27,8 @@ pub struct Args {
 
 /// Take memtree's hooks out of an agent's settings again
 ///
-/// If nobody has changed the settings since, they are byte for byte as they were before `install`; otherwise only
-/// memtree's own entries go.
+/// If nobody has changed the settings since, they are byte for byte as they were before `install`;
+/// otherwise only memtree's own entries go.
 #[derive(Debug, clap::Args)]
 pub struct UndoArgs {
     /// Which agents: claude, codex
@@ -97,7 +98,13 @@ fn carry_out(
     for (agent, plans) in plans {
         if plans.is_empty() {
             let difference = String::new();
-            report.agents.push(Done { agent, status: nothing, file: None, difference, afterwards: None });
+            report.agents.push(Done {
+                agent,
+                status: nothing,
+                file: None,
+                difference,
+                afterwards: None,
+            });
             if !door.json {
                 door.say(format!("{agent}: nothing to change"));
             }
@@ -135,15 +142,21 @@ fn carry_out(
 
 fn chosen(names: &[String], all: bool, door: &Door) -> Result<Vec<&'static dyn Adapter>> {
     if all {
-        let here: Vec<&dyn Adapter> =
-            adapters::ALL.iter().copied().filter(|adapter| is_here(*adapter, &door.places)).collect();
+        let here: Vec<&dyn Adapter> = adapters::ALL
+            .iter()
+            .copied()
+            .filter(|adapter| is_here(*adapter, &door.places))
+            .collect();
         if here.is_empty() {
             let known: Vec<&str> = adapters::ALL
                 .iter()
                 .filter(|adapter| adapter.hooks().is_some())
                 .map(|adapter| adapter.name())
                 .collect();
-            door.say(format!("no agent with hooks is on this machine; memtree knows: {}", known.join(", ")));
+            door.say(format!(
+                "no agent with hooks is on this machine; memtree knows: {}",
+                known.join(", ")
+            ));
         }
         return Ok(here);
     }

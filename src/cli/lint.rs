@@ -6,8 +6,8 @@ use crate::ops::lint::{self, LintReport, LintRequest, Severity};
 
 /// Check the pages of knowledge
 ///
-/// Seven checks: broken_link (an error), orphan_page, orphan_source, stale_article, contradiction (warnings),
-/// missing_backlink and sparse_article (suggestions). What was found is also written to
+/// Seven checks: broken_link (an error), orphan_page, orphan_source, stale_article, contradiction
+/// (warnings), missing_backlink and sparse_article (suggestions). What was found is also written to
 /// .memtree/local/reports/lint-<day>.md. The exit code is 1 if there are errors.
 #[derive(Debug, clap::Args)]
 pub struct Args {

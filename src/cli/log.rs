@@ -13,9 +13,9 @@ use crate::ops::log::{self, Request};
 
 /// Append one line to a day's raw log
 ///
-/// Writes `- [14:03:22] [KIND] (session) text` into `daily/raw/<day>.md`, at its place by time. The text becomes one
-/// line, its secrets are redacted, and more than 2,000 characters are cut. What an agent's own log tells needs no
-/// `log`: the sweep writes it.
+/// Writes `- [14:03:22] [KIND] (session) text` into `daily/raw/<day>.md`, at its place by time. The
+/// text becomes one line, its secrets are redacted, and more than 2,000 characters are cut. What an
+/// agent's own log tells needs no `log`: the sweep writes it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Who or what speaks: user, main_agent, worker_event, task_agent_event, tool_event or system
@@ -23,7 +23,8 @@ pub struct Args {
     /// What to write; `-` reads it from standard input
     #[arg(allow_hyphen_values = true)]
     text: String,
-    /// When it was: a time (`2026-11-15T13:40:10Z`), or a day (`2026-11-15`) at the present time of day
+    /// When it was: a time (`2026-11-15T13:40:10Z`), or a day (`2026-11-15`) at the present time of
+    /// day
     #[arg(long, value_name = "TIME")]
     at: Option<String>,
     /// Whose line it is
@@ -67,15 +68,20 @@ fn moment(text: &str, now: Timestamp, zone: Zone) -> Result<Timestamp> {
     let on_day = |day: NaiveDate| {
         let local = day.and_time(now.with_timezone(&zone).time());
         // In the hour that a change of clocks skips there is no such local time.
-        zone.from_local_datetime(&local).earliest().map_or_else(|| Utc.from_utc_datetime(&local), |at| at.to_utc())
+        zone.from_local_datetime(&local)
+            .earliest()
+            .map_or_else(|| Utc.from_utc_datetime(&local), |at| at.to_utc())
     };
     clock::parse(text).or_else(|| text.parse().ok().map(on_day)).ok_or_else(|| {
-        Error::usage(format!("`--at {text}` is no time")).hint("write `2026-11-15T13:40:10Z`, or a day: `2026-11-15`")
+        Error::usage(format!("`--at {text}` is no time"))
+            .hint("write `2026-11-15T13:40:10Z`, or a day: `2026-11-15`")
     })
 }
 
 fn key_and_value(pair: &str) -> Result<(String, String)> {
-    let is_key = |key: &str| !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c));
+    let is_key = |key: &str| {
+        !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c))
+    };
     match pair.split_once('=') {
         Some((key, value)) if is_key(key) => Ok((key.to_string(), value.to_string())),
         _ => Err(Error::usage(format!("`--meta {pair}` is not of the form KEY=VALUE"))

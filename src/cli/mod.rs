@@ -1,7 +1,7 @@
 //! The command line: a door. A command parses its arguments, asks one op, and prints the answer.
 //!
-//! Data goes to stdout, talk to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but something
-//! was skipped.
+//! Data goes to stdout, talk to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but
+//! something was skipped.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -125,7 +125,8 @@ enum Command {
     Config(config::Args),
 }
 
-/// What the world outside hands to a command: nothing below asks the environment or the clock itself.
+/// What the world outside hands to a command: nothing below asks the environment or the clock
+/// itself.
 pub struct Door {
     /// Where the memory is, or would be.
     pub root: PathBuf,
@@ -178,18 +179,24 @@ impl Door {
         let read = |path: &Path| match std::fs::read_to_string(path) {
             Ok(text) => Ok(Some(text)),
             // Also where a file stands in the way: whoever makes the memory will say so.
-            Err(err) if matches!(err.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
-            Err(err) => Err(err).context(|| format!("cannot read the settings `{}`", path.display())),
+            Err(err) if matches!(err.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                Ok(None)
+            }
+            Err(err) => {
+                Err(err).context(|| format!("cannot read the settings `{}`", path.display()))
+            }
         };
         let memory_path = Layout::new(&self.root).settings();
         if let Some(named) = &self.config_file
             && !named.is_file()
         {
-            return Err(
-                Error::usage(format!("there is no file `{}`", named.display())).hint("check the path after `--config`")
-            );
+            return Err(Error::usage(format!("there is no file `{}`", named.display()))
+                .hint("check the path after `--config`"));
         }
-        let user_path = match (&self.config_file, self.environment.get("XDG_CONFIG_HOME").filter(|f| !f.is_empty())) {
+        let user_path = match (
+            &self.config_file,
+            self.environment.get("XDG_CONFIG_HOME").filter(|f| !f.is_empty()),
+        ) {
             (Some(file), _) => file.clone(),
             (None, Some(folder)) => PathBuf::from(folder).join("memtree/config.toml"),
             (None, None) => self.places.home.join(".config/memtree/config.toml"),
@@ -202,7 +209,8 @@ impl Door {
         })
     }
 
-    /// The models that the settings name, if any. Below a call of a model there are none, or it could go on for ever.
+    /// The models that the settings name, if any. Below a call of a model there are none, or it
+    /// could go on for ever.
     pub fn models(&self, config: &Config) -> Result<Models> {
         if self.environment.get(calls::GUARDS[0]).is_some_and(|caller| caller == calls::CALLER) {
             return Ok(Models::none());
@@ -212,12 +220,14 @@ impl Door {
 
     /// Finds secrets, by the rules that are built in and the person's own.
     pub fn redactor(&self, config: &Config) -> Result<Redactor> {
-        let rules = config.redact.rules.iter().map(|rule| (rule.name.clone(), rule.pattern.clone()));
+        let rules =
+            config.redact.rules.iter().map(|rule| (rule.name.clone(), rule.pattern.clone()));
         Redactor::with_rules(&rules.collect::<Vec<_>>())
             .map_err(|reason| Error::new("cannot use the setting `redact.rules`").because(reason))
     }
 
-    /// Whether a program that memtree started, or an agent on its behalf, calls: then nothing is to come of it.
+    /// Whether a program that memtree started, or an agent on its behalf, calls: then nothing is to
+    /// come of it.
     pub fn was_invoked_by_us(&self) -> bool {
         let set = |name: &str| self.environment.get(name).is_some_and(|value| !value.is_empty());
         set("CLAUDE_INVOKED_BY") || set(crate::hooks::INVOKED_BY)
@@ -245,7 +255,8 @@ impl Door {
         }
     }
 
-    /// Asks the person before something that cannot be undone. Where nobody can answer, only `--yes` is an answer.
+    /// Asks the person before something that cannot be undone. Where nobody can answer, only
+    /// `--yes` is an answer.
     pub fn confirm(&self, question: &str) -> Result<bool> {
         if self.yes {
             return Ok(true);
@@ -289,7 +300,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(err) => {
-            // Help and version are answers, not errors; and to an agent that calls a hook, a 2 would mean: stop.
+            // Help and version are answers, not errors; and to an agent that calls a hook, a 2
+            // would mean: stop.
             let code = if err.use_stderr() && !calls_hook(&arguments) { 2 } else { 0 };
             let _ = err.print();
             return code;
@@ -334,7 +346,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     })
 }
 
-/// Whether a command line that cannot be understood was to be a hook's: its first word that belongs to no flag says so.
+/// Whether a command line that cannot be understood was to be a hook's: its first word that belongs
+/// to no flag says so.
 fn calls_hook(arguments: &[OsString]) -> bool {
     let mut words = arguments.iter().skip(1).map(|word| word.to_string_lossy());
     while let Some(word) = words.next() {
@@ -356,7 +369,8 @@ fn door(common: Common) -> Result<Door> {
         .or(environment.get("USERPROFILE"))
         .filter(|home| !home.is_empty())
         .map_or_else(|| PathBuf::from("."), PathBuf::from);
-    let now = clock::now().map_err(|reason| Error::usage("cannot tell the time").because(reason))?;
+    let now =
+        clock::now().map_err(|reason| Error::usage("cannot tell the time").because(reason))?;
     let store_was_named = common.store.is_some();
     let root = match common.store {
         Some(root) => root,
@@ -365,7 +379,8 @@ fn door(common: Common) -> Result<Door> {
             None => nearest_memory().unwrap_or_else(|| home.join("memory")),
         },
     };
-    let root = std::path::absolute(&root).context(|| format!("cannot find `{}`", root.display()))?;
+    let root =
+        std::path::absolute(&root).context(|| format!("cannot find `{}`", root.display()))?;
     Ok(Door {
         root,
         store_was_named,
@@ -385,9 +400,12 @@ fn door(common: Common) -> Result<Door> {
 /// The nearest `memory/` that holds a `memtree.toml`, at or above the current folder.
 fn nearest_memory() -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
-    here.ancestors().flat_map(|folder| [folder.join("memory"), folder.to_path_buf()]).find(|folder| {
-        folder.file_name().is_some_and(|name| name == "memory") && Layout::new(folder).settings().is_file()
-    })
+    here.ancestors().flat_map(|folder| [folder.join("memory"), folder.to_path_buf()]).find(
+        |folder| {
+            folder.file_name().is_some_and(|name| name == "memory")
+                && Layout::new(folder).settings().is_file()
+        },
+    )
 }
 
 /// The host's name and four digits of its machine id, or what `$MEMTREE_DEVICE` says.
@@ -395,14 +413,16 @@ fn device(environment: &BTreeMap<String, String>) -> Device {
     if let Some(name) = environment.get("MEMTREE_DEVICE").filter(|name| !name.is_empty()) {
         return Device::new(name);
     }
-    let first_line = |path: &str| std::fs::read_to_string(path).ok().map(|text| text.trim().to_string());
+    let first_line =
+        |path: &str| std::fs::read_to_string(path).ok().map(|text| text.trim().to_string());
     let host = first_line("/etc/hostname")
         .filter(|host| !host.is_empty())
         .or_else(|| environment.get("HOSTNAME").cloned())
         .or_else(|| environment.get("COMPUTERNAME").cloned())
         .unwrap_or_else(|| "device".into());
     let host = host.split('.').next().unwrap_or(&host).to_string();
-    let machine = first_line("/etc/machine-id").filter(|id| !id.is_empty()).unwrap_or_else(|| host.clone());
+    let machine =
+        first_line("/etc/machine-id").filter(|id| !id.is_empty()).unwrap_or_else(|| host.clone());
     let digits = &crate::base::files::sha256_hex(machine.as_bytes())[..4];
     Device::new(&format!("{host}-{digits}"))
 }

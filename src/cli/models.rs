@@ -21,7 +21,9 @@ pub fn models(config: &Config, door: &Door) -> Result<Models> {
             };
             Who::Program(set.command.iter().map(home).collect())
         }
-        Summarizer::OpenAi => Who::Server { base_url: set.base_url.clone(), key: key(&set.key_variable, door) },
+        Summarizer::OpenAi => {
+            Who::Server { base_url: set.base_url.clone(), key: key(&set.key_variable, door) }
+        }
     };
     let settings = Settings {
         who,
@@ -36,11 +38,16 @@ pub fn models(config: &Config, door: &Door) -> Result<Models> {
         now: door.now,
         zone: config.zone()?,
     };
-    let missing = !set.key_variable.is_empty() && matches!(settings.who, Who::Server { key: None, .. });
+    let missing =
+        !set.key_variable.is_empty() && matches!(settings.who, Who::Server { key: None, .. });
     let models = Models::new(settings, door.redactor(config)?, &Layout::new(&door.root));
     if missing {
-        // No reason to stop: a sweep that a timer starts captures without the key, and the next one asks.
-        models.give_up(&format!("the variable `{}`, which should hold the model's key, is not set", set.key_variable));
+        // No reason to stop: a sweep that a timer starts captures without the key, and the next one
+        // asks.
+        models.give_up(&format!(
+            "the variable `{}`, which should hold the model's key, is not set",
+            set.key_variable
+        ));
     }
     Ok(models)
 }

@@ -1,5 +1,5 @@
-//! What a person or a program sees: text without control characters, JSON as one object, errors with
-//! their cause and the next step.
+//! What a person or a program sees: text without control characters, JSON as one object, errors
+//! with their cause and the next step.
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
@@ -51,7 +51,8 @@ pub fn print_styled(pieces: &[(Style, String)]) {
 
 /// Prints an object as JSON.
 pub fn json(value: &impl Serialize) {
-    let text = serde_json::to_string_pretty(value).expect("our own types can always be written as JSON");
+    let text =
+        serde_json::to_string_pretty(value).expect("our own types can always be written as JSON");
     write(&text);
     write("\n");
 }

@@ -9,8 +9,8 @@ use crate::ops::{recall, retain};
 
 /// Keep a session's snapshot from eviction
 ///
-/// Writes `pinned: true` into the digest's front matter, where it travels with the memory. You can also write it there
-/// yourself.
+/// Writes `pinned: true` into the digest's front matter, where it travels with the memory. You can
+/// also write it there yourself.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: its id, its number in the last search, or its path
@@ -40,16 +40,18 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
     for reference in &args.sessions {
         let session = recall::session_named(&store, reference)?;
         if !store.layout().digest(&session).is_file() {
-            return Err(
-                Error::new(format!("there is no session `{session}`")).hint("`memtree search` shows what there is")
-            );
+            return Err(Error::new(format!("there is no session `{session}`"))
+                .hint("`memtree search` shows what there is"));
         }
         let changed = !door.dry_run && retain::pin(&store, &session, !args.remove)?;
         told.push((session, changed));
     }
     if door.json {
         let pinned = !args.remove;
-        let sessions = told.into_iter().map(|(session, changed)| Pinned { session, pinned, changed }).collect();
+        let sessions = told
+            .into_iter()
+            .map(|(session, changed)| Pinned { session, pinned, changed })
+            .collect();
         output::json(&Answer { sessions });
     } else if !door.quiet {
         let word = if args.remove { "no longer pinned" } else { "pinned" };

@@ -6,9 +6,9 @@ use crate::ops::recall::{RecallRequest, recall};
 
 /// Open the part of a session that a reference, a search hit or a question names
 ///
-/// A reference is SES3_laptop_SP1C2#EP_004, a session alone (its digest), a hit of the last search (2, or 2#EP_003),
-/// a path within the memory, or a trigger as its digest has it. Anything else is searched for, and the best hit's best
-/// trigger is opened.
+/// A reference is SES3_laptop_SP1C2#EP_004, a session alone (its digest), a hit of the last search
+/// (2, or 2#EP_003), a path within the memory, or a trigger as its digest has it. Anything else is
+/// searched for, and the best hit's best trigger is opened.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// What to open

@@ -12,11 +12,12 @@ use crate::ops::retain::{self, Decision, Request, Retention};
 
 /// Apply the storage budget: evict raw that is too old or too much
 ///
-/// A sweep does the same at its end. Three passes: raw captured longer ago than --max-age-days goes (off by default);
-/// while snapshots take more than --soft-cap, the oldest go, raw and long outputs before the readable pages; while they
-/// take more than --hard-cap, even those without a digest get one and go, and what cannot get one is lost by name, with
-/// exit code 1. Digests always stay, say that their raw was evicted, and keep its hashes. Pinned and open sessions are
-/// never touched. `--dry-run` shows every session, whether it stays, and why.
+/// A sweep does the same at its end. Three passes: raw captured longer ago than --max-age-days goes
+/// (off by default); while snapshots take more than --soft-cap, the oldest go, raw and long outputs
+/// before the readable pages; while they take more than --hard-cap, even those without a digest get
+/// one and go, and what cannot get one is lost by name, with exit code 1. Digests always stay, say
+/// that their raw was evicted, and keep its hashes. Pinned and open sessions are never touched.
+/// `--dry-run` shows every session, whether it stays, and why.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -78,8 +79,11 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
             .filter(|days| *days > 0)
             .map(|days| Duration::days(days.into())),
     };
-    let (retention, sessions) =
-        if door.dry_run { retain::rehearse(&store, &request)? } else { retain::retain(&store, &request)? };
+    let (retention, sessions) = if door.dry_run {
+        retain::rehearse(&store, &request)?
+    } else {
+        retain::retain(&store, &request)?
+    };
     warn(&retention);
     if door.json {
         output::json(&Answer { retention: &retention, sessions: &sessions });
@@ -91,7 +95,8 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
             text.push_str(&format!("{would} {}\n", output::count(logs.removed.len(), "event log")));
         }
         text.push_str(&if door.dry_run {
-            let (freed, left) = (output::bytes(retention.freed_bytes), output::bytes(retention.in_use_bytes));
+            let (freed, left) =
+                (output::bytes(retention.freed_bytes), output::bytes(retention.in_use_bytes));
             format!("would free {freed}; then {left} are in use\n")
         } else {
             summary(&retention)
@@ -103,22 +108,34 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
 
 fn told(one: &Decision) -> String {
     let day = one.captured.get(..10).unwrap_or_default();
-    format!("{:<5}  {}  {day}  {:>9}  {}\n", one.decision, one.session, output::bytes(one.bytes), one.why)
+    format!(
+        "{:<5}  {}  {day}  {:>9}  {}\n",
+        one.decision,
+        one.session,
+        output::bytes(one.bytes),
+        one.why
+    )
 }
 
 /// What was evicted, in one line.
 pub fn summary(retention: &Retention) -> String {
-    let (freed, left) = (output::bytes(retention.freed_bytes), output::bytes(retention.in_use_bytes));
+    let (freed, left) =
+        (output::bytes(retention.freed_bytes), output::bytes(retention.in_use_bytes));
     match retention.evicted.count() {
         0 => format!("nothing had to go; {left} are in use\n"),
-        count => format!("evicted {}: freed {freed}, {left} are in use\n", output::count(count, "session")),
+        count => format!(
+            "evicted {}: freed {freed}, {left} are in use\n",
+            output::count(count, "session")
+        ),
     }
 }
 
 /// Says what was lost and which caps could not be kept, however quiet the person wants it.
 pub fn warn(retention: &Retention) {
     for session in &retention.data_loss {
-        eprintln!("data loss: {session} was over the hard cap and could get no digest; its snapshot is gone");
+        eprintln!(
+            "data loss: {session} was over the hard cap and could get no digest; its snapshot is gone"
+        );
     }
     for alert in &retention.alerts {
         eprintln!("warning: {}", output::safe(alert));

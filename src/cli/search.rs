@@ -1,4 +1,5 @@
-//! `memtree search`: ranks sessions by what their digests say; other pages, and the episodes, on demand.
+//! `memtree search`: ranks sessions by what their digests say; other pages, and the episodes, on
+//! demand.
 
 use std::process::Command;
 
@@ -37,9 +38,10 @@ impl Place {
 
 /// Find sessions by what was wanted, decided, changed or broke in them
 ///
-/// Words rank; a whole question works as well as keywords. "Two words" in quotes have to stand together, -word
-/// leaves out, and filters narrow: project: flavor: status: file: tag: since: before:. The shell takes quotes for
-/// itself: write '"two words"', and put a query with a -word into quotes as a whole, or after `--`.
+/// Words rank; a whole question works as well as keywords. "Two words" in quotes have to stand
+/// together, -word leaves out, and filters narrow: project: flavor: status: file: tag: since:
+/// before:. The shell takes quotes for itself: write '"two words"', and put a query with a -word
+/// into quotes as a whole, or after `--`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// What to find
@@ -109,7 +111,8 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
     let store = door.store()?;
     let limit = if args.open { 1 } else { door.limit.unwrap_or(LIMIT) };
     let (now, dry_run) = (door.now, door.dry_run);
-    let request = SearchRequest { query, trees, deep: args.deep, limit, now, hurried: args.cached, dry_run };
+    let request =
+        SearchRequest { query, trees, deep: args.deep, limit, now, hurried: args.cached, dry_run };
     let answer = search(&store, &request)?;
     if door.json {
         output::json(&answer);
@@ -155,7 +158,9 @@ fn show(answer: &SearchAnswer, door: &Door) {
             };
             door.say(format!("next: `{} recall {}` ({what})", door.program(), best.rank));
         }
-        Some(AnyHit::Note(best)) => door.say(format!("next: read `{}` from line {}", best.path, best.line)),
+        Some(AnyHit::Note(best)) => {
+            door.say(format!("next: read `{}` from line {}", best.path, best.line))
+        }
         None => {}
     }
 }
@@ -163,7 +168,8 @@ fn show(answer: &SearchAnswer, door: &Door) {
 /// A hit as a person likes to see it, in pieces with their style.
 fn shown(hit: &Hit) -> Vec<(output::Style, String)> {
     use output::Style::{Dim, Plain, Strong};
-    let mut pieces = vec![(Dim, format!("{:>2}. ", hit.rank)), (Strong, text::one_line(&hit.title, 160))];
+    let mut pieces =
+        vec![(Dim, format!("{:>2}. ", hit.rank)), (Strong, text::one_line(&hit.title, 160))];
     pieces.push((Dim, if hit.weak { " (weak)\n".into() } else { "\n".into() }));
     let session = hit.session.to_string();
     let place = hit.passage.as_ref().map_or(session.as_str(), |passage| &passage.reference);
@@ -190,13 +196,15 @@ fn shown(hit: &Hit) -> Vec<(output::Style, String)> {
 /// A section of another page, in pieces with their style.
 fn shown_note(hit: &NoteHit) -> Vec<(output::Style, String)> {
     use output::Style::{Dim, Plain, Strong};
-    let mut pieces = vec![(Dim, format!("{:>2}. ", hit.rank)), (Strong, text::one_line(&hit.title, 100))];
+    let mut pieces =
+        vec![(Dim, format!("{:>2}. ", hit.rank)), (Strong, text::one_line(&hit.title, 100))];
     if !hit.heading.is_empty() && hit.heading != hit.title {
         pieces.push((Plain, format!(" › {}", text::one_line(&hit.heading, 100))));
     }
     pieces.push((Dim, if hit.weak { " (weak)\n".into() } else { "\n".into() }));
     let place = format!("{}:{}", hit.path, hit.line);
-    let facts = [Some(hit.tree.name()), hit.project.as_deref(), day(hit.ended.as_deref()), Some(&place)];
+    let facts =
+        [Some(hit.tree.name()), hit.project.as_deref(), day(hit.ended.as_deref()), Some(&place)];
     pieces.push((Dim, format!("    {}\n    ", joined(&facts))));
     pieces.extend(highlighted(&hit.excerpt, &hit.words));
     pieces.push((Dim, format!("\n    found by {}\n\n", text::one_line(&hit.reason, 160))));
@@ -234,7 +242,8 @@ fn open(answer: &SearchAnswer, door: &Door) -> Result<()> {
     };
     let path = door.root.join(hit.path());
     let editor = door.editor(&door.config()?).ok_or_else(|| {
-        Error::new("no editor is known").hint("set $EDITOR, or `open.editor` in ~/.config/memtree/config.toml")
+        Error::new("no editor is known")
+            .hint("set $EDITOR, or `open.editor` in ~/.config/memtree/config.toml")
     })?;
     // `code --wait` is a program and its arguments.
     let mut words = editor.split_whitespace();
@@ -258,9 +267,16 @@ mod tests {
             let pieces = highlighted(excerpt, &words);
             let whole: String = pieces.iter().map(|(_, piece)| piece.as_str()).collect();
             assert_eq!(whole, excerpt);
-            pieces.into_iter().filter(|(style, _)| *style == output::Style::Strong).map(|(_, piece)| piece).collect()
+            pieces
+                .into_iter()
+                .filter(|(style, _)| *style == output::Style::Strong)
+                .map(|(_, piece)| piece)
+                .collect()
         };
-        assert_eq!(strong("Locks in src/day.rs, locked", &["locks", "day.rs"]), ["Locks", "day.rs"]);
+        assert_eq!(
+            strong("Locks in src/day.rs, locked", &["locks", "day.rs"]),
+            ["Locks", "day.rs"]
+        );
         assert_eq!(strong("src/day.rs", &["src/day.rs", "day"]), ["src/day.rs"]);
         assert_eq!(strong("数据库锁", &["数据"]), ["数据"]);
         assert!(strong("", &["x"]).is_empty());

@@ -11,8 +11,8 @@ use crate::store::Store;
 
 /// Make a session of any folder
 ///
-/// Copies all of it into the memory in its own shape, hashes it, and writes its digest. The folder is not
-/// touched, links are not followed, and a folder that has not changed is not copied again.
+/// Copies all of it into the memory in its own shape, hashes it, and writes its digest. The folder
+/// is not touched, links are not followed, and a folder that has not changed is not copied again.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The folder
@@ -33,8 +33,11 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
     let folder = std::fs::canonicalize(&args.dir).unwrap_or_else(|_| args.dir.clone());
     let exclude = door.exclude(&config);
     if let Some(setting) = snapshot::left_out_by(&exclude, &folder) {
-        return Err(Error::new(format!("`{}` is left out by the setting `{setting}`", args.dir.display()))
-            .hint("take it out of the setting, if it is to be kept after all"));
+        return Err(Error::new(format!(
+            "`{}` is left out by the setting `{setting}`",
+            args.dir.display()
+        ))
+        .hint("take it out of the setting, if it is to be kept after all"));
     }
     let store = if door.dry_run { Store::open(&door.root)? } else { door.store_or_new()? };
     let redactor = door.redactor(&config)?;
@@ -52,7 +55,11 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
     };
     let report = snapshot::snapshot(&store, &request)?;
     for skipped in &report.skipped {
-        eprintln!("{}: {}", output::safe(&skipped.path.to_string_lossy()), output::safe(&skipped.reason));
+        eprintln!(
+            "{}: {}",
+            output::safe(&skipped.path.to_string_lossy()),
+            output::safe(&skipped.reason)
+        );
     }
     if door.json {
         output::json(&report);

@@ -1,4 +1,5 @@
-//! Which logs a command looks at: the flags that `sweep` and `watch` share, and the request made of them.
+//! Which logs a command looks at: the flags that `sweep` and `watch` share, and the request made of
+//! them.
 
 use chrono::Duration;
 
@@ -18,7 +19,8 @@ use crate::summarize::Models;
 
 #[derive(Debug, Default, clap::Args)]
 pub struct SourceArgs {
-    /// Look here instead; may be given more than once. The agent is told by the content of the files
+    /// Look here instead; may be given more than once. The agent is told by the content of the
+    /// files
     #[arg(long, value_name = "FLAVOR=PATH")]
     pub source: Vec<String>,
     /// Only sessions of this agent; may be given more than once
@@ -100,7 +102,9 @@ pub fn warn_of_unknown_agents(config: &Config, door: &Door) {
     let is_used = |setting: &crate::config::Source| setting.enabled && setting.root.is_some();
     for (name, _) in config.sources.iter().filter(|(_, setting)| !is_used(setting)) {
         if adapters::named(name).is_none() {
-            door.say(format!("warning: the setting `sources.{name}` names no agent that memtree knows"));
+            door.say(format!(
+                "warning: the setting `sources.{name}` names no agent that memtree knows"
+            ));
         }
     }
 }
@@ -119,31 +123,33 @@ fn own_roots(config: &Config, door: &Door) -> Result<Vec<Root>> {
     for (name, setting) in &config.sources {
         let (true, Some(root)) = (setting.enabled, &setting.root) else { continue };
         let path = door.expanded(root);
-        let glob = setting
-            .glob
-            .as_deref()
-            .map(glob::Pattern::new)
-            .transpose()
-            .map_err(|err| Error::new(format!("cannot use the setting `sources.{name}.glob`")).because(err))?;
+        let glob = setting.glob.as_deref().map(glob::Pattern::new).transpose().map_err(|err| {
+            Error::new(format!("cannot use the setting `sources.{name}.glob`")).because(err)
+        })?;
         roots.push(Root { path, glob, named: false });
     }
     roots.extend(old_event_logs(config, door)?);
     Ok(roots)
 }
 
-/// The event logs that an older tool left in the memory. Those of our own sessions tell nothing new.
+/// The event logs that an older tool left in the memory. Those of our own sessions tell nothing
+/// new.
 fn old_event_logs(config: &Config, door: &Door) -> Result<Vec<Root>> {
     let enabled = config.sources.get(eventlog::NAME).is_none_or(|setting| setting.enabled);
-    let Some(store) = Store::open(&door.root).ok().filter(|_| enabled) else { return Ok(Vec::new()) };
-    let logs = store.event_logs().context(|| format!("cannot look into the memory `{}`", door.root.display()))?;
+    let Some(store) = Store::open(&door.root).ok().filter(|_| enabled) else {
+        return Ok(Vec::new());
+    };
+    let logs = store
+        .event_logs()
+        .context(|| format!("cannot look into the memory `{}`", door.root.display()))?;
     let old = logs.into_iter().filter(|log| log.session.is_none());
     Ok(old.map(|log| Root { path: log.path, glob: None, named: false }).collect())
 }
 
 fn named_root(source: &str) -> Result<Root> {
-    let (flavor, path) = source
-        .split_once('=')
-        .ok_or_else(|| Error::usage(format!("`--source {source}` has no `=`")).hint("write `--source claude=PATH`"))?;
+    let (flavor, path) = source.split_once('=').ok_or_else(|| {
+        Error::usage(format!("`--source {source}` has no `=`")).hint("write `--source claude=PATH`")
+    })?;
     known_flavor(flavor)?;
     let path = std::path::absolute(path).context(|| format!("cannot find `{path}`"))?;
     Ok(Root { path, glob: None, named: true })

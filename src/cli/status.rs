@@ -21,9 +21,14 @@ pub fn run(_: Args, door: &Door) -> Result<u8> {
         output::json(&status);
         return Ok(0);
     }
-    let flavors: Vec<String> =
-        status.sessions.by_flavor.iter().map(|(flavor, count)| format!("{count} {flavor}")).collect();
-    let mut text = format!("memory    {} (this device: {})\n", status.store.display(), status.device);
+    let flavors: Vec<String> = status
+        .sessions
+        .by_flavor
+        .iter()
+        .map(|(flavor, count)| format!("{count} {flavor}"))
+        .collect();
+    let mut text =
+        format!("memory    {} (this device: {})\n", status.store.display(), status.device);
     text.push_str(&format!("sessions  {}", status.sessions.total));
     if !flavors.is_empty() {
         text.push_str(&format!(" ({}), {} open", flavors.join(", "), status.sessions.open));
@@ -42,7 +47,10 @@ pub fn run(_: Args, door: &Door) -> Result<u8> {
     ));
     for risk in &status.at_risk {
         let sessions = output::count(risk.sessions, "session");
-        text.push_str(&format!("at risk   {} deletes {sessions} in {} days\n", risk.flavor, risk.in_days));
+        text.push_str(&format!(
+            "at risk   {} deletes {sessions} in {} days\n",
+            risk.flavor, risk.in_days
+        ));
     }
     if status.models.calls > 0 {
         let Spent { calls, failed, tokens, usd } = status.models;
@@ -56,10 +64,16 @@ pub fn run(_: Args, door: &Door) -> Result<u8> {
         let days = &status.pending.days;
         let more = days.len().saturating_sub(3);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        text.push_str(&format!("pending   summaries of {}{more}\n", days[..days.len().min(3)].join(", ")));
+        text.push_str(&format!(
+            "pending   summaries of {}{more}\n",
+            days[..days.len().min(3)].join(", ")
+        ));
     }
     if status.pending.flushes > 0 {
-        text.push_str(&format!("waiting   {} for a model\n", output::count(status.pending.flushes, "context")));
+        text.push_str(&format!(
+            "waiting   {} for a model\n",
+            output::count(status.pending.flushes, "context")
+        ));
     }
     for damaged in &status.damaged {
         text.push_str(&format!("damaged   {damaged}\n"));
@@ -73,11 +87,22 @@ fn at_risk(store: &Store, door: &Door) -> Result<Vec<AtRisk>> {
     let (config, _) = door.settings()?;
     let sources = SourceArgs::default();
     let models = door.models(&config)?;
-    let sweep = sources.request(sources.roots(&config, door)?, &config, door, door.now, &models, &|_, _| ())?;
+    let sweep = sources.request(
+        sources.roots(&config, door)?,
+        &config,
+        door,
+        door.now,
+        &models,
+        &|_, _| (),
+    )?;
     let clocks = rescue::clocks(store, &sweep, &door.places)?;
     let risks = clocks.iter().flat_map(|clock| {
         let flavor = &clock.flavor;
-        clock.soon.iter().map(|(&in_days, &sessions)| AtRisk { flavor: flavor.clone(), sessions, in_days })
+        clock.soon.iter().map(|(&in_days, &sessions)| AtRisk {
+            flavor: flavor.clone(),
+            sessions,
+            in_days,
+        })
     });
     Ok(risks.collect())
 }

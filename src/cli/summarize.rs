@@ -10,9 +10,9 @@ use crate::ops::summarize::{self, Which};
 
 /// Write a day's summary again
 ///
-/// Writes `daily/summary/<day>.md` from the day's lines and its sessions' digests: what was wanted, decided, done and
-/// left open, and what each session was about. What you changed in it stays. Every sweep does this for days that
-/// need it.
+/// Writes `daily/summary/<day>.md` from the day's lines and its sessions' digests: what was wanted,
+/// decided, done and left open, and what each session was about. What you changed in it stays.
+/// Every sweep does this for days that need it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The day [default: today]
@@ -32,12 +32,14 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
         None | Some("today") => today,
         Some("yesterday") => today.pred_opt().unwrap_or(today),
         Some(text) => text.parse::<NaiveDate>().map_err(|_| {
-            Error::usage(format!("`{text}` is no day")).hint("write `2026-11-15`, `today` or `yesterday`")
+            Error::usage(format!("`{text}` is no day"))
+                .hint("write `2026-11-15`, `today` or `yesterday`")
         })?,
     };
     if door.dry_run {
         let days = match args.pending {
-            true => days::pending(&store, today).map_err(|err| Error::new("cannot read the days").because(err))?,
+            true => days::pending(&store, today)
+                .map_err(|err| Error::new("cannot read the days").because(err))?,
             false => vec![day],
         };
         days.iter().for_each(|day| output::print(&format!("would summarize {day}\n")));

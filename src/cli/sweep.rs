@@ -10,10 +10,11 @@ use crate::store::layout::Layout;
 
 /// Read the agents' logs into the memory: the main job, once
 ///
-/// Finds every session in the logs that agents keep on this machine, takes a raw snapshot of each, writes
-/// its digest and its lines of the day, and refreshes the search index. Only what changed is read again.
-/// Folders that your own settings name under `[[folders]]` are kept too, once they have lain still for half an hour.
-/// Lines that cannot be read are named as `path:line: reason`, and the exit code is 3.
+/// Finds every session in the logs that agents keep on this machine, takes a raw snapshot of each,
+/// writes its digest and its lines of the day, and refreshes the search index. Only what changed is
+/// read again. Folders that your own settings name under `[[folders]]` are kept too, once they have
+/// lain still for half an hour. Lines that cannot be read are named as `path:line: reason`, and the
+/// exit code is 3.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Take the bundled sample sessions instead of your own logs
@@ -31,7 +32,11 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
     let samples = Layout::new(&door.root).samples();
     // The samples can only be read where they were unpacked; a rehearsal unpacks them elsewhere.
     let unpacked = args.sample.then(|| {
-        if door.dry_run { std::env::temp_dir().join(format!("memtree-sample-{}", std::process::id())) } else { samples }
+        if door.dry_run {
+            std::env::temp_dir().join(format!("memtree-sample-{}", std::process::id()))
+        } else {
+            samples
+        }
     });
     let roots = match &unpacked {
         Some(folder) => vec![Root { path: folder.clone(), glob: None, named: true }],

@@ -8,10 +8,11 @@ use crate::summarize::Models;
 
 /// Prove that nothing was lost: source → raw → readable parts → digest → day → core
 ///
-/// Hashes every file of every snapshot and the agents' logs that are still there, and compares them with the
-/// manifests, the digests, the days and the cores. Says what was checked and names every gap; with a gap, the exit code is 1.
-/// A log that changed since the last sweep is no gap, nor is one that its agent has deleted: raw holds it. Each
-/// snapshot can also be checked without memtree: `cd snapshot && sha256sum -c MANIFEST.sha256`.
+/// Hashes every file of every snapshot and the agents' logs that are still there, and compares them
+/// with the manifests, the digests, the days and the cores. Says what was checked and names every
+/// gap; with a gap, the exit code is 1. A log that changed since the last sweep is no gap, nor is
+/// one that its agent has deleted: raw holds it. Each snapshot can also be checked without memtree:
+/// `cd snapshot && sha256sum -c MANIFEST.sha256`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Also read all raw again, and compare episodes, counts and day lines with what was written
@@ -46,7 +47,10 @@ fn show(proof: &Proof, door: &Door) {
             let bytes = if bytes == 0 { String::new() } else { output::bytes(bytes) };
             let lines = if lines == 0 { String::new() } else { lines.to_string() };
             let name = name(checked.step);
-            text.push_str(&format!("{name:<11}{sessions:>9}{files:>9}{bytes:>11}{lines:>9}{:>7}\n", checked.gaps));
+            text.push_str(&format!(
+                "{name:<11}{sessions:>9}{files:>9}{bytes:>11}{lines:>9}{:>7}\n",
+                checked.gaps
+            ));
         }
         text.push('\n');
     }
@@ -65,7 +69,9 @@ fn show(proof: &Proof, door: &Door) {
     if !door.quiet {
         if proof.evicted > 0 {
             let sessions = output::count(proof.evicted, "session");
-            text.push_str(&format!("{sessions} evicted: what was captured is proved by the digest's manifest\n"));
+            text.push_str(&format!(
+                "{sessions} evicted: what was captured is proved by the digest's manifest\n"
+            ));
         }
         if proof.elsewhere > 0 {
             let sessions = output::count(proof.elsewhere, "session");

@@ -24,10 +24,12 @@ use crate::ops::watch::{self, News, Pace, Skip, Swept, Trigger, World};
 
 /// Sweep whenever logs change, until stopped
 ///
-/// Sweeps at once, then a few seconds after the last change of a log, and every 12 hours although nothing
-/// changed; `watch.interval` and `watch.debounce_seconds` set both. What can wait is done when a session has ended,
-/// at most every five minutes (`watch.finalize_seconds`), and with each interval: days that are over get their last
-/// summary, idle sessions are flushed, knowledge is compiled. Logs that do not exist yet are noticed when they appear. One watch runs for each memory. Ctrl-C stops it after the sweep at hand, a second one at once.
+/// Sweeps at once, then a few seconds after the last change of a log, and every 12 hours although
+/// nothing changed; `watch.interval` and `watch.debounce_seconds` set both. What can wait is done
+/// when a session has ended, at most every five minutes (`watch.finalize_seconds`), and with each
+/// interval: days that are over get their last summary, idle sessions are flushed, knowledge is
+/// compiled. Logs that do not exist yet are noticed when they appear. One watch runs for each
+/// memory. Ctrl-C stops it after the sweep at hand, a second one at once.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -46,7 +48,8 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
     let pace = pace(&config)?;
     let roots = places(&args.sources, &config, door)?.into_iter().map(|root| root.path);
     let folders = args.sources.folders(&config, door).into_iter().map(|folder| folder.path);
-    let (watched, awaited): (Vec<PathBuf>, Vec<PathBuf>) = roots.chain(folders).partition(|path| path.exists());
+    let (watched, awaited): (Vec<PathBuf>, Vec<PathBuf>) =
+        roots.chain(folders).partition(|path| path.exists());
     if door.dry_run {
         rehearse(&watched, &awaited, &config, pace, door);
         return Ok(0);
@@ -56,8 +59,11 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
     let _lock = files::try_lock_exclusive(&lock)
         .context(|| format!("cannot write to the memory `{}`", door.root.display()))?
         .ok_or_else(|| {
-            Error::new(format!("another `memtree watch` runs for the memory `{}`", door.root.display()))
-                .hint("stop that one first, or name another memory with `--store`")
+            Error::new(format!(
+                "another `memtree watch` runs for the memory `{}`",
+                door.root.display()
+            ))
+            .hint("stop that one first, or name another memory with `--store`")
         })?;
     // One piece of news is enough to know that there is any.
     let (sender, news) = mpsc::sync_channel(1);
@@ -68,7 +74,10 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
         more => format!(" ({more} more once they are there)"),
     };
     let places = output::count(watched.len(), "place");
-    door.say(format!("watching {places}{awaited}, sweeping at least every {}; Ctrl-C stops", config.watch.interval));
+    door.say(format!(
+        "watching {places}{awaited}, sweeping at least every {}; Ctrl-C stops",
+        config.watch.interval
+    ));
     let began = Instant::now();
     let (watcher, last, told) = (None, None, HashSet::new());
     watch::watch(&mut Machine { args, door, began, news, sender, stop, watcher, pace, last, told });
@@ -94,7 +103,9 @@ fn rehearse(watched: &[PathBuf], awaited: &[PathBuf], config: &Config, pace: Pac
         text.push_str(&format!("would watch `{}` once it is there\n", path.display()));
     }
     let (settle, interval) = (pace.settle.as_secs(), &config.watch.interval);
-    output::print(&format!("{text}would sweep {settle} s after the last change, and every {interval}\n"));
+    output::print(&format!(
+        "{text}would sweep {settle} s after the last change, and every {interval}\n"
+    ));
 }
 
 /// The machine as it is: its clock, its files and the memory.
@@ -176,8 +187,10 @@ impl Machine<'_> {
         let mut pace = pace(&config)?;
         let roots = places(&self.args.sources, &config, door)?;
         let folders = self.args.sources.folders(&config, door);
-        // The new watcher is there before the sweep begins and before the old one goes, so that nothing is missed.
-        let paths = roots.iter().map(|root| &root.path).chain(folders.iter().map(|folder| &folder.path));
+        // The new watcher is there before the sweep begins and before the old one goes, so that
+        // nothing is missed.
+        let paths =
+            roots.iter().map(|root| &root.path).chain(folders.iter().map(|folder| &folder.path));
         let paths: Vec<PathBuf> = paths.cloned().collect();
         let sender = self.sender.clone();
         let watcher = Watcher::new(&paths, &door.root, move || {
@@ -185,13 +198,18 @@ impl Machine<'_> {
         });
         let before = std::mem::take(&mut self.told);
         let told = watcher.trouble.iter().map(|trouble| {
-            format!("warning: changes are noticed only every {}: {}", config.watch.interval, output::safe(trouble))
+            format!(
+                "warning: changes are noticed only every {}: {}",
+                config.watch.interval,
+                output::safe(trouble)
+            )
         });
         let told: Vec<String> = told.collect();
         self.watcher = Some(watcher);
         let now = now()?;
         let models = door.models(&config)?;
-        let mut request = self.args.sources.request(roots, &config, door, now, &models, &|_, _| {})?;
+        let mut request =
+            self.args.sources.request(roots, &config, door, now, &models, &|_, _| {})?;
         (request.folders, request.finalize) = (folders, None);
         let report = sweep::sweep(&store, &request)?;
         if models.are_there() && report.captured > 0 {
@@ -203,10 +221,14 @@ impl Machine<'_> {
             pace.interval = pace.interval.min(closing);
         }
         if let Some(due) = report.folders.iter().filter_map(|folder| folder.due).min() {
-            let wait = (due - now).to_std().unwrap_or_default().saturating_add(Duration::from_secs(1));
+            let wait =
+                (due - now).to_std().unwrap_or_default().saturating_add(Duration::from_secs(1));
             pace.interval = pace.interval.min(wait);
         }
-        let skipped = report.skipped.iter().map(|one| format!("{}:{}: {}", one.path.display(), one.line, one.reason));
+        let skipped = report
+            .skipped
+            .iter()
+            .map(|one| format!("{}:{}: {}", one.path.display(), one.line, one.reason));
         let skipped: Vec<String> = skipped.collect();
         let unheard = |line: &&String| !before.contains(*line);
         let warnings = report.folders.iter().filter_map(folders::warning);
@@ -233,21 +255,26 @@ impl Machine<'_> {
 
     /// Says what was done, if anything was.
     fn show(&mut self, decision: Result<Trigger, Skip>, flushed: Flushed) {
-        let Some(Done { at, report, skipped }) = self.last.take() else { return self.say_finalized(&flushed) };
+        let Some(Done { at, report, skipped }) = self.last.take() else {
+            return self.say_finalized(&flushed);
+        };
         let kept = report.folders.iter().filter(|folder| folder.status == Status::Kept).count();
         if report.digested == 0 && kept == 0 && skipped == 0 {
             return self.say_finalized(&flushed);
         }
         if self.door.json {
             let decided = match &decision {
-                Ok(trigger) => json!({"trigger": trigger, "finalized": flushed.summaries.finalized}),
+                Ok(trigger) => {
+                    json!({"trigger": trigger, "finalized": flushed.summaries.finalized})
+                }
                 Err(skip) => json!({"skipped": skip}),
             };
             let mut line = json!(report);
             line["finalize"] = decided;
             return output::json_line(&line);
         }
-        let mut line = format!("{} captured {}", clock::stamp(at), output::count(report.captured, "session"));
+        let mut line =
+            format!("{} captured {}", clock::stamp(at), output::count(report.captured, "session"));
         let closed = report.digested.saturating_sub(report.captured);
         if closed > 0 {
             line.push_str(&format!(", closed {closed}"));
@@ -292,7 +319,8 @@ fn pace(config: &Config) -> Result<Pace> {
     })
 }
 
-/// Sets the flag at the first signal to end, and wakes whoever waits; the second one ends the program.
+/// Sets the flag at the first signal to end, and wakes whoever waits; the second one ends the
+/// program.
 #[cfg(unix)]
 fn stop_on_signals(stop: &Arc<AtomicBool>, waker: SyncSender<()>) -> std::io::Result<()> {
     use signal_hook::consts::TERM_SIGNALS;

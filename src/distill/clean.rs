@@ -52,11 +52,13 @@ impl Cleaner {
             What::Lifecycle(text) => What::Lifecycle(self.text(text)),
             What::Call(call) => What::Call(Call { action: self.action(call.action), ..call }),
             What::Result(answer) => {
-                // Shortened first, so that no time is spent on what is not kept; a secret that is cut in
-                // two at the seam is still told by its beginning.
+                // Shortened first, so that no time is spent on what is not kept; a secret that is
+                // cut in two at the seam is still told by its beginning.
                 let short = match &answer.text {
                     Cow::Borrowed(text) => episodes::shortened(text, self.output_bytes),
-                    Cow::Owned(text) => episodes::shortened(text, self.output_bytes).into_owned().into(),
+                    Cow::Owned(text) => {
+                        episodes::shortened(text, self.output_bytes).into_owned().into()
+                    }
                 };
                 let text = self.text(short);
                 What::Result(Answer { text, ..answer })
@@ -71,7 +73,8 @@ impl Cleaner {
         match action {
             Action::Shell { command } => Action::Shell { command: string(command) },
             Action::Edit { files, text } => {
-                let files = files.into_iter().map(|file| FileChange { path: string(file.path), ..file });
+                let files =
+                    files.into_iter().map(|file| FileChange { path: string(file.path), ..file });
                 Action::Edit { files: files.collect(), text: self.string(text) }
             }
             Action::Read { path } => Action::Read { path: string(path) },
@@ -105,7 +108,11 @@ fn without_base64(text: &str) -> Cow<'_, str> {
         match bytes[at..at + LONGEST_RUN].iter().rposition(|byte| !is_base64(*byte)) {
             Some(last) => at += last + 1,
             None => {
-                let end = at + bytes[at..].iter().position(|byte| !is_base64(*byte)).unwrap_or(bytes.len() - at);
+                let end = at
+                    + bytes[at..]
+                        .iter()
+                        .position(|byte| !is_base64(*byte))
+                        .unwrap_or(bytes.len() - at);
                 let kept = kept.get_or_insert_with(String::new);
                 kept.push_str(&text[copied..at]);
                 kept.push_str(&format!("[base64, {} bytes, in raw]", end - at));
@@ -134,7 +141,10 @@ mod tests {
     fn base64_is_left_out() {
         let image = "iVBORw0KGgo".repeat(100);
         let text = format!("see data:image/png;base64,{image} there");
-        assert_eq!(without_base64(&text), "see data:image/png;base64,[base64, 1100 bytes, in raw] there");
+        assert_eq!(
+            without_base64(&text),
+            "see data:image/png;base64,[base64, 1100 bytes, in raw] there"
+        );
         assert_eq!(without_base64(&image), "[base64, 1100 bytes, in raw]");
         let prose = "many words of prose, ".repeat(100);
         assert!(matches!(without_base64(&prose), Cow::Borrowed(_)));

@@ -1,7 +1,8 @@
-//! What a session cost: what its log says, else its tokens by a table of prices that ships with the program.
+//! What a session cost: what its log says, else its tokens by a table of prices that ships with the
+//! program.
 //!
-//! A model that is not in the table gets no price, and a session with such a model no sum: half a bill would
-//! read like a whole one.
+//! A model that is not in the table gets no price, and a session with such a model no sum: half a
+//! bill would read like a whole one.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -10,8 +11,11 @@ use crate::model::session::ModelUsage;
 
 /// The cost of a session in US dollars.
 pub fn cost_usd(usage: &[ModelUsage]) -> Option<f64> {
-    let used = usage.iter().filter(|model| model.input + model.output + model.cache_read + model.cache_write > 0);
-    let costs: Option<Vec<f64>> = used.map(|model| model.cost_usd.or_else(|| priced(model))).collect();
+    let used = usage
+        .iter()
+        .filter(|model| model.input + model.output + model.cache_read + model.cache_write > 0);
+    let costs: Option<Vec<f64>> =
+        used.map(|model| model.cost_usd.or_else(|| priced(model))).collect();
     costs.filter(|costs| !costs.is_empty()).map(|costs| costs.iter().sum())
 }
 
@@ -19,7 +23,8 @@ pub fn cost_usd(usage: &[ModelUsage]) -> Option<f64> {
 pub type Price = [f64; 4];
 
 static PRICES: LazyLock<BTreeMap<String, Price>> = LazyLock::new(|| {
-    toml::from_str(include_str!("../../templates/prices.toml")).expect("templates/prices.toml is a table of prices")
+    toml::from_str(include_str!("../../templates/prices.toml"))
+        .expect("templates/prices.toml is a table of prices")
 });
 
 /// What a model costs, if the table knows it.
@@ -33,8 +38,10 @@ pub fn price(model: &str) -> Option<Price> {
 
 fn priced(usage: &ModelUsage) -> Option<f64> {
     let [input, output, cache_read, cache_write] = price(&usage.model)?;
-    let tokens = [usage.input, usage.output, usage.cache_read, usage.cache_write].map(|count| count as f64);
-    let sum = tokens[0] * input + tokens[1] * output + tokens[2] * cache_read + tokens[3] * cache_write;
+    let tokens =
+        [usage.input, usage.output, usage.cache_read, usage.cache_write].map(|count| count as f64);
+    let sum =
+        tokens[0] * input + tokens[1] * output + tokens[2] * cache_read + tokens[3] * cache_write;
     Some(sum / 1e6)
 }
 

@@ -24,17 +24,19 @@ pub fn line(step: &Step, episode: EpisodeId) -> Option<DayLine> {
                 return finished(step, episode, LineKind::ToolEvent, &format!("{made} ok=true"));
             }
             let verdict = outcome::verdict(deed);
-            let telling =
-                deed.failed() || verdict.is_some() || matches!(deed.action, crate::model::session::Action::Edit { .. });
+            let telling = deed.failed()
+                || verdict.is_some()
+                || matches!(deed.action, crate::model::session::Action::Edit { .. });
             if !telling {
                 return None;
             }
             let ok = verdict.as_ref().map_or(!deed.failed(), |verdict| verdict.passed);
             (LineKind::ToolEvent, format!("{} ok={ok}", crate::distill::episodes::described(deed)))
         }
-        (Kind::Deed(deed), Some(_)) if deed.failed() => {
-            (LineKind::TaskAgentEvent, format!("{} ok=false", crate::distill::episodes::described(deed)))
-        }
+        (Kind::Deed(deed), Some(_)) if deed.failed() => (
+            LineKind::TaskAgentEvent,
+            format!("{} ok=false", crate::distill::episodes::described(deed)),
+        ),
         _ => return None,
     };
     finished(step, episode, kind, &said)

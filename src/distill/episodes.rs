@@ -1,7 +1,9 @@
-//! Episodes as pages that a person enjoys reading: the prompt, what the agent did in order, results.
+//! Episodes as pages that a person enjoys reading: the prompt, what the agent did in order,
+//! results.
 //!
-//! What people and agents said stands in quotes, what tools printed in fences, so that nothing in a log
-//! can pose as a heading or a mark of ours. Long outputs go to the episode's page under `sensory/`.
+//! What people and agents said stands in quotes, what tools printed in fences, so that nothing in a
+//! log can pose as a heading or a mark of ours. Long outputs go to the episode's page under
+//! `sensory/`.
 
 use crate::base::clock;
 use crate::base::markdown::{code, fenced, heading, quoted, without_emphasis};
@@ -32,7 +34,12 @@ pub struct EpisodePage {
 
 impl EpisodePage {
     /// Begins the page of an episode.
-    pub fn new(id: EpisodeId, title: &str, inline_lines: usize, sensory_link: String) -> EpisodePage {
+    pub fn new(
+        id: EpisodeId,
+        title: &str,
+        inline_lines: usize,
+        sensory_link: String,
+    ) -> EpisodePage {
         let title = text::first_sentence(title, 90);
         let page = match (id.0, title.as_str()) {
             (0, _) => format!("# {id} · before the first prompt\n"),
@@ -46,7 +53,11 @@ impl EpisodePage {
     pub fn add(&mut self, step: &Step) {
         let who = step.agent.as_deref().map(|agent| text::one_line(agent, 40));
         let when = step.at.map(|at| format!(" · {}", at.format("%H:%M:%S"))).unwrap_or_default();
-        let from = format!(" · {}line {}", if step.inherited { "inherited, " } else { "" }, step.place.line);
+        let from = format!(
+            " · {}line {}",
+            if step.inherited { "inherited, " } else { "" },
+            step.place.line
+        );
         match &step.kind {
             Kind::Prompt(said) => {
                 let day = step.at.map(|at| format!(" · {}", clock::stamp(at))).unwrap_or_default();
@@ -56,19 +67,25 @@ impl EpisodePage {
                 "*The conversation went back to {}; what came after it was taken back.*",
                 EpisodeId(*kept)
             )),
-            Kind::Intervention(said) => self.block(&format!("**Stepped in**{when}{from}"), &quoted(said, LONGEST_SAID)),
+            Kind::Intervention(said) => {
+                self.block(&format!("**Stepped in**{when}{from}"), &quoted(said, LONGEST_SAID))
+            }
             Kind::Reply(said) => {
-                let speaker = who.map_or_else(|| "Agent".into(), |agent| format!("Subagent {agent}"));
+                let speaker =
+                    who.map_or_else(|| "Agent".into(), |agent| format!("Subagent {agent}"));
                 self.block(&format!("**{speaker}**{when}{from}"), &quoted(said, LONGEST_SAID));
             }
             Kind::Thinking(said) => {
                 let thought = text::one_line(said, 400);
                 self.line(&format!("*Thought:* {}", without_emphasis(&thought)));
             }
-            Kind::Compaction(said) => {
-                self.block(&format!("**Summary at compaction**{when}{from}"), &quoted(said, LONGEST_SAID))
+            Kind::Compaction(said) => self.block(
+                &format!("**Summary at compaction**{when}{from}"),
+                &quoted(said, LONGEST_SAID),
+            ),
+            Kind::Lifecycle(said) => {
+                self.line(&format!("*{}*{when}", without_emphasis(&text::one_line(said, 300))))
             }
-            Kind::Lifecycle(said) => self.line(&format!("*{}*{when}", without_emphasis(&text::one_line(said, 300)))),
             Kind::Completion => {}
             Kind::Deed(deed) => self.deed(deed, who.as_deref(), step.place.line),
         }
@@ -105,7 +122,8 @@ impl EpisodePage {
         }
     }
 
-    /// Shows an output: whole where it is short, else its beginning, with the rest under `sensory/`.
+    /// Shows an output: whole where it is short, else its beginning, with the rest under
+    /// `sensory/`.
     fn output(&mut self, title: &str, language: &str, output: &str, whole_bytes: usize) {
         let output = output.trim_end();
         if output.is_empty() {
@@ -118,8 +136,11 @@ impl EpisodePage {
         }
         self.entries += 1;
         let number = self.entries;
-        let start: String =
-            output.lines().take(SHOWN_OF_LONG).map(|line| format!("{}\n", text::cut(line, 200))).collect();
+        let start: String = output
+            .lines()
+            .take(SHOWN_OF_LONG)
+            .map(|line| format!("{}\n", text::cut(line, 200)))
+            .collect();
         self.page.push_str(&indented(&fenced(language, start.trim_end())));
         self.page.push_str(&format!("  … [all {lines} lines]({}#{number})\n", self.sensory_link));
         self.sensory.push_str(&format!("## {number}\n{title}\n\n"));
@@ -158,7 +179,9 @@ pub fn described(deed: &Deed) -> String {
         Action::Plan { text } => format!("planned: {}", text::one_line(text, 200)),
         Action::Ask { question } => format!("asked: {}", text::one_line(question, 200)),
         Action::Other { input } if deed.tool.is_empty() && input.is_empty() => "late answer".into(),
-        Action::Other { input } => format!("{} {}", code(&tool(deed)), code(&text::one_line(input, 160))),
+        Action::Other { input } => {
+            format!("{} {}", code(&tool(deed)), code(&text::one_line(input, 160)))
+        }
     }
 }
 
@@ -187,7 +210,8 @@ pub fn shortened(output: &str, most: usize) -> std::borrow::Cow<'_, str> {
     }
     let tail = &output[from..];
     let tail = tail.find('\n').map_or(tail, |at| &tail[at + 1..]);
-    format!("{head}\n[… {} bytes left out …]\n{tail}", output.len() - head.len() - tail.len()).into()
+    format!("{head}\n[… {} bytes left out …]\n{tail}", output.len() - head.len() - tail.len())
+        .into()
 }
 
 #[cfg(test)]
@@ -198,7 +222,10 @@ mod tests {
     fn long_outputs_keep_their_ends() {
         let output: String = (0..1000).map(|n| format!("line {n}\n")).collect();
         let short = shortened(&output, 400);
-        assert!(short.len() < 500 && short.starts_with("line 0\n") && short.ends_with("line 999\n"), "{short}");
+        assert!(
+            short.len() < 500 && short.starts_with("line 0\n") && short.ends_with("line 999\n"),
+            "{short}"
+        );
         assert!(short.contains("bytes left out"));
         assert_eq!(shortened("short", 400), "short");
     }

@@ -1,7 +1,7 @@
 //! Errors: the one line of a failure that means something, and a fingerprint that tells two apart.
 //!
-//! The fingerprint forgets what differs from run to run (paths, numbers, ids, addresses), so the same
-//! error met twice, or by two agents, is one error.
+//! The fingerprint forgets what differs from run to run (paths, numbers, ids, addresses), so the
+//! same error met twice, or by two agents, is one error.
 
 use std::sync::LazyLock;
 
@@ -59,7 +59,8 @@ fn meaningful_line(output: &str) -> Option<&str> {
     let telling = |line: &&str| TELLING.is_match(line);
     // Python names its exception last, everyone else first.
     if output.contains("Traceback (most recent call last)") {
-        let last = output.lines().rev().filter(worth).find(|line| telling(line) && !line.starts_with(' '));
+        let last =
+            output.lines().rev().filter(worth).find(|line| telling(line) && !line.starts_with(' '));
         if last.is_some() {
             return last;
         }
@@ -70,13 +71,17 @@ fn meaningful_line(output: &str) -> Option<&str> {
 /// Whether a line comes from a numbered dump of a file (`  12→…`), which is no error.
 fn is_numbered(line: &str) -> bool {
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
-    rest.len() < line.len() && (rest.starts_with('→') || rest.starts_with('\t') || rest.starts_with(": "))
+    rest.len() < line.len()
+        && (rest.starts_with('→') || rest.starts_with('\t') || rest.starts_with(": "))
 }
 
-/// Whether a line is a program's own log line (`[10:28:56.838] …`), which runs that pass print as well.
+/// Whether a line is a program's own log line (`[10:28:56.838] …`), which runs that pass print as
+/// well.
 fn is_stamped(line: &str) -> bool {
     let mut letters = line.bytes();
-    letters.next() == Some(b'[') && letters.next().is_some_and(|b| b.is_ascii_digit()) && line.contains(':')
+    letters.next() == Some(b'[')
+        && letters.next().is_some_and(|b| b.is_ascii_digit())
+        && line.contains(':')
 }
 
 fn fingerprint(line: &str) -> String {
@@ -112,7 +117,10 @@ mod tests {
             "Traceback (most recent call last):\n  File \"a.py\", line 3\n    x()\nKeyError: 'day'\n",
             "KeyError: 'day'",
         );
-        check("Exit code 1\ncat: x: No such file or directory", "cat: x: No such file or directory");
+        check(
+            "Exit code 1\ncat: x: No such file or directory",
+            "cat: x: No such file or directory",
+        );
         check(
             "<tool_use_error>File has not been read yet</tool_use_error>",
             "<tool_use_error>File has not been read yet</tool_use_error>",

@@ -1,4 +1,5 @@
-//! A session's event log: two events for each turn, what the person said and what the agent answered in the end.
+//! A session's event log: two events for each turn, what the person said and what the agent
+//! answered in the end.
 
 use serde::Serialize;
 
@@ -23,20 +24,35 @@ struct Payload<'e> {
 }
 
 /// Makes a session's event log from its lines of days, in their order.
-pub fn event_log(session: &SessionId, flavor: &str, lines: impl Iterator<Item = DayLine>) -> String {
+pub fn event_log(
+    session: &SessionId,
+    flavor: &str,
+    lines: impl Iterator<Item = DayLine>,
+) -> String {
     let session = session.to_string();
     let mut log = String::new();
     let mut add = |line: &DayLine, event_type, source| {
         let payload = Payload { text: &line.text, route: flavor };
-        let event = Event { session_id: &session, event_type, timestamp: clock::stamp(line.at), payload, source };
-        log.push_str(&serde_json::to_string(&event).expect("our own types can always be written as JSON"));
+        let event = Event {
+            session_id: &session,
+            event_type,
+            timestamp: clock::stamp(line.at),
+            payload,
+            source,
+        };
+        log.push_str(
+            &serde_json::to_string(&event).expect("our own types can always be written as JSON"),
+        );
         log.push('\n');
     };
     let mut answer: Option<DayLine> = None;
     for line in lines {
         match line.kind {
             LineKind::User => {
-                answer.take().iter().for_each(|answer| add(answer, "assistant_message", "main_agent"));
+                answer
+                    .take()
+                    .iter()
+                    .for_each(|answer| add(answer, "assistant_message", "main_agent"));
                 add(&line, "user_message", "user");
             }
             LineKind::MainAgent => answer = Some(line),

@@ -9,8 +9,8 @@ use crate::model::ids::EpisodeId;
 /// How much evidence a page lists.
 const MOST_EVIDENCE: usize = 12;
 
-/// The commits and the files as they were left, by episode. Where there are too many, what tells most stays:
-/// commits, then files with a hash, then those that came last.
+/// The commits and the files as they were left, by episode. Where there are too many, what tells
+/// most stays: commits, then files with a hash, then those that came last.
 pub fn evidence(facts: &Facts, cwd: Option<&str>) -> Vec<Evidence> {
     let mut found: Vec<Evidence> = Vec::new();
     for part in facts.parts.iter().filter(|part| !part.inherited && !part.rewound) {
@@ -20,12 +20,17 @@ pub fn evidence(facts: &Facts, cwd: Option<&str>) -> Vec<Evidence> {
             // The latest state of a file is the one that can be checked.
             found.retain(|known| !matches!(&known.proof, Proof::File { path: before, .. } if *before == path));
             let state = match &file.state {
-                FileState::Sha256(digits) => FileState::Sha256(text::cut(digits, SHOWN_DIGITS).to_string()),
+                FileState::Sha256(digits) => {
+                    FileState::Sha256(text::cut(digits, SHOWN_DIGITS).to_string())
+                }
                 state => state.clone(),
             };
             found.push(Evidence { episode, proof: Proof::File { path, state } });
         }
-        let commits = part.commits.iter().map(|commit| Proof::Commit(text::cut(&commit.hash, 12).to_string()));
+        let commits = part
+            .commits
+            .iter()
+            .map(|commit| Proof::Commit(text::cut(&commit.hash, 12).to_string()));
         found.extend(commits.map(|proof| Evidence { episode, proof }));
     }
     let weight = |evidence: &Evidence| match &evidence.proof {

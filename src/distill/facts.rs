@@ -1,7 +1,7 @@
 //! Facts: what is remembered of a session while it streams by, part by part.
 //!
-//! A part is an episode. Everything here is bounded, however long the log: texts are cut, lists end, and
-//! of an episode's words only those that may set it apart are kept when it ends.
+//! A part is an episode. Everything here is bounded, however long the log: texts are cut, lists
+//! end, and of an episode's words only those that may set it apart are kept when it ends.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -180,7 +180,10 @@ impl Facts {
                 self.part().count(text::cut(said, LONGEST_REPLY), 0.3);
             }
             Kind::Lifecycle(said) => {
-                if said.starts_with('/') && self.first_command.is_none() && !intent::is_housekeeping(said) {
+                if said.starts_with('/')
+                    && self.first_command.is_none()
+                    && !intent::is_housekeeping(said)
+                {
                     self.first_command = Some(text::one_line(said, 300));
                 } else if said.starts_with("API Error") {
                     self.part().signal(Signal::Broken);
@@ -190,8 +193,8 @@ impl Facts {
         }
     }
 
-    /// Counts a step among the kinds of events: a call that edits or tests is told as such, and an answer that
-    /// failed as an error.
+    /// Counts a step among the kinds of events: a call that edits or tests is told as such, and an
+    /// answer that failed as an error.
     fn count_events(&mut self, step: &Step) {
         let mut count = |kind: &'static str| *self.events.entry(kind).or_default() += 1;
         match &step.kind {
@@ -205,15 +208,16 @@ impl Facts {
                 if !deed.tool.is_empty() {
                     count(match &deed.action {
                         Action::Edit { .. } => "edit",
-                        Action::Shell { command } if outcome::is_test_command(command) => "test_run",
+                        Action::Shell { command } if outcome::is_test_command(command) => {
+                            "test_run"
+                        }
                         _ => "tool_call",
                     });
                 }
                 if deed.answer.is_some() {
                     count(if deed.failed() { "error" } else { "tool_result" });
                 }
-                let again =
-                    matches!(&deed.action, Action::Shell { command } if self.failed_command.as_ref() == Some(command));
+                let again = matches!(&deed.action, Action::Shell { command } if self.failed_command.as_ref() == Some(command));
                 if again {
                     count("retry");
                 }
@@ -287,7 +291,11 @@ impl Facts {
         part.last_reply = text::cut(said, LONGEST_REPLY).to_string();
         part.state(said, Origin::Assistant);
         let nothing_worked = part.deeds > 0 && part.deeds == part.failed_deeds;
-        part.signal(if outcome::gives_up(said, nothing_worked) { Signal::GaveUp } else { Signal::Reply });
+        part.signal(if outcome::gives_up(said, nothing_worked) {
+            Signal::GaveUp
+        } else {
+            Signal::Reply
+        });
     }
 
     fn deed(&mut self, deed: &Deed) {
@@ -310,7 +318,12 @@ impl Facts {
 impl Part {
     /// Makes a part of a text that nobody said: a file of a folder.
     pub fn of_text(episode: u32, title: &str, value: &str) -> Part {
-        let mut part = Part { episode, last_episode: episode, prompt: text::one_line(title, 200), ..Part::default() };
+        let mut part = Part {
+            episode,
+            last_episode: episode,
+            prompt: text::one_line(title, 200),
+            ..Part::default()
+        };
         part.count(title, 2.0);
         part.count(value, 1.0);
         part.last_reply = text::first_sentence(value, 300);
@@ -321,12 +334,14 @@ impl Part {
     /// Adds the words of a text, each with a weight.
     fn count(&mut self, value: &str, weight: f32) {
         text::each_word(value, |word| {
-            // Parts of identifiers and pairs of characters find, but nobody would read them as keys; and a path is
-            // remembered by its last name.
+            // Parts of identifiers and pairs of characters find, but nobody would read them as
+            // keys; and a path is remembered by its last name.
             if !word.whole || triggers::is_folder_name(value, word.start, word.end) {
                 return;
             }
-            if self.counting.len() < MOST_WORDS_COUNTED || self.counting.contains_key(word.text.as_ref()) {
+            if self.counting.len() < MOST_WORDS_COUNTED
+                || self.counting.contains_key(word.text.as_ref())
+            {
                 match self.counting.get_mut(word.text.as_ref()) {
                     Some(sum) => *sum += weight,
                     None => drop(self.counting.insert(word.text.into_owned(), weight)),
@@ -367,8 +382,13 @@ impl Part {
                 for file in files {
                     self.count(&file.path, 1.0);
                     // The answer tells of one file.
-                    let told = deed.answer.as_ref().map(|answer| &answer.state).filter(|_| files.len() == 1);
-                    let state = told.filter(|state| **state != FileState::Unknown).unwrap_or(&file.state);
+                    let told = deed
+                        .answer
+                        .as_ref()
+                        .map(|answer| &answer.state)
+                        .filter(|_| files.len() == 1);
+                    let state =
+                        told.filter(|state| **state != FileState::Unknown).unwrap_or(&file.state);
                     self.change(FileChange { path: file.path.clone(), state: state.clone() });
                 }
             }
@@ -377,7 +397,9 @@ impl Part {
                 self.count(text::cut(command, 400), 0.4);
                 keep(&mut self.commands, text::one_line(command, 160));
             }
-            Action::Delegate { task } | Action::Ask { question: task } => self.count(text::cut(task, 1000), 0.4),
+            Action::Delegate { task } | Action::Ask { question: task } => {
+                self.count(text::cut(task, 1000), 0.4)
+            }
             Action::Search { query } => self.count(query, 0.3),
             _ => {}
         }
@@ -435,15 +457,23 @@ impl Part {
         match (works, at) {
             (true, Some(at)) => {
                 let Failing { error, changed_since, .. } = self.failing.remove(at);
-                let mut names: Vec<&str> = changed_since.iter().map(|path| file_name(path)).collect();
+                let mut names: Vec<&str> =
+                    changed_since.iter().map(|path| file_name(path)).collect();
                 names.dedup();
                 if !names.is_empty() {
-                    keep(&mut self.solved, Solved { error, by: format!("changing {}", names.join(", ")) });
+                    keep(
+                        &mut self.solved,
+                        Solved { error, by: format!("changing {}", names.join(", ")) },
+                    );
                 }
             }
             (false, None) if self.failing.len() < MOST_IN_A_LIST => {
                 if let Some(fault) = errors::fault(output) {
-                    self.failing.push(Failing { command: kind, error: fault.sample, changed_since: Vec::new() });
+                    self.failing.push(Failing {
+                        command: kind,
+                        error: fault.sample,
+                        changed_since: Vec::new(),
+                    });
                 }
             }
             _ => {}
@@ -465,7 +495,9 @@ impl Part {
 
     /// Keeps the sentences that decide something or say what was learnt.
     fn state(&mut self, said: &str, origin: Origin) {
-        for sentence in text::sentences(&sayings::prose_and_code(text::cut(said, 2 * LONGEST_REPLY)).0) {
+        for sentence in
+            text::sentences(&sayings::prose_and_code(text::cut(said, 2 * LONGEST_REPLY)).0)
+        {
             if self.stated.len() >= MOST_IN_A_LIST {
                 return;
             }
@@ -489,7 +521,8 @@ fn keep<T: PartialEq>(list: &mut Vec<T>, item: T) {
 fn command_kind(command: &str) -> String {
     let typed = command.split("<<").next().unwrap_or(command);
     let typed = typed.rsplit("&& ").next().unwrap_or(typed);
-    let words = typed.split_whitespace().filter(|word| !word.starts_with('-') && !word.contains('='));
+    let words =
+        typed.split_whitespace().filter(|word| !word.starts_with('-') && !word.contains('='));
     words.take(2).collect::<Vec<_>>().join(" ")
 }
 
@@ -500,7 +533,10 @@ fn is_check(command: &str) -> bool {
             .expect("a fixed pattern")
     });
     let typed = command.split("<<").next().unwrap_or(command);
-    CHECK.is_match(typed) && !typed.contains("git ") && !typed.starts_with("grep") && !typed.starts_with("rg ")
+    CHECK.is_match(typed)
+        && !typed.contains("git ")
+        && !typed.starts_with("grep")
+        && !typed.starts_with("rg ")
 }
 
 fn file_name(path: &str) -> &str {
@@ -509,12 +545,16 @@ fn file_name(path: &str) -> &str {
 
 /// What a deed made that lasts, in words: a commit, a pull request.
 pub fn made(deed: &Deed) -> Option<String> {
-    let (Action::Shell { command }, Some(answer), false) = (&deed.action, &deed.answer, deed.failed()) else {
+    let (Action::Shell { command }, Some(answer), false) =
+        (&deed.action, &deed.answer, deed.failed())
+    else {
         return None;
     };
     let commit = commits(command).then(|| commit_in(&answer.text)).flatten();
-    let commit = commit.map(|commit| format!("committed {} {}", text::cut(&commit.hash, 12), commit.message));
-    let opened = opened_in(command, &answer.text).map(|url| format!("opened {}", text::one_line(&url, 120)));
+    let commit = commit
+        .map(|commit| format!("committed {} {}", text::cut(&commit.hash, 12), commit.message));
+    let opened =
+        opened_in(command, &answer.text).map(|url| format!("opened {}", text::one_line(&url, 120)));
     let made: Vec<String> = commit.into_iter().chain(opened).collect();
     (!made.is_empty()).then(|| made.join("; "))
 }
@@ -522,16 +562,21 @@ pub fn made(deed: &Deed) -> Option<String> {
 /// The pull request that a command opened.
 fn opened_in(command: &str, output: &str) -> Option<String> {
     static OPENED: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"https://[^\s<>()\[\]]{3,100}/(?:pull|merge_requests|pulls)/\d{1,9}").expect("a fixed pattern")
+        Regex::new(r"https://[^\s<>()\[\]]{3,100}/(?:pull|merge_requests|pulls)/\d{1,9}")
+            .expect("a fixed pattern")
     });
-    let opens = ["gh pr create", "glab mr create", "tea pr create"].iter().any(|opening| command.contains(opening));
+    let opens = ["gh pr create", "glab mr create", "tea pr create"]
+        .iter()
+        .any(|opening| command.contains(opening));
     opens.then(|| OPENED.find_iter(output).last().map(|url| url.as_str().to_string())).flatten()
 }
 
 /// Whether a command makes a commit.
 fn commits(command: &str) -> bool {
-    static COMMIT: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"(?:^|[\s;&|(])git\s+(?:-\S+\s+\S+\s+)*commit(?:\s|$)").expect("a fixed pattern"));
+    static COMMIT: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?:^|[\s;&|(])git\s+(?:-\S+\s+\S+\s+)*commit(?:\s|$)")
+            .expect("a fixed pattern")
+    });
     // A repository that the command makes for a try is not the session's.
     COMMIT.is_match(command) && !command.contains("--dry-run") && !command.contains("git init")
 }
@@ -539,7 +584,8 @@ fn commits(command: &str) -> bool {
 /// The commit that git tells of: `[main 1a2b3c4] the message`.
 fn commit_in(output: &str) -> Option<Commit> {
     static COMMIT: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?m)^\[[^\]\n]{1,200}? (?:\(root-commit\) )?([0-9a-f]{7,40})\] (.+)$").expect("a fixed pattern")
+        Regex::new(r"(?m)^\[[^\]\n]{1,200}? (?:\(root-commit\) )?([0-9a-f]{7,40})\] (.+)$")
+            .expect("a fixed pattern")
     });
     let found = COMMIT.captures(output)?;
     Some(Commit { hash: found[1].to_string(), message: text::one_line(&found[2], 120) })

@@ -1,6 +1,7 @@
-//! Feeling: the state values of an agent that keeps them, as one line. `H9-720-S120W800D640C910J500A700CO660GN800OP750`
-//! is the resonance index and nine dimensions, each from 0 to 1, in thousandths. `H5` is its short form with the first
-//! five; the other four cannot be had back from it.
+//! Feeling: the state values of an agent that keeps them, as one line.
+//! `H9-720-S120W800D640C910J500A700CO660GN800OP750` is the resonance index and nine dimensions,
+//! each from 0 to 1, in thousandths. `H5` is its short form with the first five; the other four
+//! cannot be had back from it.
 
 use std::sync::LazyLock;
 
@@ -33,7 +34,10 @@ pub struct State {
 impl State {
     /// The line that stands for the whole state.
     pub fn encode(&self) -> String {
-        let marked = DIMENSIONS.iter().zip(self.dimensions).map(|((mark, _), value)| format!("{mark}{value}"));
+        let marked = DIMENSIONS
+            .iter()
+            .zip(self.dimensions)
+            .map(|((mark, _), value)| format!("{mark}{value}"));
         format!("H9-{}-{}", self.resonance, marked.collect::<String>())
     }
 
@@ -43,24 +47,36 @@ impl State {
             LazyLock::new(|| Regex::new(r"([A-Z]{1,2})(\d{1,4})").expect("a fixed pattern"));
         let rest = match (line.strip_prefix("H9-"), line.starts_with("H5-")) {
             (Some(rest), _) => rest,
-            (None, true) => return Err(format!("`{line}` holds five of nine dimensions: the others are lost")),
+            (None, true) => {
+                return Err(format!("`{line}` holds five of nine dimensions: the others are lost"));
+            }
             (None, false) => return Err(format!("`{line}` is no H9 line")),
         };
         let thousandths = |digits: &str| digits.parse::<u16>().ok().filter(|value| *value <= 1000);
-        let (resonance, marked) = rest.split_once('-').ok_or_else(|| format!("`{line}` has no resonance index"))?;
-        let resonance = thousandths(resonance).ok_or_else(|| format!("`{resonance}` is no resonance index"))?;
+        let (resonance, marked) =
+            rest.split_once('-').ok_or_else(|| format!("`{line}` has no resonance index"))?;
+        let resonance =
+            thousandths(resonance).ok_or_else(|| format!("`{resonance}` is no resonance index"))?;
         let mut dimensions = [0; 9];
         let mut read = 0;
         for (at, found) in MARKED.captures_iter(marked).enumerate() {
             let value = thousandths(&found[2]);
             match (DIMENSIONS.get(at), value) {
                 (Some((mark, _)), Some(value)) if *mark == &found[1] => dimensions[at] = value,
-                _ => return Err(format!("`{}` is not what comes {}th in `{line}`", &found[0], at + 1)),
+                _ => {
+                    return Err(format!(
+                        "`{}` is not what comes {}th in `{line}`",
+                        &found[0],
+                        at + 1
+                    ));
+                }
             }
             read += found[0].len();
         }
         let whole = read == marked.len() && marked.contains("OP");
-        whole.then_some(State { resonance, dimensions }).ok_or_else(|| format!("`{line}` is not whole"))
+        whole
+            .then_some(State { resonance, dimensions })
+            .ok_or_else(|| format!("`{line}` is not whole"))
     }
 
     /// A value from 0 to 1, as it is in the state.
@@ -69,10 +85,12 @@ impl State {
     }
 }
 
-/// The state that a file of state values holds, where all nine are there under whatever names; or its own line.
+/// The state that a file of state values holds, where all nine are there under whatever names; or
+/// its own line.
 pub fn state_in(text: &str) -> Option<State> {
-    static OWN_LINE: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"\bH9-\d{1,4}-(?:[A-Z]{1,2}\d{1,4}){9}").expect("a fixed pattern"));
+    static OWN_LINE: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"\bH9-\d{1,4}-(?:[A-Z]{1,2}\d{1,4}){9}").expect("a fixed pattern")
+    });
     let mut values = Values::default();
     match serde_json::from_str::<Value>(text) {
         Ok(value) => values.of_json(&value, 0),
@@ -101,11 +119,14 @@ impl Values {
         if !(0.0..=1.0).contains(&value) {
             return;
         }
-        let name: String = name.chars().filter(|c| c.is_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect();
+        let name: String =
+            name.chars().filter(|c| c.is_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect();
         let thousandths = (value * 1000.0).round() as u16;
         if RESONANCE.contains(&name.as_str()) {
             self.resonance.get_or_insert(thousandths);
-        } else if let Some(at) = DIMENSIONS.iter().position(|(_, names)| names.contains(&name.as_str())) {
+        } else if let Some(at) =
+            DIMENSIONS.iter().position(|(_, names)| names.contains(&name.as_str()))
+        {
             self.dimensions[at].get_or_insert(thousandths);
         }
     }
@@ -115,8 +136,10 @@ impl Values {
             _ if depth > DEEPEST => {}
             Value::Object(fields) => {
                 // `{"name": "stress", "value": 0.1}`
-                let named = fields.get("name").or_else(|| fields.get("dimension")).and_then(Value::as_str);
-                if let Some((name, value)) = named.zip(fields.get("value").and_then(Value::as_f64)) {
+                let named =
+                    fields.get("name").or_else(|| fields.get("dimension")).and_then(Value::as_str);
+                if let Some((name, value)) = named.zip(fields.get("value").and_then(Value::as_f64))
+                {
                     self.take(name, value);
                 }
                 for (name, value) in fields {
@@ -166,8 +189,14 @@ mod tests {
         let state = State::decode(LINE).unwrap();
         assert_eq!((state.value(0), state.value(8), state.resonance), (0.12, 0.75, 720));
         assert_eq!(state.encode(), LINE);
-        for bad in ["H5-720-S120W800D640C910J500", "H9-720-S120W800D640C910J500", "H9-720-W1S1", "H9-1001-S1", "x", ""]
-        {
+        for bad in [
+            "H5-720-S120W800D640C910J500",
+            "H9-720-S120W800D640C910J500",
+            "H9-720-W1S1",
+            "H9-1001-S1",
+            "x",
+            "",
+        ] {
             assert!(State::decode(bad).is_err(), "{bad}");
         }
     }

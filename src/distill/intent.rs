@@ -13,8 +13,8 @@ use crate::distill::worth;
 /// A sentence shorter than this says little without the next one.
 const SHORT_SENTENCE: usize = 25;
 
-/// The words that the person typed: without the context that an editor puts before them, the markers of a prompt
-/// template, and the quotes of a shell around the whole.
+/// The words that the person typed: without the context that an editor puts before them, the
+/// markers of a prompt template, and the quotes of a shell around the whole.
 pub fn own_words(prompt: &str) -> Cow<'_, str> {
     static MARKER: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"(?m)^[ \t]*(?:\[\[ ## \w+ ## \]\]|@\[\w+\]:|\[\d+ image\(s\)\])[ \t]*$|\s*\[\d+ image\(s\)\]\s*$")
@@ -52,12 +52,13 @@ fn after_block(words: &str) -> Option<&str> {
     (!name.is_empty() && !after.is_empty()).then_some(after)
 }
 
-/// What a prompt asks for, in one line of at most `most_chars`: its first telling sentence, and more where there is
-/// room and `fill` says so. "Implement the following plan:" is told by the plan's title, and a role that the agent
-/// is given ("You are a reviewer.") by the job.
+/// What a prompt asks for, in one line of at most `most_chars`: its first telling sentence, and
+/// more where there is room and `fill` says so. "Implement the following plan:" is told by the
+/// plan's title, and a role that the agent is given ("You are a reviewer.") by the job.
 pub fn wish(prompt: &str, most_chars: usize, fill: bool) -> String {
     let words = own_words(prompt);
-    let mut sentences = text::sentences(&words).map(|sentence| job(&plain_words(sentence))).peekable();
+    let mut sentences =
+        text::sentences(&words).map(|sentence| job(&plain_words(sentence))).peekable();
     let mut said = String::new();
     while let Some(sentence) = sentences.next() {
         let last = sentences.peek().is_none();
@@ -101,7 +102,10 @@ fn job(sentence: &str) -> String {
     for start in ["Your job is to ", "Your task is to ", "You will "] {
         if let Some(job) = sentence.strip_prefix(start) {
             let mut letters = job.chars();
-            return letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default();
+            return letters
+                .next()
+                .map(|first| first.to_uppercase().chain(letters).collect())
+                .unwrap_or_default();
         }
     }
     sentence.to_string()
@@ -111,10 +115,12 @@ fn is_role(sentence: &str) -> bool {
     sentence.starts_with("You are ") || sentence.starts_with("Act as ")
 }
 
-/// Whether a sentence only greets, thanks or cheers: "Hey Ann, good to see you!", "Long time no see!".
+/// Whether a sentence only greets, thanks or cheers: "Hey Ann, good to see you!", "Long time no
+/// see!".
 fn is_pleasantry(sentence: &str) -> bool {
     static PLEASANTRY: LazyLock<Regex> = LazyLock::new(|| {
-        const NAME: &str = r"(?:(?-i:[A-Z][\w-]+)|there|again|all|everyone|guys|folks|team|buddy|please)";
+        const NAME: &str =
+            r"(?:(?-i:[A-Z][\w-]+)|there|again|all|everyone|guys|folks|team|buddy|please)";
         const CLAUSE: &str = r"(?:(?:it['’]?s )?(?:so )?(?:good|great|nice|lovely) to (?:see|hear|talk)\b.{0,30}|how['’]?(?:s|ve|re| is| are| have)? (?:it|you|things|everything|life)\b.{0,20}|what['’]?s (?:up|new|going on)\b.{0,20}|long time no (?:see|talk|chat)|hope (?:you|all|everything)\b.{0,30})";
         const CHEER: &str = r"(?:wow|yay|woo\w*|oh|ah|cool|great|nice|awesome|amazing|perfect|absolutely|definitely|totally|yeah|yep|yes|sure|ok|okay|(?:thanks|thank you|cheers|congrats|congratulations)(?: so much| a lot)?|that['’]?s (?:so |really )?(?:great|awesome|amazing|cool|nice|wonderful|good))";
         const GREETING: &str = "(?:hey|hi|hello|hiya|yo|good (?:morning|afternoon|evening))";
@@ -136,28 +142,39 @@ fn is_lead_in(said: &str) -> bool {
     LEAD_IN.is_match(said)
 }
 
-/// The prompt that says what a session is about: the first that does, rather than a "continue" before it.
+/// The prompt that says what a session is about: the first that does, rather than a "continue"
+/// before it.
 pub fn leading_prompt(facts: &Facts) -> Option<&str> {
     let prompts = || facts.parts.iter().filter(|part| !part.prompt.is_empty() && !part.rewound);
     let own = || prompts().filter(|part| !part.inherited);
-    let first = own().find(|part| says_what(&part.prompt)).or_else(|| prompts().find(|part| says_what(&part.prompt)));
+    let first = own()
+        .find(|part| says_what(&part.prompt))
+        .or_else(|| prompts().find(|part| says_what(&part.prompt)));
     let command = facts.first_command.as_deref();
-    let longest = || prompts().max_by_key(|part| (part.prompt.chars().count(), std::cmp::Reverse(part.episode)));
-    first.map(|part| part.prompt.as_str()).or(command).or_else(|| longest().map(|part| part.prompt.as_str()))
+    let longest = || {
+        prompts().max_by_key(|part| (part.prompt.chars().count(), std::cmp::Reverse(part.episode)))
+    };
+    first
+        .map(|part| part.prompt.as_str())
+        .or(command)
+        .or_else(|| longest().map(|part| part.prompt.as_str()))
 }
 
 /// Whether a prompt tells by itself what it is about.
 pub fn says_what(prompt: &str) -> bool {
     const EMPTY: &[&str] = &[
-        "continue", "proceed", "ahead", "yes", "yeah", "yep", "sure", "okay", "please", "next", "step", "steps",
-        "both", "left", "commit", "push", "draft", "changes", "again", "retry", "sounds", "good", "great", "thanks",
-        "option", "options", "lets", "let's", "done", "finish", "start", "exit", "quit", "back", "main", "where",
-        "can", "off", "mode", "clear", "model", "resume", "compact", "create",
+        "continue", "proceed", "ahead", "yes", "yeah", "yep", "sure", "okay", "please", "next",
+        "step", "steps", "both", "left", "commit", "push", "draft", "changes", "again", "retry",
+        "sounds", "good", "great", "thanks", "option", "options", "lets", "let's", "done",
+        "finish", "start", "exit", "quit", "back", "main", "where", "can", "off", "mode", "clear",
+        "model", "resume", "compact", "create",
     ];
     let words = own_words(prompt);
     let mut told = 0;
     text::each_word(text::cut(&words, 400), |word| {
-        told += u32::from(word.whole && telling(&word.text) > 0.0 && !EMPTY.contains(&word.text.as_ref()));
+        told += u32::from(
+            word.whole && telling(&word.text) > 0.0 && !EMPTY.contains(&word.text.as_ref()),
+        );
     });
     let enough = told >= 2 || (told == 1 && words.split_whitespace().count() >= 4);
     enough && !text::sentences(text::cut(&words, 400)).all(is_pleasantry)
@@ -210,7 +227,10 @@ mod tests {
 
     #[test]
     fn a_wish_is_in_the_persons_own_words() {
-        check("Make appends safe. Two writers lose lines.", "Make appends safe. Two writers lose lines.");
+        check(
+            "Make appends safe. Two writers lose lines.",
+            "Make appends safe. Two writers lose lines.",
+        );
         check("Make appends to the day log safe. Then go on.", "Make appends to the day log safe.");
         check(
             "Implement the following plan:\n\n# Plan: Add a confirmation\n\n## Context\nUsers click.",
@@ -232,8 +252,14 @@ mod tests {
             "<environment_context>\ncwd\n</environment_context>\nfix the flaky login test please",
             "fix the flaky login test please",
         );
-        check("[[ ## user_query ## ]]\nWhat is the longest river of Europe?", "What is the longest river of Europe?");
-        check("\"In src/orders.py return 0 for an empty cart\"", "In src/orders.py return 0 for an empty cart");
+        check(
+            "[[ ## user_query ## ]]\nWhat is the longest river of Europe?",
+            "What is the longest river of Europe?",
+        );
+        check(
+            "\"In src/orders.py return 0 for an empty cart\"",
+            "In src/orders.py return 0 for an empty cart",
+        );
         check("what is this an image of? [1 image(s)]", "what is this an image of?");
         check("Hello", "Hello");
         check(
@@ -243,7 +269,10 @@ mod tests {
         check("Ann: Hey Bo, what's up?", "Ann: Hey Bo, what's up?");
         check("Yes please go deeper. And add a test.", "Yes please go deeper. And add a test.");
         check("hey fix the lock. It never opens.", "hey fix the lock. It never opens.");
-        check("Great to have a lock. Where is it taken?", "Great to have a lock. Where is it taken?");
+        check(
+            "Great to have a lock. Where is it taken?",
+            "Great to have a lock. Where is it taken?",
+        );
         check("", "");
     }
 
@@ -262,7 +291,11 @@ mod tests {
         ] {
             assert!(!says_what(prompt), "{prompt}");
         }
-        for prompt in ["fix the flaky login test", "was there any work on AES-CTR encryption?", "update go to 1.25.6"] {
+        for prompt in [
+            "fix the flaky login test",
+            "was there any work on AES-CTR encryption?",
+            "update go to 1.25.6",
+        ] {
             assert!(says_what(prompt), "{prompt}");
         }
     }

@@ -1,7 +1,7 @@
 //! Text from text: decides what a session's pages say, purely.
 //!
-//! Events come in one by one ([`steps`] joins calls to their answers), pages and facts come out. Nothing
-//! here reads, writes or fails, and nothing but the session decides what is said of it.
+//! Events come in one by one ([`steps`] joins calls to their answers), pages and facts come out.
+//! Nothing here reads, writes or fails, and nothing but the session decides what is said of it.
 
 pub mod clean;
 pub mod core;

@@ -1,5 +1,5 @@
-//! The note: what a colleague would write down about a session. What was wanted, what came of it with its
-//! episode, what is still open, and how it went.
+//! The note: what a colleague would write down about a session. What was wanted, what came of it
+//! with its episode, what is still open, and how it went.
 
 use crate::base::text;
 use crate::distill::facts::{Facts, Part, Signal};
@@ -19,7 +19,9 @@ const MOST_FILES: usize = 4;
 /// What was wanted, in a sentence or two.
 pub fn objective(facts: &Facts) -> String {
     let room = if facts.is_talk() { 80 } else { 140 };
-    intent::leading_prompt(facts).map(|prompt| intent::wish(prompt, room, !facts.is_talk())).unwrap_or_default()
+    intent::leading_prompt(facts)
+        .map(|prompt| intent::wish(prompt, room, !facts.is_talk()))
+        .unwrap_or_default()
 }
 
 /// The title that a session gets where nobody gave it one.
@@ -34,7 +36,12 @@ pub fn core_intent(facts: &Facts) -> String {
     let later: Vec<String> = facts
         .parts
         .iter()
-        .filter(|part| !part.rewound && !part.inherited && part.prompt != leading && intent::says_what(&part.prompt))
+        .filter(|part| {
+            !part.rewound
+                && !part.inherited
+                && part.prompt != leading
+                && intent::says_what(&part.prompt)
+        })
         .map(|part| intent::wish(&part.prompt, 70, false))
         .filter(|wish| wish.chars().count() > 24)
         .collect();
@@ -47,23 +54,27 @@ pub fn core_intent(facts: &Facts) -> String {
     if told.is_empty() { first } else { format!("{first} Then: {}", told.join("; ")) }
 }
 
-/// What came of it: how the agent closed, what was changed, what passed, what was committed or opened, which
-/// errors were solved by what, and what is still open. Each with its episode.
+/// What came of it: how the agent closed, what was changed, what passed, what was committed or
+/// opened, which errors were solved by what, and what is still open. Each with its episode.
 pub fn key_outcomes(facts: &Facts, head: &Head, files: &[String]) -> Vec<String> {
-    let parts: Vec<&Part> = facts.parts.iter().filter(|part| !part.rewound && !part.inherited).collect();
+    let parts: Vec<&Part> =
+        facts.parts.iter().filter(|part| !part.rewound && !part.inherited).collect();
     let mut outcomes = Vec::new();
     let closing = parts.iter().rev().find(|part| !part.last_reply.is_empty());
-    if let Some((part, said)) = closing.and_then(|part| Some((part, sayings::closing_sentence_but(part, says_commit)?)))
+    if let Some((part, said)) =
+        closing.and_then(|part| Some((part, sayings::closing_sentence_but(part, says_commit)?)))
     {
         let said = said.trim_end_matches('.');
         let says_little = facts.deeds > 0 && sayings::telling_weight(said) < 1.0;
-        let stopped = matches!(part.signals.last(), Some(Signal::Work | Signal::Interrupted | Signal::Error));
+        let stopped =
+            matches!(part.signals.last(), Some(Signal::Work | Signal::Interrupted | Signal::Error));
         let said = if stopped { format!("it stopped after: {said}") } else { said.to_string() };
         if !says_little {
             outcomes.push(if facts.is_talk() { said } else { at(said, part) });
         }
     }
-    if let Some(last) = parts.iter().rev().find(|part| !part.edited.is_empty() && !files.is_empty()) {
+    if let Some(last) = parts.iter().rev().find(|part| !part.edited.is_empty() && !files.is_empty())
+    {
         let names: Vec<&str> = files.iter().take(MOST_FILES).map(String::as_str).collect();
         let more = files.len().saturating_sub(MOST_FILES);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -71,7 +82,9 @@ pub fn key_outcomes(facts: &Facts, head: &Head, files: &[String]) -> Vec<String>
     }
     outcomes.extend(tests(&parts));
     let mut commits: Vec<(&Part, &crate::distill::facts::Commit)> = Vec::new();
-    for (part, commit) in parts.iter().flat_map(|part| part.commits.iter().map(move |commit| (*part, commit))) {
+    for (part, commit) in
+        parts.iter().flat_map(|part| part.commits.iter().map(move |commit| (*part, commit)))
+    {
         if !commits.iter().any(|(_, known)| known.hash == commit.hash) {
             commits.push((part, commit));
         }
@@ -79,12 +92,16 @@ pub fn key_outcomes(facts: &Facts, head: &Head, files: &[String]) -> Vec<String>
     // The latest tell what it came to.
     let earlier = commits.len().saturating_sub(MOST_COMMITS);
     for (part, commit) in &commits[earlier..] {
-        outcomes.push(at(format!("committed {} {}", text::cut(&commit.hash, 12), commit.message), part));
+        outcomes.push(at(
+            format!("committed {} {}", text::cut(&commit.hash, 12), commit.message),
+            part,
+        ));
     }
     if earlier > 0 {
         outcomes.push(format!("{earlier} earlier commits"));
     }
-    let opened = parts.iter().flat_map(|part| part.opened.iter().map(move |url| (url, Some(*part))));
+    let opened =
+        parts.iter().flat_map(|part| part.opened.iter().map(move |url| (url, Some(*part))));
     let told = head.pull_requests.iter().map(|url| (url, None));
     let mut known: Vec<&str> = Vec::new();
     for (url, part) in opened.chain(told) {
@@ -95,11 +112,14 @@ pub fn key_outcomes(facts: &Facts, head: &Head, files: &[String]) -> Vec<String>
             outcomes.push(part.map_or(opened.clone(), |part| at(opened, part)));
         }
     }
-    let solved = parts.iter().flat_map(|part| part.solved.iter().map(move |solved| (*part, solved)));
+    let solved =
+        parts.iter().flat_map(|part| part.solved.iter().map(move |solved| (*part, solved)));
     for (part, solved) in solved.take(MOST_SOLVED) {
-        outcomes.push(at(format!("`{}` solved by {}", quotable(&solved.error, 90), solved.by), part));
+        outcomes
+            .push(at(format!("`{}` solved by {}", quotable(&solved.error, 90), solved.by), part));
     }
-    if let Some((part, open)) = parts.last().and_then(|part| Some((part, sayings::open_end(&part.last_reply)?)))
+    if let Some((part, open)) =
+        parts.last().and_then(|part| Some((part, sayings::open_end(&part.last_reply)?)))
         && !facts.is_talk()
         && !outcomes.first().is_some_and(|closing| closing.starts_with(open.trim_end_matches('.')))
     {
@@ -111,7 +131,9 @@ pub fn key_outcomes(facts: &Facts, head: &Head, files: &[String]) -> Vec<String>
 /// Whether a sentence only says that something was committed: which commit is told by git.
 fn says_commit(sentence: &str) -> bool {
     let start = sentence.trim_start_matches(['✅', ' ']);
-    ["Committed", "Commit ", "Commit:", "Pushed commit"].iter().any(|beginning| start.starts_with(beginning))
+    ["Committed", "Commit ", "Commit:", "Pushed commit"]
+        .iter()
+        .any(|beginning| start.starts_with(beginning))
 }
 
 /// The last test run, and how many failed before it.
@@ -122,7 +144,10 @@ fn tests(parts: &[&Part]) -> Option<String> {
     let failed = runs.iter().rev().skip(1).filter(|(_, run)| !run.passed).count();
     let mut told = String::from(if last.passed { "tests passed" } else { "tests failed" });
     if last.passed && failed > 0 {
-        told.push_str(&format!(" after {failed} failing run{}", if failed == 1 { "" } else { "s" }));
+        told.push_str(&format!(
+            " after {failed} failing run{}",
+            if failed == 1 { "" } else { "s" }
+        ));
     }
     if !last.summary.is_empty() {
         told.push_str(&format!(": {}", last.summary));
@@ -140,22 +165,38 @@ fn quotable(text: &str, most_chars: usize) -> String {
     text::one_line(&text.replace('`', "'"), most_chars)
 }
 
-/// A short saying from the session itself: what was learnt, what was decided and why, what was committed last, how
-/// it closed; and only then what was wanted.
+/// A short saying from the session itself: what was learnt, what was decided and why, what was
+/// committed last, how it closed; and only then what was wanted.
 pub fn motto(facts: &Facts, objective: &str) -> String {
     let short = |sentence: &String| (24..=110).contains(&sentence.chars().count());
     let parts = || facts.parts.iter().filter(|part| !part.rewound && !part.inherited);
     let best = |sentences: Vec<String>| {
-        let weighed =
-            sentences.into_iter().filter(short).map(|sentence| (sayings::telling_weight(&sentence), sentence));
-        weighed.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, sentence)| sentence)
+        let weighed = sentences
+            .into_iter()
+            .filter(short)
+            .map(|sentence| (sayings::telling_weight(&sentence), sentence));
+        weighed
+            .reduce(|best, next| if next.0 > best.0 { next } else { best })
+            .map(|(_, sentence)| sentence)
     };
-    let stated = |kind| parts().flat_map(|part| &part.stated).filter(move |stated| stated.kind == kind);
-    let lessons =
-        || best(stated(crate::distill::facts::StatedKind::Lesson).map(|stated| stated.text.clone()).collect());
-    let decisions =
-        || best(stated(crate::distill::facts::StatedKind::Decision).map(|stated| stated.text.clone()).collect());
-    let commit = || parts().flat_map(|part| &part.commits).last().map(|commit| commit.message.clone());
+    let stated =
+        |kind| parts().flat_map(|part| &part.stated).filter(move |stated| stated.kind == kind);
+    let lessons = || {
+        best(
+            stated(crate::distill::facts::StatedKind::Lesson)
+                .map(|stated| stated.text.clone())
+                .collect(),
+        )
+    };
+    let decisions = || {
+        best(
+            stated(crate::distill::facts::StatedKind::Decision)
+                .map(|stated| stated.text.clone())
+                .collect(),
+        )
+    };
+    let commit =
+        || parts().flat_map(|part| &part.commits).last().map(|commit| commit.message.clone());
     let closing = || {
         let last = parts().rev().find(|part| !part.last_reply.is_empty())?;
         let closing = sayings::closing_sentence_but(last, says_commit)?;
@@ -178,9 +219,12 @@ pub fn arc(facts: &Facts, status: Outcome) -> String {
         };
     }
     let parts: Vec<&Part> = facts.parts.iter().filter(|part| !part.inherited).collect();
-    let count = |part: &Part, wanted: Signal| part.signals.iter().filter(|signal| **signal == wanted).count();
+    let count = |part: &Part, wanted: Signal| {
+        part.signals.iter().filter(|signal| **signal == wanted).count()
+    };
     let mut phases: Vec<String> = Vec::new();
-    let trouble = |part: &Part| count(part, Signal::Test(false)) > 0 || count(part, Signal::Error) >= 3;
+    let trouble =
+        |part: &Part| count(part, Signal::Test(false)) > 0 || count(part, Signal::Error) >= 3;
     let first = parts.iter().position(|part| trouble(part));
     if first != Some(0) {
         phases.push("steady".into());
@@ -195,9 +239,14 @@ pub fn arc(facts: &Facts, status: Outcome) -> String {
         };
         phases.push(format!("stuck ({by}, {})", EpisodeId(parts[first].episode)));
     }
-    let turns: Vec<&&Part> = parts.iter().filter(|part| part.rewound || count(part, Signal::Interrupted) > 0).collect();
+    let turns: Vec<&&Part> =
+        parts.iter().filter(|part| part.rewound || count(part, Signal::Interrupted) > 0).collect();
     if let Some(turn) = turns.first() {
-        let often = if turns.len() > 1 { format!("{} times, first in ", turns.len()) } else { String::new() };
+        let often = if turns.len() > 1 {
+            format!("{} times, first in ", turns.len())
+        } else {
+            String::new()
+        };
         phases.push(format!("turned (the person stepped in, {often}{})", EpisodeId(turn.episode)));
     }
     let last = parts.last().map_or(EpisodeId(0), |part| EpisodeId(part.last_episode));
@@ -206,7 +255,11 @@ pub fn arc(facts: &Facts, status: Outcome) -> String {
         Outcome::Success if phases.len() > 1 => phases.push("done".into()),
         Outcome::Success => {
             let failed = facts.failed_deeds;
-            let calls = if facts.deeds == 1 { "1 tool call".into() } else { format!("{} tool calls", facts.deeds) };
+            let calls = if facts.deeds == 1 {
+                "1 tool call".into()
+            } else {
+                format!("{} tool calls", facts.deeds)
+            };
             phases = vec![format!("steady ({calls}, {failed} failed)")];
         }
         Outcome::Fail => phases.push(format!("unsolved ({last})")),

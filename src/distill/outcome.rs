@@ -1,7 +1,7 @@
 //! How things went, told by evidence: the verdict of a test run, the outcome of a session.
 //!
-//! "0 failed" is a pass, a later passing run outweighs an earlier failure, an interrupted run is not an
-//! abandonment, and a question that was answered is a success.
+//! "0 failed" is a pass, a later passing run outweighs an earlier failure, an interrupted run is
+//! not an abandonment, and a question that was answered is a success.
 
 use std::sync::LazyLock;
 
@@ -32,7 +32,10 @@ pub fn verdict(deed: &Deed) -> Option<Verdict> {
     if !is_test_command(command) {
         // The hooks of a commit may run the tests; only their tally says so.
         let hook = command.contains("git commit") || command.contains("git push");
-        return hook.then(|| summary_of(&answer.text)).flatten().filter(|verdict| has_count(&verdict.summary));
+        return hook
+            .then(|| summary_of(&answer.text))
+            .flatten()
+            .filter(|verdict| has_count(&verdict.summary));
     }
     match (summary_of(&answer.text), deed.failed()) {
         // A pipe such as `cargo test | tail` hides that a command failed, but never that it passed.
@@ -46,7 +49,8 @@ pub fn verdict(deed: &Deed) -> Option<Verdict> {
     }
 }
 
-/// Whether a command runs tests: one of its parts does, whatever stands before it (`cd x && CI=1 npx jest`).
+/// Whether a command runs tests: one of its parts does, whatever stands before it (`cd x && CI=1
+/// npx jest`).
 pub fn is_test_command(command: &str) -> bool {
     static RUNNER: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(
@@ -78,7 +82,8 @@ fn is_interruption(code: i32) -> bool {
     matches!(code, 124 | 130 | 137 | 143)
 }
 
-/// Whether a runner says that it could not even start: that is trouble with the machine, not with the code.
+/// Whether a runner says that it could not even start: that is trouble with the machine, not with
+/// the code.
 fn never_ran(output: &str) -> bool {
     static NO_START: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(
@@ -120,10 +125,13 @@ fn summary_of(output: &str) -> Option<Verdict> {
             if any {
                 let passed = failures == 0;
                 counted = Some(match counted {
-                    // Runners print one line per file or crate: one failure among them is a failure.
+                    // Runners print one line per file or crate: one failure among them is a
+                    // failure.
                     Some(before) if passed && !before.passed && at > last_count + 1 => before,
                     // Some runners count on lines of their own: ` 12 pass` and ` 0 fail`.
-                    Some(before) if at == last_count + 1 && before.summary.len() < 60 && line.len() < 24 => {
+                    Some(before)
+                        if at == last_count + 1 && before.summary.len() < 60 && line.len() < 24 =>
+                    {
                         let summary = format!("{}, {line}", before.summary);
                         Verdict { passed: passed && before.passed, summary }
                     }
@@ -133,9 +141,12 @@ fn summary_of(output: &str) -> Option<Verdict> {
                 continue;
             }
         }
-        let fail =
-            line == "FAIL" || ["FAIL\t", "FAIL ", "--- FAIL", "FAILED"].iter().any(|mark| line.starts_with(mark));
-        let pass = line == "PASS" || line == "OK" || line.starts_with("OK (") || line.starts_with("ok  \t");
+        let fail = line == "FAIL"
+            || ["FAIL\t", "FAIL ", "--- FAIL", "FAILED"].iter().any(|mark| line.starts_with(mark));
+        let pass = line == "PASS"
+            || line == "OK"
+            || line.starts_with("OK (")
+            || line.starts_with("ok  \t");
         let failed_before = worded.as_ref().is_some_and(|before: &Verdict| !before.passed);
         if fail || (pass && !failed_before) {
             worded = Some(Verdict { passed: pass, summary: text::one_line(line, 100) });
@@ -144,76 +155,32 @@ fn summary_of(output: &str) -> Option<Verdict> {
     counted.or(worded)
 }
 
-/// A tally without what says nothing: `test result: ok. 5 passed; 0 failed; 0 ignored; …` is `5 passed; 0 failed`.
+/// A tally without what says nothing: `test result: ok. 5 passed; 0 failed; 0 ignored; …` is `5
+/// passed; 0 failed`.
 fn tally(line: &str) -> String {
-    let counts = line.strip_prefix("test result: ").and_then(|rest| Some(rest.split_once(". ")?.1)).unwrap_or(line);
+    let counts = line
+        .strip_prefix("test result: ")
+        .and_then(|rest| Some(rest.split_once(". ")?.1))
+        .unwrap_or(line);
     let end = counts.match_indices("; ").nth(1).map_or(counts.len(), |(at, _)| at);
     text::one_line(counts[..end].trim_matches(['=', ' ']), 100)
 }
 
-/// Whether a line is a runner's tally rather than a program's own output that happens to count something: next to
-/// its numbers it has hardly a word that runners do not use.
+/// Whether a line is a runner's tally rather than a program's own output that happens to count
+/// something: next to its numbers it has hardly a word that runners do not use.
 fn is_tally(line: &str) -> bool {
     const WORDS: &[&str] = &[
-        "test",
-        "tests",
-        "passed",
-        "passing",
-        "pass",
-        "passes",
-        "failed",
-        "failing",
-        "fail",
-        "fails",
-        "failure",
-        "failures",
-        "error",
-        "errors",
-        "broken",
-        "skipped",
-        "skip",
-        "ignored",
-        "pending",
-        "todo",
-        "total",
-        "result",
-        "ok",
-        "in",
-        "files",
-        "file",
-        "suites",
-        "suite",
-        "measured",
-        "filtered",
-        "out",
-        "finished",
-        "run",
-        "ran",
-        "summary",
-        "examples",
-        "example",
-        "all",
-        "warnings",
-        "warning",
-        "xfailed",
-        "xpassed",
-        "deselected",
-        "of",
-        "assertions",
-        "time",
-        "elapsed",
-        "duration",
-        "snapshots",
-        "flaky",
-        "slow",
-        "and",
-        "s",
-        "ms",
-        "m",
+        "test", "tests", "passed", "passing", "pass", "passes", "failed", "failing", "fail",
+        "fails", "failure", "failures", "error", "errors", "broken", "skipped", "skip", "ignored",
+        "pending", "todo", "total", "result", "ok", "in", "files", "file", "suites", "suite",
+        "measured", "filtered", "out", "finished", "run", "ran", "summary", "examples", "example",
+        "all", "warnings", "warning", "xfailed", "xpassed", "deselected", "of", "assertions",
+        "time", "elapsed", "duration", "snapshots", "flaky", "slow", "and", "s", "ms", "m",
     ];
     let letters = |c: char| !c.is_alphabetic();
     let lower = line.to_ascii_lowercase();
-    let foreign = lower.split(letters).filter(|word| !word.is_empty() && !WORDS.contains(word)).count();
+    let foreign =
+        lower.split(letters).filter(|word| !word.is_empty() && !WORDS.contains(word)).count();
     // Who counts both kinds may name what was tested.
     let both = lower.contains("pass") && lower.contains("fail");
     foreign <= if both { 3 } else { 0 }
@@ -229,17 +196,23 @@ pub fn outcome(facts: &Facts) -> Outcome {
     if replies == 0 && facts.deeds == 0 {
         return Outcome::Abandoned;
     }
-    // A prompt that was stopped before anything came of it, and a word of thanks, take nothing back.
-    let counts = |part: &&&Part| part.signals.iter().any(|signal| *signal != Signal::Interrupted) || asks(part);
+    // A prompt that was stopped before anything came of it, and a word of thanks, take nothing
+    // back.
+    let counts = |part: &&&Part| {
+        part.signals.iter().any(|signal| *signal != Signal::Interrupted) || asks(part)
+    };
     let Some(last) = parts.iter().rev().find(counts) else { return Outcome::Unknown };
     // What the latest part that changed or tested something came to; talk after it changes nothing.
-    let worked = parts.iter().rev().find(|part| !part.edited.is_empty() || part.last_test().is_some());
+    let worked =
+        parts.iter().rev().find(|part| !part.edited.is_empty() || part.last_test().is_some());
     let tests_fail = worked.is_some_and(|part| part.last_test() == Some(false));
     // Where nothing was changed, a failing test is a finding, not a failure.
     let changed = parts.iter().any(|part| !part.edited.is_empty() || !part.commits.is_empty());
     match last.signals.last() {
         Some(Signal::Broken | Signal::GaveUp | Signal::Test(false)) => Outcome::Fail,
-        Some(Signal::Reply | Signal::Test(true) | Signal::Commit) if tests_fail && changed => Outcome::Fail,
+        Some(Signal::Reply | Signal::Test(true) | Signal::Commit) if tests_fail && changed => {
+            Outcome::Fail
+        }
         Some(Signal::Reply | Signal::Test(true) | Signal::Commit) => Outcome::Success,
         // Nothing worked, and nobody said a word about it.
         Some(Signal::Error) if tests_fail || last.failed_deeds == last.deeds => Outcome::Fail,
@@ -257,7 +230,8 @@ fn asks(part: &Part) -> bool {
 }
 
 impl Part {
-    /// Whether the last test run of the part passed; a commit after a failing one means that it was known and accepted.
+    /// Whether the last test run of the part passed; a commit after a failing one means that it was
+    /// known and accepted.
     fn last_test(&self) -> Option<bool> {
         self.signals.iter().rev().find_map(|signal| match signal {
             Signal::Test(passed) => Some(*passed),
@@ -268,13 +242,17 @@ impl Part {
 
     /// Whether the part's last telling signal is a passing test or a commit.
     fn is_proved(&self) -> bool {
-        let telling = self.signals.iter().rev().find(|signal| !matches!(signal, Signal::Work | Signal::Interrupted));
+        let telling = self
+            .signals
+            .iter()
+            .rev()
+            .find(|signal| !matches!(signal, Signal::Work | Signal::Interrupted));
         matches!(telling, Some(Signal::Test(true) | Signal::Commit))
     }
 }
 
-/// Whether a reply says that the work could not be done. Where nothing that the agent tried has worked, less is
-/// enough.
+/// Whether a reply says that the work could not be done. Where nothing that the agent tried has
+/// worked, less is enough.
 pub fn gives_up(reply: &str, nothing_worked: bool) -> bool {
     static GIVING_UP: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(
@@ -320,35 +298,67 @@ mod tests {
 
     #[test]
     fn verdicts_are_read_from_what_runners_print() {
-        assert_eq!(run("cargo test", "test result: ok. 12 passed; 0 failed; 0 ignored", None), Some(true));
-        assert_eq!(run("cargo test 2>&1 | tail", "test result: FAILED. 11 passed; 1 failed", Some(0)), Some(false));
+        assert_eq!(
+            run("cargo test", "test result: ok. 12 passed; 0 failed; 0 ignored", None),
+            Some(true)
+        );
+        assert_eq!(
+            run("cargo test 2>&1 | tail", "test result: FAILED. 11 passed; 1 failed", Some(0)),
+            Some(false)
+        );
         assert_eq!(run("pytest -q", "3 failed, 12 passed in 2.1s", Some(1)), Some(false));
         assert_eq!(run("pytest -q", "12 passed in 2.1s", None), Some(true));
         assert_eq!(run("npm test", " Tests  1 failed | 4 passed (5)", Some(1)), Some(false));
-        assert_eq!(run("npx vitest run", " Test Files  2 passed (2)\n      Tests  9 passed (9)", None), Some(true));
-        assert_eq!(run("go test ./...", "ok  \tpkg/a\t0.2s\nFAIL\tpkg/b\t0.1s\nFAIL", Some(1)), Some(false));
+        assert_eq!(
+            run("npx vitest run", " Test Files  2 passed (2)\n      Tests  9 passed (9)", None),
+            Some(true)
+        );
+        assert_eq!(
+            run("go test ./...", "ok  \tpkg/a\t0.2s\nFAIL\tpkg/b\t0.1s\nFAIL", Some(1)),
+            Some(false)
+        );
         assert_eq!(run("go test ./...", "ok  \tpkg/a\t0.2s", None), Some(true));
         assert_eq!(run("cargo test", "error: could not compile", Some(101)), Some(false));
         assert_eq!(run("cargo test -q", "", Some(0)), Some(true));
         assert_eq!(run("git commit -m 'make cargo test pass'", "[main 1a2b3c4] x", None), None);
         assert_eq!(run("ls tests", "a\nb", None), None);
         assert_eq!(
-            run("bun run test", "Task 2 failed: 101 | });\n 1216 pass\n 0 fail\nRan 1216 tests", None),
+            run(
+                "bun run test",
+                "Task 2 failed: 101 | });\n 1216 pass\n 0 fail\nRan 1216 tests",
+                None
+            ),
             Some(true)
         );
-        assert_eq!(run("bun test src/ | tail -5", " 1365 pass\n 228 fail\n 228 errors", None), Some(false));
+        assert_eq!(
+            run("bun test src/ | tail -5", " 1365 pass\n 228 fail\n 228 errors", None),
+            Some(false)
+        );
         assert_eq!(run("pnpm -C packages/cli test", "# pass 4\n# fail 0", Some(0)), Some(true));
-        assert_eq!(run("mvn -q test", "Tests run: 5, Failures: 1, Errors: 0, Skipped: 0", Some(1)), Some(false));
-        assert_eq!(run("python -m unittest", "Ran 3 tests in 0.1s\n\nFAILED (failures=1)", Some(1)), Some(false));
+        assert_eq!(
+            run("mvn -q test", "Tests run: 5, Failures: 1, Errors: 0, Skipped: 0", Some(1)),
+            Some(false)
+        );
+        assert_eq!(
+            run("python -m unittest", "Ran 3 tests in 0.1s\n\nFAILED (failures=1)", Some(1)),
+            Some(false)
+        );
         assert_eq!(run("python3 -m unittest", "Ran 3 tests in 0.1s\n\nOK", None), Some(true));
         // The first crate passes, the second does not compile.
         assert_eq!(
-            run("cargo test", "test result: ok. 5 passed; 0 failed\nerror: could not compile", Some(101)),
+            run(
+                "cargo test",
+                "test result: ok. 5 passed; 0 failed\nerror: could not compile",
+                Some(101)
+            ),
             Some(false)
         );
         // Stopped, or never begun: no verdict.
         assert_eq!(run("cargo test", "running 3 tests", Some(124)), None);
-        assert_eq!(run("npm test", "ERR_PNPM_UNSUPPORTED_ENGINE  Unsupported environment", Some(1)), None);
+        assert_eq!(
+            run("npm test", "ERR_PNPM_UNSUPPORTED_ENGINE  Unsupported environment", Some(1)),
+            None
+        );
         assert_eq!(run("pytest", "bash: pytest: command not found", Some(127)), None);
     }
 

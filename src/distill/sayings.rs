@@ -1,5 +1,5 @@
-//! Sayings: which sentences of a session are worth repeating. What was decided and why, what was learnt, and how
-//! the agent closed.
+//! Sayings: which sentences of a session are worth repeating. What was decided and why, what was
+//! learnt, and how the agent closed.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -32,7 +32,8 @@ pub fn prose_and_code(reply: &str) -> (Cow<'_, str>, String) {
         match (fence, mark) {
             (None, Some(open)) => {
                 let language = start.trim_start_matches(['`', '~']).trim();
-                (fence, is_code) = (Some(open), !matches!(language, "markdown" | "md" | "text" | "txt"));
+                (fence, is_code) =
+                    (Some(open), !matches!(language, "markdown" | "md" | "text" | "txt"));
                 // What stands before a block and after it are two sentences.
                 said.push_str("\n\n");
             }
@@ -52,7 +53,8 @@ pub fn stated(sentence: &str, origin: Origin) -> Option<StatedKind> {
     });
     // "Instead of" alone tells a difference; with a reason or somebody's will it tells a choice.
     static CHOICE: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)\b(instead of|rather than|prefer(red)?|we['’]ll use|i['’]ll use)\b").expect("a fixed pattern")
+        Regex::new(r"(?i)\b(instead of|rather than|prefer(red)?|we['’]ll use|i['’]ll use)\b")
+            .expect("a fixed pattern")
     });
     static REASON: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"(?i)\b(because|since|so that|so it|so we|to avoid|to keep|in order to|otherwise|as it|due to)\b")
@@ -70,8 +72,8 @@ pub fn stated(sentence: &str, origin: Origin) -> Option<StatedKind> {
         return None;
     }
     // Who asks for a root cause has not learnt it yet.
-    let lesson =
-        LESSON.is_match(sentence) && (origin != Origin::User || !sentence.to_lowercase().contains("root cause"));
+    let lesson = LESSON.is_match(sentence)
+        && (origin != Origin::User || !sentence.to_lowercase().contains("root cause"));
     let decides = || {
         DECISION.is_match(sentence)
             || (CHOICE.is_match(sentence) && (REASON.is_match(sentence) || WILL.is_match(sentence)))
@@ -85,10 +87,13 @@ pub fn stated(sentence: &str, origin: Origin) -> Option<StatedKind> {
     }
 }
 
-/// Whether a sentence can be understood without what stands around it: no question, no heading, no half of a list
-/// item, no word about what the agent is just going to do.
+/// Whether a sentence can be understood without what stands around it: no question, no heading, no
+/// half of a list item, no word about what the agent is just going to do.
 fn stands_alone(sentence: &str, origin: Origin) -> bool {
-    let begins = sentence.chars().next().is_some_and(|first| !first.is_lowercase() && !"(),;".contains(first));
+    let begins = sentence
+        .chars()
+        .next()
+        .is_some_and(|first| !first.is_lowercase() && !"(),;".contains(first));
     let closed = !sentence.ends_with([':', '?', ',', '(']) && !is_table_row(sentence);
     // A person types as they please, but says more than half a sentence.
     let told = match origin {
@@ -108,11 +113,15 @@ pub fn is_narration(sentence: &str) -> bool {
         )
         .expect("a fixed pattern")
     });
-    let aside = ["I’m letting", "I'm letting", "I’m going to", "I'm going to", "I’ll have the", "I'll have the"];
+    let aside = [
+        "I’m letting", "I'm letting", "I’m going to", "I'm going to", "I’ll have the",
+        "I'll have the",
+    ];
     NARRATION.is_match(sentence) || aside.iter().any(|saying| sentence.contains(saying))
 }
 
-/// How the agent closed: of its sentences the one that tells most, and best a result, rather than "Done.".
+/// How the agent closed: of its sentences the one that tells most, and best a result, rather than
+/// "Done.".
 pub fn closing_sentence(part: &Part) -> Option<String> {
     closing_sentence_but(part, |_| false)
 }
@@ -133,7 +142,9 @@ pub fn closing_sentence_but(part: &Part, told: impl Fn(&str) -> bool) -> Option<
         .filter(|(sentence, _)| !is_table_row(sentence))
         .map(|(sentence, factor)| (text::one_line(&plain_words(sentence), 200), factor))
         .filter(|(sentence, _)| sentence.chars().count() >= 16 && !sentence.starts_with("http"))
-        .filter(|(sentence, _)| !sentence.ends_with([':', '?']) && !is_narration(sentence) && !told(sentence))
+        .filter(|(sentence, _)| {
+            !sentence.ends_with([':', '?']) && !is_narration(sentence) && !told(sentence)
+        })
         .take(SENTENCES_CONSIDERED);
     let told = sentences.enumerate().map(|(at, (sentence, factor))| {
         let kind = match (RESULT.is_match(&sentence), sentence.chars().count() >= 24) {
@@ -150,7 +161,8 @@ pub fn closing_sentence_but(part: &Part, told: impl Fn(&str) -> bool) -> Option<
         .filter(|(weight, _)| *weight > 0.0)
         .map(|(_, sentence)| sentence)
         .or_else(|| {
-            Some(text::first_sentence(&plain_words(&part.last_reply), 200)).filter(|sentence| !sentence.is_empty())
+            Some(text::first_sentence(&plain_words(&part.last_reply), 200))
+                .filter(|sentence| !sentence.is_empty())
         })
 }
 
@@ -160,7 +172,8 @@ static NEXT: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a fixed pattern")
 });
 
-/// What the agent left open: a question to the person, or what it named as the next thing, where it closed with that.
+/// What the agent left open: a question to the person, or what it named as the next thing, where it
+/// closed with that.
 pub fn open_end(reply: &str) -> Option<String> {
     let sentences: Vec<String> = text::sentences(&prose_and_code(reply).0)
         .filter(|sentence| !is_table_row(sentence))
@@ -196,14 +209,16 @@ pub fn telling_weight(sentence: &str) -> f32 {
     words.iter().sum()
 }
 
-/// Whether a line belongs to a table or a piece of code, which nobody reads as a sentence.
-/// Whether a sentence belongs to a list of particulars: `Branch: x`. By hand, because a pattern that counts letters of
-/// all scripts takes longer to make than a session to read.
+/// Whether a line belongs to a table or a piece of code, which nobody reads as a sentence. Whether
+/// a sentence belongs to a list of particulars: `Branch: x`. By hand, because a pattern that counts
+/// letters of all scripts takes longer to make than a session to read.
 fn is_labelled(sentence: &str) -> bool {
     let Some((label, rest)) = sentence.split_once(':') else { return false };
     let inner = label.strip_prefix(|first: char| first.is_ascii_uppercase()).unwrap_or_default();
     let is_part = |letter: char| letter.is_alphanumeric() || "_/’' -".contains(letter);
-    rest.starts_with(char::is_whitespace) && (2..=28).contains(&inner.chars().count()) && inner.chars().all(is_part)
+    rest.starts_with(char::is_whitespace)
+        && (2..=28).contains(&inner.chars().count())
+        && inner.chars().all(is_part)
 }
 
 fn is_table_row(sentence: &str) -> bool {
@@ -220,7 +235,13 @@ mod tests {
         for labelled in ["Branch: main", "Größe: 3 MB", "What’s new: all of it"] {
             assert!(is_labelled(labelled), "{labelled}");
         }
-        for other in ["branch: main", "A: b", "See https://a.example", "The cause (at last): a race", "No label"] {
+        for other in [
+            "branch: main",
+            "A: b",
+            "See https://a.example",
+            "The cause (at last): a race",
+            "No label",
+        ] {
             assert!(!is_labelled(other), "{other}");
         }
     }
@@ -229,10 +250,22 @@ mod tests {
     fn a_decision_has_a_reason_or_a_will() {
         let kind = |sentence| stated(sentence, Origin::Assistant);
         let decision = Some(StatedKind::Decision);
-        assert_eq!(kind("I went with flock rather than a lock file because it survives a crash."), decision);
-        assert_eq!(kind("Since `SESSION_ID` isn't available, I'll use a SessionStart hook to capture it."), decision);
-        assert_eq!(kind("Changed the resume check to use `git status` instead of the library."), decision);
-        assert_eq!(stated("let's use the existing queue instead of a new worker", Origin::User), decision);
+        assert_eq!(
+            kind("I went with flock rather than a lock file because it survives a crash."),
+            decision
+        );
+        assert_eq!(
+            kind("Since `SESSION_ID` isn't available, I'll use a SessionStart hook to capture it."),
+            decision
+        );
+        assert_eq!(
+            kind("Changed the resume check to use `git status` instead of the library."),
+            decision
+        );
+        assert_eq!(
+            stated("let's use the existing queue instead of a new worker", Origin::User),
+            decision
+        );
         for nothing in [
             "Result: users hit Vite HTML/404 instead of JSON.",
             "instead of just `theme.bold()`",
@@ -250,10 +283,16 @@ mod tests {
         let kind = |sentence| stated(sentence, Origin::Assistant);
         let lesson = Some(StatedKind::Lesson);
         assert_eq!(kind("The issue was that go-git doesn't respect the global gitignore."), lesson);
-        assert_eq!(kind("Root cause: `v4.40.1` exists on the server, but npm never published it."), lesson);
-        for nothing in
-            ["The problem is clear.", "Found the root cause.", "Root Cause Resolution:", "The issue is clear now."]
-        {
+        assert_eq!(
+            kind("Root cause: `v4.40.1` exists on the server, but npm never published it."),
+            lesson
+        );
+        for nothing in [
+            "The problem is clear.",
+            "Found the root cause.",
+            "Root Cause Resolution:",
+            "The issue is clear now.",
+        ] {
             assert_eq!(kind(nothing), None, "{nothing}");
         }
     }
@@ -280,11 +319,15 @@ mod tests {
         assert_eq!(closing("Done."), "Done.");
         assert_eq!(closing(""), "");
         assert_eq!(
-            closing("The lock is taken first now.\n\n```rust\nimport lock, header, append; fixed(lock_header)\n```\n"),
+            closing(
+                "The lock is taken first now.\n\n```rust\nimport lock, header, append; fixed(lock_header)\n```\n"
+            ),
             "The lock is taken first now."
         );
         assert_eq!(
-            closing("Committed it.\n\n```\n8225e0f merge AGENTS.md and CLAUDE.md by a model, not by cat\n```\n"),
+            closing(
+                "Committed it.\n\n```\n8225e0f merge AGENTS.md and CLAUDE.md by a model, not by cat\n```\n"
+            ),
             "8225e0f merge AGENTS.md and CLAUDE.md by a model, not by cat"
         );
         assert_eq!(
@@ -300,11 +343,13 @@ mod tests {
     #[test]
     fn what_is_left_open_is_told() {
         assert_eq!(
-            open_end("All done.\n\nWould you like me to add tests for the importer as well?").as_deref(),
+            open_end("All done.\n\nWould you like me to add tests for the importer as well?")
+                .as_deref(),
             Some("Would you like me to add tests for the importer as well?")
         );
         assert_eq!(
-            open_end("Landed. The npm dist-tags are still stale until the workflow is dispatched.").as_deref(),
+            open_end("Landed. The npm dist-tags are still stale until the workflow is dispatched.")
+                .as_deref(),
             Some("The npm dist-tags are still stale until the workflow is dispatched.")
         );
         assert_eq!(open_end("Committed, and all tests pass."), None);

@@ -1,7 +1,9 @@
-//! What was stated: the few sentences of a session that later ones should know, in the words in which they were said.
+//! What was stated: the few sentences of a session that later ones should know, in the words in
+//! which they were said.
 //!
-//! Most of what agents say is about the moment ("Let me check …"), so a sentence has to earn its place: a person's
-//! standing wish or choice, a cause that names a thing, a choice of one thing over another, a command that passed.
+//! Most of what agents say is about the moment ("Let me check …"), so a sentence has to earn its
+//! place: a person's standing wish or choice, a cause that names a thing, a choice of one thing
+//! over another, a command that passed.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -32,13 +34,16 @@ pub fn claims(facts: &Facts) -> Vec<Claim> {
             let bare = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'));
             let text = bare.unwrap_or(text).to_string();
             if !weighed.iter().any(|(_, known)| known.text == text) {
-                weighed.push((weight, Claim { kind, text, episode: EpisodeId(part.episode), origin }));
+                weighed
+                    .push((weight, Claim { kind, text, episode: EpisodeId(part.episode), origin }));
             }
         };
         if part.prompt.len() <= LONGEST_OWN_WORDS {
             for sentence in text::sentences(&part.prompt).map(str::trim) {
                 match of_person(sentence) {
-                    Some(ClaimKind::Preference) => add(6, ClaimKind::Preference, sentence, Origin::User),
+                    Some(ClaimKind::Preference) => {
+                        add(6, ClaimKind::Preference, sentence, Origin::User)
+                    }
                     Some(kind) => add(5, kind, sentence, Origin::User),
                     None => {}
                 }
@@ -88,7 +93,11 @@ fn of_person(sentence: &str) -> Option<ClaimKind> {
         .expect("a fixed pattern")
     });
     let asks = sentence.contains('?') || is_match(&ASKING, sentence);
-    if asks || !(16..=300).contains(&sentence.len()) || sentence.ends_with([':', ',']) || is_pasted(sentence) {
+    if asks
+        || !(16..=300).contains(&sentence.len())
+        || sentence.ends_with([':', ','])
+        || is_pasted(sentence)
+    {
         return None;
     }
     if RULE.is_match(sentence) {
@@ -123,10 +132,15 @@ fn is_pasted(sentence: &str) -> bool {
 
 /// What the agent learnt or chose in a part.
 fn of_agent(part: &Part) -> Vec<(ClaimKind, String)> {
-    let stated = part.stated.iter().filter(|stated| stated.origin == Origin::Assistant).map(|stated| {
-        let kind = if stated.kind == StatedKind::Lesson { ClaimKind::Lesson } else { ClaimKind::Decision };
-        (kind, stated.text.clone())
-    });
+    let stated =
+        part.stated.iter().filter(|stated| stated.origin == Origin::Assistant).map(|stated| {
+            let kind = if stated.kind == StatedKind::Lesson {
+                ClaimKind::Lesson
+            } else {
+                ClaimKind::Decision
+            };
+            (kind, stated.text.clone())
+        });
     let closing = text::sentences(&part.last_reply)
         .map(str::trim)
         .filter(|sentence| is_match(&BECAUSE, sentence))
@@ -139,7 +153,12 @@ fn of_agent(part: &Part) -> Vec<(ClaimKind, String)> {
             _ => is_match(&OVER, &said) && is_match(&CHANGE, &said) && !is_match(&FINDING, &said),
         };
         let fits = (40..=300).contains(&said.len()) && !said.ends_with([':', '?', ',']);
-        if sound && fits && !is_match(&NARRATION, &said) && !is_pasted(&said) && names_a_thing(&said) {
+        if sound
+            && fits
+            && !is_match(&NARRATION, &said)
+            && !is_pasted(&said)
+            && names_a_thing(&said)
+        {
             told.push((kind, said));
         }
     }
@@ -159,12 +178,14 @@ static BECAUSE: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// A sentence that says itself what it is.
-static DECIDED: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?i)^(decision|decided|we decided|i decided)\b").expect("a fixed pattern"));
+static DECIDED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)^(decision|decided|we decided|i decided)\b").expect("a fixed pattern")
+});
 
 /// A choice of one thing over another.
 static OVER: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)\b(instead of|rather than|decided|chose|opted for|going with)\b").expect("a fixed pattern")
+    Regex::new(r"(?i)\b(instead of|rather than|decided|chose|opted for|going with)\b")
+        .expect("a fixed pattern")
 });
 
 /// The agent speaking of what it does just now, or offering something.
@@ -203,7 +224,8 @@ fn names_a_thing(sentence: &str) -> bool {
         return false;
     }
     static THING: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"`[^`]+`|\b\w+[./_]\w+|\b[a-z]+[A-Z]\w*|\b[A-Z]{3,}\b|--\w+").expect("a fixed pattern")
+        Regex::new(r"`[^`]+`|\b\w+[./_]\w+|\b[a-z]+[A-Z]\w*|\b[A-Z]{3,}\b|--\w+")
+            .expect("a fixed pattern")
     });
     THING.is_match(sentence)
 }
@@ -220,7 +242,8 @@ fn checks(facts: &Facts) -> Vec<Claim> {
     }
     let mut counted: Vec<(&str, (usize, u32))> = counted.into_iter().collect();
     // Of equals the shorter one is the more general.
-    counted.sort_by_key(|(command, (count, _))| (std::cmp::Reverse(*count), command.len(), *command));
+    counted
+        .sort_by_key(|(command, (count, _))| (std::cmp::Reverse(*count), command.len(), *command));
     counted
         .into_iter()
         .take(MOST_CHECKS)
@@ -233,7 +256,8 @@ fn checks(facts: &Facts) -> Vec<Claim> {
         .collect()
 }
 
-/// The part of a command line that checks the work: tests, linters, type checks; without what surrounds it.
+/// The part of a command line that checks the work: tests, linters, type checks; without what
+/// surrounds it.
 pub fn check_command(command: &str) -> Option<String> {
     static CHECK: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(
@@ -255,8 +279,11 @@ pub fn check_command(command: &str) -> Option<String> {
     static TAIL: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"\s*(\d?>&?\s*\S+|\||;|&&|\|\|)").expect("a fixed pattern"));
     let line = command.lines().next().unwrap_or_default();
-    let found =
-        line.split("&&").flat_map(|piece| piece.split(';')).map(str::trim).find(|piece| CHECK.is_match(piece))?;
+    let found = line
+        .split("&&")
+        .flat_map(|piece| piece.split(';'))
+        .map(str::trim)
+        .find(|piece| CHECK.is_match(piece))?;
     let end = TAIL.find(found).map_or(found.len(), |tail| tail.start());
     let plain = text::one_line(found[..end].trim(), 400);
     // A long list of files or names is that day's, not the project's.
@@ -300,8 +327,14 @@ mod tests {
     #[test]
     fn lessons_name_a_cause_and_a_thing() {
         let told = |said: &str| of_agent(&Part::of_text(1, "", said)).len();
-        assert_eq!(told("`npm ci` fails when the lock file was written by another version of npm."), 1);
-        for chatter in ["Found the root cause.", "I'll check whether `x` fails when y is set, one moment please."] {
+        assert_eq!(
+            told("`npm ci` fails when the lock file was written by another version of npm."),
+            1
+        );
+        for chatter in [
+            "Found the root cause.",
+            "I'll check whether `x` fails when y is set, one moment please.",
+        ] {
             assert_eq!(told(chatter), 0, "{chatter}");
         }
     }

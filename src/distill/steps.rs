@@ -1,4 +1,5 @@
-//! A step: one thing that a reader of the session would see, with a tool call and its answer as one.
+//! A step: one thing that a reader of the session would see, with a tool call and its answer as
+//! one.
 //!
 //! Logs tell calls and answers apart, in any order when calls run in parallel. [`Joiner`] puts them
 //! together again and keeps the order of the calls. Texts are cleaned before they get here.
@@ -83,7 +84,9 @@ impl Deed {
 
     /// Whether the answer says that it failed.
     pub fn failed(&self) -> bool {
-        self.answer.as_ref().is_some_and(|answer| answer.failed || answer.exit_code.is_some_and(|code| code != 0))
+        self.answer
+            .as_ref()
+            .is_some_and(|answer| answer.failed || answer.exit_code.is_some_and(|code| code != 0))
     }
 }
 
@@ -114,23 +117,26 @@ impl Joiner {
                     answer: None,
                 })));
             }
-            What::Result(answer) => match self.waiting.iter_mut().find(|step| awaits(step, &answer.id)) {
-                Some(waiting) => {
-                    if let Kind::Deed(deed) = &mut waiting.kind {
-                        deed.answer = Some(outcome(answer));
+            What::Result(answer) => {
+                match self.waiting.iter_mut().find(|step| awaits(step, &answer.id)) {
+                    Some(waiting) => {
+                        if let Kind::Deed(deed) = &mut waiting.kind {
+                            deed.answer = Some(outcome(answer));
+                        }
+                        while self.waiting.first().is_some_and(is_whole) {
+                            hand_over(self.waiting.remove(0));
+                        }
                     }
-                    while self.waiting.first().is_some_and(is_whole) {
-                        hand_over(self.waiting.remove(0));
-                    }
+                    // The answer of a call that was handed over already, or that the log never
+                    // told.
+                    None => hand_over(step(Kind::Deed(Deed {
+                        id: answer.id.clone().into_owned(),
+                        tool: String::new(),
+                        action: Action::Other { input: String::new() },
+                        answer: Some(outcome(answer)),
+                    }))),
                 }
-                // The answer of a call that was handed over already, or that the log never told.
-                None => hand_over(step(Kind::Deed(Deed {
-                    id: answer.id.clone().into_owned(),
-                    tool: String::new(),
-                    action: Action::Other { input: String::new() },
-                    answer: Some(outcome(answer)),
-                }))),
-            },
+            }
             // A subagent speaks while the call that sent it may still wait: it ends nobody's turn.
             what if agent.is_some() => {
                 if let Some(kind) = said(what) {
@@ -138,7 +144,8 @@ impl Joiner {
                 }
             }
             what => {
-                // Agents answer between their calls; only a new prompt means that no answer will come.
+                // Agents answer between their calls; only a new prompt means that no answer will
+                // come.
                 if matches!(what, What::Prompt(_)) {
                     self.waiting.drain(..).for_each(&mut hand_over);
                 }
@@ -198,7 +205,11 @@ mod tests {
     }
 
     fn call(id: &'static str) -> Event<'static> {
-        event(What::Call(Call { id: id.into(), tool: "Bash".into(), action: Action::Shell { command: id.into() } }))
+        event(What::Call(Call {
+            id: id.into(),
+            tool: "Bash".into(),
+            action: Action::Shell { command: id.into() },
+        }))
     }
 
     fn answer(id: &'static str) -> Event<'static> {

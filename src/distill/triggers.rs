@@ -1,8 +1,8 @@
 //! Triggers: for every part of a session, when to open it, and the words that set it apart.
 //!
-//! The words are chosen from the session alone, this part against the others, and from a table of common
-//! words that ships with the program. A page has room for so many words; where a session has more parts than
-//! that allows, neighbours share a trigger, and none is dropped.
+//! The words are chosen from the session alone, this part against the others, and from a table of
+//! common words that ships with the program. A page has room for so many words; where a session has
+//! more parts than that allows, neighbours share a trigger, and none is dropped.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -43,8 +43,8 @@ struct Room {
 }
 
 impl Room {
-    /// A conversation is found by what was said, so its page keeps a share of its words; one that used tools
-    /// has more to tell than was said in it.
+    /// A conversation is found by what was said, so its page keeps a share of its words; one that
+    /// used tools has more to tell than was said in it.
     fn of(facts: &Facts, parts: usize) -> Room {
         let said = facts.spoken as usize;
         let (words, keys_each, topic_chars, sentence_chars) = match facts.deeds {
@@ -63,8 +63,8 @@ impl Room {
     }
 }
 
-/// How many words the triggers of a conversation may have: most of what a short one has to say, and so much
-/// of a long one that its whole page is a fiftieth of it.
+/// How many words the triggers of a conversation may have: most of what a short one has to say, and
+/// so much of a long one that its whole page is a fiftieth of it.
 fn conversation_words(said: usize) -> usize {
     const REST_OF_THE_PAGE: usize = 240;
     match said {
@@ -74,8 +74,8 @@ fn conversation_words(said: usize) -> usize {
     }
 }
 
-/// The triggers of a session; `told` is what the page says elsewhere, and need not be said again, and `elsewhere`
-/// how many tokens the page has besides them.
+/// The triggers of a session; `told` is what the page says elsewhere, and need not be said again,
+/// and `elsewhere` how many tokens the page has besides them.
 pub fn triggers(facts: &Facts, told: &[&str], elsewhere: usize) -> Vec<Trigger> {
     let parts: Vec<&Part> = facts.parts.iter().filter(|part| !is_empty(part)).collect();
     if parts.is_empty() {
@@ -85,7 +85,8 @@ pub fn triggers(facts: &Facts, told: &[&str], elsewhere: usize) -> Vec<Trigger> 
     let groups = grouped(&parts, room.triggers);
     let mut in_groups: HashMap<&str, f32> = HashMap::new();
     for group in &groups {
-        let words: HashSet<&str> = group.iter().flat_map(|part| &part.words).map(|(word, _)| word.as_str()).collect();
+        let words: HashSet<&str> =
+            group.iter().flat_map(|part| &part.words).map(|(word, _)| word.as_str()).collect();
         for word in words {
             *in_groups.entry(word).or_default() += 1.0;
         }
@@ -94,19 +95,23 @@ pub fn triggers(facts: &Facts, told: &[&str], elsewhere: usize) -> Vec<Trigger> 
         let before = facts.parts.iter().rev().find(|before| before.last_episode < part.episode);
         before.and_then(|before| sayings::open_end(&before.last_reply)).filter(|_| facts.deeds > 0)
     };
-    let mut triggers: Vec<Trigger> = groups.iter().map(|group| headline(group, &room, &answered)).collect();
+    let mut triggers: Vec<Trigger> =
+        groups.iter().map(|group| headline(group, &room, &answered)).collect();
     let mut told_once = HashSet::new();
     for line in told {
         add_words(line, &mut told_once);
     }
     // Each group gets its share of the keys by how much it has to say; none goes without.
-    let weights: Vec<f32> =
-        groups.iter().map(|group| group.iter().map(|part| part.words.len() as f32).sum::<f32>().max(1.0)).collect();
+    let weights: Vec<f32> = groups
+        .iter()
+        .map(|group| group.iter().map(|part| part.words.len() as f32).sum::<f32>().max(1.0))
+        .collect();
     let all: f32 = weights.iter().sum();
     for ((trigger, group), weight) in triggers.iter_mut().zip(&groups).zip(weights) {
         let keys = ((room.keys as f32 * weight / all) as usize).max(8);
-        // A search asks for the part that fits best, so each trigger has its own words, said elsewhere or not;
-        // only in a conversation, where room is scarce, once on the page is enough.
+        // A search asks for the part that fits best, so each trigger has its own words, said
+        // elsewhere or not; only in a conversation, where room is scarce, once on the page is
+        // enough.
         let mut own = HashSet::new();
         let said = if facts.deeds == 0 { &mut told_once } else { &mut own };
         add_words(&trigger.topic, said);
@@ -123,12 +128,16 @@ fn add_words(line: &str, words: &mut HashSet<String>) {
     });
 }
 
-/// Takes the least telling keys off until the triggers have no more tokens than a page has room for: words of
-/// code are longer than those of prose.
+/// Takes the least telling keys off until the triggers have no more tokens than a page has room
+/// for: words of code are longer than those of prose.
 fn fit(triggers: &mut [Trigger], most: usize) {
     let tokens = |trigger: &Trigger| {
-        let said = [&trigger.topic, &trigger.sentence].map(|said| text::tokens(said)).iter().sum::<usize>();
-        said + trigger.keys.iter().map(|key| text::tokens(key) + 1).sum::<usize>() + REFERENCE_TOKENS
+        let said = [&trigger.topic, &trigger.sentence]
+            .map(|said| text::tokens(said))
+            .iter()
+            .sum::<usize>();
+        said + trigger.keys.iter().map(|key| text::tokens(key) + 1).sum::<usize>()
+            + REFERENCE_TOKENS
     };
     while triggers.iter().map(tokens).sum::<usize>() > most {
         let longest = triggers.iter().map(|trigger| trigger.keys.len()).max().unwrap_or(0);
@@ -153,7 +162,9 @@ fn grouped<'p>(parts: &[&'p Part], most: usize) -> Vec<Vec<&'p Part>> {
     let mut filled = 0.0;
     for part in parts {
         // A new group begins where the one before has its share.
-        if groups.is_empty() || (filled >= each * groups.len() as f32 - 0.5 * weight(part) && groups.len() < most) {
+        if groups.is_empty()
+            || (filled >= each * groups.len() as f32 - 0.5 * weight(part) && groups.len() < most)
+        {
             groups.push(Vec::new());
         }
         filled += weight(part);
@@ -162,10 +173,12 @@ fn grouped<'p>(parts: &[&'p Part], most: usize) -> Vec<Vec<&'p Part>> {
     groups
 }
 
-/// A trigger without its keys: it leads to the part of the group that has the most telling sentence.
+/// A trigger without its keys: it leads to the part of the group that has the most telling
+/// sentence.
 fn headline(group: &[&Part], room: &Room, answered: &dyn Fn(&Part) -> Option<String>) -> Trigger {
     let topic = |part: &Part| topic(part, answered, room.topic_chars);
-    let told = group.iter().filter_map(|part| Some((part, telling_sentence(part, room.sentence_chars)?)));
+    let told =
+        group.iter().filter_map(|part| Some((part, telling_sentence(part, room.sentence_chars)?)));
     // Of equals the first counts, which `max_by_key` would not give.
     let lead = told.reduce(|best, next| if next.1.0 > best.1.0 { next } else { best });
     match lead {
@@ -192,42 +205,62 @@ fn headline(group: &[&Part], room: &Room, answered: &dyn Fn(&Part) -> Option<Str
     }
 }
 
-/// What a part is about, in a few words. A prompt that says nothing by itself is told by the question that it answers.
+/// What a part is about, in a few words. A prompt that says nothing by itself is told by the
+/// question that it answers.
 fn topic(part: &Part, answered: &dyn Fn(&Part) -> Option<String>, most_chars: usize) -> String {
     let mut asked = intent::wish(&part.prompt, most_chars, true);
     if !asked.is_empty()
         && !intent::says_what(&part.prompt)
         && let Some(question) = answered(part)
     {
-        asked = text::one_line(&format!("{} ← {question}", asked.trim_end_matches(['.', '!'])), most_chars);
+        asked = text::one_line(
+            &format!("{} ← {question}", asked.trim_end_matches(['.', '!'])),
+            most_chars,
+        );
     }
-    let topic =
-        if asked.is_empty() { text::one_line(&plain_words(&worded(&part.last_reply)), most_chars) } else { asked };
+    let topic = if asked.is_empty() {
+        text::one_line(&plain_words(&worded(&part.last_reply)), most_chars)
+    } else {
+        asked
+    };
     if topic.is_empty() { "Work".into() } else { topic }
 }
 
 /// A reply without its fences and rules, which say nothing.
 fn worded(reply: &str) -> String {
-    let is_worded = |line: &&str| !line.trim_start().starts_with("```") && line.contains(char::is_alphanumeric);
+    let is_worded =
+        |line: &&str| !line.trim_start().starts_with("```") && line.contains(char::is_alphanumeric);
     reply.lines().filter(is_worded).collect::<Vec<_>>().join("\n")
 }
 
-/// The sentence that tells most of a part, with how much it tells: a lesson, a decision, how the agent
-/// closed, an error.
+/// The sentence that tells most of a part, with how much it tells: a lesson, a decision, how the
+/// agent closed, an error.
 fn telling_sentence(part: &Part, most_chars: usize) -> Option<(u8, String, Origin)> {
-    let stated =
-        |kind: StatedKind| part.stated.iter().find(|stated| stated.kind == kind && stated.origin == Origin::Assistant);
+    let stated = |kind: StatedKind| {
+        part.stated.iter().find(|stated| stated.kind == kind && stated.origin == Origin::Assistant)
+    };
     for (rank, kind) in [(4, StatedKind::Lesson), (3, StatedKind::Decision)] {
         if let Some(stated) = stated(kind) {
-            return Some((rank, text::one_line(&plain_words(&stated.text), most_chars), stated.origin));
+            return Some((
+                rank,
+                text::one_line(&plain_words(&stated.text), most_chars),
+                stated.origin,
+            ));
         }
     }
-    let closing = sayings::closing_sentence(part).filter(|closing| sayings::telling_weight(closing) >= 0.5);
+    let closing =
+        sayings::closing_sentence(part).filter(|closing| sayings::telling_weight(closing) >= 0.5);
     if let Some(closing) = closing {
         return Some((2, text::one_line(&closing, most_chars), Origin::Assistant));
     }
-    let Some(fault) = part.faults.first() else { return deed(part).map(|deed| (0, deed, Origin::Tool)) };
-    Some((1, format!("met `{}`", text::one_line(&fault.sample.replace('`', "'"), most_chars)), Origin::Tool))
+    let Some(fault) = part.faults.first() else {
+        return deed(part).map(|deed| (0, deed, Origin::Tool));
+    };
+    Some((
+        1,
+        format!("met `{}`", text::one_line(&fault.sample.replace('`', "'"), most_chars)),
+        Origin::Tool,
+    ))
 }
 
 /// What was done in a part about which nobody said anything.
@@ -243,9 +276,13 @@ fn deed(part: &Part) -> Option<String> {
 
 /// A sentence without the marks of Markdown around its words.
 pub fn plain_words(sentence: &str) -> String {
-    static LINK: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"\[([^\[\]]{1,200})\]\([^()\s]{1,400}\)").expect("a fixed pattern"));
-    let words = sentence.trim_start_matches(['#', '-', '*', '>', '|', ' ']).replace("**", "").replace("__", "");
+    static LINK: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"\[([^\[\]]{1,200})\]\([^()\s]{1,400}\)").expect("a fixed pattern")
+    });
+    let words = sentence
+        .trim_start_matches(['#', '-', '*', '>', '|', ' '])
+        .replace("**", "")
+        .replace("__", "");
     if words.contains("](") { LINK.replace_all(&words, "$1").into_owned() } else { words }
 }
 
@@ -265,7 +302,9 @@ fn keys_of(
     }
     let mut ranked: Vec<(&str, f32)> = scores
         .into_iter()
-        .map(|(word, weight)| (word, weight * (1.0 + groups / in_groups.get(word).copied().unwrap_or(1.0)).ln()))
+        .map(|(word, weight)| {
+            (word, weight * (1.0 + groups / in_groups.get(word).copied().unwrap_or(1.0)).ln())
+        })
         .collect();
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
     let mut keys: Vec<(String, f32)> = Vec::new();
@@ -293,7 +332,8 @@ fn keys_of(
     keys.into_iter().map(|(word, _)| word).collect()
 }
 
-/// How much a word may tell: nothing for the commonest, more the rarer its kind is in ordinary prose.
+/// How much a word may tell: nothing for the commonest, more the rarer its kind is in ordinary
+/// prose.
 pub fn telling(word: &str) -> f32 {
     let length = word.chars().count();
     let ascii = word.is_ascii();
@@ -301,7 +341,8 @@ pub fn telling(word: &str) -> f32 {
         return 0.0;
     }
     if let Some(place) = common_words::place(word) {
-        // Only the commonest tell nothing at all: what is common in manuals may be just what somebody asks for.
+        // Only the commonest tell nothing at all: what is common in manuals may be just what
+        // somebody asks for.
         let share = place as f32 / common_words::count() as f32;
         return if place < common_words::NOTHING_TOLD { 0.0 } else { 0.9 * share.powf(0.3) };
     }
@@ -325,11 +366,13 @@ pub fn telling(word: &str) -> f32 {
     if word.contains(['_', '.', ':']) { 1.2 } else { 1.0 }
 }
 
-/// Tells the name of a folder within a path: `src` and `store` of `src/store/day.rs`, but no word of `read/write`.
+/// Tells the name of a folder within a path: `src` and `store` of `src/store/day.rs`, but no word
+/// of `read/write`.
 pub fn is_folder_name(value: &str, start: usize, end: usize) -> bool {
     let Some(rest) = value[end..].strip_prefix('/') else { return false };
     let ends = |letter: char| letter.is_whitespace() || "\"'`()[]<>,;".contains(letter);
-    let after = || rest.split(ends).next().unwrap_or_default().trim_end_matches(['.', ':', '!', '?']);
+    let after =
+        || rest.split(ends).next().unwrap_or_default().trim_end_matches(['.', ':', '!', '?']);
     value[..start].ends_with('/') || after().contains(['/', '.'])
 }
 
@@ -382,8 +425,9 @@ mod tests {
     use super::*;
 
     fn facts(parts: usize) -> Facts {
-        let parts =
-            (1..=parts as u32).map(|n| Part::of_text(n, &format!("Topic{n} zebra{n}"), &format!("apple{n} orchid{n}")));
+        let parts = (1..=parts as u32).map(|n| {
+            Part::of_text(n, &format!("Topic{n} zebra{n}"), &format!("apple{n} orchid{n}"))
+        });
         Facts { parts: parts.collect(), spoken: 50, ..Facts::default() }
     }
 
@@ -424,6 +468,8 @@ mod tests {
     #[test]
     fn common_words_tell_nothing_and_names_do() {
         assert_eq!(telling("the"), 0.0);
-        assert!(telling("retry_backoff") > telling("orchid") && telling("orchid") > telling("buffer"));
+        assert!(
+            telling("retry_backoff") > telling("orchid") && telling("orchid") > telling("buffer")
+        );
     }
 }

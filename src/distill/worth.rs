@@ -17,13 +17,18 @@ const SHORT_ANSWER: usize = 8;
 
 /// Whether a session is worth remembering: something was asked or done beyond a greeting.
 pub fn worth(facts: &Facts) -> Worth {
-    let mut prompts =
-        facts.parts.iter().map(|part| part.prompt.as_str()).filter(|prompt| !prompt.is_empty()).peekable();
+    let mut prompts = facts
+        .parts
+        .iter()
+        .map(|part| part.prompt.as_str())
+        .filter(|prompt| !prompt.is_empty())
+        .peekable();
     if prompts.peek().is_some() && prompts.all(calls::is_ours) {
         // memtree asked a model, and the model kept a log of it.
         return Worth::None;
     }
-    let changed = facts.parts.iter().any(|part| !part.edited.is_empty() || !part.commits.is_empty());
+    let changed =
+        facts.parts.iter().any(|part| !part.edited.is_empty() || !part.commits.is_empty());
     if changed || facts.deeds > FEW_DEEDS {
         return Worth::Full;
     }
@@ -41,71 +46,19 @@ pub fn worth(facts: &Facts) -> Worth {
 /// Whether a prompt is a greeting, a thank-you or a farewell and nothing else.
 pub fn is_small_talk(prompt: &str) -> bool {
     const WORDS: &[&str] = &[
-        "hi",
-        "hello",
-        "hey",
-        "yo",
-        "hiya",
-        "howdy",
-        "there",
-        "again",
-        "good",
-        "morning",
-        "afternoon",
-        "evening",
-        "day",
-        "night",
-        "ok",
-        "okay",
-        "thanks",
-        "thank",
-        "you",
-        "thx",
-        "ty",
-        "cheers",
-        "great",
-        "nice",
-        "cool",
-        "perfect",
-        "bye",
-        "goodbye",
-        "exit",
-        "quit",
-        "ping",
-        "pong",
-        "test",
-        "testing",
-        "say",
-        "are",
-        "claude",
-        "codex",
-        "gemini",
-        "copilot",
-        "so",
-        "much",
-        "very",
-        "well",
-        "done",
-        "how",
-        "what's",
-        "up",
-        "hallo",
-        "hola",
-        "bonjour",
-        "moin",
-        "servus",
-        "danke",
-        "ciao",
-        "salut",
-        "merci",
-        "gracias",
-        "你好",
-        "谢谢",
-        "привет",
+        "hi", "hello", "hey", "yo", "hiya", "howdy", "there", "again", "good", "morning",
+        "afternoon", "evening", "day", "night", "ok", "okay", "thanks", "thank", "you", "thx",
+        "ty", "cheers", "great", "nice", "cool", "perfect", "bye", "goodbye", "exit", "quit",
+        "ping", "pong", "test", "testing", "say", "are", "claude", "codex", "gemini", "copilot",
+        "so", "much", "very", "well", "done", "how", "what's", "up", "hallo", "hola", "bonjour",
+        "moin", "servus", "danke", "ciao", "salut", "merci", "gracias", "你好", "谢谢", "привет",
         "спасибо",
     ];
     let words = prompt.to_lowercase();
-    let mut words = words.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty()).peekable();
+    let mut words = words
+        .split(|c: char| !c.is_alphanumeric() && c != '\'')
+        .filter(|word| !word.is_empty())
+        .peekable();
     let any = words.peek().is_some();
     any && prompt.chars().count() <= 40 && words.all(|word| WORDS.contains(&word))
 }
@@ -130,7 +83,10 @@ fn is_health_check(part: &Part) -> bool {
     let names_something = asked.contains(['/', '\\', '`', '_']) && part.replies > 0;
     let rest = asked[trial.end()..].trim_start_matches(['?', ' ']);
     let asks_on = rest.contains('?');
-    asked.split_whitespace().count() <= 30 && answered <= SHORT_ANSWER && !names_something && !asks_on
+    asked.split_whitespace().count() <= 30
+        && answered <= SHORT_ANSWER
+        && !names_something
+        && !asks_on
 }
 
 #[cfg(test)]
@@ -153,7 +109,10 @@ mod tests {
             ("ping", "pong"),
             ("Reply with exactly OK. Do not inspect or edit files.", "OK"),
             ("[[ ## user_query ## ]]\nReply with the exact marker RUNNER_READY.", ""),
-            ("@[System]:\nRespond with exactly PASS. No punctuation.\n\n@[User]:\nReturn the required token.", "PASS"),
+            (
+                "@[System]:\nRespond with exactly PASS. No punctuation.\n\n@[User]:\nReturn the required token.",
+                "PASS",
+            ),
             ("What is 2+2?", "2 + 2 is **4**."),
             ("are you there?", "Yes."),
         ] {

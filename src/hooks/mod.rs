@@ -1,7 +1,8 @@
 //! The door through which agents call: a few milliseconds, and the agent always goes on.
 //!
-//! A hook only looks: it takes the index as it is, waits for no lock and writes no page. Whatever takes longer is
-//! work for a program of its own, which `start` sends off. Trouble goes into the device's log.
+//! A hook only looks: it takes the index as it is, waits for no lock and writes no page. Whatever
+//! takes longer is work for a program of its own, which `start` sends off. Trouble goes into the
+//! device's log.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -65,7 +66,11 @@ pub struct World<'a> {
 /// Answers a call. Trouble is noted in the device's log, and the answer is then: nothing.
 pub fn answer(call: &Call, world: &World<'_>) -> Answer {
     let note = |what: String| {
-        journal::note(world.store.layout(), world.now, &format!("hook {} {}: {what}", call.agent, call.event))
+        journal::note(
+            world.store.layout(),
+            world.now,
+            &format!("hook {} {}: {what}", call.agent, call.event),
+        )
     };
     let Some(adapter) = adapters::named(&call.agent) else {
         note("there is no such agent".into());
@@ -88,7 +93,13 @@ pub fn answer(call: &Call, world: &World<'_>) -> Answer {
     })
 }
 
-fn answered(call: &Call, adapter: &dyn Adapter, spec: &HookSpec, told: &Told, world: &World<'_>) -> Result<Answer> {
+fn answered(
+    call: &Call,
+    adapter: &dyn Adapter,
+    spec: &HookSpec,
+    told: &Told,
+    world: &World<'_>,
+) -> Result<Answer> {
     let same = |name: &&str| name.eq_ignore_ascii_case(&call.event.replace(['-', '_'], ""));
     let events = spec.events.iter().map(|event| event.name).chain([NOTIFY]);
     let Some(event) = events.into_iter().find(same) else {
@@ -108,10 +119,17 @@ fn answered(call: &Call, adapter: &dyn Adapter, spec: &HookSpec, told: &Told, wo
                 Given::forget(world.store, session);
             }
             let page = page(told, spec, world, Contents::All, world.config.context.budget)?;
-            Answer { said: said(event, &page), work: reset.then(|| flush(adapter, told, "reset", world)) }
+            Answer {
+                said: said(event, &page),
+                work: reset.then(|| flush(adapter, told, "reset", world)),
+            }
         }
         hooks::USER_PROMPT_SUBMIT => {
-            let contents = if world.config.context.each_turn { Contents::PromptAndDays } else { Contents::Prompt };
+            let contents = if world.config.context.each_turn {
+                Contents::PromptAndDays
+            } else {
+                Contents::Prompt
+            };
             let budget = match contents {
                 Contents::PromptAndDays => world.config.context.budget,
                 _ => world.config.context.budget.min(RECALL_BUDGET),
@@ -121,9 +139,14 @@ fn answered(call: &Call, adapter: &dyn Adapter, spec: &HookSpec, told: &Told, wo
         }
         hooks::STOP | NOTIFY => {
             let due = turns::count(world.store, session).unwrap_or(false);
-            Answer { said: String::new(), work: due.then(|| flush(adapter, told, "interval", world)) }
+            Answer {
+                said: String::new(),
+                work: due.then(|| flush(adapter, told, "interval", world)),
+            }
         }
-        hooks::PRE_COMPACT => Answer { said: String::new(), work: Some(flush(adapter, told, "precompact", world)) },
+        hooks::PRE_COMPACT => {
+            Answer { said: String::new(), work: Some(flush(adapter, told, "precompact", world)) }
+        }
         hooks::POST_COMPACT => {
             Given::forget(world.store, session);
             Answer::default()
@@ -139,7 +162,13 @@ fn answered(call: &Call, adapter: &dyn Adapter, spec: &HookSpec, told: &Told, wo
 }
 
 /// The page for this moment, within what the agent takes.
-fn page(told: &Told, spec: &HookSpec, world: &World<'_>, contents: Contents, budget: usize) -> Result<String> {
+fn page(
+    told: &Told,
+    spec: &HookSpec,
+    world: &World<'_>,
+    contents: Contents,
+    budget: usize,
+) -> Result<String> {
     let prompt = crate::base::text::cut(told.prompt.trim(), LONGEST_PROMPT).to_string();
     let (budget, characters) = match spec.limit {
         Limit::Characters(limit) => (budget, limit),
@@ -169,12 +198,14 @@ fn said(event: &str, page: &str) -> String {
     if page.is_empty() { String::new() } else { wire::additional_context(event, page) }
 }
 
-/// The program that takes a session in: what was said until now is in the memory before the agent forgets it.
+/// The program that takes a session in: what was said until now is in the memory before the agent
+/// forgets it.
 fn flush(adapter: &dyn Adapter, told: &Told, reason: &str, world: &World<'_>) -> Vec<OsString> {
     let root = world.store.layout().root();
     let mut arguments: Vec<OsString> = vec!["--store".into(), root.into(), "--quiet".into()];
     match std::path::Path::new(&told.transcript_path).is_file() {
-        // Some agents do not say where their log is, an old way of calling us never did, and it may not be there yet.
+        // Some agents do not say where their log is, an old way of calling us never did, and it may
+        // not be there yet.
         false => arguments.extend(["sweep".into(), "--only".into(), adapter.name().into()]),
         true => {
             // `=` keeps whatever they say from being taken for a flag.

@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 /// Tells every program below us that memtree called it: its hooks then do nothing.
 pub const INVOKED_BY: &str = "MEMTREE_INVOKED_BY";
 
-/// Starts a program and does not wait for it. It keeps running when the agent ends, and no pipe of the agent stays
-/// open for its sake.
+/// Starts a program and does not wait for it. It keeps running when the agent ends, and no pipe of
+/// the agent stays open for its sake.
 pub fn start_detached(program: &Path, arguments: &[OsString], folder: &Path) -> io::Result<()> {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(folder).env(INVOKED_BY, "hook");
@@ -29,14 +29,15 @@ fn detach(command: &mut Command) {
     let apart = || {
         rustix::process::setsid()?;
         for number in 3..MOST_HANDED_DOWN {
-            // SAFETY: the number is only asked for its flags; where there is no such file, that is an error, and none
-            // of ours.
+            // SAFETY: the number is only asked for its flags; where there is no such file, that is
+            // an error, and none of ours.
             let file = unsafe { BorrowedFd::borrow_raw(number) };
             let _ = rustix::io::fcntl_setfd(file, rustix::io::FdFlags::CLOEXEC);
         }
         Ok(())
     };
-    // SAFETY: between fork and exec only system calls are made, which neither allocate nor take a lock.
+    // SAFETY: between fork and exec only system calls are made, which neither allocate nor take a
+    // lock.
     unsafe { command.pre_exec(apart) };
 }
 

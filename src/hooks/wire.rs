@@ -39,12 +39,15 @@ fn text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::
 }
 
 impl Told {
-    /// Reads what an agent said. Where it wrote the backslashes of Windows paths as they are, they are mended.
+    /// Reads what an agent said. Where it wrote the backslashes of Windows paths as they are, they
+    /// are mended.
     pub fn read(bytes: &[u8]) -> Result<Told, String> {
         let text = String::from_utf8_lossy(bytes);
         let text = text.trim_start_matches('\u{feff}').trim();
         let object = |text: &str| match serde_json::from_str::<serde_json::Value>(text) {
-            Ok(value) if value.is_object() => serde_json::from_value(value).map_err(|err| err.to_string()),
+            Ok(value) if value.is_object() => {
+                serde_json::from_value(value).map_err(|err| err.to_string())
+            }
             Ok(_) => Err("it is no object".to_string()),
             Err(err) => Err(err.to_string()),
         };
@@ -52,7 +55,9 @@ impl Told {
         let mended = || object(&with_doubled_backslashes(text));
         match told {
             // `C:\new` reads as well, but as a path with a line end in it.
-            Ok(told) if told.has_odd_paths() => Ok(mended().ok().filter(|told| !told.has_odd_paths()).unwrap_or(told)),
+            Ok(told) if told.has_odd_paths() => {
+                Ok(mended().ok().filter(|told| !told.has_odd_paths()).unwrap_or(told))
+            }
             Ok(told) => Ok(told),
             Err(reason) => mended().map_err(|_| reason),
         }
@@ -107,19 +112,27 @@ mod tests {
 
     #[test]
     fn windows_paths_are_mended() {
-        let told =
-            Told::read(br#"{"session_id":"a","cwd":"C:\Users\new\temp","prompt":"say \"hi\" to C:\\x"}"#).unwrap();
+        let told = Told::read(
+            br#"{"session_id":"a","cwd":"C:\Users\new\temp","prompt":"say \"hi\" to C:\\x"}"#,
+        )
+        .unwrap();
         assert_eq!(told.cwd, r"C:\Users\new\temp");
         assert_eq!(told.prompt, r#"say "hi" to C:\x"#);
-        let valid = Told::read(br#"{"cwd":"C:\new\temp","transcript_path":"C:\bin\x.jsonl"}"#).unwrap();
-        assert_eq!((valid.cwd.as_str(), valid.transcript_path.as_str()), (r"C:\new\temp", r"C:\bin\x.jsonl"));
+        let valid =
+            Told::read(br#"{"cwd":"C:\new\temp","transcript_path":"C:\bin\x.jsonl"}"#).unwrap();
+        assert_eq!(
+            (valid.cwd.as_str(), valid.transcript_path.as_str()),
+            (r"C:\new\temp", r"C:\bin\x.jsonl")
+        );
         let whole = Told::read(br#"{"cwd":"C:\\new\\temp","prompt":"two\nlines"}"#).unwrap();
         assert_eq!((whole.cwd.as_str(), whole.prompt.as_str()), (r"C:\new\temp", "two\nlines"));
     }
 
     #[test]
     fn odd_fields_count_as_none_and_garbage_is_named() {
-        let told = Told::read(b"\xef\xbb\xbf{\"session_id\":7,\"transcript_path\":null,\"thread-id\":\"t\"}");
+        let told = Told::read(
+            b"\xef\xbb\xbf{\"session_id\":7,\"transcript_path\":null,\"thread-id\":\"t\"}",
+        );
         assert!(told.is_err() || told.unwrap().transcript_path.is_empty());
         for garbage in [&b""[..], b"[]", b"not json", b"{\"a\":", b"\xff\xfe\x00", b"3"] {
             assert!(Told::read(garbage).is_err(), "{garbage:?}");

@@ -1,7 +1,9 @@
-//! The cache on disk: a tantivy index in a folder of its own generation, and the stamps of what it was made from.
+//! The cache on disk: a tantivy index in a folder of its own generation, and the stamps of what it
+//! was made from.
 //!
-//! `index/CURRENT` names the generation that counts. A rebuild makes a new one beside it and then changes that
-//! name, so a reader finds a whole index at any moment. One process at a time changes things, under `index/lock`.
+//! `index/CURRENT` names the generation that counts. A rebuild makes a new one beside it and then
+//! changes that name, so a reader finds a whole index at any moment. One process at a time changes
+//! things, under `index/lock`.
 
 use std::fs;
 use std::io;
@@ -62,8 +64,8 @@ impl<'s> Cache<'s> {
         document::open(&generation)
     }
 
-    /// Opens the index as it was left, provided that its files look as they were left: a damaged one is not worth
-    /// the milliseconds of whoever has only those.
+    /// Opens the index as it was left, provided that its files look as they were left: a damaged
+    /// one is not worth the milliseconds of whoever has only those.
     pub fn open_as_left(&self) -> Result<tantivy::Index, Trouble> {
         let generation = self.current().ok_or("there is no index yet")?;
         let seal = fs::read(generation.join(SEAL))?;
@@ -117,7 +119,11 @@ impl<'s> Cache<'s> {
         Ok(refreshed)
     }
 
-    fn rebuild(&self, found: &[(String, Stamp)], before: Stamp) -> Result<(tantivy::Index, Refreshed), Trouble> {
+    fn rebuild(
+        &self,
+        found: &[(String, Stamp)],
+        before: Stamp,
+    ) -> Result<(tantivy::Index, Refreshed), Trouble> {
         let name = format!("g{}", 1 + self.generations()?.into_iter().max().unwrap_or(0));
         let generation = self.folder.join(&name);
         files::create_folder(&generation)?;
@@ -145,7 +151,10 @@ impl<'s> Cache<'s> {
 
     fn generations(&self) -> io::Result<Vec<u64>> {
         let entries = fs::read_dir(&self.folder)?;
-        Ok(entries.flatten().filter_map(|entry| generation_number(entry.file_name().to_str()?)).collect())
+        Ok(entries
+            .flatten()
+            .filter_map(|entry| generation_number(entry.file_name().to_str()?))
+            .collect())
     }
 }
 
@@ -159,13 +168,18 @@ pub fn in_memory(store: &Store, shelf: Shelf) -> Result<tantivy::Index, Trouble>
 }
 
 fn generation_number(name: &str) -> Option<u64> {
-    name.strip_prefix('g').filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok()
+    name.strip_prefix('g')
+        .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?
+        .parse()
+        .ok()
 }
 
 /// Notes what a generation was made from, and how its files look now that they are whole.
 fn seal(generation: &Path, found: &[(String, Stamp)], before: Stamp) -> io::Result<()> {
-    let remembered: Vec<(&str, Stamp)> =
-        found.iter().map(|(session, stamp)| (session.as_str(), changes::settled(*stamp, before))).collect();
+    let remembered: Vec<(&str, Stamp)> = found
+        .iter()
+        .map(|(session, stamp)| (session.as_str(), changes::settled(*stamp, before)))
+        .collect();
     let mut bytes = Vec::with_capacity(found.len() * 72);
     changes::write_stamps(&remembered, &mut bytes);
     files::write_atomic(&generation.join(STAMPS), &bytes)?;
@@ -176,8 +190,9 @@ fn seal(generation: &Path, found: &[(String, Stamp)], before: Stamp) -> io::Resu
 
 /// The stamps of what a generation was made from, where its files look as they were left.
 ///
-/// Others may be damaged, copied, or left by a process that was killed just before it could seal them. To find out
-/// would mean to open them, and damage there is can make tantivy panic; to make them anew is surer.
+/// Others may be damaged, copied, or left by a process that was killed just before it could seal
+/// them. To find out would mean to open them, and damage there is can make tantivy panic; to make
+/// them anew is surer.
 fn sound_stamps(generation: &Path) -> Option<Vec<u8>> {
     let stamps = fs::read(generation.join(STAMPS)).ok()?;
     let seal = fs::read(generation.join(SEAL)).ok()?;

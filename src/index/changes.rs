@@ -1,7 +1,8 @@
-//! Changes: the tree against the cache. Which digests are new, which look different, which are gone.
+//! Changes: the tree against the cache. Which digests are new, which look different, which are
+//! gone.
 //!
-//! Only what the file system says of a file is compared, so an unchanged memory costs one look at each digest
-//! and no reading.
+//! Only what the file system says of a file is compared, so an unchanged memory costs one look at
+//! each digest and no reading.
 
 use std::cmp::Ordering;
 use std::fs;
@@ -15,8 +16,9 @@ use crate::model::ids::SessionId;
 use crate::store::Store;
 use crate::store::layout::Layout;
 
-/// How close to a look a file's last change may lie for the look not to count, in nanoseconds. File systems
-/// count time in steps of up to 10 ms, so a second change in the same step would leave no trace.
+/// How close to a look a file's last change may lie for the look not to count, in nanoseconds. File
+/// systems count time in steps of up to 10 ms, so a second change in the same step would leave no
+/// trace.
 const UNSETTLED_NS: i64 = 20_000_000;
 
 /// Below so many digests, one thread looks at all of them.
@@ -48,7 +50,9 @@ impl<'a> Changes<'a> {
             let before = if order.is_le() { known.next() } else { None };
             let now = if order.is_ge() { found.next() } else { None };
             match (before, now) {
-                (Some((_, before)), Some((name, now))) if before != now => changes.modified.push(name),
+                (Some((_, before)), Some((name, now))) if before != now => {
+                    changes.modified.push(name)
+                }
                 (Some((name, _)), None) => changes.removed.push(name),
                 (None, Some((name, _))) => changes.added.push(name),
                 _ => {}
@@ -72,11 +76,14 @@ pub fn found(store: &Store) -> io::Result<Vec<(String, Stamp)>> {
     };
     let mut names: Vec<String> = Vec::new();
     for entry in fs::read_dir(&sessions)? {
-        names.extend(entry?.file_name().into_string().ok().filter(|name| name.parse::<SessionId>().is_ok()));
+        names.extend(
+            entry?.file_name().into_string().ok().filter(|name| name.parse::<SessionId>().is_ok()),
+        );
     }
     names.sort_unstable();
     // A link could lead anywhere, so only a plain file is a digest.
-    let look = |name: String| folder.stamp(&Layout::digest_within(&name)).map(|stamp| (name, stamp));
+    let look =
+        |name: String| folder.stamp(&Layout::digest_within(&name)).map(|stamp| (name, stamp));
     // To start threads costs more than to look at a few files.
     Ok(match names.len() < FEW {
         true => names.into_iter().filter_map(look).collect(),
@@ -86,7 +93,8 @@ pub fn found(store: &Store) -> io::Result<Vec<(String, Stamp)>> {
 
 /// The stamp to remember of a file that was looked at after `before` was last changed.
 ///
-/// A file that changed at nearly the same time may change again unseen: it is remembered as one never seen.
+/// A file that changed at nearly the same time may change again unseen: it is remembered as one
+/// never seen.
 pub fn settled(stamp: Stamp, before: Stamp) -> Stamp {
     let changed = |stamp: Stamp| if stamp.ctime_ns != 0 { stamp.ctime_ns } else { stamp.mtime_ns };
     if changed(stamp) > changed(before).saturating_sub(UNSETTLED_NS) { NEVER } else { stamp }
@@ -154,9 +162,13 @@ mod tests {
     #[test]
     fn differences_are_sorted_out() {
         let known = [("a", stamp(1)), ("b", stamp(1)), ("d", stamp(1)), ("e", stamp(1))];
-        let found = [("b", 1), ("c", 1), ("d", 2), ("f", 1)].map(|(name, size)| (name.to_string(), stamp(size)));
+        let found = [("b", 1), ("c", 1), ("d", 2), ("f", 1)]
+            .map(|(name, size)| (name.to_string(), stamp(size)));
         let changes = Changes::between(&known, &found);
-        assert_eq!(changes, Changes { added: vec!["c", "f"], modified: vec!["d"], removed: vec!["a", "e"] });
+        assert_eq!(
+            changes,
+            Changes { added: vec!["c", "f"], modified: vec!["d"], removed: vec!["a", "e"] }
+        );
         let same = found.clone().map(|(_, stamp)| stamp);
         let known: Vec<_> = found.iter().map(|(name, _)| name.as_str()).zip(same).collect();
         assert!(Changes::between(&known, &found).is_empty());

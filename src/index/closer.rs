@@ -1,7 +1,7 @@
 //! A closer look: how well the best part of a document fits, told from the lists of the index.
 //!
-//! Each list knows at which places of a document its word stands, and each document where its parts end. So the
-//! many documents that might be hits are looked at without reading one of them.
+//! Each list knows at which places of a document its word stands, and each document where its parts
+//! end. So the many documents that might be hits are looked at without reading one of them.
 
 use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::schema::IndexRecordOption;
@@ -35,7 +35,9 @@ pub struct CloserLook<'f> {
 impl<'f> CloserLook<'f> {
     pub fn at(segment: &SegmentReader, finder: &'f Finder<'f>) -> tantivy::Result<CloserLook<'f>> {
         let field = Fields::get().words;
-        let list = |word| matches::postings(segment, field, word, IndexRecordOption::WithFreqsAndPositions);
+        let list = |word| {
+            matches::postings(segment, field, word, IndexRecordOption::WithFreqsAndPositions)
+        };
         let lists = finder.words().map(list).collect::<tantivy::Result<Vec<_>>>()?;
         let present = vec![false; lists.len()];
         let (places, parts, counted) = Default::default();
@@ -60,9 +62,14 @@ impl<'f> CloserLook<'f> {
                 self.parts.count(&self.places, |part, times| self.counted[part].times[at] += times);
             }
         }
-        let parts = self.counted.iter().filter(|counted| counted.times.iter().any(|times| *times > 0));
+        let parts =
+            self.counted.iter().filter(|counted| counted.times.iter().any(|times| *times > 0));
         let parts = parts.map(|counted| self.finder.part_score(counted));
-        let part = parts.fold(Closest::default(), |best, part| if part.score > best.score { part } else { best });
+        let part =
+            parts.fold(
+                Closest::default(),
+                |best, part| if part.score > best.score { part } else { best },
+            );
         Looked { part, covered: self.finder.covered(&self.present) }
     }
 }

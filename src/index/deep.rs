@@ -1,7 +1,8 @@
 //! Deep: from the best sessions on into their episodes, to the passage that was meant.
 //!
-//! Only digests are indexed; the episodes of a few sessions are read when they are asked for. A passage is scored
-//! by how rare its words are among all passages read, so that what the whole session speaks of counts little.
+//! Only digests are indexed; the episodes of a few sessions are read when they are asked for. A
+//! passage is scored by how rare its words are among all passages read, so that what the whole
+//! session speaks of counts little.
 
 use std::fs;
 use std::path::PathBuf;
@@ -23,7 +24,8 @@ const PASSAGE: usize = 1600;
 const LONGEST_EPISODE: u64 = 1 << 20;
 const MOST_OF_A_SESSION: u64 = 8 << 20;
 const MOST_IN_ALL: u64 = 40 << 20;
-/// How much of a score comes from where: the session, the best passage, the whole episode, its trigger.
+/// How much of a score comes from where: the session, the best passage, the whole episode, its
+/// trigger.
 const SESSION: f32 = 2.0;
 const BEST_PASSAGE: f32 = 1.0;
 const EPISODE: f32 = 0.5;
@@ -65,7 +67,8 @@ pub struct FoundEpisode {
     pub score: f32,
 }
 
-/// Finds the episodes of some sessions that fit best, best first; each session comes with its score and its page.
+/// Finds the episodes of some sessions that fit best, best first; each session comes with its score
+/// and its page.
 pub fn episodes(
     layout: &Layout,
     finder: &Finder,
@@ -91,8 +94,11 @@ pub fn episodes(
     for (episode, read) in all.into_iter().zip(read) {
         let Some(read) = read else { continue };
         let (score, _, page) = &sessions[episode.session];
-        let scores = read.passages.iter().map(|passage| finder.passage_score(&passage.counted, &rarity));
-        let best = scores.zip(&read.passages).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.line.cmp(&a.1.line)));
+        let scores =
+            read.passages.iter().map(|passage| finder.passage_score(&passage.counted, &rarity));
+        let best = scores
+            .zip(&read.passages)
+            .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.line.cmp(&a.1.line)));
         let Some((best_score, best)) = best.filter(|(score, _)| *score > 0.0) else { continue };
         let triggers = page.triggers.iter().filter(|trigger| trigger.episode == episode.id);
         let trigger = triggers.map(|trigger| finder.trigger_score(trigger)).fold(0.0, f32::max);
@@ -110,7 +116,11 @@ pub fn episodes(
             path: episode.path,
         });
     }
-    found.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| (a.session, a.episode).cmp(&(b.session, b.episode))));
+    found.sort_by(|a, b| {
+        b.score
+            .total_cmp(&a.score)
+            .then_with(|| (a.session, a.episode).cmp(&(b.session, b.episode)))
+    });
     found.truncate(limit);
     found
 }
@@ -126,13 +136,19 @@ fn listed(layout: &Layout, session: &SessionId, page: &Page, at: usize) -> Vec<E
         if let Some(metadata) = metadata.filter(|_| inside)
             && !episodes.iter().any(|known| known.path == path)
         {
-            episodes.push(Episode { id, session: at, path, bytes: metadata.len().min(LONGEST_EPISODE) });
+            episodes.push(Episode {
+                id,
+                session: at,
+                path,
+                bytes: metadata.len().min(LONGEST_EPISODE),
+            });
         }
     };
     for entry in fs::read_dir(layout.episodes(session)).into_iter().flatten().flatten() {
         let path = entry.path();
         let id = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
-        if let Some(id) = id.filter(|_| path.extension().is_some_and(|extension| extension == "md")) {
+        if let Some(id) = id.filter(|_| path.extension().is_some_and(|extension| extension == "md"))
+        {
             consider(id, path);
         }
     }

@@ -1,7 +1,8 @@
 //! A document: a digest as the index stores it, field by field, and how documents get in and out.
 //!
-//! All words go into one field, those of the title and the keys several times: a word then counts by where it
-//! stands, a search reads one list for each word, and phrases run on. The other fields are for filters.
+//! All words go into one field, those of the title and the keys several times: a word then counts
+//! by where it stands, a search reads one list for each word, and phrases run on. The other fields
+//! are for filters.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,8 @@ use std::thread;
 use rayon::prelude::*;
 use tantivy::merge_policy::LogMergePolicy;
 use tantivy::schema::{
-    FAST, Field, IndexRecordOption, NumericOptions, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
+    FAST, Field, IndexRecordOption, NumericOptions, STORED, STRING, Schema, TextFieldIndexing,
+    TextOptions,
 };
 use tantivy::{IndexBuilder, IndexSettings, IndexWriter, TantivyDocument, Term};
 
@@ -32,8 +34,9 @@ const FEW: u32 = 64;
 const MANY: usize = 2000;
 /// How many threads write at most.
 const MOST_THREADS: usize = 4;
-/// The working memory that documents need while they are written, each of them, at least, and at most in all. What
-/// does not fit becomes a piece of the index of its own, and pieces cost time: to merge, and in every search.
+/// The working memory that documents need while they are written, each of them, at least, and at
+/// most in all. What does not fit becomes a piece of the index of its own, and pieces cost time: to
+/// merge, and in every search.
 const MEMORY_FOR_EACH: usize = 5 << 10;
 const LEAST_MEMORY: usize = 16 << 20;
 const MOST_MEMORY: usize = 256 << 20;
@@ -81,7 +84,8 @@ impl Fields {
 
     fn build() -> (Schema, Fields) {
         let words = |record| {
-            let indexing = TextFieldIndexing::default().set_tokenizer(LAID_WORDS).set_index_option(record);
+            let indexing =
+                TextFieldIndexing::default().set_tokenizer(LAID_WORDS).set_index_option(record);
             TextOptions::default().set_indexing_options(indexing)
         };
         let mut schema = Schema::builder();
@@ -111,14 +115,20 @@ impl Fields {
             document.add_text(self.tree, tree);
             document.add_u64(self.line, section.line as u64);
             let mut sheet = Sheet::default();
-            sheet.add_part([(note.title.as_str(), 1), (section.heading.as_str(), 2), (section.text.as_str(), 1)]);
+            sheet.add_part([
+                (note.title.as_str(), 1),
+                (section.heading.as_str(), 2),
+                (section.text.as_str(), 1),
+            ]);
             note.tags.iter().for_each(|tag| sheet.add(tag, 1));
             self.add_words(&mut document, sheet, &note.files);
             note.tags.iter().for_each(|tag| document.add_text(self.tag, tag.to_lowercase()));
             for (field, value) in [(self.flavor, &note.flavor), (self.status, &note.status)] {
                 document.add_text(field, value.to_lowercase());
             }
-            note.project.iter().for_each(|project| document.add_text(self.project, project.to_lowercase()));
+            note.project
+                .iter()
+                .for_each(|project| document.add_text(self.project, project.to_lowercase()));
             if let Some(at) = note.at {
                 document.add_i64(self.ended, at.timestamp());
             }
@@ -180,8 +190,8 @@ impl Shelf {
         }
     }
 
-    /// The documents of one thing on it. What vanished in between has none, nor has a session that is not worth
-    /// remembering.
+    /// The documents of one thing on it. What vanished in between has none, nor has a session that
+    /// is not worth remembering.
     fn documents(self, store: &Store, name: &str) -> Vec<TantivyDocument> {
         let fields = Fields::get();
         match self {
@@ -189,7 +199,9 @@ impl Shelf {
                 let page = read_page(store, name).filter(|page| page.worth);
                 page.map(|page| fields.document(name, &page)).into_iter().collect()
             }
-            Shelf::Notes => notes::read(store, name).map(|note| fields.sections(name, &note)).unwrap_or_default(),
+            Shelf::Notes => notes::read(store, name)
+                .map(|note| fields.sections(name, &note))
+                .unwrap_or_default(),
         }
     }
 }
@@ -230,7 +242,13 @@ fn register(index: &tantivy::Index) {
 }
 
 /// Takes documents out, puts others in, and commits.
-pub fn write(index: &tantivy::Index, store: &Store, shelf: Shelf, gone: &[&str], new: &[&str]) -> tantivy::Result<()> {
+pub fn write(
+    index: &tantivy::Index,
+    store: &Store,
+    shelf: Shelf,
+    gone: &[&str],
+    new: &[&str],
+) -> tantivy::Result<()> {
     let fields = Fields::get();
     let threads = match new.len() < MANY {
         true => 1,
@@ -250,8 +268,9 @@ pub fn write(index: &tantivy::Index, store: &Store, shelf: Shelf, gone: &[&str],
     writer.wait_merging_threads()
 }
 
-/// Merges few pieces of like size, so that a new session costs what it holds and not what the whole index does: each
-/// document is written again only as often as the index grows to four times its size.
+/// Merges few pieces of like size, so that a new session costs what it holds and not what the whole
+/// index does: each document is written again only as often as the index grows to four times its
+/// size.
 fn little_by_little() -> LogMergePolicy {
     let mut policy = LogMergePolicy::default();
     policy.set_min_num_segments(4);
@@ -285,8 +304,12 @@ mod tests {
         };
         add(300);
         (0..30).for_each(|_| add(1));
-        let mut sizes: Vec<u32> =
-            index.searchable_segment_metas().unwrap().iter().map(|segment| segment.num_docs()).collect();
+        let mut sizes: Vec<u32> = index
+            .searchable_segment_metas()
+            .unwrap()
+            .iter()
+            .map(|segment| segment.num_docs())
+            .collect();
         sizes.sort_unstable();
         assert_eq!((sizes.last(), sizes.iter().sum()), (Some(&300), 330), "{sizes:?}");
         assert!(sizes.len() <= 4, "{sizes:?}");

@@ -1,7 +1,7 @@
 //! Hits: what a person gets of a document that was found, read from the digest itself.
 //!
-//! Only the few best are read, so the index need not hold what the tree already says, and a hit is never staler
-//! than the file it points to.
+//! Only the few best are read, so the index need not hold what the tree already says, and a hit is
+//! never staler than the file it points to.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -22,7 +22,8 @@ use crate::store::layout::Layout;
 const EXCERPT: usize = 220;
 /// How many matching triggers a hit shows.
 const MOST_TRIGGERS: usize = 3;
-/// How much more a word counts in a trigger's sentence than among its keys, to choose between triggers.
+/// How much more a word counts in a trigger's sentence than among its keys, to choose between
+/// triggers.
 const SAID: f32 = 0.5;
 /// How many words a reason names.
 pub const MOST_WORDS: usize = 6;
@@ -31,7 +32,8 @@ pub const MOST_WORDS: usize = 6;
 pub struct Finder<'p> {
     /// Each word with its place in `wanted`.
     places: HashMap<&'p str, Vec<usize>>,
-    /// Which bytes a wanted word begins with: most words of a text are none by their first letter already.
+    /// Which bytes a wanted word begins with: most words of a text are none by their first letter
+    /// already.
     beginnings: [bool; 256],
     wanted: &'p [Wanted],
 }
@@ -90,7 +92,10 @@ impl Counted {
 
     /// Adds one for each word that another text has.
     pub fn add_presence(&mut self, other: &Counted) {
-        self.times.iter_mut().zip(&other.times).for_each(|(sum, times)| *sum += u32::from(*times > 0));
+        self.times
+            .iter_mut()
+            .zip(&other.times)
+            .for_each(|(sum, times)| *sum += u32::from(*times > 0));
     }
 }
 
@@ -102,7 +107,10 @@ impl<'p> Finder<'p> {
             places.entry(&wanted.word).or_default().push(at);
         }
         let mut beginnings = [false; 256];
-        places.keys().filter_map(|word| word.bytes().next()).for_each(|byte| beginnings[usize::from(byte)] = true);
+        places
+            .keys()
+            .filter_map(|word| word.bytes().next())
+            .for_each(|byte| beginnings[usize::from(byte)] = true);
         Finder { places, beginnings, wanted }
     }
 
@@ -154,11 +162,18 @@ impl<'p> Finder<'p> {
         // A word that only stands for another is no reason where that other one is there itself.
         let best_of_group = |at: &usize| {
             let (group, weight) = (self.wanted[*at].group, self.wanted[*at].weight);
-            let others = self.wanted.iter().zip(times).filter(|(wanted, times)| wanted.group == group && **times > 0);
+            let others = self
+                .wanted
+                .iter()
+                .zip(times)
+                .filter(|(wanted, times)| wanted.group == group && **times > 0);
             others.into_iter().all(|(wanted, _)| wanted.weight <= weight)
         };
         let words = seen.words.iter().filter(|(_, places)| places.iter().any(best_of_group));
-        Trace { weight: self.weighed(seen), words: words.map(|(word, _)| word.to_string()).collect() }
+        Trace {
+            weight: self.weighed(seen),
+            words: words.map(|(word, _)| word.to_string()).collect(),
+        }
     }
 
     /// The words that are looked for.
@@ -196,18 +211,22 @@ impl<'p> Finder<'p> {
         self.trace(&self.seen(value)).words
     }
 
-    /// How much of the query is covered where these words are present: the best of each group counts.
+    /// How much of the query is covered where these words are present: the best of each group
+    /// counts.
     pub fn covered(&self, present: &[bool]) -> f32 {
-        self.summed(|at, wanted| (if present[at] { wanted.covers } else { 0.0 }, wanted.covers)).weight
+        self.summed(|at, wanted| (if present[at] { wanted.covers } else { 0.0 }, wanted.covers))
+            .weight
     }
 
     /// The weight of the words that were seen.
     fn weighed(&self, seen: &Seen) -> f32 {
         let times = &seen.counted.times;
-        self.summed(|at, wanted| (if times[at] > 0 { wanted.weight } else { 0.0 }, wanted.weight)).weight
+        self.summed(|at, wanted| (if times[at] > 0 { wanted.weight } else { 0.0 }, wanted.weight))
+            .weight
     }
 
-    /// The best word of each group, each with its score and weight, summed up in the order of the query.
+    /// The best word of each group, each with its score and weight, summed up in the order of the
+    /// query.
     fn summed(&self, each: impl Fn(usize, &Wanted) -> (f32, f32)) -> Closest {
         let mut sum = Closest::default();
         let mut at = 0;
@@ -230,11 +249,13 @@ impl<'p> Finder<'p> {
     pub fn hit(&self, layout: &Layout, session: SessionId, page: Page) -> Hit {
         let folder = layout.shown(&layout.session(&session));
         let path = layout.shown(&layout.digest(&session));
-        let seen: Vec<SeenTrigger> = page.triggers.iter().map(|trigger| self.seen_trigger(trigger)).collect();
-        let mut triggers: Vec<(Trace, &SeenTrigger)> = seen.iter().map(|seen| (self.trace(&seen.all), seen)).collect();
+        let seen: Vec<SeenTrigger> =
+            page.triggers.iter().map(|trigger| self.seen_trigger(trigger)).collect();
+        let mut triggers: Vec<(Trace, &SeenTrigger)> =
+            seen.iter().map(|seen| (self.trace(&seen.all), seen)).collect();
         triggers.retain(|(trace, _)| trace.weight > 0.0);
-        // The same score that ranked the page; what a trigger says in a sentence leads to its part more surely
-        // than a key. The order of the page breaks ties: the sort is stable.
+        // The same score that ranked the page; what a trigger says in a sentence leads to its part
+        // more surely than a key. The order of the page breaks ties: the sort is stable.
         triggers.sort_by_cached_key(|(_, seen)| {
             let mut said = seen.topic.clone();
             said.add(&seen.sentence);
@@ -275,8 +296,16 @@ impl<'p> Finder<'p> {
     }
 
     /// Makes a hit of a section of a page that is no digest.
-    pub fn note_hit(&self, path: &str, note: &Note, section: &Section, score: f64, weak: bool) -> Option<NoteHit> {
-        let words = self.words_of(&format!("{}\n{}\n{}", note.title, section.heading, section.text));
+    pub fn note_hit(
+        &self,
+        path: &str,
+        note: &Note,
+        section: &Section,
+        score: f64,
+        weak: bool,
+    ) -> Option<NoteHit> {
+        let words =
+            self.words_of(&format!("{}\n{}\n{}", note.title, section.heading, section.text));
         let shown: Vec<&str> = words.iter().take(MOST_WORDS).map(String::as_str).collect();
         Some(NoteHit {
             rank: 0,
@@ -290,7 +319,11 @@ impl<'p> Finder<'p> {
             line: section.line,
             excerpt: text::excerpt(&markdown::plain(&section.text), &words, EXCERPT),
             weak,
-            reason: if shown.is_empty() { "filters".into() } else { format!("section: {}", shown.join(", ")) },
+            reason: if shown.is_empty() {
+                "filters".into()
+            } else {
+                format!("section: {}", shown.join(", "))
+            },
             words,
         })
     }
@@ -320,7 +353,8 @@ impl<'p> Finder<'p> {
             ("tags", self.trace(&self.seen_in(&page.tags))),
             ("names", self.trace(&self.seen_in(&page.names))),
         ];
-        let mut words: Vec<String> = trigger.map(|(trace, _)| trace.words.clone()).unwrap_or_default();
+        let mut words: Vec<String> =
+            trigger.map(|(trace, _)| trace.words.clone()).unwrap_or_default();
         for word in places.iter().flat_map(|(_, trace)| &trace.words) {
             if !words.contains(word) {
                 words.push(word.clone());
@@ -335,7 +369,8 @@ impl<'p> Finder<'p> {
         }
         let reason = match best {
             Some((place, trace)) => {
-                let shown: Vec<&str> = trace.words.iter().take(MOST_WORDS).map(String::as_str).collect();
+                let shown: Vec<&str> =
+                    trace.words.iter().take(MOST_WORDS).map(String::as_str).collect();
                 format!("{place}: {}", shown.join(", "))
             }
             None if self.wanted.is_empty() => "filters".into(),
@@ -345,7 +380,13 @@ impl<'p> Finder<'p> {
     }
 
     /// The most telling stretch: of a trigger's sentence, a passage, or else a trigger's keys.
-    fn excerpt(&self, page: &Page, passages: &[Seen], triggers: &[SeenTrigger], words: &[String]) -> String {
+    fn excerpt(
+        &self,
+        page: &Page,
+        passages: &[Seen],
+        triggers: &[SeenTrigger],
+        words: &[String],
+    ) -> String {
         let sentences = triggers.iter().map(|seen| (&seen.trigger.sentence, &seen.sentence));
         let mut best: Option<(f32, &str)> = None;
         for (text, seen) in sentences.chain(page.passages.iter().zip(passages)) {
@@ -358,7 +399,9 @@ impl<'p> Finder<'p> {
             return text::excerpt(text, words, EXCERPT);
         }
         let keys = page.triggers.iter().map(|trigger| trigger.keys.join(", "));
-        let telling = keys.map(|keys| (self.weighed(&self.seen(&keys)), keys)).max_by(|a, b| a.0.total_cmp(&b.0));
+        let telling = keys
+            .map(|keys| (self.weighed(&self.seen(&keys)), keys))
+            .max_by(|a, b| a.0.total_cmp(&b.0));
         match telling {
             Some((weight, keys)) if weight > 0.0 => text::excerpt(&keys, words, EXCERPT),
             _ => text::one_line(page.passages.first().unwrap_or(&page.title), EXCERPT),

@@ -7,11 +7,19 @@ use super::document::Fields;
 use super::matches;
 
 /// The places of a project's sessions, the last to end first.
-pub fn of_project(searcher: &Searcher, project: &str, limit: usize) -> tantivy::Result<Vec<DocAddress>> {
+pub fn of_project(
+    searcher: &Searcher,
+    project: &str,
+    limit: usize,
+) -> tantivy::Result<Vec<DocAddress>> {
     let (field, name) = (Fields::get().project, project.to_lowercase());
     let mut ended: Vec<(i64, DocAddress)> = Vec::new();
     for (ordinal, segment) in searcher.segment_readers().iter().enumerate() {
-        let Some(mut sessions) = matches::postings(segment, field, &name, IndexRecordOption::Basic)? else { continue };
+        let Some(mut sessions) =
+            matches::postings(segment, field, &name, IndexRecordOption::Basic)?
+        else {
+            continue;
+        };
         let times = segment.fast_fields().i64(Fields::ENDED)?;
         while sessions.doc() != TERMINATED {
             let session = sessions.doc();

@@ -1,8 +1,8 @@
 //! Matches: the documents that answer a query, found list by list and scored by [`rank`].
 //!
-//! Every list of a query's words is read to its end, rather than letting tantivy skip what cannot win: that is
-//! fast enough for 100,000 digests, and makes a score depend on the living documents alone, not on how they happen
-//! to be spread over segments.
+//! Every list of a query's words is read to its end, rather than letting tantivy skip what cannot
+//! win: that is fast enough for 100,000 digests, and makes a score depend on the living documents
+//! alone, not on how they happen to be spread over segments.
 
 use tantivy::postings::SegmentPostings;
 use tantivy::query::{EnableScoring, PhraseQuery, Query as _};
@@ -42,7 +42,8 @@ pub struct Wanted {
     pub covers: f32,
     /// How much of a word that was asked for it is: one, or less where it only stands for it.
     pub factor: f32,
-    /// Which word of the query it stands for: of the words of one group, only the best counts. Groups lie together.
+    /// Which word of the query it stands for: of the words of one group, only the best counts.
+    /// Groups lie together.
     pub group: usize,
 }
 
@@ -108,7 +109,8 @@ pub fn plan(searcher: &Searcher, query: &Query) -> tantivy::Result<Plan> {
             if taken.is_empty() {
                 let near = near(searcher, field, &word.text)?;
                 near.iter().for_each(|(near, having)| stand_in(near, *having, rank::NEAR_WORD));
-                // In few words a slip is likelier than a word that nothing has; in many it may well be one of those.
+                // In few words a slip is likelier than a word that nothing has; in many it may well
+                // be one of those.
                 if let Some((_, having)) = near.first().filter(|_| few) {
                     asked = rank::rarity(*having, living) * told;
                 }
@@ -124,11 +126,12 @@ pub fn plan(searcher: &Searcher, query: &Query) -> tantivy::Result<Plan> {
 }
 
 impl Plan {
-    /// Whether a page is only a guess: its best part has so much of the query's weight, all of it so much, and it
-    /// lacks that share of the names.
+    /// Whether a page is only a guess: its best part has so much of the query's weight, all of it
+    /// so much, and it lacks that share of the names.
     pub fn is_weak(&self, by_part: f32, by_all: f32, names_lacked: f32) -> bool {
         let asked = self.asked.max(f32::MIN_POSITIVE);
-        !self.wanted.is_empty() && (names_lacked > 0.0 || rank::is_weak(by_part / asked, by_all / asked))
+        !self.wanted.is_empty()
+            && (names_lacked > 0.0 || rank::is_weak(by_part / asked, by_all / asked))
     }
 
     /// All words that may stand in an episode, those of one group together.
@@ -161,7 +164,9 @@ fn living_having(searcher: &Searcher, field: Field, word: &str) -> tantivy::Resu
             having += list.doc_freq(&term)?;
             continue;
         }
-        let Some(mut postings) = list.read_postings(&term, IndexRecordOption::Basic)? else { continue };
+        let Some(mut postings) = list.read_postings(&term, IndexRecordOption::Basic)? else {
+            continue;
+        };
         while postings.doc() != TERMINATED {
             having += u32::from(!segment.is_deleted(postings.doc()));
             postings.advance();
@@ -187,16 +192,21 @@ fn near(searcher: &Searcher, field: Field, word: &str) -> tantivy::Result<Vec<(S
     Ok(near)
 }
 
-/// Known words that look like an unknown one, further away than a slip; for when nothing else helps.
+/// Known words that look like an unknown one, further away than a slip; for when nothing else
+/// helps.
 pub fn alike(searcher: &Searcher, word: &str) -> tantivy::Result<Option<String>> {
     let field = Fields::get().words;
-    let Some(first) = word.chars().next().filter(|_| word.chars().count() > SHORTEST_SLIP) else { return Ok(None) };
+    let Some(first) = word.chars().next().filter(|_| word.chars().count() > SHORTEST_SLIP) else {
+        return Ok(None);
+    };
     let mut known = Vec::new();
     for segment in searcher.segment_readers() {
         let inverted = segment.inverted_index(field)?;
         let mut terms = inverted.terms().range().ge(first.to_string()).into_stream()?;
         while terms.advance() && known.len() < MOST_ALIKE {
-            let Some(term) = std::str::from_utf8(terms.key()).ok().filter(|term| term.starts_with(first)) else {
+            let Some(term) =
+                std::str::from_utf8(terms.key()).ok().filter(|term| term.starts_with(first))
+            else {
                 break;
             };
             if term.len().abs_diff(word.len()) <= 2 {
@@ -208,14 +218,17 @@ pub fn alike(searcher: &Searcher, word: &str) -> tantivy::Result<Option<String>>
     Ok(text::nearest(word, known.iter().map(String::as_str)).map(str::to_string))
 }
 
-/// The values that a filter can have in this memory, in order; none for one that is no list of names.
+/// The values that a filter can have in this memory, in order; none for one that is no list of
+/// names.
 pub fn filter_values(searcher: &Searcher, key: FilterKey) -> tantivy::Result<Vec<String>> {
     let fields = Fields::get();
     let field = match key {
         FilterKey::Project => fields.project,
         FilterKey::Flavor => fields.flavor,
         FilterKey::Tag => fields.tag,
-        FilterKey::Status | FilterKey::File | FilterKey::Since | FilterKey::Before => return Ok(Vec::new()),
+        FilterKey::Status | FilterKey::File | FilterKey::Since | FilterKey::Before => {
+            return Ok(Vec::new());
+        }
     };
     let mut values = std::collections::BTreeSet::new();
     for segment in searcher.segment_readers() {
@@ -316,11 +329,16 @@ impl Scores {
 }
 
 /// Goes through the documents that have a word, with what it gives each.
-fn each(segment: &SegmentReader, wanted: &Wanted, mut take: impl FnMut(DocId, f32)) -> tantivy::Result<()> {
+fn each(
+    segment: &SegmentReader,
+    wanted: &Wanted,
+    mut take: impl FnMut(DocId, f32),
+) -> tantivy::Result<()> {
     let field = Fields::get().words;
     let lengths = segment.get_fieldnorms_reader(field)?;
     let term = Term::from_field_text(field, &wanted.word);
-    let list = segment.inverted_index(field)?.read_block_postings(&term, IndexRecordOption::WithFreqs)?;
+    let list =
+        segment.inverted_index(field)?.read_block_postings(&term, IndexRecordOption::WithFreqs)?;
     let Some(mut list) = list else { return Ok(()) };
     while !list.docs().is_empty() {
         for (doc, times) in list.docs().iter().zip(list.freqs()) {
@@ -340,16 +358,28 @@ pub fn postings(
     Ok(segment.inverted_index(field)?.read_postings(&Term::from_field_text(field, word), record)?)
 }
 
-/// The documents of a segment that filters, phrases and exclusions let through; `None` lets all through.
+/// The documents of a segment that filters, phrases and exclusions let through; `None` lets all
+/// through.
 struct Allowed(Option<Vec<bool>>);
 
 impl Allowed {
-    fn by(segment: &SegmentReader, query: &Query, now: Timestamp, trees: &[Tree]) -> tantivy::Result<Allowed> {
+    fn by(
+        segment: &SegmentReader,
+        query: &Query,
+        now: Timestamp,
+        trees: &[Tree],
+    ) -> tantivy::Result<Allowed> {
         let mut allowed = Allowed(None);
         if !trees.is_empty() {
             let field = Fields::get().tree;
-            let named = |tree: &Tree| documents(postings(segment, field, tree.name(), IndexRecordOption::Basic)?);
-            allowed.narrow(segment, true, &trees.iter().map(named).collect::<tantivy::Result<Vec<_>>>()?);
+            let named = |tree: &Tree| {
+                documents(postings(segment, field, tree.name(), IndexRecordOption::Basic)?)
+            };
+            allowed.narrow(
+                segment,
+                true,
+                &trees.iter().map(named).collect::<tantivy::Result<Vec<_>>>()?,
+            );
         }
         let words = Fields::get().words;
         for phrase in &query.phrases {
@@ -394,7 +424,10 @@ fn with_phrase(segment: &SegmentReader, field: Field, phrase: &str) -> tantivy::
         [] => Ok(Vec::new()),
         [unit] => documents(postings(segment, field, &unit.text, IndexRecordOption::Basic)?),
         units => {
-            let terms = units.iter().map(|unit| (unit.position, Term::from_field_text(field, &unit.text))).collect();
+            let terms = units
+                .iter()
+                .map(|unit| (unit.position, Term::from_field_text(field, &unit.text)))
+                .collect();
             let phrase = PhraseQuery::new_with_offset(terms);
             let weight = phrase.weight(EnableScoring::disabled_from_schema(segment.schema()))?;
             documents(Some(weight.scorer(segment, 1.0)?))
@@ -402,9 +435,15 @@ fn with_phrase(segment: &SegmentReader, field: Field, phrase: &str) -> tantivy::
     }
 }
 
-fn with_filter(segment: &SegmentReader, filter: &Filter, now: Timestamp) -> tantivy::Result<Vec<DocId>> {
+fn with_filter(
+    segment: &SegmentReader,
+    filter: &Filter,
+    now: Timestamp,
+) -> tantivy::Result<Vec<DocId>> {
     let fields = Fields::get();
-    let named = |field| documents(postings(segment, field, &filter.value.to_lowercase(), IndexRecordOption::Basic)?);
+    let named = |field| {
+        documents(postings(segment, field, &filter.value.to_lowercase(), IndexRecordOption::Basic)?)
+    };
     match filter.key {
         FilterKey::Project => named(fields.project),
         FilterKey::Flavor => named(fields.flavor),
@@ -415,7 +454,8 @@ fn with_filter(segment: &SegmentReader, filter: &Filter, now: Timestamp) -> tant
             // Before the beginning of the calendar there is nothing.
             let time = filter.time(now).map_or(i64::MIN, |time| time.timestamp());
             let ended = segment.fast_fields().i64(Fields::ENDED)?;
-            let fits = |at: i64| if filter.key == FilterKey::Since { at >= time } else { at < time };
+            let fits =
+                |at: i64| if filter.key == FilterKey::Since { at >= time } else { at < time };
             Ok((0..segment.max_doc()).filter(|doc| ended.first(*doc).is_some_and(fits)).collect())
         }
     }

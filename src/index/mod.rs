@@ -1,8 +1,8 @@
 //! The index: finds sessions by what their digests say, from a cache that can be thrown away.
 //!
-//! Every search first compares the tree with the cache and reads again what changed, so an edit made with any
-//! editor is found by the next search. A cache that is missing, older or damaged is made anew without a word;
-//! one that cannot be written is made in working memory.
+//! Every search first compares the tree with the cache and reads again what changed, so an edit
+//! made with any editor is found by the next search. A cache that is missing, older or damaged is
+//! made anew without a word; one that cannot be written is made in working memory.
 
 use std::collections::HashSet;
 
@@ -56,7 +56,8 @@ pub struct Found<Hit> {
     pub total: usize,
     /// Words of the query that nothing has, with those that were taken instead.
     pub unknown: Vec<(String, Vec<String>)>,
-    /// The weight of all that was asked for: scores of different indexes compare by their share of it.
+    /// The weight of all that was asked for: scores of different indexes compare by their share of
+    /// it.
     pub asked: f64,
 }
 
@@ -84,15 +85,15 @@ pub fn refresh(store: &Store) -> Result<Refreshed> {
     let cache = Cache::of(store, Shelf::Digests);
     let refreshed = cache.lock().map_err(Into::into).and_then(|lock| cache.refresh(&lock));
     refreshed.map(|(_, refreshed)| refreshed).map_err(|reason| {
-        Error::new("cannot write the search cache")
-            .because(reason)
-            .hint("search works without it, only slower; check that `.memtree/cache` can be written")
+        Error::new("cannot write the search cache").because(reason).hint(
+            "search works without it, only slower; check that `.memtree/cache` can be written",
+        )
     })
 }
 
 impl<'s> Index<'s> {
-    /// Opens the index of a memory's digests as the tree is now. While another process brings it up to date, as it
-    /// was: a search waits for nobody.
+    /// Opens the index of a memory's digests as the tree is now. While another process brings it up
+    /// to date, as it was: a search waits for nobody.
     pub fn open(store: &'s Store) -> Result<Index<'s>> {
         Index::of_shelf(store, Shelf::Digests)
     }
@@ -111,13 +112,14 @@ impl<'s> Index<'s> {
         };
         match index.ok().and_then(|index| Index::over(store, &index).ok()) {
             Some(index) => Ok(index),
-            // A memory that cannot be written, a full disk, or another process that is just making the first index.
+            // A memory that cannot be written, a full disk, or another process that is just making
+            // the first index.
             None => Index::made_in_memory(store, shelf),
         }
     }
 
-    /// Opens the index as it was left, without a look at the tree and without waiting: for whoever has only
-    /// milliseconds. `None` where there is none, or where it is damaged.
+    /// Opens the index as it was left, without a look at the tree and without waiting: for whoever
+    /// has only milliseconds. `None` where there is none, or where it is damaged.
     pub fn cached(store: &'s Store) -> Option<Index<'s>> {
         Index::as_left(store, Shelf::Digests)
     }
@@ -143,7 +145,8 @@ impl<'s> Index<'s> {
 
     fn made_in_memory(store: &'s Store, shelf: Shelf) -> Result<Index<'s>> {
         let index = cache::in_memory(store, shelf);
-        let index = index.map_err(|reason| Error::new("cannot read the memory's pages").because(reason))?;
+        let index =
+            index.map_err(|reason| Error::new("cannot read the memory's pages").because(reason))?;
         Index::over(store, &index)
     }
 
@@ -167,7 +170,8 @@ impl<'s> Index<'s> {
         Ok(Found { hits: hits.collect(), total, asked: plan.asked.into(), unknown: plan.unknown })
     }
 
-    /// Goes on into the episodes of the best sessions: each hit is an episode, with the passage that fits best.
+    /// Goes on into the episodes of the best sessions: each hit is an episode, with the passage
+    /// that fits best.
     pub fn deep(&self, query: &Query, now: Timestamp, limit: usize) -> Result<Found<Hit>> {
         let plan = matches::plan(&self.searcher, query).map_err(unusable)?;
         let (ranked, total) = self.ranked(query, &plan, now, deep::SESSIONS)?;
@@ -178,12 +182,15 @@ impl<'s> Index<'s> {
         let sessions: Vec<(f32, SessionId, Page)> =
             ranked.into_iter().map(|ranked| (ranked.score, ranked.session, ranked.page)).collect();
         let episodes = deep::episodes(layout, &Finder::new(&wanted), &sessions, limit);
-        let sessions: Vec<Hit> =
-            sessions.into_iter().map(|(_, session, page)| finder.hit(layout, session, page)).collect();
+        let sessions: Vec<Hit> = sessions
+            .into_iter()
+            .map(|(_, session, page)| finder.hit(layout, session, page))
+            .collect();
         let hits = episodes.into_iter().enumerate().map(|(at, found)| {
             let mut hit = sessions[found.session].clone();
             hit.triggers.retain(|trigger| trigger.episode == found.episode);
-            let words: Vec<&str> = found.words.iter().take(hits::MOST_WORDS).map(String::as_str).collect();
+            let words: Vec<&str> =
+                found.words.iter().take(hits::MOST_WORDS).map(String::as_str).collect();
             Hit {
                 rank: at + 1,
                 score: rounded(found.score),
@@ -204,12 +211,20 @@ impl<'s> Index<'s> {
     }
 
     /// The sessions that fit best, best first, and how many fit at all.
-    fn ranked(&self, query: &Query, plan: &Plan, now: Timestamp, limit: usize) -> Result<(Vec<Ranked>, usize)> {
+    fn ranked(
+        &self,
+        query: &Query,
+        plan: &Plan,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<(Vec<Ranked>, usize)> {
         let names = Names::of(query, plan);
         let looked_at = if limit == 0 { 0 } else { limit.max(rank::CLOSER_LOOK) };
         let (close, total) = self.closely(query, plan, &names, now, &[], looked_at)?;
-        let session = |close: Close| Some((close.score, close.weak, close.name.parse::<SessionId>().ok()?));
-        let mut sessions: Vec<(f32, bool, SessionId)> = close.into_iter().filter_map(session).collect();
+        let session =
+            |close: Close| Some((close.score, close.weak, close.name.parse::<SessionId>().ok()?));
+        let mut sessions: Vec<(f32, bool, SessionId)> =
+            close.into_iter().filter_map(session).collect();
         sessions.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.2.cmp(&b.2)));
         let read = |(score, weak, session): (f32, bool, SessionId)| {
             // Gone since the index was made: the next search will know.
@@ -220,7 +235,8 @@ impl<'s> Index<'s> {
         Ok((sessions.into_iter().filter_map(read).take(limit).collect(), total))
     }
 
-    /// The documents that fit best, each scored once more by its best part, in any order; and how many fit at all.
+    /// The documents that fit best, each scored once more by its best part, in any order; and how
+    /// many fit at all.
     fn closely(
         &self,
         query: &Query,
@@ -241,9 +257,14 @@ impl<'s> Index<'s> {
             let mut look = CloserLook::at(segment, &finder).map_err(unusable)?;
             let ended = segment.fast_fields().i64(Fields::ENDED).map_err(unusable)?;
             for scored in of_segment {
-                let document: TantivyDocument = self.searcher.doc(scored.place).map_err(unusable)?;
+                let document: TantivyDocument =
+                    self.searcher.doc(scored.place).map_err(unusable)?;
                 let fields = Fields::get();
-                let Some(name) = document.get_first(fields.session).and_then(|value| value.as_str()) else { continue };
+                let Some(name) =
+                    document.get_first(fields.session).and_then(|value| value.as_str())
+                else {
+                    continue;
+                };
                 let parts = document.get_first(fields.parts).and_then(|value| value.as_bytes());
                 let looked = look.look(scored.place.doc_id, parts.unwrap_or_default());
                 let ended = ended.first(scored.place.doc_id);
@@ -255,7 +276,10 @@ impl<'s> Index<'s> {
                     score: score * rank::as_asked(lacked, nearness),
                     weak: plan.is_weak(looked.part.weight, looked.covered, lacked),
                     name: name.to_string(),
-                    line: document.get_first(fields.line).and_then(|value| value.as_u64()).unwrap_or(0) as usize,
+                    line: document
+                        .get_first(fields.line)
+                        .and_then(|value| value.as_u64())
+                        .unwrap_or(0) as usize,
                 });
             }
         }
@@ -263,13 +287,21 @@ impl<'s> Index<'s> {
     }
 
     /// Finds the sections of pages that have most to do with a query, the best one of each page.
-    pub fn search_notes(&self, query: &Query, trees: &[Tree], now: Timestamp, limit: usize) -> Result<Found<NoteHit>> {
+    pub fn search_notes(
+        &self,
+        query: &Query,
+        trees: &[Tree],
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<Found<NoteHit>> {
         let plan = matches::plan(&self.searcher, query).map_err(unusable)?;
         let finder = Finder::new(&plan.wanted);
         let names = Names::of(query, &plan);
         let looked_at = if limit == 0 { 0 } else { (4 * limit).max(rank::CLOSER_LOOK) };
         let (mut sections, total) = self.closely(query, &plan, &names, now, trees, looked_at)?;
-        sections.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| (&a.name, a.line).cmp(&(&b.name, b.line))));
+        sections.sort_by(|a, b| {
+            b.score.total_cmp(&a.score).then_with(|| (&a.name, a.line).cmp(&(&b.name, b.line)))
+        });
         let mut seen = HashSet::new();
         sections.retain(|section| seen.insert(section.name.clone()));
         let total = if limit == 0 { total } else { sections.len() };
@@ -289,7 +321,8 @@ impl<'s> Index<'s> {
         matches::alike(&self.searcher, word).ok().flatten()
     }
 
-    /// The values that a filter can have in this memory, in order; none for one that is no list of names.
+    /// The values that a filter can have in this memory, in order; none for one that is no list of
+    /// names.
     pub fn filter_values(&self, key: FilterKey) -> Vec<String> {
         matches::filter_values(&self.searcher, key).unwrap_or_default()
     }
@@ -313,7 +346,9 @@ fn rounded(score: f32) -> f64 {
 }
 
 fn unusable(err: tantivy::TantivyError) -> Error {
-    Error::new("cannot search").because(err).hint("delete `.memtree/cache`: the next search makes it anew")
+    Error::new("cannot search")
+        .because(err)
+        .hint("delete `.memtree/cache`: the next search makes it anew")
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! Names: what a person writes with a capital letter in the middle of a sentence is the very thing they ask about.
+//! Names: what a person writes with a capital letter in the middle of a sentence is the very thing
+//! they ask about.
 //!
-//! Who asks what fixed the crash on iOS is not served by another crash, however much of the question it has. So a
-//! page that lacks a name counts a little less, and is no more than a guess.
+//! Who asks what fixed the crash on iOS is not served by another crash, however much of the
+//! question it has. So a page that lacks a name counts a little less, and is no more than a guess.
 
 use std::collections::HashSet;
 
@@ -27,7 +28,8 @@ struct Name {
     whole: Option<String>,
     /// In parts: one of the words of each.
     parts: Vec<Vec<String>>,
-    /// As it was typed, where the index keeps it in a form that another word may have too: `Stripe` and `strip`.
+    /// As it was typed, where the index keeps it in a form that another word may have too: `Stripe`
+    /// and `strip`.
     typed: Option<String>,
 }
 
@@ -38,7 +40,11 @@ pub struct Names(Vec<Name>);
 impl Names {
     /// The names that a query asks for; what stands for one of them in the plan counts as it.
     pub fn of(query: &Query, plan: &Plan) -> Names {
-        let raw: Vec<&str> = query.words.iter().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric())).collect();
+        let raw: Vec<&str> = query
+            .words
+            .iter()
+            .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
+            .collect();
         let capitals = raw.iter().filter(|word| word.starts_with(char::is_uppercase)).count();
         // Where most words have a capital (a heading, a title), it tells nothing.
         if raw.len() > 2 && 2 * capitals > raw.len() {
@@ -79,7 +85,8 @@ impl Name {
         let telling = |typed: &str| !words::is_question_word(typed) && !is_everyday(typed);
         let whole = all.iter().find(|word| !word.unit).map(|word| word.text.clone());
         let joined = whole.is_some() && word.chars().all(char::is_alphanumeric);
-        let units: Vec<&words::QueryWord> = all.iter().filter(|word| word.unit && telling(&word.typed)).collect();
+        let units: Vec<&words::QueryWord> =
+            all.iter().filter(|word| word.unit && telling(&word.typed)).collect();
         let short = units.iter().any(|unit| unit.typed.chars().count() < SHORTEST_PART);
         let parts: Vec<Vec<String>> = match joined && (short || units.len() < 2) {
             true => Vec::new(),
@@ -102,7 +109,9 @@ impl Name {
                     || word.text.strip_suffix('s') == Some(typed)
                     || typed.strip_suffix('s') == Some(&word.text);
                 // What stands for the name in its place is another word by intent.
-                found = found || same || words[1..].iter().any(|other| *other == words::folded(&word.text));
+                found = found
+                    || same
+                    || words[1..].iter().any(|other| *other == words::folded(&word.text));
             });
         }
         !found
@@ -131,18 +140,22 @@ impl Name {
 fn has(searcher: &Searcher, place: DocAddress, word: &str) -> tantivy::Result<bool> {
     let segment = searcher.segment_reader(place.segment_ord);
     let record = tantivy::schema::IndexRecordOption::Basic;
-    let Some(mut list) = matches::postings(segment, Fields::get().words, word, record)? else { return Ok(false) };
+    let Some(mut list) = matches::postings(segment, Fields::get().words, word, record)? else {
+        return Ok(false);
+    };
     let doc = if list.doc() < place.doc_id { list.seek(place.doc_id) } else { list.doc() };
     Ok(doc == place.doc_id)
 }
 
-/// Tells a name by how it is written: `Kafka`, `iOS`, `GraphQL`, but not the first word of a sentence.
+/// Tells a name by how it is written: `Kafka`, `iOS`, `GraphQL`, but not the first word of a
+/// sentence.
 fn is_name(word: &str, begins_sentence: bool) -> bool {
     let mut letters = word.chars();
     let capital = letters.next().is_some_and(char::is_uppercase);
     let inner = letters.any(char::is_uppercase);
     let lower = word.to_lowercase();
-    let plain = words::is_question_word(&lower) || is_everyday(&lower) || times::is_calendar_word(&lower);
+    let plain =
+        words::is_question_word(&lower) || is_everyday(&lower) || times::is_calendar_word(&lower);
     // `OK`, `UI` and `PR` are said of anything.
     (inner || (capital && !begins_sentence)) && !plain && lower.chars().count() >= SHORTEST_PART
 }
@@ -155,7 +168,8 @@ impl Plan {
     /// A word with those that may stand for it, as the index has them.
     fn standing_for(&self, word: &str) -> Vec<String> {
         let all = || self.wanted.iter().chain(&self.absent);
-        let groups: HashSet<usize> = all().filter(|wanted| wanted.word == word).map(|wanted| wanted.group).collect();
+        let groups: HashSet<usize> =
+            all().filter(|wanted| wanted.word == word).map(|wanted| wanted.group).collect();
         let mut words: Vec<String> = self
             .wanted
             .iter()
@@ -175,7 +189,10 @@ mod tests {
     fn names(text: &str) -> Vec<String> {
         let query = Query::parse(text).unwrap();
         let names = Names::of(&query, &Plan::default()).0;
-        names.into_iter().map(|name| name.whole.unwrap_or_else(|| name.parts.concat().join("+"))).collect()
+        names
+            .into_iter()
+            .map(|name| name.whole.unwrap_or_else(|| name.parts.concat().join("+")))
+            .collect()
     }
 
     #[test]

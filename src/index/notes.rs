@@ -1,7 +1,9 @@
-//! Notes: every page of the tree that is no digest (days, core, knowledge, patterns), section by section.
+//! Notes: every page of the tree that is no digest (days, core, knowledge, patterns), section by
+//! section.
 //!
-//! They have an index of their own, so that what is written about sessions never outranks the sessions. A section
-//! is what lies under one heading; a long one comes in pieces, so that a hit leads to the right lines.
+//! They have an index of their own, so that what is written about sessions never outranks the
+//! sessions. A section is what lies under one heading; a long one comes in pieces, so that a hit
+//! leads to the right lines.
 
 use std::fs;
 use std::io;
@@ -56,7 +58,10 @@ pub fn found(store: &Store) -> io::Result<Vec<Stamped>> {
             continue;
         }
         for file in files::walk_files(&folder).filter_map(Result::ok) {
-            let hidden = file.relative.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."));
+            let hidden = file
+                .relative
+                .components()
+                .any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."));
             let page = file.path.extension().is_some_and(|extension| extension == "md");
             if page && !hidden && file.link.is_none() && file.path.to_str().is_some() {
                 found.push((layout.shown(&file.path), Stamp::of(&file.metadata)));
@@ -86,8 +91,13 @@ impl Note {
         let value = |key: &str| document.get_str(key).filter(|value| !value.trim().is_empty());
         let list = |key: &str| document.get_list(key).unwrap_or_default();
         let name = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".md");
-        let day = name.parse::<NaiveDate>().ok().map(|day| day.and_time(chrono::NaiveTime::MIN).and_utc());
-        let written = ["updated", "ended", "date", "created"].into_iter().find_map(|key| clock::parse(&value(key)?));
+        let day = name
+            .parse::<NaiveDate>()
+            .ok()
+            .map(|day| day.and_time(chrono::NaiveTime::MIN).and_utc());
+        let written = ["updated", "ended", "date", "created"]
+            .into_iter()
+            .find_map(|key| clock::parse(&value(key)?));
         let before = text.len() - document.body().len();
         let first_line = 1 + text[..before].matches('\n').count();
         let mut note = Note {
@@ -102,9 +112,15 @@ impl Note {
         };
         note.files.push(path.to_string());
         if note.title.is_empty() {
-            let heading = note.sections.iter().map(|section| &section.heading).find(|heading| !heading.is_empty());
-            note.title =
-                heading.filter(|_| document.body().trim_start().starts_with("# ")).cloned().unwrap_or(name.into());
+            let heading = note
+                .sections
+                .iter()
+                .map(|section| &section.heading)
+                .find(|heading| !heading.is_empty());
+            note.title = heading
+                .filter(|_| document.body().trim_start().starts_with("# "))
+                .cloned()
+                .unwrap_or(name.into());
         }
         note
     }
@@ -149,7 +165,10 @@ mod tests {
         let text = "---\ntitle: Locks\ntags: [flock]\nupdated: 2026-11-15T10:00:00Z\n---\nbefore\n\n## Two writers\nboth saw\n\
             ```\n# no heading\n```\n### Then\nerased\n";
         let note = Note::parse("knowledge/concepts/locks.md", text);
-        assert_eq!((note.title.as_str(), note.tags.as_slice()), ("Locks", ["flock".to_string()].as_slice()));
+        assert_eq!(
+            (note.title.as_str(), note.tags.as_slice()),
+            ("Locks", ["flock".to_string()].as_slice())
+        );
         let sections: Vec<(&str, usize)> =
             note.sections.iter().map(|section| (section.heading.as_str(), section.line)).collect();
         assert_eq!(sections, [("", 6), ("Two writers", 8), ("Then", 13)]);
@@ -160,13 +179,15 @@ mod tests {
     #[test]
     fn a_day_has_its_name_and_long_sections_come_in_pieces() {
         let line = format!("- [14:03:22] [user] (SES1_desk_SP1C1) {}\n", "word ".repeat(100));
-        let note = Note::parse("daily/raw/2026-11-15.md", &format!("# 2026-11-15\n{}", line.repeat(10)));
+        let note =
+            Note::parse("daily/raw/2026-11-15.md", &format!("# 2026-11-15\n{}", line.repeat(10)));
         assert_eq!(
             (note.title.as_str(), note.at.map(clock::stamp).as_deref()),
             ("2026-11-15", Some("2026-11-15T00:00:00Z"))
         );
         assert!(
-            note.sections.len() >= 4 && note.sections.iter().all(|section| section.text.len() <= 2 * LONGEST_SECTION)
+            note.sections.len() >= 4
+                && note.sections.iter().all(|section| section.text.len() <= 2 * LONGEST_SECTION)
         );
         assert!(note.sections.windows(2).all(|pair| pair[0].line < pair[1].line));
         assert_eq!((tree_of("daily/raw/x.md"), tree_of("sessions/x.md")), (Some(Tree::Days), None));
@@ -174,7 +195,9 @@ mod tests {
 
     #[test]
     fn whatever_stands_there_is_read() {
-        for text in ["", "---\n", "---\ntitle: [\n", "# ", "####### x", "```\n# x", "\u{feff}---\na"] {
+        for text in
+            ["", "---\n", "---\ntitle: [\n", "# ", "####### x", "```\n# x", "\u{feff}---\na"]
+        {
             Note::parse("core/x.md", text);
         }
     }

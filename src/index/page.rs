@@ -1,7 +1,8 @@
 //! A page: a digest as search sees it, whatever state it is in.
 //!
-//! A digest with broken front matter still has its text; then the file's name is its title. What every digest
-//! says alike (headings, the manifest, the readiness list) is left out, what a person noted is in.
+//! A digest with broken front matter still has its text; then the file's name is its title. What
+//! every digest says alike (headings, the manifest, the readiness list) is left out, what a person
+//! noted is in.
 
 use super::sheet::Sheet;
 use crate::base::clock::{self, Timestamp};
@@ -63,14 +64,23 @@ impl Page {
         page
     }
 
-    /// What the index keeps, part by part: each trigger with its keys, the summary, and then what is part of neither.
+    /// What the index keeps, part by part: each trigger with its keys, the summary, and then what
+    /// is part of neither.
     pub fn lay_out(&self, session: &str) -> Sheet {
         let mut sheet = Sheet::default();
         for trigger in &self.triggers {
             // Keys stand heaviest first, as they are written.
             let count = trigger.keys.len().max(1);
-            let keys = trigger.keys.iter().enumerate().map(|(at, key)| (key.as_str(), 1 + 3 * (count - at) / count));
-            sheet.add_part([(trigger.topic.as_str(), 1), (trigger.sentence.as_str(), 1)].into_iter().chain(keys));
+            let keys = trigger
+                .keys
+                .iter()
+                .enumerate()
+                .map(|(at, key)| (key.as_str(), 1 + 3 * (count - at) / count));
+            sheet.add_part(
+                [(trigger.topic.as_str(), 1), (trigger.sentence.as_str(), 1)]
+                    .into_iter()
+                    .chain(keys),
+            );
         }
         let summary = [&self.title].into_iter().chain(&self.passages).chain(&self.files);
         sheet.add_part(summary.map(|text| (text.as_str(), 1)));
@@ -85,7 +95,10 @@ impl Page {
 
     /// All that the index keeps of it.
     pub fn texts<'p>(&'p self, session: &'p str) -> impl Iterator<Item = &'p str> {
-        let triggers = self.triggers.iter().flat_map(|one| [&one.topic, &one.sentence].into_iter().chain(&one.keys));
+        let triggers = self
+            .triggers
+            .iter()
+            .flat_map(|one| [&one.topic, &one.sentence].into_iter().chain(&one.keys));
         let lists = [&self.passages, &self.files, &self.tags, &self.names].into_iter().flatten();
         let others = [&self.title, &self.source_id].into_iter().chain(lists).chain(&self.project);
         triggers.chain(others).map(String::as_str).chain([session])
@@ -98,7 +111,11 @@ impl Page {
                 formality = FORMALITIES.iter().any(|name| heading.ends_with(name));
             }
             let is_heading = line.starts_with("# Session Digest:") || line.starts_with("## ");
-            if formality || is_heading || line.trim().is_empty() || line.starts_with("> **Status**: ") {
+            if formality
+                || is_heading
+                || line.trim().is_empty()
+                || line.starts_with("> **Status**: ")
+            {
                 continue;
             }
             match parse_trigger(line) {
@@ -124,14 +141,21 @@ mod tests {
 
     #[test]
     fn broken_front_matter_leaves_the_text() {
-        for text in
-            ["---\ntitle: [\nno end", "no front matter\n\n- flock is broken", "", "---\n---\n", "\u{feff}---\nfoo"]
-        {
+        for text in [
+            "---\ntitle: [\nno end",
+            "no front matter\n\n- flock is broken",
+            "",
+            "---\n---\n",
+            "\u{feff}---\nfoo",
+        ] {
             let page = Page::read("SES1_laptop_SP1C1", text);
             assert_eq!(page.title, "SES1_laptop_SP1C1");
             assert!(page.worth);
         }
-        let page = Page::read("SES1_laptop_SP1C1", "---\ntitle: x\nno end of it\n- **Core Intent**: flock\n");
+        let page = Page::read(
+            "SES1_laptop_SP1C1",
+            "---\ntitle: x\nno end of it\n- **Core Intent**: flock\n",
+        );
         assert!(page.passages.iter().any(|passage| passage.contains("flock")), "{page:?}");
     }
 

@@ -1,15 +1,17 @@
 //! Rank: how much a digest has to do with a query. Pure arithmetic on counts.
 //!
-//! A score is the sum, over the words of the query that a digest has, of how rare the word is in this memory
-//! times how much of the digest it is (BM25). Three choices make it the same however the cache came about:
-//! words count how many *living* digests have them; the length of a digest is weighed against a fixed one, not
-//! against the average of the day; and recency is a factor of the date alone, not of the present.
+//! A score is the sum, over the words of the query that a digest has, of how rare the word is in
+//! this memory times how much of the digest it is (BM25). Three choices make it the same however
+//! the cache came about: words count how many *living* digests have them; the length of a digest is
+//! weighed against a fixed one, not against the average of the day; and recency is a factor of the
+//! date alone, not of the present.
 
 /// How fast more of the same word stops counting.
 const SATURATION: f32 = 1.2;
 /// How much a long digest has to have more of a word.
 const LENGTH_WEIGHT: f32 = 0.4;
-/// The length of an ordinary digest, in words as the index counts them (title and keys several times).
+/// The length of an ordinary digest, in words as the index counts them (title and keys several
+/// times).
 const ORDINARY_LENGTH: f32 = 900.0;
 /// The same for a part of a digest, and how long an ordinary part is.
 const PART_LENGTH_WEIGHT: f32 = 0.75;
@@ -18,10 +20,11 @@ const ORDINARY_PART: f32 = 60.0;
 const PART: f32 = 0.75;
 /// How many of the best digests are looked at part by part.
 pub const CLOSER_LOOK: usize = 50;
-/// How much more a session of one year later counts: enough to part equals, too little to part others.
+/// How much more a session of one year later counts: enough to part equals, too little to part
+/// others.
 const PER_YEAR: f32 = 0.01;
-/// The share of a query's weight that a hit has to cover, the mean of its best part and of all of it; below, it is
-/// a guess.
+/// The share of a query's weight that a hit has to cover, the mean of its best part and of all of
+/// it; below, it is a guess.
 const CONFIDENT: f32 = 0.42;
 /// How much a hit loses that has none of the names that were asked for.
 const NAMES: f32 = 0.2;
@@ -43,7 +46,8 @@ pub fn rarity(having: u32, of: u32) -> f32 {
     (1.0 + (of - having + 0.5) / (having + 0.5)).ln()
 }
 
-/// How much a word is of a digest, by how often it stands there and how long that is; from 0 to below 2.2.
+/// How much a word is of a digest, by how often it stands there and how long that is; from 0 to
+/// below 2.2.
 pub fn presence(times: u32, length: u32) -> f32 {
     saturated(times, LENGTH_WEIGHT, length as f32 / ORDINARY_LENGTH)
 }
@@ -66,13 +70,14 @@ fn saturated(times: u32, length_weight: f32, relative_length: f32) -> f32 {
     times * (SATURATION + 1.0) / (times + expected)
 }
 
-/// The score of a session: mostly that of the part which fits best. What a person asks for happened in one
-/// place; a session in which the same words are scattered over many is another one.
+/// The score of a session: mostly that of the part which fits best. What a person asks for happened
+/// in one place; a session in which the same words are scattered over many is another one.
 pub fn together(whole: f32, closest_part: f32) -> f32 {
     (1.0 - PART) * whole + PART * closest_part
 }
 
-/// The factor for a hit that lacks a share of the names that were asked for, and is so near to the time.
+/// The factor for a hit that lacks a share of the names that were asked for, and is so near to the
+/// time.
 pub fn as_asked(names_lacked: f32, nearness: f32) -> f32 {
     (1.0 - NAMES * names_lacked) * (1.0 + IN_TIME * nearness)
 }
@@ -103,7 +108,8 @@ pub fn best<Place>(mut scored: Vec<Scored<Place>>, most: usize) -> Vec<Scored<Pl
         return Vec::new();
     }
     if scored.len() > most {
-        let (_, last, _) = scored.select_nth_unstable_by(most - 1, |a, b| b.score.total_cmp(&a.score));
+        let (_, last, _) =
+            scored.select_nth_unstable_by(most - 1, |a, b| b.score.total_cmp(&a.score));
         let least = last.score;
         scored.retain(|one| one.score >= least);
     }

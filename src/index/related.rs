@@ -1,8 +1,9 @@
-//! Related words: people ask in other words than those they worked in. Who looks for what *wiped the leftovers*
-//! should find the session that *removed stale files*.
+//! Related words: people ask in other words than those they worked in. Who looks for what *wiped
+//! the leftovers* should find the session that *removed stale files*.
 //!
-//! The table is written by hand and knows the words of work on software, no project's own. What it adds to a
-//! query counts less than what was asked for, and of all the words that stand for one only the best counts.
+//! The table is written by hand and knows the words of work on software, no project's own. What it
+//! adds to a query counts less than what was asked for, and of all the words that stand for one
+//! only the best counts.
 
 use memchr::memmem;
 
@@ -13,8 +14,8 @@ const TABLE: &str = include_str!("../../templates/related-words.txt");
 
 /// The words that may stand for one, all as the index keeps them; in the order of the table.
 ///
-/// The table is looked through as it is: a process asks for a few words only, and to fold all of them first would
-/// cost more than the rest of a search.
+/// The table is looked through as it is: a process asks for a few words only, and to fold all of
+/// them first would cost more than the rest of a search.
 pub fn related(word: &str) -> Vec<&'static str> {
     let mut related = Vec::new();
     // Folding takes from the end of a word alone, so whatever is folded to this one begins with it.
@@ -26,7 +27,8 @@ pub fn related(word: &str) -> Vec<&'static str> {
         }
         let line = TABLE[..at].rfind('\n').map_or(0, |end| end + 1);
         let group = TABLE[line..].lines().next().unwrap_or_default();
-        let found = TABLE[at..].split_whitespace().next().is_some_and(|whole| folded(whole) == word);
+        let found =
+            TABLE[at..].split_whitespace().next().is_some_and(|whole| folded(whole) == word);
         if word.is_empty() || group.starts_with('#') || !found {
             continue;
         }
@@ -46,7 +48,8 @@ mod tests {
 
     #[test]
     fn words_stand_for_one_another() {
-        for (asked, written) in [("wipe", "remove"), ("folder", "directory"), ("broke", "broken"), ("ticket", "issue")]
+        for (asked, written) in
+            [("wipe", "remove"), ("folder", "directory"), ("broke", "broken"), ("ticket", "issue")]
         {
             assert!(related(folded(asked)).contains(&folded(written)), "{asked}");
             assert!(related(folded(written)).contains(&folded(asked)), "{written}");
@@ -60,7 +63,10 @@ mod tests {
             let group: Vec<&str> = group.split_whitespace().map(folded).collect();
             for word in &group {
                 let others = related(word);
-                assert!(group.iter().all(|other| other == word || others.contains(other)), "{word}: {others:?}");
+                assert!(
+                    group.iter().all(|other| other == word || others.contains(other)),
+                    "{word}: {others:?}"
+                );
                 assert!(!others.contains(word) && others.len() <= 16, "{word}: {others:?}");
             }
         }

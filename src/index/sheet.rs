@@ -1,8 +1,9 @@
 //! A sheet: the words of a document as the index takes them, cut and counted once.
 //!
-//! The parts of a digest (each trigger with its keys, the summary) lie one after the other, so that a part is a
-//! stretch of places. Where each ends is stored with the document: a search then tells from the lists of the index
-//! alone how often a word stands in which part, and need not read the page.
+//! The parts of a digest (each trigger with its keys, the summary) lie one after the other, so that
+//! a part is a stretch of places. Where each ends is stored with the document: a search then tells
+//! from the lists of the index alone how often a word stands in which part, and need not read the
+//! page.
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
@@ -11,10 +12,11 @@ use crate::base::text;
 
 /// The greatest number of times that a word may count.
 const MOST_TIMES: u8 = 8;
-/// A word is preceded by two control characters, as none is part of a word: how often it counts, and how many
-/// places it stands after the word before it, on top of this one.
+/// A word is preceded by two control characters, as none is part of a word: how often it counts,
+/// and how many places it stands after the word before it, on top of this one.
 const SAME_PLACE: u8 = 0x10;
-/// The farthest that a word may stand after the one before it; what lies farther apart is moved together.
+/// The farthest that a word may stand after the one before it; what lies farther apart is moved
+/// together.
 const FARTHEST: usize = 15;
 /// How far apart two texts lie at least, so that no phrase runs from one into the other.
 const GAP: usize = 2;
@@ -36,7 +38,8 @@ impl Sheet {
         self.lay(text, times);
     }
 
-    /// Adds a part, of texts with how often their words count. Parts come before whatever belongs to none.
+    /// Adds a part, of texts with how often their words count. Parts come before whatever belongs
+    /// to none.
     pub fn add_part<'t>(&mut self, texts: impl IntoIterator<Item = (&'t str, usize)>) {
         let mut length = 0;
         let mut runs: Vec<Run> = Vec::new();
@@ -126,8 +129,8 @@ impl Parts {
         Some(())
     }
 
-    /// Tells for each part that has some of the places how many; they come in order, a word that counts several
-    /// times as often.
+    /// Tells for each part that has some of the places how many; they come in order, a word that
+    /// counts several times as often.
     pub fn count(&self, places: &[u32], mut each: impl FnMut(usize, u32)) {
         let mut places = places.iter().peekable();
         for (part, end, times) in &self.runs {
@@ -234,20 +237,33 @@ mod tests {
         sheet.add("plain", 1);
         sheet.add("huge src/day.rs", 1000);
         let given = given(&sheet.finish().0);
-        let count = |word: &str, place: usize| given.iter().filter(|one| **one == (word.to_string(), place)).count();
-        assert_eq!((count("two", 0), count("lock", 1), count("plain", 3), count("hug", 5)), (3, 3, 1, 8));
-        assert_eq!((count("src/day.rs", 6), count("src", 6), count("day", 7), count("rs", 8)), (8, 8, 8, 8));
+        let count = |word: &str, place: usize| {
+            given.iter().filter(|one| **one == (word.to_string(), place)).count()
+        };
+        assert_eq!(
+            (count("two", 0), count("lock", 1), count("plain", 3), count("hug", 5)),
+            (3, 3, 1, 8)
+        );
+        assert_eq!(
+            (count("src/day.rs", 6), count("src", 6), count("day", 7), count("rs", 8)),
+            (8, 8, 8, 8)
+        );
     }
 
     #[test]
     fn a_sheet_has_the_words_of_its_texts() {
-        for text in
-            ["LockIng the 数据库锁 in src/HashMap.rs", "don't ฐานข้อมูล v2.1.0 데이터베이스", "", " \u{1}\u{1f} x"]
-        {
+        for text in [
+            "LockIng the 数据库锁 in src/HashMap.rs",
+            "don't ฐานข้อมูล v2.1.0 데이터베이스",
+            "",
+            " \u{1}\u{1f} x",
+        ] {
             let mut sheet = Sheet::default();
             sheet.add(text, 1);
             let mut expected = Vec::new();
-            text::each_word(text, |word| expected.push((folded(&word.text).to_string(), word.position)));
+            text::each_word(text, |word| {
+                expected.push((folded(&word.text).to_string(), word.position))
+            });
             assert_eq!(given(&sheet.finish().0), expected, "{text}");
         }
     }
@@ -260,8 +276,11 @@ mod tests {
         sheet.add_part([("nothing", 1), ("locked", 1)]);
         sheet.add("lock", 1);
         let (words, bytes) = sheet.finish();
-        let places: Vec<u32> =
-            given(&words).into_iter().filter(|(word, _)| word == "lock").map(|(_, place)| place as u32).collect();
+        let places: Vec<u32> = given(&words)
+            .into_iter()
+            .filter(|(word, _)| word == "lock")
+            .map(|(_, place)| place as u32)
+            .collect();
         let mut parts = Parts::default();
         parts.read(&bytes);
         assert_eq!(parts.lengths, [5, 0, 2]);
@@ -281,6 +300,9 @@ mod tests {
         let mut bytes = Vec::new();
         [0, 127, 128, u32::MAX].into_iter().for_each(|number| write_number(number, &mut bytes));
         let mut rest = bytes.as_slice();
-        assert_eq!([0; 4].map(|_| read_number(&mut rest)), [Some(0), Some(127), Some(128), Some(u32::MAX)]);
+        assert_eq!(
+            [0; 4].map(|_| read_number(&mut rest)),
+            [Some(0), Some(127), Some(128), Some(u32::MAX)]
+        );
     }
 }

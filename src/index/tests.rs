@@ -48,7 +48,8 @@ impl Desk {
                     content.triggers[0].topic = "Lock before header".into();
                     content.triggers[0].sentence =
                         "two writers both saw no file; the header write erased an append".into();
-                    content.triggers[0].keys = vec!["flock".into(), "header race".into(), "append_daily".into()];
+                    content.triggers[0].keys =
+                        vec!["flock".into(), "header race".into(), "append_daily".into()];
                     content.ended = clock::parse("2026-11-15T14:52:31Z");
                 }
                 4 => {
@@ -56,7 +57,8 @@ impl Desk {
                     content.status = Outcome::Fail;
                     content.flavor = "codex".into();
                     content.tags = vec!["Uploads".into()];
-                    content.triggers[0].keys = vec!["retry_backoff".into(), "HashMap".into(), "ECONNRESET".into()];
+                    content.triggers[0].keys =
+                        vec!["retry_backoff".into(), "HashMap".into(), "ECONNRESET".into()];
                 }
                 5 => content.triggers[0].sentence = "修复数据库连接超时的问题".into(),
                 6 => content.triggers[0].sentence = "แก้ไขฐานข้อมูลที่เชื่อมต่อไม่ได้".into(),
@@ -151,7 +153,10 @@ fn closest_by_text(finder: &Finder, page: &Page) -> hits::Closest {
         part.iter().for_each(|text| finder.count(text, &mut counted));
         finder.part_score(&counted)
     });
-    scores.fold(hits::Closest::default(), |best, part| if part.score > best.score { part } else { best })
+    scores.fold(
+        hits::Closest::default(),
+        |best, part| if part.score > best.score { part } else { best },
+    )
 }
 
 #[test]
@@ -159,14 +164,21 @@ fn parts_are_scored_from_the_index_as_from_the_page() {
     let desk = Desk::new();
     let path = desk.store.layout().digest(&id(11));
     let text = fs::read_to_string(&path).unwrap();
-    // A form of a word that is also its first part; the same word in keys of every weight and in other parts.
+    // A form of a word that is also its first part; the same word in keys of every weight and in
+    // other parts.
     let more = "- [LockIng]: lock the locks -> Trigger reference: [EP_002](snapshot/episodic/EP_002.md) | user | keys: \
         lock, day.rs, src/lock.rs, Locked, 数据库锁, lock lock, 锁\nlocks of the shed\n";
     fs::write(&path, text + more).unwrap();
     let index = Index::open(&desk.store).unwrap();
     let now = clock::parse("2026-11-16T00:00:00Z").unwrap();
-    for query in ["lock", "locks in day.rs", "数据库锁 shed", "src/day.rs header race", "erased uplaod", "chore paint"]
-    {
+    for query in [
+        "lock",
+        "locks in day.rs",
+        "数据库锁 shed",
+        "src/day.rs header race",
+        "erased uplaod",
+        "chore paint",
+    ] {
         let query = Query::parse(query).unwrap();
         let plan = matches::plan(&index.searcher, &query).unwrap();
         let finder = Finder::new(&plan.wanted);
@@ -184,7 +196,11 @@ fn parts_are_scored_from_the_index_as_from_the_page() {
             assert_eq!(close.weak, weak, "{query:?} {}", close.name);
             let recency = rank::recency(page.ended.map(|at| at.timestamp()));
             let expected = |whole: f32| rank::together(whole, closest.score * recency);
-            assert!(whole.iter().any(|one| expected(one.score) == close.score), "{query:?} {}", close.name);
+            assert!(
+                whole.iter().any(|one| expected(one.score) == close.score),
+                "{query:?} {}",
+                close.name
+            );
         }
     }
 }
@@ -193,15 +209,27 @@ fn parts_are_scored_from_the_index_as_from_the_page() {
 fn filters_phrases_and_exclusions_narrow() {
     let desk = Desk::new();
     let count = |query: &str| desk.found(query).total;
-    assert_eq!((count("project:zubot"), count("-project:garden"), count("project:zubot project:garden")), (1, 1, 29));
+    assert_eq!(
+        (count("project:zubot"), count("-project:garden"), count("project:zubot project:garden")),
+        (1, 1, 29)
+    );
     assert_eq!((count("flavor:codex"), count("status:fail"), count("tag:uploads")), (1, 1, 1));
     assert_eq!(
         (count("file:src/day.rs"), count("file:day.rs"), count("file:day"), count("file:src/shed")),
         (1, 1, 1, 0)
     );
-    assert_eq!((count("since:2026-11-15"), count("since:2d"), count("before:2026-11-15")), (1, 1, 28));
-    assert_eq!((count("\"two writers\""), count("\"writers two\""), count("\"数据库\"")), (1, 0, 1));
-    assert_eq!((count("shed"), count("shed -paint"), count("paint -\"retry backoff\"")), (29, 2, 27));
+    assert_eq!(
+        (count("since:2026-11-15"), count("since:2d"), count("before:2026-11-15")),
+        (1, 1, 28)
+    );
+    assert_eq!(
+        (count("\"two writers\""), count("\"writers two\""), count("\"数据库\"")),
+        (1, 0, 1)
+    );
+    assert_eq!(
+        (count("shed"), count("shed -paint"), count("paint -\"retry backoff\"")),
+        (29, 2, 27)
+    );
     assert_eq!(desk.best("shed project:zubot"), Some(3));
 }
 
@@ -234,7 +262,10 @@ fn sessions_of_the_time_that_is_named_come_first() {
     let desk = Desk::new();
     assert_eq!(desk.best("tidy shed on 3 October 2026"), Some(2));
     assert_eq!(desk.best("what did we append yesterday?"), Some(3));
-    assert!(!desk.hits("two writers on 15 November")[0].weak, "the date is no word that has to be there");
+    assert!(
+        !desk.hits("two writers on 15 November")[0].weak,
+        "the date is no word that has to be there"
+    );
 }
 
 #[test]
@@ -281,7 +312,8 @@ fn an_edit_is_found_by_the_next_search() {
     fs::rename(&aside, &path).unwrap();
     assert_eq!((desk.best("wheelbarrow"), desk.found("wheelbarr").unknown.len()), (Some(9), 1));
     // With an older date, and of the same length.
-    let (text, before) = (fs::read_to_string(&path).unwrap(), fs::metadata(&path).unwrap().modified().unwrap());
+    let (text, before) =
+        (fs::read_to_string(&path).unwrap(), fs::metadata(&path).unwrap().modified().unwrap());
     fs::write(&path, text.replace("wheelbarrow", "wateringcan")).unwrap();
     let file = fs::File::options().write(true).open(&path).unwrap();
     file.set_modified(before - std::time::Duration::from_secs(9)).unwrap();
@@ -324,10 +356,15 @@ fn a_damaged_cache_heals() {
     let cache = desk.store.layout().index();
     let files = || -> Vec<_> {
         let walked = crate::base::files::walk_files(&cache).flatten();
-        walked.map(|found| found.path).filter(|path| path.extension().is_none_or(|ending| ending != "lock")).collect()
+        walked
+            .map(|found| found.path)
+            .filter(|path| path.extension().is_none_or(|ending| ending != "lock"))
+            .collect()
     };
     for number in 0..files().len() {
-        for damage in [|_: Vec<u8>| Vec::new(), |bytes: Vec<u8>| bytes.iter().map(|byte| !byte).collect()] {
+        for damage in
+            [|_: Vec<u8>| Vec::new(), |bytes: Vec<u8>| bytes.iter().map(|byte| !byte).collect()]
+        {
             let Some(path) = files().into_iter().nth(number) else { continue };
             fs::write(&path, damage(fs::read(&path).unwrap())).unwrap();
             assert_eq!(desk.hits("header race shed"), hits, "{}", path.display());

@@ -1,7 +1,9 @@
-//! Words as the index keeps them: cut by [`text::each_word`], with the endings of English words folded away.
+//! Words as the index keeps them: cut by [`text::each_word`], with the endings of English words
+//! folded away.
 //!
-//! The same cut and fold serve the index and the query, so that what is written is what is found. Word forms
-//! (`locks`, `locked`, `locking`) share one entry; identifiers and other scripts stay as they are.
+//! The same cut and fold serve the index and the query, so that what is written is what is found.
+//! Word forms (`locks`, `locked`, `locking`) share one entry; identifiers and other scripts stay as
+//! they are.
 
 use super::rank;
 pub use crate::base::forms::folded;
@@ -9,13 +11,14 @@ use crate::base::{common_words, text};
 
 /// Words that a question is made of, whatever it asks for.
 const QUESTION_WORDS: &[&str] = &[
-    "a", "about", "after", "again", "all", "an", "and", "any", "are", "as", "at", "be", "because", "been", "before",
-    "being", "but", "by", "can", "cant", "could", "did", "didnt", "do", "does", "doesnt", "dont", "ever", "for",
-    "from", "had", "has", "have", "he", "her", "here", "his", "how", "i", "if", "im", "in", "into", "is", "isnt", "it",
-    "its", "ive", "just", "me", "my", "no", "not", "of", "on", "or", "our", "out", "over", "she", "should", "so",
-    "some", "than", "that", "thats", "the", "their", "them", "then", "there", "these", "they", "this", "those", "to",
-    "us", "was", "we", "were", "weve", "what", "whats", "when", "where", "which", "while", "who", "whose", "why",
-    "will", "with", "would", "you", "your",
+    "a", "about", "after", "again", "all", "an", "and", "any", "are", "as", "at", "be", "because",
+    "been", "before", "being", "but", "by", "can", "cant", "could", "did", "didnt", "do", "does",
+    "doesnt", "dont", "ever", "for", "from", "had", "has", "have", "he", "her", "here", "his",
+    "how", "i", "if", "im", "in", "into", "is", "isnt", "it", "its", "ive", "just", "me", "my",
+    "no", "not", "of", "on", "or", "our", "out", "over", "she", "should", "so", "some", "than",
+    "that", "thats", "the", "their", "them", "then", "there", "these", "they", "this", "those",
+    "to", "us", "was", "we", "were", "weve", "what", "whats", "when", "where", "which", "while",
+    "who", "whose", "why", "will", "with", "would", "you", "your",
 ];
 
 /// Tells a word that says nothing about what is asked.
@@ -23,7 +26,8 @@ pub fn is_question_word(word: &str) -> bool {
     QUESTION_WORDS.binary_search(&word).is_ok()
 }
 
-/// How much a word of a query tells, in lower case as it was typed: less the commoner it is in any text.
+/// How much a word of a query tells, in lower case as it was typed: less the commoner it is in any
+/// text.
 pub fn told(typed: &str) -> f32 {
     match common_words::everyday_place(typed) {
         Some(place) if place < common_words::NOTHING_TOLD => rank::COMMONEST,
@@ -32,10 +36,11 @@ pub fn told(typed: &str) -> f32 {
     }
 }
 
-/// Gives each word of a text as the index keeps it, with its place, and whether it is the smallest unit there.
+/// Gives each word of a text as the index keeps it, with its place, and whether it is the smallest
+/// unit there.
 ///
-/// Every larger word (`src/day.rs`) is made of units (`src`, `day`, `rs`), which stand at consecutive places; a
-/// unit covers one place, so a text is covered where its units are.
+/// Every larger word (`src/day.rs`) is made of units (`src`, `day`, `rs`), which stand at
+/// consecutive places; a unit covers one place, so a text is covered where its units are.
 pub fn units_and_wholes(text: &str) -> Vec<QueryWord> {
     let mut words: Vec<QueryWord> = Vec::new();
     // How far the units before the present place reach, and those at it.
@@ -50,7 +55,8 @@ pub fn units_and_wholes(text: &str) -> Vec<QueryWord> {
         words.push(QueryWord {
             text: folded(&word.text).to_string(),
             position: word.position,
-            // The last character of a Chinese word stands alone too, though the pair before it has it.
+            // The last character of a Chinese word stands alone too, though the pair before it has
+            // it.
             unit: word.end > reached,
             typed: word.text.into_owned(),
         });
@@ -108,11 +114,19 @@ mod tests {
     #[test]
     fn units_make_up_what_is_typed() {
         let units = |text: &str| -> Vec<String> {
-            units_and_wholes(text).into_iter().filter(|word| word.unit).map(|word| word.typed).collect()
+            units_and_wholes(text)
+                .into_iter()
+                .filter(|word| word.unit)
+                .map(|word| word.typed)
+                .collect()
         };
         assert_eq!(units("src/HashMap.rs locks"), ["src", "hash", "map", "rs", "locks"]);
         assert_eq!(units("数据库"), ["数据", "据库"]);
-        assert!(units_and_wholes("retry_backoff").iter().any(|word| !word.unit && word.text == "retry_backoff"));
+        assert!(
+            units_and_wholes("retry_backoff")
+                .iter()
+                .any(|word| !word.unit && word.text == "retry_backoff")
+        );
     }
 
     #[test]

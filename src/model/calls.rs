@@ -1,10 +1,12 @@
 //! How memtree's own calls of a model are told from a person's sessions.
 //!
-//! A program that answers for a model may keep a log of what it was asked, where the next sweep finds it. So every
-//! prompt of ours begins with one line, and a session that consists of such prompts is not worth remembering.
+//! A program that answers for a model may keep a log of what it was asked, where the next sweep
+//! finds it. So every prompt of ours begins with one line, and a session that consists of such
+//! prompts is not worth remembering.
 
 /// The first line of everything that memtree asks a model.
-pub const MARK: &str = "[memtree asks: this is the memory's own call of a model, no session to remember]";
+pub const MARK: &str =
+    "[memtree asks: this is the memory's own call of a model, no session to remember]";
 
 /// The environment variables that say to whatever runs below a call of ours that memtree called it.
 pub const GUARDS: [&str; 2] = ["MEMTREE_INVOKED_BY", "CLAUDE_INVOKED_BY"];

@@ -1,7 +1,8 @@
-//! What is consolidated: cores of eight sessions, spheres of eight cores, and the landmarks in them.
+//! What is consolidated: cores of eight sessions, spheres of eight cores, and the landmarks in
+//! them.
 //!
-//! A landmark is one thing worth remembering, in one sentence, with how sure it is and what it rests on. It is
-//! never deleted: it is superseded, with a link to what replaced it and the reason.
+//! A landmark is one thing worth remembering, in one sentence, with how sure it is and what it
+//! rests on. It is never deleted: it is superseded, with a link to what replaced it and the reason.
 
 use std::fmt;
 use std::str::FromStr;
@@ -66,7 +67,8 @@ pub struct Landmark {
 impl Landmark {
     /// How many sessions it rests on.
     pub fn sessions(&self) -> usize {
-        let mut sessions: Vec<&SessionId> = self.supports.iter().map(|support| &support.session).collect();
+        let mut sessions: Vec<&SessionId> =
+            self.supports.iter().map(|support| &support.session).collect();
         sessions.sort();
         sessions.dedup();
         sessions.len()
@@ -77,9 +79,11 @@ impl Landmark {
 const FORGOTTEN: &str = "(forgotten)";
 
 impl Landmark {
-    /// Whether a person put other words in the place of ours: a landmark's name is made from its words.
+    /// Whether a person put other words in the place of ours: a landmark's name is made from its
+    /// words.
     pub fn is_own_wording(&self) -> bool {
-        self.text != FORGOTTEN && LandmarkId::new(self.kind, self.project.as_deref(), &self.text) != self.id
+        self.text != FORGOTTEN
+            && LandmarkId::new(self.kind, self.project.as_deref(), &self.text) != self.id
     }
 
     /// Whether only its name is left.
@@ -110,7 +114,8 @@ pub struct Support {
     pub episode: EpisodeId,
     /// Who said it there; `None` where it was not said again, but met again.
     pub said_by: Option<Origin>,
-    /// The words by which it is found in the raw log. They are in the digest, so a core does not repeat them.
+    /// The words by which it is found in the raw log. They are in the digest, so a core does not
+    /// repeat them.
     pub evidence: String,
 }
 
@@ -182,7 +187,8 @@ pub struct Entity {
     pub last: Option<NaiveDate>,
 }
 
-/// The name of a landmark: made from what it says, so that the same sentence has the same name everywhere.
+/// The name of a landmark: made from what it says, so that the same sentence has the same name
+/// everywhere.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LandmarkId(String);
 
@@ -193,7 +199,11 @@ impl LandmarkId {
     /// The name of what is said of a project.
     pub fn new(kind: Kind, project: Option<&str>, text: &str) -> LandmarkId {
         let said = format!("{kind}\n{}\n{text}", project.unwrap_or_default());
-        LandmarkId(format!("{}{}", LandmarkId::START, &sha256_hex(said.as_bytes())[..LandmarkId::DIGITS]))
+        LandmarkId(format!(
+            "{}{}",
+            LandmarkId::START,
+            &sha256_hex(said.as_bytes())[..LandmarkId::DIGITS]
+        ))
     }
 }
 
@@ -209,7 +219,9 @@ impl FromStr for LandmarkId {
     fn from_str(text: &str) -> Result<LandmarkId, String> {
         text.strip_prefix(LandmarkId::START)
             .filter(|digits| digits.len() == LandmarkId::DIGITS)
-            .filter(|digits| digits.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)))
+            .filter(|digits| {
+                digits.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+            })
             .map(|_| LandmarkId(text.to_string()))
             .ok_or_else(|| format!("`{text}` is not a landmark such as lm-0123456789"))
     }
@@ -246,7 +258,8 @@ pub enum Domain {
 }
 
 impl Domain {
-    /// In how many episodes a landmark has to be said or met before it is confirmed; `None` where no number is enough.
+    /// In how many episodes a landmark has to be said or met before it is confirmed; `None` where
+    /// no number is enough.
     pub fn hits_to_confirm(self) -> Option<usize> {
         match self {
             Domain::Safety | Domain::Meta => Some(1),

@@ -38,8 +38,10 @@ impl<'l> Line<'l> {
         let (time, rest) = line.strip_prefix("- [")?.split_once("] [")?;
         let (kind, rest) = rest.split_once("] (")?;
         let (session, text) = rest.split_once(')')?;
-        let is_time = time.len() == 8 && time.bytes().all(|byte| byte.is_ascii_digit() || byte == b':');
-        is_time.then(|| Some(Line { time, kind: kind.parse().ok()?, session, text: text.trim() }))?
+        let is_time =
+            time.len() == 8 && time.bytes().all(|byte| byte.is_ascii_digit() || byte == b':');
+        is_time
+            .then(|| Some(Line { time, kind: kind.parse().ok()?, session, text: text.trim() }))?
     }
 }
 
@@ -106,7 +108,10 @@ impl Telling {
 
     /// The same, to be filled.
     pub fn parts_mut(&mut self) -> [&mut Vec<String>; 5] {
-        [&mut self.context, &mut self.exchanges, &mut self.decisions, &mut self.lessons, &mut self.actions]
+        [
+            &mut self.context, &mut self.exchanges, &mut self.decisions, &mut self.lessons,
+            &mut self.actions,
+        ]
     }
 
     /// Whether nothing is told.
@@ -115,7 +120,8 @@ impl Telling {
     }
 }
 
-/// What a flush added to a session's section: a model's words, or what could be told of a context handed in.
+/// What a flush added to a session's section: a model's words, or what could be told of a context
+/// handed in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     /// The beginning of the hash of the context that it was made from: tells a duplicate.
@@ -183,10 +189,18 @@ mod tests {
     #[test]
     fn lines_are_read_back() {
         let line = Line::parse("- [14:03:22] [worker_event] (central) done: (x) ok=true").unwrap();
-        assert_eq!((line.time, line.kind, line.session), ("14:03:22", LineKind::WorkerEvent, "central"));
+        assert_eq!(
+            (line.time, line.kind, line.session),
+            ("14:03:22", LineKind::WorkerEvent, "central")
+        );
         assert_eq!(line.text, "done: (x) ok=true");
-        for other in ["# Daily Raw 2026-11-15", "- a note", "- [14:03] [user] (x) y", "- [14:03:22] [shout] (x) y", ""]
-        {
+        for other in [
+            "# Daily Raw 2026-11-15",
+            "- a note",
+            "- [14:03] [user] (x) y",
+            "- [14:03:22] [shout] (x) y",
+            "",
+        ] {
             assert_eq!(Line::parse(other), None, "{other}");
         }
         for kind in LineKind::ALL {

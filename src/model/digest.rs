@@ -50,7 +50,8 @@ pub struct Content {
     pub ended: Option<Timestamp>,
     /// First and last episode.
     pub episodes: Option<(EpisodeId, EpisodeId)>,
-    /// The range in the session's own names for its episodes, where it has some: `EVA_EP01 – EVA_EP09`.
+    /// The range in the session's own names for its episodes, where it has some: `EVA_EP01 –
+    /// EVA_EP09`.
     pub own_episodes: String,
     pub turns: u64,
     pub tokens_in: u64,

@@ -1,8 +1,8 @@
-//! Evidence: what a claim of a digest can be checked against later. A file with the hash of its content, or a
-//! commit, each with the episode that tells of it.
+//! Evidence: what a claim of a digest can be checked against later. A file with the hash of its
+//! content, or a commit, each with the episode that tells of it.
 //!
-//! One line each, as it stands in the front matter: `EP_004 src/day.rs sha256:9c41a2b7`, `EP_004 tests/day.rs`,
-//! `EP_005 src/old.rs deleted`, `EP_006 commit 1f3c9e2`.
+//! One line each, as it stands in the front matter: `EP_004 src/day.rs sha256:9c41a2b7`, `EP_004
+//! tests/day.rs`, `EP_005 src/old.rs deleted`, `EP_006 commit 1f3c9e2`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -34,13 +34,15 @@ pub enum FileState {
     /// It was changed, but the log does not tell all of its content.
     #[default]
     Unknown,
-    /// The SHA-256 of its content in hex, with line ends as `\n`; in a digest its first [`SHOWN_DIGITS`] digits.
+    /// The SHA-256 of its content in hex, with line ends as `\n`; in a digest its first
+    /// [`SHOWN_DIGITS`] digits.
     Sha256(String),
     /// It was deleted.
     Deleted,
 }
 
-/// So many digits of a content's hash stand in a digest: enough to tell that a file has changed since.
+/// So many digits of a content's hash stand in a digest: enough to tell that a file has changed
+/// since.
 pub const SHOWN_DIGITS: usize = 8;
 
 const SHA256: &str = " sha256:";
@@ -67,8 +69,10 @@ impl FromStr for Evidence {
     type Err = String;
 
     fn from_str(line: &str) -> Result<Self, String> {
-        let (episode, rest) = line.split_once(' ').ok_or_else(|| format!("`{line}` names no episode"))?;
-        let is_hash = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let (episode, rest) =
+            line.split_once(' ').ok_or_else(|| format!("`{line}` names no episode"))?;
+        let is_hash =
+            |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_hexdigit());
         let commit = rest.strip_prefix(COMMIT).filter(|hash| is_hash(hash));
         let hashed = rest.rsplit_once(SHA256).filter(|(_, digits)| is_hash(digits));
         let file = |path: &str, state| Proof::File { path: path.to_string(), state };
@@ -99,7 +103,10 @@ mod tests {
             let evidence: Evidence = line.parse().unwrap();
             assert_eq!(evidence.to_string(), line, "{evidence:?}");
         }
-        assert_eq!("EP_006 commit 1f3c9e2".parse::<Evidence>().unwrap().proof, Proof::Commit("1f3c9e2".into()));
+        assert_eq!(
+            "EP_006 commit 1f3c9e2".parse::<Evidence>().unwrap().proof,
+            Proof::Commit("1f3c9e2".into())
+        );
         assert!("src/day.rs".parse::<Evidence>().is_err());
     }
 }

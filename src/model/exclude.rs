@@ -14,7 +14,9 @@ pub struct Exclude {
 impl Exclude {
     /// Whether a session is left out, by its project or by the folder in which it worked.
     pub fn has_session(&self, project: Option<&str>, cwd: Option<&str>) -> bool {
-        let named = |project: &str| self.projects.iter().any(|one| one.to_lowercase() == project.to_lowercase());
+        let named = |project: &str| {
+            self.projects.iter().any(|one| one.to_lowercase() == project.to_lowercase())
+        };
         project.is_some_and(named) || cwd.is_some_and(|cwd| self.has_path(Path::new(cwd)))
     }
 
@@ -26,7 +28,13 @@ impl Exclude {
     /// All of it as one text, which changes when it does.
     pub fn key(&self) -> String {
         let folders = self.folders.iter().map(|folder| folder.to_string_lossy().into_owned());
-        self.projects.iter().cloned().chain([String::new()]).chain(folders).collect::<Vec<_>>().join("\n")
+        self.projects
+            .iter()
+            .cloned()
+            .chain([String::new()])
+            .chain(folders)
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 }
 
@@ -36,7 +44,8 @@ mod tests {
 
     #[test]
     fn projects_and_folders_are_left_out_and_their_neighbours_are_not() {
-        let exclude = Exclude { projects: vec!["Acme".into()], folders: vec!["/home/ann/clients".into()] };
+        let exclude =
+            Exclude { projects: vec!["Acme".into()], folders: vec!["/home/ann/clients".into()] };
         for (project, cwd, out) in [
             (Some("acme"), None, true),
             (Some("acme-two"), Some("/home/ann/acme-two"), false),

@@ -122,7 +122,9 @@ impl FromStr for CoreId {
     fn from_str(text: &str) -> Result<CoreId, String> {
         // The first of its sessions has the same numbers.
         let first = format!("SES1_{text}").parse::<SessionId>();
-        first.map(|first| CoreId::of(&first)).map_err(|_| format!("`{text}` is not a core such as laptop_SP1C2"))
+        first
+            .map(|first| CoreId::of(&first))
+            .map_err(|_| format!("`{text}` is not a core such as laptop_SP1C2"))
     }
 }
 
@@ -151,7 +153,8 @@ pub struct SphereId {
 impl SphereId {
     /// Its eight cores, in order.
     pub fn cores(&self) -> impl Iterator<Item = CoreId> + '_ {
-        (0..EIGHT).map(|at| CoreId { device: self.device.clone(), ordinal: self.ordinal * EIGHT + at })
+        (0..EIGHT)
+            .map(|at| CoreId { device: self.device.clone(), ordinal: self.ordinal * EIGHT + at })
     }
 }
 
@@ -186,10 +189,14 @@ impl FromStr for SessionId {
             let (position, rest) = text.strip_prefix("SES")?.split_once('_')?;
             let (device, place) = rest.rsplit_once("_SP")?;
             let (sphere, core) = place.split_once('C')?;
-            let number = |digits: &str| (!digits.starts_with(['0', '+'])).then(|| digits.parse::<u32>().ok()).flatten();
+            let number = |digits: &str| {
+                (!digits.starts_with(['0', '+'])).then(|| digits.parse::<u32>().ok()).flatten()
+            };
             let (position, sphere, core) = (number(position)?, number(sphere)?, number(core)?);
             let fits = position <= EIGHT && core <= EIGHT && Device::is_name(device);
-            let ordinal = (sphere - 1).checked_mul(EIGHT * EIGHT)?.checked_add((core - 1) * EIGHT + position - 1)?;
+            let ordinal = (sphere - 1)
+                .checked_mul(EIGHT * EIGHT)?
+                .checked_add((core - 1) * EIGHT + position - 1)?;
             fits.then(|| SessionId::new(Device(device.to_string()), ordinal))
         })();
         parsed.ok_or_else(|| format!("`{text}` is not a session id such as SES3_laptop_SP1C2"))
@@ -279,7 +286,10 @@ mod tests {
         assert_eq!(core.sphere().to_string(), "my-laptop_SP2");
         assert_eq!("my-laptop_SP2".parse(), Ok(core.sphere()));
         let sessions: Vec<String> = core.sessions().map(|id| id.to_string()).collect();
-        assert_eq!((sessions[0].as_str(), sessions[7].as_str()), ("SES1_my-laptop_SP2C5", "SES8_my-laptop_SP2C5"));
+        assert_eq!(
+            (sessions[0].as_str(), sessions[7].as_str()),
+            ("SES1_my-laptop_SP2C5", "SES8_my-laptop_SP2C5")
+        );
         assert_eq!(core.sphere().cores().nth(4), Some(core));
         assert!("laptop".parse::<CoreId>().is_err() && "../x_SP1C1".parse::<CoreId>().is_err());
         assert!("laptop_SP1C1".parse::<SphereId>().is_err());
@@ -290,7 +300,9 @@ mod tests {
         assert_eq!(Device::new("Ann's Laptop.local").as_str(), "Ann-s-Laptop-local");
         assert_eq!(Device::new("../..").as_str(), "device");
         let long = "x".repeat(LONGEST_DEVICE);
-        for name in ["a", "my-laptop-7f3a", "-a", "a-", "a--b", "", "ü", "a b", &long, &format!("{long}x")] {
+        for name in
+            ["a", "my-laptop-7f3a", "-a", "a-", "a--b", "", "ü", "a b", &long, &format!("{long}x")]
+        {
             assert_eq!(Device::is_name(name), Device::new(name).0 == name, "{name}");
         }
     }

@@ -37,7 +37,8 @@ impl Kind {
     }
 }
 
-/// The name of a page as links have it: `concepts/full-jitter`. It never leads anywhere but into its folder.
+/// The name of a page as links have it: `concepts/full-jitter`. It never leads anywhere but into
+/// its folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PageName {
     pub kind: Kind,
@@ -65,7 +66,8 @@ impl fmt::Display for PageName {
 impl FromStr for PageName {
     type Err = String;
 
-    /// Reads what stands in a link; a person may have named the page as they liked, but not so that it leads out.
+    /// Reads what stands in a link; a person may have named the page as they liked, but not so that
+    /// it leads out.
     fn from_str(target: &str) -> Result<PageName, String> {
         safe_target(target)?;
         let within = target.strip_prefix("knowledge/").unwrap_or(target);
@@ -77,7 +79,12 @@ impl FromStr for PageName {
                 let plain = !slug.is_empty() && !slug.contains('/') && !slug.starts_with('.');
                 plain.then(|| PageName { kind, slug: slug.to_string() })
             })
-            .ok_or_else(|| format!("`{}` is not a page such as concepts/file-locking", text::one_line(target, 80)))
+            .ok_or_else(|| {
+                format!(
+                    "`{}` is not a page such as concepts/file-locking",
+                    text::one_line(target, 80)
+                )
+            })
     }
 }
 
@@ -221,16 +228,19 @@ mod tests {
     fn names_are_read_as_links_have_them() {
         let jitter = PageName::new(Kind::Concept, "Full jitter");
         assert_eq!(jitter.to_string(), "concepts/full-jitter");
-        for link in ["concepts/full-jitter", "knowledge/concepts/full-jitter", "concepts/full-jitter.md"] {
+        for link in
+            ["concepts/full-jitter", "knowledge/concepts/full-jitter", "concepts/full-jitter.md"]
+        {
             assert_eq!(link.parse(), Ok(jitter.clone()), "{link}");
         }
     }
 
     #[test]
     fn no_name_leads_out() {
-        for link in
-            ["", " ", "/concepts/x", "concepts/../../x", "../concepts/x", "concepts/a\0b", "concepts/", "~/x", "C:/x"]
-        {
+        for link in [
+            "", " ", "/concepts/x", "concepts/../../x", "../concepts/x", "concepts/a\0b",
+            "concepts/", "~/x", "C:/x",
+        ] {
             assert!(link.parse::<PageName>().is_err(), "{link:?}");
         }
         for link in ["concepts/a/b", "concepts/.hidden", "concepts\\x", "other/x"] {

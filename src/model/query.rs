@@ -1,7 +1,8 @@
 //! A query: what a person types to find a session; and a hit, which is what they get.
 //!
-//! `flock "header race" -windows project:zubot since:2w`: words rank, a phrase in quotes has to be there, `-`
-//! leaves out, filters narrow. Whatever is broken in it (a quote without an end, a lone colon) counts as words.
+//! `flock "header race" -windows project:zubot since:2w`: words rank, a phrase in quotes has to be
+//! there, `-` leaves out, filters narrow. Whatever is broken in it (a quote without an end, a lone
+//! colon) counts as words.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +35,8 @@ pub struct Query {
     pub filters: Vec<Filter>,
 }
 
-/// One narrowing of a search. Those with the same key are alternatives; different keys all have to hold.
+/// One narrowing of a search. Those with the same key are alternatives; different keys all have to
+/// hold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Filter {
     pub key: FilterKey,
@@ -206,7 +208,10 @@ pub struct HitTrigger {
     pub origin: Origin,
 }
 
-fn as_shown<S: serde::Serializer>(episode: &EpisodeId, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+fn as_shown<S: serde::Serializer>(
+    episode: &EpisodeId,
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
     serializer.collect_str(episode)
 }
 
@@ -228,7 +233,8 @@ impl Query {
 
     /// A query of a text's words alone: whatever signs are among them, they are nobody's operators.
     pub fn of_words(text: &str) -> Query {
-        let bare = |word: &str| word.trim_matches(['"', '\'', '`', '“', '”', '-', '(', ')']).to_string();
+        let bare =
+            |word: &str| word.trim_matches(['"', '\'', '`', '“', '”', '-', '(', ')']).to_string();
         let words = text::cut(text, LONGEST_QUERY).split_whitespace().map(bare);
         let words = words.filter(|word| word.chars().any(char::is_alphanumeric)).take(MOST_PARTS);
         Query { text: text::one_line(text, 200), words: words.collect(), ..Query::default() }
@@ -245,8 +251,8 @@ impl Query {
         self.words.is_empty() && self.phrases.is_empty() && self.filters.is_empty()
     }
 
-    /// The same question with the words of its phrases anywhere. `None` where a phrase is all that is asked for, or
-    /// where there is none: in a question, quotes often stand around a title.
+    /// The same question with the words of its phrases anywhere. `None` where a phrase is all that
+    /// is asked for, or where there is none: in a question, quotes often stand around a title.
     pub fn without_quotes(&self) -> Option<Query> {
         if self.words.is_empty() || self.phrases.is_empty() {
             return None;
@@ -269,7 +275,9 @@ impl Query {
     fn part<'t>(&mut self, text: &'t str) -> Result<&'t str> {
         let (negated, body) = match text.strip_prefix('-') {
             // A dash on its own, or several (`--dry-run`), is no exclusion.
-            Some(body) if body.starts_with(|c: char| c == '"' || c.is_alphanumeric()) => (true, body),
+            Some(body) if body.starts_with(|c: char| c == '"' || c.is_alphanumeric()) => {
+                (true, body)
+            }
             _ => (false, text),
         };
         if let Some((phrase, rest)) = quoted(body) {
@@ -330,7 +338,9 @@ impl Filter {
         match self.when? {
             When::At(at) => Some(at),
             When::DaysAgo(days) => now.date_naive().checked_sub_days(Days::new(days)).map(midnight),
-            When::MonthsAgo(months) => now.date_naive().checked_sub_months(Months::new(months)).map(midnight),
+            When::MonthsAgo(months) => {
+                now.date_naive().checked_sub_months(Months::new(months)).map(midnight)
+            }
         }
     }
 }
@@ -368,13 +378,14 @@ impl When {
     }
 }
 
-/// The text in the quotes that a text begins with, and what follows them; an open quote ends nowhere.
+/// The text in the quotes that a text begins with, and what follows them; an open quote ends
+/// nowhere.
 fn quoted(text: &str) -> Option<(&str, &str)> {
     text.strip_prefix('"')?.split_once('"')
 }
 
-/// Tells a filter that we do not know from text that merely has a colon: `http://…`, `std::fs`, `12:30`,
-/// `localhost:8080`, `C:\x`, `TypeError:x`, `error:`.
+/// Tells a filter that we do not know from text that merely has a colon: `http://…`, `std::fs`,
+/// `12:30`, `localhost:8080`, `C:\x`, `TypeError:x`, `error:`.
 fn looks_like_filter(name: &str, value: &str) -> bool {
     name.len() > 1
         && name.bytes().all(|byte| byte.is_ascii_lowercase())
@@ -406,11 +417,14 @@ mod tests {
 
     #[test]
     fn the_parts_are_told_apart() {
-        let query = parse(r#"flock "header race" -windows -"old way" project:zubot file:"my file.rs" -tag:wip"#);
+        let query = parse(
+            r#"flock "header race" -windows -"old way" project:zubot file:"my file.rs" -tag:wip"#,
+        );
         assert_eq!(query.words, ["flock"]);
         assert_eq!(query.phrases, ["header race"]);
         assert_eq!(query.excluded, ["windows", "old way"]);
-        let filters: Vec<_> = query.filters.iter().map(|f| (f.key, f.value.as_str(), f.negated)).collect();
+        let filters: Vec<_> =
+            query.filters.iter().map(|f| (f.key, f.value.as_str(), f.negated)).collect();
         assert_eq!(
             filters,
             [
@@ -443,7 +457,10 @@ mod tests {
             assert!(query.filters.is_empty() && query.excluded.is_empty(), "{text}: {query:?}");
         }
         assert_eq!(parse("std::fs 12:30").words, ["std::fs", "12:30"]);
-        assert_eq!(parse(r#"broken "quote never ends"#).words, ["broken", "quote", "never", "ends"]);
+        assert_eq!(
+            parse(r#"broken "quote never ends"#).words,
+            ["broken", "quote", "never", "ends"]
+        );
         assert_eq!(parse(r#"say "" it"#).words, ["say", "it"]);
     }
 

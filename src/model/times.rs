@@ -1,7 +1,7 @@
 //! Times that a question names in words: "in May 2023", "on 7 July", "last week", "three days ago".
 //!
-//! They are no condition, as `since:` is one: people are often wrong about when, and a session may tell of what
-//! happened before it. Sessions near such a time count more, that is all.
+//! They are no condition, as `since:` is one: people are often wrong about when, and a session may
+//! tell of what happened before it. Sessions near such a time count more, that is all.
 
 use chrono::{Datelike, Days, NaiveDate};
 
@@ -25,43 +25,15 @@ pub struct NamedTimes {
 }
 
 const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
+    "january", "february", "march", "april", "may", "june", "july", "august", "september",
+    "october", "november", "december",
 ];
-const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+const WEEKDAYS: [&str; 7] =
+    ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 /// What stands before a month or a year.
 const BEFORE_A_TIME: &[&str] = &[
-    "in",
-    "of",
-    "during",
-    "since",
-    "until",
-    "before",
-    "after",
-    "from",
-    "by",
-    "early",
-    "late",
-    "mid",
-    "last",
-    "this",
-    "spring",
-    "summer",
-    "autumn",
-    "fall",
-    "winter",
-    "year",
-    "beginning",
+    "in", "of", "during", "since", "until", "before", "after", "from", "by", "early", "late",
+    "mid", "last", "this", "spring", "summer", "autumn", "fall", "winter", "year", "beginning",
     "end",
 ];
 /// How long after a time people still tell of it, in days.
@@ -76,15 +48,19 @@ impl NamedTimes {
     /// Finds the times that a text names.
     pub fn of(text: &str) -> NamedTimes {
         let lower = text.to_lowercase();
-        let words: Vec<&str> =
-            lower.split(|c: char| !c.is_alphanumeric() && c != '-').filter(|word| !word.is_empty()).collect();
+        let words: Vec<&str> = lower
+            .split(|c: char| !c.is_alphanumeric() && c != '-')
+            .filter(|word| !word.is_empty())
+            .collect();
         let mut named = NamedTimes::default();
         let mut at = 0;
         while at < words.len() {
             match time_at(&words, at) {
                 Some((time, from, to)) => {
                     named.times.push(time);
-                    named.words.extend(words[from..to].iter().flat_map(|word| word.split('-')).map(str::to_string));
+                    named.words.extend(
+                        words[from..to].iter().flat_map(|word| word.split('-')).map(str::to_string),
+                    );
                     at = to;
                 }
                 None => at += 1,
@@ -93,9 +69,13 @@ impl NamedTimes {
         named
     }
 
-    /// How near a session is that ended then: one within a named time, less after it, nothing before.
+    /// How near a session is that ended then: one within a named time, less after it, nothing
+    /// before.
     pub fn nearness(&self, ended: Timestamp, now: Timestamp) -> f32 {
-        self.times.iter().map(|time| time.nearness(ended.date_naive(), now.date_naive())).fold(0.0, f32::max)
+        self.times
+            .iter()
+            .map(|time| time.nearness(ended.date_naive(), now.date_naive()))
+            .fold(0.0, f32::max)
     }
 }
 
@@ -127,7 +107,9 @@ fn range(year: i32, month: Option<u32>, day: Option<u32>) -> Option<(NaiveDate, 
     let last = match (month, day) {
         (_, Some(_)) => first,
         (Some(12) | None, None) => NaiveDate::from_ymd_opt(year, 12, 31)?,
-        (Some(month), None) => NaiveDate::from_ymd_opt(year, month + 1, 1)?.checked_sub_days(Days::new(1))?,
+        (Some(month), None) => {
+            NaiveDate::from_ymd_opt(year, month + 1, 1)?.checked_sub_days(Days::new(1))?
+        }
     };
     Some((first, last))
 }
@@ -136,7 +118,9 @@ fn range(year: i32, month: Option<u32>, day: Option<u32>) -> Option<(NaiveDate, 
 fn time_at(words: &[&str], at: usize) -> Option<(NamedTime, usize, usize)> {
     let word = |at: usize| words.get(at).copied().unwrap_or_default();
     let before = |at: usize| at.checked_sub(1).map(word).unwrap_or_default();
-    let year = |word: &str| word.parse().ok().filter(|year| word.len() == 4 && (1990..2100).contains(year));
+    let year = |word: &str| {
+        word.parse().ok().filter(|year| word.len() == 4 && (1990..2100).contains(year))
+    };
     let introduced = BEFORE_A_TIME.contains(&before(at));
     if let Some(month) = MONTHS.iter().position(|month| *month == word(at)) {
         let month = Some(month as u32 + 1);
@@ -157,7 +141,11 @@ fn time_at(words: &[&str], at: usize) -> Option<(NamedTime, usize, usize)> {
         return sure.then_some((NamedTime::Calendar { year, month, day }, from, to));
     }
     if let Some(year) = year(word(at)).filter(|_| introduced) {
-        return Some((NamedTime::Calendar { year: Some(year), month: None, day: None }, at, at + 1));
+        return Some((
+            NamedTime::Calendar { year: Some(year), month: None, day: None },
+            at,
+            at + 1,
+        ));
     }
     if let Some(time) = dashed(word(at)) {
         return Some((time, at, at + 1));
@@ -189,7 +177,11 @@ fn time_at(words: &[&str], at: usize) -> Option<(NamedTime, usize, usize)> {
 
 /// The day of `7`, `7th`, `1st`.
 fn day_of_month(word: &str) -> Option<u32> {
-    let digits = word.trim_end_matches("st").trim_end_matches("nd").trim_end_matches("rd").trim_end_matches("th");
+    let digits = word
+        .trim_end_matches("st")
+        .trim_end_matches("nd")
+        .trim_end_matches("rd")
+        .trim_end_matches("th");
     digits.parse().ok().filter(|day| digits.len() <= 2 && (1..=31).contains(day))
 }
 
@@ -204,8 +196,10 @@ fn dashed(word: &str) -> Option<NamedTime> {
 }
 
 fn number(word: &str) -> Option<u64> {
-    const NUMBERS: [&str; 13] =
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+    const NUMBERS: [&str; 13] = [
+        "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+        "eleven", "twelve",
+    ];
     match word {
         "a" | "an" => Some(1),
         _ => word.parse().ok().filter(|number| *number < 1000).or_else(|| {
@@ -242,23 +236,17 @@ mod tests {
         ] {
             assert_eq!(NamedTimes::of(text).times, [expect], "{text}");
         }
-        assert_eq!(NamedTimes::of("the crash on July 7th, 2026, again").words, ["july", "7th", "2026"]);
+        assert_eq!(
+            NamedTimes::of("the crash on July 7th, 2026, again").words,
+            ["july", "7th", "2026"]
+        );
     }
 
     #[test]
     fn what_only_looks_like_a_time_is_none() {
         for text in [
-            "it may break",
-            "march on",
-            "2048 tokens",
-            "port 2023",
-            "v2.1.0 of 40 files",
-            "the last weekday",
-            "99 days",
-            "1-2-3",
-            "2026-99-99",
-            "",
-            "ago",
+            "it may break", "march on", "2048 tokens", "port 2023", "v2.1.0 of 40 files",
+            "the last weekday", "99 days", "1-2-3", "2026-99-99", "", "ago",
         ] {
             assert_eq!(NamedTimes::of(text), NamedTimes::default(), "{text}");
         }

@@ -1,7 +1,8 @@
 //! Ask: an answer from the pages of knowledge, in quoted sentences with their sources.
 //!
-//! The pages that have most to do with the question are picked by their index; where they do not answer it, the digests
-//! are asked. Nothing is said that no page says, and where nothing answers, that is said.
+//! The pages that have most to do with the question are picked by their index; where they do not
+//! answer it, the digests are asked. Nothing is said that no page says, and where nothing answers,
+//! that is said.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::LazyLock;
@@ -80,9 +81,8 @@ pub fn ask(store: &Store, request: &AskRequest<'_>) -> Result<AskAnswer> {
     let question = request.redactor.redact(&text::one_line(&request.question, 400)).into_owned();
     let asked = Asked::of(&question);
     if asked.terms.is_empty() {
-        return Err(
-            Error::usage("there is nothing to answer").hint("ask a question: `memtree ask \"why full jitter?\"`")
-        );
+        return Err(Error::usage("there is nothing to answer")
+            .hint("ask a question: `memtree ask \"why full jitter?\"`"));
     }
     let pages = store.read_pages().context(|| "cannot read the pages of knowledge".into())?;
     // An answer that was filed earlier is not evidence for itself.
@@ -123,16 +123,22 @@ pub fn ask(store: &Store, request: &AskRequest<'_>) -> Result<AskAnswer> {
     Ok(answer)
 }
 
-const ANSWER: Prompt =
-    Prompt { task: "answer", text: include_str!("../../templates/prompts/answer.md"), reply_tokens: 300 };
+const ANSWER: Prompt = Prompt {
+    task: "answer",
+    text: include_str!("../../templates/prompts/answer.md"),
+    reply_tokens: 300,
+};
 
-/// The answer in a model's words, each sentence with the citations that it rests on and marked as a model's.
+/// The answer in a model's words, each sentence with the citations that it rests on and marked as a
+/// model's.
 fn worded(question: &str, citations: &[Citation], models: &Models) -> Option<String> {
     if !models.are_there() {
         return None;
     }
     let numbered = wording::numbered(citations.iter().map(|cited| cited.text.as_str()));
-    let Answer::Text(reply) = models.ask(Alias::High, &ANSWER, &[format!("Question: {question}\n\n{numbered}")]) else {
+    let Answer::Text(reply) =
+        models.ask(Alias::High, &ANSWER, &[format!("Question: {question}\n\n{numbered}")])
+    else {
         return None;
     };
     let quotes: Vec<&str> = citations.iter().map(|cited| cited.text.as_str()).collect();
@@ -140,7 +146,8 @@ fn worded(question: &str, citations: &[Citation], models: &Models) -> Option<Str
     let sentences: Vec<String> = told
         .iter()
         .map(|(sentence, numbers)| {
-            let links: BTreeSet<String> = numbers.iter().map(|at| source_link(&citations[*at])).collect();
+            let links: BTreeSet<String> =
+                numbers.iter().map(|at| source_link(&citations[*at])).collect();
             let links: Vec<String> = links.into_iter().collect();
             format!("{} ({})", documents::said(sentence), links.join(", "))
         })
@@ -205,35 +212,25 @@ impl Asked {
         let said: HashSet<String> = citations
             .iter()
             .take(3)
-            .flat_map(|cited| folded_words(&format!("{} {}", cited.text, cited.page.replace(['-', '/'], " "))))
+            .flat_map(|cited| {
+                folded_words(&format!("{} {}", cited.text, cited.page.replace(['-', '/'], " ")))
+            })
             .collect();
         let all: f32 = self.terms.values().sum();
-        let named: f32 = self.terms.iter().filter(|(term, _)| said.contains(*term)).map(|(_, weight)| weight).sum();
+        let named: f32 = self
+            .terms
+            .iter()
+            .filter(|(term, _)| said.contains(*term))
+            .map(|(_, weight)| weight)
+            .sum();
         !citations.is_empty() && named >= ANSWERS * all
     }
 }
 
 /// Words that ask rather than tell.
 const ASKING: &[&str] = &[
-    "handle",
-    "handled",
-    "happen",
-    "happened",
-    "happens",
-    "explain",
-    "describe",
-    "tell",
-    "decide",
-    "decided",
-    "work",
-    "works",
-    "worked",
-    "reason",
-    "difference",
-    "using",
-    "used",
-    "deal",
-    "best",
+    "handle", "handled", "happen", "happened", "happens", "explain", "describe", "tell", "decide",
+    "decided", "work", "works", "worked", "reason", "difference", "using", "used", "deal", "best",
 ];
 
 fn folded_words(said: &str) -> Vec<String> {
@@ -254,7 +251,8 @@ fn picked<'p>(asked: &Asked, pages: &[&'p ReadPage]) -> Vec<&'p ReadPage> {
         let holders = counts.iter().filter(|words| words.contains_key(term)).count() as f32;
         (1.0 + (all - holders + 0.5) / (holders + 0.5)).ln()
     };
-    let rarities: HashMap<&str, f32> = asked.terms.keys().map(|term| (term.as_str(), rarity(term))).collect();
+    let rarities: HashMap<&str, f32> =
+        asked.terms.keys().map(|term| (term.as_str(), rarity(term))).collect();
     let mut scored: Vec<(f32, &ReadPage)> = Vec::new();
     for ((page, words), length) in pages.iter().zip(&counts).zip(&lengths) {
         let score: f32 = asked
@@ -273,9 +271,16 @@ fn picked<'p>(asked: &Asked, pages: &[&'p ReadPage]) -> Vec<&'p ReadPage> {
     }
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.name.cmp(&b.1.name)));
     let best = scored.first().map_or(0.0, |(score, _)| *score);
-    let near =
-        |(place, (score, _)): &(usize, (f32, &ReadPage))| *place < FEWEST_PAGES || *score >= FAR_FROM_BEST * best;
-    scored.into_iter().enumerate().filter(near).take(MOST_PAGES).map(|(_, (_, page))| page).collect()
+    let near = |(place, (score, _)): &(usize, (f32, &ReadPage))| {
+        *place < FEWEST_PAGES || *score >= FAR_FROM_BEST * best
+    };
+    scored
+        .into_iter()
+        .enumerate()
+        .filter(near)
+        .take(MOST_PAGES)
+        .map(|(_, (_, page))| page)
+        .collect()
 }
 
 /// The words of a page, what it is called counting more than what it says.
@@ -296,10 +301,12 @@ fn page_words(page: &ReadPage) -> HashMap<String, f32> {
 
 // --- Which sentences ---
 
-/// What a page says, sentence by sentence: what is quoted on it, and what a person or a model wrote.
+/// What a page says, sentence by sentence: what is quoted on it, and what a person or a model
+/// wrote.
 fn sentences(page: &ReadPage) -> Vec<Citation> {
     static QUOTED: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"“([^”]+)” \((user|assistant|tool), \[\[([^\]|]+)(?:\|([^\]]+))?\]\]\)").expect("a fixed pattern")
+        Regex::new(r"“([^”]+)” \((user|assistant|tool), \[\[([^\]|]+)(?:\|([^\]]+))?\]\]\)")
+            .expect("a fixed pattern")
     });
     let document = Document::parse(&page.text);
     let name = page.name.to_string();
@@ -318,7 +325,9 @@ fn sentences(page: &ReadPage) -> Vec<Citation> {
             });
         }
         let rest = QUOTED.replace_all(part, " ");
-        for sentence in text::sentences(&without_links(&rest)).filter(|sentence| sentence.chars().count() >= 24) {
+        for sentence in
+            text::sentences(&without_links(&rest)).filter(|sentence| sentence.chars().count() >= 24)
+        {
             let text = text::one_line(sentence, 400);
             cited.push(Citation { text, page: name.clone(), reference: None, origin: None });
         }
@@ -332,23 +341,31 @@ fn best(asked: &Asked, candidates: Vec<Citation>) -> Vec<Citation> {
         .into_iter()
         .map(|cited| {
             let words: HashSet<String> = folded_words(&cited.text).into_iter().collect();
-            let named: HashSet<String> = asked.terms.keys().filter(|term| words.contains(*term)).cloned().collect();
+            let named: HashSet<String> =
+                asked.terms.keys().filter(|term| words.contains(*term)).cloned().collect();
             let weight: f32 = named.iter().map(|term| asked.terms[term]).sum();
-            // Of two sentences that name the same, the one that is quoted, and then the one that explains.
+            // Of two sentences that name the same, the one that is quoted, and then the one that
+            // explains.
             let mut quoted = if cited.reference.is_some() { 0.15 } else { 0.0 };
             // A page on just what is asked about says it best.
             let subject = cited.page.rsplit('/').next().unwrap_or_default();
-            if folded_words(&subject.replace('-', " ")).iter().all(|word| asked.terms.contains_key(word)) {
+            if folded_words(&subject.replace('-', " "))
+                .iter()
+                .all(|word| asked.terms.contains_key(word))
+            {
                 quoted += 0.3;
             }
-            let explains =
-                ["because", "so that", "instead", "rather", "is ", "must"].iter().any(|word| cited.text.contains(word));
+            let explains = ["because", "so that", "instead", "rather", "is ", "must"]
+                .iter()
+                .any(|word| cited.text.contains(word));
             (weight + quoted + if explains { 0.2 } else { 0.0 }, named, cited)
         })
         .filter(|(_, named, _)| !named.is_empty())
         .collect();
     scored.sort_by(|a, b| {
-        b.0.total_cmp(&a.0).then_with(|| a.2.page.cmp(&b.2.page)).then_with(|| a.2.text.cmp(&b.2.text))
+        b.0.total_cmp(&a.0)
+            .then_with(|| a.2.page.cmp(&b.2.page))
+            .then_with(|| a.2.text.cmp(&b.2.text))
     });
     let most = scored.first().map_or(0.0, |(score, ..)| *score);
     let mut seen = HashSet::new();
@@ -356,7 +373,10 @@ fn best(asked: &Asked, candidates: Vec<Citation>) -> Vec<Citation> {
     let mut chosen = Vec::new();
     for (score, named, cited) in scored {
         let adds = !named.is_subset(&covered);
-        if chosen.len() < MOST_SENTENCES && (adds || score >= 0.6 * most) && seen.insert(cited.text.clone()) {
+        if chosen.len() < MOST_SENTENCES
+            && (adds || score >= 0.6 * most)
+            && seen.insert(cited.text.clone())
+        {
             covered.extend(named);
             chosen.push(cited);
         }
@@ -365,10 +385,17 @@ fn best(asked: &Asked, candidates: Vec<Citation>) -> Vec<Citation> {
 }
 
 /// What the digests of sessions say, where the pages do not answer.
-fn from_digests(store: &Store, question: &str, request: &AskRequest<'_>) -> Result<(Vec<Citation>, Vec<String>)> {
+fn from_digests(
+    store: &Store,
+    question: &str,
+    request: &AskRequest<'_>,
+) -> Result<(Vec<Citation>, Vec<String>)> {
     let words = text::words(question).join(" ");
     let query = Query::parse(&words)?;
-    let search = SearchRequest { dry_run: request.dry_run, ..SearchRequest::new(query, FROM_DIGESTS, request.now) };
+    let search = SearchRequest {
+        dry_run: request.dry_run,
+        ..SearchRequest::new(query, FROM_DIGESTS, request.now)
+    };
     let found = search::search(store, &search)?;
     let (mut cited, mut consulted) = (Vec::new(), Vec::new());
     for hit in found.hits.into_iter().filter(|hit| !hit.weak) {
@@ -393,7 +420,9 @@ fn from_digests(store: &Store, question: &str, request: &AskRequest<'_>) -> Resu
 fn question_name(store: &Store, question: &str) -> PageName {
     let name = PageName::new(Kind::Question, question);
     let same = |name: &PageName| match store.page_text(name) {
-        Ok(Some(text)) => Document::parse(&text).get_str("question").is_none_or(|there| there == question),
+        Ok(Some(text)) => {
+            Document::parse(&text).get_str("question").is_none_or(|there| there == question)
+        }
         _ => true,
     };
     if same(&name) {
@@ -405,10 +434,15 @@ fn question_name(store: &Store, question: &str) -> PageName {
     )
 }
 
-fn file(store: &Store, name: &PageName, answer: &AskAnswer, request: &AskRequest<'_>) -> Result<String> {
+fn file(
+    store: &Store,
+    name: &PageName,
+    answer: &AskAnswer,
+    request: &AskRequest<'_>,
+) -> Result<String> {
     store.refuse_links(None)?;
-    let _lock =
-        files::lock_exclusive(&store.layout().knowledge_lock()).context(|| "cannot lock the knowledge".into())?;
+    let _lock = files::lock_exclusive(&store.layout().knowledge_lock())
+        .context(|| "cannot lock the knowledge".into())?;
     let cannot = || format!("cannot file the answer as `{name}`");
     let existing = store.page_text(name).context(cannot)?;
     // Filed once: asking the same again does not make it younger.
@@ -432,10 +466,15 @@ fn file(store: &Store, name: &PageName, answer: &AskAnswer, request: &AskRequest
 fn follow_up(store: &Store, consulted: &[String]) -> std::io::Result<Vec<PageName>> {
     let mut near: BTreeSet<PageName> = BTreeSet::new();
     let there = store.page_names()?;
-    for name in consulted.iter().take(FEWEST_PAGES).filter_map(|name| name.parse::<PageName>().ok()) {
+    for name in consulted.iter().take(FEWEST_PAGES).filter_map(|name| name.parse::<PageName>().ok())
+    {
         let text = store.page_text(&name)?.unwrap_or_default();
-        let linked = documents::links(Document::parse(&text).body()).into_iter().filter_map(|link| link.parse().ok());
-        near.extend(linked.filter(|name: &PageName| there.contains(name) && !consulted.contains(&name.to_string())));
+        let linked = documents::links(Document::parse(&text).body())
+            .into_iter()
+            .filter_map(|link| link.parse().ok());
+        near.extend(linked.filter(|name: &PageName| {
+            there.contains(name) && !consulted.contains(&name.to_string())
+        }));
     }
     Ok(near.into_iter().take(FOLLOW_UPS).collect())
 }

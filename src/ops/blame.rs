@@ -1,5 +1,5 @@
-//! Blame: from a line of memory to the sessions and the raw bytes behind it; from a source file to the sessions that
-//! touched it.
+//! Blame: from a line of memory to the sessions and the raw bytes behind it; from a source file to
+//! the sessions that touched it.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -99,23 +99,30 @@ pub struct Naming {
 
 // --- Lines of memory ---
 
-/// The file of the memory that is meant, if one is: `core/MEMORY.md`, from the memory or from where the person is.
+/// The file of the memory that is meant, if one is: `core/MEMORY.md`, from the memory or from where
+/// the person is.
 ///
-/// A file beside the person is that file. And a name without a folder, such as `README.md`, means one of their
-/// project's, though the memory has one too.
+/// A file beside the person is that file. And a name without a folder, such as `README.md`, means
+/// one of their project's, though the memory has one too.
 pub fn memory_file(store: &Store, named: &Path, here: &Path) -> Option<PathBuf> {
     let root = fs::canonicalize(store.layout().root()).ok()?;
     let beside = here.join(named);
     let path = if beside.is_file() {
         beside
     } else {
-        let relative = files::safe_relative(named).filter(|relative| relative.components().count() > 1)?;
+        let relative =
+            files::safe_relative(named).filter(|relative| relative.components().count() > 1)?;
         Some(root.join(relative)).filter(|path| path.is_file())?
     };
     let inside = fs::canonicalize(&path).is_ok_and(|path| path.starts_with(&root));
     // Shown as a part of the memory, however it was named.
-    inside
-        .then(|| fs::canonicalize(&path).ok()?.strip_prefix(&root).ok().map(|path| store.layout().root().join(path)))?
+    inside.then(|| {
+        fs::canonicalize(&path)
+            .ok()?
+            .strip_prefix(&root)
+            .ok()
+            .map(|path| store.layout().root().join(path))
+    })?
 }
 
 /// Blames one line of a file of the memory, or every line that has something behind it.
@@ -124,10 +131,13 @@ pub fn blame_lines(store: &Store, path: &Path, line: Option<usize>) -> Result<Ve
     let page = fs::read_to_string(path).context(|| format!("cannot read `{shown}`"))?;
     let count = page.lines().count();
     if let Some(line) = line.filter(|line| *line == 0 || *line > count) {
-        return Err(Error::usage(format!("`{shown}` has no line {line}")).because(format!("it has {count}")));
+        return Err(Error::usage(format!("`{shown}` has no line {line}"))
+            .because(format!("it has {count}")));
     }
     let mut blamed = Vec::new();
-    for (at, said) in page.lines().enumerate().filter(|(at, _)| line.is_none_or(|line| line == at + 1)) {
+    for (at, said) in
+        page.lines().enumerate().filter(|(at, _)| line.is_none_or(|line| line == at + 1))
+    {
         if let Some(one) = blame_line(store, path, said, at + 1)? {
             blamed.push(one);
         }
@@ -152,9 +162,13 @@ fn blame_line(store: &Store, path: &Path, said: &str, number: usize) -> Result<O
         sources: Vec::new(),
     };
     let in_cores = path.parent().is_some_and(|folder| folder.ends_with("core"));
-    if let Some(digest) = name.strip_suffix(layout::DIGEST_SUFFIX).and_then(|id| id.parse::<SessionId>().ok()) {
-        let claim = documents::parse_claim(said).map(|claim| (claim.episode, claim.origin, claim.text));
-        let trigger = documents::parse_trigger(said).map(|trigger| (trigger.episode, trigger.origin, trigger.sentence));
+    if let Some(digest) =
+        name.strip_suffix(layout::DIGEST_SUFFIX).and_then(|id| id.parse::<SessionId>().ok())
+    {
+        let claim =
+            documents::parse_claim(said).map(|claim| (claim.episode, claim.origin, claim.text));
+        let trigger = documents::parse_trigger(said)
+            .map(|trigger| (trigger.episode, trigger.origin, trigger.sentence));
         let Some((episode, origin, evidence)) = claim.or(trigger) else { return Ok(None) };
         one.sources.push(behind(store, &digest, episode, Some(origin), evidence)?);
         return Ok(Some(one));
@@ -163,18 +177,27 @@ fn blame_line(store: &Store, path: &Path, said: &str, number: usize) -> Result<O
         return Ok(None);
     }
     let targets: Vec<(CoreId, LandmarkId)> = match layout::core_named(name) {
-        Some(core) => {
-            said.rsplit_once(" ^").and_then(|(_, id)| lines::id_in(id)).map(|id| (core, id)).into_iter().collect()
-        }
+        Some(core) => said
+            .rsplit_once(" ^")
+            .and_then(|(_, id)| lines::id_in(id))
+            .map(|id| (core, id))
+            .into_iter()
+            .collect(),
         None => lines::cores_in(said),
     };
     for (core, id) in targets {
         let page = fs::read_to_string(layout.core(&core)).unwrap_or_default();
         let mark = format!("^{id}");
-        let at = page.lines().position(|line| line.trim_end().trim_end_matches(lines::PIN).trim_end().ends_with(&mark));
+        let at = page.lines().position(|line| {
+            line.trim_end().trim_end_matches(lines::PIN).trim_end().ends_with(&mark)
+        });
         if one.core.is_none() {
             let line = at.map_or(0, |at| at + 1);
-            one.core = Some(CoreLine { path: layout.shown(&layout.core(&core)), line, landmark: id.to_string() });
+            one.core = Some(CoreLine {
+                path: layout.shown(&layout.core(&core)),
+                line,
+                landmark: id.to_string(),
+            });
         }
         for support in supports(store, &core, &id, &page) {
             let (session, episode, who, evidence) = support;
@@ -184,7 +207,8 @@ fn blame_line(store: &Store, path: &Path, said: &str, number: usize) -> Result<O
     Ok((one.core.is_some()).then_some(one))
 }
 
-/// What a landmark rests on, with the words to look for: as the digests say it now, else as the page says it.
+/// What a landmark rests on, with the words to look for: as the digests say it now, else as the
+/// page says it.
 fn supports(
     store: &Store,
     core: &CoreId,
@@ -194,13 +218,24 @@ fn supports(
     let known = |landmark: &&Landmark| landmark.id == *id;
     let now = consolidate::core_now(store, core);
     let made = now.as_ref().and_then(|core| {
-        core.landmarks.iter().find(known).or(core.superseded.iter().map(|old| &old.landmark).find(known))
+        core.landmarks.iter().find(known).or(core
+            .superseded
+            .iter()
+            .map(|old| &old.landmark)
+            .find(known))
     });
     let written = cores::parse_core(page);
-    let read =
-        || written.landmarks.iter().find(known).or(written.superseded.iter().map(|old| &old.landmark).find(known));
+    let read = || {
+        written.landmarks.iter().find(known).or(written
+            .superseded
+            .iter()
+            .map(|old| &old.landmark)
+            .find(known))
+    };
     let Some(landmark) = made.or_else(read) else { return Vec::new() };
-    let words = |evidence: &String| if evidence.is_empty() { landmark.text.clone() } else { evidence.clone() };
+    let words = |evidence: &String| {
+        if evidence.is_empty() { landmark.text.clone() } else { evidence.clone() }
+    };
     let each = landmark.supports.iter();
     each.map(|one| (one.session.clone(), one.episode, one.said_by, words(&one.evidence))).collect()
 }
@@ -230,7 +265,12 @@ fn behind(
 // --- The raw bytes ---
 
 /// Finds words in a session's raw files, first of all in the lines of their episode.
-fn find(store: &Store, session: &SessionId, evidence: &str, range: Option<(u64, u64)>) -> Result<Option<RawBytes>> {
+fn find(
+    store: &Store,
+    session: &SessionId,
+    evidence: &str,
+    range: Option<(u64, u64)>,
+) -> Result<Option<RawBytes>> {
     let folder = store.layout().snapshot(session);
     let raw = folder.join(layout::RAW);
     // A snapshot of a folder is raw throughout.
@@ -258,9 +298,11 @@ fn find(store: &Store, session: &SessionId, evidence: &str, range: Option<(u64, 
 /// The words to look for: the longest stretch of the evidence that nothing was cut out of.
 fn wanted(evidence: &str) -> Vec<String> {
     let whole = evidence.trim_end_matches('…');
-    let pieces = whole.split("[redacted:").enumerate().map(|(at, piece)| match (at, piece.split_once(']')) {
-        (1.., Some((_, rest))) => rest,
-        _ => piece,
+    let pieces = whole.split("[redacted:").enumerate().map(|(at, piece)| {
+        match (at, piece.split_once(']')) {
+            (1.., Some((_, rest))) => rest,
+            _ => piece,
+        }
     });
     let words = pieces.map(|piece| {
         let mut words = Vec::new();
@@ -304,7 +346,8 @@ fn place(line: &str, wanted: &[String]) -> Option<(usize, usize)> {
     Some((words[at].0, words[at + wanted.len() - 1].1))
 }
 
-/// The words of a text as it stands in a log: what JSON writes as an escape is no part of a word, but for letters.
+/// The words of a text as it stands in a log: what JSON writes as an escape is no part of a word,
+/// but for letters.
 fn each_word(text: &str, mut each: impl FnMut(usize, usize, String)) {
     let (mut word, mut start, mut end) = (String::new(), 0, 0);
     let mut rest = text.char_indices().peekable();
@@ -313,8 +356,11 @@ fn each_word(text: &str, mut each: impl FnMut(usize, usize, String)) {
         if letter == '\\' {
             let digits = text.get(after + 1..after + 5).filter(|_| text[after..].starts_with('u'));
             let code = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
-            let skipped =
-                if code.is_some() { 5 } else { usize::from(rest.peek().is_some_and(|(_, next)| next.is_ascii())) };
+            let skipped = if code.is_some() {
+                5
+            } else {
+                usize::from(rest.peek().is_some_and(|(_, next)| next.is_ascii()))
+            };
             for _ in 0..skipped {
                 rest.next();
             }
@@ -343,30 +389,38 @@ pub fn blame_file(store: &Store, named: &Path, here: &Path, home: &Path) -> Resu
     let absolute = here.join(named);
     let name = named.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_string();
     if name.is_empty() {
-        return Err(Error::usage("there is no file to blame").hint("name a source file, or a line of the memory"));
+        return Err(Error::usage("there is no file to blame")
+            .hint("name a source file, or a line of the memory"));
     }
     let ids = store.session_ids().context(|| "cannot list the sessions".into())?;
     let naming: Vec<Digest> = ids
         .par_iter()
         .filter_map(|id| {
             // Most pages do not name it, and need not be read closely.
-            let page = fs::read_to_string(store.layout().digest(id)).ok().filter(|page| page.contains(&name))?;
+            let page = fs::read_to_string(store.layout().digest(id))
+                .ok()
+                .filter(|page| page.contains(&name))?;
             documents::parse_digest(&page).ok()
         })
         .collect();
-    let touches = |digest: &Digest, same: &dyn Fn(&str) -> bool| digest.content.files.iter().any(|file| same(file));
-    let exact = |digest: &Digest| touches(digest, &|file| is_same(file, digest, named, &absolute, home));
+    let touches = |digest: &Digest, same: &dyn Fn(&str) -> bool| {
+        digest.content.files.iter().any(|file| same(file))
+    };
+    let exact =
+        |digest: &Digest| touches(digest, &|file| is_same(file, digest, named, &absolute, home));
     // The end of a path names the file too, where nothing has it as a whole.
     let by_end = !absolute.exists() && !naming.iter().any(exact);
-    let is_it =
-        |digest: &Digest| exact(digest) || (by_end && touches(digest, &|file| Path::new(file).ends_with(named)));
+    let is_it = |digest: &Digest| {
+        exact(digest) || (by_end && touches(digest, &|file| Path::new(file).ends_with(named)))
+    };
     let mut sessions: Vec<Touched> =
         naming.into_iter().filter(is_it).map(|digest| touched(store, digest, &name)).collect();
     sessions.sort_by(|a, b| (b.ended, &b.session).cmp(&(a.ended, &a.session)));
     Ok(FileBlame { file: named.display().to_string(), sessions })
 }
 
-/// Whether a file of a digest is the one that is meant: by its whole path, or by its path within the project.
+/// Whether a file of a digest is the one that is meant: by its whole path, or by its path within
+/// the project.
 fn is_same(file: &str, digest: &Digest, named: &Path, absolute: &Path, home: &Path) -> bool {
     let whole = |path: &str| match path.strip_prefix("~/") {
         Some(below) => home.join(below),
@@ -376,7 +430,11 @@ fn is_same(file: &str, digest: &Digest, named: &Path, absolute: &Path, home: &Pa
     let within_project = !named.is_absolute() && Path::new(file) == named;
     let in_worktree = Path::new(file).is_relative()
         && absolute.ends_with(file)
-        && digest.content.project.as_deref().is_some_and(|project| absolute.iter().any(|part| part == project));
+        && digest
+            .content
+            .project
+            .as_deref()
+            .is_some_and(|project| absolute.iter().any(|part| part == project));
     path == absolute || within_project || in_worktree
 }
 
@@ -386,7 +444,8 @@ fn touched(store: &Store, digest: Digest, name: &str) -> Touched {
     let mut told = BTreeSet::new();
     let triggers = content.triggers.into_iter().filter(|trigger| {
         let words = [&trigger.topic, &trigger.sentence].map(|said| said.to_lowercase());
-        trigger.keys.iter().any(|key| key.to_lowercase() == lower) || words.iter().any(|said| said.contains(&lower))
+        trigger.keys.iter().any(|key| key.to_lowercase() == lower)
+            || words.iter().any(|said| said.contains(&lower))
     });
     Touched {
         path: store.layout().shown(&store.layout().digest(&digest.session)),
@@ -413,7 +472,8 @@ mod tests {
     #[test]
     fn words_are_found_in_raw_bytes_however_they_are_written() {
         let line = r#"{"text":"**Decision**: we lock\na sidecar, \u00c4nderung \"now\"","x":1}"#;
-        let found = |evidence: &str| place(line, &wanted(evidence)).map(|(start, end)| &line[start..end]);
+        let found =
+            |evidence: &str| place(line, &wanted(evidence)).map(|(start, end)| &line[start..end]);
         assert_eq!(found("Decision: we lock a sidecar…"), Some(r"Decision**: we lock\na sidecar"));
         assert_eq!(found("änderung now"), Some(r#"\u00c4nderung \"now"#));
         assert_eq!(found("[redacted:token] sidecar"), Some("sidecar"));

@@ -1,5 +1,6 @@
-//! Capturing one session: its files are copied and hashed, then read from our own copy, and its pages
-//! are written beside them. All of it happens under a temporary name; `sweep` puts it in place.
+//! Capturing one session: its files are copied and hashed, then read from our own copy, and its
+//! pages are written beside them. All of it happens under a temporary name; `sweep` puts it in
+//! place.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -23,7 +24,9 @@ use crate::model::day::DayLine;
 use crate::model::digest::{Content, Snapshot};
 use crate::model::exclude::Exclude;
 use crate::model::ids::EpisodeId;
-use crate::model::session::{Event, EventSink, Head, Log, LogFile, ModelUsage, Role, Skipped, Source, What};
+use crate::model::session::{
+    Event, EventSink, Head, Log, LogFile, ModelUsage, Role, Skipped, Source, What,
+};
 use crate::store::layout;
 use crate::store::snapshots::{self, SnapshotFile, SnapshotWriter, parse_manifest_line};
 
@@ -37,8 +40,8 @@ pub struct Prepared {
     pub skipped: Vec<Skipped>,
 }
 
-/// What the digest of a prepared session will say; kept on disk until its turn comes, so that memory does
-/// not grow with the number of sessions.
+/// What the digest of a prepared session will say; kept on disk until its turn comes, so that
+/// memory does not grow with the number of sessions.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Draft {
     pub content: Content,
@@ -93,8 +96,8 @@ const EARLIER: &str = "earlier-";
 const DRAFT: &str = "draft.json";
 const DAY_LINES: &str = "day.jsonl";
 
-/// Captures a session into `staged`, a folder that does not exist yet. `previous` is the snapshot that is
-/// there already, where the session has grown.
+/// Captures a session into `staged`, a folder that does not exist yet. `previous` is the snapshot
+/// that is there already, where the session has grown.
 pub fn prepare(
     adapter: &dyn Adapter,
     source: &Source,
@@ -108,11 +111,13 @@ pub fn prepare(
     let mut copies = Vec::new();
     for file in &source.files {
         let name = format!("{}/{}", layout::RAW, layout::shown_relative(&file.name));
-        let unreadable =
-            |err: io::Error| Trouble::Source(Skipped { path: file.path.clone(), line: 0, reason: err.to_string() });
+        let unreadable = |err: io::Error| {
+            Trouble::Source(Skipped { path: file.path.clone(), line: 0, reason: err.to_string() })
+        };
         let path = match &file.within {
             Some(id) => {
-                let mut out = Watched { file: writer.file(&name).map_err(cannot_write)?, failed: false };
+                let mut out =
+                    Watched { file: writer.file(&name).map_err(cannot_write)?, failed: false };
                 shared.extract(&file.path, id, &mut out).map_err(|err| match out.failed {
                     true => cannot_write(err),
                     false => unreadable(err),
@@ -131,14 +136,17 @@ pub fn prepare(
         carry_over(adapter, previous, &mut writer, &mut copies).map_err(cannot_write)?;
     }
     let log = Log { native_id: source.native_id.clone(), files: copies };
-    let mut day_lines = BufWriter::new(files::create_new(&staged.join(DAY_LINES)).map_err(cannot_write)?);
+    let mut day_lines =
+        BufWriter::new(files::create_new(&staged.join(DAY_LINES)).map_err(cannot_write)?);
     let mut write_line = |line: &DayLine| {
         serde_json::to_writer(&mut day_lines, line)?;
         day_lines.write_all(b"\n")
     };
     let told = tell(adapter, &log, source.flavor, writer, pages, &mut write_line);
     let (writer, mut told) = told.map_err(|trouble| match trouble {
-        Untold::Log(reason) => Trouble::Source(Skipped { path: source.files[0].path.clone(), line: 0, reason }),
+        Untold::Log(reason) => {
+            Trouble::Source(Skipped { path: source.files[0].path.clone(), line: 0, reason })
+        }
         Untold::Page(err) => cannot_write(err),
     })?;
     if pages.exclude.has_session(told.content.project.as_deref(), told.cwd.as_deref()) {
@@ -160,7 +168,9 @@ pub fn prepare(
     // The copies' names mean nothing to the person: tell the agent's own files.
     for skipped in &mut told.skipped {
         let copy = log.files.iter().position(|file| file.path == skipped.path);
-        if let Some(original) = copy.and_then(|at| source.files.iter().find(|file| file.name == log.files[at].name)) {
+        if let Some(original) =
+            copy.and_then(|at| source.files.iter().find(|file| file.name == log.files[at].name))
+        {
             skipped.path = original.path.clone();
         }
     }
@@ -186,7 +196,8 @@ pub enum Untold {
     Page(io::Error),
 }
 
-/// Reads a log, writes its readable parts beside the raw that is there already, and hands over the lines of its days.
+/// Reads a log, writes its readable parts beside the raw that is there already, and hands over the
+/// lines of its days.
 pub fn tell(
     adapter: &dyn Adapter,
     log: &Log,
@@ -216,7 +227,8 @@ pub fn tell(
     Ok((writer, Told { cwd, ..told }))
 }
 
-/// The log of a session that was captured, as it lies in its snapshot, in the order in which it was read then.
+/// The log of a session that was captured, as it lies in its snapshot, in the order in which it was
+/// read then.
 pub fn raw_log(adapter: &dyn Adapter, snapshot: &Path, native_id: &str) -> io::Result<Log> {
     // Where two conversations claimed the same id, the second got a mark.
     let claimed = native_id.split('~').next().unwrap_or(native_id);
@@ -244,7 +256,8 @@ pub fn raw_log(adapter: &dyn Adapter, snapshot: &Path, native_id: &str) -> io::R
     let mut ranked = Vec::new();
     for (found, identity) in files {
         let role = role(&found, identity);
-        // The main conversation first: what was carried over from earlier captures, then shorter files before longer.
+        // The main conversation first: what was carried over from earlier captures, then shorter
+        // files before longer.
         let rank = match &role {
             Role::Main if found.relative.to_string_lossy().starts_with(EARLIER) => (0, 0),
             Role::Main => (1, found.metadata.len()),
@@ -253,7 +266,10 @@ pub fn raw_log(adapter: &dyn Adapter, snapshot: &Path, native_id: &str) -> io::R
         ranked.push((rank, LogFile { path: found.path, name: found.relative, role, within: None }));
     }
     ranked.sort_by_key(|(rank, _)| *rank);
-    Ok(Log { native_id: native_id.to_string(), files: ranked.into_iter().map(|(_, file)| file).collect() })
+    Ok(Log {
+        native_id: native_id.to_string(),
+        files: ranked.into_iter().map(|(_, file)| file).collect(),
+    })
 }
 
 /// A file that remembers whether writing to it failed, to tell that from trouble with what is read.
@@ -273,7 +289,8 @@ impl Write for Watched {
 
 fn cannot_write_to(staged: &Path, err: io::Error) -> Error {
     let full = err.kind() == io::ErrorKind::StorageFull;
-    let error = Error::new(format!("cannot write to the memory (`{}`)", staged.display())).because(err);
+    let error =
+        Error::new(format!("cannot write to the memory (`{}`)", staged.display())).because(err);
     if full {
         error.hint("make room on the disk and sweep again; what was there before is untouched")
     } else {
@@ -281,8 +298,8 @@ fn cannot_write_to(staged: &Path, err: io::Error) -> Error {
     }
 }
 
-/// Keeps what an earlier capture had and the source has no more: a file that is gone, or one that was
-/// rewritten rather than appended to. A log that shrinks must not take memory with it.
+/// Keeps what an earlier capture had and the source has no more: a file that is gone, or one that
+/// was rewritten rather than appended to. A log that shrinks must not take memory with it.
 fn carry_over(
     adapter: &dyn Adapter,
     previous: &Path,
@@ -295,7 +312,11 @@ fn carry_over(
         Err(err) => return Err(err),
     };
     for (sha256, name) in manifest.lines().filter_map(parse_manifest_line) {
-        let Some(raw_name) = name.strip_prefix("raw/").map(Path::new).and_then(files::safe_relative) else { continue };
+        let Some(raw_name) =
+            name.strip_prefix("raw/").map(Path::new).and_then(files::safe_relative)
+        else {
+            continue;
+        };
         let old = previous.join(&name);
         if !old.is_file() {
             continue;
@@ -307,7 +328,8 @@ fn carry_over(
             Some(_) => Path::new(&format!("{EARLIER}{}", &sha256[..8])).join(&raw_name),
             None => raw_name,
         };
-        let path = writer.copy(&old, &format!("{}/{}", layout::RAW, layout::shown_relative(&kept_as)))?;
+        let path =
+            writer.copy(&old, &format!("{}/{}", layout::RAW, layout::shown_relative(&kept_as)))?;
         let role = adapter.identify(&path)?.map_or(Role::Attachment, |identity| identity.role);
         let earlier = LogFile { path, name: kept_as, role, within: None };
         // What came earlier is read first.
@@ -402,7 +424,12 @@ impl Recorder<'_> {
         let id = EpisodeId(self.episode);
         self.open = Some(OpenEpisode {
             id,
-            page: EpisodePage::new(id, title, self.pages.inline_lines, layout::from_episode_to_sensory(id)),
+            page: EpisodePage::new(
+                id,
+                title,
+                self.pages.inline_lines,
+                layout::from_episode_to_sensory(id),
+            ),
             file: self.writer.file(&layout::episode(id))?,
             sensory: None,
         });
@@ -420,7 +447,12 @@ impl Recorder<'_> {
         Ok(())
     }
 
-    fn finish(mut self, flavor: &'static str, log: &Log, mut head: Head) -> io::Result<(SnapshotWriter, Told)> {
+    fn finish(
+        mut self,
+        flavor: &'static str,
+        log: &Log,
+        mut head: Head,
+    ) -> io::Result<(SnapshotWriter, Told)> {
         let mut rest = Vec::new();
         std::mem::take(&mut self.joiner).finish(|step| rest.push(step));
         for step in rest {
@@ -430,14 +462,19 @@ impl Recorder<'_> {
         self.facts.finish();
         // The reason why a line could not be read may quote it.
         let reasons = head.skipped.iter_mut().map(|skipped| &mut skipped.reason);
-        let names = [&mut head.title, &mut head.cwd, &mut head.branch, &mut head.remote].into_iter().flatten();
-        let others = [&mut head.version, &mut head.head_commit, &mut head.parent].into_iter().flatten();
+        let names = [&mut head.title, &mut head.cwd, &mut head.branch, &mut head.remote]
+            .into_iter()
+            .flatten();
+        let others =
+            [&mut head.version, &mut head.head_commit, &mut head.parent].into_iter().flatten();
         let models = head.usage.iter_mut().map(|usage| &mut usage.model);
-        for text in names.chain(&mut head.pull_requests).chain(reasons).chain(others).chain(models) {
+        for text in names.chain(&mut head.pull_requests).chain(reasons).chain(others).chain(models)
+        {
             *text = self.pages.cleaner.string(std::mem::take(text));
         }
         let ignored = std::mem::take(&mut head.ignored).into_iter();
-        head.ignored = ignored.map(|(kind, count)| (self.pages.cleaner.string(kind), count)).collect();
+        head.ignored =
+            ignored.map(|(kind, count)| (self.pages.cleaner.string(kind), count)).collect();
         let mut content = digest::content(flavor, &self.facts, &head, self.sensory);
         content.vitals = layout::from_digest(layout::VITALS);
         if let Some(stated) = stated(&self.facts) {
@@ -536,7 +573,8 @@ fn vitals(source_id: &String, facts: &Facts, head: &Head, content: &Content) -> 
     });
     // Names come from the log, and whoever opens the page may do so in a terminal.
     let line = |name: &String| text::one_line(name, 300);
-    let models = head.usage.iter().map(|used| ModelUsage { model: line(&used.model), ..used.clone() });
+    let models =
+        head.usage.iter().map(|used| ModelUsage { model: line(&used.model), ..used.clone() });
     let vitals = Vitals {
         source_id: line(source_id),
         agent_version: head.version.as_ref().map(line),
@@ -549,7 +587,10 @@ fn vitals(source_id: &String, facts: &Facts, head: &Head, content: &Content) -> 
         pull_requests: head.pull_requests.iter().map(line).collect(),
         started: facts.started.map(clock::stamp),
         ended: facts.ended.map(clock::stamp),
-        seconds: facts.started.zip(facts.ended).map_or(0, |(started, ended)| (ended - started).num_seconds()),
+        seconds: facts
+            .started
+            .zip(facts.ended)
+            .map_or(0, |(started, ended)| (ended - started).num_seconds()),
         outcome: content.status.to_string(),
         cost_usd: content.cost_usd,
         prompts: facts.prompts,
@@ -578,7 +619,11 @@ fn vitals(source_id: &String, facts: &Facts, head: &Head, content: &Content) -> 
 fn skipped_lines(log: &Log, skipped: &[Skipped]) -> String {
     let mut lines = String::new();
     for one in skipped {
-        let name = log.files.iter().find(|file| file.path == one.path).map_or(one.path.as_path(), |file| &file.name);
+        let name = log
+            .files
+            .iter()
+            .find(|file| file.path == one.path)
+            .map_or(one.path.as_path(), |file| &file.name);
         lines.push_str(&format!(
             "{}:{}: {}\n",
             layout::shown_relative(name),

@@ -1,5 +1,5 @@
-//! Committing: what a sweep prepared takes its place in the tree, first the snapshots, then the digests,
-//! then the days; and what a killed sweep left is finished or cleared away.
+//! Committing: what a sweep prepared takes its place in the tree, first the snapshots, then the
+//! digests, then the days; and what a killed sweep left is finished or cleared away.
 
 use std::fs;
 use std::io;
@@ -44,7 +44,8 @@ pub fn commit(
         let source_id = source.source_id();
         let session = id(&source_id);
         let mut draft = prepared.draft()?;
-        draft.content.domain = draft.content.project.as_ref().and_then(|project| sweep.domains.get(project).cloned());
+        draft.content.domain =
+            draft.content.project.as_ref().and_then(|project| sweep.domains.get(project).cloned());
         let open_until = draft.content.ended.map(|ended| ended + sweep.open_for);
         let open_until = open_until.filter(|until| !draft.ended && *until > sweep.now);
         let digest = Digest {
@@ -60,7 +61,10 @@ pub fn commit(
         let text = match fs::read_to_string(&path) {
             Ok(existing) => documents::digest_text_over(&existing, &digest),
             Err(err) if err.kind() == io::ErrorKind::NotFound => documents::digest_text(&digest),
-            Err(err) => return Err(err).context(|| format!("cannot read the digest `{}`", layout.shown(&path))),
+            Err(err) => {
+                return Err(err)
+                    .context(|| format!("cannot read the digest `{}`", layout.shown(&path)));
+            }
         };
         files::write_plain(&prepared.staged.join(DIGEST), text.as_bytes()).context(cannot)?;
         snapshots.rename_dir(&prepared.snapshot(), &layout.snapshot(&session)).context(cannot)?;
@@ -72,7 +76,8 @@ pub fn commit(
             has_days: digest.content.worth == Worth::Full,
             grown: path.exists(),
             // What was read from an event log needs no second one.
-            event_log: (sweep.event_logs && source.flavor != eventlog::NAME).then(|| source.flavor.to_string()),
+            event_log: (sweep.event_logs && source.flavor != eventlog::NAME)
+                .then(|| source.flavor.to_string()),
         });
         committed.push((
             Swept {
@@ -85,8 +90,8 @@ pub fn commit(
             open_until,
         ));
     }
-    // Raw before digest, also when the power fails in between. The days come last; the note of what is
-    // being committed lets the next sweep write what a kill kept us from writing.
+    // Raw before digest, also when the power fails in between. The days come last; the note of what
+    // is being committed lets the next sweep write what a kill kept us from writing.
     let note = serde_json::to_vec(&committing).context(cannot)?;
     files::write_atomic(&layout.committing(), &note).context(cannot)?;
     snapshots.commit().context(cannot)?;
@@ -100,9 +105,15 @@ pub fn snapshot_of(staged: &Path) -> PathBuf {
     staged.join("snapshot")
 }
 
-/// Puts a snapshot and a digest in the places of those that are there. Either may be missing: a session without a
-/// snapshot, or one whose digest somebody removed.
-pub fn replace(store: &Store, session: &SessionId, staged: &Path, digest: &str, manifest_sha256: &str) -> Result<()> {
+/// Puts a snapshot and a digest in the places of those that are there. Either may be missing: a
+/// session without a snapshot, or one whose digest somebody removed.
+pub fn replace(
+    store: &Store,
+    session: &SessionId,
+    staged: &Path,
+    digest: &str,
+    manifest_sha256: &str,
+) -> Result<()> {
     let layout = store.layout();
     let cannot = || format!("cannot write to `{}`", layout.shown(&layout.session(session)));
     let has_snapshot = snapshot_of(staged).is_dir();
@@ -116,7 +127,11 @@ pub fn replace(store: &Store, session: &SessionId, staged: &Path, digest: &str, 
             grown: true,
             event_log: None,
         }];
-        files::write_atomic(&layout.committing(), &serde_json::to_vec(&committing).context(cannot)?).context(cannot)?;
+        files::write_atomic(
+            &layout.committing(),
+            &serde_json::to_vec(&committing).context(cannot)?,
+        )
+        .context(cannot)?;
         let mut snapshots = Batch::new();
         snapshots.rename_dir(&snapshot_of(staged), &layout.snapshot(session)).context(cannot)?;
         snapshots.commit().context(cannot)?;
@@ -147,8 +162,8 @@ struct Committing {
     event_log: Option<String>,
 }
 
-/// Writes the days' lines of sessions whose digests are in place, their event logs where these are wanted, and forgets
-/// the note about them.
+/// Writes the days' lines of sessions whose digests are in place, their event logs where these are
+/// wanted, and forgets the note about them.
 fn write_days(store: &Store, zone: Zone, committing: Vec<Committing>) -> Result<()> {
     let layout = store.layout();
     let cannot = || format!("cannot write the days of `{}`", layout.root().display());
@@ -175,8 +190,8 @@ fn write_days(store: &Store, zone: Zone, committing: Vec<Committing>) -> Result<
     files::remove_file(&layout.committing()).context(cannot)
 }
 
-/// Does what a sweep that was killed did not come to: the digests of the snapshots that it had put in place
-/// (their logs may be gone by now), and the days of these sessions.
+/// Does what a sweep that was killed did not come to: the digests of the snapshots that it had put
+/// in place (their logs may be gone by now), and the days of these sessions.
 pub fn finish_earlier_sweep(store: &Store, zone: Zone) -> Result<()> {
     let layout = store.layout();
     let cannot = || format!("cannot finish an earlier sweep in `{}`", layout.root().display());
@@ -187,7 +202,8 @@ pub fn finish_earlier_sweep(store: &Store, zone: Zone) -> Result<()> {
         digest.is_some_and(|digest| digest.snapshot.manifest_sha256 == one.manifest_sha256)
     };
     for one in committing.iter().filter(|one| !digested(one)) {
-        let manifest = fs::read(layout.snapshot(&one.session).join(layout::MANIFEST)).unwrap_or_default();
+        let manifest =
+            fs::read(layout.snapshot(&one.session).join(layout::MANIFEST)).unwrap_or_default();
         let digest = fs::read(layout.staging().join(&one.staged).join(DIGEST));
         if let (true, Ok(digest)) = (files::sha256_hex(&manifest) == one.manifest_sha256, digest) {
             files::write_atomic(&layout.digest(&one.session), &digest).context(cannot)?;
@@ -197,8 +213,8 @@ pub fn finish_earlier_sweep(store: &Store, zone: Zone) -> Result<()> {
     write_days(store, zone, committing)
 }
 
-/// Whether a killed command left an unfinished file where only holders of the sweep's lock write. A memory that was never
-/// swept may just be being made by somebody else.
+/// Whether a killed command left an unfinished file where only holders of the sweep's lock write. A
+/// memory that was never swept may just be being made by somebody else.
 pub fn has_leftovers(store: &Store) -> bool {
     let layout = store.layout();
     let is_left = |folder: &Path| {
@@ -211,8 +227,8 @@ pub fn has_leftovers(store: &Store) -> bool {
             || knowledge_folders(store).iter().any(|folder| is_left(folder)))
 }
 
-/// Removes what a killed sweep left unfinished beside the files and snapshots that it was to replace. Only
-/// who holds the sweep's lock writes there, so that nobody is still at it.
+/// Removes what a killed sweep left unfinished beside the files and snapshots that it was to
+/// replace. Only who holds the sweep's lock writes there, so that nobody is still at it.
 pub fn remove_leftovers(store: &Store) -> io::Result<()> {
     let layout = store.layout();
     let sessions = store.session_ids()?;
@@ -224,14 +240,17 @@ pub fn remove_leftovers(store: &Store) -> io::Result<()> {
         for entry in leftovers(&layout.session(id)) {
             let snapshot = layout.snapshot(id);
             match entry.file_type()?.is_dir() {
-                // A snapshot that was moved aside; where its successor did not come, it is the one that counts.
+                // A snapshot that was moved aside; where its successor did not come, it is the one
+                // that counts.
                 true if !snapshot.exists() => files::rename(&entry.path(), &snapshot)?,
                 true => files::remove_folder(&entry.path())?,
                 false => files::remove_file(&entry.path())?,
             }
         }
     }
-    for folder in [layout.root(), &layout.sessions(), &layout.days(), &layout.summaries(), &layout.cores()] {
+    for folder in
+        [layout.root(), &layout.sessions(), &layout.days(), &layout.summaries(), &layout.cores()]
+    {
         for entry in leftovers(folder) {
             files::remove_file(&entry.path())?;
         }

@@ -1,7 +1,8 @@
 //! Compile: pages of knowledge from the days that have changed since they were last compiled.
 //!
-//! The log of the knowledge says which days were compiled, by hash, so nothing but the tree is asked what is left to
-//! do. Pages are a function of the days: whoever compiles the same days writes the same bytes.
+//! The log of the knowledge says which days were compiled, by hash, so nothing but the tree is
+//! asked what is left to do. Pages are a function of the days: whoever compiles the same days
+//! writes the same bytes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -96,7 +97,8 @@ pub fn compile(store: &Store, request: &CompileRequest<'_>) -> Result<CompileRep
     let _lock = match request.dry_run {
         true => None,
         false => Some(
-            files::lock_exclusive(&store.layout().knowledge_lock()).context(|| "cannot lock the knowledge".into())?,
+            files::lock_exclusive(&store.layout().knowledge_lock())
+                .context(|| "cannot lock the knowledge".into())?,
         ),
     };
     let days = days(store).context(|| "cannot list the days".into())?;
@@ -115,12 +117,15 @@ pub fn compile(store: &Store, request: &CompileRequest<'_>) -> Result<CompileRep
         let bytes = match fs::read(store.layout().day(day)) {
             Ok(bytes) => bytes,
             Err(err) => {
-                report.pending.push(PendingDay { day, reason: format!("it cannot be read: {err}") });
+                report
+                    .pending
+                    .push(PendingDay { day, reason: format!("it cannot be read: {err}") });
                 continue;
             }
         };
         // What memtree itself noted there is nothing to learn from, and changes nothing.
-        let told = day_logs::read(store.layout(), day, |_| ()).context(|| format!("cannot read the day {day}"))?;
+        let told = day_logs::read(store.layout(), day, |_| ())
+            .context(|| format!("cannot read the day {day}"))?;
         let hash = told.sha256[..HASH_DIGITS].to_string();
         let known = compiled.get(&day);
         let is_due = match &request.which {
@@ -136,7 +141,10 @@ pub fn compile(store: &Store, request: &CompileRequest<'_>) -> Result<CompileRep
         } else {
             report.unchanged += 1;
         }
-        read.insert(day, read_day(day, hash, &String::from_utf8_lossy(&bytes), request.redactor, &mut sessions));
+        read.insert(
+            day,
+            read_day(day, hash, &String::from_utf8_lossy(&bytes), request.redactor, &mut sessions),
+        );
     }
     if due.is_empty() {
         report.took_ms = started.elapsed().as_millis() as u64;
@@ -151,8 +159,10 @@ pub fn compile(store: &Store, request: &CompileRequest<'_>) -> Result<CompileRep
     let days: Vec<Day> = read.values().map(|read| read.day.clone()).collect();
     let made = knowledge::knowledge(&days, &sessions.about, &wanted);
     let changed = write(store, &made, &sessions.about, &due, request, &mut failed)?;
-    report.created = changed.iter().filter(|name| !there.contains(name)).map(PageName::to_string).collect();
-    report.updated = changed.iter().filter(|name| there.contains(name)).map(PageName::to_string).collect();
+    report.created =
+        changed.iter().filter(|name| !there.contains(name)).map(PageName::to_string).collect();
+    report.updated =
+        changed.iter().filter(|name| there.contains(name)).map(PageName::to_string).collect();
     for day in due {
         // A day is done when all of it is: what a model could not word is tried again.
         if let Some(reason) = failed.remove(&day) {
@@ -161,9 +171,12 @@ pub fn compile(store: &Store, request: &CompileRequest<'_>) -> Result<CompileRep
         }
         let (created, updated) = of_day(&made, day, &there, &changed);
         let read = &read[&day];
-        if !request.dry_run && compiled.get(&day).is_none_or(|hashes| !hashes.contains(&read.hash)) {
+        if !request.dry_run && compiled.get(&day).is_none_or(|hashes| !hashes.contains(&read.hash))
+        {
             let entry = documents::compile_entry(day, &read.last, &read.hash, &created, &updated);
-            store.log_knowledge(&entry).context(|| "cannot write the log of the knowledge".into())?;
+            store
+                .log_knowledge(&entry)
+                .context(|| "cannot write the log of the knowledge".into())?;
         }
         let names = |pages: BTreeSet<PageName>| pages.iter().map(PageName::to_string).collect();
         let (created, updated) = (names(created), names(updated));
@@ -184,12 +197,18 @@ pub struct ToldByDays {
     pub changed: BTreeSet<PageName>,
 }
 
-/// Writes the pages anew from the days that were compiled, as they are now, without a model and without taking in any
-/// other day. The caller holds the lock of the knowledge.
+/// Writes the pages anew from the days that were compiled, as they are now, without a model and
+/// without taking in any other day. The caller holds the lock of the knowledge.
 pub fn told_by_days(store: &Store, redactor: &Redactor) -> Result<ToldByDays> {
     let cannot = || "cannot read what was compiled".to_string();
     let models = Models::none();
-    let request = CompileRequest { which: Which::Changed, redactor, models: &models, max_log_chars: 0, dry_run: false };
+    let request = CompileRequest {
+        which: Which::Changed,
+        redactor,
+        models: &models,
+        max_log_chars: 0,
+        dry_run: false,
+    };
     let compiled = store.compiled().context(cannot)?;
     let there = store.page_names().context(cannot)?;
     let mut sessions = Sessions::new(store);
@@ -197,18 +216,26 @@ pub fn told_by_days(store: &Store, redactor: &Redactor) -> Result<ToldByDays> {
     for day in days(store).context(cannot)?.into_iter().filter(|day| compiled.contains_key(day)) {
         let bytes = fs::read(store.layout().day(day)).context(cannot)?;
         let hash = day_hash(store, day).context(cannot)?;
-        read.insert(day, read_day(day, hash, &String::from_utf8_lossy(&bytes), redactor, &mut sessions));
+        read.insert(
+            day,
+            read_day(day, hash, &String::from_utf8_lossy(&bytes), redactor, &mut sessions),
+        );
     }
     let days: Vec<Day> = read.values().map(|read| read.day.clone()).collect();
     let made = knowledge::knowledge(&days, &sessions.about, &there);
-    let changed = write(store, &made, &sessions.about, &BTreeSet::new(), &request, &mut BTreeMap::new())?;
+    let changed =
+        write(store, &made, &sessions.about, &BTreeSet::new(), &request, &mut BTreeMap::new())?;
     for (day, read) in read.iter().filter(|(day, read)| !compiled[day].contains(&read.hash)) {
         let (_, updated) = of_day(&made, *day, &there, &changed);
-        let entry = documents::compile_entry(*day, &read.last, &read.hash, &BTreeSet::new(), &updated);
+        let entry =
+            documents::compile_entry(*day, &read.last, &read.hash, &BTreeSet::new(), &updated);
         store.log_knowledge(&entry).context(|| "cannot write the log of the knowledge".into())?;
     }
     let concepts = made.concepts.iter().map(|concept| &concept.name);
-    let borne_out = concepts.chain(made.connections.iter().map(|connection| &connection.name)).cloned().collect();
+    let borne_out = concepts
+        .chain(made.connections.iter().map(|connection| &connection.name))
+        .cloned()
+        .collect();
     Ok(ToldByDays { borne_out, changed })
 }
 
@@ -222,7 +249,8 @@ pub fn days(store: &Store) -> io::Result<BTreeSet<NaiveDate>> {
     let mut days = BTreeSet::new();
     for entry in entries {
         let name = entry?.file_name();
-        let day = name.to_str().and_then(|name| name.strip_suffix(".md")?.parse::<NaiveDate>().ok());
+        let day =
+            name.to_str().and_then(|name| name.strip_suffix(".md")?.parse::<NaiveDate>().ok());
         // One that cannot be read may tell something, and whoever reads it says so.
         days.extend(day.filter(|day| !day_logs::is_silent(store.layout(), *day).unwrap_or(false)));
     }
@@ -260,7 +288,8 @@ impl<'s> Sessions<'s> {
                 None => Some(Vec::new()),
             };
             if let Some(Digest { content, .. }) = digest {
-                let (title, project, status) = (content.title, content.project, Some(content.status));
+                let (title, project, status) =
+                    (content.title, content.project, Some(content.status));
                 self.about.insert(id.clone(), About { title, project, status, tags: content.tags });
             }
             self.prompts.insert(id.clone(), prompts);
@@ -273,12 +302,19 @@ impl<'s> Sessions<'s> {
 fn prompts(digest: &Digest) -> Vec<(String, EpisodeId)> {
     let topics = digest.content.triggers.iter();
     // A topic has left out a greeting, and tells which question a short prompt answers.
-    let asked = |topic: &str| topic.split(" ← ").next().unwrap_or(topic).trim_end_matches('…').to_string();
+    let asked =
+        |topic: &str| topic.split(" ← ").next().unwrap_or(topic).trim_end_matches('…').to_string();
     let topics = topics.map(|trigger| (asked(&trigger.topic), trigger.episode));
     topics.filter(|(topic, _)| topic.chars().count() >= 8).collect()
 }
 
-fn read_day(day: NaiveDate, hash: String, text: &str, redactor: &Redactor, sessions: &mut Sessions<'_>) -> Read {
+fn read_day(
+    day: NaiveDate,
+    hash: String,
+    text: &str,
+    redactor: &Redactor,
+    sessions: &mut Sessions<'_>,
+) -> Read {
     let mut lines = Vec::new();
     let mut last = String::new();
     // The episode in which each session is just then.
@@ -294,7 +330,9 @@ fn read_day(day: NaiveDate, hash: String, text: &str, redactor: &Redactor, sessi
             if line.kind == LineKind::User {
                 let prompt = plain_words(&said);
                 let after = episodes.get(id).copied().flatten();
-                let found = prompts.iter().find(|(topic, at)| Some(*at) > after && prompt.contains(topic.as_str()));
+                let found = prompts
+                    .iter()
+                    .find(|(topic, at)| Some(*at) > after && prompt.contains(topic.as_str()));
                 episodes.insert(id.clone(), found.map(|(_, at)| *at));
             }
             episode = more.or(episodes.get(id).copied().flatten());
@@ -308,7 +346,11 @@ fn read_day(day: NaiveDate, hash: String, text: &str, redactor: &Redactor, sessi
 fn without_more(text: &str) -> (&str, Option<EpisodeId>) {
     match text.rsplit_once(" [more](") {
         Some((said, link)) => {
-            let episode = link.trim_end_matches(')').rsplit('/').next().and_then(|name| name.strip_suffix(".md"));
+            let episode = link
+                .trim_end_matches(')')
+                .rsplit('/')
+                .next()
+                .and_then(|name| name.strip_suffix(".md"));
             (said, episode.and_then(|name| name.parse().ok()))
         }
         None => (text, None),
@@ -351,12 +393,19 @@ fn write(
 
 // --- Where a model is configured ---
 
-const TOPICS: Prompt =
-    Prompt { task: "topics", text: include_str!("../../templates/prompts/topics.md"), reply_tokens: 120 };
-const CONCEPT: Prompt =
-    Prompt { task: "concept", text: include_str!("../../templates/prompts/concept.md"), reply_tokens: 400 };
+const TOPICS: Prompt = Prompt {
+    task: "topics",
+    text: include_str!("../../templates/prompts/topics.md"),
+    reply_tokens: 120,
+};
+const CONCEPT: Prompt = Prompt {
+    task: "concept",
+    text: include_str!("../../templates/prompts/concept.md"),
+    reply_tokens: 400,
+};
 
-/// The pages that a model would make of days: names that the days really say, in whatever form, become pages too.
+/// The pages that a model would make of days: names that the days really say, in whatever form,
+/// become pages too.
 fn named_by_model(
     store: &Store,
     due: &BTreeSet<NaiveDate>,
@@ -365,7 +414,8 @@ fn named_by_model(
 ) -> Result<BTreeSet<PageName>> {
     let mut names = BTreeSet::new();
     for day in due {
-        let bytes = fs::read(store.layout().day(*day)).context(|| format!("cannot read the day {day}"))?;
+        let bytes =
+            fs::read(store.layout().day(*day)).context(|| format!("cannot read the day {day}"))?;
         let text = String::from_utf8_lossy(&bytes);
         for chunk in knowledge::chunks(&text, request.max_log_chars) {
             match request.models.ask(Alias::Low, &TOPICS, &[chunk.to_string()]) {
@@ -384,7 +434,8 @@ fn named_by_model(
     Ok(names)
 }
 
-/// The page with a model's summary: the one that is there, while its quotes are the same, else a new one.
+/// The page with a model's summary: the one that is there, while its quotes are the same, else a
+/// new one.
 fn worded(
     store: &Store,
     concept: &Concept,
@@ -394,8 +445,12 @@ fn worded(
     failed: &mut BTreeMap<NaiveDate, String>,
 ) -> Result<Page> {
     let evidence = documents::evidence(concept);
-    let existing = store.page_text(&concept.name).context(|| format!("cannot read the page `{}`", concept.name))?;
-    if let Some((section, made_by)) = existing.and_then(|text| documents::earlier_summary(&text, &evidence)) {
+    let existing = store
+        .page_text(&concept.name)
+        .context(|| format!("cannot read the page `{}`", concept.name))?;
+    if let Some((section, made_by)) =
+        existing.and_then(|text| documents::earlier_summary(&text, &evidence))
+    {
         return Ok(documents::with_summary(page, section, &made_by, &evidence));
     }
     let of_due: Vec<NaiveDate> =
@@ -404,13 +459,21 @@ fn worded(
         return Ok(page);
     }
     let quotes = concept.quotes();
-    let part =
-        format!("Topic: {}\n\n{}", concept.title, wording::numbered(quotes.iter().map(|quote| quote.text.as_str())));
+    let part = format!(
+        "Topic: {}\n\n{}",
+        concept.title,
+        wording::numbered(quotes.iter().map(|quote| quote.text.as_str()))
+    );
     Ok(match request.models.ask(Alias::High, &CONCEPT, &[part]) {
         Answer::Text(reply) => match wording::summary(&reply, &quotes) {
             Some(claims) => {
                 let made_by = request.models.made_by(Alias::High);
-                documents::with_summary(page, documents::summary_section(&claims, &made_by), &made_by, &evidence)
+                documents::with_summary(
+                    page,
+                    documents::summary_section(&claims, &made_by),
+                    &made_by,
+                    &evidence,
+                )
             }
             // What names no source is not taken; the page says what was said without it.
             None => page,
@@ -431,12 +494,14 @@ fn of_day(
     changed: &BTreeSet<PageName>,
 ) -> (BTreeSet<PageName>, BTreeSet<PageName>) {
     let concepts = made.concepts.iter().map(|concept| (&concept.name, &concept.sources));
-    let connections = made.connections.iter().map(|connection| (&connection.name, &connection.sources));
+    let connections =
+        made.connections.iter().map(|connection| (&connection.name, &connection.sources));
     let rests_on = |sources: &[SourceDay]| sources.iter().any(|source| source.day == day);
     let begins = |sources: &[SourceDay]| sources.first().is_some_and(|source| source.day == day);
     let (mut created, mut updated) = (BTreeSet::new(), BTreeSet::new());
-    for (name, sources) in
-        concepts.chain(connections).filter(|(name, sources)| changed.contains(name) && rests_on(sources))
+    for (name, sources) in concepts
+        .chain(connections)
+        .filter(|(name, sources)| changed.contains(name) && rests_on(sources))
     {
         let new = !there.contains(name) && begins(sources);
         if new { &mut created } else { &mut updated }.insert(name.clone());

@@ -14,7 +14,12 @@ use crate::store::{Store, summaries};
 pub const INTERVAL_MINUTES: i64 = 60;
 
 /// Compiles knowledge where it is due; says whether it was.
-pub fn compile_if_due(store: &Store, request: &CompileRequest<'_>, now: Timestamp, interval: Duration) -> Result<bool> {
+pub fn compile_if_due(
+    store: &Store,
+    request: &CompileRequest<'_>,
+    now: Timestamp,
+    interval: Duration,
+) -> Result<bool> {
     let layout = store.layout();
     let cannot = || "cannot tell whether knowledge is to be compiled".to_string();
     let _lock = files::lock_exclusive(&layout.flush_lock()).context(cannot)?;

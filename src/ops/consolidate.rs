@@ -1,7 +1,9 @@
-//! Consolidation: eight digests become a core, eight cores a sphere, and what is confirmed the page that agents load.
+//! Consolidation: eight digests become a core, eight cores a sphere, and what is confirmed the page
+//! that agents load.
 //!
-//! Every page is a function of what it is made from, so any device that holds the eight digests writes the same core.
-//! The page that is there is read first: what it said and does not hold any more is superseded, never dropped.
+//! Every page is a function of what it is made from, so any device that holds the eight digests
+//! writes the same core. The page that is there is read first: what it said and does not hold any
+//! more is superseded, never dropped.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -34,7 +36,8 @@ pub struct Report {
     pub left_out: usize,
     /// Cores that cannot be made yet, and why.
     pub waiting: Vec<Waiting>,
-    /// The digests as they were looked at, or left: whatever looks different later has not been seen.
+    /// The digests as they were looked at, or left: whatever looks different later has not been
+    /// seen.
     #[serde(skip)]
     pub digests: Vec<(SessionId, Stamp)>,
 }
@@ -67,7 +70,8 @@ pub fn run(store: &Store, device: &Device, dry_run: bool) -> Result<Report> {
     let forgotten = store.forgotten();
     report.digests = digests(store).context(|| "cannot list the sessions".to_string())?;
     let candidates = candidates(&report.digests, &forgotten);
-    let newest: BTreeMap<Device, CoreId> = candidates.iter().map(|(id, _)| (id.device.clone(), id.clone())).collect();
+    let newest: BTreeMap<Device, CoreId> =
+        candidates.iter().map(|(id, _)| (id.device.clone(), id.clone())).collect();
     let looked: Vec<(CoreId, Looked)> = candidates
         .into_par_iter()
         .map(|(id, eight)| {
@@ -95,7 +99,9 @@ pub fn run(store: &Store, device: &Device, dry_run: bool) -> Result<Report> {
                     }
                 }
                 // Whoever captured a session is the one that writes its digest.
-                for (session, text) in unrelated.into_iter().filter(|(session, _)| session.device == *device) {
+                for (session, text) in
+                    unrelated.into_iter().filter(|(session, _)| session.device == *device)
+                {
                     if !dry_run {
                         ticks.write(&layout.digest(&session), text.as_bytes()).context(cannot)?;
                     }
@@ -114,8 +120,11 @@ pub fn run(store: &Store, device: &Device, dry_run: bool) -> Result<Report> {
     for batch in [batch, ticks].into_iter().filter(|batch| !batch.is_empty()) {
         batch.commit().context(cannot)?;
     }
-    // Of what was only read, the look before reading counts: a change since then is seen the next time.
-    for (session, stamp) in report.digests.iter_mut().filter(|(session, _)| ticked.contains(session)) {
+    // Of what was only read, the look before reading counts: a change since then is seen the next
+    // time.
+    for (session, stamp) in
+        report.digests.iter_mut().filter(|(session, _)| ticked.contains(session))
+    {
         *stamp = digest_stamp(store, session).unwrap_or(*stamp);
     }
     for (id, (mut eight, _)) in made {
@@ -131,7 +140,8 @@ pub fn run(store: &Store, device: &Device, dry_run: bool) -> Result<Report> {
 
 // --- Cores ---
 
-/// The eight sessions of a core as they are now; `None` where there is neither digest nor tombstone.
+/// The eight sessions of a core as they are now; `None` where there is neither digest nor
+/// tombstone.
 type Eight = Vec<(SessionId, Option<Seen>)>;
 
 #[derive(Debug, Clone, Copy)]
@@ -151,8 +161,12 @@ pub fn digests(store: &Store) -> io::Result<Vec<(SessionId, Stamp)>> {
 }
 
 /// The cores of which at least one session has a digest.
-fn candidates(digests: &[(SessionId, Stamp)], forgotten: &BTreeSet<SessionId>) -> Vec<(CoreId, Eight)> {
-    let seen: BTreeMap<&SessionId, Stamp> = digests.iter().map(|(id, stamp)| (id, *stamp)).collect();
+fn candidates(
+    digests: &[(SessionId, Stamp)],
+    forgotten: &BTreeSet<SessionId>,
+) -> Vec<(CoreId, Eight)> {
+    let seen: BTreeMap<&SessionId, Stamp> =
+        digests.iter().map(|(id, stamp)| (id, *stamp)).collect();
     let cores: BTreeSet<CoreId> = seen.keys().map(|id| CoreId::of(id)).collect();
     let eight = |core: &CoreId| -> Eight {
         core.sessions()
@@ -192,15 +206,23 @@ enum Looked {
     },
 }
 
-/// A core without all its sessions: the newest of a device may just not be full yet; else there is a gap.
+/// A core without all its sessions: the newest of a device may just not be full yet; else there is
+/// a gap.
 fn incomplete(eight: &Eight, newest: bool) -> Looked {
-    let missing = eight.iter().filter(|(_, seen)| seen.is_none()).map(|(session, _)| session.to_string());
+    let missing =
+        eight.iter().filter(|(_, seen)| seen.is_none()).map(|(session, _)| session.to_string());
     let missing = missing.collect::<Vec<_>>().join(", ");
     let gap = !newest || eight.windows(2).any(|pair| pair[0].1.is_none() && pair[1].1.is_some());
     if gap { Looked::Waiting(format!("there is no digest of {missing}")) } else { Looked::NotFull }
 }
 
-fn look(store: &Store, id: &CoreId, eight: Eight, forgotten: &BTreeSet<SessionId>, known: Option<&String>) -> Looked {
+fn look(
+    store: &Store,
+    id: &CoreId,
+    eight: Eight,
+    forgotten: &BTreeSet<SessionId>,
+    known: Option<&String>,
+) -> Looked {
     let hash = inputs(store, id, &eight);
     if known == Some(&hash) {
         return Looked::Unchanged(hash);
@@ -212,7 +234,8 @@ fn look(store: &Store, id: &CoreId, eight: Eight, forgotten: &BTreeSet<SessionId
             sources.push((session.clone(), Source::Forgotten));
             continue;
         }
-        let read = fs::read_to_string(store.layout().digest(session)).map_err(|err| err.to_string());
+        let read =
+            fs::read_to_string(store.layout().digest(session)).map_err(|err| err.to_string());
         let digest = match read.and_then(|text| Ok((documents::parse_digest(&text)?, text))) {
             Ok((digest, text)) => {
                 let related = documents::related_text(&text);
@@ -221,7 +244,11 @@ fn look(store: &Store, id: &CoreId, eight: Eight, forgotten: &BTreeSet<SessionId
                 }
                 digest
             }
-            Err(reason) => return Looked::Waiting(format!("the digest of {session} cannot be read: {reason}")),
+            Err(reason) => {
+                return Looked::Waiting(format!(
+                    "the digest of {session} cannot be read: {reason}"
+                ));
+            }
         };
         if digest.state == State::Open && digest.content.worth == Worth::Full {
             return Looked::Waiting(format!("{session} is still open"));
@@ -233,7 +260,11 @@ fn look(store: &Store, id: &CoreId, eight: Eight, forgotten: &BTreeSet<SessionId
         Err(reason) => return Looked::Waiting(reason),
     };
     let written = cores::parse_core(&existing);
-    let said = written.landmarks.into_iter().chain(written.superseded.into_iter().map(|old| old.landmark)).collect();
+    let said = written
+        .landmarks
+        .into_iter()
+        .chain(written.superseded.into_iter().map(|old| old.landmark))
+        .collect();
     let core = rules::with_history(rules::core(id, sources), said, forgotten);
     let page = cores::core_text(&core, rules::MADE_BY, &existing);
     Looked::Made { eight, same: page == existing, page, unrelated }
@@ -244,11 +275,14 @@ fn read_page(path: &Path) -> Result<String, String> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(text),
         Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        Err(err) => Err(format!("`{}` cannot be read ({err}), so it is left alone", path.display())),
+        Err(err) => {
+            Err(format!("`{}` cannot be read ({err}), so it is left alone", path.display()))
+        }
     }
 }
 
-/// The core of eight digests as they are now, with what every landmark rests on in words; `None` where one is missing.
+/// The core of eight digests as they are now, with what every landmark rests on in words; `None`
+/// where one is missing.
 pub fn core_now(store: &Store, id: &CoreId) -> Option<crate::model::core::Core> {
     let forgotten = store.forgotten();
     let sources: Option<Vec<(SessionId, Source)>> = id
@@ -266,7 +300,8 @@ pub fn core_now(store: &Store, id: &CoreId) -> Option<crate::model::core::Core> 
 
 // --- Spheres and MEMORY.md ---
 
-/// Writes what lies above the cores, where a core changed or a page is not as it was left. Says whether it looked.
+/// Writes what lies above the cores, where a core changed or a page is not as it was left. Says
+/// whether it looked.
 fn upper(
     store: &Store,
     known: &Known,
@@ -313,13 +348,18 @@ fn upper(
             members.par_iter().map(|core| (core.clone(), cores::parse_core(&page(core)))).collect();
         let sphere = sphere_of(&id, &pages);
         all.extend(sphere.together.landmarks.iter().filter(|one| rises(one)).cloned());
-        if whole && write(&path, &cores::sphere_text(&sphere, rules::MADE_BY, &existing), &existing)? {
+        if whole
+            && write(&path, &cores::sphere_text(&sphere, rules::MADE_BY, &existing), &existing)?
+        {
             report.spheres.push(layout.shown(&path));
         }
     }
     let together = sphere::together(all);
-    let confirmed: Vec<Merged> =
-        together.landmarks.into_iter().filter(|one| one.landmark.state == LandmarkState::Confirmed).collect();
+    let confirmed: Vec<Merged> = together
+        .landmarks
+        .into_iter()
+        .filter(|one| one.landmark.state == LandmarkState::Confirmed)
+        .collect();
     let path = layout.memory_page();
     let existing = read_page(&path).map_err(Error::new)?;
     let mut own = memory::parse(&existing);
@@ -330,7 +370,8 @@ fn upper(
     Ok(true)
 }
 
-/// Whether a landmark goes up from its cores: what is confirmed or contested, not what is only supposed.
+/// Whether a landmark goes up from its cores: what is confirmed or contested, not what is only
+/// supposed.
 fn rises(one: &Merged) -> bool {
     matches!(one.landmark.state, LandmarkState::Confirmed | LandmarkState::Contested)
 }
@@ -339,13 +380,18 @@ fn sphere_of(id: &SphereId, pages: &[(CoreId, WrittenCore)]) -> Sphere {
     let mut entities: BTreeMap<&String, Entity> = BTreeMap::new();
     for (_, page) in pages {
         for (name, sessions) in &page.projects {
-            let entity = entities.entry(name).or_insert_with(|| Entity { name: name.clone(), sessions: 0, last: None });
+            let entity = entities.entry(name).or_insert_with(|| Entity {
+                name: name.clone(),
+                sessions: 0,
+                last: None,
+            });
             entity.sessions += sessions;
             entity.last = entity.last.max(page.last);
         }
     }
-    let landmarks =
-        pages.iter().flat_map(|(core, page)| page.landmarks.iter().map(|one| Merged::of(core, page.last, one)));
+    let landmarks = pages
+        .iter()
+        .flat_map(|(core, page)| page.landmarks.iter().map(|one| Merged::of(core, page.last, one)));
     let together = sphere::together(landmarks.collect());
     let mut entities: Vec<Entity> = entities.into_values().collect();
     entities.sort_by(|a, b| (b.sessions, &a.name).cmp(&(a.sessions, &b.name)));
@@ -382,7 +428,10 @@ struct Known {
 
 impl Known {
     fn load(path: &Path) -> Known {
-        fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+        fs::read(path)
+            .ok()
+            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+            .unwrap_or_default()
     }
 
     fn save(&self, path: &Path) -> io::Result<()> {
@@ -400,7 +449,8 @@ fn inputs(store: &Store, id: &CoreId, eight: &Eight) -> String {
             None => text.push_str(" missing"),
         }
     }
-    let page = fs::symlink_metadata(store.layout().core(id)).map(|metadata| stamp_text(&Stamp::of(&metadata)));
+    let page = fs::symlink_metadata(store.layout().core(id))
+        .map(|metadata| stamp_text(&Stamp::of(&metadata)));
     text.push_str(&page.unwrap_or_default());
     files::sha256_hex(text.as_bytes())[..16].to_string()
 }

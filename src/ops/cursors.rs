@@ -1,7 +1,8 @@
-//! Cursors: what each source file was when it was last looked at, so that an unchanged sweep is a walk.
+//! Cursors: what each source file was when it was last looked at, so that an unchanged sweep is a
+//! walk.
 //!
-//! They are only a cache. Without them files are looked into and compared with the digests' manifests,
-//! and the answer is the same.
+//! They are only a cache. Without them files are looked into and compared with the digests'
+//! manifests, and the answer is the same.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -146,7 +147,9 @@ impl Cursors {
 
     /// Whether the memory holds what a session has in a shared file.
     pub fn holds(&self, path: &Path, native_id: &str) -> bool {
-        self.shared(path).and_then(|shared| shared.sessions.get(native_id)).is_some_and(|part| part.captured)
+        self.shared(path)
+            .and_then(|shared| shared.sessions.get(native_id))
+            .is_some_and(|part| part.captured)
     }
 
     /// Remembers that the memory holds what a session has in a shared file.
@@ -191,7 +194,9 @@ impl Cursors {
 
     /// The session that has this id with its agent.
     pub fn with_native_id(&self, native_id: &str) -> Option<SessionId> {
-        let is_it = |cursor: &SessionCursor| cursor.source_id.split_once(':').is_some_and(|(_, id)| id == native_id);
+        let is_it = |cursor: &SessionCursor| {
+            cursor.source_id.split_once(':').is_some_and(|(_, id)| id == native_id)
+        };
         self.sessions.iter().find(|(_, cursor)| is_it(cursor)).map(|(id, _)| id.clone())
     }
 
@@ -244,13 +249,23 @@ impl KnownFile {
 
     /// The same as an adapter would say it.
     pub fn identity(&self) -> Identity {
-        Identity { native_id: self.native_id.clone(), role: role(self.part.as_deref()), lineage: self.lineage.clone() }
+        Identity {
+            native_id: self.native_id.clone(),
+            role: role(self.part.as_deref()),
+            lineage: self.lineage.clone(),
+        }
     }
 }
 
 impl SharedCursor {
-    /// The sessions that were found in a file; `before` tells which of them the memory holds already.
-    pub fn new(flavor: &str, beside: Beside, found: Vec<SharedSession>, before: Option<&SharedCursor>) -> SharedCursor {
+    /// The sessions that were found in a file; `before` tells which of them the memory holds
+    /// already.
+    pub fn new(
+        flavor: &str,
+        beside: Beside,
+        found: Vec<SharedSession>,
+        before: Option<&SharedCursor>,
+    ) -> SharedCursor {
         let sessions = found.into_iter().map(|session| {
             let same = before
                 .and_then(|before| before.sessions.get(&session.native_id))

@@ -1,8 +1,9 @@
 //! Days and their summaries: which of them need one, and writing it.
 //!
-//! A summary says in its front matter which raw lines it covers. A day whose lines have changed since is pending;
-//! once the day is over, a summary that covers it is final, until a late line opens the day again. None of this is
-//! remembered anywhere else: what lies in the cache only saves looking.
+//! A summary says in its front matter which raw lines it covers. A day whose lines have changed
+//! since is pending; once the day is over, a summary that covers it is final, until a late line
+//! opens the day again. None of this is remembered anywhere else: what lies in the cache only saves
+//! looking.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -78,9 +79,15 @@ pub enum Scope {
     Today,
 }
 
-/// Brings days' summaries up to date, and says in today's log which earlier days are final now. `trigger` is
-/// what this belongs to.
-pub fn settle(store: &Store, now: Timestamp, zone: Zone, scope: Scope, trigger: &str) -> Result<Summarized> {
+/// Brings days' summaries up to date, and says in today's log which earlier days are final now.
+/// `trigger` is what this belongs to.
+pub fn settle(
+    store: &Store,
+    now: Timestamp,
+    zone: Zone,
+    scope: Scope,
+    trigger: &str,
+) -> Result<Summarized> {
     let layout = store.layout();
     let cannot = || format!("cannot write the summaries of `{}`", layout.root().display());
     let _lock = lock(layout).context(cannot)?;
@@ -105,7 +112,8 @@ pub fn settle(store: &Store, now: Timestamp, zone: Zone, scope: Scope, trigger: 
     Ok(summarized)
 }
 
-/// Writes the summaries of some days again, whether they need it or not, with what a flush has to add.
+/// Writes the summaries of some days again, whether they need it or not, with what a flush has to
+/// add.
 pub fn rewrite(
     store: &Store,
     which: &[NaiveDate],
@@ -155,19 +163,28 @@ fn write(
     settled: &mut Settled,
 ) -> Result<Summarized> {
     let cannot = || format!("cannot write the summaries of `{}`", layout.root().display());
-    let finalized: Vec<NaiveDate> = due.iter().copied().filter(|day| *day < today(now, zone)).collect();
+    let finalized: Vec<NaiveDate> =
+        due.iter().copied().filter(|day| *day < today(now, zone)).collect();
     if !finalized.is_empty() {
-        // A kill must not keep a log from naming them; what one kept from being named is named with them.
+        // A kill must not keep a log from naming them; what one kept from being named is named with
+        // them.
         let before = Finalizing::load(layout);
-        let mut note = before.unwrap_or_else(|| Finalizing { at: now, trigger: trigger.to_string(), days: Vec::new() });
+        let mut note = before.unwrap_or_else(|| Finalizing {
+            at: now,
+            trigger: trigger.to_string(),
+            days: Vec::new(),
+        });
         note.days.extend(&finalized);
         note.days.sort_unstable();
         note.days.dedup();
-        files::write_atomic(&layout.finalizing(), &serde_json::to_vec(&note).context(cannot)?).context(cannot)?;
+        files::write_atomic(&layout.finalizing(), &serde_json::to_vec(&note).context(cannot)?)
+            .context(cannot)?;
     }
     for chunk in due.chunks(BATCH) {
-        let texts: Vec<io::Result<(NaiveDate, Looks, Option<String>)>> =
-            chunk.par_iter().map(|day| Ok((*day, Looks::of(layout, *day), text(store, *day, &[])?))).collect();
+        let texts: Vec<io::Result<(NaiveDate, Looks, Option<String>)>> = chunk
+            .par_iter()
+            .map(|day| Ok((*day, Looks::of(layout, *day), text(store, *day, &[])?)))
+            .collect();
         let mut batch = Batch::new();
         let mut looked = Vec::new();
         for one in texts {
@@ -207,7 +224,11 @@ fn text(store: &Store, day: NaiveDate, added: &[(String, Note)]) -> io::Result<O
     let digest = |session: &str| store.digest(&session.parse().ok()?).ok().flatten();
     let covered = |session: &str| {
         let notes = notes.get(session).map(Vec::as_slice).unwrap_or_default();
-        notes.iter().filter(|note| note.by_model).map(|note| (note.from.clone(), note.until.clone())).collect()
+        notes
+            .iter()
+            .filter(|note| note.by_model)
+            .map(|note| (note.from.clone(), note.until.clone()))
+            .collect()
     };
     let mut summary = reader.finish(told.sha256, digest, covered);
     summary.has_raw = layout.day(day).is_file();
@@ -215,7 +236,8 @@ fn text(store: &Store, day: NaiveDate, added: &[(String, Note)]) -> io::Result<O
     Ok(Some(summaries::text(day, &summary, &notes, existing.as_deref())))
 }
 
-/// Adds a note to its session's, in the order of time. A model's words take the place of ours on the same context.
+/// Adds a note to its session's, in the order of time. A model's words take the place of ours on
+/// the same context.
 fn add_note(notes: &mut Notes, session: &str, note: Note) {
     let notes = notes.entry(session.to_string()).or_default();
     match notes.iter_mut().find(|known| known.id == note.id) {
@@ -265,7 +287,8 @@ fn name_finalized(layout: &Layout, zone: Zone) -> io::Result<()> {
     let days = if count == 1 { "day" } else { "days" };
     let said = format!("{} finalized {count} {days}: {}", note.trigger, stretches(&note.days));
     let said = text::one_line(&said, LONGEST_LINE);
-    Entry { at: note.at, kind: LineKind::System, session: "-", text: &said }.append_once(layout, zone)?;
+    Entry { at: note.at, kind: LineKind::System, session: "-", text: &said }
+        .append_once(layout, zone)?;
     files::remove_file(&layout.finalizing())
 }
 
@@ -331,7 +354,11 @@ impl Settled {
     }
 
     fn save(&self, path: &Path) -> io::Result<()> {
-        if self.changed { files::write_if_changed(path, &serde_json::to_vec(self)?).map(drop) } else { Ok(()) }
+        if self.changed {
+            files::write_if_changed(path, &serde_json::to_vec(self)?).map(drop)
+        } else {
+            Ok(())
+        }
     }
 }
 

@@ -1,8 +1,10 @@
-//! Writing digests again: from the raw that a snapshot keeps, around a person's edits, with what a model adds.
+//! Writing digests again: from the raw that a snapshot keeps, around a person's edits, with what a
+//! model adds.
 //!
-//! A digest is a function of its session, so writing it again changes nothing unless the distiller, the template or
-//! the summarizer is newer than what `made_by` says. A model's words cost something and are never the same twice:
-//! where `made_by` names the model that would be asked, it is not asked again.
+//! A digest is a function of its session, so writing it again changes nothing unless the distiller,
+//! the template or the summarizer is newer than what `made_by` says. A model's words cost something
+//! and are never the same twice: where `made_by` names the model that would be asked, it is not
+//! asked again.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -114,15 +116,18 @@ pub fn digest(writer: &Writer<'_>, which: &Which) -> Result<Report> {
     Ok(report)
 }
 
-/// Asks a model about the sessions that wait for it, newest first, until there are none or it gives no more answers.
+/// Asks a model about the sessions that wait for it, newest first, until there are none or it gives
+/// no more answers.
 ///
-/// It is done after a sweep has put everything in its place, and without its lock: a slow model keeps nobody from
-/// capturing.
+/// It is done after a sweep has put everything in its place, and without its lock: a slow model
+/// keeps nobody from capturing.
 pub fn catch_up(writer: &Writer<'_>, progress: &dyn Fn(usize, usize)) -> Result<Report> {
     let layout = writer.store.layout();
     let cannot = || format!("cannot write to `{}`", layout.local().display());
     let mut report = Report::default();
-    let Some(_lock) = files::try_lock_exclusive(&layout.digests_lock()).context(cannot)? else { return Ok(report) };
+    let Some(_lock) = files::try_lock_exclusive(&layout.digests_lock()).context(cannot)? else {
+        return Ok(report);
+    };
     let asked: Vec<SessionId> = Waiting::load(layout).sessions().cloned().collect();
     for (at, id) in asked.iter().rev().enumerate() {
         if let Some(reason) = writer.models.given_up() {
@@ -130,7 +135,12 @@ pub fn catch_up(writer: &Writer<'_>, progress: &dyn Fn(usize, usize)) -> Result<
             break;
         }
         progress(at, asked.len());
-        let open = writer.store.digest(id).ok().flatten().is_some_and(|digest| digest.state == State::Open);
+        let open = writer
+            .store
+            .digest(id)
+            .ok()
+            .flatten()
+            .is_some_and(|digest| digest.state == State::Open);
         if !open && !writer.write(id, &mut report)? {
             writer.wait(|waiting| waiting.done(id))?;
         }
@@ -149,7 +159,8 @@ fn made_from_digests(store: &Store, device: &Device) -> Result<()> {
     Ok(())
 }
 
-/// Whether a digest waits for a model: one is configured, and it has not been asked about this session.
+/// Whether a digest waits for a model: one is configured, and it has not been asked about this
+/// session.
 pub fn awaits_model(digest: &Digest, models: &Models) -> bool {
     models.are_there()
         && digest.content.worth == Worth::Full
@@ -231,27 +242,40 @@ impl Writer<'_> {
         if !snapshot.join(layout::RAW).is_dir() {
             return left("its raw is not here, and nothing can be made again without it".into());
         }
-        let is_models = before.content.made_by.strip_prefix(MADE_BY).is_some_and(|rest| !rest.is_empty());
+        let is_models =
+            before.content.made_by.strip_prefix(MADE_BY).is_some_and(|rest| !rest.is_empty());
         let asks = before.state == State::Closed && awaits_model(&before, self.models);
-        let asks = asks || (self.again && self.models.are_there() && before.content.worth == Worth::Full);
+        let asks =
+            asks || (self.again && self.models.are_there() && before.content.worth == Worth::Full);
         if is_models && !asks {
-            // What a model said is paid for, and kept as long as what it was said about is the same.
+            // What a model said is paid for, and kept as long as what it was said about is the
+            // same.
             return Ok((Fate::Unchanged, Added::Unasked));
         }
         let native_id = before.source_id.split_once(':').map_or("", |(_, native_id)| native_id);
         let log = capture::raw_log(adapter, &snapshot, native_id)
             .context(|| format!("cannot read `{}`", layout.shown(&snapshot)))?;
-        let told = capture::tell(adapter, &log, adapter.name(), SnapshotWriter::nowhere(), self.pages, &mut |_| Ok(()));
+        let told = capture::tell(
+            adapter,
+            &log,
+            adapter.name(),
+            SnapshotWriter::nowhere(),
+            self.pages,
+            &mut |_| Ok(()),
+        );
         let mut content = match told {
             Ok((_, told)) => told.content,
             Err(Untold::Log(reason)) => return left(format!("its raw cannot be read: {reason}")),
-            Err(Untold::Page(err)) => return Err(err).context(|| format!("cannot read `{}`", layout.shown(&snapshot))),
+            Err(Untold::Page(err)) => {
+                return Err(err).context(|| format!("cannot read `{}`", layout.shown(&snapshot)));
+            }
         };
         let last = |content: &Content| content.episodes.map(|(_, last)| last);
         if last(&content) < last(&before.content) {
             return left("its raw tells less than its digest does".into());
         }
-        content.domain = content.project.as_ref().and_then(|project| self.domains.get(project).cloned());
+        content.domain =
+            content.project.as_ref().and_then(|project| self.domains.get(project).cloned());
         let mut digest = Digest { content, ..before };
         let added = match asks && digest.content.worth == Worth::Full && !self.dry_run {
             true => self.ask(&mut digest),
@@ -270,7 +294,10 @@ impl Writer<'_> {
         self.store.refuse_links(Some(id))?;
         // A model takes its time: whatever was written meanwhile is newer.
         if fs::read_to_string(&path).is_ok_and(|now| now != existing) {
-            return Ok((Fate::Left("it was changed meanwhile".into()), Added::Unavailable("changed meanwhile".into())));
+            return Ok((
+                Fate::Left("it was changed meanwhile".into()),
+                Added::Unavailable("changed meanwhile".into()),
+            ));
         }
         files::write_if_changed(&path, text.as_bytes()).context(cannot)?;
         Ok((Fate::Written, added))
@@ -321,8 +348,8 @@ impl Writer<'_> {
     }
 }
 
-/// Notes that sessions wait for a model, or, where there is no model, that nobody waits. Only who holds the sweep's
-/// lock does it.
+/// Notes that sessions wait for a model, or, where there is no model, that nobody waits. Only who
+/// holds the sweep's lock does it.
 pub fn note_waiting<'s>(
     store: &Store,
     device: &Device,
@@ -334,7 +361,9 @@ pub fn note_waiting<'s>(
     if !models.are_there() {
         return Waiting::forget(layout).context(cannot);
     }
-    let waits = |id: &SessionId| store.digest(id).ok().flatten().is_some_and(|digest| awaits_model(&digest, models));
+    let waits = |id: &SessionId| {
+        store.digest(id).ok().flatten().is_some_and(|digest| awaits_model(&digest, models))
+    };
     if Waiting::is_there(layout) {
         let new: Vec<&SessionId> = captured.filter(|id| waits(id)).collect();
         return if new.is_empty() {
@@ -344,7 +373,8 @@ pub fn note_waiting<'s>(
         };
     }
     // A model was configured just now, or what concerns this device alone was lost: the tree tells.
-    let ids = store.session_ids().map_err(|err| Error::new("cannot list the sessions").because(err))?;
+    let ids =
+        store.session_ids().map_err(|err| Error::new("cannot list the sessions").because(err))?;
     let own: Vec<&SessionId> = ids.iter().filter(|id| id.device == *device && waits(id)).collect();
     Waiting::change(layout, |all| all.add(own.iter().copied())).context(cannot)
 }

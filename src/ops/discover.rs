@@ -15,7 +15,11 @@ use crate::ops::cursors::{Cursors, KnownFile, SharedCursor};
 use crate::ops::sweep::{Report, Sweep};
 
 /// Lists the files below the roots as they are now. What `own` holds is what we wrote ourselves.
-pub(super) fn walk(sweep: &Sweep<'_>, own: &Path, report: &mut Report) -> Result<Vec<(PathBuf, Stamp)>> {
+pub(super) fn walk(
+    sweep: &Sweep<'_>,
+    own: &Path,
+    report: &mut Report,
+) -> Result<Vec<(PathBuf, Stamp)>> {
     let mut walked = Vec::new();
     let own = &fs::canonicalize(own).unwrap_or_else(|_| own.to_path_buf());
     for root in &sweep.roots {
@@ -34,15 +38,23 @@ pub(super) fn walk(sweep: &Sweep<'_>, own: &Path, report: &mut Report) -> Result
             let found = match found {
                 Ok(found) => found,
                 Err(trouble) => {
-                    report.skipped.push(Skipped { path: trouble.path, line: 0, reason: trouble.reason });
+                    report.skipped.push(Skipped {
+                        path: trouble.path,
+                        line: 0,
+                        reason: trouble.reason,
+                    });
                     continue;
                 }
             };
             // A link may lead anywhere; the file it leads to is found where it is.
-            if found.link.is_some() || root.glob.as_ref().is_some_and(|glob| !glob.matches_path(&found.relative)) {
+            if found.link.is_some()
+                || root.glob.as_ref().is_some_and(|glob| !glob.matches_path(&found.relative))
+            {
                 continue;
             }
-            if (holds_own && found.path.starts_with(own)) || sweep.pages.exclude.has_path(&found.path) {
+            if (holds_own && found.path.starts_with(own))
+                || sweep.pages.exclude.has_path(&found.path)
+            {
                 continue;
             }
             walked.push((found.path, Stamp::of(&found.metadata)));
@@ -84,7 +96,12 @@ pub(super) fn discover<'w>(
         let cursor = cursors.unchanged(path, stamp);
         let same = cursor.is_some();
         let looked = match cursor {
-            Some(cursor) if cursor.shared.as_ref().is_none_or(|shared| shared.beside == Beside::of(path)) => {
+            Some(cursor)
+                if cursor
+                    .shared
+                    .as_ref()
+                    .is_none_or(|shared| shared.beside == Beside::of(path)) =>
+            {
                 Ok((cursor.known.clone(), cursor.shared.clone()))
             }
             _ => look_into(path, shared, cursors.shared(path)),
@@ -92,14 +109,19 @@ pub(super) fn discover<'w>(
         let (known, sessions) = match looked {
             Ok(looked) => looked,
             Err(err) => {
-                report.skipped.push(Skipped { path: path.clone(), line: 0, reason: err.to_string() });
+                report.skipped.push(Skipped {
+                    path: path.clone(),
+                    line: 0,
+                    reason: err.to_string(),
+                });
                 continue;
             }
         };
         let (flavor, identities, is_shared) = match (&known, sessions) {
             (Some(known), _) => (adapters::named(&known.flavor), vec![known.identity()], false),
             (None, Some(sessions)) => {
-                let of_file = (adapters::named(&sessions.flavor), sessions.identities().collect(), true);
+                let of_file =
+                    (adapters::named(&sessions.flavor), sessions.identities().collect(), true);
                 listed.push((path, stamp, sessions));
                 of_file
             }
@@ -124,14 +146,19 @@ pub(super) fn discover<'w>(
             shared: is_shared,
         }));
     }
-    let (sources, clashes) = adapters::gather(identified, |flavor, lineage| cursors.owner(flavor, lineage).cloned());
+    let (sources, clashes) =
+        adapters::gather(identified, |flavor, lineage| cursors.owner(flavor, lineage).cloned());
     // Once they are captured, a clash is known and no news.
-    report
-        .skipped
-        .extend(clashes.into_iter().filter(|clash| seen.get(clash.path.as_os_str()).is_none_or(|file| !file.same)));
+    report.skipped.extend(
+        clashes
+            .into_iter()
+            .filter(|clash| seen.get(clash.path.as_os_str()).is_none_or(|file| !file.same)),
+    );
     let has_shared = !listed.is_empty();
     for (path, stamp, sessions) in listed {
-        let same = cursors.unchanged(path, stamp).is_some_and(|cursor| cursor.shared.as_ref() == Some(&sessions));
+        let same = cursors
+            .unchanged(path, stamp)
+            .is_some_and(|cursor| cursor.shared.as_ref() == Some(&sessions));
         if !same {
             cursors.remember_shared(path.clone(), *stamp, sessions);
         }
@@ -139,7 +166,8 @@ pub(super) fn discover<'w>(
     Discovery { sources, files: seen, has_shared }
 }
 
-/// Says what a file is: one session's, or shared among many. `before` is what was known of it as a shared one.
+/// Says what a file is: one session's, or shared among many. `before` is what was known of it as a
+/// shared one.
 fn look_into(
     path: &Path,
     shared: &SharedFiles,
@@ -149,6 +177,8 @@ fn look_into(
         return Ok((Some(KnownFile::new(adapter.name(), &identity)), None));
     }
     let beside = Beside::of(path);
-    let sessions = shared.list(path)?.map(|(adapter, found)| SharedCursor::new(adapter.name(), beside, found, before));
+    let sessions = shared
+        .list(path)?
+        .map(|(adapter, found)| SharedCursor::new(adapter.name(), beside, found, before));
     Ok((None, sessions))
 }

@@ -1,7 +1,9 @@
-//! Folders that a person's own settings name: each becomes a session when it has changed and then lain still.
+//! Folders that a person's own settings name: each becomes a session when it has changed and then
+//! lain still.
 //!
-//! Whether it has changed is decided by its content, as `snapshot` does it; how long it has lain still is told by the
-//! dates of its files and folders against the clock handed in. So nothing has to be remembered between two sweeps.
+//! Whether it has changed is decided by its content, as `snapshot` does it; how long it has lain
+//! still is told by the dates of its files and folders against the clock handed in. So nothing has
+//! to be remembered between two sweeps.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -64,8 +66,13 @@ pub enum Status {
 /// A time that lies farther ahead than this comes from a clock that was wrong, and holds nobody up.
 const FARTHEST_AHEAD: Duration = Duration::days(1);
 
-/// Keeps the folders that have changed and lain still since. What cannot be kept of them is named in `skipped`.
-pub fn keep_idle(store: &Store, sweep: &Sweep<'_>, skipped: &mut Vec<Skipped>) -> Result<Vec<Looked>> {
+/// Keeps the folders that have changed and lain still since. What cannot be kept of them is named
+/// in `skipped`.
+pub fn keep_idle(
+    store: &Store,
+    sweep: &Sweep<'_>,
+    skipped: &mut Vec<Skipped>,
+) -> Result<Vec<Looked>> {
     sweep.folders.iter().map(|folder| keep(Some(store), sweep, folder, false, skipped)).collect()
 }
 
@@ -81,12 +88,20 @@ fn keep(
     dry_run: bool,
     skipped: &mut Vec<Skipped>,
 ) -> Result<Looked> {
-    let looked = |status| Looked { path: folder.path.clone(), status, session: None, due: None, warning: None };
+    let looked = |status| Looked {
+        path: folder.path.clone(),
+        status,
+        session: None,
+        due: None,
+        warning: None,
+    };
     let missing = |why: &str| Looked { warning: Some(why.to_string()), ..looked(Status::Missing) };
     if !folder.path.is_absolute() {
         return Ok(missing("its path has to begin with `/` or `~/`"));
     }
-    let Ok(path) = fs::canonicalize(&folder.path) else { return Ok(missing("there is no such folder")) };
+    let Ok(path) = fs::canonicalize(&folder.path) else {
+        return Ok(missing("there is no such folder"));
+    };
     if !path.is_dir() {
         return Ok(missing("it is no folder"));
     }
@@ -98,7 +113,9 @@ fn keep(
     if found.is_empty() {
         return Ok(missing("it holds no file"));
     }
-    if let Some(session) = store.and_then(|store| snapshot::known(store, &path, &snapshot::looks(&found))) {
+    if let Some(session) =
+        store.and_then(|store| snapshot::known(store, &path, &snapshot::looks(&found)))
+    {
         return Ok(Looked { session, ..looked(Status::Unchanged) });
     }
     let due = last_change(&path, &found, sweep.now).map(|at| at + folder.idle);
@@ -131,9 +148,12 @@ fn last_change(root: &Path, found: &[Found], now: Timestamp) -> Option<Timestamp
     let of_files = found.iter().filter_map(|file| file.metadata.modified().ok());
     let folders: BTreeSet<&Path> = found
         .iter()
-        .flat_map(|file| file.path.ancestors().skip(1).take_while(|folder| folder.starts_with(root)))
+        .flat_map(|file| {
+            file.path.ancestors().skip(1).take_while(|folder| folder.starts_with(root))
+        })
         .collect();
-    let of_folders = folders.into_iter().filter_map(|folder| fs::metadata(folder).ok()?.modified().ok());
+    let of_folders =
+        folders.into_iter().filter_map(|folder| fs::metadata(folder).ok()?.modified().ok());
     of_files.chain(of_folders).map(Timestamp::from).filter(|at| *at <= now + FARTHEST_AHEAD).max()
 }
 

@@ -1,4 +1,5 @@
-//! Lint: seven checks of the pages of knowledge, from links that lead nowhere to statements that contradict each other.
+//! Lint: seven checks of the pages of knowledge, from links that lead nowhere to statements that
+//! contradict each other.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -101,7 +102,8 @@ impl fmt::Display for Check {
 pub fn lint(store: &Store, request: &LintRequest<'_>) -> Result<LintReport> {
     store.refuse_links(None)?;
     let pages = store.read_pages().context(|| "cannot read the pages of knowledge".into())?;
-    let linked: BTreeMap<&PageName, Vec<String>> = pages.iter().map(|page| (&page.name, links(page))).collect();
+    let linked: BTreeMap<&PageName, Vec<String>> =
+        pages.iter().map(|page| (&page.name, links(page))).collect();
     let mut items = Vec::new();
     broken_links(store, &linked, &mut items);
     orphans(&linked, &mut items);
@@ -117,7 +119,8 @@ pub fn lint(store: &Store, request: &LintRequest<'_>) -> Result<LintReport> {
     let mut fixed = Vec::new();
     if request.fix && !request.dry_run {
         for (page, back) in &missing {
-            add_links(store, page, back).context(|| format!("cannot add links to the page `{page}`"))?;
+            add_links(store, page, back)
+                .context(|| format!("cannot add links to the page `{page}`"))?;
             fixed.push(page.to_string());
         }
         items.retain(|item| item.check != Check::MissingBacklink);
@@ -151,13 +154,23 @@ fn report_text(report: &LintReport, today: NaiveDate) -> String {
         "# Lint report {today}\n\n{} pages: {} errors, {} warnings, {} suggestions\n",
         report.pages, report.errors, report.warnings, report.suggestions
     );
-    let titles = [(Severity::Error, "Errors"), (Severity::Warning, "Warnings"), (Severity::Suggestion, "Suggestions")];
+    let titles = [
+        (Severity::Error, "Errors"),
+        (Severity::Warning, "Warnings"),
+        (Severity::Suggestion, "Suggestions"),
+    ];
     for (severity, title) in titles {
-        let items: Vec<&Item> = report.items.iter().filter(|item| item.severity == severity).collect();
+        let items: Vec<&Item> =
+            report.items.iter().filter(|item| item.severity == severity).collect();
         if !items.is_empty() {
             text.push_str(&format!("\n## {title}\n\n"));
             for item in items {
-                text.push_str(&format!("- {} · {}: {}\n", item.check, item.page, documents::said(&item.message)));
+                text.push_str(&format!(
+                    "- {} · {}: {}\n",
+                    item.check,
+                    item.page,
+                    documents::said(&item.message)
+                ));
             }
         }
     }
@@ -176,7 +189,8 @@ fn links(page: &ReadPage) -> Vec<String> {
     for key in ["sources", "connects", "consulted"] {
         for value in document.get_list(key).unwrap_or_default() {
             let inner = value.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]"));
-            links.extend(inner.map(|target| target.split('|').next().unwrap_or(target).to_string()));
+            links
+                .extend(inner.map(|target| target.split('|').next().unwrap_or(target).to_string()));
         }
     }
     links
@@ -187,17 +201,24 @@ fn broken_links(store: &Store, linked: &BTreeMap<&PageName, Vec<String>>, items:
         let targets: BTreeSet<&String> = links.iter().collect();
         for target in targets {
             let message = match safe_target(target) {
-                Err(reason) => format!("the link to `{}` is refused: {reason}", text::one_line(target, 80)),
+                Err(reason) => {
+                    format!("the link to `{}` is refused: {reason}", text::one_line(target, 80))
+                }
                 Ok(()) if is_there(store, target) => continue,
                 Ok(()) => format!("there is no `{}`", text::one_line(target, 80)),
             };
-            items.push(Item { severity: Severity::Error, check: Check::BrokenLink, page: page.to_string(), message });
+            items.push(Item {
+                severity: Severity::Error,
+                check: Check::BrokenLink,
+                page: page.to_string(),
+                message,
+            });
         }
     }
 }
 
-/// Whether a link leads to something: a page, a digest, any other file of the memory. Days are taken on trust, since
-/// they may be on another device.
+/// Whether a link leads to something: a page, a digest, any other file of the memory. Days are
+/// taken on trust, since they may be on another device.
 fn is_there(store: &Store, target: &str) -> bool {
     let root = store.layout().root();
     if layout::linked_day(target).is_some() || target.starts_with("daily/") {
@@ -212,7 +233,9 @@ fn is_there(store: &Store, target: &str) -> bool {
         let mut with_end = plain.clone().into_os_string();
         with_end.push(".md");
         // A link of the file system could lead out, so it counts as nothing.
-        [plain, with_end.into()].iter().any(|path| fs::symlink_metadata(path).is_ok_and(|found| found.is_file()))
+        [plain, with_end.into()]
+            .iter()
+            .any(|path| fs::symlink_metadata(path).is_ok_and(|found| found.is_file()))
     };
     named(&store.layout().knowledge()) || named(root)
 }
@@ -224,9 +247,16 @@ fn orphans(linked: &BTreeMap<&PageName, Vec<String>>, items: &mut Vec<Item>) {
         reached.extend(others.filter(|other| other != *page));
     }
     // An answer is found by the index; nothing needs to lead to it.
-    for page in linked.keys().filter(|page| page.kind != Kind::Question && !reached.contains(**page)) {
+    for page in
+        linked.keys().filter(|page| page.kind != Kind::Question && !reached.contains(**page))
+    {
         let message = "no other page links to it".to_string();
-        items.push(Item { severity: Severity::Warning, check: Check::OrphanPage, page: page.to_string(), message });
+        items.push(Item {
+            severity: Severity::Warning,
+            check: Check::OrphanPage,
+            page: page.to_string(),
+            message,
+        });
     }
 }
 
@@ -237,7 +267,9 @@ fn missing_backlinks(
 ) -> BTreeMap<PageName, BTreeSet<PageName>> {
     let names: HashMap<&PageName, BTreeSet<PageName>> = linked
         .iter()
-        .map(|(page, links)| (*page, links.iter().filter_map(|link| link.parse::<PageName>().ok()).collect()))
+        .map(|(page, links)| {
+            (*page, links.iter().filter_map(|link| link.parse::<PageName>().ok()).collect())
+        })
         .collect();
     let mut missing: BTreeMap<PageName, BTreeSet<PageName>> = BTreeMap::new();
     // A question leads to the concepts that answer it; they need not lead to every question.
@@ -262,7 +294,8 @@ fn missing_backlinks(
 /// Adds links to the end of a page, in a section of their own: nothing that is there changes.
 fn add_links(store: &Store, page: &PageName, back: &BTreeSet<PageName>) -> std::io::Result<()> {
     let Some(text) = store.page_text(page)? else { return Ok(()) };
-    let lines: String = back.iter().map(|name| format!("- {}\n", documents::wikilink(name))).collect();
+    let lines: String =
+        back.iter().map(|name| format!("- {}\n", documents::wikilink(name))).collect();
     let new = match text.find(&format!("\n{SEE_ALSO}\n")) {
         Some(at) => {
             let start = at + SEE_ALSO.len() + 2;
@@ -284,19 +317,32 @@ fn sources(store: &Store, pages: &[ReadPage], items: &mut Vec<Item>) -> Result<(
         let Some(hashes) = compiled.get(day) else {
             let message = "this day was never compiled; `memtree compile` does it".to_string();
             let page = layout::link_to_day(*day);
-            items.push(Item { severity: Severity::Warning, check: Check::OrphanSource, page, message });
+            items.push(Item {
+                severity: Severity::Warning,
+                check: Check::OrphanSource,
+                page,
+                message,
+            });
             continue;
         };
-        let now = compile::day_hash(store, *day).context(|| format!("cannot read the day {day}"))?;
+        let now =
+            compile::day_hash(store, *day).context(|| format!("cannot read the day {day}"))?;
         if !hashes.contains(&now) {
             changed.insert(*day);
         }
     }
     for page in pages {
-        let stale: Vec<String> =
-            page.days.iter().filter(|day| changed.contains(day)).map(NaiveDate::to_string).collect();
+        let stale: Vec<String> = page
+            .days
+            .iter()
+            .filter(|day| changed.contains(day))
+            .map(NaiveDate::to_string)
+            .collect();
         if !stale.is_empty() {
-            let message = format!("{} changed since; `memtree compile` brings it up to date", stale.join(", "));
+            let message = format!(
+                "{} changed since; `memtree compile` brings it up to date",
+                stale.join(", ")
+            );
             let (severity, check) = (Severity::Warning, Check::StaleArticle);
             items.push(Item { severity, check, page: page.name.to_string(), message });
         }
@@ -345,7 +391,8 @@ fn contradictions(pages: &[ReadPage], items: &mut Vec<Item>) {
     }
     for (subject, [against, in_favour]) in &stances {
         if let (Some(no), Some(yes)) = (against.first(), in_favour.first()) {
-            let elsewhere = if no.page == yes.page { String::new() } else { format!(" ({})", no.page) };
+            let elsewhere =
+                if no.page == yes.page { String::new() } else { format!(" ({})", no.page) };
             let message = format!(
                 "on {subject}: “{}” and “{}”{elsewhere}",
                 text::one_line(&yes.sentence, 140),
@@ -357,11 +404,16 @@ fn contradictions(pages: &[ReadPage], items: &mut Vec<Item>) {
     }
 }
 
-const LINT: Prompt = Prompt { task: "lint", text: include_str!("../../templates/prompts/lint.md"), reply_tokens: 400 };
+const LINT: Prompt = Prompt {
+    task: "lint",
+    text: include_str!("../../templates/prompts/lint.md"),
+    reply_tokens: 400,
+};
 /// How much of a page is read for contradictions, in characters.
 const READ_OF_A_PAGE: usize = 1200;
 
-/// Has a model read the pages; where it cannot, or replies in another form, that is an error of its own.
+/// Has a model read the pages; where it cannot, or replies in another form, that is an error of its
+/// own.
 fn asked_for_contradictions(pages: &[ReadPage], models: &Models, items: &mut Vec<Item>) {
     let parts: Vec<String> = pages
         .iter()
@@ -382,13 +434,23 @@ fn asked_for_contradictions(pages: &[ReadPage], models: &Models, items: &mut Vec
             let found: Vec<String> = reply
                 .lines()
                 .map(|line| line.trim().trim_start_matches(['-', '*', ' ']))
-                .filter_map(|line| line.strip_prefix("CONTRADICTION:").or_else(|| line.strip_prefix("INCONSISTENCY:")))
+                .filter_map(|line| {
+                    line.strip_prefix("CONTRADICTION:")
+                        .or_else(|| line.strip_prefix("INCONSISTENCY:"))
+                })
                 .map(|line| format!("{} {MARK}", text::one_line(line, 300)))
                 .collect();
             if found.is_empty() && !reply.contains("NO_ISSUES") {
-                items.push(failed("its reply has no line that says CONTRADICTION, INCONSISTENCY or NO_ISSUES"));
+                items.push(failed(
+                    "its reply has no line that says CONTRADICTION, INCONSISTENCY or NO_ISSUES",
+                ));
             }
-            let item = |message| Item { severity: Severity::Warning, check, page: "knowledge".into(), message };
+            let item = |message| Item {
+                severity: Severity::Warning,
+                check,
+                page: "knowledge".into(),
+                message,
+            };
             items.extend(found.into_iter().map(item));
         }
     }
@@ -425,7 +487,11 @@ mod tests {
             ("The tests use it.", None),
             ("Use the same one.", None),
         ] {
-            assert_eq!(stance(sentence), side.map(|(name, is_for)| (name.to_string(), is_for)), "{sentence}");
+            assert_eq!(
+                stance(sentence),
+                side.map(|(name, is_for)| (name.to_string(), is_for)),
+                "{sentence}"
+            );
         }
     }
 }

@@ -59,7 +59,9 @@ pub fn log(store: &Store, request: &Request<'_>) -> Result<Logged> {
             store.refuse_links(None)?;
             let (day, _) = entry.rendered(request.zone);
             let path = layout.shown(&layout.day(day));
-            entry.append(layout, request.zone).context(|| format!("cannot write to the day `{path}`"))?
+            entry
+                .append(layout, request.zone)
+                .context(|| format!("cannot write to the day `{path}`"))?
         }
     };
     Ok(Logged { day: day.to_string(), path: layout.shown(&layout.day(day)), line })

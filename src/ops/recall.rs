@@ -1,8 +1,8 @@
 //! Recall: from a reference or a query straight to the raw part behind it.
 //!
-//! `SES3_laptop_SP1C2#EP_004`, `SES3_laptop_SP1C2` (its digest), `2` (the best trigger of the last search's second
-//! hit), `2#EP_003`, a path within the memory, or any other text, which is searched for. A reference only ever
-//! leads into the folder of its session.
+//! `SES3_laptop_SP1C2#EP_004`, `SES3_laptop_SP1C2` (its digest), `2` (the best trigger of the last
+//! search's second hit), `2#EP_003`, a path within the memory, or any other text, which is searched
+//! for. A reference only ever leads into the folder of its session.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -143,7 +143,8 @@ fn target(store: &Store, request: &RecallRequest) -> Result<Target> {
     searched(store, request, what)
 }
 
-/// What a query leads to: the trigger that it is, word for word, or else the best trigger of the best hit.
+/// What a query leads to: the trigger that it is, word for word, or else the best trigger of the
+/// best hit.
 fn searched(store: &Store, request: &RecallRequest, what: &str) -> Result<Target> {
     let line = parse_trigger(what);
     let topic = match &line {
@@ -152,12 +153,15 @@ fn searched(store: &Store, request: &RecallRequest, what: &str) -> Result<Target
     };
     // What stands in a trigger are words, whatever signs are among them.
     let query = if topic == what { Query::parse(what)? } else { Query::of_words(topic) };
-    let search = SearchRequest { dry_run: request.dry_run, ..SearchRequest::new(query, HITS, request.now) };
+    let search =
+        SearchRequest { dry_run: request.dry_run, ..SearchRequest::new(query, HITS, request.now) };
     let answer = search::search(store, &search)?;
     for hit in &answer.hits {
-        let triggers = store.digest(&hit.session).ok().flatten().map(|digest| digest.content.triggers);
+        let triggers =
+            store.digest(&hit.session).ok().flatten().map(|digest| digest.content.triggers);
         let is_it = |trigger: &&Trigger| {
-            trigger.topic == topic && line.as_ref().is_none_or(|line| line.episode == trigger.episode)
+            trigger.topic == topic
+                && line.as_ref().is_none_or(|line| line.episode == trigger.episode)
         };
         if let Some(trigger) = triggers.iter().flatten().find(is_it) {
             let part = Part::Episode(trigger.episode);
@@ -165,7 +169,8 @@ fn searched(store: &Store, request: &RecallRequest, what: &str) -> Result<Target
         }
     }
     let Some(hit) = answer.hits.into_iter().next() else {
-        let error = Error::new(format!("nothing in this memory answers `{}`", text::one_line(what, 80)));
+        let error =
+            Error::new(format!("nothing in this memory answers `{}`", text::one_line(what, 80)));
         return Err(error.hint("`memtree search` with fewer or other words shows what there is"));
     };
     let part = hit.triggers.first().map_or(Part::Digest, |trigger| Part::Episode(trigger.episode));
@@ -179,7 +184,8 @@ fn looks_like_id(name: &str) -> bool {
     place.is_some_and(|rest| rest.contains('_') && !rest.contains(char::is_whitespace))
 }
 
-/// The session that a reference names: its id, a hit of the last search, or a path within the memory.
+/// The session that a reference names: its id, a hit of the last search, or a path within the
+/// memory.
 pub fn session_named(store: &Store, what: &str) -> Result<SessionId> {
     let what = what.trim();
     let name = what.split('#').next().unwrap_or(what);
@@ -198,7 +204,8 @@ pub fn session_named(store: &Store, what: &str) -> Result<SessionId> {
 /// A hit of the last search: its session and the episode of its best trigger.
 fn numbered(store: &Store, number: usize) -> Result<(SessionId, Option<String>)> {
     let last = search::last_search(store).ok_or_else(|| {
-        Error::usage(format!("there was no search whose hit {number} could be meant")).hint("search first")
+        Error::usage(format!("there was no search whose hit {number} could be meant"))
+            .hint("search first")
     })?;
     let count = last.hits.len();
     match last.hits.into_iter().nth(number.wrapping_sub(1)) {
@@ -206,12 +213,16 @@ fn numbered(store: &Store, number: usize) -> Result<(SessionId, Option<String>)>
             let episode = hit.episodes.into_iter().next();
             let page = || {
                 let path = store.layout().root().join(&hit.path);
-                Error::usage(format!("hit {number} is the page `{}`, with nothing behind it", hit.path))
-                    .hint(format!("read it as it is: {}", path.display()))
+                Error::usage(format!(
+                    "hit {number} is the page `{}`, with nothing behind it",
+                    hit.path
+                ))
+                .hint(format!("read it as it is: {}", path.display()))
             };
             Ok((hit.session.ok_or_else(page)?, episode))
         }
-        None => Err(Error::usage(format!("the last search has no hit {number}")).because(format!("it found {count}"))),
+        None => Err(Error::usage(format!("the last search has no hit {number}"))
+            .because(format!("it found {count}"))),
     }
 }
 
@@ -228,7 +239,8 @@ fn from_path(store: &Store, what: &str) -> Option<Target> {
         Part::Digest
     } else {
         let episode = within.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
-        match episode.filter(|id| within == Path::new(&layout::from_digest(&layout::episode(*id)))) {
+        match episode.filter(|id| within == Path::new(&layout::from_digest(&layout::episode(*id))))
+        {
             Some(episode) => Part::Episode(episode),
             None => Part::File(within.to_path_buf()),
         }
@@ -241,8 +253,9 @@ fn from_path(store: &Store, what: &str) -> Option<Target> {
 fn digest_page(store: &Store, session: &SessionId) -> Result<RecallAnswer> {
     let path = store.layout().digest(session);
     let shown = store.layout().shown(&path);
-    let text = read_inside(store, session, &path)?
-        .ok_or_else(|| Error::new(format!("`{session}` has no digest yet")).hint("`memtree sweep` writes it"))?;
+    let text = read_inside(store, session, &path)?.ok_or_else(|| {
+        Error::new(format!("`{session}` has no digest yet")).hint("`memtree sweep` writes it")
+    })?;
     Ok(RecallAnswer {
         reference: session.to_string(),
         session: session.clone(),
@@ -271,7 +284,9 @@ fn episode_page(
         return raw(store, session, Some((episode, digest.as_ref())));
     }
     let mut pages = Vec::new();
-    for neighbour in episode.0.saturating_sub(request.around)..=episode.0.saturating_add(request.around) {
+    for neighbour in
+        episode.0.saturating_sub(request.around)..=episode.0.saturating_add(request.around)
+    {
         if neighbour == episode.0 {
             pages.push(page.clone());
         } else {
@@ -297,10 +312,17 @@ fn episode_page(
 }
 
 /// Where an episode's page is: where its trigger says, else at its usual place.
-fn episode_path(store: &Store, session: &SessionId, digest: Option<&Digest>, episode: EpisodeId) -> PathBuf {
+fn episode_path(
+    store: &Store,
+    session: &SessionId,
+    digest: Option<&Digest>,
+    episode: EpisodeId,
+) -> PathBuf {
     let usual = layout::from_digest(&layout::episode(episode));
     let linked = digest
-        .and_then(|digest| digest.content.triggers.iter().find(|trigger| trigger.episode == episode))
+        .and_then(|digest| {
+            digest.content.triggers.iter().find(|trigger| trigger.episode == episode)
+        })
         .and_then(|trigger| files::safe_relative(trigger.path.as_ref()));
     let linked = linked.map(|linked| store.layout().session(session).join(linked));
     // A file whose name may not be told is linked to by its folder.
@@ -314,14 +336,26 @@ fn episode_path(store: &Store, session: &SessionId, digest: Option<&Digest>, epi
 }
 
 fn origin(digest: Option<&Digest>, episode: EpisodeId) -> Option<Origin> {
-    digest?.content.triggers.iter().find(|trigger| trigger.episode == episode).map(|trigger| trigger.origin)
+    digest?
+        .content
+        .triggers
+        .iter()
+        .find(|trigger| trigger.episode == episode)
+        .map(|trigger| trigger.origin)
 }
 
 /// What the digest still says of an episode that is no more here.
-fn remains(store: &Store, session: &SessionId, episode: EpisodeId, digest: Option<&Digest>) -> Result<RecallAnswer> {
+fn remains(
+    store: &Store,
+    session: &SessionId,
+    episode: EpisodeId,
+    digest: Option<&Digest>,
+) -> Result<RecallAnswer> {
     let shown = store.layout().shown(&store.layout().digest(session));
     let missing = || Error::new(format!("`{session}` has no episode {episode}"));
-    let digest = digest.ok_or_else(|| missing().because(format!("neither it nor the digest `{shown}` can be read")))?;
+    let digest = digest.ok_or_else(|| {
+        missing().because(format!("neither it nor the digest `{shown}` can be read"))
+    })?;
     match digest.content.episodes {
         Some((first, last)) if !(first..=last).contains(&episode) => {
             return Err(missing().because(format!("it has {first} - {last}")));
@@ -330,17 +364,26 @@ fn remains(store: &Store, session: &SessionId, episode: EpisodeId, digest: Optio
     }
     let why = match &digest.snapshot.evicted {
         Some(day) => format!("evicted on {day}, to stay within the storage budget"),
-        None => format!("not on this device: snapshots stay where they were made, on `{}`", session.device),
+        None => format!(
+            "not on this device: snapshots stay where they were made, on `{}`",
+            session.device
+        ),
     };
-    let mut text = format!("{session}#{episode} is {why}.\nWhat remains is its digest, `{shown}`:\n\n");
+    let mut text =
+        format!("{session}#{episode} is {why}.\nWhat remains is its digest, `{shown}`:\n\n");
     let content = &digest.content;
     text.push_str(&format!("{}\n", content.title));
-    let own: Vec<_> = content.triggers.iter().filter(|trigger| trigger.episode == episode).collect();
+    let own: Vec<_> =
+        content.triggers.iter().filter(|trigger| trigger.episode == episode).collect();
     // A trigger may stand for several episodes around it; then the nearest tells of this one.
-    let nearest = content.triggers.iter().min_by_key(|trigger| trigger.episode.0.abs_diff(episode.0));
+    let nearest =
+        content.triggers.iter().min_by_key(|trigger| trigger.episode.0.abs_diff(episode.0));
     for trigger in own.iter().copied().chain(nearest.filter(|_| own.is_empty())) {
         let keys = trigger.keys.join(", ");
-        text.push_str(&format!("- [{}] {} ({}; keys: {keys})\n", trigger.topic, trigger.sentence, trigger.origin));
+        text.push_str(&format!(
+            "- [{}] {} ({}; keys: {keys})\n",
+            trigger.topic, trigger.sentence, trigger.origin
+        ));
     }
     for outcome in &content.key_outcomes {
         text.push_str(&format!("- outcome: {outcome}\n"));
@@ -361,7 +404,8 @@ fn file(store: &Store, session: &SessionId, within: &Path) -> Result<RecallAnswe
     let path = store.layout().session(session).join(within);
     let shown = store.layout().shown(&path);
     let text = read_inside(store, session, &path)?.ok_or_else(|| {
-        Error::new(format!("there is no `{shown}`")).hint(format!("`memtree recall {session}` shows its digest"))
+        Error::new(format!("there is no `{shown}`"))
+            .hint(format!("`memtree recall {session}` shows its digest"))
     })?;
     Ok(RecallAnswer {
         reference: shown.clone(),
@@ -378,7 +422,11 @@ fn file(store: &Store, session: &SessionId, within: &Path) -> Result<RecallAnswe
 // --- The original records ---
 
 /// The records that an episode was made from, or all of a session's; what is no more here is said.
-fn raw(store: &Store, session: &SessionId, of: Option<(EpisodeId, Option<&Digest>)>) -> Result<RecallAnswer> {
+fn raw(
+    store: &Store,
+    session: &SessionId,
+    of: Option<(EpisodeId, Option<&Digest>)>,
+) -> Result<RecallAnswer> {
     let folder = store.layout().snapshot(session);
     let episode = of.map(|(episode, _)| episode);
     let digest = match of {
@@ -386,7 +434,8 @@ fn raw(store: &Store, session: &SessionId, of: Option<(EpisodeId, Option<&Digest
         None => store.digest(session).ok().flatten(),
     };
     let mut answer = RecallAnswer {
-        reference: episode.map_or_else(|| session.to_string(), |episode| format!("{session}#{episode}")),
+        reference: episode
+            .map_or_else(|| session.to_string(), |episode| format!("{session}#{episode}")),
         session: session.clone(),
         episode: episode.map(|episode| episode.to_string()),
         path: String::new(),
@@ -412,7 +461,10 @@ fn raw(store: &Store, session: &SessionId, of: Option<(EpisodeId, Option<&Digest
         answer.path = store.layout().shown(&page);
         let why = match digest.and_then(|digest| digest.snapshot.evicted) {
             Some(day) => format!("were evicted on {day}, to stay within the storage budget"),
-            None => format!("are not on this device: snapshots stay where they were made, on `{}`", session.device),
+            None => format!(
+                "are not on this device: snapshots stay where they were made, on `{}`",
+                session.device
+            ),
         };
         answer.text = format!("The original records {why}. What remains is `{}`:\n\n", answer.path);
         answer.text.push_str(&read_inside(store, session, &page)?.unwrap_or_default());
@@ -428,16 +480,20 @@ fn raw(store: &Store, session: &SessionId, of: Option<(EpisodeId, Option<&Digest
                 Ok(lines_named(&read_inside(store, session, &path)?.unwrap_or_default()))
             };
             let own = lines(episode)?;
-            let (Some(first), Some(last)) = (own.iter().min().copied(), own.iter().max().copied()) else {
-                return Err(Error::new(format!("the page of {episode} names no lines of the raw log"))
-                    .hint(format!("the whole log is `{}`", answer.path)));
+            let (Some(first), Some(last)) = (own.iter().min().copied(), own.iter().max().copied())
+            else {
+                return Err(Error::new(format!(
+                    "the page of {episode} names no lines of the raw log"
+                ))
+                .hint(format!("the whole log is `{}`", answer.path)));
             };
             // Answers to the last calls stand between its last step and the next prompt.
             let next = lines(EpisodeId(episode.0.saturating_add(1)))?.into_iter().min();
             (first, next.filter(|next| *next > last).map_or(last, |next| next - 1))
         }
     };
-    answer.text = lines_of(&path, first, last).context(|| format!("cannot read `{}`", answer.path))?;
+    answer.text =
+        lines_of(&path, first, last).context(|| format!("cannot read `{}`", answer.path))?;
     if let Some(episode) = episode {
         let page = episode_path(store, session, digest.as_ref(), episode);
         let page = read_inside(store, session, &page)?.unwrap_or_default();
@@ -453,18 +509,30 @@ fn subagents_records(store: &Store, raw: &Path, page: &str) -> Result<String> {
     if spans.is_empty() {
         return Ok(text);
     }
-    let mut logs: Vec<PathBuf> =
-        files::walk_files(raw).flatten().filter(|found| found.link.is_none()).map(|found| found.path).collect();
+    let mut logs: Vec<PathBuf> = files::walk_files(raw)
+        .flatten()
+        .filter(|found| found.link.is_none())
+        .map(|found| found.path)
+        .collect();
     logs.sort();
     for (agent, (first, last)) in spans {
-        // Files are named after the subagents whose they are; what says nothing of one is not its log.
+        // Files are named after the subagents whose they are; what says nothing of one is not its
+        // log.
         let is_its = |log: &&PathBuf| {
             let stem = log.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-            stem == agent || stem.strip_suffix(agent.as_str()).is_some_and(|start| start.ends_with(['-', '_', '.']))
+            stem == agent
+                || stem
+                    .strip_suffix(agent.as_str())
+                    .is_some_and(|start| start.ends_with(['-', '_', '.']))
         };
-        for log in logs.iter().filter(is_its).filter(|log| log.extension().is_some_and(|end| end == "jsonl")) {
+        for log in logs
+            .iter()
+            .filter(is_its)
+            .filter(|log| log.extension().is_some_and(|end| end == "jsonl"))
+        {
             let shown = store.layout().shown(log);
-            let records = lines_of(log, first, last).context(|| format!("cannot read `{shown}`"))?;
+            let records =
+                lines_of(log, first, last).context(|| format!("cannot read `{shown}`"))?;
             text.push_str(&format!("==> {shown}, lines {first}-{last} <==\n{records}"));
         }
     }
@@ -486,15 +554,18 @@ fn subagents_named(page: &str) -> BTreeMap<String, (u64, u64)> {
     spans
 }
 
-/// The session's own log among its raw files: the one named after it, else the first that is no subagent's.
+/// The session's own log among its raw files: the one named after it, else the first that is no
+/// subagent's.
 fn main_log(folder: &Path, digest: Option<&Digest>) -> Option<PathBuf> {
-    let native = digest.and_then(|digest| digest.source_id.split_once(':').map(|(_, native)| native.to_string()));
+    let native = digest
+        .and_then(|digest| digest.source_id.split_once(':').map(|(_, native)| native.to_string()));
     let mut logs: Vec<(bool, usize, PathBuf)> = files::walk_files(folder)
         .flatten()
         .filter(|found| found.link.is_none())
         .map(|found| {
-            let named =
-                native.as_deref().is_some_and(|native| found.path.file_stem().is_some_and(|stem| stem == native));
+            let named = native
+                .as_deref()
+                .is_some_and(|native| found.path.file_stem().is_some_and(|stem| stem == native));
             (!named, found.relative.components().count(), found.path)
         })
         .collect();
@@ -502,7 +573,8 @@ fn main_log(folder: &Path, digest: Option<&Digest>) -> Option<PathBuf> {
     logs.into_iter().next().map(|(_, _, path)| path)
 }
 
-/// The lines of the main log that a page names: `· line 12` at the end of its marks, subagents' aside.
+/// The lines of the main log that a page names: `· line 12` at the end of its marks, subagents'
+/// aside.
 pub(super) fn lines_named(page: &str) -> Vec<u64> {
     page.lines()
         .filter(|line| line.starts_with("**") || line.starts_with("- "))
@@ -529,19 +601,24 @@ fn lines_of(path: &Path, first: u64, last: u64) -> io::Result<String> {
 
 // --- Reading safely and shortly ---
 
-/// Reads a file of a session; `None` where there is none, an error where it lies outside the session's folder.
+/// Reads a file of a session; `None` where there is none, an error where it lies outside the
+/// session's folder.
 fn read_inside(store: &Store, session: &SessionId, path: &Path) -> Result<Option<String>> {
     let shown = || store.layout().shown(path);
     let real = match fs::canonicalize(path) {
         Ok(real) => real,
-        Err(err) if matches!(err.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
+        Err(err)
+            if matches!(err.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            return Ok(None);
+        }
         Err(err) => return Err(err).context(|| format!("cannot read `{}`", shown())),
     };
-    let folder = fs::canonicalize(store.layout().session(session)).context(|| format!("cannot read `{}`", shown()))?;
+    let folder = fs::canonicalize(store.layout().session(session))
+        .context(|| format!("cannot read `{}`", shown()))?;
     if !real.starts_with(folder) {
-        return Err(
-            Error::new(format!("will not read `{}`", shown())).because("it is a link out of its session's folder")
-        );
+        return Err(Error::new(format!("will not read `{}`", shown()))
+            .because("it is a link out of its session's folder"));
     }
     let bytes = fs::read(&real).context(|| format!("cannot read `{}`", shown()))?;
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
@@ -570,7 +647,11 @@ fn within_budget(text: &str, budget: usize) -> String {
         kept += line.len();
     }
     let rest = &text[kept..];
-    let note = format!("[… {} lines left out, about {} tokens]\n", rest.lines().count(), text::tokens(rest));
+    let note = format!(
+        "[… {} lines left out, about {} tokens]\n",
+        rest.lines().count(),
+        text::tokens(rest)
+    );
     format!("{}{begun}{note}", &text[..kept])
 }
 
@@ -583,11 +664,17 @@ mod tests {
         let text: String = (0..500).map(|n| format!("line {n} of the page\n")).collect();
         let short = within_budget(&text, 100);
         assert!(text::tokens(&short) <= 100, "{}", text::tokens(&short));
-        assert!(short.starts_with("line 0 of the page\n") && short.contains("lines left out"), "{short}");
+        assert!(
+            short.starts_with("line 0 of the page\n") && short.contains("lines left out"),
+            "{short}"
+        );
         assert_eq!(within_budget("short", 100), "short");
         let prompt = format!("# EP_001\n> {}\n", "a long prompt ".repeat(200));
         let short = within_budget(&prompt, 100);
-        assert!(short.matches("a long prompt").count() > 5 && text::tokens(&short) <= 100, "{short}");
+        assert!(
+            short.matches("a long prompt").count() > 5 && text::tokens(&short) <= 100,
+            "{short}"
+        );
         assert!(within_budget(&text, 0).starts_with("[… 500 lines"));
     }
 
@@ -606,17 +693,27 @@ mod tests {
         let target = |what: &str| from_path(&store, what);
         let id: SessionId = "SES3_laptop_SP1C2".parse().unwrap();
         let part = |what: &str| target(what).map(|target| target.part);
-        assert_eq!(part("sessions/SES3_laptop_SP1C2/SES3_laptop_SP1C2_DIGEST.md"), Some(Part::Digest));
-        assert_eq!(part("sessions/SES3_laptop_SP1C2/snapshot/episodic/EP_004.md"), Some(Part::Episode(EpisodeId(4))));
+        assert_eq!(
+            part("sessions/SES3_laptop_SP1C2/SES3_laptop_SP1C2_DIGEST.md"),
+            Some(Part::Digest)
+        );
+        assert_eq!(
+            part("sessions/SES3_laptop_SP1C2/snapshot/episodic/EP_004.md"),
+            Some(Part::Episode(EpisodeId(4)))
+        );
         assert_eq!(
             part("sessions/SES3_laptop_SP1C2/snapshot/state/vitals.yaml"),
             Some(Part::File("snapshot/state/vitals.yaml".into()))
         );
         let absolute = store.layout().digest(&id);
         assert_eq!(part(absolute.to_str().unwrap()), Some(Part::Digest));
-        for outside in
-            ["sessions/SES3_laptop_SP1C2/../../memtree.toml", "../x", "/etc/passwd", "memtree.toml", "sessions/x/y"]
-        {
+        for outside in [
+            "sessions/SES3_laptop_SP1C2/../../memtree.toml",
+            "../x",
+            "/etc/passwd",
+            "memtree.toml",
+            "sessions/x/y",
+        ] {
             assert_eq!(target(outside), None, "{outside}");
         }
     }

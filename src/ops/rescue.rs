@@ -1,7 +1,8 @@
-//! The rescue clock: which sessions an agent will delete, in how many days, and whether the memory has them.
+//! The rescue clock: which sessions an agent will delete, in how many days, and whether the memory
+//! has them.
 //!
-//! Agents clear their logs away by age and say nothing. What is asked here is only how each log looks: nothing is read
-//! but what a sweep reads of a log that it does not know.
+//! Agents clear their logs away by age and say nothing. What is asked here is only how each log
+//! looks: nothing is read but what a sweep reads of a log that it does not know.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -28,7 +29,8 @@ pub struct Clock {
     pub after_days: u32,
     /// How many sessions it has now.
     pub sessions: usize,
-    /// How many of them will go in so many days, for the next [`SOON`] days; those that are overdue count as 0.
+    /// How many of them will go in so many days, for the next [`SOON`] days; those that are overdue
+    /// count as 0.
     pub soon: BTreeMap<i64, usize>,
     /// How many of those the memory does not hold as they are now.
     pub not_swept: usize,
@@ -71,8 +73,11 @@ pub fn clocks(store: &Store, sweep: &Sweep<'_>, places: &Places) -> Result<Vec<C
     let mut unread = Report::default();
     let walked = discover::walk(sweep, layout.root(), &mut unread)?;
     let found = discover::discover(sweep, &walked, &shared, &mut cursors, &mut unread);
-    for source in found.sources.iter().filter(|source| !tombstones.has_source(&source.source_id())) {
-        let Some(clock) = clocks.iter_mut().find(|clock| clock.flavor == source.flavor) else { continue };
+    for source in found.sources.iter().filter(|source| !tombstones.has_source(&source.source_id()))
+    {
+        let Some(clock) = clocks.iter_mut().find(|clock| clock.flavor == source.flavor) else {
+            continue;
+        };
         clock.sessions += 1;
         let stamps = source.files.iter().filter_map(|file| found.files.get(file.path.as_os_str()));
         let Some(newest) = stamps.map(|seen| seen.stamp.mtime_ns).max() else { continue };
@@ -80,7 +85,8 @@ pub fn clocks(store: &Store, sweep: &Sweep<'_>, places: &Places) -> Result<Vec<C
         let in_days = (i64::from(clock.after_days) - age_days).max(0);
         if in_days <= SOON {
             *clock.soon.entry(in_days).or_default() += 1;
-            let is_swept = sweep::is_unchanged(store, &tree, &found.files, &shared, &cursors, source);
+            let is_swept =
+                sweep::is_unchanged(store, &tree, &found.files, &shared, &cursors, source);
             clock.not_swept += usize::from(!is_swept);
         }
     }

@@ -1,5 +1,5 @@
-//! Search: ranks the digests of a memory by a query, or other pages, or episodes; and remembers the hits, so that
-//! `recall 2` knows what is meant.
+//! Search: ranks the digests of a memory by a query, or other pages, or episodes; and remembers the
+//! hits, so that `recall 2` knows what is meant.
 
 use std::fs;
 use std::time::Instant;
@@ -42,7 +42,15 @@ pub struct SearchRequest {
 impl SearchRequest {
     /// A search among the digests.
     pub fn new(query: Query, limit: usize, now: Timestamp) -> SearchRequest {
-        SearchRequest { query, trees: Vec::new(), deep: false, limit, now, hurried: false, dry_run: false }
+        SearchRequest {
+            query,
+            trees: Vec::new(),
+            deep: false,
+            limit,
+            now,
+            hurried: false,
+            dry_run: false,
+        }
     }
 }
 
@@ -121,7 +129,10 @@ impl SearchAnswer {
 }
 
 impl Serialize for SearchAnswer {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    fn serialize<S: serde::Serializer>(
+        &self,
+        serializer: S,
+    ) -> std::result::Result<S::Ok, S::Error> {
         let mut answer = serializer.serialize_struct("SearchAnswer", 5)?;
         answer.serialize_field("query", &self.query)?;
         answer.serialize_field("hits", &self.all())?;
@@ -145,7 +156,8 @@ pub fn search(store: &Store, request: &SearchRequest) -> Result<SearchAnswer> {
             .hint("add some, or leave `--deep` away to list what the filters let through"));
     }
     let digests = request.trees.is_empty() || request.trees.contains(&Tree::Digests);
-    let notes: Vec<Tree> = request.trees.iter().copied().filter(|tree| *tree != Tree::Digests).collect();
+    let notes: Vec<Tree> =
+        request.trees.iter().copied().filter(|tree| *tree != Tree::Digests).collect();
     let mut answer = SearchAnswer {
         query: query.text.clone(),
         hits: Vec::new(),
@@ -156,7 +168,8 @@ pub fn search(store: &Store, request: &SearchRequest) -> Result<SearchAnswer> {
     };
     let mut asked_of_notes = 0.0;
     if !notes.is_empty() {
-        let index = opened(store, request, Index::notes_cached, Index::notes_in_memory, Index::notes)?;
+        let index =
+            opened(store, request, Index::notes_cached, Index::notes_in_memory, Index::notes)?;
         let found = index.search_notes(query, &notes, request.now, request.limit)?;
         (answer.notes, answer.total, asked_of_notes) = (found.hits, found.total, found.asked);
     }
@@ -173,16 +186,21 @@ pub fn search(store: &Store, request: &SearchRequest) -> Result<SearchAnswer> {
             found = ask(&looser)?;
             found.hits.iter_mut().for_each(|hit| hit.weak = true);
         }
-        // Words are rarer among the many sections than among sessions; that makes no section a better answer.
+        // Words are rarer among the many sections than among sessions; that makes no section a
+        // better answer.
         if digests && asked_of_notes > found.asked && found.asked > 0.0 {
             let factor = found.asked / asked_of_notes;
-            answer.notes.iter_mut().for_each(|hit| hit.score = (hit.score * factor * 1e4).round() / 1e4);
+            answer
+                .notes
+                .iter_mut()
+                .for_each(|hit| hit.score = (hit.score * factor * 1e4).round() / 1e4);
         }
         answer.hits = found.hits;
         answer.total += if digests { found.total } else { 0 };
         answer.put_in_order(request.limit);
         if answer.all().iter().all(AnyHit::weak) {
-            answer.suggestions = suggested(store, &index, request, answer.all().is_empty(), &found.unknown)?;
+            answer.suggestions =
+                suggested(store, &index, request, answer.all().is_empty(), &found.unknown)?;
         }
     }
     if !request.dry_run {
@@ -192,7 +210,8 @@ pub fn search(store: &Store, request: &SearchRequest) -> Result<SearchAnswer> {
     Ok(answer)
 }
 
-/// The index that a request asks for. Where none was left, or a damaged one, even who is in a hurry waits for it.
+/// The index that a request asks for. Where none was left, or a damaged one, even who is in a hurry
+/// waits for it.
 fn opened<'s>(
     store: &'s Store,
     request: &SearchRequest,
@@ -218,9 +237,13 @@ fn suggested(
     let query = &request.query;
     let mut suggestions = Vec::new();
     let conditions = query.filters.len() + query.phrases.len() + query.excluded.len();
-    if !nothing && let Some(phrase) = query.phrases.first().filter(|_| query.without_quotes().is_some()) {
-        suggestions
-            .push(format!("no session has “{}” word for word; these have some of it", text::one_line(phrase, 60)));
+    if !nothing
+        && let Some(phrase) = query.phrases.first().filter(|_| query.without_quotes().is_some())
+    {
+        suggestions.push(format!(
+            "no session has “{}” word for word; these have some of it",
+            text::one_line(phrase, 60)
+        ));
     }
     if nothing && conditions > 0 {
         let mut words = query.words.clone();
@@ -229,13 +252,21 @@ fn suggested(
         let total = if loose.is_empty() { 0 } else { index.search(&loose, request.now, 0)?.total };
         match total {
             0 => {}
-            1 => suggestions.push("without filters, quotes and exclusions 1 session matches".into()),
-            total => suggestions.push(format!("without filters, quotes and exclusions {total} sessions match")),
+            1 => {
+                suggestions.push("without filters, quotes and exclusions 1 session matches".into())
+            }
+            total => suggestions
+                .push(format!("without filters, quotes and exclusions {total} sessions match")),
         }
     }
     if nothing {
-        suggestions
-            .extend(query.filters.iter().filter(|filter| !filter.negated).filter_map(|filter| other(index, filter)));
+        suggestions.extend(
+            query
+                .filters
+                .iter()
+                .filter(|filter| !filter.negated)
+                .filter_map(|filter| other(index, filter)),
+        );
     }
     for (word, _) in unknown.iter().filter(|(_, taken)| taken.is_empty()).take(MOST_UNKNOWN) {
         suggestions.push(match index.alike(word) {
@@ -244,11 +275,16 @@ fn suggested(
         });
     }
     if query.words.len() > 1 {
-        suggestions.push("try fewer words, or others: names of files, functions and errors find best".into());
+        suggestions.push(
+            "try fewer words, or others: names of files, functions and errors find best".into(),
+        );
     } else if nothing && suggestions.is_empty() {
         suggestions.push("`memtree sweep` takes in what the agents have logged since".into());
     }
-    let elsewhere = Tree::NOTES.into_iter().filter_map(|tree| store.layout().tree(tree)).any(|folder| folder.is_dir());
+    let elsewhere = Tree::NOTES
+        .into_iter()
+        .filter_map(|tree| store.layout().tree(tree))
+        .any(|folder| folder.is_dir());
     if request.trees.is_empty() && elsewhere {
         suggestions.push("`--in all` also looks through days, core, knowledge and patterns".into());
     }
@@ -272,7 +308,11 @@ fn other(index: &Index, filter: &Filter) -> Option<String> {
         Some(near) => format!("no session has {name}:{value}; did you mean {name}:{near}?"),
         None if known.is_empty() => format!("no session has a {name}"),
         None => {
-            let shown = known.iter().take(MOST_VALUES).map(|known| text::one_line(known, 40)).collect::<Vec<_>>();
+            let shown = known
+                .iter()
+                .take(MOST_VALUES)
+                .map(|known| text::one_line(known, 40))
+                .collect::<Vec<_>>();
             let more = if known.len() > MOST_VALUES { ", …" } else { "" };
             format!("no session has {name}:{value}; there are {}{more}", shown.join(", "))
         }
@@ -313,7 +353,9 @@ fn remember(store: &Store, answer: &SearchAnswer) {
                 None => hit.triggers.iter().map(|trigger| trigger.episode.to_string()).collect(),
             },
         },
-        AnyHit::Note(hit) => LastHit { session: None, path: hit.path.clone(), episodes: Vec::new() },
+        AnyHit::Note(hit) => {
+            LastHit { session: None, path: hit.path.clone(), episodes: Vec::new() }
+        }
     });
     let last = LastSearch { hits: hits.collect() };
     // Whole or not at all, but without waiting for the disk as for something that matters.

@@ -1,8 +1,8 @@
 //! A session from any folder: all of it is copied, in its own shape, hashed, and digested.
 //!
-//! A folder has no log to grow, so each state of it is a session of its own: the same content is never
-//! copied twice, and a changed folder does not overwrite what was kept of it before. Its episodes are its
-//! parts (`episodic/`); where it has none, its files are.
+//! A folder has no log to grow, so each state of it is a session of its own: the same content is
+//! never copied twice, and a changed folder does not overwrite what was kept of it before. Its
+//! episodes are its parts (`episodic/`); where it has none, its files are.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -52,7 +52,8 @@ impl Request<'_> {
         !self.cleaner.redactor().find(name).is_empty()
     }
 
-    /// The link of a digest to a file of the snapshot; to all of it, where the name may not be told.
+    /// The link of a digest to a file of the snapshot; to all of it, where the name may not be
+    /// told.
     fn link_to(&self, name: &str) -> String {
         layout::from_digest(if self.has_secret(name) { "" } else { name })
     }
@@ -113,11 +114,20 @@ pub fn snapshot(store: &Store, request: &Request<'_>) -> Result<Report> {
     }
     if request.dry_run {
         let (session, path, files) = (None, None, files_count);
-        return Ok(Report { session, path, files, bytes, unchanged: false, forgotten: false, skipped });
+        return Ok(Report {
+            session,
+            path,
+            files,
+            bytes,
+            unchanged: false,
+            forgotten: false,
+            skipped,
+        });
     }
     store.refuse_links(None)?;
     let _lock = files::lock_exclusive(&layout.sweep_lock()).context(cannot)?;
-    // The id that we are about to take may belong to a session that a killed sweep left half in place.
+    // The id that we are about to take may belong to a session that a killed sweep left half in
+    // place.
     commit::finish_earlier_sweep(store, request.zone)?;
     commit::remove_leftovers(store).context(cannot)?;
     let staged = layout.staging().join("folder");
@@ -133,10 +143,16 @@ pub fn snapshot(store: &Store, request: &Request<'_>) -> Result<Report> {
             (Ok(copy), _) => copy,
             // Gone since we looked, or not ours to read: the others still are.
             (Err(_), Err(reason)) => {
-                skipped.push(Skipped { path: file.path.clone(), line: 0, reason: reason.to_string() });
+                skipped.push(Skipped {
+                    path: file.path.clone(),
+                    line: 0,
+                    reason: reason.to_string(),
+                });
                 continue;
             }
-            (Err(err), Ok(_)) => return Err(err).context(|| format!("cannot copy `{}`", file.path.display())),
+            (Err(err), Ok(_)) => {
+                return Err(err).context(|| format!("cannot copy `{}`", file.path.display()));
+            }
         };
         if feeling.is_none() && holds_state(file) {
             feeling = fs::read_to_string(&copy).ok().and_then(|text| feeling::state_in(&text));
@@ -154,7 +170,11 @@ pub fn snapshot(store: &Store, request: &Request<'_>) -> Result<Report> {
     if tells_secret {
         kept = snapshots::without_names(kept);
     }
-    let source_id = format!("{FLAVOR}:{}-{}", text::slug(&folder_name(&folder), 40), &kept.manifest_sha256[..12]);
+    let source_id = format!(
+        "{FLAVOR}:{}-{}",
+        text::slug(&folder_name(&folder), 40),
+        &kept.manifest_sha256[..12]
+    );
     let forgotten = Tombstones::load(layout).context(|| "cannot read what was forgotten".into())?;
     let before = find_by_source(store, &source_id)?;
     if before.is_some() || forgotten.has_source(&source_id) {
@@ -165,7 +185,8 @@ pub fn snapshot(store: &Store, request: &Request<'_>) -> Result<Report> {
     }
     let taken = store.session_ids().context(cannot)?.into_iter();
     let taken = taken.filter(|id| layout.digest(id).is_file() || layout.snapshot(id).exists());
-    let session = SessionId::new(request.device.clone(), store.next_ordinal(&request.device, taken));
+    let session =
+        SessionId::new(request.device.clone(), store.next_ordinal(&request.device, taken));
     store.refuse_links(Some(&session))?;
     let digest = Digest {
         session: session.clone(),
@@ -196,12 +217,14 @@ pub fn snapshot(store: &Store, request: &Request<'_>) -> Result<Report> {
 /// The setting by which a folder is never kept.
 pub fn left_out_by(exclude: &Exclude, folder: &Path) -> Option<&'static str> {
     let cwd = folder.to_string_lossy();
-    let is_excluded = exclude.has_session(digest::project_name(None, Some(&cwd)).as_deref(), Some(&cwd));
-    is_excluded.then(|| if exclude.has_path(folder) { "exclude.folders" } else { "exclude.projects" })
+    let is_excluded =
+        exclude.has_session(digest::project_name(None, Some(&cwd)).as_deref(), Some(&cwd));
+    is_excluded
+        .then(|| if exclude.has_path(folder) { "exclude.folders" } else { "exclude.projects" })
 }
 
-/// What became of a folder that looks as it did when it was last kept: the session that holds it, or none
-/// where it was forgotten.
+/// What became of a folder that looks as it did when it was last kept: the session that holds it,
+/// or none where it was forgotten.
 pub(super) fn known(store: &Store, folder: &Path, looks: &str) -> Option<Option<SessionId>> {
     let memo = Memo::load(&memo_of(store.layout(), folder)).filter(|memo| memo.looks == looks)?;
     let is_there = |session: &SessionId| store.layout().digest(session).is_file();
@@ -213,7 +236,8 @@ fn memo_of(layout: &Layout, folder: &Path) -> PathBuf {
     layout.folder_memo(&files::sha256_hex(folder.to_string_lossy().as_bytes())[..16])
 }
 
-/// The files of a folder; links are not followed, and the memory itself and what is excluded are left out.
+/// The files of a folder; links are not followed, and the memory itself and what is excluded are
+/// left out.
 pub(super) fn list(folder: &Path, memory: &Path, exclude: &Exclude) -> (Vec<Found>, Vec<Skipped>) {
     let memory = fs::canonicalize(memory).unwrap_or_else(|_| memory.to_path_buf());
     let (mut found, mut skipped) = (Vec::new(), Vec::new());
@@ -223,9 +247,10 @@ pub(super) fn list(folder: &Path, memory: &Path, exclude: &Exclude) -> (Vec<Foun
             Err(trouble) => skip(trouble.path, trouble.reason),
             Ok(file) if file.path.starts_with(&memory) => {}
             Ok(file) => match &file.link {
-                Some(target) => {
-                    skip(file.path.clone(), format!("a link to `{}`, which is not followed", target.display()))
-                }
+                Some(target) => skip(
+                    file.path.clone(),
+                    format!("a link to `{}`, which is not followed", target.display()),
+                ),
                 None if exclude.has_path(&file.path) => {}
                 None => found.push(file),
             },
@@ -256,14 +281,19 @@ fn part_numbers(found: &[Found]) -> Vec<Option<u32>> {
     found.iter().map(number).collect()
 }
 
-/// What a file is called in the snapshot: as it is, but for a manifest of its own, and names that are not UTF-8.
+/// What a file is called in the snapshot: as it is, but for a manifest of its own, and names that
+/// are not UTF-8.
 fn snapshot_name(relative: &Path) -> String {
     let parts = relative.components().map(|part| match part.as_os_str().to_str() {
         Some(name) => name.to_string(),
         // The hash tells apart what looks the same once it can be written.
         None => {
             let name = part.as_os_str();
-            format!("{}-{}", name.to_string_lossy(), &files::sha256_hex(name.as_encoded_bytes())[..8])
+            format!(
+                "{}-{}",
+                name.to_string_lossy(),
+                &files::sha256_hex(name.as_encoded_bytes())[..8]
+            )
         }
     });
     let name = parts.collect::<Vec<_>>().join("/");
@@ -300,7 +330,8 @@ fn read_for_words(path: &Path, relative: &Path) -> (String, String) {
     // Other people's notes are only read here, so losing their line ends does not matter.
     let note = Matter::<SafeYaml>::new().parse::<gray_matter::Pod>(&whole);
     let Ok(note) = note else { return (name, whole) };
-    let titled = note.data.as_ref().and_then(|data| data.as_hashmap().ok()?.get("title")?.as_string().ok());
+    let titled =
+        note.data.as_ref().and_then(|data| data.as_hashmap().ok()?.get("title")?.as_string().ok());
     let heading = note.content.lines().find_map(|line| line.strip_prefix("# ")).map(str::to_string);
     let title = titled.or(heading).map_or(name.clone(), |title| format!("{title} ({name})"));
     (title, note.content)
@@ -311,7 +342,8 @@ struct SafeYaml;
 
 impl gray_matter::engine::Engine for SafeYaml {
     fn parse(content: &str) -> Result<gray_matter::Pod, gray_matter::Error> {
-        let document = crate::base::front_matter::Document::parse(&format!("---\n{content}\n---\n"));
+        let document =
+            crate::base::front_matter::Document::parse(&format!("---\n{content}\n---\n"));
         let mut fields = gray_matter::Pod::new_hash();
         for key in document.keys() {
             if let Some(value) = document.get_str(key) {
@@ -332,10 +364,14 @@ fn content(
 ) -> Content {
     let clean = |text: String| request.cleaner.string(text);
     let name = clean(folder_name(folder));
-    let objective = clean(request.objective.clone().unwrap_or_else(|| format!("Keep the folder {name} as it is")));
+    let objective = clean(
+        request.objective.clone().unwrap_or_else(|| format!("Keep the folder {name} as it is")),
+    );
     let cwd = clean(folder.display().to_string());
-    let head = Head { title: Some(format!("Snapshot of {name}")), cwd: Some(cwd), ..Head::default() };
-    let mut content = digest::content(FLAVOR, &facts, &head, in_folder(found, "sensory").count() as u64);
+    let head =
+        Head { title: Some(format!("Snapshot of {name}")), cwd: Some(cwd), ..Head::default() };
+    let mut content =
+        digest::content(FLAVOR, &facts, &head, in_folder(found, "sensory").count() as u64);
     for trigger in &mut content.triggers {
         trigger.path = paths.get(&trigger.episode.0).cloned().unwrap_or_default();
         // Nobody said it in a conversation: it is what a file holds.
@@ -368,7 +404,9 @@ fn content(
 }
 
 fn in_folder<'f>(found: &'f [Found], name: &'static str) -> impl Iterator<Item = &'f Found> {
-    found.iter().filter(move |file| file.relative.components().rev().skip(1).any(|part| part.as_os_str() == name))
+    found.iter().filter(move |file| {
+        file.relative.components().rev().skip(1).any(|part| part.as_os_str() == name)
+    })
 }
 
 /// Whether a file may hold the state values of an agent.
@@ -381,9 +419,11 @@ fn holds_state(file: &Found) -> bool {
     in_state && matches!(kind, Some("json" | "yaml" | "yml")) && file.metadata.len() <= MOST_STATE
 }
 
-/// The first and the last episode by their own names, where the folder has episodes: `EVA_EP01 – EVA_EP09`.
+/// The first and the last episode by their own names, where the folder has episodes: `EVA_EP01 –
+/// EVA_EP09`.
 fn own_range(found: &[Found]) -> String {
-    let mut names = found.iter().filter(|file| is_episode(file)).filter_map(|file| file.relative.file_stem());
+    let mut names =
+        found.iter().filter(|file| is_episode(file)).filter_map(|file| file.relative.file_stem());
     let first = names.next().map(|name| name.to_string_lossy().into_owned());
     let last = names.next_back().map(|name| name.to_string_lossy().into_owned());
     match (first, last) {
@@ -401,13 +441,21 @@ fn find_by_source(store: &Store, source_id: &str) -> Result<Option<SessionId>> {
     Ok(None)
 }
 
-/// How a folder looks, as one hash: its files' names, which may tell a secret, are kept nowhere but in raw.
+/// How a folder looks, as one hash: its files' names, which may tell a secret, are kept nowhere but
+/// in raw.
 pub(super) fn looks(found: &[Found]) -> String {
     let mut hasher = files::HashingWriter::new(std::io::sink());
     for file in found {
         let name = file.relative.as_os_str().as_encoded_bytes();
         let stamp = Stamp::of(&file.metadata);
-        let line = format!("{} {} {} {} {} ", name.len(), stamp.size, stamp.mtime_ns, stamp.inode, stamp.ctime_ns);
+        let line = format!(
+            "{} {} {} {} {} ",
+            name.len(),
+            stamp.size,
+            stamp.mtime_ns,
+            stamp.inode,
+            stamp.ctime_ns
+        );
         let _ = hasher.write_all(line.as_bytes()).and_then(|()| hasher.write_all(name));
     }
     hasher.finish().1.sha256

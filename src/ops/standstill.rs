@@ -1,8 +1,8 @@
 //! Standstill: how the sources and the tree looked when a sweep had left nothing to do.
 //!
-//! One hash over the stamps of all files and all digests tells the next sweep that it has nothing to do
-//! either, without asking the cursors about each file. It is only a short cut: where the hash differs, or is not
-//! there, the long way gives the same answer.
+//! One hash over the stamps of all files and all digests tells the next sweep that it has nothing
+//! to do either, without asking the cursors about each file. It is only a short cut: where the hash
+//! differs, or is not there, the long way gives the same answer.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -47,7 +47,8 @@ impl Standstill {
     }
 }
 
-/// The hash of what is asked for, of the sources' files, of the tree's digests and of what was made from them.
+/// The hash of what is asked for, of the sources' files, of the tree's digests and of what was made
+/// from them.
 pub fn hash(
     sweep: &Sweep<'_>,
     files: &[(PathBuf, Stamp)],
@@ -60,7 +61,10 @@ pub fn hash(
     let mut add = |bytes: &[u8]| {
         // With its length, so that two lists never run together into the same bytes.
         let length = (bytes.len() as u64).to_le_bytes();
-        hasher.write_all(&length).and_then(|()| hasher.write_all(bytes)).expect("a hash takes everything");
+        hasher
+            .write_all(&length)
+            .and_then(|()| hasher.write_all(bytes))
+            .expect("a hash takes everything");
     };
     add(cursors::VERSION.as_bytes());
     add(sweep.device.as_str().as_bytes());
@@ -96,6 +100,7 @@ pub fn hash(
         add(numbers(stamp).as_flattened());
     }
     add(cores.unwrap_or_default().as_bytes());
-    let hasher = hasher.into_inner().map_err(|err| err.into_error()).expect("a hash takes everything");
+    let hasher =
+        hasher.into_inner().map_err(|err| err.into_error()).expect("a hash takes everything");
     hasher.finish().1.sha256
 }

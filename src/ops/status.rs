@@ -1,4 +1,5 @@
-//! What there is in a memory: sessions by agent and state, episodes, days, and how much room they take.
+//! What there is in a memory: sessions by agent and state, episodes, days, and how much room they
+//! take.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -74,7 +75,11 @@ pub struct AtRisk {
 /// Looks through a memory.
 pub fn status(store: &Store, device: &str, today: NaiveDate) -> Result<Status> {
     let layout = store.layout();
-    let mut status = Status { store: layout.root().to_path_buf(), device: device.to_string(), ..Status::default() };
+    let mut status = Status {
+        store: layout.root().to_path_buf(),
+        device: device.to_string(),
+        ..Status::default()
+    };
     for id in store.session_ids().context(|| "cannot list the sessions".into())? {
         let digest = match store.digest(&id) {
             Ok(Some(digest)) => digest,
@@ -96,10 +101,15 @@ pub fn status(store: &Store, device: &str, today: NaiveDate) -> Result<Status> {
         if let Some((first, last)) = digest.content.episodes {
             status.episodes += u64::from(last.0 - first.0 + 1);
         }
-        status.bytes.distilled += fs::metadata(layout.digest(&id)).map_or(0, |metadata| metadata.len());
+        status.bytes.distilled +=
+            fs::metadata(layout.digest(&id)).map_or(0, |metadata| metadata.len());
         let whole = size(&layout.snapshot(&id));
         // A folder's snapshot is raw throughout.
-        let raw = if flavor == snapshot::FLAVOR { whole } else { size(&layout.snapshot(&id).join(layout::RAW)) };
+        let raw = if flavor == snapshot::FLAVOR {
+            whole
+        } else {
+            size(&layout.snapshot(&id).join(layout::RAW))
+        };
         status.bytes.raw += raw;
         status.bytes.derived += whole - raw;
     }
@@ -112,7 +122,8 @@ pub fn status(store: &Store, device: &str, today: NaiveDate) -> Result<Status> {
     status.pending.days = pending.iter().map(NaiveDate::to_string).collect();
     status.pending.flushes = crate::ops::flush::waiting(layout).len();
     status.bytes.cache = fs_extra::dir::get_size(layout.cache()).unwrap_or(0);
-    status.models = ledger::spent(&layout.ledger(), today).context(|| "cannot read the ledger".into())?;
+    status.models =
+        ledger::spent(&layout.ledger(), today).context(|| "cannot read the ledger".into())?;
     Ok(status)
 }
 

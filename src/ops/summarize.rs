@@ -23,12 +23,17 @@ pub fn summarize(store: &Store, which: Which, flush: &Flush<'_>) -> Result<Summa
     let mut summarized = match which {
         Which::Pending => days::settle(store, flush.now, flush.zone, Scope::All, "summarize")?,
         Which::Day(day) => {
-            if crate::store::days::is_silent(layout, day).context(|| format!("cannot read the day {day}"))? {
+            if crate::store::days::is_silent(layout, day)
+                .context(|| format!("cannot read the day {day}"))?
+            {
                 let error = Error::new(format!("there is nothing to summarize on {day}"))
                     .because(format!("`{}` tells nothing", layout.shown(&layout.day(day))));
                 let older = layout.old_day(day);
                 return Err(match older.is_file() {
-                    true => error.hint(format!("`{}` is kept as another tool wrote it", layout.shown(&older))),
+                    true => error.hint(format!(
+                        "`{}` is kept as another tool wrote it",
+                        layout.shown(&older)
+                    )),
                     false => error.hint("`memtree sweep` writes the days of captured sessions"),
                 });
             }

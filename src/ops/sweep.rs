@@ -1,8 +1,10 @@
-//! The main job, once: logs are found, sessions captured, digests and days written, the index refreshed.
+//! The main job, once: logs are found, sessions captured, digests and days written, the index
+//! refreshed.
 //!
-//! Sessions are prepared in parallel and in any order under temporary names, then committed in the order
-//! in which they ended: first the snapshots, then the digests (whose rename is the commit mark), then the
-//! days. A sweep that is killed leaves a prefix; the next one does the rest and ends in the same tree.
+//! Sessions are prepared in parallel and in any order under temporary names, then committed in the
+//! order in which they ended: first the snapshots, then the digests (whose rename is the commit
+//! mark), then the days. A sweep that is killed leaves a prefix; the next one does the rest and
+//! ends in the same tree.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -65,7 +67,8 @@ pub struct Sweep<'a> {
     pub limits: Limits,
     /// Folders that are no logs, to be kept when they have lain still.
     pub folders: Vec<Folder>,
-    /// In whose name days that are over get their last summary now, if they do; `watch` does that less often.
+    /// In whose name days that are over get their last summary now, if they do; `watch` does that
+    /// less often.
     pub finalize: Option<&'static str>,
     /// Whether each session also gets an event log.
     pub event_logs: bool,
@@ -157,10 +160,16 @@ pub fn sweep(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
     without_models(store, sweep, &mut report)?;
     turns::prune(store, sweep.now);
     if sweep.models.are_there() {
-        let (device, domains, pages, models) = (&sweep.device, &sweep.domains, &sweep.pages, sweep.models);
-        let writer = digest::Writer { store, device, domains, pages, models, again: false, dry_run: false };
+        let (device, domains, pages, models) =
+            (&sweep.device, &sweep.domains, &sweep.pages, sweep.models);
+        let writer =
+            digest::Writer { store, device, domains, pages, models, again: false, dry_run: false };
         let asked = digest::catch_up(&writer, &sweep.progress)?;
-        report.model = Some(Asked { improved: asked.improved, waiting: asked.waiting, unavailable: asked.unavailable });
+        report.model = Some(Asked {
+            improved: asked.improved,
+            waiting: asked.waiting,
+            unavailable: asked.unavailable,
+        });
     }
     report.took_ms = began.elapsed().as_millis() as u64;
     Ok(report)
@@ -183,7 +192,8 @@ fn without_models(store: &Store, sweep: &Sweep<'_>, report: &mut Report) -> Resu
     }
     files::remove_folder(&layout.staging()).context(cannot)?;
     retain::finish_earlier_eviction(store, &mut report.retention)?;
-    let tombstones = Tombstones::load(layout).context(|| "cannot read what was forgotten".into())?;
+    let tombstones =
+        Tombstones::load(layout).context(|| "cannot read what was forgotten".into())?;
     forget::finish(store, &tombstones, &sweep.forgetting())?;
     let walked = walk(sweep, layout.root(), report)?;
     let digests = digested(store)?;
@@ -209,10 +219,12 @@ fn without_models(store: &Store, sweep: &Sweep<'_>, report: &mut Report) -> Resu
         .sources
         .into_iter()
         .partition(|source| is_unchanged(store, &tree, &found.files, &shared, &cursors, source));
-    // What was left out before is left out again without being read, while the settings and its log are the same.
+    // What was left out before is left out again without being read, while the settings and its log
+    // are the same.
     let key = sweep.pages.exclude.key();
     let is_left_out = |source: &Source| {
-        let same = |file: &LogFile| found.files.get(file.path.as_os_str()).is_some_and(|now| now.same);
+        let same =
+            |file: &LogFile| found.files.get(file.path.as_os_str()).is_some_and(|now| now.same);
         cursors.is_excluded(&source.source_id(), &key) && source.files.iter().all(same)
     };
     let (left_out, changed): (Vec<_>, Vec<_>) = changed.into_iter().partition(is_left_out);
@@ -231,13 +243,14 @@ fn without_models(store: &Store, sweep: &Sweep<'_>, report: &mut Report) -> Resu
     prepared.sort_by_key(|(one, source)| (one.ended, source.source_id()));
     let mut next = store.next_ordinal(&sweep.device, tree.ids.iter().cloned());
     for batch in prepared.chunks(BATCH) {
-        let committed = commit::commit(store, sweep, batch, |source_id| match tree.sessions.get(source_id) {
-            Some(known) => known.id.clone(),
-            None => {
-                next += 1;
-                SessionId::new(sweep.device.clone(), next - 1)
-            }
-        })?;
+        let committed =
+            commit::commit(store, sweep, batch, |source_id| match tree.sessions.get(source_id) {
+                Some(known) => known.id.clone(),
+                None => {
+                    next += 1;
+                    SessionId::new(sweep.device.clone(), next - 1)
+                }
+            })?;
         for ((_, source), (swept, open_until)) in batch.iter().zip(committed) {
             report.ended += usize::from(open_until.is_none());
             remember(&mut cursors, source, &found.files);
@@ -251,9 +264,15 @@ fn without_models(store: &Store, sweep: &Sweep<'_>, report: &mut Report) -> Resu
     let closed = close_sessions(store, &mut cursors, sweep).context(cannot)?;
     report.digested = report.captured + closed;
     report.ended += closed;
-    digest::note_waiting(store, &sweep.device, sweep.models, report.sessions.iter().map(|swept| &swept.session))?;
+    digest::note_waiting(
+        store,
+        &sweep.device,
+        sweep.models,
+        report.sessions.iter().map(|swept| &swept.session),
+    )?;
     let scope = if sweep.finalize.is_some() { Scope::All } else { Scope::Today };
-    report.days = days::settle(store, sweep.now, sweep.zone, scope, sweep.finalize.unwrap_or_default())?;
+    report.days =
+        days::settle(store, sweep.now, sweep.zone, scope, sweep.finalize.unwrap_or_default())?;
     let mut consolidated = consolidate::run(store, &sweep.device, false)?;
     report.cores = std::mem::take(&mut consolidated.cores);
     report.spheres = std::mem::take(&mut consolidated.spheres);
@@ -261,17 +280,23 @@ fn without_models(store: &Store, sweep: &Sweep<'_>, report: &mut Report) -> Resu
     retain::after_sweep(store, sweep, &cursors, tree.loose_bytes, report)?;
     files::remove_folder(&layout.staging()).context(cannot)?;
     let today = days::today(sweep.now, sweep.zone);
-    let all_final = sweep.finalize.is_some() || days::pending(store, today).context(cannot)?.is_empty();
+    let all_final =
+        sweep.finalize.is_some() || days::pending(store, today).context(cannot)?.is_empty();
     if report.skipped.is_empty() && !found.has_shared && all_final {
         // Whatever was read is remembered, and whoever comes next has nothing to do.
         let hash = standstill_hash(store, sweep, &walked, &consolidated.digests, &tombstones);
-        let due = cursors.next_due(&sweep.device).into_iter().chain(retain::next_due(&cursors, sweep)).min();
+        let due = cursors
+            .next_due(&sweep.device)
+            .into_iter()
+            .chain(retain::next_due(&cursors, sweep))
+            .min();
         let bytes = report.retention.in_use_bytes;
         let standstill = Standstill { hash, discovered: report.discovered, bytes, due };
         standstill.save(&layout.standstill()).context(cannot)?;
     }
     // A search looks for changes itself, so there is no need to look where nothing was written.
-    if report.digested + report.retention.evicted.count() + report.retention.digested_now.len() > 0 {
+    if report.digested + report.retention.evicted.count() + report.retention.digested_now.len() > 0
+    {
         crate::index::refresh(store)?;
     }
     report.skipped.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
@@ -282,8 +307,10 @@ fn without_models(store: &Store, sweep: &Sweep<'_>, report: &mut Report) -> Resu
 pub fn rehearse(root: &Path, sweep: &Sweep<'_>) -> Result<Report> {
     let began = Instant::now();
     let store = Store::open(root).ok();
-    let mut report = Report { folders: folders::rehearse(store.as_ref(), sweep)?, ..Report::default() };
-    let mut cursors = store.as_ref().map(|store| Cursors::load(&store.layout().cursors())).unwrap_or_default();
+    let mut report =
+        Report { folders: folders::rehearse(store.as_ref(), sweep)?, ..Report::default() };
+    let mut cursors =
+        store.as_ref().map(|store| Cursors::load(&store.layout().cursors())).unwrap_or_default();
     let tree = match &store {
         Some(store) => Tree::load(store, digested(store)?, &mut cursors, sweep),
         None => Tree::default(),
@@ -291,11 +318,14 @@ pub fn rehearse(root: &Path, sweep: &Sweep<'_>) -> Result<Report> {
     let shared = SharedFiles::with_temporary_copies();
     let walked = walk(sweep, root, &mut report)?;
     let mut found = discover(sweep, &walked, &shared, &mut cursors, &mut report);
-    let tombstones = store.as_ref().and_then(|store| Tombstones::load(store.layout()).ok()).unwrap_or_default();
+    let tombstones =
+        store.as_ref().and_then(|store| Tombstones::load(store.layout()).ok()).unwrap_or_default();
     found.sources.retain(|source| !tombstones.has_source(&source.source_id()));
     for source in &found.sources {
         report.discovered += 1;
-        if store.as_ref().is_some_and(|store| is_unchanged(store, &tree, &found.files, &shared, &cursors, source)) {
+        if store.as_ref().is_some_and(|store| {
+            is_unchanged(store, &tree, &found.files, &shared, &cursors, source)
+        }) {
             report.unchanged += 1;
             continue;
         }
@@ -323,7 +353,8 @@ fn rehearse_one(
     shared: &SharedFiles,
     exclude: &Exclude,
 ) -> Result<Option<Vec<Skipped>>, Skipped> {
-    let trouble = |path: &Path, reason: String| Skipped { path: path.to_path_buf(), line: 0, reason };
+    let trouble =
+        |path: &Path, reason: String| Skipped { path: path.to_path_buf(), line: 0, reason };
     let mut log = Log { native_id: source.native_id.clone(), files: source.files.clone() };
     // They go away with the function.
     let mut extracts = Vec::new();
@@ -337,7 +368,9 @@ fn rehearse_one(
         file.path = extract.path().to_path_buf();
         extracts.push(extract);
     }
-    let head = adapter.read(&log, &mut Nowhere).map_err(|err| trouble(&source.files[0].path, err.to_string()))?;
+    let head = adapter
+        .read(&log, &mut Nowhere)
+        .map_err(|err| trouble(&source.files[0].path, err.to_string()))?;
     let project = project_name(head.remote.as_deref(), head.cwd.as_deref());
     if exclude.has_session(project.as_deref(), head.cwd.as_deref()) {
         return Ok(None);
@@ -376,7 +409,8 @@ pub(super) struct KnownSession {
 }
 
 impl Tree {
-    /// Learns which sessions are there: from the cursors, and from the digests that they do not know.
+    /// Learns which sessions are there: from the cursors, and from the digests that they do not
+    /// know.
     pub(super) fn load(
         store: &Store,
         digests: Vec<(SessionId, Stamp)>,
@@ -397,15 +431,21 @@ impl Tree {
                         let cursor = SessionCursor {
                             source_id: digest.source_id.clone(),
                             open_until,
-                            bytes: if own { snapshots::measure(&store.layout().snapshot(&id), false).all() } else { 0 },
-                            raw_since: (own && digest.snapshot.evicted.is_none()).then_some(digest.captured),
+                            bytes: if own {
+                                snapshots::measure(&store.layout().snapshot(&id), false).all()
+                            } else {
+                                0
+                            },
+                            raw_since: (own && digest.snapshot.evicted.is_none())
+                                .then_some(digest.captured),
                         };
                         cursors.remember_session(&id, cursor);
                         digest.source_id
                     }
                     // Damaged by hand: it keeps its id, but nothing is known of its source.
                     _ => {
-                        tree.loose_bytes += snapshots::measure(&store.layout().snapshot(&id), false).all();
+                        tree.loose_bytes +=
+                            snapshots::measure(&store.layout().snapshot(&id), false).all();
                         continue;
                     }
                 },
@@ -425,16 +465,20 @@ impl Tree {
         }
     }
 
-    /// Notes the snapshots whose digest somebody removed: their ids are taken, and they get their digest again.
+    /// Notes the snapshots whose digest somebody removed: their ids are taken, and they get their
+    /// digest again.
     fn orphans(&mut self, store: &Store, device: &Device) {
         for id in store.session_ids().unwrap_or_default() {
             if self.ids.contains(&id) || !store.layout().snapshot(&id).exists() {
                 continue;
             }
             self.loose_bytes += snapshots::measure(&store.layout().snapshot(&id), false).all();
-            let vitals = fs::read_to_string(store.layout().snapshot(&id).join(layout::VITALS)).unwrap_or_default();
+            let vitals = fs::read_to_string(store.layout().snapshot(&id).join(layout::VITALS))
+                .unwrap_or_default();
             let source_id = Document::parse(&format!("---\n{vitals}---\n")).get_str("source_id");
-            if let Some(source_id) = source_id.filter(|source_id| !self.sessions.contains_key(source_id)) {
+            if let Some(source_id) =
+                source_id.filter(|source_id| !self.sessions.contains_key(source_id))
+            {
                 self.know(source_id, KnownSession { id: id.clone(), digested: false }, device);
             }
             self.ids.insert(id);
@@ -455,7 +499,14 @@ fn standstill_hash(
     tombstones: &Tombstones,
 ) -> String {
     let layout = store.layout();
-    standstill::hash(sweep, walked, digests, consolidate::upper_stamp(layout), tombstones, &days::stamps(layout))
+    standstill::hash(
+        sweep,
+        walked,
+        digests,
+        consolidate::upper_stamp(layout),
+        tombstones,
+        &days::stamps(layout),
+    )
 }
 
 /// Whether the tree already holds a source as it is now.
@@ -467,7 +518,9 @@ pub(super) fn is_unchanged(
     cursors: &Cursors,
     source: &Source,
 ) -> bool {
-    let Some(known) = tree.sessions.get(&source.source_id()).filter(|known| known.digested) else { return false };
+    let Some(known) = tree.sessions.get(&source.source_id()).filter(|known| known.digested) else {
+        return false;
+    };
     let looks_the_same = source.files.iter().all(|file| match &file.within {
         Some(id) => cursors.holds(&file.path, id),
         None => seen.get(file.path.as_os_str()).is_some_and(|now| now.same),
@@ -478,7 +531,8 @@ pub(super) fn is_unchanged(
     // Dates and inodes change for many reasons; the content decides.
     let Ok(Some(digest)) = store.digest(&known.id) else { return false };
     // The snapshot's own manifest names every file; the digest only a few, but also after eviction.
-    let whole = fs::read_to_string(store.layout().snapshot(&known.id).join(layout::MANIFEST)).unwrap_or_default();
+    let whole = fs::read_to_string(store.layout().snapshot(&known.id).join(layout::MANIFEST))
+        .unwrap_or_default();
     let manifest: HashMap<String, &str> = whole
         .lines()
         .chain(digest.snapshot.manifest.iter().map(String::as_str))
@@ -515,15 +569,17 @@ fn may_rewrite(store: &Store, id: &SessionId) -> Result<(), Skipped> {
     let path = store.layout().digest(id);
     match fs::read_to_string(&path) {
         Err(err) if err.kind() != io::ErrorKind::NotFound => {
-            let reason =
-                format!("the digest cannot be read ({err}), so it is left alone and its session is not updated");
+            let reason = format!(
+                "the digest cannot be read ({err}), so it is left alone and its session is not updated"
+            );
             Err(Skipped { path, line: 0, reason })
         }
         _ => Ok(()),
     }
 }
 
-/// Whether a new capture tells at least what the digest does, where the raw behind it is not here to be kept.
+/// Whether a new capture tells at least what the digest does, where the raw behind it is not here
+/// to be kept.
 fn tells_no_less(store: &Store, id: &SessionId, prepared: &Prepared) -> Result<(), Trouble> {
     if store.layout().snapshot(id).join(layout::RAW).exists() {
         return Ok(());
@@ -535,7 +591,11 @@ fn tells_no_less(store: &Store, id: &SessionId, prepared: &Prepared) -> Result<(
         return Ok(());
     }
     let reason = "the log has less than its digest tells, and the raw behind the digest is not here; left as it is";
-    Err(Trouble::Source(Skipped { path: store.layout().digest(id), line: 0, reason: reason.into() }))
+    Err(Trouble::Source(Skipped {
+        path: store.layout().digest(id),
+        line: 0,
+        reason: reason.into(),
+    }))
 }
 
 /// The sessions that wait to be committed, and those that are left out.
@@ -569,8 +629,18 @@ fn prepare<'s>(
             }
             let previous = known.map(|known| layout.snapshot(&known.id));
             let staged = layout.staging().join(number.to_string());
-            let prepared = capture::prepare(adapter, source, shared, previous.as_deref(), &staged, &sweep.pages);
-            (sweep.progress)(done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1, sources.len());
+            let prepared = capture::prepare(
+                adapter,
+                source,
+                shared,
+                previous.as_deref(),
+                &staged,
+                &sweep.pages,
+            );
+            (sweep.progress)(
+                done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1,
+                sources.len(),
+            );
             let prepared = prepared.and_then(|prepared| match known {
                 Some(known) => tells_no_less(store, &known.id, &prepared).map(|()| prepared),
                 None => Ok(prepared),

@@ -1,4 +1,5 @@
-//! Turns: how often an agent has answered in a session, so that a long one is taken in before it ends.
+//! Turns: how often an agent has answered in a session, so that a long one is taken in before it
+//! ends.
 
 use std::fs;
 use std::io;
@@ -13,14 +14,16 @@ use crate::store::Store;
 /// After so many turns a session is taken in.
 pub const EVERY: u64 = 30;
 
-/// What hooks remember of a session is forgotten after this long: not every agent tells when a session ends.
+/// What hooks remember of a session is forgotten after this long: not every agent tells when a
+/// session ends.
 const KEPT_FOR: Duration = Duration::days(30);
 /// Of so many sessions something is remembered at most; the oldest go.
 const MOST: usize = 2000;
 
 /// Counts a turn of a session, and says whether it is time to take it in.
 ///
-/// The count is the length of a file: to append one byte is cheap, needs no lock, and two at a time are both counted.
+/// The count is the length of a file: to append one byte is cheap, needs no lock, and two at a time
+/// are both counted.
 pub fn count(store: &Store, session: &str) -> io::Result<bool> {
     if session.is_empty() {
         return Ok(false);
@@ -34,15 +37,17 @@ pub fn forget(store: &Store, session: &str) {
     let _ = files::remove_file(&store.layout().turns(&key(session)));
 }
 
-/// Forgets the sessions of which no hook has heard for long, and the oldest where they are too many. Where that is not
-/// possible, nothing comes of it.
+/// Forgets the sessions of which no hook has heard for long, and the oldest where they are too
+/// many. Where that is not possible, nothing comes of it.
 pub fn prune(store: &Store, now: Timestamp) {
     for folder in store.layout().hooks_memory() {
         let mut files: Vec<(Timestamp, PathBuf)> = fs::read_dir(folder)
             .into_iter()
             .flatten()
             .flatten()
-            .filter_map(|entry| Some((Timestamp::from(entry.metadata().ok()?.modified().ok()?), entry.path())))
+            .filter_map(|entry| {
+                Some((Timestamp::from(entry.metadata().ok()?.modified().ok()?), entry.path()))
+            })
             .collect();
         files.sort();
         let too_many = files.len().saturating_sub(MOST);

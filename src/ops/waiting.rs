@@ -1,6 +1,7 @@
 //! Which sessions wait for a model: this device's own list, `.memtree/local/queue/digests.json`.
 //!
-//! It spares reading every digest at each sweep. Where it is lost, the digests' `made_by` tells the same.
+//! It spares reading every digest at each sweep. Where it is lost, the digests' `made_by` tells the
+//! same.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,7 +19,8 @@ pub struct Waiting {
     sessions: BTreeMap<SessionId, u32>,
 }
 
-/// After so many sweeps a question that finds no answer is given up, until its session grows or somebody asks.
+/// After so many sweeps a question that finds no answer is given up, until its session grows or
+/// somebody asks.
 const MOST_TIMES: u32 = 3;
 
 impl Waiting {
@@ -88,7 +90,8 @@ mod tests {
     fn a_question_without_an_answer_is_given_up_at_last() {
         let folder = tempfile::tempdir().unwrap();
         let layout = Layout::new(folder.path());
-        let ids: Vec<SessionId> = ["SES1_desk_SP1C1", "SES2_desk_SP1C1"].iter().map(|id| id.parse().unwrap()).collect();
+        let ids: Vec<SessionId> =
+            ["SES1_desk_SP1C1", "SES2_desk_SP1C1"].iter().map(|id| id.parse().unwrap()).collect();
         assert!(!Waiting::is_there(&layout));
         Waiting::change(&layout, |all| all.add(ids.iter())).unwrap();
         for _ in 0..5 {

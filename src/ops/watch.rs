@@ -1,7 +1,8 @@
 //! Sweeping whenever logs change: when a sweep is due, and what is waited for in between.
 //!
-//! What was said has to be in the memory quickly, so a sweep follows a change within seconds. What is made of whole days
-//! can wait: a day that is over is finalized when a session has ended, but not at each of many.
+//! What was said has to be in the memory quickly, so a sweep follows a change within seconds. What
+//! is made of whole days can wait: a day that is over is finalized when a session has ended, but
+//! not at each of many.
 //!
 //! The clock, the changes and the sweep are handed in, so that in a test a day passes in no time.
 
@@ -70,13 +71,16 @@ pub trait World {
     fn now(&self) -> Duration;
     /// Waits for news, not longer than this. A wish to stop comes before any change.
     fn wait(&mut self, at_most: Duration) -> News;
-    /// Sweeps: what was said is in the memory, and today has its summary. Trouble is told there, and is no reason to end.
+    /// Sweeps: what was said is in the memory, and today has its summary. Trouble is told there,
+    /// and is no reason to end.
     fn sweep(&mut self) -> Swept;
-    /// Does what can wait, where it is time to: finalizes days that are over, flushes what is idle, compiles.
+    /// Does what can wait, where it is time to: finalizes days that are over, flushes what is idle,
+    /// compiles.
     fn finalize(&mut self, decision: Result<Trigger, Skip>);
 }
 
-/// Sweeps at once and then whenever one is due, until it is to stop. A sweep that has begun is finished.
+/// Sweeps at once and then whenever one is due, until it is to stop. A sweep that has begun is
+/// finished.
 pub fn watch(world: &mut dyn World) {
     let swept = world.sweep();
     let mut finalizing = Finalizing { last: None, ended: swept.ended, pace: swept.pace };
@@ -116,7 +120,9 @@ impl Finalizing {
     fn decide(&self, now: Duration) -> Result<Trigger, Skip> {
         match self.last {
             None => Ok(Trigger::Start),
-            Some(last) if self.ended && now >= last.saturating_add(self.pace.debounce) => Ok(Trigger::SessionEnd),
+            Some(last) if self.ended && now >= last.saturating_add(self.pace.debounce) => {
+                Ok(Trigger::SessionEnd)
+            }
             Some(last) if now >= last.saturating_add(self.pace.finalize) => Ok(Trigger::Interval),
             Some(_) if self.ended => Err(Skip::CompletionDebounce),
             Some(_) => Err(Skip::IntervalNotElapsed),
@@ -129,7 +135,11 @@ impl Finalizing {
 
     /// When it is to be done next.
     fn at(&self) -> Duration {
-        let wait = if self.ended { self.pace.debounce.min(self.pace.finalize) } else { self.pace.finalize };
+        let wait = if self.ended {
+            self.pace.debounce.min(self.pace.finalize)
+        } else {
+            self.pace.finalize
+        };
         self.last.map_or(Duration::ZERO, |last| last.saturating_add(wait.max(SHORTEST)))
     }
 }
@@ -143,7 +153,8 @@ struct Due {
     changes: Option<(Duration, Duration)>,
 }
 
-/// No sweep follows another at once, whatever the settings: a wish to stop has to be heard in between.
+/// No sweep follows another at once, whatever the settings: a wish to stop has to be heard in
+/// between.
 const SHORTEST: Duration = Duration::from_secs(1);
 
 impl Due {
@@ -242,7 +253,12 @@ mod tests {
         assert_eq!(play(interval, changes, &[], stop).swept, expect);
     }
 
-    fn play(interval: u64, changes: impl IntoIterator<Item = u64>, ends: &[u64], stop: u64) -> Play {
+    fn play(
+        interval: u64,
+        changes: impl IntoIterator<Item = u64>,
+        ends: &[u64],
+        stop: u64,
+    ) -> Play {
         let mut play = Play {
             now: 0,
             changes: changes.into_iter().collect(),
@@ -260,8 +276,14 @@ mod tests {
     #[test]
     fn days_are_finalized_at_the_start_and_at_each_interval() {
         let play = play(400, [], &[], 2100);
-        assert_eq!(play.finalized, [(3, Trigger::Start), (1003, Trigger::Interval), (2003, Trigger::Interval)]);
-        assert!(play.skipped.iter().all(|(_, skip)| *skip == Skip::IntervalNotElapsed) && !play.skipped.is_empty());
+        assert_eq!(
+            play.finalized,
+            [(3, Trigger::Start), (1003, Trigger::Interval), (2003, Trigger::Interval)]
+        );
+        assert!(
+            play.skipped.iter().all(|(_, skip)| *skip == Skip::IntervalNotElapsed)
+                && !play.skipped.is_empty()
+        );
     }
 
     #[test]
@@ -270,11 +292,17 @@ mod tests {
         let play = play(5000, [500, 520, 540, 560], &[500, 520, 540, 560], 1500);
         assert_eq!(play.swept, [0, 505, 525, 545, 565]);
         let done = [(3, Trigger::Start), (508, Trigger::SessionEnd), (808, Trigger::SessionEnd)];
-        assert_eq!(play.finalized, done, "what came in between is done once, and nothing is dropped");
+        assert_eq!(
+            play.finalized, done,
+            "what came in between is done once, and nothing is dropped"
+        );
         let held = [528, 548, 568].map(|at| (at, Skip::CompletionDebounce));
         assert_eq!(play.skipped, held);
         // Each of them begins the interval anew.
-        assert_eq!(self::play(5000, [500], &[500], 1600).finalized.last(), Some(&(1508, Trigger::Interval)));
+        assert_eq!(
+            self::play(5000, [500], &[500], 1600).finalized.last(),
+            Some(&(1508, Trigger::Interval))
+        );
     }
 
     #[test]

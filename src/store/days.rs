@@ -1,7 +1,8 @@
-//! The days' raw logs: `- [14:03:22] [user] (SES3_laptop_SP1C2) text`, in time order, each line once.
+//! The days' raw logs: `- [14:03:22] [user] (SES3_laptop_SP1C2) text`, in time order, each line
+//! once.
 //!
-//! A day is shared by all sessions, by people and by other devices (git merges it line by line). So lines
-//! are only ever added: those that are there already stay as they are, whoever wrote them.
+//! A day is shared by all sessions, by people and by other devices (git merges it line by line). So
+//! lines are only ever added: those that are there already stay as they are, whoever wrote them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::{self, File};
@@ -34,13 +35,14 @@ impl DayLines {
     /// Adds a session's line.
     pub fn add(&mut self, line: &DayLine, session: &SessionId, zone: Zone) {
         let more = line.cut_from.map(|episode| layout::from_day_to_episode(session, episode));
-        let (day, text) = rendered(line.at, line.kind, &session.to_string(), &line.text, more.as_deref(), zone);
+        let (day, text) =
+            rendered(line.at, line.kind, &session.to_string(), &line.text, more.as_deref(), zone);
         self.bytes += text.len();
         self.days.entry(day).or_default().push(text);
     }
 
-    /// Notes that a session was captured before, so that its lines may stand in the days under the clock of
-    /// another time zone.
+    /// Notes that a session was captured before, so that its lines may stand in the days under the
+    /// clock of another time zone.
     pub fn grows(&mut self, session: &SessionId) {
         self.grown.insert(session.to_string());
     }
@@ -56,21 +58,29 @@ impl DayLines {
             self.leave_out_moved(layout)?;
         }
         for (day, lines) in self.days {
-            files::update_locked(&layout.day(day), |existing, out| merge(day, existing, &lines, Repeats::Drop, out))?;
+            files::update_locked(&layout.day(day), |existing, out| {
+                merge(day, existing, &lines, Repeats::Drop, out)
+            })?;
         }
         Ok(())
     }
 
-    /// Leaves out the lines that stand in the days already, but at the time of another zone: the setting was changed
-    /// while the session went on. What tells a line is then who said what, not when.
+    /// Leaves out the lines that stand in the days already, but at the time of another zone: the
+    /// setting was changed while the session went on. What tells a line is then who said what, not
+    /// when.
     fn leave_out_moved(&mut self, layout: &Layout) -> io::Result<()> {
         // Two clocks on earth differ by 26 hours at most.
         const FARTHEST: u64 = 2;
-        let of_grown = |line: &str| Line::parse(line).is_some_and(|line| self.grown.contains(line.session));
+        let of_grown =
+            |line: &str| Line::parse(line).is_some_and(|line| self.grown.contains(line.session));
         let mut near = BTreeSet::new();
-        for (day, _) in self.days.iter().filter(|(_, lines)| lines.iter().any(|line| of_grown(line))) {
+        for (day, _) in
+            self.days.iter().filter(|(_, lines)| lines.iter().any(|line| of_grown(line)))
+        {
             near.extend(
-                day.checked_sub_days(Days::new(FARTHEST)).into_iter().flat_map(|first| first.iter_days().take(5)),
+                day.checked_sub_days(Days::new(FARTHEST))
+                    .into_iter()
+                    .flat_map(|first| first.iter_days().take(5)),
             );
         }
         let mut there: HashMap<u64, usize> = HashMap::new();
@@ -139,12 +149,14 @@ pub struct Entry<'e> {
 impl Entry<'_> {
     /// The line as it will stand in its day.
     pub fn rendered(&self, zone: Zone) -> (NaiveDate, String) {
-        let session: String = self
-            .session
-            .chars()
-            .take(80)
-            .map(|letter| if letter.is_alphanumeric() || "._:@~-".contains(letter) { letter } else { '-' })
-            .collect();
+        let session: String =
+            self.session
+                .chars()
+                .take(80)
+                .map(|letter| {
+                    if letter.is_alphanumeric() || "._:@~-".contains(letter) { letter } else { '-' }
+                })
+                .collect();
         let session = if session.is_empty() { "-" } else { &session };
         rendered(self.at, self.kind, session, self.text, None, zone)
     }
@@ -153,11 +165,17 @@ impl Entry<'_> {
     pub fn append(&self, layout: &Layout, zone: Zone) -> io::Result<(NaiveDate, String)> {
         let (day, line) = self.rendered(zone);
         let path = layout.day(day);
-        let at_the_end =
-            files::append_locked_if(&path, || header(day), &line, |file| Ok(last_place(file)? <= own(place(&line))))?;
+        let at_the_end = files::append_locked_if(
+            &path,
+            || header(day),
+            &line,
+            |file| Ok(last_place(file)? <= own(place(&line))),
+        )?;
         if !at_the_end {
             let lines = [line.clone()];
-            files::update_locked(&path, |existing, out| merge(day, existing, &lines, Repeats::Keep, out))?;
+            files::update_locked(&path, |existing, out| {
+                merge(day, existing, &lines, Repeats::Keep, out)
+            })?;
         }
         Ok((day, line))
     }
@@ -165,7 +183,9 @@ impl Entry<'_> {
     /// Does the same, unless the very same line is there already.
     pub fn append_once(&self, layout: &Layout, zone: Zone) -> io::Result<NaiveDate> {
         let (day, line) = self.rendered(zone);
-        files::update_locked(&layout.day(day), |existing, out| merge(day, existing, &[line], Repeats::Drop, out))?;
+        files::update_locked(&layout.day(day), |existing, out| {
+            merge(day, existing, &[line], Repeats::Drop, out)
+        })?;
         Ok(day)
     }
 }
@@ -181,7 +201,10 @@ fn rendered(
     let local = at.with_timezone(&zone);
     let more = more.map(|link| format!(" [more]({link})")).unwrap_or_default();
     let time = local.format("%H:%M:%S");
-    (local.date_naive(), format!("- [{time}] [{}] ({session}) {}{more}", kind.word(), markdown::inline(text)))
+    (
+        local.date_naive(),
+        format!("- [{time}] [{}] ({session}) {}{more}", kind.word(), markdown::inline(text)),
+    )
 }
 
 /// The header of a day's raw log.
@@ -189,8 +212,8 @@ fn header(day: NaiveDate) -> String {
     format!("# Daily Raw {day}\n\n")
 }
 
-/// What a day's raw log tells, but for `[system]` lines: the SHA-256 of what `grep -v` leaves of it,
-/// and whether there is anything at all.
+/// What a day's raw log tells, but for `[system]` lines: the SHA-256 of what `grep -v` leaves of
+/// it, and whether there is anything at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
     pub sha256: String,
@@ -240,7 +263,9 @@ pub fn is_silent(layout: &Layout, day: NaiveDate) -> io::Result<bool> {
 /// Whether a line is more than a heading, a gap or a word of the system.
 fn tells(line: &str) -> bool {
     let line = line.trim();
-    !line.is_empty() && !line.starts_with("# ") && Line::parse(line).is_none_or(|line| line.kind != LineKind::System)
+    !line.is_empty()
+        && !line.starts_with("# ")
+        && Line::parse(line).is_none_or(|line| line.kind != LineKind::System)
 }
 
 /// The days that have a raw log, in order.
@@ -252,14 +277,19 @@ pub fn all(layout: &Layout) -> io::Result<Vec<NaiveDate>> {
     };
     let mut days = Vec::new();
     for entry in entries {
-        days.extend(entry?.file_name().to_str().and_then(|name| name.strip_suffix(".md")?.parse::<NaiveDate>().ok()));
+        days.extend(
+            entry?
+                .file_name()
+                .to_str()
+                .and_then(|name| name.strip_suffix(".md")?.parse::<NaiveDate>().ok()),
+        );
     }
     days.sort_unstable();
     Ok(days)
 }
 
-/// Where the last line of a day stands, owned. What is not found in the last stretch of the file counts as later
-/// than anything, so that the long way is taken.
+/// Where the last line of a day stands, owned. What is not found in the last stretch of the file
+/// counts as later than anything, so that the long way is taken.
 fn last_place(file: &mut File) -> io::Result<(String, String)> {
     const STRETCH: u64 = 16 << 10;
     let length = file.metadata()?.len();
@@ -289,8 +319,8 @@ enum Repeats {
     Keep,
 }
 
-/// Writes a day with new lines in their places, and says whether there were any. Lines without a time stay behind the
-/// line they follow.
+/// Writes a day with new lines in their places, and says whether there were any. Lines without a
+/// time stay behind the line they follow.
 fn merge(
     day: NaiveDate,
     existing: &mut (impl Read + Seek),
@@ -344,24 +374,32 @@ fn merge(
 }
 
 /// Hands over each line, and its end as it is.
-fn each_line(text: &mut impl Read, mut each: impl FnMut(&[u8], &[u8]) -> io::Result<()>) -> io::Result<()> {
+fn each_line(
+    text: &mut impl Read,
+    mut each: impl FnMut(&[u8], &[u8]) -> io::Result<()>,
+) -> io::Result<()> {
     let mut text = BufReader::with_capacity(64 << 10, text);
     let mut line = Vec::new();
     while text.read_until(b'\n', &mut line)? > 0 {
-        let words = line.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |last| last + 1);
+        let words =
+            line.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |last| last + 1);
         each(&line[..words], &line[words..])?;
         line.clear();
     }
     Ok(())
 }
 
-/// Where a line belongs: by its time, then by its session, so that the order of writing does not matter.
+/// Where a line belongs: by its time, then by its session, so that the order of writing does not
+/// matter.
 fn place(line: &str) -> Option<(&str, &str)> {
     let (time, rest) = line.strip_prefix("- [")?.split_once("] [")?;
     if time.len() != 8 {
         return None;
     }
-    let session = rest.split_once("] (").and_then(|(_, rest)| rest.split_once(')')).map_or("", |(session, _)| session);
+    let session = rest
+        .split_once("] (")
+        .and_then(|(_, rest)| rest.split_once(')'))
+        .map_or("", |(session, _)| session);
     Some((time, session))
 }
 
@@ -377,7 +415,9 @@ mod tests {
         let existing = existing.unwrap_or_default();
         let lines: Vec<String> = lines.iter().map(|line| line.to_string()).collect();
         let mut out = Vec::new();
-        match super::merge(day(), &mut io::Cursor::new(existing), &lines, Repeats::Drop, &mut out).unwrap() {
+        match super::merge(day(), &mut io::Cursor::new(existing), &lines, Repeats::Drop, &mut out)
+            .unwrap()
+        {
             true => String::from_utf8(out).unwrap(),
             false => existing.to_string(),
         }
@@ -385,7 +425,11 @@ mod tests {
 
     #[test]
     fn lines_come_in_time_order_and_once() {
-        let (a, b, c) = ("- [10:00:00] [user] (S1) a", "- [10:00:05] [user] (S2) b", "- [11:00:00] [system] (-) c");
+        let (a, b, c) = (
+            "- [10:00:00] [user] (S1) a",
+            "- [10:00:05] [user] (S2) b",
+            "- [11:00:00] [system] (-) c",
+        );
         let whole = "# Daily Raw 2026-11-15\n\n".to_string() + a + "\n" + b + "\n" + c + "\n";
         assert_eq!(merge(None, &[c, a, b]), whole);
         assert_eq!(merge(Some(&merge(None, &[a, c])), &[b]), whole);
@@ -405,7 +449,8 @@ mod tests {
     #[test]
     fn line_ends_stay_as_they_are() {
         let existing = "# My day\r\n\r\n- [10:00:00] [user] (S1) a\r\n";
-        let merged = merge(Some(existing), &["- [10:00:00] [user] (S1) a", "- [12:00:00] [user] (S2) y"]);
+        let merged =
+            merge(Some(existing), &["- [10:00:00] [user] (S1) a", "- [12:00:00] [user] (S2) y"]);
         assert_eq!(merged, existing.to_string() + "- [12:00:00] [user] (S2) y\n");
     }
 

@@ -54,29 +54,10 @@ const HEADER: &str = "header";
 
 /// Keys that are always ours: what was measured or proved is not a matter of opinion.
 const ALWAYS_OURS: &[&str] = &[
-    "schema",
-    "session",
-    "source_id",
-    "flavor",
-    "state",
-    "started",
-    "ended",
-    "captured",
-    "episodes",
-    "turns",
-    "tokens_in",
-    "tokens_out",
-    "tokens_cache",
-    "cost_usd",
-    "evidence",
-    "snapshot",
-    "snapshot_bytes",
-    "snapshot_files",
-    "manifest_sha256",
-    "manifest",
-    "readiness",
-    "made_by",
-    "written",
+    "schema", "session", "source_id", "flavor", "state", "started", "ended", "captured",
+    "episodes", "turns", "tokens_in", "tokens_out", "tokens_cache", "cost_usd", "evidence",
+    "snapshot", "snapshot_bytes", "snapshot_files", "manifest_sha256", "manifest", "readiness",
+    "made_by", "written",
 ];
 
 /// Writes a digest as a new document.
@@ -87,10 +68,16 @@ pub fn digest_text(digest: &Digest) -> String {
     with_front_matter(&entries, &written, &body)
 }
 
-fn with_front_matter(entries: &[(&'static str, String)], written: &[(String, String)], body: &str) -> String {
+fn with_front_matter(
+    entries: &[(&'static str, String)],
+    written: &[(String, String)],
+    body: &str,
+) -> String {
     let written = written_value(written);
     let mut text = String::from("---\n");
-    for (key, value) in entries.iter().map(|(key, value)| (*key, value)).chain([("written", &written)]) {
+    for (key, value) in
+        entries.iter().map(|(key, value)| (*key, value)).chain([("written", &written)])
+    {
         text.push_str(&entry_line(key, value));
     }
     text.push_str("---\n");
@@ -103,10 +90,12 @@ fn entry_line(key: &str, value: &str) -> String {
     format!("{key}:{}{value}\n", if value.starts_with('\n') { "" } else { " " })
 }
 
-/// Whether a document's front matter holds our keys alone, none of them changed and nothing between them.
+/// Whether a document's front matter holds our keys alone, none of them changed and nothing between
+/// them.
 fn is_as_written(document: &Document, before: &BTreeMap<String, String>) -> bool {
     let ours = |key: &str| ALWAYS_OURS.contains(&key) || before.contains_key(key);
-    let unchanged = |key: &str, value: &str| before.get(key).is_none_or(|then| *then == short_hash(value));
+    let unchanged =
+        |key: &str, value: &str| before.get(key).is_none_or(|then| *then == short_hash(value));
     let mut text = String::from("---\n");
     for key in document.keys() {
         let value = document.get_raw(key).unwrap_or_default();
@@ -114,7 +103,10 @@ fn is_as_written(document: &Document, before: &BTreeMap<String, String>) -> bool
             return false;
         }
         let block = value.starts_with("- ");
-        text.push_str(&entry_line(key, &if block { format!("\n  {value}") } else { value.to_string() }));
+        text.push_str(&entry_line(
+            key,
+            &if block { format!("\n  {value}") } else { value.to_string() },
+        ));
     }
     text.push_str("---\n");
     document.as_text() == text + document.body()
@@ -131,8 +123,8 @@ pub fn digest_text_over(existing: &str, digest: &Digest) -> String {
 fn merged_text(existing: &str, digest: &Digest) -> String {
     let mut document = Document::parse(existing);
     if document.keys().next().is_none() {
-        // The front matter is gone or damaged: nothing of ours can be told from a person's words, so
-        // the old text is kept whole, below the notes.
+        // The front matter is gone or damaged: nothing of ours can be told from a person's words,
+        // so the old text is kept whole, below the notes.
         let mut text = digest_text(digest);
         if !existing.trim().is_empty() {
             text.push_str("\n(what stood here before its front matter was damaged)\n\n");
@@ -144,7 +136,9 @@ fn merged_text(existing: &str, digest: &Digest) -> String {
         .get_list("written")
         .unwrap_or_default()
         .iter()
-        .filter_map(|line| line.split_once(' ').map(|(name, hash)| (name.to_string(), hash.to_string())))
+        .filter_map(|line| {
+            line.split_once(' ').map(|(name, hash)| (name.to_string(), hash.to_string()))
+        })
         .collect();
     let entries = entries(digest);
     let mut all_ours = is_as_written(&document, &before);
@@ -250,41 +244,57 @@ pub fn is_as_we_wrote(text: &str, key: &str) -> bool {
     let document = Document::parse(text);
     let now = document.get_raw(key).map(short_hash);
     let written = document.get_list("written").unwrap_or_default();
-    written
-        .iter()
-        .any(|line| line.split_once(' ').is_some_and(|(name, then)| name == key && now.as_deref() == Some(then)))
+    written.iter().any(|line| {
+        line.split_once(' ').is_some_and(|(name, then)| name == key && now.as_deref() == Some(then))
+    })
 }
 
-/// The headings of sections that we wrote and that are no longer there, in the words by which they are known.
+/// The headings of sections that we wrote and that are no longer there, in the words by which they
+/// are known.
 pub fn missing_sections(text: &str) -> Vec<&'static str> {
     let document = Document::parse(text);
     let written = document.get_list("written").unwrap_or_default();
-    let wrote = |name: &str| written.iter().any(|line| line.split_once(' ').is_some_and(|(known, _)| known == name));
+    let wrote = |name: &str| {
+        written.iter().any(|line| line.split_once(' ').is_some_and(|(known, _)| known == name))
+    };
     let there = sections(document.body());
     let is_there = |name: &str| there.iter().any(|section| section.name == Some(name));
-    SECTIONS.iter().filter(|(_, name)| wrote(name) && !is_there(name)).map(|(word, _)| *word).collect()
+    SECTIONS
+        .iter()
+        .filter(|(_, name)| wrote(name) && !is_there(name))
+        .map(|(word, _)| *word)
+        .collect()
 }
 
-/// The digest with every key once, where git joined two versions of it line by line; `None` where none stands twice. What a
-/// person wrote counts more than what we did.
+/// The digest with every key once, where git joined two versions of it line by line; `None` where
+/// none stands twice. What a person wrote counts more than what we did.
 pub fn without_doubles(text: &str) -> Option<String> {
     let mut document = Document::parse(text);
     let written = document.get_list("written").unwrap_or_default();
-    let ours = |key: &str, raw: &str| written.iter().any(|line| *line == format!("{key} {}", short_hash(raw)));
-    let is_a_matter_of_opinion = |key: &str| written.iter().any(|line| line.split(' ').next() == Some(key));
+    let ours = |key: &str, raw: &str| {
+        written.iter().any(|line| *line == format!("{key} {}", short_hash(raw)))
+    };
+    let is_a_matter_of_opinion =
+        |key: &str| written.iter().any(|line| line.split(' ').next() == Some(key));
     let doubled = document.drop_doubles(|key, raw| is_a_matter_of_opinion(key) && !ours(key, raw));
     doubled.then(|| document.into_text())
 }
 
-/// The digest without the hashes of what no longer stands in it: whoever guesses a short text could prove it by one.
+/// The digest without the hashes of what no longer stands in it: whoever guesses a short text could
+/// prove it by one.
 pub fn without_stale_hashes(text: &str) -> String {
     let mut document = Document::parse(text);
     let Some(written) = document.get_list("written") else { return text.to_string() };
-    let now = |name: &str| match sections(document.body()).into_iter().find(|section| section.name == Some(name)) {
+    let now = |name: &str| match sections(document.body())
+        .into_iter()
+        .find(|section| section.name == Some(name))
+    {
         Some(section) => Some(short_hash(section.text)),
         None => document.get_raw(name).map(short_hash),
     };
-    let holds = |line: &&String| line.split_once(' ').is_some_and(|(name, then)| now(name).as_deref() == Some(then));
+    let holds = |line: &&String| {
+        line.split_once(' ').is_some_and(|(name, then)| now(name).as_deref() == Some(then))
+    };
     let kept: Vec<&String> = written.iter().filter(holds).collect();
     document.set_block_list("written", &kept);
     document.into_text()
@@ -295,26 +305,34 @@ const RELATED: &str = "related";
 const RELATED_BOX: &str = "[ ] Relational Map Created";
 const RELATED_TICK: &str = "[x] Relational Map Created";
 
-/// The digest as it stands once its core holds it: the fourth box is ticked. A person's own section stays as it is.
+/// The digest as it stands once its core holds it: the fourth box is ticked. A person's own section
+/// stays as it is.
 pub fn related_text(existing: &str) -> String {
     as_written_and_related(existing).unwrap_or_else(|| related_by_parts(existing))
 }
 
-/// The short way, for a page whose boxes are as we wrote them: most are, and a whole memory may have to be ticked.
+/// The short way, for a page whose boxes are as we wrote them: most are, and a whole memory may
+/// have to be ticked.
 fn as_written_and_related(existing: &str) -> Option<String> {
-    static SECTION: LazyLock<String> = LazyLock::new(|| readiness_section(TEMPLATE).expect("the template has it"));
+    static SECTION: LazyLock<String> =
+        LazyLock::new(|| readiness_section(TEMPLATE).expect("the template has it"));
     static ENTRIES: LazyLock<[String; 2]> = LazyLock::new(|| {
         let ticked = SECTION.replacen(RELATED_BOX, RELATED_TICK, 1);
-        [SECTION.as_str(), &ticked].map(|section| format!("\n  - \"{READINESS_SECTION} {}\"\n", short_hash(section)))
+        [SECTION.as_str(), &ticked]
+            .map(|section| format!("\n  - \"{READINESS_SECTION} {}\"\n", short_hash(section)))
     });
     const READINESS: &str = "\nreadiness: [cleaned, summarized, indexed]\n";
     let matter = existing.find("\n---\n").filter(|_| existing.starts_with("---\n"))?;
     let (front, body) = existing.split_at(matter + 1);
     let section = body.find(SECTION.as_str())?;
-    if !front.contains(READINESS) || !front.contains(&ENTRIES[0]) || body[..section].contains("Synthesis Readiness") {
+    if !front.contains(READINESS)
+        || !front.contains(&ENTRIES[0])
+        || body[..section].contains("Synthesis Readiness")
+    {
         return None;
     }
-    let front = front.replacen(READINESS, "\nreadiness: [cleaned, summarized, indexed, related]\n", 1);
+    let front =
+        front.replacen(READINESS, "\nreadiness: [cleaned, summarized, indexed, related]\n", 1);
     let front = front.replacen(&ENTRIES[0], &ENTRIES[1], 1);
     let (before, after) = body.split_at(section);
     Some(format!("{front}{before}{}", after.replacen(RELATED_BOX, RELATED_TICK, 1)))
@@ -330,12 +348,16 @@ fn related_by_parts(existing: &str) -> String {
     document.set_raw("readiness", &front_matter::list(&readiness));
     let written = document.get_list("written").unwrap_or_default();
     let entry = |text: &str| format!("{READINESS_SECTION} {}", short_hash(text));
-    if let Some(before) = readiness_section(document.body()).filter(|text| written.contains(&entry(text))) {
+    if let Some(before) =
+        readiness_section(document.body()).filter(|text| written.contains(&entry(text)))
+    {
         let after = before.replacen(RELATED_BOX, RELATED_TICK, 1);
         let body = document.body().replacen(&before, &after, 1);
         document.set_body(&body);
-        let written: Vec<String> =
-            written.into_iter().map(|line| if line == entry(&before) { entry(&after) } else { line }).collect();
+        let written: Vec<String> = written
+            .into_iter()
+            .map(|line| if line == entry(&before) { entry(&after) } else { line })
+            .collect();
         document.set_raw("written", &front_matter::block_list(&written));
     }
     document.into_text()
@@ -352,7 +374,8 @@ fn readiness_section(body: &str) -> Option<String> {
 /// Reads a digest back; fails with the reason where it is not one.
 pub fn parse_digest(text: &str) -> Result<Digest, String> {
     let document = Document::parse(text);
-    let need = |key: &str| document.get_str(key).ok_or_else(|| format!("no `{key}` in its front matter"));
+    let need =
+        |key: &str| document.get_str(key).ok_or_else(|| format!("no `{key}` in its front matter"));
     let optional = |key: &str| document.get_str(key).filter(|value| !value.is_empty());
     let list = |key: &str| document.get_list(key).unwrap_or_default();
     let number = |key: &str| optional(key).and_then(|value| value.parse().ok()).unwrap_or(0);
@@ -361,7 +384,9 @@ pub fn parse_digest(text: &str) -> Result<Digest, String> {
         return Err(format!("schema `{schema}` is not `{SCHEMA}`"));
     }
     let body = document.body();
-    let line = |start: &str| body.lines().find_map(|line| line.strip_prefix(start)).map(plain).unwrap_or_default();
+    let line = |start: &str| {
+        body.lines().find_map(|line| line.strip_prefix(start)).map(plain).unwrap_or_default()
+    };
     let motto = line(MOTTO);
     let snapshot = optional("snapshot").unwrap_or_else(|| "present".into());
     Ok(Digest {
@@ -399,7 +424,10 @@ pub fn parse_digest(text: &str) -> Result<Digest, String> {
                 let (first, last) = range.split_once(" - ").unwrap_or((&range, &range));
                 Some((first.parse().ok()?, last.parse().ok()?))
             }),
-            own_episodes: line(EPISODES).rsplit_once(" (").map(|(own, _)| own.to_string()).unwrap_or_default(),
+            own_episodes: line(EPISODES)
+                .rsplit_once(" (")
+                .map(|(own, _)| own.to_string())
+                .unwrap_or_default(),
             turns: number("turns"),
             tokens_in: number("tokens_in"),
             tokens_out: number("tokens_out"),
@@ -413,7 +441,11 @@ pub fn parse_digest(text: &str) -> Result<Digest, String> {
                 .and_then(|rest| rest.strip_suffix(')'))
                 .map(link_path)
                 .unwrap_or_default(),
-            sensory: line(SENSORY).split(' ').next().and_then(|count| count.parse().ok()).unwrap_or(0),
+            sensory: line(SENSORY)
+                .split(' ')
+                .next()
+                .and_then(|count| count.parse().ok())
+                .unwrap_or(0),
             made_by: optional("made_by").unwrap_or_default(),
         },
         snapshot: Snapshot {
@@ -441,7 +473,10 @@ pub fn parse_trigger(line: &str) -> Option<Trigger> {
         sentence: plain(sentence),
         episode: episode.parse().unwrap_or(EpisodeId(0)),
         path: link_path(path),
-        origin: origin.trim_start_matches(" | ").parse().unwrap_or(crate::model::digest::Origin::Assistant),
+        origin: origin
+            .trim_start_matches(" | ")
+            .parse()
+            .unwrap_or(crate::model::digest::Origin::Assistant),
         keys: keys.split(", ").filter(|key| !key.is_empty()).map(plain).collect(),
     })
 }
@@ -453,13 +488,21 @@ pub fn parse_claim(line: &str) -> Option<Claim> {
     let (text, reference) = rest.rsplit_once(STATED_REFERENCE)?;
     let (episode, rest) = reference.split_once("](")?;
     let (_, origin) = rest.split_once(") | ")?;
-    Some(Claim { kind, text: plain(text), episode: episode.parse().ok()?, origin: origin.trim_end().parse().ok()? })
+    Some(Claim {
+        kind,
+        text: plain(text),
+        episode: episode.parse().ok()?,
+        origin: origin.trim_end().parse().ok()?,
+    })
 }
 
 fn claim_line(claim: &Claim) -> String {
     let text = inline(&claim.text.replace("->", "→"));
     let path = layout::from_digest(&layout::episode(claim.episode));
-    format!("- {}: {text}{STATED_REFERENCE}{}]({path}) | {}", claim.kind, claim.episode, claim.origin)
+    format!(
+        "- {}: {text}{STATED_REFERENCE}{}]({path}) | {}",
+        claim.kind, claim.episode, claim.origin
+    )
 }
 
 /// The section of decisions and lessons; nothing where nothing of the kind was said.
@@ -475,14 +518,20 @@ fn trigger_line(trigger: &Trigger) -> String {
     // Nothing that a log says may look like the marks between a trigger's parts.
     let topic = inline(&trigger.topic.replace(['[', ']'], "'"));
     let sentence = inline(&trigger.sentence.replace("->", "→"));
-    let keys: Vec<String> =
-        trigger.keys.iter().map(|key| inline(&key.replace([',', '|'], " ").replace("->", "→"))).collect();
+    let keys: Vec<String> = trigger
+        .keys
+        .iter()
+        .map(|key| inline(&key.replace([',', '|'], " ").replace("->", "→")))
+        .collect();
     let path = match trigger.path.as_str() {
         "" => layout::from_digest(&layout::episode(trigger.episode)),
         path => link_target(path),
     };
     let keys = if keys.is_empty() { String::new() } else { format!("{KEYS}{}", keys.join(", ")) };
-    format!("- [{topic}]: {sentence}{REFERENCE}{}]({path}) | {}{keys}", trigger.episode, trigger.origin)
+    format!(
+        "- [{topic}]: {sentence}{REFERENCE}{}]({path}) | {}{keys}",
+        trigger.episode, trigger.origin
+    )
 }
 
 /// A path as the target of a link: what would end the link or the line is written as in an address.
@@ -492,7 +541,9 @@ fn link_target(path: &str) -> String {
         let plain = letter.is_alphanumeric() || "/._-+=@,:~'!".contains(letter);
         match plain {
             true => target.push(letter),
-            false => letter.to_string().bytes().for_each(|byte| target.push_str(&format!("%{byte:02X}"))),
+            false => {
+                letter.to_string().bytes().for_each(|byte| target.push_str(&format!("%{byte:02X}")))
+            }
         }
     }
     target
@@ -503,7 +554,10 @@ fn link_path(target: &str) -> String {
     let mut bytes = Vec::with_capacity(target.len());
     let mut rest = target.as_bytes();
     while let [first, tail @ ..] = rest {
-        let hex = (*first == b'%').then(|| tail.get(..2)).flatten().and_then(|digits| std::str::from_utf8(digits).ok());
+        let hex = (*first == b'%')
+            .then(|| tail.get(..2))
+            .flatten()
+            .and_then(|digits| std::str::from_utf8(digits).ok());
         match hex.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
             Some(byte) => {
                 bytes.push(byte);
@@ -528,9 +582,11 @@ fn entries(digest: &Digest) -> Vec<(&'static str, String)> {
             entries.push((key, value));
         }
     };
-    let scalar = |value: &str| if value.is_empty() { String::new() } else { front_matter::scalar(value) };
+    let scalar =
+        |value: &str| if value.is_empty() { String::new() } else { front_matter::scalar(value) };
     let some = |value: &Option<String>| value.as_deref().map(scalar).unwrap_or_default();
-    let list = |items: &[String]| if items.is_empty() { String::new() } else { front_matter::list(items) };
+    let list =
+        |items: &[String]| if items.is_empty() { String::new() } else { front_matter::list(items) };
     let count = |number: u64| if number == 0 { String::new() } else { number.to_string() };
     let time = |at: Option<clock::Timestamp>| at.map(clock::stamp).unwrap_or_default();
     put("schema", SCHEMA.into());
@@ -559,9 +615,15 @@ fn entries(digest: &Digest) -> Vec<(&'static str, String)> {
     put("cost_usd", content.cost_usd.map(dollars).unwrap_or_default());
     put("files", list(&content.files));
     let evidence: Vec<String> = content.evidence.iter().map(Evidence::to_string).collect();
-    put("evidence", if evidence.is_empty() { String::new() } else { front_matter::block_list(&evidence) });
+    put(
+        "evidence",
+        if evidence.is_empty() { String::new() } else { front_matter::block_list(&evidence) },
+    );
     put("tags", list(&content.tags));
-    put("snapshot", snapshot.evicted.as_ref().map_or_else(|| "present".into(), |day| format!("{EVICTED}{day}")));
+    put(
+        "snapshot",
+        snapshot.evicted.as_ref().map_or_else(|| "present".into(), |day| format!("{EVICTED}{day}")),
+    );
     put("snapshot_bytes", snapshot.bytes.to_string());
     put("snapshot_files", snapshot.files.to_string());
     put("manifest_sha256", snapshot.manifest_sha256.clone());
@@ -571,7 +633,8 @@ fn entries(digest: &Digest) -> Vec<(&'static str, String)> {
     entries
 }
 
-/// Money with as many digits as tell something: cents, and parts of them where it is less than one dollar.
+/// Money with as many digits as tell something: cents, and parts of them where it is less than one
+/// dollar.
 fn dollars(cost: f64) -> String {
     if cost < 1.0 { format!("{cost:.4}") } else { format!("{cost:.2}") }
 }
@@ -599,8 +662,11 @@ fn body(digest: &Digest) -> String {
         "evicted" => digest.snapshot.evicted.as_deref().map(eviction).unwrap_or_default(),
         "core_intent" => or_dash(&content.core_intent),
         "key_outcomes" => {
-            let outcomes: Vec<String> =
-                content.key_outcomes.iter().map(|outcome| one_line(outcome).replace(BETWEEN_OUTCOMES, ", ")).collect();
+            let outcomes: Vec<String> = content
+                .key_outcomes
+                .iter()
+                .map(|outcome| one_line(outcome).replace(BETWEEN_OUTCOMES, ", "))
+                .collect();
             or_dash(&outcomes.join(BETWEEN_OUTCOMES))
         }
         "arc" => or_dash(&content.arc),
@@ -627,7 +693,9 @@ pub fn fill(template: &str, value: impl Fn(&str) -> String) -> String {
     while let Some(open) = rest.find('{') {
         text.push_str(&rest[..open]);
         rest = &rest[open..];
-        let name_end = rest[1..].find(|c: char| !c.is_ascii_lowercase() && c != '_').map_or(rest.len(), |at| at + 1);
+        let name_end = rest[1..]
+            .find(|c: char| !c.is_ascii_lowercase() && c != '_')
+            .map_or(rest.len(), |at| at + 1);
         if rest[name_end..].starts_with('}') && name_end > 1 {
             text.push_str(&value(&rest[1..name_end]));
             rest = &rest[name_end + 1..];
@@ -640,7 +708,8 @@ pub fn fill(template: &str, value: impl Fn(&str) -> String) -> String {
     text
 }
 
-/// The parts of a body: what stands before the first section, then each `##` section with its heading.
+/// The parts of a body: what stands before the first section, then each `##` section with its
+/// heading.
 fn sections(body: &str) -> Vec<Section<'_>> {
     let mut starts: Vec<usize> = Parser::new_ext(body, Options::empty())
         .into_offset_iter()
@@ -658,7 +727,8 @@ fn sections(body: &str) -> Vec<Section<'_>> {
         .enumerate()
         .map(|(at, start)| {
             let text = &body[*start..starts.get(at + 1).copied().unwrap_or(body.len())];
-            let heading = text.lines().next().filter(|line| line.starts_with("##")).unwrap_or_default();
+            let heading =
+                text.lines().next().filter(|line| line.starts_with("##")).unwrap_or_default();
             let name = SECTIONS
                 .iter()
                 .find(|(word, _)| heading.contains(word))
@@ -676,12 +746,17 @@ struct Section<'b> {
 }
 
 /// The body with our untouched sections replaced, and the hashes to remember.
-fn merged_body(existing: &str, new: &str, before: &BTreeMap<String, String>) -> (String, Vec<(String, String)>) {
+fn merged_body(
+    existing: &str,
+    new: &str,
+    before: &BTreeMap<String, String>,
+) -> (String, Vec<(String, String)>) {
     let ours = sections(new);
     let there = sections(existing);
     // As most of its lines end: one odd line must not turn the others.
     let windows_lines = existing.matches("\r\n").count() * 2 > existing.matches('\n').count();
-    let in_style = |text: &str| if windows_lines { text.replace('\n', "\r\n") } else { text.to_string() };
+    let in_style =
+        |text: &str| if windows_lines { text.replace('\n', "\r\n") } else { text.to_string() };
     let mut merged = String::new();
     let mut hashes = Vec::new();
     let mut met = Vec::new();
@@ -707,15 +782,17 @@ fn merged_body(existing: &str, new: &str, before: &BTreeMap<String, String>) -> 
             }
         }
     }
-    // A section that we did not have before goes before the next of ours, else before the notes; one that a person
-    // removed stays away.
+    // A section that we did not have before goes before the next of ours, else before the notes;
+    // one that a person removed stays away.
     for (at, our) in ours.iter().enumerate() {
         let Some(name) = our.name else { continue };
         let is_there = there.iter().any(|section| section.name == Some(name));
         match before.get(name) {
             None if !is_there => {
                 let next = ours[at + 1..].iter().find_map(|next| place_of(&merged, next.name?));
-                let at = next.or_else(|| merged.find("\n## Notes").map(|at| at + 1)).unwrap_or(merged.len());
+                let at = next
+                    .or_else(|| merged.find("\n## Notes").map(|at| at + 1))
+                    .unwrap_or(merged.len());
                 merged.insert_str(at, &in_style(our.text));
                 hashes.push((name.to_string(), short_hash(our.text)));
             }
@@ -737,7 +814,9 @@ fn written(entries: &[(&'static str, String)], sections: &[Section<'_>]) -> Vec<
         .iter()
         .filter(|(key, _)| !ALWAYS_OURS.contains(key))
         .map(|(key, value)| (key.to_string(), short_hash(value)));
-    let parts = sections.iter().filter_map(|section| Some((section.name?.to_string(), short_hash(section.text))));
+    let parts = sections
+        .iter()
+        .filter_map(|section| Some((section.name?.to_string(), short_hash(section.text))));
     ordered(keys.chain(parts).collect())
 }
 

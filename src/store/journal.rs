@@ -13,8 +13,8 @@ const LONGEST: u64 = 1 << 20;
 /// How long one line may be, in characters.
 const LONGEST_LINE: usize = 500;
 
-/// Adds a line to the log, redacted. It never waits, and where it cannot be written nothing comes of it: there is
-/// nobody left to tell.
+/// Adds a line to the log, redacted. It never waits, and where it cannot be written nothing comes
+/// of it: there is nobody left to tell.
 pub fn note(layout: &Layout, now: Timestamp, what: &str) {
     let path = layout.journal();
     if fs::metadata(&path).is_ok_and(|metadata| metadata.len() > LONGEST) {

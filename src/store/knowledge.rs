@@ -15,13 +15,15 @@ use crate::base::front_matter::{self, Document};
 use crate::base::{markdown, text};
 use crate::model::ids::SessionId;
 use crate::model::knowledge::{
-    About, Claim, Concept, Connection, Details, Kind, PageName, Place, Question, Quote, Relation, SourceDay,
+    About, Claim, Concept, Connection, Details, Kind, PageName, Place, Question, Quote, Relation,
+    SourceDay,
 };
 
 /// Which summarizer writes pages without a model.
 const EXTRACTIVE: &str = "extractive/1";
 /// Keys that say from what and when, which is not a matter of opinion.
-const ALWAYS_OURS: &[&str] = &["schema", "sources", "created", "updated", "connects", "made_by", "evidence"];
+const ALWAYS_OURS: &[&str] =
+    &["schema", "sources", "created", "updated", "connects", "made_by", "evidence"];
 /// How many days a row of the index names.
 const DAYS_IN_A_ROW: usize = 3;
 const SUMMARY_CHARS: usize = 160;
@@ -33,8 +35,10 @@ type Sessions = BTreeMap<SessionId, About>;
 
 /// The page on a concept.
 pub fn concept_page(concept: &Concept, sessions: &Sessions) -> Page {
-    let mut entries =
-        vec![("schema", "memtree/concept/1".to_string()), ("title", front_matter::scalar(&concept.title))];
+    let mut entries = vec![
+        ("schema", "memtree/concept/1".to_string()),
+        ("title", front_matter::scalar(&concept.title)),
+    ];
     entries.push(("aliases", front_matter::list(&concept.aliases)));
     entries.push(("tags", front_matter::list(&concept.tags)));
     entries.extend(source_entries(&concept.sources));
@@ -56,13 +60,19 @@ pub fn concept_page(concept: &Concept, sessions: &Sessions) -> Page {
 
 /// The page on what connects two concepts.
 pub fn connection_page(connection: &Connection, sessions: &Sessions) -> Page {
-    let mut entries =
-        vec![("schema", "memtree/connection/1".to_string()), ("title", front_matter::scalar(&connection.title))];
-    entries.push(("connects", front_matter::block_list(&connection.connects.each_ref().map(wikilink))));
+    let mut entries = vec![
+        ("schema", "memtree/connection/1".to_string()),
+        ("title", front_matter::scalar(&connection.title)),
+    ];
+    entries.push((
+        "connects",
+        front_matter::block_list(&connection.connects.each_ref().map(wikilink)),
+    ));
     entries.extend(source_entries(&connection.sources));
     entries.push(("made_by", EXTRACTIVE.into()));
     let insight = connection.insight.as_ref().map(cited).unwrap_or_default();
-    let related: String = connection.related.iter().map(|name| format!("- {}\n", wikilink(name))).collect();
+    let related: String =
+        connection.related.iter().map(|name| format!("- {}\n", wikilink(name))).collect();
     let [one, other] = connection.connects.each_ref().map(wikilink);
     let connection_text = said(&connection.connection);
     Page {
@@ -81,7 +91,8 @@ pub fn connection_page(connection: &Connection, sessions: &Sessions) -> Page {
 
 /// The page on a question.
 pub fn question_page(question: &Question) -> Page {
-    let consulted: Vec<String> = question.consulted.iter().map(|name| format!("[[{name}]]")).collect();
+    let consulted: Vec<String> =
+        question.consulted.iter().map(|name| format!("[[{name}]]")).collect();
     let entries = vec![
         ("schema", "memtree/question/1".to_string()),
         ("title", front_matter::scalar(&question.question)),
@@ -101,14 +112,18 @@ pub fn question_page(question: &Question) -> Page {
             format!("# {}\n\n", markdown::heading(&question.question)),
             format!("## Answer\n\n{}\n", lines(&question.answer)),
             format!("## Sources Consulted\n\n{}\n", listed(consulted)),
-            format!("## Follow-Up\n\n{}", listed(question.follow_up.iter().map(wikilink).collect())),
+            format!(
+                "## Follow-Up\n\n{}",
+                listed(question.follow_up.iter().map(wikilink).collect())
+            ),
         ],
         always_ours: &["schema", "question", "consulted", "filed", "made_by"],
     }
 }
 
 fn source_entries(sources: &[SourceDay]) -> Vec<(&'static str, String)> {
-    let days: Vec<String> = sources.iter().map(|source| format!("[[{}]]", layout::link_to_day(source.day))).collect();
+    let days: Vec<String> =
+        sources.iter().map(|source| format!("[[{}]]", layout::link_to_day(source.day))).collect();
     let mut entries = vec![("sources", front_matter::block_list(&days))];
     entries.extend(sources.first().map(|first| ("created", first.day.to_string())));
     entries.extend(sources.last().map(|last| ("updated", last.day.to_string())));
@@ -166,7 +181,12 @@ pub fn claims(claims: &[Claim]) -> String {
 
 fn details(concept: &Concept) -> String {
     let paragraphs = concept.details.iter().map(detail);
-    paragraphs.map(|paragraph| format!("{paragraph}\n\n")).collect::<String>().trim_end().to_string() + "\n"
+    paragraphs
+        .map(|paragraph| format!("{paragraph}\n\n"))
+        .collect::<String>()
+        .trim_end()
+        .to_string()
+        + "\n"
 }
 
 fn detail(details: &Details) -> String {
@@ -193,7 +213,9 @@ fn cited(quote: &Quote) -> String {
 
 fn place_link(place: &Place) -> String {
     match (&place.session, place.episode) {
-        (Some(session), Some(episode)) => format!("[[{}|{session}#{episode}]]", layout::link_to_digest(session)),
+        (Some(session), Some(episode)) => {
+            format!("[[{}|{session}#{episode}]]", layout::link_to_digest(session))
+        }
         (Some(session), None) => format!("[[{}|{session}]]", layout::link_to_digest(session)),
         (None, _) => format!("[[{}|{}]]", layout::link_to_day(place.day), place.day),
     }
@@ -214,18 +236,23 @@ fn source_lines(sources: &[SourceDay], sessions: &Sessions) -> String {
             .sessions
             .iter()
             .map(|session| {
-                let title = sessions.get(session).map(|about| text::one_line(&about.title, 70)).unwrap_or_default();
+                let title = sessions
+                    .get(session)
+                    .map(|about| text::one_line(&about.title, 70))
+                    .unwrap_or_default();
                 let link = format!("[[{}|{session}]]", layout::link_to_digest(session));
                 if title.is_empty() { link } else { format!("{link} {}", said(&title)) }
             })
             .collect();
-        let named = if named.is_empty() { String::new() } else { format!(": {}", named.join("; ")) };
+        let named =
+            if named.is_empty() { String::new() } else { format!(": {}", named.join("; ")) };
         format!("- [[{}]]{named}\n", layout::link_to_day(source.day))
     };
     sources.iter().map(line).collect()
 }
 
-/// Words from a log as part of a page: no markup of theirs, and nothing that an editor takes for a tag or a comment.
+/// Words from a log as part of a page: no markup of theirs, and nothing that an editor takes for a
+/// tag or a comment.
 pub fn said(words: &str) -> String {
     let mut safe = String::with_capacity(words.len());
     let mut before = ' ';
@@ -234,7 +261,9 @@ pub fn said(words: &str) -> String {
     let mut in_code = false;
     while let Some(letter) = letters.next() {
         in_code ^= letter == '`';
-        let tag = letter == '#' && before.is_whitespace() && letters.peek().is_some_and(|next| next.is_alphabetic());
+        let tag = letter == '#'
+            && before.is_whitespace()
+            && letters.peek().is_some_and(|next| next.is_alphabetic());
         if tag && !in_code {
             safe.push('\\');
         }
@@ -327,10 +356,14 @@ impl Store {
 
     fn merged_page(&self, name: &PageName, page: &Page) -> io::Result<String> {
         let existing = self.page_text(name)?;
-        Ok(existing.map_or_else(|| pages::page_text(page), |existing| pages::page_text_over(&existing, page)))
+        Ok(existing.map_or_else(
+            || pages::page_text(page),
+            |existing| pages::page_text_over(&existing, page),
+        ))
     }
 
-    /// Writes the table of all pages, in the place of the old one; what a person wrote around it stays.
+    /// Writes the table of all pages, in the place of the old one; what a person wrote around it
+    /// stays.
     pub fn write_index(&self) -> io::Result<bool> {
         let path = self.layout().knowledge_index();
         let existing = read_or_empty(&path)?;
@@ -354,19 +387,29 @@ impl Store {
 
     /// Adds an entry to the log.
     pub fn log_knowledge(&self, entry: &str) -> io::Result<()> {
-        let header =
-            || "# Knowledge log\n\nWhat was compiled and filed, and from what. Entries are only ever added.\n".into();
-        files::append_locked(&self.layout().knowledge_log(), header, &format!("\n{}", entry.trim_end()))
+        let header = || {
+            "# Knowledge log\n\nWhat was compiled and filed, and from what. Entries are only ever added.\n".into()
+        };
+        files::append_locked(
+            &self.layout().knowledge_log(),
+            header,
+            &format!("\n{}", entry.trim_end()),
+        )
     }
 }
 
 impl Store {
-    /// Takes the names of pages that are gone out of the lists of the log; says whether there were any.
+    /// Takes the names of pages that are gone out of the lists of the log; says whether there were
+    /// any.
     pub fn without_pages_in_log(&self, gone: &BTreeSet<PageName>) -> io::Result<bool> {
         let links: BTreeSet<String> = gone.iter().map(wikilink).collect();
         rewritten(&self.layout().knowledge_log(), |line| match line.split_once(": ") {
-            Some((what, list)) if line.starts_with("- ") && links.iter().any(|link| list.contains(link.as_str())) => {
-                let kept: Vec<&str> = list.trim_end().split(", ").filter(|link| !links.contains(*link)).collect();
+            Some((what, list))
+                if line.starts_with("- ")
+                    && links.iter().any(|link| list.contains(link.as_str())) =>
+            {
+                let kept: Vec<&str> =
+                    list.trim_end().split(", ").filter(|link| !links.contains(*link)).collect();
                 let kept = if kept.is_empty() { "none".to_string() } else { kept.join(", ") };
                 Some(format!("{what}: {kept}\n"))
             }
@@ -374,7 +417,8 @@ impl Store {
         })
     }
 
-    /// Takes the lines of a page that lead to pages which are gone out of it; says whether there were any.
+    /// Takes the lines of a page that lead to pages which are gone out of it; says whether there
+    /// were any.
     pub fn without_links_to(&self, name: &PageName, gone: &BTreeSet<PageName>) -> io::Result<bool> {
         let links: Vec<String> = gone.iter().map(|page| format!("[[{page}")).collect();
         let leads_there = |line: &str| {
@@ -405,13 +449,18 @@ fn read_or_empty(path: &std::path::Path) -> io::Result<String> {
 fn read_page(name: PageName, text: String) -> ReadPage {
     let document = Document::parse(&text);
     let list = |key: &str| document.get_list(key).unwrap_or_default();
-    let day = |source: &String| layout::linked_day(source.trim_start_matches("[[").trim_end_matches("]]"));
+    let day = |source: &String| {
+        layout::linked_day(source.trim_start_matches("[[").trim_end_matches("]]"))
+    };
     ReadPage {
         title: document.get_str("title").unwrap_or_else(|| name.slug().to_string()),
         aliases: list("aliases"),
         tags: list("tags"),
         days: list("sources").iter().filter_map(day).collect(),
-        updated: ["updated", "filed"].iter().find_map(|key| document.get_str(key)).unwrap_or_default(),
+        updated: ["updated", "filed"]
+            .iter()
+            .find_map(|key| document.get_str(key))
+            .unwrap_or_default(),
         summary: summary(document.body()),
         name,
         text,
@@ -421,11 +470,14 @@ fn read_page(name: PageName, text: String) -> ReadPage {
 /// What a page says in a line: the first thing quoted on it, else its first sentence.
 fn summary(body: &str) -> String {
     let tells = |line: &&str| {
-        !line.is_empty() && !line.starts_with(['#', '|', '*']) && (!line.starts_with("- ") || line.contains('“'))
+        !line.is_empty()
+            && !line.starts_with(['#', '|', '*'])
+            && (!line.starts_with("- ") || line.contains('“'))
     };
     let first = body.lines().map(str::trim).find(tells);
     let first = first.unwrap_or_default();
-    let quoted = first.split_once('“').and_then(|(_, rest)| rest.split_once('”')).map(|(quote, _)| quote);
+    let quoted =
+        first.split_once('“').and_then(|(_, rest)| rest.split_once('”')).map(|(quote, _)| quote);
     let line = match quoted {
         Some(quote) => quote.to_string(),
         None => text::first_sentence(&without_links(first), SUMMARY_CHARS),
@@ -453,13 +505,22 @@ pub fn without_links(line: &str) -> String {
     plain + rest
 }
 
-/// The targets of all wikilinks in a text, as they stand there: `[[target]]`, `[[target|shown]]`, `[[target#part]]`.
-/// What stands in code is no link.
+/// The targets of all wikilinks in a text, as they stand there: `[[target]]`, `[[target|shown]]`,
+/// `[[target#part]]`. What stands in code is no link.
 pub fn links(body: &str) -> Vec<String> {
     let mut links = Vec::new();
     for event in Parser::new_ext(body, Options::ENABLE_WIKILINKS | Options::ENABLE_TABLES) {
-        if let Event::Start(Tag::Link { link_type: LinkType::WikiLink { .. }, dest_url, .. }) = event {
-            links.push(dest_url.split(['#', '^']).next().unwrap_or_default().trim_end_matches('\\').to_string());
+        if let Event::Start(Tag::Link { link_type: LinkType::WikiLink { .. }, dest_url, .. }) =
+            event
+        {
+            links.push(
+                dest_url
+                    .split(['#', '^'])
+                    .next()
+                    .unwrap_or_default()
+                    .trim_end_matches('\\')
+                    .to_string(),
+            );
         }
     }
     links
@@ -472,8 +533,11 @@ fn index_over(existing: &str, pages: &[ReadPage]) -> String {
     pages.iter().for_each(|page| table.push_str(&index_row(page)));
     let lines: Vec<&str> = existing.lines().collect();
     let Some(start) = lines.iter().position(|line| line.trim() == INDEX_HEAD) else {
-        let before =
-            if existing.trim().is_empty() { "# Knowledge index".to_string() } else { existing.trim_end().to_string() };
+        let before = if existing.trim().is_empty() {
+            "# Knowledge index".to_string()
+        } else {
+            existing.trim_end().to_string()
+        };
         return format!("{before}\n\n{table}");
     };
     let rows = lines[start..].iter().take_while(|line| line.trim_start().starts_with('|')).count();
@@ -482,20 +546,30 @@ fn index_over(existing: &str, pages: &[ReadPage]) -> String {
 }
 
 fn index_row(page: &ReadPage) -> String {
-    let days: Vec<String> =
-        page.days.iter().rev().take(DAYS_IN_A_ROW).map(|day| format!("[[{}]]", layout::link_to_day(*day))).collect();
+    let days: Vec<String> = page
+        .days
+        .iter()
+        .rev()
+        .take(DAYS_IN_A_ROW)
+        .map(|day| format!("[[{}]]", layout::link_to_day(*day)))
+        .collect();
     let more = page.days.len().saturating_sub(DAYS_IN_A_ROW);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let summary = page.summary.replace('|', "\\|");
-    format!("| {} | {summary} | {}{more} | {} |\n", wikilink(&page.name), days.join(", "), page.updated)
+    format!(
+        "| {} | {summary} | {}{more} | {} |\n",
+        wikilink(&page.name),
+        days.join(", "),
+        page.updated
+    )
 }
 
 // --- The log ---
 
 const SOURCE: &str = "- Source: ";
 
-/// The entry for a compiled day. Its time is that of the last line that was compiled, not of the run, so that two
-/// devices which compile the same day write the same entry.
+/// The entry for a compiled day. Its time is that of the last line that was compiled, not of the
+/// run, so that two devices which compile the same day write the same entry.
 pub fn compile_entry(
     day: NaiveDate,
     last: &str,
@@ -504,17 +578,24 @@ pub fn compile_entry(
     updated: &BTreeSet<PageName>,
 ) -> String {
     let at = if last.is_empty() { day.to_string() } else { format!("{day} {last}") };
-    let mut entry = format!("## [{at}] compile | {day}.md\n{SOURCE}[[{}]] (sha256 {hash})\n", layout::link_to_day(day));
+    let mut entry = format!(
+        "## [{at}] compile | {day}.md\n{SOURCE}[[{}]] (sha256 {hash})\n",
+        layout::link_to_day(day)
+    );
     for (what, pages) in [("Created", created), ("Updated", updated)] {
         let links: Vec<String> = pages.iter().map(wikilink).collect();
-        entry.push_str(&format!("- {what}: {}\n", if links.is_empty() { "none".into() } else { links.join(", ") }));
+        entry.push_str(&format!(
+            "- {what}: {}\n",
+            if links.is_empty() { "none".into() } else { links.join(", ") }
+        ));
     }
     entry
 }
 
 /// The entry for an answer that was filed.
 pub fn ask_entry(name: &PageName, question: &Question) -> String {
-    let consulted: Vec<String> = question.consulted.iter().map(|page| format!("[[{page}]]")).collect();
+    let consulted: Vec<String> =
+        question.consulted.iter().map(|page| format!("[[{page}]]")).collect();
     format!(
         "## [{}] ask | {}\n- Filed: {}\n- Consulted: {}\n",
         question.filed,

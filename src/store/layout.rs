@@ -60,13 +60,14 @@ pub fn sensory(id: EpisodeId) -> String {
     format!("{SENSORY}/{id}.md")
 }
 
-/// Whether a file of a snapshot is raw: not redacted, and as the agent or the person kept it. A folder's snapshot is raw
-/// throughout.
+/// Whether a file of a snapshot is raw: not redacted, and as the agent or the person kept it. A
+/// folder's snapshot is raw throughout.
 pub fn is_raw_file(within_snapshot: &str, of_folder: bool) -> bool {
     of_folder || within_snapshot.split('/').next() == Some(RAW)
 }
 
-/// Whether a file of a snapshot is among those that are evicted first: raw, and the long tool outputs.
+/// Whether a file of a snapshot is among those that are evicted first: raw, and the long tool
+/// outputs.
 pub fn is_heavy(within_snapshot: &str, of_folder: bool) -> bool {
     is_raw_file(within_snapshot, of_folder) || within_snapshot.split('/').next() == Some(SENSORY)
 }
@@ -86,7 +87,8 @@ pub fn from_day_to_episode(session: &SessionId, id: EpisodeId) -> String {
     format!("../../sessions/{session}/snapshot/{}", episode(id))
 }
 
-/// A session's digest, as a wikilink names it: the file's name is enough, since there is no second one.
+/// A session's digest, as a wikilink names it: the file's name is enough, since there is no second
+/// one.
 pub fn link_to_digest(session: &SessionId) -> String {
     format!("{session}{}", DIGEST_SUFFIX.trim_end_matches(".md"))
 }
@@ -203,7 +205,10 @@ impl Layout {
     /// Whether a file is an event log: ours, or one that an older tool left.
     pub fn is_event_log(&self, path: &Path) -> bool {
         path.parent() == Some(&self.sessions())
-            && path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.ends_with(EVENT_LOG_SUFFIX))
+            && path
+                .file_name()
+                .and_then(|name| name.to_str())
+                .is_some_and(|name| name.ends_with(EVENT_LOG_SUFFIX))
     }
 
     /// One session's digest.
@@ -363,7 +368,8 @@ impl Layout {
         self.own().join("local/reports")
     }
 
-    /// What a check of the knowledge found on a day; this device's own, since it depends on when it was run.
+    /// What a check of the knowledge found on a day; this device's own, since it depends on when it
+    /// was run.
     pub fn lint_report(&self, day: NaiveDate) -> PathBuf {
         self.reports().join(format!("lint-{day}.md"))
     }
@@ -531,5 +537,9 @@ impl Layout {
 
 /// A relative path with `/`, on every system.
 pub fn shown_relative(relative: &Path) -> String {
-    relative.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
+    relative
+        .components()
+        .map(|part| part.as_os_str().to_string_lossy())
+        .collect::<Vec<_>>()
+        .join("/")
 }

@@ -47,8 +47,15 @@ impl Store {
             return Ok(Store { layout });
         }
         Err(Error::new(format!("there is no memory in `{}`", root.display()))
-            .because(if root.exists() { "it has no `memtree.toml`" } else { "the folder does not exist" })
-            .hint(format!("make one with `memtree --store {} init`, or name another with `--store`", root.display())))
+            .because(if root.exists() {
+                "it has no `memtree.toml`"
+            } else {
+                "the folder does not exist"
+            })
+            .hint(format!(
+                "make one with `memtree --store {} init`, or name another with `--store`",
+                root.display()
+            )))
     }
 
     /// Makes a memory in a folder, keeping whatever is there; says which files it wrote.
@@ -81,7 +88,8 @@ impl Store {
         &self.layout
     }
 
-    /// The ids of all sessions that have a folder, in order; whether they have a digest is another matter.
+    /// The ids of all sessions that have a folder, in order; whether they have a digest is another
+    /// matter.
     pub fn session_ids(&self) -> io::Result<Vec<SessionId>> {
         let mut ids = Vec::new();
         let entries = match fs::read_dir(self.layout.sessions()) {
@@ -98,7 +106,8 @@ impl Store {
         Ok(ids)
     }
 
-    /// The event logs in the memory, in order: those of its sessions, and those that older tools left.
+    /// The event logs in the memory, in order: those of its sessions, and those that older tools
+    /// left.
     pub fn event_logs(&self) -> io::Result<Vec<EventLog>> {
         let mut logs = Vec::new();
         let entries = match fs::read_dir(self.layout.sessions()) {
@@ -110,7 +119,9 @@ impl Store {
             let entry = entry?;
             let name = entry.file_name();
             // There may be very many sessions, so nothing more is asked about these.
-            let Some(stem) = name.to_str().and_then(|name| name.strip_suffix(layout::EVENT_LOG_SUFFIX)) else {
+            let Some(stem) =
+                name.to_str().and_then(|name| name.strip_suffix(layout::EVENT_LOG_SUFFIX))
+            else {
                 continue;
             };
             if entry.file_type()?.is_file() {
@@ -124,13 +135,24 @@ impl Store {
     /// Refuses links where we are about to write: one that came by `git pull` could lead anywhere.
     pub fn refuse_links(&self, session: Option<&SessionId>) -> Result<()> {
         let layout = &self.layout;
-        let folders =
-            [layout.sessions(), layout.daily(), layout.days(), layout.cores(), layout.own(), layout.knowledge()];
+        let folders = [
+            layout.sessions(),
+            layout.daily(),
+            layout.days(),
+            layout.cores(),
+            layout.own(),
+            layout.knowledge(),
+        ];
         let knowledge = Kind::ALL.map(|kind| layout.knowledge_of(kind));
-        for folder in folders.into_iter().chain(knowledge).chain(session.map(|id| layout.session(id))) {
+        for folder in
+            folders.into_iter().chain(knowledge).chain(session.map(|id| layout.session(id)))
+        {
             if fs::symlink_metadata(&folder).is_ok_and(|metadata| metadata.is_symlink()) {
-                return Err(Error::new(format!("`{}` is a link, and nothing is written through it", folder.display()))
-                    .hint("put a real folder in its place, or make the memory itself a link"));
+                return Err(Error::new(format!(
+                    "`{}` is a link, and nothing is written through it",
+                    folder.display()
+                ))
+                .hint("put a real folder in its place, or make the memory itself a link"));
             }
         }
         Ok(())
@@ -151,7 +173,8 @@ impl Store {
     pub fn distilled_bytes(&self) -> u64 {
         let layout = &self.layout;
         let size = |path: PathBuf| fs::metadata(path).map_or(0, |metadata| metadata.len());
-        let digests: u64 = self.session_ids().unwrap_or_default().iter().map(|id| size(layout.digest(id))).sum();
+        let digests: u64 =
+            self.session_ids().unwrap_or_default().iter().map(|id| size(layout.digest(id))).sum();
         let below = |folder: PathBuf| match folder.exists() {
             true => files::walk_files(&folder).flatten().map(|file| file.metadata.len()).sum(),
             false => 0,
@@ -167,6 +190,11 @@ impl Store {
     /// The running number that the next session of a device gets: after all that are there, and all
     /// that were forgotten.
     pub fn next_ordinal(&self, device: &Device, digested: impl Iterator<Item = SessionId>) -> u32 {
-        digested.chain(self.forgotten()).filter(|id| id.device == *device).map(|id| id.ordinal + 1).max().unwrap_or(0)
+        digested
+            .chain(self.forgotten())
+            .filter(|id| id.device == *device)
+            .map(|id| id.ordinal + 1)
+            .max()
+            .unwrap_or(0)
     }
 }

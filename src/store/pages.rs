@@ -1,10 +1,11 @@
-//! Pages that several devices write: who wrote which line, so that a person's words stay and ours follow the days.
+//! Pages that several devices write: who wrote which line, so that a person's words stay and ours
+//! follow the days.
 //!
-//! A page remembers in `written` a short hash of every line as we wrote it, by key and section. A key or section that
-//! still has these lines is ours to write again; any other is a person's. Lines rather than whole sections are counted
-//! for a reason: git joins what two devices compiled line by line (`merge=union`), so that they never conflict. What
-//! comes out is no page, but every line of it is known, and the next compile puts it in order instead of taking it for
-//! a person's work.
+//! A page remembers in `written` a short hash of every line as we wrote it, by key and section. A
+//! key or section that still has these lines is ours to write again; any other is a person's. Lines
+//! rather than whole sections are counted for a reason: git joins what two devices compiled line by
+//! line (`merge=union`), so that they never conflict. What comes out is no page, but every line of
+//! it is known, and the next compile puts it in order instead of taking it for a person's work.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -21,7 +22,8 @@ use crate::base::text;
 pub struct Page {
     /// The front matter, without `written`.
     pub entries: Vec<(&'static str, String)>,
-    /// The parts of the body: first what stands before the first `##`, then each section with its heading.
+    /// The parts of the body: first what stands before the first `##`, then each section with its
+    /// heading.
     pub sections: Vec<String>,
     /// Keys that a person's edit does not change: what is counted is not a matter of opinion.
     pub always_ours: &'static [&'static str],
@@ -130,8 +132,9 @@ fn wrote(before: &Before, name: &str, text: &str) -> bool {
     before.get(name).is_some_and(|known| *known == line_hashes(text))
 }
 
-/// The page in the place of what git has made of two versions of it, if that is what there is: their lines may have
-/// come to stand anywhere, but we know every one. Lines that we do not know go into the notes.
+/// The page in the place of what git has made of two versions of it, if that is what there is:
+/// their lines may have come to stand anywhere, but we know every one. Lines that we do not know go
+/// into the notes.
 fn over_joined(existing: &str, page: &Page) -> Option<String> {
     let known = Known::of(existing);
     if !known.twice {
@@ -140,7 +143,8 @@ fn over_joined(existing: &str, page: &Page) -> Option<String> {
     let theirs = known.theirs(existing);
     let mut text = page_text(page);
     if !theirs.is_empty() {
-        let notes = if theirs.iter().any(|line| line.starts_with("## ")) { "" } else { "## Notes\n\n" };
+        let notes =
+            if theirs.iter().any(|line| line.starts_with("## ")) { "" } else { "## Notes\n\n" };
         text.push_str(&format!("\n{notes}{}\n", theirs.join("\n")));
     }
     Some(text)
@@ -152,15 +156,21 @@ pub fn is_ours(text: &str) -> bool {
     !known.names.is_empty() && known.theirs(text).is_empty()
 }
 
-/// The page without the hashes of lines that no longer stand in it: whoever guesses a short one could prove it by that.
+/// The page without the hashes of lines that no longer stand in it: whoever guesses a short one
+/// could prove it by that.
 pub fn without_stale_hashes(text: &str) -> String {
     let mut document = Document::parse(text);
     let before = before(&document);
     if before.is_empty() {
         return text.to_string();
     }
-    let mut there: Before = parts(document.body()).iter().map(|part| (part_name(part), line_hashes(part))).collect();
-    there.extend(document.keys().map(|key| (key.to_string(), line_hashes(document.get_raw(key).unwrap_or_default()))));
+    let mut there: Before =
+        parts(document.body()).iter().map(|part| (part_name(part), line_hashes(part))).collect();
+    there.extend(
+        document
+            .keys()
+            .map(|key| (key.to_string(), line_hashes(document.get_raw(key).unwrap_or_default()))),
+    );
     let kept: Vec<String> = before
         .iter()
         .map(|(name, hashes)| {
@@ -175,8 +185,9 @@ pub fn without_stale_hashes(text: &str) -> String {
 }
 
 /// A line of `written`: a name, and the hashes of lines.
-static RECORD: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r#"^ *- "([#\p{L}\p{N}_-]+)((?: [0-9a-f]{8})*)"$"#).expect("a fixed pattern"));
+static RECORD: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"^ *- "([#\p{L}\p{N}_-]+)((?: [0-9a-f]{8})*)"$"#).expect("a fixed pattern")
+});
 
 /// The lines that we wrote into a page, wherever they stand by now.
 struct Known {
@@ -199,9 +210,14 @@ impl Known {
     /// The lines that are none of ours.
     fn theirs<'t>(&self, page: &'t str) -> Vec<&'t str> {
         let is_ours = |line: &str| {
-            let value = line.split_once(':').filter(|(key, _)| self.names.contains(*key) || *key == WRITTEN);
+            let value = line
+                .split_once(':')
+                .filter(|(key, _)| self.names.contains(*key) || *key == WRITTEN);
             let of_key = value.is_some_and(|(_, value)| line_hashes(value).is_subset(&self.hashes));
-            line == "---" || RECORD.is_match(line) || of_key || line_hashes(line).is_subset(&self.hashes)
+            line == "---"
+                || RECORD.is_match(line)
+                || of_key
+                || line_hashes(line).is_subset(&self.hashes)
         };
         page.lines().filter(|line| !is_ours(line)).collect()
     }
@@ -223,7 +239,8 @@ fn line_hashes(text: &str) -> BTreeSet<String> {
     lines.map(|line| files::sha256_hex(line.as_bytes())[..8].to_string()).collect()
 }
 
-/// The parts of a body: what stands before the first section, then each `##` section with its heading.
+/// The parts of a body: what stands before the first section, then each `##` section with its
+/// heading.
 pub fn parts(body: &str) -> Vec<&str> {
     let mut starts: Vec<usize> = Parser::new_ext(body, Options::empty())
         .into_offset_iter()
@@ -237,7 +254,12 @@ pub fn parts(body: &str) -> Vec<&str> {
     starts.insert(0, 0);
     starts.dedup();
     let ends = starts.iter().skip(1).copied().chain([body.len()]);
-    starts.iter().zip(ends).map(|(start, end)| &body[*start..end]).filter(|part| !part.trim().is_empty()).collect()
+    starts
+        .iter()
+        .zip(ends)
+        .map(|(start, end)| &body[*start..end])
+        .filter(|part| !part.trim().is_empty())
+        .collect()
 }
 
 /// The name of a part in `written`, made of its heading.
@@ -267,12 +289,19 @@ mod tests {
         let (old, new) = (page("2026-11-01", &["one"]), page("2026-11-02", &["one", "two"]));
         let written = page_text(&old);
         assert_eq!(page_text_over(&written, &new), page_text(&new));
-        assert_eq!(page_text_over(&page_text(&new), &new), page_text(&new), "a second time changes nothing");
+        assert_eq!(
+            page_text_over(&page_text(&new), &new),
+            page_text(&new),
+            "a second time changes nothing"
+        );
         let edited =
-            written.replace("- one", "- mine").replace("Jitter\nupdated", "My jitter\nupdated") + "\n## Notes\n\nme\n";
+            written.replace("- one", "- mine").replace("Jitter\nupdated", "My jitter\nupdated")
+                + "\n## Notes\n\nme\n";
         let over = page_text_over(&edited, &new);
         assert!(
-            over.contains("- mine") && over.contains("title: My jitter") && over.contains("## Notes\n\nme"),
+            over.contains("- mine")
+                && over.contains("title: My jitter")
+                && over.contains("## Notes\n\nme"),
             "{over}"
         );
         assert!(over.contains("updated: 2026-11-02") && !over.contains("two"), "{over}");
@@ -281,20 +310,24 @@ mod tests {
 
     #[test]
     fn a_line_that_a_person_took_out_stays_out() {
-        let (old, new) = (page("2026-11-01", &["one", "two"]), page("2026-11-02", &["one", "two", "three"]));
+        let (old, new) =
+            (page("2026-11-01", &["one", "two"]), page("2026-11-02", &["one", "two", "three"]));
         let over = page_text_over(&page_text(&old).replace("- two\n", ""), &new);
         assert!(!over.contains("- two") && !over.contains("- three"), "{over}");
     }
 
     #[test]
     fn what_git_joined_from_two_devices_is_put_in_order() {
-        let (here, there) = (page("2026-11-01", &["one", "two"]), page("2026-11-02", &["one", "three"]));
+        let (here, there) =
+            (page("2026-11-01", &["one", "two"]), page("2026-11-02", &["one", "three"]));
         let both = page("2026-11-02", &["one", "three", "two"]);
         // As `merge=union` leaves it: the lines of both sides.
         let (a, b) = (page_text(&here), page_text(&there));
         let mut joined: Vec<&str> = a.lines().collect();
         for line in b.lines().filter(|line| !a.lines().any(|known| known == *line)) {
-            let at = joined.iter().position(|known| known.split([' ', ':']).next() == line.split([' ', ':']).next());
+            let at = joined
+                .iter()
+                .position(|known| known.split([' ', ':']).next() == line.split([' ', ':']).next());
             joined.insert(at.map_or(joined.len(), |at| at + 1), line);
         }
         let joined = joined.join("\n") + "\n";

@@ -1,7 +1,8 @@
 //! A snapshot: what is kept of a session in full, with a manifest that `sha256sum -c` checks.
 //!
-//! It is built under a temporary name and hashed while it is written; a batch then puts it in its place
-//! by one rename (an exchange, where an older one is there), so a session never is without its raw.
+//! It is built under a temporary name and hashed while it is written; a batch then puts it in its
+//! place by one rename (an exchange, where an older one is there), so a session never is without
+//! its raw.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
@@ -14,7 +15,8 @@ use crate::model::digest::Snapshot;
 /// How many raw files a digest lists.
 const MOST_LISTED: usize = 12;
 
-/// Writes a new snapshot into a folder that did not exist before; or only hashes what would be written.
+/// Writes a new snapshot into a folder that did not exist before; or only hashes what would be
+/// written.
 pub struct SnapshotWriter {
     /// Where it is being built; none where it is only hashed.
     root: Option<PathBuf>,
@@ -69,7 +71,12 @@ impl SnapshotWriter {
 
     /// Writes nothing, but hashes what is written to it: to compare with what was written once.
     pub fn nowhere() -> SnapshotWriter {
-        SnapshotWriter { root: None, bytes: 0, hashes: BTreeMap::new(), folders: std::collections::HashSet::new() }
+        SnapshotWriter {
+            root: None,
+            bytes: 0,
+            hashes: BTreeMap::new(),
+            folders: std::collections::HashSet::new(),
+        }
     }
 
     /// Copies a file into the snapshot, byte for byte; returns where the copy is.
@@ -89,7 +96,9 @@ impl SnapshotWriter {
     /// Begins a file of the snapshot.
     pub fn file(&mut self, name: &str) -> io::Result<SnapshotFile> {
         let target = match self.place(name)? {
-            Some(path) => Target::File(BufWriter::with_capacity(64 << 10, files::create_new_private(&path)?)),
+            Some(path) => {
+                Target::File(BufWriter::with_capacity(64 << 10, files::create_new_private(&path)?))
+            }
             None => Target::Nowhere,
         };
         Ok(SnapshotFile { name: name.to_string(), writer: HashingWriter::new(target) })
@@ -147,7 +156,8 @@ impl SnapshotWriter {
     }
 }
 
-/// The manifest of the files that are in a snapshot, where its own is lost; as it was, if no file has changed since.
+/// The manifest of the files that are in a snapshot, where its own is lost; as it was, if no file
+/// has changed since.
 pub fn manifest_again(snapshot: &Path) -> io::Result<String> {
     let mut hashes = BTreeMap::new();
     for file in files::walk_files(snapshot) {
@@ -169,10 +179,17 @@ pub fn described(manifest: &str, bytes: u64, is_raw: impl Fn(&str) -> bool) -> S
     if raw.len() > MOST_LISTED {
         raw = vec![manifest_line(&manifest_sha256, MANIFEST)];
     }
-    Snapshot { evicted: None, bytes, files: manifest.lines().count() as u64, manifest_sha256, manifest: raw }
+    Snapshot {
+        evicted: None,
+        bytes,
+        files: manifest.lines().count() as u64,
+        manifest_sha256,
+        manifest: raw,
+    }
 }
 
-/// The same without the names of files, where one of them may not be told: the manifest's own hash stands for them.
+/// The same without the names of files, where one of them may not be told: the manifest's own hash
+/// stands for them.
 pub fn without_names(snapshot: Snapshot) -> Snapshot {
     let manifest = vec![manifest_line(&snapshot.manifest_sha256, MANIFEST)];
     Snapshot { manifest, ..snapshot }
@@ -194,7 +211,8 @@ impl Measured {
     }
 }
 
-/// Measures the snapshot in a folder; one that is not there takes none. The manifest does not count: it always stays.
+/// Measures the snapshot in a folder; one that is not there takes none. The manifest does not
+/// count: it always stays.
 pub fn measure(snapshot: &Path, of_folder: bool) -> Measured {
     let mut measured = Measured::default();
     if !snapshot.exists() {

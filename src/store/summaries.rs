@@ -1,8 +1,10 @@
-//! Days' summaries as documents: written as a whole, read back, and written again around a person's edits.
+//! Days' summaries as documents: written as a whole, read back, and written again around a person's
+//! edits.
 //!
-//! A summary is made of blocks: its title, what was wanted, decided, done and left open, and one block for each
-//! session. `written` remembers a short hash of each as we wrote it; only a block that still has it is replaced.
-//! Within a session's block, notes are what flushes added. They are read back and kept: a model is not asked twice.
+//! A summary is made of blocks: its title, what was wanted, decided, done and left open, and one
+//! block for each session. `written` remembers a short hash of each as we wrote it; only a block
+//! that still has it is replaced. Within a session's block, notes are what flushes added. They are
+//! read back and kept: a model is not asked twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -39,7 +41,10 @@ pub fn notes(text: &str) -> Notes {
     let document = Document::parse(text);
     let mut notes = Notes::new();
     for block in blocks(document.body()) {
-        let Some(session) = block.key.as_deref().and_then(|key| key.strip_prefix("session:")) else { continue };
+        let Some(session) = block.key.as_deref().and_then(|key| key.strip_prefix("session:"))
+        else {
+            continue;
+        };
         let found = notes_in(block.text);
         if !found.is_empty() {
             notes.insert(session.to_string(), found);
@@ -48,7 +53,8 @@ pub fn notes(text: &str) -> Notes {
     notes
 }
 
-/// Writes a summary; `existing` is the one that is there. Notes are those of [`notes`] and any new ones.
+/// Writes a summary; `existing` is the one that is there. Notes are those of [`notes`] and any new
+/// ones.
 pub fn text(day: NaiveDate, summary: &DaySummary, notes: &Notes, existing: Option<&str>) -> String {
     let ours = our_blocks(day, summary, notes);
     let Some(existing) = existing.filter(|text| !text.trim().is_empty()) else {
@@ -60,13 +66,17 @@ pub fn text(day: NaiveDate, summary: &DaySummary, notes: &Notes, existing: Optio
     if document.keys().next().is_none() {
         // Nothing of ours can be told from a person's words, so all of it is kept below the notes.
         let whole = text(day, summary, notes, None);
-        return format!("{whole}\n(what stood here before its front matter was damaged)\n\n{existing}");
+        return format!(
+            "{whole}\n(what stood here before its front matter was damaged)\n\n{existing}"
+        );
     }
     let before: BTreeMap<String, String> = document
         .get_list("written")
         .unwrap_or_default()
         .iter()
-        .filter_map(|line| line.rsplit_once(' ').map(|(name, hash)| (name.to_string(), hash.to_string())))
+        .filter_map(|line| {
+            line.rsplit_once(' ').map(|(name, hash)| (name.to_string(), hash.to_string()))
+        })
         .collect();
     let (body, written) = merged(document.body(), &ours, notes, &before);
     let own_keys = ["schema", "day", "raw_sha256", "written"];
@@ -79,7 +89,11 @@ pub fn text(day: NaiveDate, summary: &DaySummary, notes: &Notes, existing: Optio
     document.to_text()
 }
 
-fn with_front_matter(day: NaiveDate, summary: &DaySummary, written: &BTreeMap<String, String>) -> String {
+fn with_front_matter(
+    day: NaiveDate,
+    summary: &DaySummary,
+    written: &BTreeMap<String, String>,
+) -> String {
     format!(
         "---\nschema: {SCHEMA}\nday: {day}\nraw_sha256: {}\nwritten:{}\n---\n",
         summary.raw_sha256,
@@ -150,7 +164,10 @@ fn our_blocks(day: NaiveDate, summary: &DaySummary, notes: &Notes) -> Vec<(Strin
         header.push_str(&format!("\nEvery line: [raw log]({link})\n"));
     }
     if summary.has_older_page {
-        header.push_str(&format!("\nKept by another tool: [older page]({})\n", layout::from_summary_to_old_day(day)));
+        header.push_str(&format!(
+            "\nKept by another tool: [older page]({})\n",
+            layout::from_summary_to_old_day(day)
+        ));
     }
     let mut ours = vec![("header".to_string(), header + "\n")];
     let lists = [&summary.wanted, &summary.decided, &summary.done, &summary.open];
@@ -161,7 +178,9 @@ fn our_blocks(day: NaiveDate, summary: &DaySummary, notes: &Notes) -> Vec<(Strin
         }
     }
     // A session of which nothing but a note is there has no lines: it was told by somebody else.
-    let alone = notes.iter().filter(|(name, _)| summary.sessions.iter().all(|session| session.session != **name));
+    let alone = notes
+        .iter()
+        .filter(|(name, _)| summary.sessions.iter().all(|session| session.session != **name));
     let alone = alone.map(|(name, notes)| SessionOfDay {
         session: name.clone(),
         first: notes.first().map(|note| note.from.clone()).unwrap_or_default(),
@@ -237,7 +256,13 @@ fn note_text(note: &Note) -> String {
         true => ("A model's words", BY_MODEL),
         false => ("From a context handed in", ""),
     };
-    format!("*{whose}, {} to {}* ^{}\n\n{}", note.from, note.until, note.id, telling(&note.told, mark))
+    format!(
+        "*{whose}, {} to {}* ^{}\n\n{}",
+        note.from,
+        note.until,
+        note.id,
+        telling(&note.told, mark)
+    )
 }
 
 /// The notes in a session's block.
@@ -251,7 +276,8 @@ fn notes_in(block: &str) -> Vec<Note> {
     let mut within = false;
     for line in block.lines().map(str::trim_end) {
         if let Some(found) = INTRODUCTION.captures(line) {
-            let (from, until, id) = (found[2].to_string(), found[3].to_string(), found[4].to_string());
+            let (from, until, id) =
+                (found[2].to_string(), found[3].to_string(), found[4].to_string());
             let by_model = &found[1] == "A model's words";
             notes.push(Note { id, from, until, by_model, told: Telling::default() });
             (part, within) = (None, true);
@@ -262,20 +288,23 @@ fn notes_in(block: &str) -> Vec<Note> {
             if let Some(heading) = heading {
                 part = Telling::HEADINGS.iter().position(|known| *known == heading);
             } else if let (Some(part), Some(item)) = (part, line.strip_prefix("- ")) {
-                note.told.parts_mut()[part].push(plain(item.strip_suffix(BY_MODEL).unwrap_or(item)));
+                note.told.parts_mut()[part]
+                    .push(plain(item.strip_suffix(BY_MODEL).unwrap_or(item)));
             }
         }
     }
     notes
 }
 
-/// The summary without the hashes of blocks that no longer stand in it, and of the day as it was: whoever guesses what
-/// is gone could prove it by one.
+/// The summary without the hashes of blocks that no longer stand in it, and of the day as it was:
+/// whoever guesses what is gone could prove it by one.
 pub fn without_stale_hashes(text: &str) -> String {
     let mut document = Document::parse(text);
     let Some(written) = document.get_list("written") else { return text.to_string() };
-    let there: BTreeSet<String> = blocks(document.body()).iter().map(|block| short_hash(block.text)).collect();
-    let holds = |line: &&String| line.rsplit_once(' ').is_some_and(|(_, then)| there.contains(then));
+    let there: BTreeSet<String> =
+        blocks(document.body()).iter().map(|block| short_hash(block.text)).collect();
+    let holds =
+        |line: &&String| line.rsplit_once(' ').is_some_and(|(_, then)| there.contains(then));
     let kept: Vec<&String> = written.iter().filter(holds).collect();
     document.set_block_list("written", &kept);
     document.set_raw("raw_sha256", "\"\"");
@@ -293,7 +322,9 @@ fn merged(
     let mut written = BTreeMap::new();
     let mut body = String::new();
     let is_ours = |key: &str| ours.iter().any(|(name, _)| name == key);
-    let untouched = |block: &Block<'_>, key: &str| before.get(key).is_some_and(|then| *then == short_hash(block.text));
+    let untouched = |block: &Block<'_>, key: &str| {
+        before.get(key).is_some_and(|then| *then == short_hash(block.text))
+    };
     // What is a person's stays behind the block of ours that it follows, or at the end.
     let mut theirs: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     let mut met = BTreeSet::new();
@@ -380,13 +411,26 @@ mod tests {
     }
 
     fn note(by_model: bool) -> Note {
-        let told = Telling { context: vec!["why [x](y)".into()], actions: vec!["do it".into()], ..Telling::default() };
-        Note { id: "0123456789ab".into(), from: "13:40:10".into(), until: "13:50:00".into(), by_model, told }
+        let told = Telling {
+            context: vec!["why [x](y)".into()],
+            actions: vec!["do it".into()],
+            ..Telling::default()
+        };
+        Note {
+            id: "0123456789ab".into(),
+            from: "13:40:10".into(),
+            until: "13:50:00".into(),
+            by_model,
+            told,
+        }
     }
 
     #[test]
     fn what_is_written_is_read_back_and_stays_the_same() {
-        let notes = Notes::from([("SES3_laptop_SP1C2".into(), vec![note(true)]), ("other".into(), vec![note(false)])]);
+        let notes = Notes::from([
+            ("SES3_laptop_SP1C2".into(), vec![note(true)]),
+            ("other".into(), vec![note(false)]),
+        ]);
         let text = super::text(day(), &summary("one"), &notes, None);
         assert_eq!(super::notes(&text), notes, "{text}");
         assert_eq!(covers(&text), Some("ab".repeat(32)));
@@ -403,23 +447,30 @@ mod tests {
     #[test]
     fn a_person_s_words_stay() {
         let text = super::text(day(), &summary("one"), &Notes::new(), None);
-        let edited =
-            text.replace("a lock", "a better lock").replace("## Sessions\n", "## Mine\nmy words\n\n## Sessions\n");
+        let edited = text
+            .replace("a lock", "a better lock")
+            .replace("## Sessions\n", "## Mine\nmy words\n\n## Sessions\n");
         let edited = edited.replace("(yours: never touched)", "remember the milk");
         let again = super::text(day(), &summary("two"), &Notes::new(), Some(&edited));
-        for kept in ["a better lock", "## Mine\nmy words\n\n## Sessions", "remember the milk", "- two"] {
+        for kept in
+            ["a better lock", "## Mine\nmy words\n\n## Sessions", "remember the milk", "- two"]
+        {
             assert!(again.contains(kept), "{kept}\n{again}");
         }
         assert!(!again.contains("- one"));
-        let without =
-            edited.replace("## What was wanted\n- a better lock", "").replace("schema: ", "mine: yes\nschema: ");
+        let without = edited
+            .replace("## What was wanted\n- a better lock", "")
+            .replace("schema: ", "mine: yes\nschema: ");
         let again = super::text(day(), &summary("two"), &Notes::new(), Some(&without));
         assert!(!again.contains("What was wanted") && again.contains("mine: yes"), "{again}");
         // A session that a person wrote about takes what a flush adds.
         let edited = text.replace("- one", "- one, as I saw it");
         let notes = Notes::from([("SES3_laptop_SP1C2".into(), vec![note(true)])]);
         let again = super::text(day(), &summary("two"), &notes, Some(&edited));
-        assert!(again.contains("- one, as I saw it") && again.contains("- do it (model)"), "{again}");
+        assert!(
+            again.contains("- one, as I saw it") && again.contains("- do it (model)"),
+            "{again}"
+        );
         assert_eq!(super::text(day(), &summary("two"), &notes, Some(&again)), again);
     }
 }

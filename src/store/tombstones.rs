@@ -1,7 +1,9 @@
-//! Tombstones: what was forgotten, by id and hash alone, so that no sweep and no sync brings it back.
+//! Tombstones: what was forgotten, by id and hash alone, so that no sweep and no sync brings it
+//! back.
 //!
-//! `forgotten.md` is synced. A session has a line with its id and the hash of the agent's own id; a log of which only
-//! a text was forgotten has a line without an id. Nothing here tells what was said.
+//! `forgotten.md` is synced. A session has a line with its id and the hash of the agent's own id; a
+//! log of which only a text was forgotten has a line without an id. Nothing here tells what was
+//! said.
 
 use std::collections::HashSet;
 use std::fs;
@@ -46,7 +48,8 @@ pub struct Tombstone {
 }
 
 impl Tombstones {
-    /// Reads the list. Whatever a person or a merge did to its lines, ids and hashes are found in them.
+    /// Reads the list. Whatever a person or a merge did to its lines, ids and hashes are found in
+    /// them.
     pub fn load(layout: &Layout) -> io::Result<Tombstones> {
         let text = match fs::read_to_string(layout.forgotten()) {
             Ok(text) => text,
@@ -57,8 +60,10 @@ impl Tombstones {
     }
 
     fn parse(text: &str) -> Tombstones {
-        let mut tombstones =
-            Tombstones { text: text.lines().any(|line| line.starts_with(TEXT)), ..Tombstones::default() };
+        let mut tombstones = Tombstones {
+            text: text.lines().any(|line| line.starts_with(TEXT)),
+            ..Tombstones::default()
+        };
         for word in text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-')) {
             if let Ok(session) = word.parse() {
                 tombstones.sessions.insert(session);
@@ -113,11 +118,14 @@ pub fn add(layout: &Layout, new: &[Tombstone]) -> io::Result<()> {
         // One of whom no more is known by now has its line already.
         let known = Tombstones::parse(&before);
         let is_news = |stone: &&Tombstone| {
-            stone.source_id.is_some() || !stone.session.as_ref().is_some_and(|session| known.has_session(session))
+            stone.source_id.is_some()
+                || !stone.session.as_ref().is_some_and(|session| known.has_session(session))
         };
         let mut missing: Vec<String> = new.iter().filter(is_news).map(line).collect();
         // The day does not matter: what is gone is gone.
-        let key = |line: &str| line.rsplit_once(" on ").map_or(line.to_string(), |(key, _)| key.to_string());
+        let key = |line: &str| {
+            line.rsplit_once(" on ").map_or(line.to_string(), |(key, _)| key.to_string())
+        };
         let there: HashSet<String> = before.lines().map(key).collect();
         missing.retain(|line| !there.contains(&key(line)));
         if missing.is_empty() {
@@ -147,7 +155,8 @@ fn line(tombstone: &Tombstone) -> String {
     line + &format!(" on {}", tombstone.on)
 }
 
-/// The hash under which a source is remembered: of its id and a word of ours, so that no other list has the same one.
+/// The hash under which a source is remembered: of its id and a word of ours, so that no other list
+/// has the same one.
 fn source_hash(source_id: &str) -> String {
     files::sha256_hex(format!("memtree/forgotten/{source_id}").as_bytes())
 }
@@ -163,7 +172,11 @@ mod tests {
         assert!(Tombstones::load(&layout).unwrap().is_empty());
         let session: SessionId = "SES3_laptop_SP1C2".parse().unwrap();
         let on = NaiveDate::from_ymd_opt(2026, 11, 16).unwrap();
-        let whole = Tombstone { session: Some(session.clone()), source_id: Some("claude:my-id".into()), on };
+        let whole = Tombstone {
+            session: Some(session.clone()),
+            source_id: Some("claude:my-id".into()),
+            on,
+        };
         let text = Tombstone { session: None, source_id: Some("codex:other".into()), on };
         add(&layout, &[whole.clone(), text.clone()]).unwrap();
         let written = fs::read_to_string(layout.forgotten()).unwrap();

@@ -1,7 +1,7 @@
 //! `command`: any program that reads a prompt on stdin and prints its reply.
 //!
-//! It is started word by word, without a shell, in a process group of its own that ends with it or with the time
-//! it is given. The environment tells whatever it starts that memtree called it.
+//! It is started word by word, without a shell, in a process group of its own that ends with it or
+//! with the time it is given. The environment tells whatever it starts that memtree called it.
 
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
@@ -36,8 +36,10 @@ impl Summarizer for Program {
     }
 
     fn reply(&self, call: &Call<'_>) -> Result<Reply, Failure> {
-        let never = |reason: String| Failure { reason, trouble: Trouble::Hopeless, may_cost: false };
-        let words: Vec<String> = self.words.iter().map(|word| word.replace("{model}", call.model)).collect();
+        let never =
+            |reason: String| Failure { reason, trouble: Trouble::Hopeless, may_cost: false };
+        let words: Vec<String> =
+            self.words.iter().map(|word| word.replace("{model}", call.model)).collect();
         let Some((program, arguments)) = words.split_first() else {
             return Err(never("the setting `models.command` names no program".into()));
         };
@@ -49,7 +51,8 @@ impl Summarizer for Program {
         }
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let child = command.spawn().map_err(|err| never(format!("cannot start `{program}`: {err}")))?;
+        let child =
+            command.spawn().map_err(|err| never(format!("cannot start `{program}`: {err}")))?;
         let prompt = format!("{}\n\n{}\n", call.instructions, call.material);
         let mut running = Running { child };
         let said = running.talk(prompt, self.timeout).map_err(|reason| Failure {
@@ -70,20 +73,26 @@ impl Running {
     fn talk(&mut self, prompt: String, timeout: Duration) -> Result<String, String> {
         let began = Instant::now();
         let mut stdin = self.child.stdin.take();
-        // On a thread of its own: a program may talk before it has listened. One that does not listen to the end
-        // is judged by what it says.
+        // On a thread of its own: a program may talk before it has listened. One that does not
+        // listen to the end is judged by what it says.
         thread::spawn(move || stdin.as_mut().map(|stdin| stdin.write_all(prompt.as_bytes())));
         let said = read_apart(self.child.stdout.take(), MOST_REPLY);
         let complaints = read_apart(self.child.stderr.take(), MOST_COMPLAINTS);
-        let status = self.wait(timeout, began).map_err(|err| format!("cannot be waited for: {err}"))?;
+        let status =
+            self.wait(timeout, began).map_err(|err| format!("cannot be waited for: {err}"))?;
         let Some(status) = status else {
             return Err(format!("took longer than {} s and was ended", timeout.as_secs()));
         };
         let said = said.recv_timeout(AFTER_ITS_END).unwrap_or_default();
         if !status.success() {
             let complaints = complaints.recv_timeout(AFTER_ITS_END).unwrap_or_default();
-            let last = complaints.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-            let why = if last.is_empty() { String::new() } else { format!(": {}", text::one_line(last, 200)) };
+            let last =
+                complaints.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+            let why = if last.is_empty() {
+                String::new()
+            } else {
+                format!(": {}", text::one_line(last, 200))
+            };
             return Err(format!("ended with {status}{why}"));
         }
         if said.len() as u64 > MOST_REPLY {
@@ -139,7 +148,12 @@ mod tests {
     fn ask(script: &str, timeout: Duration) -> Result<String, Failure> {
         let words = ["sh", "-c", script].map(String::from).to_vec();
         let program = Program { words, folder: "/".into(), timeout };
-        let call = Call { model: "small", instructions: "Sum up.", material: "the material", reply_tokens: 10 };
+        let call = Call {
+            model: "small",
+            instructions: "Sum up.",
+            material: "the material",
+            reply_tokens: 10,
+        };
         program.reply(&call).map(|reply| reply.text)
     }
 
@@ -160,14 +174,18 @@ mod tests {
     fn its_failure_is_told_with_its_own_words() {
         let failure = ask("echo first >&2; echo rate limited >&2; exit 3", SOON).unwrap_err();
         assert!(
-            failure.reason.contains("exit status: 3: rate limited") && failure.trouble == Trouble::Down,
+            failure.reason.contains("exit status: 3: rate limited")
+                && failure.trouble == Trouble::Down,
             "{failure:?}"
         );
-        let program = Program { words: vec!["/no/such/program".into()], folder: "/".into(), timeout: SOON };
+        let program =
+            Program { words: vec!["/no/such/program".into()], folder: "/".into(), timeout: SOON };
         let call = Call { model: "", instructions: "", material: "", reply_tokens: 10 };
         let failure = program.reply(&call).unwrap_err();
         assert!(
-            failure.trouble == Trouble::Hopeless && !failure.may_cost && failure.reason.contains("/no/such/program"),
+            failure.trouble == Trouble::Hopeless
+                && !failure.may_cost
+                && failure.reason.contains("/no/such/program"),
             "{failure:?}"
         );
     }
@@ -184,7 +202,8 @@ mod tests {
         let grandchild: i32 = std::fs::read_to_string(&mark).unwrap().trim().parse().unwrap();
         let gone = || {
             // It may still be there as a zombie until its new parent has seen it.
-            let stat = std::fs::read_to_string(format!("/proc/{grandchild}/stat")).unwrap_or_default();
+            let stat =
+                std::fs::read_to_string(format!("/proc/{grandchild}/stat")).unwrap_or_default();
             stat.is_empty() || stat.contains(") Z ")
         };
         for _ in 0..100 {

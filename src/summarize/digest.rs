@@ -1,8 +1,10 @@
-//! What a model may add to a digest: an intent, outcomes, sentences for triggers, and the choice of a motto.
+//! What a model may add to a digest: an intent, outcomes, sentences for triggers, and the choice of
+//! a motto.
 //!
-//! It only ever adds. Our own sentences, keys, ids and evidence stay, so that a session is found as well as before,
-//! and every line of the model's is marked. A line counts only if it names an episode of the session, and if that
-//! episode bears it out: its names and numbers stand there, and so do most of its other words.
+//! It only ever adds. Our own sentences, keys, ids and evidence stay, so that a session is found as
+//! well as before, and every line of the model's is marked. A line counts only if it names an
+//! episode of the session, and if that episode bears it out: its names and numbers stand there, and
+//! so do most of its other words.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -15,10 +17,14 @@ use crate::model::digest::Content;
 use crate::model::ids::EpisodeId;
 
 /// What a model is asked about a session.
-pub const PROMPT: Prompt =
-    Prompt { task: "digest", text: include_str!("../../templates/prompts/digest.md"), reply_tokens: 700 };
+pub const PROMPT: Prompt = Prompt {
+    task: "digest",
+    text: include_str!("../../templates/prompts/digest.md"),
+    reply_tokens: 700,
+};
 
-/// How much of a session is shown to a model, in tokens: of a longer one, the beginning and end of each episode.
+/// How much of a session is shown to a model, in tokens: of a longer one, the beginning and end of
+/// each episode.
 const MOST_SHOWN: usize = 40_000;
 /// The longest line of a model, in characters.
 const LONGEST: usize = 240;
@@ -43,14 +49,16 @@ pub fn parts(episodes: &[Episode]) -> Vec<String> {
         }
         // A token has about three bytes in what is mostly code; the end says what came of it.
         let half = share * 3 / 2;
-        let from = (episode.text.len().saturating_sub(half)..).find(|at| episode.text.is_char_boundary(*at));
+        let from = (episode.text.len().saturating_sub(half)..)
+            .find(|at| episode.text.is_char_boundary(*at));
         let end = &episode.text[from.unwrap_or(episode.text.len())..];
         format!("{}\n\n[… left out …]\n\n{end}", text::cut(&episode.text, half))
     };
     episodes.iter().map(shown).collect()
 }
 
-/// Adds to a digest what a model said and the session bears out; returns how many of its lines that were.
+/// Adds to a digest what a model said and the session bears out; returns how many of its lines that
+/// were.
 pub fn add(content: &mut Content, reply: &str, episodes: &[Episode]) -> usize {
     let lines: Vec<Line> = reply.lines().filter_map(|line| Line::read(line, episodes)).collect();
     let marked = |line: &Line| format!("{} {MARK}", line.text);
@@ -60,14 +68,17 @@ pub fn add(content: &mut Content, reply: &str, episodes: &[Episode]) -> usize {
         added += 1;
     }
     let outcomes = lines.iter().filter(|line| line.kind == Kind::Outcome).take(MOST_OUTCOMES);
-    let outcomes: Vec<String> = outcomes.map(|line| format!("{} ({}) {MARK}", line.text, line.episode)).collect();
+    let outcomes: Vec<String> =
+        outcomes.map(|line| format!("{} ({}) {MARK}", line.text, line.episode)).collect();
     added += outcomes.len();
     content.key_outcomes.splice(..0, outcomes);
     let mut told = HashSet::new();
     for line in lines.iter().filter(|line| line.kind == Kind::Trigger) {
         // A trigger may stand for several episodes: the last one that begins at or before this.
         let before = |at: &usize| content.triggers[*at].episode <= line.episode;
-        let at = (0..content.triggers.len()).filter(before).max_by_key(|at| content.triggers[*at].episode);
+        let at = (0..content.triggers.len())
+            .filter(before)
+            .max_by_key(|at| content.triggers[*at].episode);
         if let Some(at) = at.filter(|at| told.insert(*at)) {
             let trigger = &mut content.triggers[at];
             trigger.sentence = joined(&marked(line), &trigger.sentence);
@@ -120,31 +131,40 @@ impl Line {
         // A line that claims to be ours, or somebody else's, is neither.
         let words = words.replace(MARK, "").trim().trim_end_matches('.').to_string();
         let holds = match kind {
-            Kind::Motto => MOTTO.contains(&words.chars().count()) && flat(&episode.text).contains(&flat(&words)),
+            Kind::Motto => {
+                MOTTO.contains(&words.chars().count())
+                    && flat(&episode.text).contains(&flat(&words))
+            }
             _ => bears_out(&episode.text, &words),
         };
         holds.then_some(Line { kind, episode: episode.id, text: words })
     }
 }
 
-/// Whether an episode bears out a sentence: every name and number of it stands there, and most of its words.
+/// Whether an episode bears out a sentence: every name and number of it stands there, and most of
+/// its words.
 fn bears_out(episode: &str, sentence: &str) -> bool {
     let there = flat(episode);
-    let names = sentence.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+    let names =
+        sentence.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
     let mut names = names.filter(|word| is_name(word));
     if !names.all(|name| there.contains(&flat(name))) {
         return false;
     }
     let stems: HashSet<String> = text::words(episode).iter().map(|word| stem(word)).collect();
-    let words: Vec<String> =
-        text::words(sentence).iter().map(|word| stem(word)).filter(|stem| !is_small(stem)).collect();
+    let words: Vec<String> = text::words(sentence)
+        .iter()
+        .map(|word| stem(word))
+        .filter(|stem| !is_small(stem))
+        .collect();
     let known = words.iter().filter(|word| stems.contains(*word)).count();
     !words.is_empty() && known * 5 >= words.len() * 3
 }
 
 /// A word that means one thing only: a path, a symbol, a number, a name in code.
 fn is_name(word: &str) -> bool {
-    let inner_capital = word.chars().skip(1).any(char::is_uppercase) && word.chars().any(char::is_lowercase);
+    let inner_capital =
+        word.chars().skip(1).any(char::is_uppercase) && word.chars().any(char::is_lowercase);
     let joined = ['/', '_', '.', ':', '\\', '@', '#'].iter().any(|mark| word.contains(*mark));
     inner_capital || joined || word.chars().any(|c| c.is_ascii_digit())
 }
@@ -156,15 +176,18 @@ fn stem(word: &str) -> String {
 
 /// Words that every sentence has.
 fn is_small(stem: &str) -> bool {
-    const SMALL: &[&str] =
-        &["the", "and", "for", "was", "were", "with", "that", "this", "from", "into", "which", "when"];
+    const SMALL: &[&str] = &[
+        "the", "and", "for", "was", "were", "with", "that", "this", "from", "into", "which", "when",
+    ];
     stem.chars().count() < 3 && stem.is_ascii() || SMALL.contains(&stem)
 }
 
 /// A text in which case, line ends and quotation marks make no difference.
 fn flat(value: &str) -> String {
-    let words: Vec<&str> =
-        value.split(|c: char| c.is_whitespace() || c == '>').filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = value
+        .split(|c: char| c.is_whitespace() || c == '>')
+        .filter(|word| !word.is_empty())
+        .collect();
     words.join(" ").to_lowercase()
 }
 
@@ -176,7 +199,10 @@ mod tests {
     fn episodes() -> Vec<Episode> {
         let page = |number: u32, text: &str| Episode { id: EpisodeId(number), text: text.into() };
         vec![
-            page(1, "# EP_001 · Fix the lock\n\n**Prompt**\n> The day log loses lines with two writers, fix the lock."),
+            page(
+                1,
+                "# EP_001 · Fix the lock\n\n**Prompt**\n> The day log loses lines with two writers, fix the lock.",
+            ),
             page(
                 2,
                 "# EP_002 · why\n\n**Agent**\n> Both saw no header in src/day.rs:\n> Lock first, look later. 3 tests failed.",
@@ -240,12 +266,21 @@ mod tests {
             TRIGGER [EP_003]: The tests passed with cargo test.\n\
             MOTTO [EP_002]: \"Lock first, look later.\"";
         assert_eq!(add(&mut page, reply, &episodes()), 4);
-        assert_eq!(page.core_intent, "The day log loses lines with two writers (model) · Fix the lock");
-        assert_eq!(page.key_outcomes, ["cargo test passed with 7 passed (EP_003) (model)", "changed src/day.rs"]);
+        assert_eq!(
+            page.core_intent,
+            "The day log loses lines with two writers (model) · Fix the lock"
+        );
+        assert_eq!(
+            page.key_outcomes,
+            ["cargo test passed with 7 passed (EP_003) (model)", "changed src/day.rs"]
+        );
         assert_eq!(page.motto, "Lock first, look later");
         // Episode 3 belongs to the trigger that begins with episode 2.
         assert_eq!(page.triggers[1].sentence, "The tests passed with cargo test (model) · second");
-        assert_eq!((page.triggers[0].sentence.as_str(), &page.triggers[1].keys), ("first", &vec!["flock".to_string()]));
+        assert_eq!(
+            (page.triggers[0].sentence.as_str(), &page.triggers[1].keys),
+            ("first", &vec!["flock".to_string()])
+        );
     }
 
     #[test]
@@ -265,9 +300,15 @@ mod tests {
     #[test]
     fn a_long_session_is_shown_in_part_and_no_episode_is_dropped() {
         let long = format!("# EP_001 begins\n{}\nends here", "many words of it\n".repeat(40_000));
-        let shown =
-            parts(&[Episode { id: EpisodeId(1), text: long }, Episode { id: EpisodeId(2), text: "# EP_002".into() }]);
+        let shown = parts(&[
+            Episode { id: EpisodeId(1), text: long },
+            Episode { id: EpisodeId(2), text: "# EP_002".into() },
+        ]);
         assert!(shown[0].starts_with("# EP_001 begins") && shown[0].ends_with("ends here"));
-        assert!(shown[0].contains("left out") && text::tokens(&shown[0]) < MOST_SHOWN && shown[1] == "# EP_002");
+        assert!(
+            shown[0].contains("left out")
+                && text::tokens(&shown[0]) < MOST_SHOWN
+                && shown[1] == "# EP_002"
+        );
     }
 }

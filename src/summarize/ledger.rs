@@ -1,7 +1,7 @@
 //! The ledger: one line of JSON for each call of a model, in `.memtree/local/ledger.jsonl`.
 //!
-//! It holds what was asked of whom and what it cost, never a word of what was said. A day's sums are made from
-//! it, and so is the answer to whether another call fits under the day's cap.
+//! It holds what was asked of whom and what it cost, never a word of what was said. A day's sums
+//! are made from it, and so is the answer to whether another call fits under the day's cap.
 
 use std::fs;
 use std::io;
@@ -102,7 +102,10 @@ mod tests {
             .and_then(|mut file| io::Write::write_all(&mut file, b"{\"torn\n"))
             .unwrap();
         book(&path, &entry("2026-11-15T10:00:02Z", 100, 0.25, "nothing")).unwrap();
-        assert_eq!(spent(&path, day).unwrap(), Spent { calls: 3, failed: 1, tokens: 230, usd: 0.75 });
+        assert_eq!(
+            spent(&path, day).unwrap(),
+            Spent { calls: 3, failed: 1, tokens: 230, usd: 0.75 }
+        );
         assert_eq!(spent(&path, "2026-11-16".parse().unwrap()).unwrap().calls, 0);
     }
 }

@@ -1,8 +1,9 @@
 //! Models, where a person configured one: asked through one door, which counts what they cost.
 //!
-//! What memtree writes is complete without a model. A model may add words to it, and every step that asks one has
-//! something to say when the answer is [`Answer::Unavailable`]: no model is configured, it is down, or the day's cap
-//! is reached. Behind [`Models::ask`] a text is redacted, split where it is too long, sent, booked in the ledger.
+//! What memtree writes is complete without a model. A model may add words to it, and every step
+//! that asks one has something to say when the answer is [`Answer::Unavailable`]: no model is
+//! configured, it is down, or the day's cap is reached. Behind [`Models::ask`] a text is redacted,
+//! split where it is too long, sent, booked in the ledger.
 
 mod command;
 pub mod digest;
@@ -48,7 +49,8 @@ impl Alias {
 /// What a model is told to do with the parts that it is given.
 #[derive(Debug, Clone, Copy)]
 pub struct Prompt {
-    /// What it is for, in one word: the name of its file in `templates/prompts/`, and of its lines in the ledger.
+    /// What it is for, in one word: the name of its file in `templates/prompts/`, and of its lines
+    /// in the ledger.
     pub task: &'static str,
     /// The built-in words; a memory's own `templates/prompts/<task>.md` may stand in their place.
     pub text: &'static str,
@@ -124,7 +126,8 @@ struct Asked {
     given_up: Mutex<Option<String>>,
 }
 
-/// The version of what we ask and of how replies are checked; a newer one writes again what an older one wrote.
+/// The version of what we ask and of how replies are checked; a newer one writes again what an
+/// older one wrote.
 const VERSION: u32 = 1;
 /// How often one question is asked before it counts as unanswered.
 const TRIES: u32 = 3;
@@ -149,19 +152,31 @@ impl Models {
         let summarizer: Box<dyn Summarizer> = match &settings.who {
             Who::Program(words) => {
                 let folder = layout.local();
-                Box::new(command::Program { words: words.clone(), folder, timeout: settings.timeout })
+                Box::new(command::Program {
+                    words: words.clone(),
+                    folder,
+                    timeout: settings.timeout,
+                })
             }
-            Who::Server { base_url, key } => Box::new(openai::Server::new(base_url, key.clone(), settings.timeout)),
+            Who::Server { base_url, key } => {
+                Box::new(openai::Server::new(base_url, key.clone(), settings.timeout))
+            }
         };
         Models::asking(summarizer, settings, redactor, layout)
     }
 
-    fn asking(summarizer: Box<dyn Summarizer>, settings: Settings, redactor: Redactor, layout: &Layout) -> Models {
+    fn asking(
+        summarizer: Box<dyn Summarizer>,
+        settings: Settings,
+        redactor: Redactor,
+        layout: &Layout,
+    ) -> Models {
         let (layout, opened, given_up) = (layout.clone(), Instant::now(), Mutex::new(None));
         Models { summarizer, asked: Some(Asked { settings, redactor, layout, opened, given_up }) }
     }
 
-    /// Whether a model is configured at all; where none is, there is nothing to wait for or to try again.
+    /// Whether a model is configured at all; where none is, there is nothing to wait for or to try
+    /// again.
     pub fn are_there(&self) -> bool {
         self.asked.is_some()
     }
@@ -171,7 +186,8 @@ impl Models {
         format!("{}/{VERSION}", self.by(alias))
     }
 
-    /// Why nobody is asked any more in this run, where it is so: the model is down, or the day's cap is reached.
+    /// Why nobody is asked any more in this run, where it is so: the model is down, or the day's
+    /// cap is reached.
     pub fn given_up(&self) -> Option<String> {
         self.asked.as_ref()?.given_up.lock().ok()?.clone()
     }
@@ -183,12 +199,15 @@ impl Models {
         }
     }
 
-    /// Asks a model. The parts are what the reply is to be made of, in order: one for each episode, day or section;
-    /// they are redacted here. Where they are too long for one call they are split between parts, each piece is
-    /// asked about, and the replies are merged by the same prompt.
+    /// Asks a model. The parts are what the reply is to be made of, in order: one for each episode,
+    /// day or section; they are redacted here. Where they are too long for one call they are split
+    /// between parts, each piece is asked about, and the replies are merged by the same prompt.
     pub fn ask(&self, alias: Alias, prompt: &Prompt, parts: &[String]) -> Answer {
-        let Some(asked) = &self.asked else { return Answer::Unavailable("no model is configured".into()) };
-        let parts: Vec<String> = parts.iter().map(|part| asked.redactor.redact(part).into_owned()).collect();
+        let Some(asked) = &self.asked else {
+            return Answer::Unavailable("no model is configured".into());
+        };
+        let parts: Vec<String> =
+            parts.iter().map(|part| asked.redactor.redact(part).into_owned()).collect();
         let question = Question { models: self, asked, alias, prompt, words: asked.words(prompt) };
         match question.answer(split::pieces(&parts, asked.settings.input_tokens)) {
             Ok(Some(text)) => Answer::Text(text),
@@ -208,18 +227,24 @@ impl Asked {
         if alias == Alias::Low || high.name.is_empty() { low } else { high }
     }
 
-    /// What a prompt says: the memory's own words, where it has some and they may be used, else ours.
+    /// What a prompt says: the memory's own words, where it has some and they may be used, else
+    /// ours.
     ///
-    /// A memory arrives by `git pull`, so its prompts are somebody else's words. A server can only answer, and its
-    /// answer is checked; a program may have tools, so there the person has to allow it.
+    /// A memory arrives by `git pull`, so its prompts are somebody else's words. A server can only
+    /// answer, and its answer is checked; a program may have tools, so there the person has to
+    /// allow it.
     fn words(&self, prompt: &Prompt) -> String {
         let path = self.layout.prompt(prompt.task);
         let usable = |metadata: fs::Metadata| metadata.is_file() && metadata.len() <= MOST_PROMPT;
-        let allowed = self.settings.trust_prompts || matches!(self.settings.who, Who::Server { .. });
+        let allowed =
+            self.settings.trust_prompts || matches!(self.settings.who, Who::Server { .. });
         if !allowed || !fs::symlink_metadata(&path).is_ok_and(usable) {
             return prompt.text.to_string();
         }
-        fs::read_to_string(&path).ok().filter(|text| !text.trim().is_empty()).unwrap_or_else(|| prompt.text.to_string())
+        fs::read_to_string(&path)
+            .ok()
+            .filter(|text| !text.trim().is_empty())
+            .unwrap_or_else(|| prompt.text.to_string())
     }
 
     fn now(&self) -> Timestamp {
@@ -231,7 +256,8 @@ impl Asked {
     }
 
     fn spent(&self) -> Result<Spent, String> {
-        ledger::spent(&self.layout.ledger(), self.day()).map_err(|err| format!("the ledger cannot be read: {err}"))
+        ledger::spent(&self.layout.ledger(), self.day())
+            .map_err(|err| format!("the ledger cannot be read: {err}"))
     }
 
     /// Whether so many tokens more are within the day's cap.
@@ -239,7 +265,8 @@ impl Asked {
         let spent = self.spent()?;
         let Settings { daily_tokens, daily_usd, .. } = self.settings;
         let reached = |what: String| {
-            let reason = format!("the day's cap of {what} is reached (the settings `models.daily_…`)");
+            let reason =
+                format!("the day's cap of {what} is reached (the settings `models.daily_…`)");
             self.give_up(&reason);
             reason
         };
@@ -247,7 +274,9 @@ impl Asked {
             return Err(reached(format!("{daily_tokens} tokens")));
         }
         match cost(model, tokens_in, tokens_out) {
-            usd if usd > 0.0 && spent.usd + usd > daily_usd => Err(reached(format!("{daily_usd} USD"))),
+            usd if usd > 0.0 && spent.usd + usd > daily_usd => {
+                Err(reached(format!("{daily_usd} USD")))
+            }
             _ => Ok(()),
         }
     }
@@ -294,13 +323,17 @@ impl Question<'_> {
         let reply = u64::from(self.prompt.reply_tokens);
         let instructions = self.instructions(1, pieces.len(), false);
         let calls = pieces.len() as u64;
-        let read: usize = pieces.iter().map(|piece| text::tokens(piece) + text::tokens(&instructions)).sum();
+        let read: usize =
+            pieces.iter().map(|piece| text::tokens(piece) + text::tokens(&instructions)).sum();
         // Replies that have to be merged are read once more, for one more reply.
         let merged = if calls > 1 { calls * reply } else { 0 };
-        let (tokens_in, tokens_out) = (read as u64 + merged, (calls + u64::from(calls > 1)) * reply);
+        let (tokens_in, tokens_out) =
+            (read as u64 + merged, (calls + u64::from(calls > 1)) * reply);
         if tokens_in + tokens_out > self.asked.settings.daily_tokens {
             let needed = tokens_in + tokens_out;
-            return Err(format!("it needs about {needed} tokens, more than `models.daily_tokens` allows for a day"));
+            return Err(format!(
+                "it needs about {needed} tokens, more than `models.daily_tokens` allows for a day"
+            ));
         }
         self.asked.fits(self.asked.model(self.alias), tokens_in, tokens_out)
     }
@@ -311,7 +344,8 @@ impl Question<'_> {
             text.push_str(&format!("\n\n{}", MERGE.trim()));
         }
         if of > 1 {
-            let number = |name: &str| if name == "piece" { piece.to_string() } else { of.to_string() };
+            let number =
+                |name: &str| if name == "piece" { piece.to_string() } else { of.to_string() };
             text.push_str(&format!("\n\n{}", fill(PIECE, number).trim()));
         }
         text
@@ -351,12 +385,18 @@ impl Question<'_> {
         let model = self.asked.model(self.alias);
         let reply_tokens = self.prompt.reply_tokens;
         let cannot = |err: std::io::Error| format!("the ledger cannot be written: {err}");
-        // One at a time, on this device: two could each find room under the cap that is there for one.
+        // One at a time, on this device: two could each find room under the cap that is there for
+        // one.
         let _lock = files::lock_exclusive(&layout.models_lock()).map_err(cannot)?;
         let estimate = (text::tokens(instructions) + text::tokens(material)) as u64;
         self.asked.fits(model, estimate, reply_tokens.into())?;
         let began = Instant::now();
-        let reply = self.models.summarizer.reply(&Call { model: &model.name, instructions, material, reply_tokens });
+        let reply = self.models.summarizer.reply(&Call {
+            model: &model.name,
+            instructions,
+            material,
+            reply_tokens,
+        });
         let counted = reply.as_ref().ok().and_then(|reply| reply.tokens);
         let answer = reply.and_then(useful).map(|text| redactor.redact(&text).into_owned());
         let (tokens_in, tokens_out) = counted.unwrap_or_else(|| match &answer {
@@ -367,7 +407,9 @@ impl Question<'_> {
         let result = match &answer {
             Ok(text) if text == NOTHING => "nothing".into(),
             Ok(_) => "text".into(),
-            Err(failure) => format!("failed: {}", text::one_line(&redactor.redact(&failure.reason), 300)),
+            Err(failure) => {
+                format!("failed: {}", text::one_line(&redactor.redact(&failure.reason), 300))
+            }
         };
         let entry = Entry {
             at: self.asked.now(),
@@ -392,7 +434,8 @@ impl Question<'_> {
     }
 }
 
-/// A reply without the thoughts that some models show before it; one that says nothing is a failure.
+/// A reply without the thoughts that some models show before it; one that says nothing is a
+/// failure.
 fn useful(reply: Reply) -> Result<String, Failure> {
     let text = reply.text.trim();
     let text = match text.strip_prefix("<think>") {
@@ -400,7 +443,11 @@ fn useful(reply: Reply) -> Result<String, Failure> {
         None => text,
     };
     if text.is_empty() {
-        return Err(Failure { reason: "the reply is empty".into(), trouble: Trouble::Poor, may_cost: true });
+        return Err(Failure {
+            reason: "the reply is empty".into(),
+            trouble: Trouble::Poor,
+            may_cost: true,
+        });
     }
     Ok(text.to_string())
 }

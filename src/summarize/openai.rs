@@ -17,8 +17,8 @@ pub struct Server {
     /// Where questions go.
     address: String,
     key: Option<String>,
-    /// Some hosted models call the length of a reply by a new name and choose their own temperature. Learned from
-    /// the first refusal.
+    /// Some hosted models call the length of a reply by a new name and choose their own
+    /// temperature. Learned from the first refusal.
     newer: AtomicBool,
 }
 
@@ -28,7 +28,8 @@ const MOST_REPLY: u64 = 4 << 20;
 impl Server {
     /// A server at an address such as `http://127.0.0.1:11434/v1`.
     pub fn new(base_url: &str, key: Option<String>, timeout: Duration) -> Server {
-        let mut config = Agent::config_builder().timeout_global(Some(timeout)).http_status_as_error(false);
+        let mut config =
+            Agent::config_builder().timeout_global(Some(timeout)).http_status_as_error(false);
         if is_this_machine(base_url) {
             // What is meant for this machine must not leave it by way of a proxy.
             config = config.proxy(None);
@@ -69,7 +70,8 @@ impl Server {
             reason: format!("cannot ask `{}`: {err}", self.address),
         };
         let mut answer = request.send_json(&body).map_err(trouble)?;
-        let text = answer.body_mut().with_config().limit(MOST_REPLY).lossy_utf8(true).read_to_string();
+        let text =
+            answer.body_mut().with_config().limit(MOST_REPLY).lossy_utf8(true).read_to_string();
         Ok((answer.status().as_u16(), text.map_err(trouble)?))
     }
 }
@@ -81,7 +83,10 @@ impl Summarizer for Server {
 
     fn reply(&self, call: &Call<'_>) -> Result<Reply, Failure> {
         let (mut status, mut text) = self.send(call)?;
-        if status == 400 && text.contains("max_completion_tokens") && !self.newer.swap(true, Ordering::Relaxed) {
+        if status == 400
+            && text.contains("max_completion_tokens")
+            && !self.newer.swap(true, Ordering::Relaxed)
+        {
             (status, text) = self.send(call)?;
         }
         if status != 200 {
@@ -99,7 +104,12 @@ impl Summarizer for Server {
             trouble: Trouble::Poor,
             may_cost: true,
         })?;
-        let said = completion.choices.into_iter().next().and_then(|choice| choice.message.content).unwrap_or_default();
+        let said = completion
+            .choices
+            .into_iter()
+            .next()
+            .and_then(|choice| choice.message.content)
+            .unwrap_or_default();
         let tokens = completion.usage.map(|usage| (usage.prompt_tokens, usage.completion_tokens));
         Ok(Reply { text: said, tokens })
     }
@@ -142,7 +152,8 @@ fn is_this_machine(base_url: &str) -> bool {
     let address: Option<Uri> = base_url.parse().ok();
     let host = address.as_ref().and_then(|address| address.host()).unwrap_or_default();
     let host = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+    host == "localhost"
+        || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// What a refusal says, on one line.
@@ -164,7 +175,12 @@ mod tests {
         for address in ["http://127.0.0.1:11434/v1", "http://localhost/v1", "http://[::1]:80/v1"] {
             assert!(is_this_machine(address), "{address}");
         }
-        for address in ["https://api.example.org/v1", "http://127.0.0.1.example.org/v1", "http://10.0.0.1/v1", "?"] {
+        for address in [
+            "https://api.example.org/v1",
+            "http://127.0.0.1.example.org/v1",
+            "http://10.0.0.1/v1",
+            "?",
+        ] {
             assert!(!is_this_machine(address), "{address}");
         }
     }

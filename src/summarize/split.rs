@@ -1,16 +1,19 @@
-//! What is too long for one call is split between its parts, and a part that is too long between its paragraphs.
+//! What is too long for one call is split between its parts, and a part that is too long between
+//! its paragraphs.
 
 use crate::base::text;
 
-/// Groups parts, in order, into pieces that each take at most so many tokens. The pieces are about equally long,
-/// so that none of them is a scrap that a model would make too much of.
+/// Groups parts, in order, into pieces that each take at most so many tokens. The pieces are about
+/// equally long, so that none of them is a scrap that a model would make too much of.
 pub fn pieces(parts: &[String], most: usize) -> Vec<String> {
     let most = most.max(1);
     let mut units: Vec<(usize, &str)> = Vec::new();
     for part in parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty()) {
         match text::tokens(part) {
             tokens if tokens <= most => units.push((tokens, part)),
-            _ => units.extend(within(part, most).into_iter().map(|unit| (text::tokens(unit), unit))),
+            _ => {
+                units.extend(within(part, most).into_iter().map(|unit| (text::tokens(unit), unit)))
+            }
         }
     }
     let total: usize = units.iter().map(|(tokens, _)| tokens).sum();
@@ -35,14 +38,21 @@ fn within(part: &str, most: usize) -> Vec<&str> {
     let mut cut = Vec::new();
     let mut rest = part;
     while text::tokens(rest) > most {
-        // No character takes more than 2 tokens or less than a quarter of one for each of its bytes.
+        // No character takes more than 2 tokens or less than a quarter of one for each of its
+        // bytes.
         let mut window = text::cut(rest, most * 4);
         while text::tokens(window) > most {
             window = text::cut(window, window.len() * 3 / 4);
         }
-        let seam = |mark: &str| window.rfind(mark).filter(|at| *at > window.len() / 2).map(|at| at + mark.len());
+        let seam = |mark: &str| {
+            window.rfind(mark).filter(|at| *at > window.len() / 2).map(|at| at + mark.len())
+        };
         let first_char = rest.chars().next().map_or(1, char::len_utf8);
-        let at = seam("\n\n").or_else(|| seam("\n")).or_else(|| seam(" ")).unwrap_or(window.len()).max(first_char);
+        let at = seam("\n\n")
+            .or_else(|| seam("\n"))
+            .or_else(|| seam(" "))
+            .unwrap_or(window.len())
+            .max(first_char);
         cut.push(rest[..at].trim());
         rest = rest[at..].trim_start();
     }
@@ -63,9 +73,13 @@ mod tests {
 
     #[test]
     fn pieces_end_where_parts_end() {
-        let parts: Vec<String> = (1..=9).map(|n| format!("EP_00{n} {}", "word ".repeat(30))).collect();
+        let parts: Vec<String> =
+            (1..=9).map(|n| format!("EP_00{n} {}", "word ".repeat(30))).collect();
         let pieces = pieces(&parts, 120);
-        assert!(pieces.len() >= 3 && pieces.iter().all(|piece| text::tokens(piece) <= 120), "{pieces:?}");
+        assert!(
+            pieces.len() >= 3 && pieces.iter().all(|piece| text::tokens(piece) <= 120),
+            "{pieces:?}"
+        );
         assert!(pieces.iter().all(|piece| piece.starts_with("EP_") && piece.ends_with("word")));
         assert_eq!(pieces.join("\n\n").matches("EP_").count(), 9);
     }

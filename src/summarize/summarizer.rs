@@ -32,7 +32,8 @@ pub struct Failure {
 /// What a failure means for what is asked next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trouble {
-    /// Nobody is there, or has no time: it is tried again, and after the last try nobody else is kept waiting.
+    /// Nobody is there, or has no time: it is tried again, and after the last try nobody else is
+    /// kept waiting.
     Down,
     /// The reply is of no use: it is tried again, and another question may go well.
     Poor,
@@ -51,7 +52,8 @@ pub trait Summarizer: Send + Sync {
     fn reply(&self, call: &Call<'_>) -> Result<Reply, Failure>;
 }
 
-/// The default: what `distill` wrote from the session is all there is. It needs no model and no tokens.
+/// The default: what `distill` wrote from the session is all there is. It needs no model and no
+/// tokens.
 pub struct Extractive;
 
 impl Summarizer for Extractive {
@@ -60,6 +62,10 @@ impl Summarizer for Extractive {
     }
 
     fn reply(&self, _: &Call<'_>) -> Result<Reply, Failure> {
-        Err(Failure { reason: "no model is configured".into(), trouble: Trouble::Hopeless, may_cost: false })
+        Err(Failure {
+            reason: "no model is configured".into(),
+            trouble: Trouble::Hopeless,
+            may_cost: false,
+        })
     }
 }

@@ -1,4 +1,5 @@
-//! Every log dialect: each case under `tests/fixtures/<flavor>/` is read into the `session.md` beside it.
+//! Every log dialect: each case under `tests/fixtures/<flavor>/` is read into the `session.md`
+//! beside it.
 //!
 //! `UPDATE_EXPECT=1 cargo test` writes these files; read them before you commit them.
 
@@ -28,7 +29,11 @@ fn every_case_is_read_as_expected() {
         .iter()
         .filter(|adapter| cases(adapter.name()).is_empty())
         .map(|adapter| {
-            format!("`{0}` has no case: put a log into {1}/<case>/", adapter.name(), fixtures(adapter.name()).display())
+            format!(
+                "`{0}` has no case: put a log into {1}/<case>/",
+                adapter.name(),
+                fixtures(adapter.name()).display()
+            )
         })
         .collect();
     assert!(without.is_empty(), "{}", without.join("\n"));
@@ -46,7 +51,9 @@ fn told(folder: &Path, flavor: &str) -> String {
         let (adapter, identities, shared) = match adapters::recognize(&found.path).unwrap() {
             Some((adapter, identity)) => (adapter, vec![identity], false),
             None => match shared_files.list(&found.path).unwrap() {
-                Some((adapter, sessions)) => (adapter, sessions.into_iter().map(identity_of).collect(), true),
+                Some((adapter, sessions)) => {
+                    (adapter, sessions.into_iter().map(identity_of).collect(), true)
+                }
                 None => continue,
             },
         };
@@ -94,7 +101,8 @@ fn session(folder: &Path, source: Source, shared: &SharedFiles) -> String {
     let mut story = Story::default();
     let head = adapter.read(&log, &mut story).unwrap();
     for (file, place) in log.files.iter().zip(&places) {
-        writeln!(page, "- file: {place} ({:?}), kept as {}", file.role, file.name.display()).unwrap();
+        writeln!(page, "- file: {place} ({:?}), kept as {}", file.role, file.name.display())
+            .unwrap();
     }
     page.push_str(&known(&head));
     writeln!(
@@ -113,7 +121,8 @@ fn session(folder: &Path, source: Source, shared: &SharedFiles) -> String {
     for skipped in &head.skipped {
         let file = log.files.iter().position(|file| file.path == skipped.path);
         let place = file.map_or_else(|| below(folder, &skipped.path), |at| places[at].clone());
-        writeln!(page, "- skipped: {place}:{}: {}", skipped.line, text::printable(&skipped.reason)).unwrap();
+        writeln!(page, "- skipped: {place}:{}: {}", skipped.line, text::printable(&skipped.reason))
+            .unwrap();
     }
     format!("{page}\n{}\n", story.lines)
 }
@@ -121,7 +130,8 @@ fn session(folder: &Path, source: Source, shared: &SharedFiles) -> String {
 /// What is known of the session as a whole.
 fn known(head: &Head) -> String {
     let mut page = String::new();
-    let mut add = |name: &str, value: &str| writeln!(page, "- {name}: {}", text::printable(value)).unwrap();
+    let mut add =
+        |name: &str, value: &str| writeln!(page, "- {name}: {}", text::printable(value)).unwrap();
     let facts = [
         ("title", &head.title),
         ("cwd", &head.cwd),
@@ -140,7 +150,10 @@ fn known(head: &Head) -> String {
     for used in &head.usage {
         let cost = used.cost_usd.map(|cost| format!(", {cost} USD")).unwrap_or_default();
         let (read, written) = (used.cache_read, used.cache_write);
-        let tokens = format!("in {}, out {}, cache read {read}, cache creation {written}", used.input, used.output);
+        let tokens = format!(
+            "in {}, out {}, cache read {read}, cache creation {written}",
+            used.input, used.output
+        );
         add("model", &format!("{}: {tokens}{cost}", used.model));
     }
     if head.ended {
@@ -180,7 +193,11 @@ impl EventSink for Story {
                 self.joined += usize::from(self.calls.contains(answer.id.as_ref()));
                 let failed = if answer.failed { " failed" } else { "" };
                 let code = answer.exit_code.map(|code| format!(" ({code})")).unwrap_or_default();
-                let images = if answer.images > 0 { format!(" {} images", answer.images) } else { String::new() };
+                let images = if answer.images > 0 {
+                    format!(" {} images", answer.images)
+                } else {
+                    String::new()
+                };
                 ("result", format!("{}{failed}{code}{images}: {}", answer.id, answer.text))
             }
             What::Rewind { kept } => ("rewind", format!("{kept} prompts stand")),
@@ -194,7 +211,8 @@ impl EventSink for Story {
         let place = format!("{}:{}", event.place.file, event.place.line);
         let agent = event.agent.map(|agent| format!(" [{agent}]")).unwrap_or_default();
         let inherited = if event.inherited { " (inherited)" } else { "" };
-        // As it would be written: nothing that looks like a secret belongs into this repository either.
+        // As it would be written: nothing that looks like a secret belongs into this repository
+        // either.
         let said = self.redactor.redact(&said).replace('\n', "⏎");
         let line = format!("{at} {place}{agent}{inherited} {kind} {}", text::printable(&said));
         writeln!(self.lines, "    {}", text::cut(line.trim_end(), 110)).unwrap();
@@ -224,12 +242,16 @@ fn below(folder: &Path, path: &Path) -> String {
 
 #[test]
 fn every_agents_logs_are_found_where_it_keeps_them() {
-    // Some agents keep their logs wherever people work; these are found only where somebody names them.
+    // Some agents keep their logs wherever people work; these are found only where somebody names
+    // them.
     let keeps_them = |adapter: &&&dyn Adapter| !adapter.roots(&Places::default()).is_empty();
     for adapter in adapters::ALL.iter().filter(keeps_them) {
         for case in cases(adapter.name()) {
             let desk = Desk::new().with_log(adapter.name(), &case);
-            let found = desk.memtree(["sweep", "--dry-run", "--json", "--only", adapter.name()]).done().json();
+            let found = desk
+                .memtree(["sweep", "--dry-run", "--json", "--only", adapter.name()])
+                .done()
+                .json();
             assert!(found["discovered"].as_u64() > Some(0), "{} {case}: {found}", adapter.name());
         }
     }

@@ -1,5 +1,5 @@
-//! Broken logs, hostile names, memories that are missing, unwritable or from the future: the program says
-//! what is wrong, does the rest, and writes nowhere else.
+//! Broken logs, hostile names, memories that are missing, unwritable or from the future: the
+//! program says what is wrong, does the rest, and writes nowhere else.
 
 use std::fs;
 use std::io::{Seek, SeekFrom, Write};
@@ -29,15 +29,25 @@ fn every_good_record_is_kept_and_every_bad_one_named() {
         (7, "not a JSON record"),
         (10, "cut short: the last line is not whole (still being written?)"),
     ] {
-        assert!(swept.stderr.contains(&format!("{log}:{line}: {reason}\n")), "{line}: {reason}\n{}", swept.told());
+        assert!(
+            swept.stderr.contains(&format!("{log}:{line}: {reason}\n")),
+            "{line}: {reason}\n{}",
+            swept.told()
+        );
     }
     assert_eq!(swept.stderr.matches(&log).count(), 5, "{}", swept.told());
     assert!(swept.stdout.contains("skipped 5 lines"), "{}", swept.told());
     let session = desk.session_of(&format!("claude:{id}"));
     let digest = desk.digest(&session);
-    assert_eq!((digest.content.turns, digest.content.tokens_in, digest.content.tokens_out), (3, 18, 33));
+    assert_eq!(
+        (digest.content.turns, digest.content.tokens_in, digest.content.tokens_out),
+        (3, 18, 33)
+    );
     // What was skipped is kept with the session, and the bytes are all there.
-    assert_eq!(desk.read(format!("sessions/{session}/snapshot/state/skipped.txt")).lines().count(), 5);
+    assert_eq!(
+        desk.read(format!("sessions/{session}/snapshot/state/skipped.txt")).lines().count(),
+        5
+    );
     desk.check_manifest(&session);
     let raw = desk.store().join(format!("sessions/{session}/snapshot/raw/{id}.jsonl"));
     assert_eq!(fs::read(raw).unwrap(), fs::read(desk.log_path(id)).unwrap());
@@ -49,12 +59,16 @@ fn every_good_record_is_kept_and_every_bad_one_named() {
 
 #[test]
 fn a_line_of_100_mb_is_named_and_not_held() {
-    let desk = Desk::new().with_claude_log(ONE, exchange(ONE, 0, "Before the long line?", "Yes, before."));
+    let desk =
+        Desk::new().with_claude_log(ONE, exchange(ONE, 0, "Before the long line?", "Yes, before."));
     let mut log = fs::File::options().append(true).open(desk.log_path(ONE)).unwrap();
     let end = log.seek(SeekFrom::End(0)).unwrap();
     // A hole in the file reads as NUL bytes and takes no room.
     log.set_len(end + 100_000_000).unwrap();
-    log.write_all(("\n".to_string() + &exchange(ONE, 1, "And after it?", "Also after it.")).as_bytes()).unwrap();
+    log.write_all(
+        ("\n".to_string() + &exchange(ONE, 1, "And after it?", "Also after it.")).as_bytes(),
+    )
+    .unwrap();
     drop(log);
     let mut child = desk.start(["sweep"]);
     let mut peak = None;
@@ -110,8 +124,9 @@ fn a_file_that_is_no_log_is_left_alone() {
 #[test]
 fn a_deeply_nested_record_is_named_and_the_rest_goes_on() {
     let deep = format!("{{\"type\":\"user\",\"message\":{}\n", "[".repeat(200_000));
-    let log =
-        exchange(ONE, 0, "Before it?", "Yes, before.") + &deep + &exchange(ONE, 1, "And after it?", "After, too.");
+    let log = exchange(ONE, 0, "Before it?", "Yes, before.")
+        + &deep
+        + &exchange(ONE, 1, "And after it?", "After, too.");
     let desk = Desk::new().with_claude_log(ONE, log);
     desk.memtree(["sweep"]).code(3).stderr_has(".jsonl:3: ");
     assert_eq!(desk.digest("SES1_desk_SP1C1").content.turns, 2);
@@ -121,13 +136,15 @@ fn a_deeply_nested_record_is_named_and_the_rest_goes_on() {
 fn a_source_that_vanishes_does_not_stop_the_others() {
     let folder = tempfile::tempdir().unwrap();
     let gone = folder.path().join("gone.jsonl");
-    let file = LogFile { path: gone.clone(), name: "gone.jsonl".into(), role: Role::Main, within: None };
+    let file =
+        LogFile { path: gone.clone(), name: "gone.jsonl".into(), role: Role::Main, within: None };
     let source = Source { flavor: "claude", native_id: "gone".into(), files: vec![file] };
     let cleaner = Cleaner::new(Redactor::with_rules(&[]).unwrap(), 1000);
     let pages = Pages { cleaner, inline_lines: 12, exclude: Default::default() };
     let adapter = adapters::named("claude").unwrap();
     let shared = SharedFiles::with_temporary_copies();
-    let prepared = capture::prepare(adapter, &source, &shared, None, &folder.path().join("staged"), &pages);
+    let prepared =
+        capture::prepare(adapter, &source, &shared, None, &folder.path().join("staged"), &pages);
     match prepared {
         Err(Trouble::Source(skipped)) => {
             assert_eq!((skipped.path, skipped.line), (gone, 0));
@@ -178,9 +195,13 @@ fn a_missing_memory_is_a_clear_error() {
 
 #[test]
 fn a_memory_from_the_future_is_left_alone() {
-    let desk = Desk::new().with_claude_log(ONE, exchange(ONE, 0, "Which year is it?", "I cannot tell."));
+    let desk =
+        Desk::new().with_claude_log(ONE, exchange(ONE, 0, "Which year is it?", "I cannot tell."));
     desk.write("memtree.toml", "format = 99\n");
-    desk.write("sessions/SES1_desk_SP1C1/SES1_desk_SP1C1_DIGEST.md", "in a form that nobody knows yet");
+    desk.write(
+        "sessions/SES1_desk_SP1C1/SES1_desk_SP1C1_DIGEST.md",
+        "in a form that nobody knows yet",
+    );
     let before = Tree::of(desk.root());
     for command in [
         &["sweep"][..],
@@ -194,7 +215,11 @@ fn a_memory_from_the_future_is_left_alone() {
         &["config", "--effective"],
     ] {
         let failed = desk.memtree(command).code(1).stderr_has("error: this memory has format 99");
-        assert!(failed.stderr.contains("hint: install a newer memtree; nothing was changed"), "{}", failed.told());
+        assert!(
+            failed.stderr.contains("hint: install a newer memtree; nothing was changed"),
+            "{}",
+            failed.told()
+        );
         assert_same(&before, &Tree::of(desk.root()), &format!("after {command:?}"));
     }
 }
@@ -211,8 +236,12 @@ fn broken_settings_are_a_clear_error() {
         desk.memtree(["sweep"]).code(1).stderr_has(told);
     }
     desk.write("memtree.toml", "format = 1\ntimezon = \"UTC\"\n[open]\neditor = \"evil\"\n");
-    desk.memtree(["sweep"]).success().stderr_has("did you mean `timezone`?").stderr_has("`open.editor` runs a program");
-    let wrong = desk.command(&["status".into()]).env("MEMTREE_NOW", "half past nine").output().unwrap();
+    desk.memtree(["sweep"])
+        .success()
+        .stderr_has("did you mean `timezone`?")
+        .stderr_has("`open.editor` runs a program");
+    let wrong =
+        desk.command(&["status".into()]).env("MEMTREE_NOW", "half past nine").output().unwrap();
     assert_eq!(wrong.status.code(), Some(2));
     desk.memtree(["sweeep"]).code(2).stderr_has("sweep");
 }
@@ -268,8 +297,15 @@ fn a_log_cannot_forge_what_we_write() {
         "{}",
         digest.source_id
     );
-    assert!(digest.content.triggers.iter().all(|trigger| trigger.episode.0 == 1), "{:?}", digest.content.triggers);
-    assert!(digest.content.triggers.iter().all(|trigger| trigger.path == "snapshot/episodic/EP_001.md"), "{text}");
+    assert!(
+        digest.content.triggers.iter().all(|trigger| trigger.episode.0 == 1),
+        "{:?}",
+        digest.content.triggers
+    );
+    assert!(
+        digest.content.triggers.iter().all(|trigger| trigger.path == "snapshot/episodic/EP_001.md"),
+        "{text}"
+    );
     let lines = |start: &str| text.lines().filter(|line| line.starts_with(start)).count();
     for (start, count) in [
         ("---", 2),
@@ -312,8 +348,10 @@ fn secrets_stay_in_raw() {
     let desk = Desk::new().with_log("claude", "secrets");
     let id = "5e550013-0000-4000-8000-000000000001";
     let log = fs::read_to_string(desk.log_path(id)).unwrap();
-    let decoded: String =
-        log.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap().to_string()).collect();
+    let decoded: String = log
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap().to_string())
+        .collect();
     for secret in SECRETS {
         assert!(decoded.contains(secret), "the fixture has no {secret}");
     }
@@ -343,7 +381,10 @@ fn secrets_stay_in_raw() {
         }
         whole.push_str(&text);
     }
-    assert!(whole.contains("4f5e6d7") && whole.contains("9f86d081884c"), "a commit and a hash are no secrets");
+    assert!(
+        whole.contains("4f5e6d7") && whole.contains("9f86d081884c"),
+        "a commit and a hash are no secrets"
+    );
     assert!(whole.contains("localhost:5432/demo"), "of the address only the password is a secret");
 }
 
@@ -364,7 +405,12 @@ fn a_bad_line_is_named_without_its_secrets() {
 
 #[test]
 fn a_rule_of_ones_own_is_honoured() {
-    let log = exchange(ONE, 0, "Close TICKET-123456 please.", "TICKET-123456 is closed, TICKET-7 is not one.");
+    let log = exchange(
+        ONE,
+        0,
+        "Close TICKET-123456 please.",
+        "TICKET-123456 is closed, TICKET-7 is not one.",
+    );
     let desk = Desk::new().with_claude_log(ONE, log);
     desk.write(
         "memtree.toml",
@@ -383,8 +429,11 @@ fn a_rule_of_ones_own_is_honoured() {
 fn derived_files(desk: &Desk) -> Vec<PathBuf> {
     let tree = Tree::of(&desk.store());
     let raw = |path: &Path| path.to_string_lossy().contains("/snapshot/raw/");
-    let derived: Vec<PathBuf> =
-        tree.files().filter(|(path, _)| !raw(path)).map(|(path, _)| desk.store().join(path)).collect();
+    let derived: Vec<PathBuf> = tree
+        .files()
+        .filter(|(path, _)| !raw(path))
+        .map(|(path, _)| desk.store().join(path))
+        .collect();
     assert!(derived.len() > 5, "{derived:?}");
     derived
 }

@@ -12,7 +12,10 @@ fn the_page_of_commands_is_up_to_date() {
     );
     page.push_str(&format!("\n## memtree\n\n```text\n{}\n```\n", overview.trim()));
     for command in commands(&overview) {
-        page.push_str(&format!("\n## memtree {command}\n\n```text\n{}\n```\n", help(&[command, "--help"]).trim()));
+        page.push_str(&format!(
+            "\n## memtree {command}\n\n```text\n{}\n```\n",
+            help(&[command, "--help"]).trim()
+        ));
     }
     expect_file(&checkout().join("docs/commands.md"), &page);
 }
@@ -31,12 +34,17 @@ fn every_command_explains_itself() {
             assert!(help.stdout.contains(flag), "`memtree {command}` has no {flag}");
         }
     }
-    assert!(overview.contains("Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but something was skipped"));
+    assert!(
+        overview.contains(
+            "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but something was skipped"
+        )
+    );
 }
 
 /// The commands that the overview lists.
 fn commands(overview: &str) -> Vec<&str> {
     let (_, list) = overview.split_once("Commands:\n").expect("it lists commands");
-    let lines = list.lines().take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
+    let lines =
+        list.lines().take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
     lines.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect()
 }

@@ -1,11 +1,14 @@
-//! Eight sessions become a core, eight cores a sphere; nothing that was ever remembered is lost on the way.
+//! Eight sessions become a core, eight cores a sphere; nothing that was ever remembered is lost on
+//! the way.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::Command;
 
 use memtree::model::core::LandmarkId;
-use memtree::model::digest::{Claim, ClaimKind, Content, Digest, Origin, Outcome, Snapshot, State, Worth};
+use memtree::model::digest::{
+    Claim, ClaimKind, Content, Digest, Origin, Outcome, Snapshot, State, Worth,
+};
 use memtree::model::ids::{CoreId, Device, EpisodeId, SessionId};
 use memtree::ops::consolidate::{self, Report};
 use memtree::store::cores::{self, memory};
@@ -22,7 +25,12 @@ use crate::harness::{Desk, Tree, assert_same, exchange};
 fn desk_with(sessions: u32) -> Desk {
     let desk = Desk::new();
     for n in 1..=sessions {
-        say(&desk, n, &format!("Fix the number{n} thing. Never push to main without asking me."), "It is fixed.");
+        say(
+            &desk,
+            n,
+            &format!("Fix the number{n} thing. Never push to main without asking me."),
+            "It is fixed.",
+        );
     }
     desk
 }
@@ -42,7 +50,10 @@ fn eight_sessions_become_a_core_in_the_same_sweep() {
     assert_eq!(report["cores"], serde_json::json!(["core/CORE_desk_SP1C1.md"]));
     let core = desk.read("core/CORE_desk_SP1C1.md");
     for n in 1..=8 {
-        assert!(core.contains(&format!("[SES{n}_desk_SP1C1](../sessions/SES{n}_desk_SP1C1/")), "{core}");
+        assert!(
+            core.contains(&format!("[SES{n}_desk_SP1C1](../sessions/SES{n}_desk_SP1C1/")),
+            "{core}"
+        );
         let digest = desk.digest_text(&format!("SES{n}_desk_SP1C1"));
         assert!(digest.contains("readiness: [cleaned, summarized, indexed, related]"), "{digest}");
         assert!(digest.contains("- [x] Relational Map Created"), "{digest}");
@@ -95,13 +106,15 @@ fn an_edited_digest_opens_its_core_again_and_nothing_is_lost() {
     let desk = desk_with(8);
     desk.memtree(["sweep"]).success();
     let path = desk.digest_path("SES2_desk_SP1C1");
-    let line =
-        "- decision: use sqlite instead of postgres for the queue -> [EP_001](snapshot/episodic/EP_001.md) | user\n";
+    let line = "- decision: use sqlite instead of postgres for the queue -> [EP_001](snapshot/episodic/EP_001.md) | user\n";
     let digest = desk.read(&path);
     desk.write(&path, digest.clone() + "\n" + line);
     desk.memtree(["sweep"]).success().stdout_has("consolidated 1 core");
     let core = desk.read("core/CORE_desk_SP1C1.md");
-    assert!(core.contains("**decision** use sqlite instead of postgres for the queue | confirmed"), "{core}");
+    assert!(
+        core.contains("**decision** use sqlite instead of postgres for the queue | confirmed"),
+        "{core}"
+    );
     desk.write(&path, digest + "\n" + &line.replace("queue", "job queue"));
     desk.memtree(["consolidate"]).success();
     let core = desk.read("core/CORE_desk_SP1C1.md");
@@ -113,7 +126,10 @@ fn an_edited_digest_opens_its_core_again_and_nothing_is_lost() {
         "use sqlite instead of postgres for the job queue",
     );
     assert!(gone.contains("use sqlite instead of postgres for the queue | deprecated"), "{core}");
-    assert!(gone.contains(&format!("replaced by [{new}](#^{new}): its sessions say it otherwise now")), "{core}");
+    assert!(
+        gone.contains(&format!("replaced by [{new}](#^{new}): its sessions say it otherwise now")),
+        "{core}"
+    );
 }
 
 #[test]
@@ -125,12 +141,16 @@ fn a_reversed_decision_is_superseded_by_the_later_one() {
     let core = desk.read("core/CORE_desk_SP1C1.md");
     let (live, gone) = core.split_once("## Superseded").expect("the earlier one is superseded");
     assert!(live.contains("Let's use sqlite instead of postgres | confirmed"), "{core}");
-    assert!(live.contains("SES8_desk_SP1C1/SES8_desk_SP1C1_DIGEST.md) contradicts [SES7_desk_SP1C1]"), "{core}");
+    assert!(
+        live.contains("SES8_desk_SP1C1/SES8_desk_SP1C1_DIGEST.md) contradicts [SES7_desk_SP1C1]"),
+        "{core}"
+    );
     assert!(gone.contains("Let's use postgres instead of sqlite | deprecated"), "{core}");
     assert!(gone.contains("SES8_desk_SP1C1 chose otherwise later"), "{core}");
     let memory = desk.read("core/MEMORY.md");
     assert!(
-        memory.contains("sqlite instead of postgres") && !memory.contains("postgres instead of sqlite"),
+        memory.contains("sqlite instead of postgres")
+            && !memory.contains("postgres instead of sqlite"),
         "{memory}"
     );
 }
@@ -152,21 +172,32 @@ fn a_persons_words_and_pins_stay() {
     let desk = desk_with(8);
     desk.memtree(["sweep"]).success();
     let memory = desk.read("core/MEMORY.md");
-    let pinned = "- Ask before every release ([belief, 1 session](CORE_desk_SP1C1.md#^lm-0123456789)) 📌";
-    let edited = memory.replace("\n## demo\n", &format!("\n## demo\n{pinned}\n")) + "\nMy own line.\n";
+    let pinned =
+        "- Ask before every release ([belief, 1 session](CORE_desk_SP1C1.md#^lm-0123456789)) 📌";
+    let edited =
+        memory.replace("\n## demo\n", &format!("\n## demo\n{pinned}\n")) + "\nMy own line.\n";
     desk.write("core/MEMORY.md", format!("Mine, above all.\n\n{edited}"));
     let core = desk.read("core/CORE_desk_SP1C1.md");
     desk.write(
         "core/CORE_desk_SP1C1.md",
-        core.replace("Never push to main without asking me |", "Ask me before you push |") + "a note\n",
+        core.replace("Never push to main without asking me |", "Ask me before you push |")
+            + "a note\n",
     );
     desk.memtree(["consolidate"]).success();
     let memory = desk.read("core/MEMORY.md");
-    assert!(memory.starts_with("Mine, above all.\n\n# Memory\n") && memory.ends_with("\nMy own line.\n"), "{memory}");
+    assert!(
+        memory.starts_with("Mine, above all.\n\n# Memory\n")
+            && memory.ends_with("\nMy own line.\n"),
+        "{memory}"
+    );
     assert!(memory.contains(pinned), "{memory}");
     assert!(memory.contains("- Ask me before you push ([belief, 8 sessions]"), "{memory}");
     let core = desk.read("core/CORE_desk_SP1C1.md");
-    assert!(core.contains("**belief** Ask me before you push |") && core.ends_with("## Notes\na note\n"), "{core}");
+    assert!(
+        core.contains("**belief** Ask me before you push |")
+            && core.ends_with("## Notes\na note\n"),
+        "{core}"
+    );
     let before = desk.tree();
     desk.memtree(["consolidate"]).success();
     assert_same(&before, &desk.tree(), "after consolidating again");
@@ -198,7 +229,8 @@ fn git_merges_two_devices_without_conflict() {
     desk.git(["commit", "-qm", "base"]);
     let note = |session: &str, said: &str| {
         let path = desk.digest_path(session);
-        let line = format!("- preference: {said} -> [EP_001](snapshot/episodic/EP_001.md) | user\n");
+        let line =
+            format!("- preference: {said} -> [EP_001](snapshot/episodic/EP_001.md) | user\n");
         desk.write(&path, desk.read(&path) + &line);
         desk.memtree(["consolidate"]).success();
         desk.git(["commit", "-qam", said]);
@@ -211,7 +243,9 @@ fn git_merges_two_devices_without_conflict() {
     desk.git(["merge", "-q", "there"]);
     desk.memtree(["consolidate"]).success();
     let core = desk.read("core/CORE_desk_SP1C1.md");
-    for said in ["always answer in English", "always name the files", "never rebase a shared branch"] {
+    for said in
+        ["always answer in English", "always name the files", "never rebase a shared branch"]
+    {
         assert_eq!(core.matches(&format!("**belief** {said} |")).count(), 1, "{core}");
     }
     assert_eq!(core.matches("core_id:").count(), 1, "{core}");
@@ -260,7 +294,8 @@ impl Memory {
     fn landmarks(&self) -> BTreeMap<LandmarkId, (String, bool)> {
         let mut found = BTreeMap::new();
         for id in cores::core_ids(&self.store.layout().cores()) {
-            let page = cores::parse_core(&fs::read_to_string(self.store.layout().core(&id)).unwrap());
+            let page =
+                cores::parse_core(&fs::read_to_string(self.store.layout().core(&id)).unwrap());
             for old in &page.superseded {
                 assert!(!old.why.is_empty(), "{old:?}");
                 found.insert(old.landmark.id.clone(), (old.landmark.text.clone(), false));
@@ -285,7 +320,8 @@ impl Memory {
                 Ok(ours) if ours == theirs => {}
                 Ok(_) => {
                     let files = [path.as_path(), &base, &entry.path()];
-                    let merge = Command::new("git").args(["merge-file", "--union"]).args(files).status();
+                    let merge =
+                        Command::new("git").args(["merge-file", "--union"]).args(files).status();
                     assert!(merge.unwrap().success());
                 }
                 Err(_) => fs::write(path, theirs).unwrap(),
@@ -296,7 +332,8 @@ impl Memory {
 }
 
 fn digest(ordinal: u32, device: &str, claims: &[(u8, u8)], worth: Worth, version: i64) -> Digest {
-    const SUBJECTS: &[&str] = &["the cache", "postgres", "the release notes", "tabs in makefiles", "`cargo fmt`"];
+    const SUBJECTS: &[&str] =
+        &["the cache", "postgres", "the release notes", "tabs in makefiles", "`cargo fmt`"];
     const WORDS: &[&str] = &[
         "always use {}",
         "never use {}",
@@ -307,7 +344,10 @@ fn digest(ordinal: u32, device: &str, claims: &[(u8, u8)], worth: Worth, version
     let stated = claims
         .iter()
         .map(|(what, subject)| {
-            let (what, subject) = (usize::from(*what) % WORDS.len(), SUBJECTS[usize::from(*subject) % SUBJECTS.len()]);
+            let (what, subject) = (
+                usize::from(*what) % WORDS.len(),
+                SUBJECTS[usize::from(*subject) % SUBJECTS.len()],
+            );
             let (kind, origin) = match what {
                 0 | 1 => (ClaimKind::Preference, Origin::User),
                 2 => (ClaimKind::Lesson, Origin::Assistant),
@@ -356,7 +396,13 @@ fn digest(ordinal: u32, device: &str, claims: &[(u8, u8)], worth: Worth, version
             sensory: 0,
             made_by: "extractive/1".into(),
         },
-        snapshot: Snapshot { evicted: None, bytes: 0, files: 0, manifest_sha256: String::new(), manifest: Vec::new() },
+        snapshot: Snapshot {
+            evicted: None,
+            bytes: 0,
+            files: 0,
+            manifest_sha256: String::new(),
+            manifest: Vec::new(),
+        },
         session,
     }
 }
@@ -387,7 +433,12 @@ fn all_of_them() -> impl Strategy<Value = Vec<(u32, Vec<(u8, u8)>)>> {
         .prop_shuffle()
 }
 
-fn happen(memory: &Memory, happening: &Happening, at: usize, ever: &mut BTreeMap<LandmarkId, String>) {
+fn happen(
+    memory: &Memory,
+    happening: &Happening,
+    at: usize,
+    ever: &mut BTreeMap<LandmarkId, String>,
+) {
     match happening {
         Happening::Digest { ordinal, claims, worth } => {
             let worth = if *worth { Worth::Full } else { Worth::None };
@@ -472,18 +523,26 @@ fn sixty_four_sessions_make_a_sphere_and_the_page_keeps_its_limits() {
     for ordinal in 0..64 {
         let mut digest = digest(ordinal, "a", &[(0, (ordinal % 3) as u8)], Worth::Full, 0);
         for n in 0..6 {
-            // Six rules in each session that nobody else states: many more than the page has room for.
-            let words: String = (0..4).map(|at| format!(" word{}", ordinal * 100 + n * 10 + at)).collect();
+            // Six rules in each session that nobody else states: many more than the page has room
+            // for.
+            let words: String =
+                (0..4).map(|at| format!(" word{}", ordinal * 100 + n * 10 + at)).collect();
             let claim = &digest.content.stated[0];
-            digest.content.stated.push(Claim { text: format!("always keep{words}"), ..claim.clone() });
+            digest
+                .content
+                .stated
+                .push(Claim { text: format!("always keep{words}"), ..claim.clone() });
         }
         memory.write(&digest);
     }
     let report = memory.consolidate();
     assert_eq!((report.cores.len(), report.spheres.len()), (8, 1));
-    let sphere = fs::read_to_string(memory.store.layout().sphere(&"a_SP1".parse().unwrap())).unwrap();
+    let sphere =
+        fs::read_to_string(memory.store.layout().sphere(&"a_SP1".parse().unwrap())).unwrap();
     assert!(
-        sphere.contains("**belief** always use the cache | confirmed 0.98, safety | 22 sessions, last "),
+        sphere.contains(
+            "**belief** always use the cache | confirmed 0.98, safety | 22 sessions, last "
+        ),
         "{sphere}"
     );
     for core in "a_SP1".parse::<memtree::model::ids::SphereId>().unwrap().cores() {
@@ -514,11 +573,17 @@ fn what_rested_on_a_forgotten_session_is_gone_in_words() {
     fs::remove_dir_all(memory.store.layout().session(&"SES4_a_SP1C1".parse().unwrap())).unwrap();
     fs::write(memory.store.layout().forgotten(), "- SES4_a_SP1C1\n").unwrap();
     memory.consolidate();
-    for page in [fs::read_to_string(&core).unwrap(), fs::read_to_string(memory.store.layout().memory_page()).unwrap()] {
+    for page in [
+        fs::read_to_string(&core).unwrap(),
+        fs::read_to_string(memory.store.layout().memory_page()).unwrap(),
+    ] {
         assert!(!page.contains("postgres"), "{page}");
     }
     let page = fs::read_to_string(&core).unwrap();
-    assert!(page.contains("(forgotten) |") && page.contains("it rested on a forgotten session"), "{page}");
+    assert!(
+        page.contains("(forgotten) |") && page.contains("it rested on a forgotten session"),
+        "{page}"
+    );
     assert!(page.contains("\n- SES4_a_SP1C1 · forgotten\n"), "{page}");
 }
 
@@ -528,7 +593,13 @@ fn what_rested_on_a_forgotten_session_is_gone_in_words() {
 fn consolidating_eight_hundred_sessions_against_reading_their_digests() {
     let memory = Memory::new();
     for ordinal in 0..800 {
-        let mut digest = digest(ordinal, "a", &[(0, (ordinal % 3) as u8), (2, (ordinal % 5) as u8)], Worth::Full, 0);
+        let mut digest = digest(
+            ordinal,
+            "a",
+            &[(0, (ordinal % 3) as u8), (2, (ordinal % 5) as u8)],
+            Worth::Full,
+            0,
+        );
         // As long as an ordinary page.
         digest.content.triggers = (1..=10)
             .map(|n| memtree::model::digest::Trigger {
@@ -553,6 +624,8 @@ fn consolidating_eight_hundred_sessions_against_reading_their_digests() {
     assert!(memory.consolidate().cores.is_empty());
     let again = began.elapsed();
     let ratio = consolidating.as_secs_f64() / reading.as_secs_f64();
-    println!("reading {reading:?}, consolidating {consolidating:?} ({ratio:.2} times), again {again:?}");
+    println!(
+        "reading {reading:?}, consolidating {consolidating:?} ({ratio:.2} times), again {again:?}"
+    );
     assert!(ratio < 2.0, "{ratio}");
 }

@@ -22,8 +22,13 @@ fn source(flavor: &str, path: &Path) -> String {
 
 /// All text of the memory's files, the cache's included.
 fn everything_in(folder: &Path) -> String {
-    let files = walkdir::WalkDir::new(folder).into_iter().flatten().filter(|entry| entry.file_type().is_file());
-    files.map(|entry| String::from_utf8_lossy(&fs::read(entry.path()).unwrap()).into_owned()).collect()
+    let files = walkdir::WalkDir::new(folder)
+        .into_iter()
+        .flatten()
+        .filter(|entry| entry.file_type().is_file());
+    files
+        .map(|entry| String::from_utf8_lossy(&fs::read(entry.path()).unwrap()).into_owned())
+        .collect()
 }
 
 #[test]
@@ -31,13 +36,18 @@ fn an_open_database_is_read_with_its_log_and_left_alone() {
     let desk = Desk::new();
     let path = database(&desk, "opencode", "wal", "data/opencode.db");
     let folder = desk.project();
-    let before = (Tree::of(&folder), fs::metadata(path.parent().unwrap()).unwrap().modified().unwrap());
+    let before =
+        (Tree::of(&folder), fs::metadata(path.parent().unwrap()).unwrap().modified().unwrap());
     let source = source("opencode", &path);
     desk.memtree(["sweep", "--dry-run", "--source", &source]).success();
     assert!(!desk.store().exists(), "a rehearsal makes nothing");
     desk.memtree(["sweep", "--source", &source]).success();
     assert_same(&before.0, &Tree::of(&folder), "after a sweep");
-    assert_eq!(fs::metadata(path.parent().unwrap()).unwrap().modified().unwrap(), before.1, "nothing came and went");
+    assert_eq!(
+        fs::metadata(path.parent().unwrap()).unwrap().modified().unwrap(),
+        before.1,
+        "nothing came and went"
+    );
     let session = desk.session_of("opencode:ses_5e55d003");
     assert_eq!(desk.digest(&session).content.turns, 2);
     desk.check_manifest(&session);
@@ -52,10 +62,16 @@ fn credentials_are_never_read() {
     let opencode = database(&desk, "opencode", "database", "data/opencode.db");
     let goose = database(&desk, "goose", "database", "sessions/sessions.db");
     for path in [&opencode, &goose] {
-        assert!(String::from_utf8_lossy(&fs::read(path).unwrap()).contains("NEVER-READ"), "the fixture has some");
+        assert!(
+            String::from_utf8_lossy(&fs::read(path).unwrap()).contains("NEVER-READ"),
+            "the fixture has some"
+        );
     }
     let sources = [source("opencode", &opencode), source("goose", &goose)];
-    let swept = desk.memtree(["sweep", "--json", "--source", &sources[0], "--source", &sources[1]]).success().json();
+    let swept = desk
+        .memtree(["sweep", "--json", "--source", &sources[0], "--source", &sources[1]])
+        .success()
+        .json();
     assert_eq!(swept["captured"], 4);
     assert!(!everything_in(&desk.store()).contains("NEVER-READ"));
     assert!(everything_in(&desk.store()).contains("ses_5e55d001"));
@@ -127,16 +143,25 @@ fn a_damaged_or_foreign_database_is_named_and_the_rest_captured() {
     foreign.execute_batch("CREATE TABLE visits (url TEXT)").unwrap();
     drop((newer, foreign));
     let sources = [source("opencode", &folder), source("opencode", &whole)];
-    let swept = desk.memtree(["sweep", "--json", "--source", &sources[0], "--source", &sources[1]]).code(3).json();
+    let swept = desk
+        .memtree(["sweep", "--json", "--source", &sources[0], "--source", &sources[1]])
+        .code(3)
+        .json();
     assert_eq!(swept["captured"], 2, "{swept}");
     let skipped = swept["skipped"].as_array().unwrap();
     let reason = |name: &str| {
         let one = skipped.iter().find(|one| one["path"].as_str().unwrap().ends_with(name));
-        one.unwrap_or_else(|| panic!("{name} is not named: {swept}"))["reason"].as_str().unwrap().to_string()
+        one.unwrap_or_else(|| panic!("{name} is not named: {swept}"))["reason"]
+            .as_str()
+            .unwrap()
+            .to_string()
     };
     assert_eq!(skipped.len(), 2, "{swept}");
     assert!(reason("/opencode.db").contains("cannot read the database"), "{swept}");
-    assert!(reason("opencode-next.db").contains("unknown schema: the table `session` has no column"), "{swept}");
+    assert!(
+        reason("opencode-next.db").contains("unknown schema: the table `session` has no column"),
+        "{swept}"
+    );
 }
 
 #[test]
@@ -145,16 +170,21 @@ fn a_database_that_its_agent_has_locked_is_read_all_the_same() {
     let path = database(&desk, "goose", "database", "sessions/sessions.db");
     let agent = Connection::open(&path).unwrap();
     agent.execute_batch("BEGIN EXCLUSIVE").unwrap();
-    let swept = desk.memtree(["sweep", "--json", "--source", &source("goose", &path)]).success().json();
+    let swept =
+        desk.memtree(["sweep", "--json", "--source", &source("goose", &path)]).success().json();
     assert_eq!(swept["captured"], 2);
     // In the middle of a change, what was there before it counts.
     agent
-        .execute_batch("PRAGMA cache_size = 1; UPDATE messages SET content_json = '[]'; DELETE FROM sessions")
+        .execute_batch(
+            "PRAGMA cache_size = 1; UPDATE messages SET content_json = '[]'; DELETE FROM sessions",
+        )
         .unwrap();
-    let swept = desk.memtree(["sweep", "--json", "--source", &source("goose", &path)]).done().json();
+    let swept =
+        desk.memtree(["sweep", "--json", "--source", &source("goose", &path)]).done().json();
     assert_eq!(swept["captured"], 0, "{swept}");
     agent.execute_batch("ROLLBACK").unwrap();
-    let again = desk.memtree(["sweep", "--json", "--source", &source("goose", &path)]).success().json();
+    let again =
+        desk.memtree(["sweep", "--json", "--source", &source("goose", &path)]).success().json();
     assert_eq!([&again["captured"], &again["unchanged"]], [0, 2], "{again}");
 }
 

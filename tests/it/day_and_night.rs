@@ -1,5 +1,6 @@
-//! A day and a night of use, in minutes: two devices with one memory in git, agents at work on both, a person who edits,
-//! logs, searches and flushes. After every hour `verify` passes on both, and in the end they hold the same.
+//! A day and a night of use, in minutes: two devices with one memory in git, agents at work on
+//! both, a person who edits, logs, searches and flushes. After every hour `verify` passes on both,
+//! and in the end they hold the same.
 
 use std::fs;
 
@@ -11,7 +12,8 @@ const HOURS: u32 = 24;
 fn said(id: &str, hour: u32, minute: u32, prompt: &str) -> String {
     let (day, hour) = (15 + (12 + hour) / 24, (12 + hour) % 24);
     let reply = format!("Decided: knot {hour} it is, because the rope of {prompt} is wet.");
-    exchange(id, minute, prompt, &reply).replace("2026-11-15T11:", &format!("2026-11-{day}T{hour:02}:"))
+    exchange(id, minute, prompt, &reply)
+        .replace("2026-11-15T11:", &format!("2026-11-{day}T{hour:02}:"))
 }
 
 fn id(device: u32, number: u32) -> String {
@@ -22,7 +24,10 @@ fn one_hour(desk: &Desk, device: u32, hour: u32) {
     // A new session every other hour; the others go on.
     let session = id(device, hour / 2);
     let before = fs::read_to_string(desk.log_path(&session)).unwrap_or_default();
-    desk.write_log(&session, before + &said(&session, hour, 5, &format!("the mooring {device}-{hour}")));
+    desk.write_log(
+        &session,
+        before + &said(&session, hour, 5, &format!("the mooring {device}-{hour}")),
+    );
     desk.later(20);
     desk.memtree(["sweep"]).success();
     match hour % 6 {
@@ -30,19 +35,28 @@ fn one_hour(desk: &Desk, device: u32, hour: u32) {
         1 => drop(desk.memtree(["flush"]).success()),
         2 => {
             // Both people write into the same digests, one of them into those of the other.
-            for name in desk.sessions().into_iter().filter(|name| desk.store().join(desk.digest_path(name)).exists()) {
+            for name in desk
+                .sessions()
+                .into_iter()
+                .filter(|name| desk.store().join(desk.digest_path(name)).exists())
+            {
                 let text = desk.digest_text(&name);
-                desk.write(desk.digest_path(&name), text + &format!("- note of hour {hour} on desk {device}\n"));
+                desk.write(
+                    desk.digest_path(&name),
+                    text + &format!("- note of hour {hour} on desk {device}\n"),
+                );
             }
         }
         3 => drop(desk.memtree(["retain", "--max-age-days", "1", "--soft-cap", "20kB"]).success()),
         4 => {
             desk.memtree(["summarize", "--pending"]).success();
-            // Both people write into the summary of the same day, before either has seen the other's words.
+            // Both people write into the summary of the same day, before either has seen the
+            // other's words.
             for summary in desk.summaries() {
                 desk.write(
                     &summary,
-                    desk.read(&summary) + &format!("\n- hour {hour} on desk {device}: mind the tide\n"),
+                    desk.read(&summary)
+                        + &format!("\n- hour {hour} on desk {device}: mind the tide\n"),
                 );
             }
             desk.memtree(["compile"]).done();
@@ -96,7 +110,8 @@ fn every_hour_of_a_day_on_two_devices_is_proved() {
     for note in (0..HOURS).filter(|hour| hour % 6 == 4).flat_map(|hour| [(hour, 1), (hour, 2)]) {
         let words = format!("hour {} on desk {}: mind the tide", note.0, note.1);
         for desk in [&left, &right] {
-            let holding = desk.summaries().iter().filter(|path| desk.read(path).contains(&words)).count();
+            let holding =
+                desk.summaries().iter().filter(|path| desk.read(path).contains(&words)).count();
             assert!(holding > 0, "a person's words are gone: {words}");
         }
     }
@@ -105,7 +120,11 @@ fn every_hour_of_a_day_on_two_devices_is_proved() {
         for hour in (0..HOURS).filter(|hour| hour % 6 == 2) {
             for number in [1, 2] {
                 let note = format!("- note of hour {hour} on desk {number}");
-                let noted = desk.sessions().iter().filter(|name| desk.digest_text(name).contains(&note)).count();
+                let noted = desk
+                    .sessions()
+                    .iter()
+                    .filter(|name| desk.digest_text(name).contains(&note))
+                    .count();
                 assert!(noted > 0, "{note} is gone");
             }
         }

@@ -1,5 +1,6 @@
-//! A day of two agents in a real repository, across midnight, told to `memtree hook` as the agents tell it: everything
-//! is in the memory once, before it is forgotten, and whatever is killed meanwhile is done by the same call again.
+//! A day of two agents in a real repository, across midnight, told to `memtree hook` as the agents
+//! tell it: everything is in the memory once, before it is forgotten, and whatever is killed
+//! meanwhile is done by the same call again.
 #![cfg(target_os = "linux")]
 
 use std::cell::{Cell, RefCell};
@@ -32,7 +33,12 @@ struct Dice(Cell<u64>);
 impl Dice {
     fn below(&self, end: u64) -> u64 {
         // A linear congruence is random enough to choose a moment by.
-        self.0.set(self.0.get().wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407));
+        self.0.set(
+            self.0
+                .get()
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407),
+        );
         (self.0.get() >> 33) % end
     }
 }
@@ -52,8 +58,13 @@ impl Day {
         desk.memtree(["init", "--quiet"]).success();
         let git = |arguments: &[&str]| {
             let mut command = Command::new("git");
-            command.args(["-c", "user.name=desk", "-c", "user.email=desk@example.org"]).args(arguments);
-            command.env("GIT_CONFIG_NOSYSTEM", "1").env("HOME", desk.root().join("tmp")).current_dir(desk.project());
+            command
+                .args(["-c", "user.name=desk", "-c", "user.email=desk@example.org"])
+                .args(arguments);
+            command
+                .env("GIT_CONFIG_NOSYSTEM", "1")
+                .env("HOME", desk.root().join("tmp"))
+                .current_dir(desk.project());
             assert!(command.output().unwrap().status.success(), "git {arguments:?}");
         };
         git(&["init", "-q", "--initial-branch=main"]);
@@ -84,7 +95,10 @@ impl Day {
     /// A prompt and its answer, one minute after the one before.
     fn turn(&self, turn: usize) {
         self.at(turn, 5);
-        let asked = [format!("Claude question {turn} about the lock"), format!("Codex question {turn} about the tide")];
+        let asked = [
+            format!("Claude question {turn} about the lock"),
+            format!("Codex question {turn} about the tide"),
+        ];
         for (agent, asked) in ["claude", "codex"].into_iter().zip(&asked) {
             self.call(agent, "UserPromptSubmit", |told| told["prompt"] = json!(asked));
         }
@@ -96,12 +110,15 @@ impl Day {
     fn at(&self, turn: usize, second: usize) {
         let minutes = START + turn;
         let (day, hour) = (DAYS[minutes / 60], (23 + minutes / 60) % 24);
-        let now: DateTime<Utc> = format!("{day}T{hour:02}:{:02}:{second:02}Z", minutes % 60).parse().unwrap();
+        let now: DateTime<Utc> =
+            format!("{day}T{hour:02}:{:02}:{second:02}Z", minutes % 60).parse().unwrap();
         self.desk.set_clock(now);
     }
 
     fn codex_path(&self) -> PathBuf {
-        self.desk.home().join(format!(".codex/sessions/2026/11/15/rollout-2026-11-15T23-35-00-{CODEX}.jsonl"))
+        self.desk
+            .home()
+            .join(format!(".codex/sessions/2026/11/15/rollout-2026-11-15T23-35-00-{CODEX}.jsonl"))
     }
 
     /// What the agents write into their own logs in a turn.
@@ -112,10 +129,11 @@ impl Day {
             format!("{at}{second:02}.000Z")
         };
         let stamp = |second: u32| format!("2026-11-15T11:{turn:02}:{second:02}.000Z");
-        let claude = exchange(CLAUDE, turn as u32, &asked[0], &format!("Answer {turn} on the lock"))
-            .replace("/home/dev/code/demo", cwd.to_str().unwrap())
-            .replace(&stamp(7), &now(7))
-            .replace(&stamp(14), &now(14));
+        let claude =
+            exchange(CLAUDE, turn as u32, &asked[0], &format!("Answer {turn} on the lock"))
+                .replace("/home/dev/code/demo", cwd.to_str().unwrap())
+                .replace(&stamp(7), &now(7))
+                .replace(&stamp(14), &now(14));
         let line = |time: String, kind: &str, payload: Value| {
             format!("{}\n", json!({"timestamp": time, "type": kind, "payload": payload}))
         };
@@ -125,7 +143,11 @@ impl Day {
                 "cli_version": "0.130.0", "git": {"repository_url": "https://example.org/dev/locks.git"}});
             codex += &line(now(5), "session_meta", meta);
         }
-        codex += &line(now(20), "event_msg", json!({"type": "user_message", "message": asked[1], "kind": "plain"}));
+        codex += &line(
+            now(20),
+            "event_msg",
+            json!({"type": "user_message", "message": asked[1], "kind": "plain"}),
+        );
         let text = format!("Codex answer {turn} on the tide");
         codex += &line(
             now(30),
@@ -134,7 +156,13 @@ impl Day {
         );
         for (path, text) in [(self.desk.log_path(CLAUDE), claude), (self.codex_path(), codex)] {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
-            OpenOptions::new().create(true).append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
+            OpenOptions::new()
+                .create(true)
+                .append(true)
+                .open(path)
+                .unwrap()
+                .write_all(text.as_bytes())
+                .unwrap();
         }
     }
 
@@ -144,7 +172,8 @@ impl Day {
         }
     }
 
-    /// Calls a hook with what the agent's documentation says that it is told, and waits for the work it leaves behind.
+    /// Calls a hook with what the agent's documentation says that it is told, and waits for the
+    /// work it leaves behind.
     fn call(&self, agent: &str, event: &str, change: impl Fn(&mut Value)) {
         let recorded = format!("tests/fixtures/hooks/{agent}/{event}.json");
         let mut told: Value = serde_json::from_str(&fs::read_to_string(recorded).unwrap()).unwrap();
@@ -170,9 +199,12 @@ impl Day {
             self.kills.set(self.kills.get() + 1);
             self.let_work_end();
         }
-        let Output { status, stdout, stderr } = self.hook(agent, event, &told).wait_with_output().unwrap();
+        let Output { status, stdout, stderr } =
+            self.hook(agent, event, &told).wait_with_output().unwrap();
         assert_eq!((status.code(), String::from_utf8_lossy(&stderr).as_ref()), (Some(0), ""));
-        self.said.borrow_mut().push((format!("{agent} {event}"), String::from_utf8(stdout).unwrap()));
+        self.said
+            .borrow_mut()
+            .push((format!("{agent} {event}"), String::from_utf8(stdout).unwrap()));
         match &self.dice {
             Some(dice) => self.kill_work(dice),
             None => self.let_work_end(),
@@ -194,7 +226,8 @@ impl Day {
         let work = processes.filter_map(|process| {
             let pid = Pid::from_raw(process.file_name().to_str()?.parse().ok()?)?;
             let line = String::from_utf8(fs::read(process.path().join("cmdline")).ok()?).ok()?;
-            let words: Vec<OsString> = line.split_terminator('\0').skip(1).map(OsString::from).collect();
+            let words: Vec<OsString> =
+                line.split_terminator('\0').skip(1).map(OsString::from).collect();
             (words.len() > 1 && words[0] == "--store" && words[1] == *store).then_some((pid, words))
         });
         work.collect()
@@ -203,12 +236,17 @@ impl Day {
     fn let_work_end(&self) {
         let began = Instant::now();
         while !self.work().is_empty() {
-            assert!(began.elapsed() < Duration::from_secs(60), "the work does not end: {:?}", self.work());
+            assert!(
+                began.elapsed() < Duration::from_secs(60),
+                "the work does not end: {:?}",
+                self.work()
+            );
             std::thread::sleep(Duration::from_millis(5));
         }
     }
 
-    /// Kills the work a few times at some moment of it, each time after it was begun again; in the end it is done.
+    /// Kills the work a few times at some moment of it, each time after it was begun again; in the
+    /// end it is done.
     fn kill_work(&self, dice: &Dice) {
         let Some((pid, words)) = self.work().into_iter().next() else { return };
         let kill = |pid: Pid| {
@@ -218,7 +256,9 @@ impl Day {
             self.let_work_end();
         };
         kill(pid);
-        let again = || self.desk.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let again = || {
+            self.desk.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+        };
         for _ in 0..3 {
             let mut child = again();
             kill(Pid::from_child(&child));
@@ -253,30 +293,56 @@ fn a_day_of_both_agents_across_midnight_is_told_once() {
             assert_eq!(raw.matches(&said).count(), 1, "{said}\n{raw}");
         }
     }
-    for (day_name, first, last) in [(DAYS[0], 0, AT_MIDNIGHT - 1), (DAYS[1], AT_MIDNIGHT, BEFORE + AFTER - 1)] {
+    for (day_name, first, last) in
+        [(DAYS[0], 0, AT_MIDNIGHT - 1), (DAYS[1], AT_MIDNIGHT, BEFORE + AFTER - 1)]
+    {
         let raw = day.desk.read(format!("daily/raw/{day_name}.md"));
         let summary = day.desk.read(format!("daily/summary/{day_name}.md"));
         assert_eq!(summary.matches("\n### Session (").count(), 2, "{summary}");
-        assert!(raw.lines().filter(|line| line.starts_with("- [")).is_sorted(), "in the order of time: {raw}");
+        assert!(
+            raw.lines().filter(|line| line.starts_with("- [")).is_sorted(),
+            "in the order of time: {raw}"
+        );
         for agent in ["Claude", "Codex"] {
             for turn in [first, last] {
                 let said = format!("“{agent} question {turn} about");
                 assert!(summary.contains(&said), "{said}\n{summary}");
             }
-            let other = format!("“{agent} question {} about", if first == 0 { AT_MIDNIGHT } else { AT_MIDNIGHT - 1 });
+            let other = format!(
+                "“{agent} question {} about",
+                if first == 0 { AT_MIDNIGHT } else { AT_MIDNIGHT - 1 }
+            );
             assert!(!summary.contains(&other), "{other} is of the other day\n{summary}");
         }
-        assert!(summary.contains("· locks ·"), "Codex tells the repository, which names the project: {summary}");
+        assert!(
+            summary.contains("· locks ·"),
+            "Codex tells the repository, which names the project: {summary}"
+        );
     }
-    assert!(day.desk.read(format!("daily/raw/{}.md", DAYS[1])).contains("flush finalized 1 day: 2026-11-15"), "{raw}");
+    assert!(
+        day.desk
+            .read(format!("daily/raw/{}.md", DAYS[1]))
+            .contains("flush finalized 1 day: 2026-11-15"),
+        "{raw}"
+    );
     assert_eq!(day.desk.sessions().len(), 2);
     // What the compaction made the agent forget, it is given again.
     let said = day.said.take();
-    let starts: Vec<&str> =
-        said.iter().filter(|(on, _)| on == "claude SessionStart").map(|(_, said)| &**said).collect();
+    let starts: Vec<&str> = said
+        .iter()
+        .filter(|(on, _)| on == "claude SessionStart")
+        .map(|(_, said)| &**said)
+        .collect();
     assert_eq!(starts.len(), 2);
-    assert!(starts[1].contains("Claude question") && starts[1].contains("Yesterday, 2026-11-15"), "{}", starts[1]);
-    assert_eq!(fs::read_to_string(day.desk.store().join(".memtree/local/log")).unwrap_or_default(), "");
+    assert!(
+        starts[1].contains("Claude question") && starts[1].contains("Yesterday, 2026-11-15"),
+        "{}",
+        starts[1]
+    );
+    assert_eq!(
+        fs::read_to_string(day.desk.store().join(".memtree/local/log")).unwrap_or_default(),
+        ""
+    );
     assert_same(&project, &Tree::of(&day.desk.project()), "the project is left alone");
     // The same calls at the end once more change nothing.
     let before = day.desk.tree();
@@ -310,12 +376,14 @@ fn a_day_whose_work_is_killed_twenty_times_ends_in_the_same_files() {
             let root = day.desk.root().to_str().unwrap().to_string();
             let text = day.desk.digest_text(&session).replace(&root, "");
             // Hashes of raw, which names the folder, and of what is written from it.
-            let told = text.lines().filter(|line| !line.contains("sha256") && !line.starts_with("  - \""));
+            let told =
+                text.lines().filter(|line| !line.contains("sha256") && !line.starts_with("  - \""));
             told.collect::<Vec<_>>().join("\n")
         };
         assert_eq!(text(&whole), text(&day), "{session}");
     }
     day.desk.memtree(["verify", "--deep"]).success();
-    let inbox = fs::read_dir(day.desk.store().join(".memtree/local/inbox")).into_iter().flatten().count();
+    let inbox =
+        fs::read_dir(day.desk.store().join(".memtree/local/inbox")).into_iter().flatten().count();
     assert_eq!(inbox, 0);
 }

@@ -31,11 +31,18 @@ impl Talk {
     }
 
     pub fn writes(self, path: &str, content: &str) -> Talk {
-        self.uses("Write", json!({ "file_path": path, "content": content }), "ok", false, Value::Null)
+        self.uses(
+            "Write",
+            json!({ "file_path": path, "content": content }),
+            "ok",
+            false,
+            Value::Null,
+        )
     }
 
     pub fn edits(self, path: &str, before: &str, old: &str, new: &str) -> Talk {
-        let result = json!({ "filePath": path, "originalFile": before, "oldString": old, "newString": new });
+        let result =
+            json!({ "filePath": path, "originalFile": before, "oldString": old, "newString": new });
         let input = json!({ "file_path": path, "old_string": old, "new_string": new });
         self.uses("Edit", input, "ok", false, result)
     }
@@ -53,7 +60,8 @@ impl Talk {
     fn uses(self, tool: &str, input: Value, output: &str, failed: bool, result: Value) -> Talk {
         let id = format!("call-{}", self.records.len());
         let answer = json!([{ "type": "tool_result", "tool_use_id": id, "content": output, "is_error": failed }]);
-        self.agent(json!([{ "type": "tool_use", "id": id, "name": tool, "input": input }])).user(answer, result)
+        self.agent(json!([{ "type": "tool_use", "id": id, "name": tool, "input": input }]))
+            .user(answer, result)
     }
 
     fn agent(self, content: Value) -> Talk {
@@ -111,7 +119,8 @@ fn claims_carry_their_evidence() {
         .runs("git commit -am 'Say three'", "[main 1f3c9e2] Say three\n 1 file changed")
         .says("Changed and committed.")
         .remembered();
-    let lines: Vec<String> = desk.digest(&session).content.evidence.iter().map(ToString::to_string).collect();
+    let lines: Vec<String> =
+        desk.digest(&session).content.evidence.iter().map(ToString::to_string).collect();
     let expect = [
         format!("EP_001 two.txt sha256:{TWO}"),
         format!("EP_002 one.txt sha256:{ONE_THREE}"),
@@ -134,7 +143,10 @@ const PASSING: &str = "test result: ok. 12 passed; 0 failed";
 fn how_it_went_is_told_by_what_came_last() {
     let begun = || Talk::default().asks("Fix the race in the day log").writes(FILE, "a\n");
     // "0 failed" is a pass, and a later pass outweighs an earlier failure.
-    went(begun().fails("cargo test", FAILING).runs("cargo test", PASSING).says("All green."), Outcome::Success);
+    went(
+        begun().fails("cargo test", FAILING).runs("cargo test", PASSING).says("All green."),
+        Outcome::Success,
+    );
     went(begun().fails("cargo test", FAILING).says("I changed the lock."), Outcome::Fail);
     // The words count where a pipe hides the exit code.
     went(begun().runs("cargo test | tail -1", FAILING).says("I changed the lock."), Outcome::Fail);
@@ -144,7 +156,10 @@ fn how_it_went_is_told_by_what_came_last() {
     went(begun().says("Let me run the tests.").begins("cargo test"), Outcome::Unknown);
     went(begun().says("Done.").asks("And the same for the weeks?"), Outcome::Unknown);
     // An interrupted run is no abandonment, and takes nothing back.
-    went(begun().runs("cargo test", PASSING).says("Done.").asks("commit this").interrupts(), Outcome::Success);
+    went(
+        begun().runs("cargo test", PASSING).says("Done.").asks("commit this").interrupts(),
+        Outcome::Success,
+    );
     went(begun().interrupts(), Outcome::Unknown);
 }
 
@@ -152,10 +167,19 @@ fn how_it_went_is_told_by_what_came_last() {
 fn a_question_that_was_answered_is_a_success() {
     let asked = || Talk::default().asks("Does the suite pass on this branch?");
     // The failing test is the answer.
-    went(asked().fails("cargo test", FAILING).says("No: one of twelve tests fails."), Outcome::Success);
+    went(
+        asked().fails("cargo test", FAILING).says("No: one of twelve tests fails."),
+        Outcome::Success,
+    );
     // A runner that cannot start says nothing of the code.
     let missing = "sh: pytest: command not found";
-    went(asked().fails("pytest", missing).runs("ls", "a.rs").says("There is no runner here."), Outcome::Success);
+    went(
+        asked().fails("pytest", missing).runs("ls", "a.rs").says("There is no runner here."),
+        Outcome::Success,
+    );
     // Nothing worked, and the agent says so.
-    went(asked().fails("cat suite.txt", "cat: suite.txt: no").says("I cannot find the suite."), Outcome::Fail);
+    went(
+        asked().fails("cat suite.txt", "cat: suite.txt: no").says("I cannot find the suite."),
+        Outcome::Fail,
+    );
 }

@@ -1,4 +1,5 @@
-//! The doctor names what is unwell, mends what it can, and keeps an eye on what agents are about to delete.
+//! The doctor names what is unwell, mends what it can, and keeps an eye on what agents are about to
+//! delete.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -11,8 +12,10 @@ use crate::harness::{Desk, exchange};
 const ONE: &str = "cccccccc-0000-4000-8000-000000000001";
 
 fn desk() -> Desk {
-    let desk =
-        Desk::new().with_claude_log(ONE, exchange(ONE, 1, "How do I tie a bowline?", "Around the tree and back."));
+    let desk = Desk::new().with_claude_log(
+        ONE,
+        exchange(ONE, 1, "How do I tie a bowline?", "Around the tree and back."),
+    );
     set_age(&desk, 1);
     desk.memtree(["sweep"]).success();
     desk
@@ -27,8 +30,11 @@ fn set_age(desk: &Desk, days: u64) {
 
 /// The findings of a check, as `what` each.
 fn found(report: &Value, check: &str) -> Vec<(String, bool)> {
-    let findings = report["findings"].as_array().unwrap().iter().filter(|finding| finding["check"] == check);
-    findings.map(|one| (one["what"].as_str().unwrap().to_string(), one["fixed"].as_bool().unwrap())).collect()
+    let findings =
+        report["findings"].as_array().unwrap().iter().filter(|finding| finding["check"] == check);
+    findings
+        .map(|one| (one["what"].as_str().unwrap().to_string(), one["fixed"].as_bool().unwrap()))
+        .collect()
 }
 
 #[test]
@@ -50,7 +56,10 @@ fn everything_unwell_is_named_and_what_can_be_mended_is() {
     desk.git(["init", "-q"]);
     desk.write(".gitignore", "/.memtree/\n");
     desk.write("memtree.toml", "format = 1\ntimezon = \"UTC\"\n");
-    desk.write("sessions/SES2_desk_SP1C1/SES2_desk_SP1C1_DIGEST.md", "---\nsession: [\n---\nmy notes on knots\n");
+    desk.write(
+        "sessions/SES2_desk_SP1C1/SES2_desk_SP1C1_DIGEST.md",
+        "---\nsession: [\n---\nmy notes on knots\n",
+    );
     desk.write("sessions/SES3_desk_SP1C1/snapshot/raw/log.jsonl", "{}");
     symlink(desk.home(), desk.store().join("sessions/SES4_desk_SP1C1")).unwrap();
     let report = desk.memtree(["doctor", "--json"]).code(1).json();
@@ -65,7 +74,10 @@ fn everything_unwell_is_named_and_what_can_be_mended_is() {
         ("links", "SES4_desk_SP1C1` is a link"),
     ] {
         let findings = found(&report, check);
-        assert!(findings.iter().any(|(found, fixed)| found.contains(what) && !fixed), "{check}: {findings:?}");
+        assert!(
+            findings.iter().any(|(found, fixed)| found.contains(what) && !fixed),
+            "{check}: {findings:?}"
+        );
     }
     fs::remove_file(desk.store().join("sessions/SES4_desk_SP1C1")).unwrap();
     let report = desk.memtree(["doctor", "--fix", "--json"]).code(1).json();
@@ -95,12 +107,20 @@ fn what_an_agent_is_about_to_delete_is_swept_first() {
     assert!(dry.stdout.contains("does not have 1 of them yet"), "{}", dry.told());
     let told = desk.memtree(["doctor"]).success().stdout_has("swept first: 1 session");
     assert!(told.stdout.contains("the memory has all of them"), "{}", told.told());
-    assert!(told.stdout.contains("\"cleanupPeriodDays\": 3650 into [HOME]/.claude/settings.json"), "{}", told.told());
+    assert!(
+        told.stdout.contains("\"cleanupPeriodDays\": 3650 into [HOME]/.claude/settings.json"),
+        "{}",
+        told.told()
+    );
     assert!(desk.digest_text("SES1_desk_SP1C1").contains("EP_001 - EP_002"));
     let status = desk.memtree(["status", "--json"]).success().json();
-    assert_eq!(status["at_risk"], serde_json::json!([{ "flavor": "claude", "sessions": 1, "in_days": 3 }]));
+    assert_eq!(
+        status["at_risk"],
+        serde_json::json!([{ "flavor": "claude", "sessions": 1, "in_days": 3 }])
+    );
     // The advice works.
-    fs::write(desk.home().join(".claude/settings.json"), "{ \"cleanupPeriodDays\": 3650 }").unwrap();
+    fs::write(desk.home().join(".claude/settings.json"), "{ \"cleanupPeriodDays\": 3650 }")
+        .unwrap();
     let report = desk.memtree(["doctor", "--json"]).success().json();
     assert_eq!(found(&report, "rescue clock"), []);
 }
@@ -116,7 +136,8 @@ fn secrets_that_got_in_are_named_without_their_value() {
     desk.memtree(["doctor"]).success();
 }
 
-/// A page that lost its front matter, or is gone, is told again from its raw; a lost manifest from the files themselves.
+/// A page that lost its front matter, or is gone, is told again from its raw; a lost manifest from
+/// the files themselves.
 #[test]
 fn what_raw_can_tell_is_mended_and_a_second_look_finds_nothing() {
     const TWO: &str = "cccccccc-0000-4000-8000-000000000002";
@@ -127,7 +148,10 @@ fn what_raw_can_tell_is_mended_and_a_second_look_finds_nothing() {
     let manifest = "sessions/SES2_desk_SP1C1/snapshot/MANIFEST.sha256";
     let kept = desk.read(manifest);
     for damaged in ["", "no such manifest\n"] {
-        desk.write(&one, desk.read(&one).replacen("schema:", "schema: [", 1) + "my own note on knots\n");
+        desk.write(
+            &one,
+            desk.read(&one).replacen("schema:", "schema: [", 1) + "my own note on knots\n",
+        );
         match damaged {
             "" => fs::remove_file(desk.store().join(manifest)).unwrap(),
             damaged => desk.write(manifest, damaged),
@@ -159,19 +183,30 @@ fn what_raw_can_tell_is_mended_and_a_second_look_finds_nothing() {
 fn hooks_merges_and_killed_evictions_are_looked_at() {
     let desk = desk();
     let note = desk.memtree(["doctor"]).success();
-    assert!(note.stdout.contains("claude is on this machine, but its hooks are not wired"), "{}", note.told());
+    assert!(
+        note.stdout.contains("claude is on this machine, but its hooks are not wired"),
+        "{}",
+        note.told()
+    );
     assert!(note.stdout.contains("`memtree install claude`"), "{}", note.told());
     desk.memtree(["install", "claude", "--yes"]).success();
     assert_eq!(found(&desk.memtree(["doctor", "--json"]).success().json(), "hooks"), []);
     let settings = desk.home().join(".claude/settings.json");
     let text = fs::read_to_string(&settings).unwrap();
     fs::write(&settings, text.replace("SessionEnd", "SessionGone")).unwrap();
-    desk.memtree(["doctor"]).success().stdout_has("claude no longer calls this memory as it was told to");
+    desk.memtree(["doctor"])
+        .success()
+        .stdout_has("claude no longer calls this memory as it was told to");
     fs::write(&settings, "{ half").unwrap();
     desk.memtree(["doctor"]).success().stdout_has("the settings of claude cannot be read");
     fs::write(&settings, text).unwrap();
-    desk.write("daily/raw/2026-11-14.md", "# Day\n<<<<<<< HEAD\n- a\n=======\n- b\n>>>>>>> theirs\n");
-    desk.memtree(["doctor"]).code(1).stdout_has("`daily/raw/2026-11-14.md` holds both sides of a merge");
+    desk.write(
+        "daily/raw/2026-11-14.md",
+        "# Day\n<<<<<<< HEAD\n- a\n=======\n- b\n>>>>>>> theirs\n",
+    );
+    desk.memtree(["doctor"])
+        .code(1)
+        .stdout_has("`daily/raw/2026-11-14.md` holds both sides of a merge");
     fs::remove_file(desk.store().join("daily/raw/2026-11-14.md")).unwrap();
     desk.write(".memtree/local/evicting.json", "[]");
     desk.memtree(["doctor"]).success().stdout_has("evicting.json");
@@ -183,7 +218,8 @@ fn hooks_merges_and_killed_evictions_are_looked_at() {
     desk.memtree(["doctor"]).success().stdout_has("all is well");
 }
 
-/// Two people edit one digest on two devices; plain git joins it, and the doctor leaves each key once.
+/// Two people edit one digest on two devices; plain git joins it, and the doctor leaves each key
+/// once.
 #[test]
 fn a_digest_that_two_people_edited_is_joined_and_mended() {
     let desk = desk();
@@ -206,17 +242,26 @@ fn a_digest_that_two_people_edited_is_joined_and_mended() {
     desk.git(["commit", "-q", "-a", "-m", "mine"]);
     desk.git(["merge", "-q", "--no-edit", "other"]);
     let joined = desk.read(&path);
-    assert!(joined.contains("- a note of another\n") && joined.contains("- a note of mine\n"), "{joined}");
+    assert!(
+        joined.contains("- a note of another\n") && joined.contains("- a note of mine\n"),
+        "{joined}"
+    );
     assert_eq!(joined.matches("\ntitle: ").count(), 2, "{joined}");
     desk.memtree(["verify"]).success();
     desk.memtree(["doctor"]).success().stdout_has("has some keys twice");
     desk.memtree(["doctor", "--fix"]).success();
     let mended = desk.read(&path);
-    assert_eq!((mended.matches("\ntitle: ").count(), mended.matches("\nstate: ").count()), (1, 1), "{mended}");
+    assert_eq!(
+        (mended.matches("\ntitle: ").count(), mended.matches("\nstate: ").count()),
+        (1, 1),
+        "{mended}"
+    );
     assert!(mended.contains("\ntitle: The title of another\n"), "{mended}");
     desk.memtree(["doctor"]).success().stdout_has("all is well");
     desk.write(".gitattributes", "*.md text eol=lf\n");
-    desk.memtree(["doctor"]).success().stdout_has("`.gitattributes` does not say /daily/raw/*.md merge=union");
+    desk.memtree(["doctor"])
+        .success()
+        .stdout_has("`.gitattributes` does not say /daily/raw/*.md merge=union");
     desk.memtree(["doctor", "--fix"]).success();
     assert!(desk.read(".gitattributes").ends_with("/sessions/*/*_DIGEST.md merge=union\n"));
 }
@@ -234,7 +279,11 @@ fn the_clock_of_every_agent_that_deletes_is_read() {
     desk.memtree(["init"]).success();
     let told = desk.memtree(["doctor"]).done();
     assert!(told.stdout.contains("gemini will delete "), "{}", told.told());
-    assert!(told.stdout.contains("\"sessionRetention\": { \"enabled\": false }"), "{}", told.told());
+    assert!(
+        told.stdout.contains("\"sessionRetention\": { \"enabled\": false }"),
+        "{}",
+        told.told()
+    );
     for (settings, is_quiet) in [
         (r#"{"general":{"sessionRetention":{"enabled":false}}}"#, true),
         (r#"{"general":{"sessionRetention":{"maxAge":"20w"}}}"#, true),
@@ -246,26 +295,42 @@ fn the_clock_of_every_agent_that_deletes_is_read() {
     }
 }
 
-/// Raw is for its owner alone, whatever the umask, also where it was taken out of a database, and after a clone.
+/// Raw is for its owner alone, whatever the umask, also where it was taken out of a database, and
+/// after a clone.
 #[test]
 fn snapshots_are_closed_to_all_others() {
-    let desk = Desk::new().with_logs("opencode").with_logs("goose").with_log("claude", "one_question");
+    let desk =
+        Desk::new().with_logs("opencode").with_logs("goose").with_log("claude", "one_question");
     fs::write(desk.project().join("notes.md"), "# Notes\n").unwrap();
     let open = || -> Vec<String> {
         let files = walkdir::WalkDir::new(desk.store().join("sessions")).into_iter().flatten();
         let within = files.filter(|entry| entry.path().to_string_lossy().contains("/snapshot"));
-        let mode = |entry: &walkdir::DirEntry| entry.metadata().unwrap().permissions().mode() & 0o077;
-        within.filter(|entry| mode(entry) != 0).map(|entry| entry.path().display().to_string()).collect()
+        let mode =
+            |entry: &walkdir::DirEntry| entry.metadata().unwrap().permissions().mode() & 0o077;
+        within
+            .filter(|entry| mode(entry) != 0)
+            .map(|entry| entry.path().display().to_string())
+            .collect()
     };
     for command in [["sweep", "--quiet"], ["snapshot", "."]] {
         let mut shell = std::process::Command::new("sh");
-        let arguments: Vec<std::ffi::OsString> = command.iter().map(std::ffi::OsString::from).collect();
+        let arguments: Vec<std::ffi::OsString> =
+            command.iter().map(std::ffi::OsString::from).collect();
         let plain = desk.command(&arguments);
-        shell.arg("-c").arg("umask 000; exec \"$@\"").arg("sh").arg(plain.get_program()).args(plain.get_args());
+        shell
+            .arg("-c")
+            .arg("umask 000; exec \"$@\"")
+            .arg("sh")
+            .arg(plain.get_program())
+            .args(plain.get_args());
         shell.env_clear().envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
         shell.current_dir(desk.project());
         let output = shell.output().unwrap();
-        assert!(matches!(output.status.code(), Some(0 | 3)), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            matches!(output.status.code(), Some(0 | 3)),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
     assert!(desk.sessions().len() > 3);
     assert_eq!(open(), [""; 0]);

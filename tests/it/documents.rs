@@ -2,7 +2,9 @@
 
 use memtree::base::clock;
 use memtree::base::text::one_line;
-use memtree::model::digest::{Claim, ClaimKind, Content, Digest, Origin, Outcome, Snapshot, State, Trigger, Worth};
+use memtree::model::digest::{
+    Claim, ClaimKind, Content, Digest, Origin, Outcome, Snapshot, State, Trigger, Worth,
+};
 use memtree::model::ids::{Device, EpisodeId, SessionId};
 use memtree::store::documents::{digest_text, digest_text_over, parse_digest};
 use proptest::collection::vec;
@@ -126,7 +128,8 @@ fn filled() -> impl Strategy<Value = String> {
 
 fn triggers() -> impl Strategy<Value = Vec<Trigger>> {
     let origins = proptest::sample::select(vec![Origin::User, Origin::Assistant, Origin::Tool]);
-    let paths = prop_oneof![Just(String::new()), filled().prop_map(|name| format!("snapshot/{name}"))];
+    let paths =
+        prop_oneof![Just(String::new()), filled().prop_map(|name| format!("snapshot/{name}"))];
     let one = (filled(), filled(), 0u32..2000, paths, origins, vec(filled(), 0..4));
     vec(
         one.prop_map(|(topic, sentence, episode, path, origin, keys)| Trigger {
@@ -142,29 +145,66 @@ fn triggers() -> impl Strategy<Value = Vec<Trigger>> {
 }
 
 fn claims() -> impl Strategy<Value = Vec<Claim>> {
-    let kinds = proptest::sample::select(vec![ClaimKind::Preference, ClaimKind::Decision, ClaimKind::Check]);
+    let kinds = proptest::sample::select(vec![
+        ClaimKind::Preference,
+        ClaimKind::Decision,
+        ClaimKind::Check,
+    ]);
     let origins = proptest::sample::select(vec![Origin::User, Origin::Assistant, Origin::Tool]);
     let one = (kinds, filled(), 0u32..2000, origins);
-    vec(one.prop_map(|(kind, text, episode, origin)| Claim { kind, text, episode: EpisodeId(episode), origin }), 0..3)
+    vec(
+        one.prop_map(|(kind, text, episode, origin)| Claim {
+            kind,
+            text,
+            episode: EpisodeId(episode),
+            origin,
+        }),
+        0..3,
+    )
 }
 
 fn contents() -> impl Strategy<Value = Content> {
-    let outcomes =
-        proptest::sample::select(vec![Outcome::Success, Outcome::Fail, Outcome::Abandoned, Outcome::Unknown]);
+    let outcomes = proptest::sample::select(vec![
+        Outcome::Success,
+        Outcome::Fail,
+        Outcome::Abandoned,
+        Outcome::Unknown,
+    ]);
     let worths = proptest::sample::select(vec![Worth::Full, Worth::None]);
-    let words =
-        (filled(), hostile(), hostile(), hostile(), hostile(), hostile(), vec(filled(), 0..4), outcomes, worths);
-    let places = (option::of(filled()), option::of(filled()), option::of(filled()), option::of(filled()));
-    let lists = (vec(filled(), 0..3), vec(filled(), 0..3), vec(filled(), 0..3), vec(filled(), 0..3));
+    let words = (
+        filled(),
+        hostile(),
+        hostile(),
+        hostile(),
+        hostile(),
+        hostile(),
+        vec(filled(), 0..4),
+        outcomes,
+        worths,
+    );
+    let places =
+        (option::of(filled()), option::of(filled()), option::of(filled()), option::of(filled()));
+    let lists =
+        (vec(filled(), 0..3), vec(filled(), 0..3), vec(filled(), 0..3), vec(filled(), 0..3));
     let times = (option::of(0i64..4_000_000_000), option::of(0i64..4_000_000_000));
-    let counts =
-        (option::of((0u32..5, 5u32..2000)), 0u64..9, 0u64..9, 0u64..9, 0u64..9, option::of(0u32..9999), 0u64..9);
+    let counts = (
+        option::of((0u32..5, 5u32..2000)),
+        0u64..9,
+        0u64..9,
+        0u64..9,
+        0u64..9,
+        option::of(0u32..9999),
+        0u64..9,
+    );
     (words, places, lists, times, counts, triggers(), claims(), hostile()).prop_map(
         |(words, places, lists, times, counts, triggers, stated, vitals)| {
-            let (flavor, title, objective, motto, core_intent, arc, key_outcomes, status, worth) = words;
+            let (flavor, title, objective, motto, core_intent, arc, key_outcomes, status, worth) =
+                words;
             let (project, domain, cwd, branch) = places;
             let (commits, models, files, tags) = lists;
-            let time = |seconds: Option<i64>| seconds.and_then(|seconds| clock::from_millis(seconds * 1000));
+            let time = |seconds: Option<i64>| {
+                seconds.and_then(|seconds| clock::from_millis(seconds * 1000))
+            };
             let (episodes, turns, tokens_in, tokens_out, tokens_cache, cents, sensory) = counts;
             Content {
                 flavor,
@@ -198,10 +238,17 @@ fn contents() -> impl Strategy<Value = Content> {
                 tokens_cache,
                 cost_usd: cents.map(|cents| f64::from(cents) / 100.0),
                 // Any line that names an episode is evidence of something.
-                evidence: files.iter().map(|path| format!("EP_004 {path}").parse().unwrap()).collect(),
+                evidence: files
+                    .iter()
+                    .map(|path| format!("EP_004 {path}").parse().unwrap())
+                    .collect(),
                 files,
                 tags,
-                vitals: if vitals.trim().is_empty() { String::new() } else { format!("snapshot/{vitals}") },
+                vitals: if vitals.trim().is_empty() {
+                    String::new()
+                } else {
+                    format!("snapshot/{vitals}")
+                },
                 sensory,
                 made_by: "extractive/1".into(),
             }
@@ -210,14 +257,15 @@ fn contents() -> impl Strategy<Value = Content> {
 }
 
 fn digests() -> impl Strategy<Value = Digest> {
-    let snapshots =
-        (vec(filled(), 0..3), 0u64..1_000_000, proptest::bool::ANY).prop_map(|(names, bytes, evicted)| Snapshot {
+    let snapshots = (vec(filled(), 0..3), 0u64..1_000_000, proptest::bool::ANY).prop_map(
+        |(names, bytes, evicted)| Snapshot {
             evicted: evicted.then(|| "2026-12-30".into()),
             bytes,
             files: names.len() as u64,
             manifest_sha256: "9f86d081".repeat(8),
             manifest: names.iter().map(|name| format!("{}  raw/{name}", "0".repeat(64))).collect(),
-        });
+        },
+    );
     let states = proptest::sample::select(vec![State::Open, State::Closed]);
     (contents(), snapshots, states, 0u32..100_000, filled(), 0i64..4_000_000_000).prop_map(
         |(content, snapshot, state, ordinal, source_id, captured)| Digest {
@@ -231,8 +279,8 @@ fn digests() -> impl Strategy<Value = Digest> {
     )
 }
 
-/// What may become of a text on its way: the front matter keeps it as it is; in the body it is one line,
-/// and the few characters that part a line's fields give way.
+/// What may become of a text on its way: the front matter keeps it as it is; in the body it is one
+/// line, and the few characters that part a line's fields give way.
 fn normalised(digest: &Digest) -> Digest {
     let mut digest = digest.clone();
     let line = |text: &str| one_line(text, usize::MAX);
@@ -241,7 +289,8 @@ fn normalised(digest: &Digest) -> Digest {
     content.motto = line(&content.motto).replace('"', "'");
     content.core_intent = or_dash(&content.core_intent);
     content.arc = or_dash(&content.arc);
-    let outcomes: Vec<String> = content.key_outcomes.iter().map(|outcome| line(outcome).replace("; ", ", ")).collect();
+    let outcomes: Vec<String> =
+        content.key_outcomes.iter().map(|outcome| line(outcome).replace("; ", ", ")).collect();
     content.key_outcomes = if outcomes.is_empty() { vec!["–".into()] } else { outcomes };
     for claim in &mut content.stated {
         claim.text = line(&claim.text.replace("->", "→"));
@@ -249,7 +298,11 @@ fn normalised(digest: &Digest) -> Digest {
     for trigger in &mut content.triggers {
         trigger.topic = line(&trigger.topic.replace(['[', ']'], "'"));
         trigger.sentence = line(&trigger.sentence.replace("->", "→"));
-        trigger.keys = trigger.keys.iter().map(|key| line(&key.replace([',', '|'], " ").replace("->", "→"))).collect();
+        trigger.keys = trigger
+            .keys
+            .iter()
+            .map(|key| line(&key.replace([',', '|'], " ").replace("->", "→")))
+            .collect();
         if trigger.path.is_empty() {
             trigger.path = format!("snapshot/episodic/{}.md", trigger.episode);
         }

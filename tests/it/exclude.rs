@@ -8,10 +8,17 @@ const ONE: &str = "dddddddd-0000-4000-8000-000000000001";
 const TWO: &str = "dddddddd-0000-4000-8000-000000000002";
 
 fn desk(settings: &str) -> Desk {
-    let secret = exchange(TWO, 2, "What does the payroll of the directors look like?", "Rather generous.");
+    let secret =
+        exchange(TWO, 2, "What does the payroll of the directors look like?", "Rather generous.");
     let desk = Desk::new()
-        .with_claude_log(ONE, exchange(ONE, 1, "How do I tie a bowline?", "Around the tree and back."))
-        .with_claude_log(TWO, secret.replace("/home/dev/code/demo", "/home/dev/clients/payroll/src"));
+        .with_claude_log(
+            ONE,
+            exchange(ONE, 1, "How do I tie a bowline?", "Around the tree and back."),
+        )
+        .with_claude_log(
+            TWO,
+            secret.replace("/home/dev/code/demo", "/home/dev/clients/payroll/src"),
+        );
     desk.memtree(["init"]).success();
     desk.write("memtree.toml", format!("format = 1\n[exclude]\n{settings}\n"));
     desk
@@ -19,7 +26,12 @@ fn desk(settings: &str) -> Desk {
 
 fn assert_left_out(desk: &Desk) {
     assert_eq!(desk.sessions(), ["SES1_desk_SP1C1"]);
-    for path in Tree::of(&desk.store()).0.keys().map(|path| desk.store().join(path)).filter(|path| path.is_file()) {
+    for path in Tree::of(&desk.store())
+        .0
+        .keys()
+        .map(|path| desk.store().join(path))
+        .filter(|path| path.is_file())
+    {
         let bytes = fs::read(&path).unwrap();
         assert!(memchr::memmem::find(&bytes, b"directors").is_none(), "{}", path.display());
     }
@@ -53,7 +65,9 @@ fn logs_and_folders_in_an_excluded_folder_are_not_even_opened() {
     let swept = desk.memtree(["sweep", "--json"]).success().json();
     assert_eq!(swept["discovered"], 0);
     let folder = desk.home().join(".claude/projects");
-    desk.memtree(["snapshot", folder.to_str().unwrap()]).code(1).stderr_has("left out by the setting");
+    desk.memtree(["snapshot", folder.to_str().unwrap()])
+        .code(1)
+        .stderr_has("left out by the setting");
 }
 
 #[test]
@@ -62,14 +76,18 @@ fn a_folder_is_kept_without_what_is_left_out_of_it() {
     let folder = desk.project().join("work");
     for name in ["payroll/directors.md", "clients/directors.md", "notes.md"] {
         fs::create_dir_all(folder.join(name).parent().unwrap()).unwrap();
-        fs::write(folder.join(name), if name == "notes.md" { "# Knots\n" } else { "what the directors earn\n" })
-            .unwrap();
+        fs::write(
+            folder.join(name),
+            if name == "notes.md" { "# Knots\n" } else { "what the directors earn\n" },
+        )
+        .unwrap();
     }
     let below = folder.join("payroll");
     desk.memtree(["snapshot", below.to_str().unwrap()])
         .code(1)
         .stderr_has("left out by the setting `exclude.projects`");
-    let settings = format!("format = 1\n[exclude]\nfolders = [{below:?}, {:?}]\n", folder.join("clients"));
+    let settings =
+        format!("format = 1\n[exclude]\nfolders = [{below:?}, {:?}]\n", folder.join("clients"));
     desk.write("memtree.toml", settings);
     desk.memtree(["snapshot", folder.to_str().unwrap()]).success().stdout_has("kept 1 file");
     assert_left_out(&desk);

@@ -1,5 +1,6 @@
-//! The n-th change to the disk fails or kills the process, for every n of a command: after the next plain sweep nothing
-//! is gone, `verify` passes, and in the end the tree is that of an undisturbed run.
+//! The n-th change to the disk fails or kills the process, for every n of a command: after the next
+//! plain sweep nothing is gone, `verify` passes, and in the end the tree is that of an undisturbed
+//! run.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,8 +15,8 @@ struct Scenario {
     name: &'static str,
     before: fn(&Desk),
     command: &'static [&'static str],
-    /// Every so many points one is tried. Those of a long sweep repeat with each session, so that a few of them will do;
-    /// with `MEMTREE_EVERY_POINT` set, as CI does, all of them are.
+    /// Every so many points one is tried. Those of a long sweep repeat with each session, so that a
+    /// few of them will do; with `MEMTREE_EVERY_POINT` set, as CI does, all of them are.
     every: u64,
 }
 
@@ -23,9 +24,24 @@ const SCENARIOS: &[Scenario] = &[
     Scenario { name: "sweep of 20 sessions", before: twenty_logs, command: &["sweep"], every: 61 },
     Scenario { name: "sweep of 2 sessions", before: two_logs, command: &["sweep"], every: 11 },
     Scenario { name: "sweep of grown sessions", before: grown, command: &["sweep"], every: 23 },
-    Scenario { name: "sweep with event logs", before: with_event_logs, command: &["sweep"], every: 13 },
-    Scenario { name: "eviction", before: swept, command: &["retain", "--soft-cap", "4kB"], every: 7 },
-    Scenario { name: "eviction by a sweep", before: swept, command: &["sweep", "--soft-cap", "4kB"], every: 11 },
+    Scenario {
+        name: "sweep with event logs",
+        before: with_event_logs,
+        command: &["sweep"],
+        every: 13,
+    },
+    Scenario {
+        name: "eviction",
+        before: swept,
+        command: &["retain", "--soft-cap", "4kB"],
+        every: 7,
+    },
+    Scenario {
+        name: "eviction by a sweep",
+        before: swept,
+        command: &["sweep", "--soft-cap", "4kB"],
+        every: 11,
+    },
     Scenario { name: "consolidation", before: without_core, command: &["consolidate"], every: 3 },
     Scenario { name: "flush", before: swept, command: &["flush"], every: 5 },
     Scenario { name: "flush of a context", before: handed_in, command: FLUSH, every: 5 },
@@ -44,7 +60,10 @@ fn id(number: u32) -> String {
 fn write_logs(desk: &Desk, numbers: std::ops::RangeInclusive<u32>) {
     for number in numbers {
         let reply = format!("Around the tree number {number} and back.");
-        desk.write_log(&id(number), exchange(&id(number), number, "How do I tie a bowline?", &reply));
+        desk.write_log(
+            &id(number),
+            exchange(&id(number), number, "How do I tie a bowline?", &reply),
+        );
     }
 }
 
@@ -79,8 +98,11 @@ fn swept(desk: &Desk) {
 
 fn handed_in(desk: &Desk) {
     swept(desk);
-    fs::write(desk.project().join("context.md"), "**User:** Which knot?\n\n**Assistant:** Decided: the bowline.\n")
-        .unwrap();
+    fs::write(
+        desk.project().join("context.md"),
+        "**User:** Which knot?\n\n**Assistant:** Decided: the bowline.\n",
+    )
+    .unwrap();
 }
 
 fn learnt(desk: &Desk) {
@@ -100,7 +122,10 @@ fn grown(desk: &Desk) {
     swept(desk);
     for number in 1..=3 {
         let log = fs::read_to_string(desk.log_path(&id(number))).unwrap();
-        desk.write_log(&id(number), log + &exchange(&id(number), 40 + number, "And a sheet bend?", "For two ropes."));
+        desk.write_log(
+            &id(number),
+            log + &exchange(&id(number), 40 + number, "And a sheet bend?", "For two ropes."),
+        );
     }
     write_logs(desk, 7..=8);
 }
@@ -126,11 +151,14 @@ fn disturbed(desk: &Desk, command: &[&str], fault: &str) -> Option<i32> {
 /// What every file holds.
 type Texts = BTreeMap<String, String>;
 
-/// Looks whether all that was there is still: byte for byte in raw, line by line in days, and a person's words.
+/// Looks whether all that was there is still: byte for byte in raw, line by line in days, and a
+/// person's words.
 fn assert_kept(old: &Texts, now: &Texts, scenario: &Scenario, when: &str) {
     let forgets = scenario.command[0] == "forget";
     // What is asked to go may be gone.
-    let goes = |text: &str| forgets && (text.contains("SES3_desk_SP1C1") || text.contains("tree number 3"));
+    let goes = |text: &str| {
+        forgets && (text.contains("SES3_desk_SP1C1") || text.contains("tree number 3"))
+    };
     for (name, text) in old.iter().filter(|(name, _)| !goes(name)) {
         let there = now.get(name);
         if name.contains("/snapshot/") && !name.ends_with("MANIFEST.sha256") {
@@ -139,15 +167,23 @@ fn assert_kept(old: &Texts, now: &Texts, scenario: &Scenario, when: &str) {
             let is_evicted = digest.is_some_and(|text| text.contains("\nsnapshot: evicted "));
             let is_raw = name.contains("/snapshot/raw/");
             match there {
-                Some(there) if is_raw => assert!(there.starts_with(text), "{when}: {name} lost something"),
+                Some(there) if is_raw => {
+                    assert!(there.starts_with(text), "{when}: {name} lost something")
+                }
                 Some(_) => {}
-                None => assert!(is_evicted, "{when}: {name} is gone, and nothing says that it was evicted"),
+                None => assert!(
+                    is_evicted,
+                    "{when}: {name} is gone, and nothing says that it was evicted"
+                ),
             }
             continue;
         }
         let Some(there) = there else {
             // A page of knowledge that nothing bears out any more goes with what was forgotten.
-            assert!(forgets && name.starts_with("knowledge/") && goes(text), "{when}: {name} is gone");
+            assert!(
+                forgets && name.starts_with("knowledge/") && goes(text),
+                "{when}: {name} is gone"
+            );
             continue;
         };
         if text.contains(NOTE) {
@@ -164,15 +200,18 @@ fn assert_kept(old: &Texts, now: &Texts, scenario: &Scenario, when: &str) {
 /// With more points than this, not every one of them is tried with a failure, too.
 const MANY: u64 = 300;
 
-/// Tries points of a scenario, each with a kill and with a failure; returns how many points there are, at how many of
-/// them it was killed, and at how many it failed.
+/// Tries points of a scenario, each with a kill and with a failure; returns how many points there
+/// are, at how many of them it was killed, and at how many it failed.
 fn try_all(scenario: &Scenario) -> [u64; 3] {
     let before = Desk::in_memory().with_stopped_clock();
     (scenario.before)(&before);
     let old = before.texts();
     let undisturbed = copy_of(before.root());
     let count = undisturbed.root().join("count");
-    assert_eq!(disturbed(&undisturbed, scenario.command, &format!("count:{}", count.display())), Some(0));
+    assert_eq!(
+        disturbed(&undisturbed, scenario.command, &format!("count:{}", count.display())),
+        Some(0)
+    );
     let points: u64 = fs::read_to_string(&count).unwrap().parse().unwrap();
     undisturbed.memtree(["sweep"]).success();
     undisturbed.memtree(["verify", "--deep"]).success();
@@ -193,7 +232,8 @@ fn try_all(scenario: &Scenario) -> [u64; 3] {
                         break;
                     }
                     let kind = if number.is_multiple_of(2) { "kill" } else { "fail" };
-                    // A long sweep fails at the points at which a short one does, which fails at all of them.
+                    // A long sweep fails at the points at which a short one does, which fails at
+                    // all of them.
                     if kind == "fail" && points > MANY && !point.is_multiple_of(5) {
                         continue;
                     }
@@ -211,7 +251,8 @@ fn try_one(scenario: &Scenario, before: &Path, fault: &str, old: &Texts, expect:
     let desk = copy_of(before);
     disturbed(&desk, scenario.command, fault);
     desk.memtree(["sweep"]).success();
-    // Whoever writes into days or knowledge may be at it, so only `doctor --fix` removes what is unfinished there.
+    // Whoever writes into days or knowledge may be at it, so only `doctor --fix` removes what is
+    // unfinished there.
     let of_others = |path: &Path| path.starts_with("daily") || path.starts_with("knowledge");
     let unfinished = |path: &Path| of_others(path) && path.to_string_lossy().ends_with(".tmp");
     let tree = || {
@@ -220,7 +261,8 @@ fn try_one(scenario: &Scenario, before: &Path, fault: &str, old: &Texts, expect:
         tree
     };
     if tree().0.keys().any(|path| path.to_string_lossy().starts_with(".memtree-")) {
-        // Killed while the memory was made: an unfinished file of that goes with the sweep after the next.
+        // Killed while the memory was made: an unfinished file of that goes with the sweep after
+        // the next.
         desk.memtree(["sweep"]).success();
     }
     let healed = tree();
@@ -250,7 +292,10 @@ fn a_kill_or_a_failure_at_any_point_loses_nothing() {
         let began = std::time::Instant::now();
         let [points, killed, failed] = try_all(scenario);
         let seconds = began.elapsed().as_secs_f64();
-        println!("{}: {points} points, killed at {killed}, failed at {failed}, in {seconds:.1} s", scenario.name);
+        println!(
+            "{}: {points} points, killed at {killed}, failed at {failed}, in {seconds:.1} s",
+            scenario.name
+        );
     }
 }
 
@@ -267,14 +312,21 @@ fn a_full_disk_is_told_and_what_was_there_stays() {
     for point in (3..).step_by(17) {
         let desk = copy_of(before.root());
         let arguments = [OsString::from("sweep")];
-        let output = desk.command(&arguments).env("MEMTREE_FAULT", format!("full:{point}")).output().unwrap();
+        let output = desk
+            .command(&arguments)
+            .env("MEMTREE_FAULT", format!("full:{point}"))
+            .output()
+            .unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         if output.status.success() {
             break;
         }
         tried += 1;
         assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(said.contains("cannot") && said.to_lowercase().contains("no storage space"), "point {point}: {said}");
+        assert!(
+            said.contains("cannot") && said.to_lowercase().contains("no storage space"),
+            "point {point}: {said}"
+        );
         desk.memtree(["search", "bowline"]).success().stdout_has("SES1_desk_SP1C1");
         desk.memtree(["sweep"]).success();
         assert_same(&undisturbed.tree(), &desk.tree(), &format!("full at {point}"));

@@ -1,4 +1,5 @@
-//! Days and flushes: what was said today is in memory before an agent forgets it, once, whatever is killed meanwhile.
+//! Days and flushes: what was said today is in memory before an agent forgets it, once, whatever is
+//! killed meanwhile.
 
 use std::fs;
 use std::path::PathBuf;
@@ -40,16 +41,28 @@ fn a_context_that_is_handed_in_is_told_once() {
     let desk = desk();
     assert_eq!(flush(&desk)["flushed"], 1);
     let summary = desk.read(SUMMARY);
-    for part in ["### Session (12:00)\n`session-7`", "**Key Exchanges**", "**Decisions Made**", "**Lessons Learned**"] {
+    for part in [
+        "### Session (12:00)\n`session-7`",
+        "**Key Exchanges**",
+        "**Decisions Made**",
+        "**Lessons Learned**",
+    ] {
         assert!(summary.contains(part), "{part}\n{summary}");
     }
     let again = flush(&desk);
     assert_eq!([&again["flushed"], &again["duplicates"]], [0, 1]);
     assert_eq!(desk.read(SUMMARY), summary);
     // What is new is not a duplicate, however soon it comes.
-    fs::write(desk.project().join("context.md"), format!("{CONTEXT}\n**User:** And on Windows, what then?\n")).unwrap();
+    fs::write(
+        desk.project().join("context.md"),
+        format!("{CONTEXT}\n**User:** And on Windows, what then?\n"),
+    )
+    .unwrap();
     assert_eq!(flush(&desk)["flushed"], 1);
-    assert!(desk.read(SUMMARY).contains("And on Windows") && desk.read(SUMMARY).matches("### Session").count() == 1);
+    assert!(
+        desk.read(SUMMARY).contains("And on Windows")
+            && desk.read(SUMMARY).matches("### Session").count() == 1
+    );
     // The hashes are in the summary as well.
     fs::remove_dir_all(desk.store().join(".memtree")).unwrap();
     let summary = desk.read(SUMMARY);
@@ -80,8 +93,10 @@ fn what_is_missing_empty_or_idle_is_said() {
 
 #[test]
 fn a_model_s_words_are_kept_and_marked() {
-    let server =
-        Server::start(&[(200, "## Context\n- the day log\n## Lessons Learned\n- FLUSH_OK is only a word here")]);
+    let server = Server::start(&[(
+        200,
+        "## Context\n- the day log\n## Lessons Learned\n- FLUSH_OK is only a word here",
+    )]);
     let desk = desk();
     configure(&desk, "openai", &server.settings());
     assert_eq!(flush(&desk)["flushed"], 1);
@@ -102,7 +117,9 @@ fn a_model_that_has_nothing_to_say_leaves_a_line() {
     let desk = desk();
     configure(&desk, "openai", &server.settings());
     assert_eq!(flush(&desk)["nothing"], 1);
-    assert!(desk.read(RAW).contains("[system] (session-7) flush: nothing worth saving (handed in)"));
+    assert!(
+        desk.read(RAW).contains("[system] (session-7) flush: nothing worth saving (handed in)")
+    );
     assert_eq!(flush(&desk)["duplicates"], 1);
     assert_eq!(server.asked().len(), 1);
 }
@@ -114,7 +131,9 @@ fn what_a_model_could_not_do_waits_and_is_tried_again() {
     configure(&desk, "openai", &server.settings());
     assert_eq!(flush(&desk)["kept"], 1);
     assert_eq!(inbox(&desk).len(), 1);
-    assert!(fs::read_to_string(&inbox(&desk)[0]).unwrap().contains("Why does the day log lose lines?"));
+    assert!(
+        fs::read_to_string(&inbox(&desk)[0]).unwrap().contains("Why does the day log lose lines?")
+    );
     assert_eq!(desk.memtree(["status", "--json"]).success().json()["pending"]["flushes"], 1);
     // Meanwhile it is told without a model.
     assert!(desk.read(SUMMARY).contains("the header"), "{}", desk.read(SUMMARY));
@@ -122,7 +141,8 @@ fn what_a_model_could_not_do_waits_and_is_tried_again() {
     desk.memtree(["sweep"]).success();
     let summary = desk.read(SUMMARY);
     assert!(
-        summary.contains("- the header race (model)") && !summary.contains("From a context handed in"),
+        summary.contains("- the header race (model)")
+            && !summary.contains("From a context handed in"),
         "{summary}"
     );
     assert_eq!(inbox(&desk).len(), 0);
@@ -147,7 +167,8 @@ fn a_damaged_state_is_moved_aside_and_named() {
 
 #[test]
 fn a_late_line_opens_a_day_again_and_a_person_s_words_stay() {
-    let desk = Desk::new().with_claude_log(ONE, exchange(ONE, 1, "Which shell does the build use?", "It uses dash."));
+    let desk = Desk::new()
+        .with_claude_log(ONE, exchange(ONE, 1, "Which shell does the build use?", "It uses dash."));
     desk.memtree(["sweep"]).success();
     assert!(desk.read(SUMMARY).contains("Which shell does the build use?"));
     desk.later(24 * 60);
@@ -155,13 +176,17 @@ fn a_late_line_opens_a_day_again_and_a_person_s_words_stay() {
     // It was covered when the day ended, so nothing is left to be done.
     assert!(!desk.store().join("daily/raw/2026-11-16.md").exists());
     desk.write(SUMMARY, desk.read(SUMMARY).replace("(yours: never touched)", "the good day"));
-    desk.memtree(["log", "user", "A late thought on the build", "--at", "2026-11-15T18:00:00Z"]).success();
+    desk.memtree(["log", "user", "A late thought on the build", "--at", "2026-11-15T18:00:00Z"])
+        .success();
     let pending = || desk.memtree(["status", "--json"]).success().json()["pending"]["days"].clone();
     assert_eq!(pending(), json!(["2026-11-15"]));
     desk.memtree(["sweep"]).success();
     assert_eq!(pending(), json!([]));
     let summary = desk.read(SUMMARY);
-    assert!(summary.contains("A late thought on the build") && summary.contains("the good day"), "{summary}");
+    assert!(
+        summary.contains("A late thought on the build") && summary.contains("the good day"),
+        "{summary}"
+    );
     let today = desk.read("daily/raw/2026-11-16.md");
     assert!(today.contains("[system] (-) sweep finalized 1 day: 2026-11-15"), "{today}");
     let before = desk.tree();
@@ -169,14 +194,19 @@ fn a_late_line_opens_a_day_again_and_a_person_s_words_stay() {
     desk.memtree(["summarize", "--pending"]).success();
     assert_same(&before, &desk.tree(), "after another sweep");
     // The hash is one that anybody can compute.
-    let told: String =
-        desk.read(RAW).lines().filter(|line| !line.contains("] [system] (")).map(|l| format!("{l}\n")).collect();
+    let told: String = desk
+        .read(RAW)
+        .lines()
+        .filter(|line| !line.contains("] [system] ("))
+        .map(|l| format!("{l}\n"))
+        .collect();
     assert!(summary.contains(&memtree::base::files::sha256_hex(told.as_bytes())));
 }
 
 #[test]
 fn writers_flushes_and_sweeps_at_once_lose_nothing() {
-    let desk = Desk::new().with_claude_log(ONE, exchange(ONE, 1, "Which shell does the build use?", "It uses dash."));
+    let desk = Desk::new()
+        .with_claude_log(ONE, exchange(ONE, 1, "Which shell does the build use?", "It uses dash."));
     desk.memtree(["init"]).success();
     let program = desk.command(&[]);
     let each = crate::log::lines_of_each_writer(20);
@@ -187,11 +217,16 @@ fn writers_flushes_and_sweeps_at_once_lose_nothing() {
         shell.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap()
     };
     let looped = |call: &str, times: usize| {
-        format!("i=0; while [ $i -lt {times} ]; do \"$0\" --quiet {call} || exit 1; i=$((i+1)); done")
+        format!(
+            "i=0; while [ $i -lt {times} ]; do \"$0\" --quiet {call} || exit 1; i=$((i+1)); done"
+        )
     };
     let mut all: Vec<Child> = (0..8)
         .map(|writer| {
-            shell(looped(&format!("log user \"writer {writer} says line $i today\" --session w{writer}"), each))
+            shell(looped(
+                &format!("log user \"writer {writer} says line $i today\" --session w{writer}"),
+                each,
+            ))
         })
         .collect();
     all.push(shell(looped("flush", each * 2 / 5)));

@@ -1,4 +1,5 @@
-//! Folders that the settings name: kept when they have changed and lain still, once for each content.
+//! Folders that the settings name: kept when they have changed and lain still, once for each
+//! content.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -7,7 +8,8 @@ use crate::harness::{Desk, START, assert_same, exchange};
 
 const ONE: &str = "5e55fd01-0000-4000-8000-000000000001";
 
-/// A desk at which a folder of notes is to be kept; it was last changed so many minutes before noon.
+/// A desk at which a folder of notes is to be kept; it was last changed so many minutes before
+/// noon.
 fn desk(minutes: i64) -> Desk {
     let desk = Desk::new();
     configure(&desk, "[[folders]]\npath = \"~/notes\"\nobjective = \"The notes on the boats\"\n");
@@ -30,7 +32,8 @@ fn put(desk: &Desk, name: &str, text: &str, minutes: i64) {
 }
 
 fn date(desk: &Desk, path: &Path, minutes: i64) {
-    let at = chrono::DateTime::parse_from_rfc3339(START).unwrap() - chrono::Duration::minutes(minutes);
+    let at =
+        chrono::DateTime::parse_from_rfc3339(START).unwrap() - chrono::Duration::minutes(minutes);
     for path in path.ancestors().take_while(|path| *path != desk.home()) {
         File::open(path).unwrap().set_modified(at.into()).unwrap();
     }
@@ -49,7 +52,9 @@ fn a_folder_is_kept_once_it_has_lain_still() {
         (Some("waiting"), Some("2026-11-15T12:20:00Z"))
     );
     assert_eq!(desk.sessions(), Vec::<String>::new());
-    desk.memtree(["sweep"]).success().stdout_has("notes`: has just changed; waits until 2026-11-15T12:20:00Z");
+    desk.memtree(["sweep"])
+        .success()
+        .stdout_has("notes`: has just changed; waits until 2026-11-15T12:20:00Z");
     desk.later(21);
     desk.memtree(["sweep", "--dry-run"]).success().stdout_has("notes`: would be kept");
     assert_eq!(desk.sessions(), Vec::<String>::new());
@@ -75,7 +80,8 @@ fn each_content_is_a_session_of_its_own() {
     assert_eq!(folders(&desk)[0]["status"], "waiting");
     desk.later(15);
     assert_eq!(folders(&desk)[0]["session"], "SES2_desk_SP1C1");
-    // What is gone is told by the date of the folder in which it lay; then it is as it was at first.
+    // What is gone is told by the date of the folder in which it lay; then it is as it was at
+    // first.
     fs::remove_file(desk.home().join("notes/rig.md")).unwrap();
     date(&desk, &desk.home().join("notes/hulls/wherry.md"), 60);
     date(&desk, &desk.home().join("notes"), -15);
@@ -90,7 +96,10 @@ fn a_folder_may_be_the_eighth_of_a_core() {
     let mut desk = desk(60);
     for number in 0..7 {
         let id = format!("5e55fd02-0000-4000-8000-{number:012}");
-        desk = desk.with_claude_log(&id, exchange(&id, number, &format!("Which rope is number {number}?"), "Hemp."));
+        desk = desk.with_claude_log(
+            &id,
+            exchange(&id, number, &format!("Which rope is number {number}?"), "Hemp."),
+        );
     }
     let swept = desk.memtree(["sweep", "--json"]).success().json();
     assert_eq!(swept["cores"].as_array().unwrap().len(), 1, "{swept}");
@@ -128,7 +137,11 @@ fn a_memory_that_was_pulled_names_no_folders() {
     let settings = desk.read("memtree.toml") + "\n[[folders]]\npath = \"~/notes\"\n";
     desk.write("memtree.toml", settings);
     let swept = desk.memtree(["sweep"]).success();
-    assert!(swept.stderr.contains("`folders` names what is copied, and words of it are synced"), "{}", swept.told());
+    assert!(
+        swept.stderr.contains("`folders` names what is copied, and words of it are synced"),
+        "{}",
+        swept.told()
+    );
     assert_eq!(desk.sessions(), Vec::<String>::new());
 }
 
@@ -150,7 +163,11 @@ fn what_was_forgotten_stays_away() {
 #[test]
 fn flags_that_choose_among_logs_leave_folders_alone() {
     let desk = desk(60);
-    for flags in [&["sweep", "--sample"][..], &["sweep", "--only", "claude"], &["sweep", "--source", "claude=."]] {
+    for flags in [
+        &["sweep", "--sample"][..],
+        &["sweep", "--only", "claude"],
+        &["sweep", "--source", "claude=."],
+    ] {
         let json = desk.memtree(flags.iter().chain(&["--json"])).done().json();
         assert!(json.get("folders").is_none(), "{json}");
     }
@@ -165,7 +182,11 @@ fn a_kill_while_a_folder_is_kept_is_healed() {
     for point in (1..).step_by(5) {
         let desk = desk(60);
         desk.memtree(["init", "--quiet"]).success();
-        let sweep = desk.command(&["sweep".into()]).env("MEMTREE_FAULT", format!("kill:{point}")).output().unwrap();
+        let sweep = desk
+            .command(&["sweep".into()])
+            .env("MEMTREE_FAULT", format!("kill:{point}"))
+            .output()
+            .unwrap();
         if sweep.status.success() {
             break;
         }

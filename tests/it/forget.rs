@@ -1,4 +1,5 @@
-//! Forgetting: gone from every file, kept out by a tombstone, finished after a kill, taken over by another device.
+//! Forgetting: gone from every file, kept out by a tombstone, finished after a kill, taken over by
+//! another device.
 
 use std::fs;
 use std::path::Path;
@@ -10,13 +11,15 @@ const ONE: &str = "bbbbbbbb-0000-4000-8000-000000000001";
 const TWO: &str = "bbbbbbbb-0000-4000-8000-000000000002";
 
 const PROMPT: &str = "Where did we put the spare key of the northern greenhouse last winter?";
-const REPLY: &str = "Under the third flower pot, the one with the broken rim, next to the compost heap.";
+const REPLY: &str =
+    "Under the third flower pot, the one with the broken rim, next to the compost heap.";
 
 /// Two sessions: the first is to be forgotten.
 fn desk() -> Desk {
-    let desk = Desk::new()
-        .with_claude_log(ONE, exchange(ONE, 1, PROMPT, REPLY))
-        .with_claude_log(TWO, exchange(TWO, 3, "How do I prune the old apple tree?", "In late winter, above a bud."));
+    let desk = Desk::new().with_claude_log(ONE, exchange(ONE, 1, PROMPT, REPLY)).with_claude_log(
+        TWO,
+        exchange(TWO, 3, "How do I prune the old apple tree?", "In late winter, above a bud."),
+    );
     desk.memtree(["sweep"]).success();
     desk.memtree(["search", "greenhouse"]).success().stdout_has("greenhouse");
     desk
@@ -24,13 +27,19 @@ fn desk() -> Desk {
 
 /// The files below a folder, also git's and the cache's, that hold a text.
 fn holding(folder: &Path, text: &str) -> Vec<String> {
-    let files = walkdir::WalkDir::new(folder).into_iter().flatten().filter(|entry| entry.file_type().is_file());
+    let files = walkdir::WalkDir::new(folder)
+        .into_iter()
+        .flatten()
+        .filter(|entry| entry.file_type().is_file());
     let holds = |entry: &walkdir::DirEntry| {
         let bytes = fs::read(entry.path()).unwrap();
         memchr::memmem::find(&bytes.to_ascii_lowercase(), text.to_lowercase().as_bytes()).is_some()
             || entry.path().to_string_lossy().contains(text)
     };
-    files.filter(holds).map(|entry| entry.path().strip_prefix(folder).unwrap().display().to_string()).collect()
+    files
+        .filter(holds)
+        .map(|entry| entry.path().strip_prefix(folder).unwrap().display().to_string())
+        .collect()
 }
 
 #[track_caller]
@@ -49,11 +58,16 @@ fn a_forgotten_session_is_gone_from_every_file_and_stays_away() {
         "daily/summary/2026-11-15.md",
         "# Day\n\n- the spare key of the northern greenhouse was looked for\n- apples\n",
     );
-    let dry = desk.memtree(["forget", "SES1_desk_SP1C1", "--dry-run"]).success().stdout_has("SES1_desk_SP1C1");
+    let dry = desk
+        .memtree(["forget", "SES1_desk_SP1C1", "--dry-run"])
+        .success()
+        .stdout_has("SES1_desk_SP1C1");
     assert!(dry.stdout.contains("daily/raw/2026-11-15.md"), "{}", dry.told());
     assert!(!desk.store().join("forgotten.md").exists());
     desk.memtree(["forget", "SES1_desk_SP1C1"]).code(2).stderr_has("--yes");
-    desk.memtree(["forget", "SES1_desk_SP1C1", "--yes"]).success().stdout_has("nothing of it is left");
+    desk.memtree(["forget", "SES1_desk_SP1C1", "--yes"])
+        .success()
+        .stdout_has("nothing of it is left");
     assert_gone(&desk.store(), ALL_OF_IT);
     assert_eq!(desk.read("daily/summary/2026-11-15.md"), "# Day\n\n- apples\n");
     assert!(desk.read("daily/raw/2026-11-15.md").contains("apple tree"));
@@ -65,7 +79,10 @@ fn a_forgotten_session_is_gone_from_every_file_and_stays_away() {
         assert_eq!(desk.sessions(), ["SES2_desk_SP1C1"]);
         assert_gone(&desk.store(), ALL_OF_IT);
         let log = fs::read_to_string(desk.log_path(ONE)).unwrap();
-        desk.write_log(ONE, log + &exchange(ONE, 9, "And the greenhouse again?", "The compost again."));
+        desk.write_log(
+            ONE,
+            log + &exchange(ONE, 9, "And the greenhouse again?", "The compost again."),
+        );
     }
     desk.memtree(["search", "greenhouse"]).success();
     desk.memtree(["search", "apple"]).success().stdout_has("SES2_desk_SP1C1");
@@ -82,8 +99,13 @@ fn a_forgotten_text_takes_its_raw_with_it_and_the_session_stays() {
     assert!(!desk.store().join("sessions/SES1_desk_SP1C1/snapshot/raw").exists());
     desk.check_manifest("SES1_desk_SP1C1");
     let digest = desk.digest_text("SES1_desk_SP1C1");
-    assert!(digest.contains("[forgotten]") && digest.contains("snapshot: evicted 2026-11-"), "{digest}");
-    assert!(desk.read("sessions/SES1_desk_SP1C1/snapshot/episodic/EP_001.md").contains("flower pot"));
+    assert!(
+        digest.contains("[forgotten]") && digest.contains("snapshot: evicted 2026-11-"),
+        "{digest}"
+    );
+    assert!(
+        desk.read("sessions/SES1_desk_SP1C1/snapshot/episodic/EP_001.md").contains("flower pot")
+    );
     assert_eq!(desk.digest("SES2_desk_SP1C1"), before);
     // The summary of the day is told anew from the lines that are left.
     desk.memtree(["sweep"]).success();
@@ -112,9 +134,14 @@ fn a_note_of_a_person_is_forgotten_without_the_log() {
 #[test]
 fn sessions_are_forgotten_by_project_and_by_day() {
     let desk = desk();
-    desk.memtree(["forget", "--before", "2026-11-15", "--yes"]).success().stderr_has("nothing in this memory");
-    desk.memtree(["forget", "--project", "nowhere", "--yes"]).success().stderr_has("nothing in this memory");
-    let plan = desk.memtree(["forget", "--before", "2026-11-16", "--dry-run", "--json"]).success().json();
+    desk.memtree(["forget", "--before", "2026-11-15", "--yes"])
+        .success()
+        .stderr_has("nothing in this memory");
+    desk.memtree(["forget", "--project", "nowhere", "--yes"])
+        .success()
+        .stderr_has("nothing in this memory");
+    let plan =
+        desk.memtree(["forget", "--before", "2026-11-16", "--dry-run", "--json"]).success().json();
     assert_eq!(plan["sessions"].as_array().unwrap().len(), 2);
     desk.memtree(["forget", "--project", "demo", "--yes"]).success();
     assert_eq!(desk.sessions(), [""; 0]);
@@ -159,7 +186,8 @@ fn all_objects(desk: &Desk) -> String {
 
 /// Runs the printed commands but for the last, which pushes: there is nobody to push to.
 fn run_printed(desk: &Desk, told: &serde_json::Value) {
-    let commands: Vec<&str> = told["git"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
+    let commands: Vec<&str> =
+        told["git"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
     let (push, local) = commands.split_last().unwrap();
     assert!(push.contains("push --force"), "{push}");
     let output = Command::new("bash")
@@ -240,8 +268,8 @@ fn a_text_at_the_beginning_of_a_title_leaves_a_page_that_can_be_read() {
     assert_gone(&desk.store(), &["where did we put"]);
 }
 
-/// A folder's files may be short: no hash of one of them is kept, only one of all of them with their names, so that
-/// the folder does not come back.
+/// A folder's files may be short: no hash of one of them is kept, only one of all of them with
+/// their names, so that the folder does not come back.
 #[test]
 fn no_hash_of_a_forgotten_file_is_kept() {
     let desk = desk();
@@ -272,20 +300,32 @@ fn contexts_and_queues_of_other_sessions_stay() {
     };
     desk.write(".memtree/local/inbox/aa.md", context("SES1_desk_SP1C1", "rim"));
     desk.write(".memtree/local/inbox/bb.md", context("SES2_desk_SP1C1", "bud"));
-    desk.write(".memtree/local/queue/digests.json", r#"{"sessions":{"SES1_desk_SP1C1":0,"SES2_desk_SP1C1":1}}"#);
+    desk.write(
+        ".memtree/local/queue/digests.json",
+        r#"{"sessions":{"SES1_desk_SP1C1":0,"SES2_desk_SP1C1":1}}"#,
+    );
     desk.memtree(["forget", "SES1_desk_SP1C1", "--yes"]).success();
     assert!(!desk.store().join(".memtree/local/inbox/aa.md").exists());
     assert!(desk.read(".memtree/local/inbox/bb.md").contains("bud"));
-    assert_eq!(desk.read(".memtree/local/queue/digests.json"), r#"{"sessions":{"SES2_desk_SP1C1":1}}"#);
+    assert_eq!(
+        desk.read(".memtree/local/queue/digests.json"),
+        r#"{"sessions":{"SES2_desk_SP1C1":1}}"#
+    );
 }
 
 #[test]
 fn a_page_that_only_a_forgotten_session_bore_out_goes_with_its_links() {
     let desk = Desk::new();
     let talk = |id: &str, minute: u32, words: &str| {
-        let reply =
-            format!("The {words} must be set first. Decided: the {words} stays. The {words} is checked at night.");
-        let mut log = exchange(id, minute, &format!("Why does the {words} fail when the gate opens?"), &reply);
+        let reply = format!(
+            "The {words} must be set first. Decided: the {words} stays. The {words} is checked at night."
+        );
+        let mut log = exchange(
+            id,
+            minute,
+            &format!("Why does the {words} fail when the gate opens?"),
+            &reply,
+        );
         log += &exchange(id, minute + 1, &format!("And is the {words} part of the gate?"), &reply);
         log
     };
@@ -308,7 +348,8 @@ fn a_page_that_only_a_forgotten_session_bore_out_goes_with_its_links() {
     assert_gone(&desk.store(), &["gate-sensor"]);
 }
 
-/// Only the list and the cleaned pages arrive; what was said stands in raw, and in a line that a merge brings back.
+/// Only the list and the cleaned pages arrive; what was said stands in raw, and in a line that a
+/// merge brings back.
 #[test]
 fn a_text_forgotten_on_another_device_leaves_this_ones_raw() {
     let desk = desk();
@@ -336,7 +377,8 @@ fn a_text_forgotten_on_another_device_leaves_this_ones_raw() {
     assert_same(&before, &desk.tree(), "after another sweep");
 }
 
-/// A whole memory with a core, summaries of days and pages of knowledge: what one session said is in none of them.
+/// A whole memory with a core, summaries of days and pages of knowledge: what one session said is
+/// in none of them.
 #[test]
 fn a_session_is_forgotten_by_cores_days_and_knowledge_too() {
     let desk = Desk::new();
@@ -345,7 +387,9 @@ fn a_session_is_forgotten_by_cores_days_and_knowledge_too() {
     desk.memtree(["search", "lock"]).success();
     let before = desk.digest("SES7_desk_SP1C1");
     assert!(desk.store().join("core/CORE_desk_SP1C1.md").exists());
-    desk.memtree(["forget", "SES7_desk_SP1C1", "--yes"]).success().stdout_has("nothing of it is left");
+    desk.memtree(["forget", "SES7_desk_SP1C1", "--yes"])
+        .success()
+        .stdout_has("nothing of it is left");
     let said = before.content.triggers.iter().map(|trigger| trigger.sentence.as_str());
     for said in said.chain([before.content.title.as_str()]).filter(|said| said.len() > 30) {
         // As it stands on the page, up to where it may have been cut.
@@ -359,5 +403,8 @@ fn a_session_is_forgotten_by_cores_days_and_knowledge_too() {
     desk.memtree(["sweep"]).success();
     desk.memtree(["sweep"]).success();
     assert_gone(&desk.store(), &[&before.content.title]);
-    assert_eq!(tree.difference(&desk.tree()).iter().filter(|line| line.contains("core/")).count(), 0);
+    assert_eq!(
+        tree.difference(&desk.tree()).iter().filter(|line| line.contains("core/")).count(),
+        0
+    );
 }

@@ -1,5 +1,6 @@
-//! A disk that is really full: a small one in memory, of which nothing but the memory is on it. Whatever was being done is
-//! told to have failed, what was there stays, and the rest is done once there is room.
+//! A disk that is really full: a small one in memory, of which nothing but the memory is on it.
+//! Whatever was being done is told to have failed, what was there stays, and the rest is done once
+//! there is room.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -19,7 +20,8 @@ impl Disk {
     fn at(path: &Path) -> Option<Disk> {
         fs::create_dir_all(path).unwrap();
         let size = format!("size={SIZE}");
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(path).output();
+        let mounted =
+            Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(path).output();
         mounted.is_ok_and(|output| output.status.success()).then(|| Disk(path.to_path_buf()))
     }
 
@@ -55,8 +57,14 @@ fn id(number: u32) -> String {
 
 fn write_logs(desk: &Desk, numbers: std::ops::RangeInclusive<u32>) {
     for number in numbers {
-        let reply = format!("Around the tree number {number}. {}", "And back again through the bight. ".repeat(40));
-        desk.write_log(&id(number), exchange(&id(number), number, "How do I tie a bowline?", &reply));
+        let reply = format!(
+            "Around the tree number {number}. {}",
+            "And back again through the bight. ".repeat(40)
+        );
+        desk.write_log(
+            &id(number),
+            exchange(&id(number), number, "How do I tie a bowline?", &reply),
+        );
     }
 }
 
@@ -85,7 +93,9 @@ fn tree(desk: &Desk) -> Tree {
 fn a_full_disk_is_told_and_the_rest_is_done_when_there_is_room() {
     let (undisturbed, disk) = desk();
     if disk.is_none() {
-        eprintln!("NOT TRIED: this system lets no disk be mounted (it takes root), so none could be filled");
+        eprintln!(
+            "NOT TRIED: this system lets no disk be mounted (it takes root), so none could be filled"
+        );
         return;
     }
     let prepared = |command: &[&str], desk: &Desk| {
@@ -135,7 +145,11 @@ fn a_full_disk_is_told_and_the_rest_is_done_when_there_is_room() {
             // What can be read still is, with no room at all.
             desk.memtree(["search", "bowline", "--limit", "3"]).success().stdout_has("SES");
             let recalled = desk.memtree(["recall", "SES4_desk_SP1C1#EP_001"]).success();
-            assert!(command[0] == "retain" || recalled.stdout.contains("number 4"), "{when}: {}", recalled.told());
+            assert!(
+                command[0] == "retain" || recalled.stdout.contains("number 4"),
+                "{when}: {}",
+                recalled.told()
+            );
             let now = desk.texts();
             for (name, text) in before.iter().filter(|(name, _)| name.contains("/snapshot/raw/")) {
                 let asked_to_go = command[0] == "forget" || command[0] == "retain";

@@ -1,9 +1,11 @@
-//! Seeds, bent in many ways: whatever comes in, nothing panics, and what is parsed and written again is the same.
+//! Seeds, bent in many ways: whatever comes in, nothing panics, and what is parsed and written
+//! again is the same.
 //!
-//! The seeds are the fixtures of every adapter and `tests/fuzz/`. Each run bends a seed by a few blows that logs really
-//! suffer (cut, torn, doubled, glued, filled with NULs, a byte flipped) or that an attacker would try (numbers and
-//! brackets put in). The same numbers always make the same blows, so a failure can be repeated. `MEMTREE_FUZZ_RUNS`
-//! says how many runs each seed gets; the default keeps CI short.
+//! The seeds are the fixtures of every adapter and `tests/fuzz/`. Each run bends a seed by a few
+//! blows that logs really suffer (cut, torn, doubled, glued, filled with NULs, a byte flipped) or
+//! that an attacker would try (numbers and brackets put in). The same numbers always make the same
+//! blows, so a failure can be repeated. `MEMTREE_FUZZ_RUNS` says how many runs each seed gets; the
+//! default keeps CI short.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -96,7 +98,9 @@ fn bent(seed: &[u8], number: u64) -> Vec<u8> {
                 let part = bytes[from..to].to_vec();
                 bytes.splice(to..to, part);
             }
-            4 | 5 => drop(bytes.splice(from..from, INSERTS[dice.below(INSERTS.len())].iter().copied())),
+            4 | 5 => {
+                drop(bytes.splice(from..from, INSERTS[dice.below(INSERTS.len())].iter().copied()))
+            }
             6 => {
                 // Two lines are glued together.
                 if let Some(at) = bytes[from..].iter().position(|byte| *byte == b'\n') {
@@ -120,13 +124,18 @@ fn each_bent(path: &Path, each: impl Fn(&[u8])) -> u64 {
     for number in 0..runs() {
         let bytes = if number == 0 { seed.clone() } else { bent(&seed, number) };
         let tried = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| each(&bytes)));
-        assert!(tried.is_ok(), "{name}, number {number}, bent as {:?}", String::from_utf8_lossy(&bytes));
+        assert!(
+            tried.is_ok(),
+            "{name}, number {number}, bent as {:?}",
+            String::from_utf8_lossy(&bytes)
+        );
     }
     runs()
 }
 
 fn seeds(folder: &str) -> Vec<PathBuf> {
-    let entries = walkdir::WalkDir::new(checkout().join(folder)).sort_by_file_name().into_iter().flatten();
+    let entries =
+        walkdir::WalkDir::new(checkout().join(folder)).sort_by_file_name().into_iter().flatten();
     let files = entries.filter(|entry| entry.file_type().is_file()).map(|entry| entry.into_path());
     let seeds: Vec<PathBuf> = files.collect();
     assert!(!seeds.is_empty(), "{folder} has no seeds");
@@ -152,7 +161,8 @@ fn every_adapter_reads_whatever_a_log_has_become() {
     for adapter in adapters::ALL {
         let home = format!("tests/fixtures/{}", adapter.name());
         let logs = seeds(&home);
-        let is_log = |path: &&PathBuf| !path.ends_with("README.md") && !path.ends_with("session.md");
+        let is_log =
+            |path: &&PathBuf| !path.ends_with("README.md") && !path.ends_with("session.md");
         for seed in logs.iter().filter(is_log) {
             // Some agents are told by where their logs lie.
             let path = folder.path().join(seed.strip_prefix(checkout()).unwrap());
@@ -180,12 +190,19 @@ fn read_all(path: &Path) {
         assert_eq!((first.1, first.2), (second.1, second.2), "the same log tells the same");
         // An unusable log is an error, and that is an answer.
         let Ok(head) = first.0 else { return };
-        let lines = fs::read(&log.files[0].path).unwrap().split(|byte| *byte == b'\n').count() as u64;
+        let lines =
+            fs::read(&log.files[0].path).unwrap().split(|byte| *byte == b'\n').count() as u64;
         for skipped in &head.skipped {
             assert_eq!(skipped.path, log.files[0].path, "what could not be read is named");
             // What is packed, or is no log of lines, counts in its own way.
-            let is_plain = log.files[0].path.extension().is_some_and(|extension| extension == "jsonl");
-            assert!(!is_plain || skipped.line <= lines, "line {} of {lines}: {}", skipped.line, skipped.reason);
+            let is_plain =
+                log.files[0].path.extension().is_some_and(|extension| extension == "jsonl");
+            assert!(
+                !is_plain || skipped.line <= lines,
+                "line {} of {lines}: {}",
+                skipped.line,
+                skipped.reason
+            );
             assert!(!skipped.reason.is_empty());
         }
     };
@@ -213,12 +230,17 @@ fn front_matter_is_written_back_as_it_was() {
             let mut document = Document::parse(&page);
             assert_eq!(document.to_text(), page);
             for key in ["title", "tags", "list", "manifest", "a"] {
-                let _ = (document.get_str(key), document.get_list(key), document.get(key).is_some());
+                let _ =
+                    (document.get_str(key), document.get_list(key), document.get(key).is_some());
             }
             let body = document.body().to_string();
             document.set("memtree", "set");
             assert_eq!(document.get_str("memtree").as_deref(), Some("set"), "{page:?}");
-            assert_eq!(Document::parse(&document.to_text()).get_str("memtree").as_deref(), Some("set"), "{page:?}");
+            assert_eq!(
+                Document::parse(&document.to_text()).get_str("memtree").as_deref(),
+                Some("set"),
+                "{page:?}"
+            );
             assert!(document.to_text().ends_with(&body), "{page:?}");
         });
     }
@@ -239,11 +261,16 @@ fn a_digest_is_parsed_or_refused() {
                     "writing twice changes nothing: {page:?}"
                 );
                 // In our own form it is read back as the same, and written as the same.
-                let ours = documents::parse_digest(&documents::digest_text(&digest)).expect("our own page");
-                let again = documents::parse_digest(&documents::digest_text(&ours)).expect("our own page");
+                let ours = documents::parse_digest(&documents::digest_text(&digest))
+                    .expect("our own page");
+                let again =
+                    documents::parse_digest(&documents::digest_text(&ours)).expect("our own page");
                 assert_eq!(again, ours, "{page:?}");
                 assert_eq!(ours.session, digest.session);
-                assert_eq!(ours.snapshot.manifest_sha256, digest.snapshot.manifest_sha256, "{page:?}");
+                assert_eq!(
+                    ours.snapshot.manifest_sha256, digest.snapshot.manifest_sha256,
+                    "{page:?}"
+                );
             }
         });
     }
@@ -255,12 +282,19 @@ fn a_query_is_understood_or_refused() {
         each_bent(&seed, |bytes| {
             let typed = String::from_utf8_lossy(bytes);
             if let Ok(query) = Query::parse(&typed) {
-                assert_eq!(Query::parse(&typed).as_ref().ok(), Some(&query), "the same words mean the same");
+                assert_eq!(
+                    Query::parse(&typed).as_ref().ok(),
+                    Some(&query),
+                    "the same words mean the same"
+                );
                 assert!(Query::parse(&query.text).is_ok(), "{typed:?}");
                 // Nothing is looked for that was not typed.
                 let asked = query.words.iter().chain(&query.phrases).chain(&query.excluded);
                 for word in asked.chain(query.filters.iter().map(|filter| &filter.value)) {
-                    assert!(squeezed(&typed).contains(&squeezed(word)), "{word:?} is not in {typed:?}");
+                    assert!(
+                        squeezed(&typed).contains(&squeezed(word)),
+                        "{word:?} is not in {typed:?}"
+                    );
                 }
             }
             let mut words = 0;
@@ -286,7 +320,11 @@ fn the_list_of_what_was_forgotten_only_grows() {
             fs::write(layout.forgotten(), bytes).unwrap();
             let Ok(before) = Tombstones::load(&layout) else { return };
             let session: SessionId = "SES7_bent_SP3C2".parse().unwrap();
-            let stone = Tombstone { session: Some(session.clone()), source_id: Some("claude:bent".into()), on: day };
+            let stone = Tombstone {
+                session: Some(session.clone()),
+                source_id: Some("claude:bent".into()),
+                on: day,
+            };
             tombstones::add(&layout, &[stone]).unwrap();
             let after = Tombstones::load(&layout).unwrap();
             assert!(after.has_session(&session) && after.has_source("claude:bent"));
@@ -302,22 +340,33 @@ fn lines_settings_and_markdown_of_any_kind_are_taken() {
         each_bent(&seed, |bytes| {
             let page = String::from_utf8_lossy(bytes);
             page.lines().for_each(|line| drop(parse_manifest_line(line)));
-            for (line, told) in page.lines().filter_map(|line| Some((line, DayLine::parse(line)?))) {
+            for (line, told) in page.lines().filter_map(|line| Some((line, DayLine::parse(line)?)))
+            {
                 assert!(
-                    line.contains(told.time) && line.contains(told.session) && line.contains(told.text),
+                    line.contains(told.time)
+                        && line.contains(told.session)
+                        && line.contains(told.text),
                     "{line:?}"
                 );
             }
             let memory = Some((Path::new("memtree.toml"), page.as_ref()));
             let _ = Config::load(&Layers { memory, ..Layers::default() });
             let redacted = redactor.redact(&page);
-            assert_eq!(redactor.redact(&redacted), redacted, "redacting twice changes nothing: {page:?}");
+            assert_eq!(
+                redactor.redact(&redacted),
+                redacted,
+                "redacting twice changes nothing: {page:?}"
+            );
             let line = markdown::inline(&page);
             assert!(!line.contains('\n'), "{line:?}");
             let quote = markdown::quoted(&page, 1 << 20);
             assert!(quote.lines().all(|line| line.starts_with('>')), "{quote:?}");
-            let is_html =
-                |event| matches!(event, pulldown_cmark::Event::Html(_) | pulldown_cmark::Event::InlineHtml(_));
+            let is_html = |event| {
+                matches!(
+                    event,
+                    pulldown_cmark::Event::Html(_) | pulldown_cmark::Event::InlineHtml(_)
+                )
+            };
             assert!(!pulldown_cmark::Parser::new(&quote).any(is_html), "{quote:?}");
         });
     }

@@ -1,7 +1,9 @@
-//! Desk: a person's machine in a temporary folder, with a home, a project, a memory and a clock of its own.
+//! Desk: a person's machine in a temporary folder, with a home, a project, a memory and a clock of
+//! its own.
 //!
-//! `Desk::new().with_log("claude", "one_question").memtree(["sweep"]).success()` reads like a sentence. The
-//! real program runs with an empty environment; the clock moves by one second with every command.
+//! `Desk::new().with_log("claude", "one_question").memtree(["sweep"]).success()` reads like a
+//! sentence. The real program runs with an empty environment; the clock moves by one second with
+//! every command.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -38,7 +40,8 @@ impl Desk {
         Desk::below(&std::env::temp_dir())
     }
 
-    /// The same in memory, where the system has such a place: for tests that sync thousands of times.
+    /// The same in memory, where the system has such a place: for tests that sync thousands of
+    /// times.
     pub fn in_memory() -> Desk {
         let memory = Path::new("/dev/shm");
         if memory.is_dir() { Desk::below(memory) } else { Desk::new() }
@@ -61,7 +64,10 @@ impl Desk {
         for entry in fs::read_dir(fixture(flavor, case)).unwrap().flatten() {
             let (path, name) = (entry.path(), entry.file_name());
             if path.is_dir() {
-                copy_folder(&path, roots.iter().find(|root| root.ends_with(&name)).unwrap_or(&roots[0]));
+                copy_folder(
+                    &path,
+                    roots.iter().find(|root| root.ends_with(&name)).unwrap_or(&roots[0]),
+                );
             } else if name != "README.md" && name != "session.md" {
                 fs::create_dir_all(&roots[0]).unwrap();
                 fs::copy(&path, roots[0].join(&name)).unwrap();
@@ -72,7 +78,10 @@ impl Desk {
 
     /// Puts an agent's bundled sample sessions there.
     pub fn with_sample(self, flavor: &str) -> Desk {
-        copy_folder(&checkout().join("templates/sample").join(flavor), &self.home().join(format!(".{flavor}")));
+        copy_folder(
+            &checkout().join("templates/sample").join(flavor),
+            &self.home().join(format!(".{flavor}")),
+        );
         self
     }
 
@@ -130,21 +139,29 @@ impl Desk {
 
     /// What every file of the memory holds, but for this device's own.
     pub fn texts(&self) -> BTreeMap<String, String> {
-        let files =
-            walkdir::WalkDir::new(self.store()).into_iter().flatten().filter(|entry| entry.file_type().is_file());
+        let files = walkdir::WalkDir::new(self.store())
+            .into_iter()
+            .flatten()
+            .filter(|entry| entry.file_type().is_file());
         let named = files.map(|entry| {
-            let name = entry.path().strip_prefix(self.store()).unwrap().to_string_lossy().into_owned();
+            let name =
+                entry.path().strip_prefix(self.store()).unwrap().to_string_lossy().into_owned();
             (name, String::from_utf8_lossy(&fs::read(entry.path()).unwrap()).into_owned())
         });
-        named.filter(|(name, _)| !name.starts_with(".memtree") && !name.starts_with(".git/")).collect()
+        named
+            .filter(|(name, _)| !name.starts_with(".memtree") && !name.starts_with(".git/"))
+            .collect()
     }
 
     /// The summaries of days, by their paths in the memory.
     pub fn summaries(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.store().join("daily/summary")).into_iter().flatten().flatten();
+        let entries =
+            fs::read_dir(self.store().join("daily/summary")).into_iter().flatten().flatten();
         let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-        let mut paths: Vec<String> =
-            names.filter(|name| name.ends_with(".md")).map(|name| format!("daily/summary/{name}")).collect();
+        let mut paths: Vec<String> = names
+            .filter(|name| name.ends_with(".md"))
+            .map(|name| format!("daily/summary/{name}"))
+            .collect();
         paths.sort();
         paths
     }
@@ -166,14 +183,16 @@ impl Desk {
 
     /// Runs the program with the memory of this desk.
     pub fn memtree<I: IntoIterator<Item: AsRef<OsStr>>>(&self, arguments: I) -> Ran {
-        let arguments: Vec<OsString> = arguments.into_iter().map(|one| one.as_ref().to_owned()).collect();
+        let arguments: Vec<OsString> =
+            arguments.into_iter().map(|one| one.as_ref().to_owned()).collect();
         let output = self.command(&arguments).output().unwrap();
         self.ran(&arguments, output)
     }
 
     /// Starts the program and goes on.
     pub fn start<I: IntoIterator<Item: AsRef<OsStr>>>(&self, arguments: I) -> std::process::Child {
-        let arguments: Vec<OsString> = arguments.into_iter().map(|one| one.as_ref().to_owned()).collect();
+        let arguments: Vec<OsString> =
+            arguments.into_iter().map(|one| one.as_ref().to_owned()).collect();
         self.command(&arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
@@ -186,7 +205,11 @@ impl Desk {
                 _ => words.push(piece.to_string()),
             }
         }
-        assert_eq!(words.first().map(String::as_str), Some("memtree"), "not a command of ours: {line}");
+        assert_eq!(
+            words.first().map(String::as_str),
+            Some("memtree"),
+            "not a command of ours: {line}"
+        );
         self.memtree(&words[1..])
     }
 
@@ -212,9 +235,11 @@ impl Desk {
     fn ran(&self, arguments: &[OsString], output: std::process::Output) -> Ran {
         let shown = |bytes: &[u8]| {
             let text = String::from_utf8(bytes.to_vec()).expect("output is UTF-8");
-            text.replace(self.store().to_str().unwrap(), "[STORE]").replace(self.home().to_str().unwrap(), "[HOME]")
+            text.replace(self.store().to_str().unwrap(), "[STORE]")
+                .replace(self.home().to_str().unwrap(), "[HOME]")
         };
-        let words: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let words: Vec<String> =
+            arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let answer = Answer {
             command: format!("memtree {}", words.join(" ")),
             stdout: shown(&output.stdout),
@@ -226,7 +251,8 @@ impl Desk {
     /// Reads a file of the memory.
     pub fn read(&self, path: impl AsRef<Path>) -> String {
         let path = self.store().join(path);
-        fs::read_to_string(&path).unwrap_or_else(|err| panic!("cannot read {}: {err}", path.display()))
+        fs::read_to_string(&path)
+            .unwrap_or_else(|err| panic!("cannot read {}: {err}", path.display()))
     }
 
     /// Writes a file of the memory, as a person would.
@@ -238,9 +264,11 @@ impl Desk {
 
     /// The sessions in the memory, by name.
     pub fn sessions(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.store().join("sessions")).into_iter().flatten().map(Result::unwrap);
+        let entries =
+            fs::read_dir(self.store().join("sessions")).into_iter().flatten().map(Result::unwrap);
         let folders = entries.filter(|entry| entry.path().is_dir());
-        let mut names: Vec<String> = folders.map(|entry| entry.file_name().into_string().unwrap()).collect();
+        let mut names: Vec<String> =
+            folders.map(|entry| entry.file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }
@@ -258,7 +286,8 @@ impl Desk {
     /// A session's digest, read back.
     pub fn digest(&self, session: &str) -> Digest {
         let text = self.digest_text(session);
-        documents::parse_digest(&text).unwrap_or_else(|reason| panic!("{session}: {reason}\n{text}"))
+        documents::parse_digest(&text)
+            .unwrap_or_else(|reason| panic!("{session}: {reason}\n{text}"))
     }
 
     /// The session that came from a source.
@@ -284,16 +313,24 @@ impl Desk {
             .env("HOME", self.root.join("tmp"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .envs(["AUTHOR", "COMMITTER"].iter().flat_map(|who| {
-                [(format!("GIT_{who}_NAME"), "desk"), (format!("GIT_{who}_EMAIL"), "desk@example.org")]
+                [
+                    (format!("GIT_{who}_NAME"), "desk"),
+                    (format!("GIT_{who}_EMAIL"), "desk@example.org"),
+                ]
             }))
             .current_dir(self.store())
             .output()
             .unwrap();
-        assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "git {arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Checks a session's snapshot as a person would, and asserts that nothing is left out of its manifest.
+    /// Checks a session's snapshot as a person would, and asserts that nothing is left out of its
+    /// manifest.
     pub fn check_manifest(&self, session: &str) {
         let snapshot = self.store().join("sessions").join(session).join("snapshot");
         let output = Command::new("sha256sum")
@@ -304,9 +341,11 @@ impl Desk {
             .expect("`sha256sum` is there");
         let (said, wrong) = (output.stdout, String::from_utf8_lossy(&output.stderr).into_owned());
         assert!(output.status.success(), "{session}: {wrong}\n{}", String::from_utf8_lossy(&said));
-        let checked = said.split(|byte| *byte == b'\n').filter(|line| line.ends_with(b": OK")).count();
-        let there =
-            walkdir::WalkDir::new(&snapshot).into_iter().filter(|entry| entry.as_ref().unwrap().file_type().is_file());
+        let checked =
+            said.split(|byte| *byte == b'\n').filter(|line| line.ends_with(b": OK")).count();
+        let there = walkdir::WalkDir::new(&snapshot)
+            .into_iter()
+            .filter(|entry| entry.as_ref().unwrap().file_type().is_file());
         assert_eq!(
             checked + 1,
             there.count(),
@@ -372,7 +411,8 @@ impl Answer {
     /// The one object that `--json` prints.
     #[track_caller]
     pub fn json(&self) -> Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|err| panic!("no JSON: {err}\n{}", self.told()))
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|err| panic!("no JSON: {err}\n{}", self.told()))
     }
 
     /// All that was said.
@@ -392,7 +432,9 @@ impl Tree {
         for entry in walkdir::WalkDir::new(folder).min_depth(1).into_iter().flatten() {
             let holds = match entry.file_type() {
                 kind if kind.is_dir() => "a folder".into(),
-                kind if kind.is_symlink() => format!("a link to {}", fs::read_link(entry.path()).unwrap().display()),
+                kind if kind.is_symlink() => {
+                    format!("a link to {}", fs::read_link(entry.path()).unwrap().display())
+                }
                 _ => memtree::base::files::hash_file(entry.path()).unwrap().1,
             };
             tree.insert(entry.path().strip_prefix(folder).unwrap().to_owned(), holds);
@@ -400,14 +442,16 @@ impl Tree {
         Tree(tree)
     }
 
-    /// Looks at a folder without reading its files: what they are is told by their dates and inodes.
+    /// Looks at a folder without reading its files: what they are is told by their dates and
+    /// inodes.
     #[cfg(unix)]
     pub fn stamps_of(folder: &Path) -> Tree {
         use std::os::unix::fs::MetadataExt;
         let entries = walkdir::WalkDir::new(folder).min_depth(1).into_iter().flatten();
         let stamped = entries.filter(|entry| entry.file_type().is_file()).map(|entry| {
             let metadata = entry.metadata().unwrap();
-            let stamp = format!("{} {} {}", metadata.ino(), metadata.ctime(), metadata.ctime_nsec());
+            let stamp =
+                format!("{} {} {}", metadata.ino(), metadata.ctime(), metadata.ctime_nsec());
             (entry.path().strip_prefix(folder).unwrap().to_owned(), stamp)
         });
         Tree(stamped.collect())
@@ -426,11 +470,19 @@ impl Tree {
 
     /// What is in one tree and not, or not so, in the other.
     pub fn difference(&self, after: &Tree) -> Vec<String> {
-        let gone = self.0.keys().filter(|path| !after.0.contains_key(*path)).map(|path| ("gone", path));
-        let new = after.0.keys().filter(|path| !self.0.contains_key(*path)).map(|path| ("new", path));
-        let changed = self.0.iter().filter(|(path, holds)| after.0.get(*path).is_some_and(|now| now != *holds));
+        let gone =
+            self.0.keys().filter(|path| !after.0.contains_key(*path)).map(|path| ("gone", path));
+        let new =
+            after.0.keys().filter(|path| !self.0.contains_key(*path)).map(|path| ("new", path));
+        let changed = self
+            .0
+            .iter()
+            .filter(|(path, holds)| after.0.get(*path).is_some_and(|now| now != *holds));
         let changed = changed.map(|(path, _)| ("changed", path));
-        gone.chain(new).chain(changed).map(|(how, path)| format!("{how}: {}", path.display())).collect()
+        gone.chain(new)
+            .chain(changed)
+            .map(|(how, path)| format!("{how}: {}", path.display()))
+            .collect()
     }
 }
 
@@ -461,7 +513,8 @@ pub fn fixtures(flavor: &str) -> PathBuf {
 pub fn cases(flavor: &str) -> Vec<String> {
     let entries = fs::read_dir(fixtures(flavor)).into_iter().flatten().flatten();
     let folders = entries.filter(|entry| entry.path().is_dir());
-    let mut names: Vec<String> = folders.map(|entry| entry.file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> =
+        folders.map(|entry| entry.file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
@@ -475,10 +528,12 @@ pub fn checkout() -> &'static Path {
 pub fn copy_folder(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     let options = CopyOptions::new().content_only(true).overwrite(true);
-    fs_extra::dir::copy(from, to, &options).unwrap_or_else(|err| panic!("cannot copy {}: {err}", from.display()));
+    fs_extra::dir::copy(from, to, &options)
+        .unwrap_or_else(|err| panic!("cannot copy {}: {err}", from.display()));
 }
 
-/// Two records as Claude Code writes them: a prompt and its answer, at minute `minute` of 2026-11-15, 11 o'clock.
+/// Two records as Claude Code writes them: a prompt and its answer, at minute `minute` of
+/// 2026-11-15, 11 o'clock.
 pub fn exchange(id: &str, minute: u32, prompt: &str, reply: &str) -> String {
     let record = |kind: &str, uuid: String, second: u32, message: Value| {
         let record = serde_json::json!({
@@ -493,8 +548,12 @@ pub fn exchange(id: &str, minute: u32, prompt: &str, reply: &str) -> String {
         "content": [{ "type": "text", "text": reply }], "stop_reason": "end_turn",
         "usage": { "input_tokens": 10, "output_tokens": 20 },
     });
-    record("user", format!("{id}-{minute}-a"), 7, serde_json::json!({ "role": "user", "content": prompt }))
-        + &record("assistant", format!("{id}-{minute}-b"), 14, answer)
+    record(
+        "user",
+        format!("{id}-{minute}-a"),
+        7,
+        serde_json::json!({ "role": "user", "content": prompt }),
+    ) + &record("assistant", format!("{id}-{minute}-b"), 14, answer)
 }
 
 /// Compares a text with the file that holds what is expected; `UPDATE_EXPECT=1` writes it instead.
@@ -516,12 +575,15 @@ pub fn expect_file(path: &Path, actual: &str) {
 
 /// The lines that differ, with three lines around them.
 fn line_difference(before: &str, after: &str) -> String {
-    let (before, after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+    let (before, after): (Vec<&str>, Vec<&str>) =
+        (before.lines().collect(), after.lines().collect());
     let start = before.iter().zip(&after).take_while(|(a, b)| a == b).count();
     let ends = before[start..].iter().rev().zip(after[start..].iter().rev());
     let end = ends.take_while(|(a, b)| a == b).count();
     let mut shown = String::new();
-    let mut add = |mark: &str, lines: &[&str]| lines.iter().for_each(|line| writeln!(shown, "{mark}{line}").unwrap());
+    let mut add = |mark: &str, lines: &[&str]| {
+        lines.iter().for_each(|line| writeln!(shown, "{mark}{line}").unwrap())
+    };
     add("  ", &before[start.saturating_sub(3)..start]);
     add("- ", &before[start..before.len() - end]);
     add("+ ", &after[start..after.len() - end]);

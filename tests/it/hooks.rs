@@ -42,7 +42,10 @@ fn said(desk: &Desk, arguments: &[&str], told: &[u8]) -> String {
 
 #[track_caller]
 fn quiet(output: Output) -> String {
-    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
+    assert_eq!(
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()),
+        (Some(0), "")
+    );
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -62,10 +65,17 @@ fn a_session_starts_with_the_page_for_its_project() {
     for (agent, most) in [("claude", 10_000), ("codex", 2_500 * 4)] {
         let desk = desk();
         let mut told = payload(agent, "SessionStart");
-        let page = |told: &Value| said(&desk, &[agent, "SessionStart"], told.to_string().as_bytes());
+        let page =
+            |told: &Value| said(&desk, &[agent, "SessionStart"], told.to_string().as_bytes());
         let first = context_of(&page(&told), "SessionStart");
-        assert!(first.contains("Last sessions of tidepool") && first.chars().count() <= most, "{first}");
-        assert!(first.starts_with("<memtree-context ") && first.trim_end().ends_with("</memtree-context>"));
+        assert!(
+            first.contains("Last sessions of tidepool") && first.chars().count() <= most,
+            "{first}"
+        );
+        assert!(
+            first.starts_with("<memtree-context ")
+                && first.trim_end().ends_with("</memtree-context>")
+        );
         // Nothing is told twice, unless the agent has forgotten it.
         let second = page(&told);
         let line = first.lines().find(|line| line.starts_with("- ")).unwrap();
@@ -78,14 +88,22 @@ fn a_session_starts_with_the_page_for_its_project() {
 #[test]
 fn a_huge_budget_stays_within_the_agents_limits() {
     let desk = desk();
-    let line = "- a line of the memory that says a little about something, and goes on for a while\n";
+    let line =
+        "- a line of the memory that says a little about something, and goes on for a while\n";
     desk.write(
         "core/MEMORY.md",
         format!("# Memory\n\n{}", (0..900).map(|n| format!("- {n}{line}")).collect::<String>()),
     );
-    for (agent, characters, tokens) in [("claude", 10_000, usize::MAX), ("codex", usize::MAX, 2_500)] {
+    for (agent, characters, tokens) in
+        [("claude", 10_000, usize::MAX), ("codex", usize::MAX, 2_500)]
+    {
         let told = payload(agent, "SessionStart").to_string();
-        let output = call(&desk, &[agent, "SessionStart"], told.as_bytes(), &[("MEMTREE_CONTEXT_BUDGET", "100000")]);
+        let output = call(
+            &desk,
+            &[agent, "SessionStart"],
+            told.as_bytes(),
+            &[("MEMTREE_CONTEXT_BUDGET", "100000")],
+        );
         let page = context_of(&quiet(output), "SessionStart");
         assert!(page.chars().count() <= characters && memtree::base::text::tokens(&page) <= tokens);
         assert!(page.chars().count() > 4_000, "{page}");
@@ -97,9 +115,13 @@ fn a_prompt_gets_a_recall_only_where_it_is_strong() {
     for agent in ["claude", "codex"] {
         let desk = desk();
         let mut told = payload(agent, "UserPromptSubmit");
-        let ask = |told: &Value| said(&desk, &[agent, "UserPromptSubmit"], told.to_string().as_bytes());
+        let ask =
+            |told: &Value| said(&desk, &[agent, "UserPromptSubmit"], told.to_string().as_bytes());
         let page = context_of(&ask(&told), "UserPromptSubmit");
-        assert!(page.contains("What bears on this prompt") && !page.contains("Last sessions"), "{page}");
+        assert!(
+            page.contains("What bears on this prompt") && !page.contains("Last sessions"),
+            "{page}"
+        );
         // What did not fit may come now, but no line comes twice, and then there is nothing more.
         let again = ask(&told);
         if !again.is_empty() {
@@ -107,10 +129,15 @@ fn a_prompt_gets_a_recall_only_where_it_is_strong() {
             let lines = |page: &str| -> Vec<String> {
                 page.lines().filter(|line| line.starts_with("- ")).map(str::to_string).collect()
             };
-            assert!(lines(&again).iter().all(|line| !lines(&page).contains(line)), "{page}\n{again}");
+            assert!(
+                lines(&again).iter().all(|line| !lines(&page).contains(line)),
+                "{page}\n{again}"
+            );
             assert_eq!(ask(&told), "", "it was told that already");
         }
-        for prompt in ["continue", "yes, do it please", "what is the weather in Lisbon next weekend?", ""] {
+        for prompt in
+            ["continue", "yes, do it please", "what is the weather in Lisbon next weekend?", ""]
+        {
             told["prompt"] = json!(prompt);
             assert_eq!(ask(&told), "", "{prompt}");
         }
@@ -120,11 +147,19 @@ fn a_prompt_gets_a_recall_only_where_it_is_strong() {
 #[test]
 fn summaries_come_before_each_prompt_where_that_is_wanted() {
     let desk = desk();
-    desk.write("daily/summary/2026-11-15.md", "# Daily Summary 2026-11-15\n- the gate was mended\n");
+    desk.write(
+        "daily/summary/2026-11-15.md",
+        "# Daily Summary 2026-11-15\n- the gate was mended\n",
+    );
     let mut told = payload("claude", "UserPromptSubmit");
     told["prompt"] = json!("continue");
     let ask = |environment: &[(&str, &str)]| {
-        quiet(call(&desk, &["claude", "UserPromptSubmit"], told.to_string().as_bytes(), environment))
+        quiet(call(
+            &desk,
+            &["claude", "UserPromptSubmit"],
+            told.to_string().as_bytes(),
+            environment,
+        ))
     };
     assert_eq!(ask(&[]), "");
     let page = context_of(&ask(&[("MEMTREE_CONTEXT_EACH_TURN", "true")]), "UserPromptSubmit");
@@ -134,15 +169,22 @@ fn summaries_come_before_each_prompt_where_that_is_wanted() {
 #[test]
 fn the_end_of_a_session_takes_it_in_without_waiting() {
     for (event, reason) in [("SessionEnd", "prompt_input_exit"), ("PreCompact", "")] {
-        let desk = desk().with_claude_log(ID, exchange(ID, 10, "where is the quagga kept?", "In the barn."));
+        let desk = desk()
+            .with_claude_log(ID, exchange(ID, 10, "where is the quagga kept?", "In the barn."));
         let before = desk.sessions().len();
         let mut told = payload("claude", event);
         told["transcript_path"] = json!(desk.log_path(ID));
         told["reason"] = json!(reason);
         assert_eq!(said(&desk, &["claude", event], told.to_string().as_bytes()), "");
         let began = Instant::now();
-        while desk.sessions().len() == before || desk.digest_text(desk.sessions().last().unwrap()).is_empty() {
-            assert!(began.elapsed() < Duration::from_secs(20), "the session was not taken in\n{}", log(&desk));
+        while desk.sessions().len() == before
+            || desk.digest_text(desk.sessions().last().unwrap()).is_empty()
+        {
+            assert!(
+                began.elapsed() < Duration::from_secs(20),
+                "the session was not taken in\n{}",
+                log(&desk)
+            );
             std::thread::sleep(Duration::from_millis(20));
         }
         settle(&desk);
@@ -157,7 +199,8 @@ fn settle(desk: &Desk) {
 
 #[test]
 fn every_thirtieth_turn_takes_the_session_in() {
-    let desk = desk().with_claude_log(ID, exchange(ID, 10, "where is the quagga kept?", "In the barn."));
+    let desk =
+        desk().with_claude_log(ID, exchange(ID, 10, "where is the quagga kept?", "In the barn."));
     let told = payload("claude", "Stop").to_string();
     let before = desk.sessions().len();
     for _ in 0..29 {
@@ -177,7 +220,9 @@ fn every_thirtieth_turn_takes_the_session_in() {
 fn every_documented_payload_is_understood() {
     let desk = desk();
     for agent in ["claude", "codex"] {
-        for event in ["SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "PostCompact", "SessionEnd"] {
+        for event in
+            ["SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "PostCompact", "SessionEnd"]
+        {
             let _ = said(&desk, &[agent, event], payload(agent, event).to_string().as_bytes());
         }
     }
@@ -207,13 +252,15 @@ fn whatever_comes_the_agent_goes_on() {
         hostile.to_string().leak().as_bytes(),
     ];
     for told in garbage {
-        for event in ["SessionStart", "UserPromptSubmit", "Stop", "PostCompact", "NoSuchEvent", ""] {
+        for event in ["SessionStart", "UserPromptSubmit", "Stop", "PostCompact", "NoSuchEvent", ""]
+        {
             let said = said(&desk, &["claude", event], told);
             assert!(said.is_empty() || said.starts_with("{\"hookSpecificOutput\""), "{said}");
         }
     }
     assert!(log(&desk).contains("cannot read what the agent told"), "{}", log(&desk));
-    // A call that cannot be understood must not look like a wish to block: that is what a 2 means to an agent.
+    // A call that cannot be understood must not look like a wish to block: that is what a 2 means
+    // to an agent.
     for wrong in [
         &["hook"][..],
         &["hook", "claude"],
@@ -237,18 +284,24 @@ fn a_missing_or_damaged_memory_is_no_trouble_of_the_agents() {
     assert!(!empty.store().exists(), "a hook makes no memory");
     let desk = desk();
     let damage = |what: &dyn Fn(&std::path::Path)| {
-        let files = walkdir::WalkDir::new(desk.store().join(".memtree/cache/index")).into_iter().flatten();
+        let files =
+            walkdir::WalkDir::new(desk.store().join(".memtree/cache/index")).into_iter().flatten();
         files.filter(|entry| entry.file_type().is_file()).for_each(|entry| what(entry.path()));
     };
     damage(&|path| fs::write(path, "damaged").unwrap());
-    let page = context_of(&said(&desk, &["claude", "SessionStart"], told.as_bytes()), "SessionStart");
-    assert!(page.contains("Last sessions of tidepool"), "the newest digests are read instead: {page}");
+    let page =
+        context_of(&said(&desk, &["claude", "SessionStart"], told.as_bytes()), "SessionStart");
+    assert!(
+        page.contains("Last sessions of tidepool"),
+        "the newest digests are read instead: {page}"
+    );
     let prompt = payload("claude", "UserPromptSubmit").to_string();
     assert_eq!(said(&desk, &["claude", "UserPromptSubmit"], prompt.as_bytes()), "");
     desk.write("memtree.toml", "format = [broken");
     assert_eq!(said(&desk, &["claude", "SessionStart"], told.as_bytes()), "");
     assert!(log(&desk).contains("cannot read the settings"), "{}", log(&desk));
-    let wrong_time = call(&desk, &["claude", "SessionStart"], told.as_bytes(), &[("MEMTREE_NOW", "never")]);
+    let wrong_time =
+        call(&desk, &["claude", "SessionStart"], told.as_bytes(), &[("MEMTREE_NOW", "never")]);
     assert_eq!(quiet(wrong_time), "");
 }
 
@@ -257,7 +310,8 @@ fn memtree_does_not_call_itself() {
     let desk = desk();
     let told = payload("claude", "SessionStart").to_string();
     for name in ["CLAUDE_INVOKED_BY", "MEMTREE_INVOKED_BY"] {
-        let output = call(&desk, &["claude", "SessionStart"], told.as_bytes(), &[(name, "memory_flush")]);
+        let output =
+            call(&desk, &["claude", "SessionStart"], told.as_bytes(), &[(name, "memory_flush")]);
         assert_eq!(quiet(output), "");
         let output = call(&desk, &["claude", "SessionStart"], told.as_bytes(), &[(name, "")]);
         assert!(!quiet(output).is_empty() || name == "MEMTREE_INVOKED_BY");
@@ -269,7 +323,10 @@ fn memtree_does_not_call_itself() {
 fn the_work_holds_on_to_nothing_of_the_agents() {
     // A sweep that waits for the lock stays as long as we like.
     let desk = desk();
-    let lock = fs::OpenOptions::new().write(true).open(desk.store().join(".memtree/local/locks/sweep")).unwrap();
+    let lock = fs::OpenOptions::new()
+        .write(true)
+        .open(desk.store().join(".memtree/local/locks/sweep"))
+        .unwrap();
     lock.lock().unwrap();
     let began = Instant::now();
     let told = payload("claude", "SessionEnd").to_string();

@@ -1,4 +1,5 @@
-//! Our hooks in agents' settings: put in with everything else left alone, and out again byte for byte.
+//! Our hooks in agents' settings: put in with everything else left alone, and out again byte for
+//! byte.
 
 use std::fs;
 use std::path::PathBuf;
@@ -83,9 +84,17 @@ fn only_our_entries_go_when_somebody_has_changed_the_rest() {
     let desk = desk(Some(CLAUDE[0]), Some(CODEX[1]));
     let _ = desk.memtree(["install", "--all", "--yes"]).success();
     let claude = read(&desk, ".claude/settings.json");
-    write(&desk, ".claude/settings.json", &claude.replace("\"opus\"", "\"sonnet\", // cheaper\n  \"theme\": \"dark\""));
+    write(
+        &desk,
+        ".claude/settings.json",
+        &claude.replace("\"opus\"", "\"sonnet\", // cheaper\n  \"theme\": \"dark\""),
+    );
     let codex = read(&desk, ".codex/hooks.json");
-    write(&desk, ".codex/hooks.json", &codex.replace("    \"hooks\": {\n", "    \"mine\": 1,\n    \"hooks\": {\n"));
+    write(
+        &desk,
+        ".codex/hooks.json",
+        &codex.replace("    \"hooks\": {\n", "    \"mine\": 1,\n    \"hooks\": {\n"),
+    );
     let _ = desk.memtree(["uninstall", "--all", "--yes"]).success();
     let expect = CLAUDE[0].replace("\"opus\"", "\"sonnet\", // cheaper\n  \"theme\": \"dark\"");
     assert_eq!(read(&desk, ".claude/settings.json"), expect);
@@ -109,19 +118,39 @@ fn the_hooks_call_this_program_with_this_memory() {
     let desk = desk(Some(CLAUDE[1]), Some(CODEX[0]));
     let _ = desk.memtree(["install", "--all", "--yes"]).success();
     let claude = memtree::base::jsonc::value(&read(&desk, ".claude/settings.json")).unwrap();
-    assert_eq!(claude["hooks"]["Stop"].as_array().unwrap().len(), 2, "the one that was there stays");
+    assert_eq!(
+        claude["hooks"]["Stop"].as_array().unwrap().len(),
+        2,
+        "the one that was there stays"
+    );
     let hook = &claude["hooks"]["SessionStart"][0]["hooks"][0];
     let program = PathBuf::from(hook["command"].as_str().unwrap());
     assert!(program.is_absolute() && program.is_file(), "{hook}");
-    let arguments: Vec<&str> = hook["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
-    assert_eq!(arguments, ["--store", desk.store().to_str().unwrap(), "hook", "claude", "SessionStart"]);
+    let arguments: Vec<&str> =
+        hook["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+    assert_eq!(
+        arguments,
+        ["--store", desk.store().to_str().unwrap(), "hook", "claude", "SessionStart"]
+    );
     let codex: Value = serde_json::from_str(&read(&desk, ".codex/hooks.json")).unwrap();
-    for event in ["SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "PostCompact", "SessionEnd"] {
+    for event in
+        ["SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "PostCompact", "SessionEnd"]
+    {
         let line = codex["hooks"][event][0]["hooks"][0]["command"].as_str().unwrap();
-        assert!(line.ends_with(&format!("--store {} hook codex {event}", desk.store().display())), "{line}");
-        assert_eq!(claude["hooks"][event].as_array().unwrap().last().unwrap()["hooks"][0]["args"][4], event);
+        assert!(
+            line.ends_with(&format!("--store {} hook codex {event}", desk.store().display())),
+            "{line}"
+        );
+        assert_eq!(
+            claude["hooks"][event].as_array().unwrap().last().unwrap()["hooks"][0]["args"][4],
+            event
+        );
     }
-    assert_eq!(read(&desk, ".codex/config.toml"), CODEX[0].1, "an agent's other settings are left alone");
+    assert_eq!(
+        read(&desk, ".codex/config.toml"),
+        CODEX[0].1,
+        "an agent's other settings are left alone"
+    );
 }
 
 #[test]
@@ -129,11 +158,17 @@ fn another_memory_takes_the_place_of_the_first() {
     let desk = desk(Some(CLAUDE[0]), None);
     let _ = desk.memtree(["install", "claude", "--yes"]).success();
     let other = desk.root().join("other memory");
-    let _ = desk.memtree(["--store", other.to_str().unwrap(), "install", "claude", "--yes"]).success();
+    let _ =
+        desk.memtree(["--store", other.to_str().unwrap(), "install", "claude", "--yes"]).success();
     let text = read(&desk, ".claude/settings.json");
     assert_eq!(text.matches("\"SessionStart\"").count(), 2, "one key and one argument: {text}");
-    assert!(text.contains("other memory") && !text.contains(desk.store().to_str().unwrap()), "{text}");
-    let _ = desk.memtree(["--store", other.to_str().unwrap(), "uninstall", "claude", "--yes"]).success();
+    assert!(
+        text.contains("other memory") && !text.contains(desk.store().to_str().unwrap()),
+        "{text}"
+    );
+    let _ = desk
+        .memtree(["--store", other.to_str().unwrap(), "uninstall", "claude", "--yes"])
+        .success();
     assert_eq!(read(&desk, ".claude/settings.json"), CLAUDE[0]);
 }
 
@@ -141,10 +176,15 @@ fn another_memory_takes_the_place_of_the_first() {
 fn nothing_is_written_unasked() {
     let desk = desk(Some(CLAUDE[0]), Some(CODEX[0]));
     let (home, memory) = (Tree::of(&desk.home()), Tree::of(&desk.store()));
-    let rehearsed = desk.memtree(["install", "--all", "--dry-run"]).success().stdout_has("+  \"hooks\": {");
+    let rehearsed =
+        desk.memtree(["install", "--all", "--dry-run"]).success().stdout_has("+  \"hooks\": {");
     assert!(rehearsed.stderr.contains("claude: planned"), "{}", rehearsed.told());
     let asked = desk.memtree(["install", "--all"]).code(2);
-    assert!(asked.stdout.contains("+  \"hooks\": {"), "the difference is shown first: {}", asked.told());
+    assert!(
+        asked.stdout.contains("+  \"hooks\": {"),
+        "the difference is shown first: {}",
+        asked.told()
+    );
     assert_same(&home, &Tree::of(&desk.home()), "nobody said yes");
     assert_same(&memory, &Tree::of(&desk.store()), "nothing is kept of what was not done");
     let json = desk.memtree(["install", "--all", "--yes", "--json"]).success().json();
@@ -172,7 +212,8 @@ fn settings_that_are_not_json_are_left_alone() {
     }
     let desk = desk(None, None);
     let _ = desk.memtree(["install", "aider", "--yes"]).code(2).stderr_has("has no hooks");
-    let _ = desk.memtree(["install", "claud", "--yes"]).code(2).stderr_has("did you mean `claude`?");
+    let _ =
+        desk.memtree(["install", "claud", "--yes"]).code(2).stderr_has("did you mean `claude`?");
     let _ = desk.memtree(["install"]).code(2);
 }
 
@@ -188,7 +229,10 @@ fn a_link_is_followed_and_stays_one() {
     let link = desk.home().join(".claude/settings.json");
     std::os::unix::fs::symlink(&kept, &link).unwrap();
     let _ = desk.memtree(["install", "claude", "--yes"]).success();
-    assert!(fs::symlink_metadata(&link).unwrap().is_symlink() && fs::read_to_string(&kept).unwrap().contains("hook"));
+    assert!(
+        fs::symlink_metadata(&link).unwrap().is_symlink()
+            && fs::read_to_string(&kept).unwrap().contains("hook")
+    );
     assert_eq!(fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o600);
     let _ = desk.memtree(["uninstall", "claude", "--yes"]).success();
     assert_eq!(fs::read_to_string(&kept).unwrap(), CLAUDE[0]);

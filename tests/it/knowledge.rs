@@ -29,7 +29,9 @@ fn pages(desk: &Desk) -> Tree {
 fn names(desk: &Desk, kind: &str) -> Vec<String> {
     let folder = desk.store().join("knowledge").join(kind);
     let mut names: Vec<String> = match fs::read_dir(folder) {
-        Ok(entries) => entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect(),
+        Ok(entries) => {
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+        }
         Err(_) => Vec::new(),
     };
     names.sort();
@@ -64,7 +66,10 @@ fn recurring_topics_become_pages_of_cited_quotes() {
         let points = section("## Key Points").matches("\n- “").count();
         assert!((3..=5).contains(&points), "{name} has {points} key points:\n{page}");
         assert!(section("## Details").trim().split("\n\n").count() >= 1, "{name}:\n{page}");
-        assert!(section("## Related Concepts").matches("[[concepts/").count() >= 2, "{name}:\n{page}");
+        assert!(
+            section("## Related Concepts").matches("[[concepts/").count() >= 2,
+            "{name}:\n{page}"
+        );
         assert!(section("## Sources").contains("[[daily/raw/2026-"), "{name}:\n{page}");
         for line in section("## Key Points").lines().filter(|line| line.starts_with("- ")) {
             assert!(line.contains("_DIGEST|SES"), "{name}: every quote names its session: {line}");
@@ -76,7 +81,10 @@ fn recurring_topics_become_pages_of_cited_quotes() {
     let log = desk.read("knowledge/log.md");
     assert_eq!(log.matches("] compile | 2026-").count(), 10, "{log}");
     // What was said most of comes up as a page of its own.
-    assert!(concepts.iter().any(|name| name.contains("jitter") || name.contains("retry")), "{concepts:?}");
+    assert!(
+        concepts.iter().any(|name| name.contains("jitter") || name.contains("retry")),
+        "{concepts:?}"
+    );
 }
 
 #[test]
@@ -114,7 +122,10 @@ fn the_order_of_days_does_not_matter() {
 fn a_rehearsal_writes_nothing() {
     let desk = sampled();
     let before = desk.tree();
-    desk.memtree(["compile", "--dry-run"]).success().stdout_has("would compile 10 days").stdout_has("concepts/");
+    desk.memtree(["compile", "--dry-run"])
+        .success()
+        .stdout_has("would compile 10 days")
+        .stdout_has("concepts/");
     assert_same(&before, &desk.tree(), "--dry-run");
 }
 
@@ -127,7 +138,9 @@ fn what_a_person_changed_stays_and_the_rest_follows() {
     let point = page.lines().find(|line| line.starts_with("- “")).unwrap().to_string();
     let edited = page.replacen(&point, "- my own point", 1) + "\n## Notes\n\nmine\n";
     desk.write(&path, &edited);
-    let index = desk.read("knowledge/index.md").replace("# Knowledge index", "# Knowledge index\n\nread this first");
+    let index = desk
+        .read("knowledge/index.md")
+        .replace("# Knowledge index", "# Knowledge index\n\nread this first");
     desk.write("knowledge/index.md", index);
     desk.memtree(["compile", "--all"]).success();
     let after = desk.read(&path);
@@ -167,7 +180,11 @@ fn a_grown_day_updates_its_page_rather_than_making_another() {
     let desk = Desk::new().with_claude_log("one", on_keyset("one", 0));
     desk.memtree(["sweep"]).success();
     desk.memtree(["compile"]).success();
-    assert!(names(&desk, "concepts").contains(&"keyset-pagination.md".to_string()), "{:?}", names(&desk, "concepts"));
+    assert!(
+        names(&desk, "concepts").contains(&"keyset-pagination.md".to_string()),
+        "{:?}",
+        names(&desk, "concepts")
+    );
     let before = desk.read("knowledge/concepts/keyset-pagination.md");
     let more = exchange(
         "two",
@@ -181,7 +198,10 @@ fn a_grown_day_updates_its_page_rather_than_making_another() {
     assert_eq!(answer["compiled"].as_array().unwrap().len(), 1, "{answer}");
     let after = desk.read("knowledge/concepts/keyset-pagination.md");
     assert!(after != before && after.contains("2 sessions"), "{after}");
-    assert!(answer["updated"].as_array().unwrap().contains(&Value::from("concepts/keyset-pagination")), "{answer}");
+    assert!(
+        answer["updated"].as_array().unwrap().contains(&Value::from("concepts/keyset-pagination")),
+        "{answer}"
+    );
     assert_eq!(desk.read("knowledge/log.md").matches("compile | 2026-11-15.md").count(), 2);
 }
 
@@ -192,8 +212,12 @@ fn a_day_that_cannot_be_read_stays_to_be_done() {
     desk.memtree(["compile"]).code(3).stderr_has("2026-11-12: it cannot be read");
     assert!(!desk.read("knowledge/log.md").contains("2026-11-12"));
     assert_eq!(desk.read("knowledge/log.md").matches("] compile |").count(), 10);
-    desk.memtree(["compile", "--file", "2026-01-01"]).code(1).stderr_has("there is no day `2026-01-01`");
-    desk.memtree(["compile", "--file", "nonsense"]).code(1).stderr_has("there is no day `nonsense`");
+    desk.memtree(["compile", "--file", "2026-01-01"])
+        .code(1)
+        .stderr_has("there is no day `2026-01-01`");
+    desk.memtree(["compile", "--file", "nonsense"])
+        .code(1)
+        .stderr_has("there is no day `nonsense`");
 }
 
 #[test]
@@ -226,7 +250,9 @@ fn two_devices_compile_and_git_joins_without_conflict() {
     let page = here.read("knowledge/concepts/keyset-pagination.md");
     assert_eq!(page.matches("## Key Points").count(), 1, "{page}");
     assert!(
-        page.contains("2 sessions") && page.contains("SES1_other_SP1C1") && page.contains("SES1_desk_SP1C1"),
+        page.contains("2 sessions")
+            && page.contains("SES1_other_SP1C1")
+            && page.contains("SES1_desk_SP1C1"),
         "{page}"
     );
     assert_same(&pages(&here), &pages(&there), "both devices, after both have all days");
@@ -281,8 +307,10 @@ fn questions_are_answered_with_citations_or_not_at_all() {
     let text = answer["answer"].as_str().unwrap_or_else(|| panic!("no answer: {answer}"));
     assert!(text.contains("jitter") && text.contains("SES1_desk_SP1C1#EP_002"), "{text}");
     assert!((1..=16).contains(&answer["consulted"].as_array().unwrap().len()), "{answer}");
-    let answer =
-        desk.memtree(["ask", "which kubernetes ingress controller terminates tls?", "--json"]).success().json();
+    let answer = desk
+        .memtree(["ask", "which kubernetes ingress controller terminates tls?", "--json"])
+        .success()
+        .json();
     assert_eq!(answer["answer"], Value::Null, "{answer}");
     desk.memtree(["ask", "which kubernetes ingress controller?"])
         .success()
@@ -293,7 +321,8 @@ fn questions_are_answered_with_citations_or_not_at_all() {
 #[test]
 fn without_pages_the_digests_answer() {
     let desk = sampled();
-    let answer = desk.memtree(["ask", "why full jitter for Retry-After?", "--json"]).success().json();
+    let answer =
+        desk.memtree(["ask", "why full jitter for Retry-After?", "--json"]).success().json();
     assert!(answer["answer"].as_str().is_some_and(|text| text.contains("jitter")), "{answer}");
     assert!(answer["citations"][0]["ref"].as_str().unwrap().contains("#EP_"), "{answer}");
 }
@@ -302,9 +331,19 @@ fn without_pages_the_digests_answer() {
 fn an_answer_is_filed_once() {
     let desk = compiled();
     let ask = ["ask", "why did we choose full jitter?", "--file-back"];
-    desk.memtree(ask).success().stderr_has("filed as knowledge/qa/why-did-we-choose-full-jitter.md");
+    desk.memtree(ask)
+        .success()
+        .stderr_has("filed as knowledge/qa/why-did-we-choose-full-jitter.md");
     let page = desk.read("knowledge/qa/why-did-we-choose-full-jitter.md");
-    for part in ["title:", "question:", "consulted:", "filed:", "## Answer", "## Sources Consulted", "## Follow-Up"] {
+    for part in [
+        "title:",
+        "question:",
+        "consulted:",
+        "filed:",
+        "## Answer",
+        "## Sources Consulted",
+        "## Follow-Up",
+    ] {
         assert!(page.contains(part), "no `{part}`:\n{page}");
     }
     assert!(desk.read("knowledge/index.md").contains("[[qa/why-did-we-choose-full-jitter]]"));
@@ -324,13 +363,20 @@ fn what_we_write_passes_our_own_checks() {
     let desk = compiled();
     let report = desk.memtree(["lint", "--json"]).success().json();
     assert_eq!(report["errors"], 0, "{report}");
-    let checks: Vec<&str> =
-        report["items"].as_array().unwrap().iter().map(|item| item["check"].as_str().unwrap()).collect();
+    let checks: Vec<&str> = report["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["check"].as_str().unwrap())
+        .collect();
     for check in ["orphan_page", "orphan_source", "stale_article", "missing_backlink"] {
         assert!(!checks.contains(&check), "{report}");
     }
     assert_eq!(report["report"], ".memtree/local/reports/lint-2026-11-15.md");
-    assert!(desk.read(".memtree/local/reports/lint-2026-11-15.md").starts_with("# Lint report 2026-11-15"));
+    assert!(
+        desk.read(".memtree/local/reports/lint-2026-11-15.md")
+            .starts_with("# Lint report 2026-11-15")
+    );
 }
 
 fn found(report: &Value, check: &str) -> Vec<String> {
@@ -360,7 +406,11 @@ fn seven_checks() {
     desk.write("knowledge/concepts/c.md", "# C\n\nshort\n");
     desk.write("knowledge/qa/q.md", format!("# Q\n\n[[concepts/a]] {long}"));
     let report = desk.memtree(["lint", "--json"]).code(1).json();
-    assert_eq!(found(&report, "broken_link"), ["error concepts/b there is no `concepts/gone`"], "{report}");
+    assert_eq!(
+        found(&report, "broken_link"),
+        ["error concepts/b there is no `concepts/gone`"],
+        "{report}"
+    );
     assert_eq!(found(&report, "orphan_page"), ["warning concepts/c no other page links to it"]);
     assert_eq!(found(&report, "orphan_source").len(), 1);
     assert_eq!(
@@ -378,30 +428,48 @@ fn seven_checks() {
     desk.write(day, desk.read(day) + "- [23:00:00] [user] (SES1_desk_SP1C1) one line more\n");
     let report = desk.memtree(["lint", "--json"]).code(1).json();
     assert!(found(&report, "orphan_source").is_empty());
-    assert!(found(&report, "stale_article").iter().any(|item| item.contains("concepts/keyset-pagination")), "{report}");
+    assert!(
+        found(&report, "stale_article")
+            .iter()
+            .any(|item| item.contains("concepts/keyset-pagination")),
+        "{report}"
+    );
 }
 
 #[test]
 fn links_that_lead_out_are_refused() {
     let desk = Desk::new();
     desk.memtree(["init"]).success();
-    for (name, link) in
-        [("up", "../../etc/passwd"), ("root", "/etc/passwd"), ("home", "~/x"), ("within", "concepts/../../x")]
-    {
-        desk.write(format!("knowledge/concepts/{name}.md"), format!("# {name}\n\n[[{link}|text]]\n"));
+    for (name, link) in [
+        ("up", "../../etc/passwd"),
+        ("root", "/etc/passwd"),
+        ("home", "~/x"),
+        ("within", "concepts/../../x"),
+    ] {
+        desk.write(
+            format!("knowledge/concepts/{name}.md"),
+            format!("# {name}\n\n[[{link}|text]]\n"),
+        );
     }
     desk.write("knowledge/concepts/nul.md", "# nul\n\n[[concepts/a\0b]]\n");
     let report = desk.memtree(["lint", "--json"]).code(1).json();
     let broken = found(&report, "broken_link");
     for name in ["up", "root", "home", "within", "nul"] {
-        assert!(broken.iter().any(|item| item.contains(&format!("concepts/{name} "))), "{name}: {broken:?}");
+        assert!(
+            broken.iter().any(|item| item.contains(&format!("concepts/{name} "))),
+            "{name}: {broken:?}"
+        );
     }
     #[cfg(unix)]
     {
-        std::os::unix::fs::symlink("/etc/passwd", desk.store().join("knowledge/concepts/link.md")).unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", desk.store().join("knowledge/concepts/link.md"))
+            .unwrap();
         desk.write("knowledge/concepts/up.md", "# up\n\n[[concepts/link]]\n");
         let report = desk.memtree(["lint", "--json"]).code(1).json();
-        assert!(found(&report, "broken_link").iter().any(|item| item.contains("concepts/link")), "{report}");
+        assert!(
+            found(&report, "broken_link").iter().any(|item| item.contains("concepts/link")),
+            "{report}"
+        );
         fs::remove_dir_all(desk.store().join("knowledge")).unwrap();
         std::os::unix::fs::symlink(desk.home(), desk.store().join("knowledge")).unwrap();
         desk.memtree(["compile"]).code(1).stderr_has("is a link");
@@ -418,7 +486,11 @@ fn fixing_only_adds_links_back() {
     let before = desk.read(&path);
     desk.memtree(["lint", "--fix"]).success().stderr_has("added links back to 1 page");
     let after = desk.read(&path);
-    assert!(after.starts_with(before.trim_end()) && after.ends_with("## See Also\n\n- [[concepts/mine]]\n"), "{after}");
+    assert!(
+        after.starts_with(before.trim_end())
+            && after.ends_with("## See Also\n\n- [[concepts/mine]]\n"),
+        "{after}"
+    );
     let report = desk.memtree(["lint", "--json"]).success().json();
     assert!(found(&report, "missing_backlink").is_empty(), "{report}");
     desk.memtree(["compile", "--all"]).success();
@@ -427,7 +499,8 @@ fn fixing_only_adds_links_back() {
 
 // --- With a model ---
 
-/// A desk whose model is a program: it answers by what it is asked, and fails while there is a file `down`.
+/// A desk whose model is a program: it answers by what it is asked, and fails while there is a file
+/// `down`.
 #[cfg(unix)]
 fn with_model(desk: &Desk, reply: &str) {
     use std::os::unix::fs::PermissionsExt;
@@ -442,7 +515,10 @@ fn with_model(desk: &Desk, reply: &str) {
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     let folder = desk.home().join(".config/memtree");
     fs::create_dir_all(&folder).unwrap();
-    let settings = format!("summarizer = \"command\"\n[models]\nlow = \"m\"\ncommand = [\"{}\"]\n", program.display());
+    let settings = format!(
+        "summarizer = \"command\"\n[models]\nlow = \"m\"\ncommand = [\"{}\"]\n",
+        program.display()
+    );
     fs::write(folder.join("config.toml"), settings).unwrap();
 }
 
@@ -458,9 +534,20 @@ fn a_models_words_are_marked_cited_and_kept() {
     desk.memtree(["compile"]).success();
     let path = "knowledge/concepts/keyset-pagination.md";
     let page = desk.read(path);
-    assert!(page.contains("## Summary (model)\n\nKeyset pagination reads by key. ([[SES1_desk_SP1C1_DIGEST"), "{page}");
-    assert!(page.contains("made_by: \"command:high/1\"") && page.contains("Worded by a model"), "{page}");
-    assert!(!page.contains("Mars") && !page.contains("ghost"), "what names no source is left out: {page}");
+    assert!(
+        page.contains(
+            "## Summary (model)\n\nKeyset pagination reads by key. ([[SES1_desk_SP1C1_DIGEST"
+        ),
+        "{page}"
+    );
+    assert!(
+        page.contains("made_by: \"command:high/1\"") && page.contains("Worded by a model"),
+        "{page}"
+    );
+    assert!(
+        !page.contains("Mars") && !page.contains("ghost"),
+        "what names no source is left out: {page}"
+    );
     // The same quotes are not asked about again, and the words stay without the model.
     fs::remove_file(desk.root().join("asked")).unwrap();
     fs::remove_file(desk.home().join(".config/memtree/config.toml")).unwrap();
@@ -496,18 +583,26 @@ fn a_model_answers_and_checks() {
     let answer = desk.memtree(["ask", "why did we choose full jitter?", "--json"]).success().json();
     let text = answer["answer"].as_str().unwrap();
     assert!(
-        text.starts_with("Full jitter spreads the installs out over time. ([[") && text.contains("(model)"),
+        text.starts_with("Full jitter spreads the installs out over time. ([[")
+            && text.contains("(model)"),
         "{text}"
     );
     assert_eq!(answer["made_by"], "command:high/1");
     let report = desk.memtree(["lint", "--json"]).code(1).json();
     assert!(
-        found(&report, "contradiction").iter().any(|item| item.starts_with("error knowledge the model did not check")),
+        found(&report, "contradiction")
+            .iter()
+            .any(|item| item.starts_with("error knowledge the model did not check")),
         "{report}"
     );
     with_model(&desk, "CONTRADICTION: concepts/a says yes, concepts/b says no");
     let report = desk.memtree(["lint", "--json"]).success().json();
-    assert!(found(&report, "contradiction").iter().any(|item| item.contains("concepts/b says no (model)")), "{report}");
+    assert!(
+        found(&report, "contradiction")
+            .iter()
+            .any(|item| item.contains("concepts/b says no (model)")),
+        "{report}"
+    );
     with_model(&desk, "NO_ISSUES");
     desk.memtree(["lint"]).success();
 }
@@ -519,7 +614,8 @@ fn a_real_server_adds_only_what_it_can_cite() {
     let desk = sampled();
     let folder = desk.home().join(".config/memtree");
     fs::create_dir_all(&folder).unwrap();
-    let settings = format!("summarizer = \"openai\"\n[models]\nlow = \"any\"\nbase_url = \"{server}\"\n");
+    let settings =
+        format!("summarizer = \"openai\"\n[models]\nlow = \"any\"\nbase_url = \"{server}\"\n");
     fs::write(folder.join("config.toml"), settings).unwrap();
     desk.memtree(["compile", "--file", "2026-10-27"]).success();
     for name in names(&desk, "concepts") {

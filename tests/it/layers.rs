@@ -19,10 +19,19 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("distill", &["model", "base", "error"]),
     ("index", &["store", "model", "base", "error"]),
     ("summarize", &["store", "model", "base", "error"]),
-    ("ops", &["index", "adapters", "distill", "summarize", "store", "model", "base", "error", "config"]),
+    (
+        "ops",
+        &["index", "adapters", "distill", "summarize", "store", "model", "base", "error", "config"],
+    ),
     ("hooks", &["ops", "adapters", "store", "model", "base", "error", "config"]),
     // The door puts the pieces together.
-    ("cli", &["hooks", "ops", "adapters", "distill", "summarize", "store", "model", "base", "error", "config"]),
+    (
+        "cli",
+        &[
+            "hooks", "ops", "adapters", "distill", "summarize", "store", "model", "base", "error",
+            "config",
+        ],
+    ),
     ("lib", &[]),
     ("main", &["memtree"]),
 ];
@@ -66,7 +75,11 @@ fn arrows_point_down() {
         for (number, line) in source.code() {
             for used in used_in(line) {
                 if used != part && !below.contains(&used.as_str()) {
-                    wrong.push(format!("src/{}:{number}: {part} uses {used}: {}", source.name, line.trim()));
+                    wrong.push(format!(
+                        "src/{}:{number}: {part} uses {used}: {}",
+                        source.name,
+                        line.trim()
+                    ));
                 }
             }
         }
@@ -86,7 +99,9 @@ fn what_belongs_in_one_place_is_only_there() {
                 continue;
             }
             let found = source.code().filter(|(_, line)| pattern.is_match(line));
-            wrong.extend(found.map(|(number, line)| format!("src/{}:{number}: {why}: {}", source.name, line.trim())));
+            wrong.extend(found.map(|(number, line)| {
+                format!("src/{}:{number}: {why}: {}", source.name, line.trim())
+            }));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -103,7 +118,8 @@ fn these_tests_would_notice() {
 
 /// The parts of the crate that a line names.
 fn used_in(line: &str) -> Vec<String> {
-    static USES: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\bcrate::(?:\{([^}]*)\}|(\w+))").unwrap());
+    static USES: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\bcrate::(?:\{([^}]*)\}|(\w+))").unwrap());
     let mut used = Vec::new();
     for found in USES.captures_iter(line) {
         match (found.get(1), found.get(2)) {
@@ -130,7 +146,8 @@ impl Source {
         self.name.split('/').next().unwrap().trim_end_matches(".rs")
     }
 
-    /// Its lines with their numbers, without comments and without the tests at its end or in a file of their own.
+    /// Its lines with their numbers, without comments and without the tests at its end or in a file
+    /// of their own.
     fn code(&self) -> impl Iterator<Item = (usize, &str)> {
         let text = if self.name.ends_with("/tests.rs") { "" } else { &self.text };
         let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line));
@@ -142,7 +159,12 @@ impl Source {
 fn sources() -> Vec<Source> {
     let folder = checkout().join("src");
     let files = walkdir::WalkDir::new(&folder).sort_by_file_name().into_iter().flatten();
-    let paths: Vec<PathBuf> = files.map(|entry| entry.path().to_owned()).filter(|path| path.is_file()).collect();
-    let name = |path: &Path| path.strip_prefix(&folder).unwrap().to_str().unwrap().replace('\\', "/");
-    paths.iter().map(|path| Source { name: name(path), text: fs::read_to_string(path).unwrap() }).collect()
+    let paths: Vec<PathBuf> =
+        files.map(|entry| entry.path().to_owned()).filter(|path| path.is_file()).collect();
+    let name =
+        |path: &Path| path.strip_prefix(&folder).unwrap().to_str().unwrap().replace('\\', "/");
+    paths
+        .iter()
+        .map(|path| Source { name: name(path), text: fs::read_to_string(path).unwrap() })
+        .collect()
 }

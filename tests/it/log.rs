@@ -1,4 +1,5 @@
-//! Lines written into a day by hand: whole, once each, at their place by time, whoever else is writing.
+//! Lines written into a day by hand: whole, once each, at their place by time, whoever else is
+//! writing.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -10,9 +11,12 @@ const ONE: &str = "5e55da01-0000-4000-8000-000000000001";
 #[test]
 fn a_line_says_when_who_and_what() {
     let desk = Desk::new();
-    let said = desk.memtree(["log", "user", "  Fix\n the  lock ", "--session", "central service"]).success();
+    let said = desk
+        .memtree(["log", "user", "  Fix\n the  lock ", "--session", "central service"])
+        .success();
     assert_eq!(said.stdout, "- [12:00:01] [user] (central-service) Fix the lock\n");
-    desk.memtree(["log", "main_agent", "done", "--meta", "tools=grep,sed", "--meta", "route=x"]).success();
+    desk.memtree(["log", "main_agent", "done", "--meta", "tools=grep,sed", "--meta", "route=x"])
+        .success();
     for kind in ["worker_event", "task_agent_event", "tool_event", "system"] {
         desk.memtree(["log", kind, "something"]).success();
     }
@@ -24,16 +28,23 @@ fn a_line_says_when_who_and_what() {
         - [12:00:05] [tool_event] (-) something\n\
         - [12:00:06] [system] (-) something\n";
     assert_eq!(desk.read("daily/raw/2026-11-15.md"), expected);
-    let json = desk.memtree(["log", "user", "more", "--json", "--at", "2026-11-15T11:00:00Z"]).success().json();
+    let json = desk
+        .memtree(["log", "user", "more", "--json", "--at", "2026-11-15T11:00:00Z"])
+        .success()
+        .json();
     assert_eq!(json["path"], "daily/raw/2026-11-15.md");
     assert_eq!(json["line"], "- [11:00:00] [user] (-) more");
     // At its place by time.
     assert!(
-        desk.read("daily/raw/2026-11-15.md").starts_with("# Daily Raw 2026-11-15\n\n- [11:00:00] [user] (-) more\n")
+        desk.read("daily/raw/2026-11-15.md")
+            .starts_with("# Daily Raw 2026-11-15\n\n- [11:00:00] [user] (-) more\n")
     );
     // Said twice is written twice.
     desk.memtree(["log", "user", "more", "--at", "2026-11-15T11:00:00Z"]).success();
-    assert_eq!(desk.read("daily/raw/2026-11-15.md").matches("[11:00:00] [user] (-) more\n").count(), 2);
+    assert_eq!(
+        desk.read("daily/raw/2026-11-15.md").matches("[11:00:00] [user] (-) more\n").count(),
+        2
+    );
     // A day alone is never midnight.
     desk.memtree(["log", "user", "late", "--at", "2026-11-14"]).success();
     assert!(!desk.read("daily/raw/2026-11-14.md").contains("[00:00:00]"));
@@ -103,7 +114,8 @@ fn assert_whole(day: &str, each: usize) {
     }
 }
 
-/// How many lines each of eight writers writes: with `MEMTREE_FULL_SIZE` set, as CI does, 500 of them.
+/// How many lines each of eight writers writes: with `MEMTREE_FULL_SIZE` set, as CI does, 500 of
+/// them.
 pub fn lines_of_each_writer(usually: usize) -> usize {
     if std::env::var_os("MEMTREE_FULL_SIZE").is_some() { 500 } else { usually }
 }
@@ -126,11 +138,14 @@ fn a_changed_time_zone_doubles_no_line() {
     let first = exchange(ONE, 1, "Which shell is this?", "It is dash.");
     let desk = Desk::new().with_claude_log(ONE, &first);
     desk.memtree(["sweep"]).success();
-    let settings = desk.read("memtree.toml").replace("#timezone = \"UTC\"", "timezone = \"Pacific/Auckland\"");
+    let settings =
+        desk.read("memtree.toml").replace("#timezone = \"UTC\"", "timezone = \"Pacific/Auckland\"");
     desk.write("memtree.toml", settings);
     desk.write_log(
         ONE,
-        first.clone() + &exchange(ONE, 5, "Which shell is this?", "Still dash.") + &first.replace("-1-", "-9-"),
+        first.clone()
+            + &exchange(ONE, 5, "Which shell is this?", "Still dash.")
+            + &first.replace("-1-", "-9-"),
     );
     desk.memtree(["sweep"]).success();
     let days: String = std::fs::read_dir(desk.store().join("daily/raw"))

@@ -10,12 +10,18 @@ const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 const TWO: &str = "aaaaaaaa-0000-4000-8000-000000000002";
 
 fn desk() -> Desk {
-    Desk::new().with_claude_log(ONE, exchange(ONE, 1, "How do I tie a bowline?", "Around the tree and back."))
+    Desk::new().with_claude_log(
+        ONE,
+        exchange(ONE, 1, "How do I tie a bowline?", "Around the tree and back."),
+    )
 }
 
 fn grow(desk: &Desk, id: &str, minute: u32) {
     let log = fs::read_to_string(desk.log_path(id)).unwrap();
-    desk.write_log(id, log + &exchange(id, minute, "And a second one?", "Just the same way again."));
+    desk.write_log(
+        id,
+        log + &exchange(id, minute, "And a second one?", "Just the same way again."),
+    );
 }
 
 #[test]
@@ -43,11 +49,15 @@ fn another_conversation_with_the_same_id_takes_nothing_over() {
     fs::create_dir_all(&other).unwrap();
     let log = exchange(TWO, 2, "What is a sheet bend for?", "For two ropes.").replace(TWO, ONE);
     fs::write(other.join(format!("{ONE}.jsonl")), log).unwrap();
-    let swept = desk.memtree(["sweep", "--json"]).code(3).stderr_has("claims the session id of").json();
+    let swept =
+        desk.memtree(["sweep", "--json"]).code(3).stderr_has("claims the session id of").json();
     assert_eq!([&swept["captured"], &swept["unchanged"]], [1, 1]);
     assert_eq!(desk.digest("SES1_desk_SP1C1").content.turns, 2);
     let second = desk.digest("SES2_desk_SP1C1");
-    assert_eq!((second.content.turns, second.content.objective.as_str()), (1, "What is a sheet bend for?"));
+    assert_eq!(
+        (second.content.turns, second.content.objective.as_str()),
+        (1, "What is a sheet bend for?")
+    );
     desk.memtree(["sweep"]).success();
 }
 
@@ -56,10 +66,14 @@ fn a_resumed_session_keeps_its_id_when_its_first_log_goes_or_grows() {
     for deleted in [true, false] {
         let desk = desk();
         let first = fs::read_to_string(desk.log_path(ONE)).unwrap();
-        // The old way to resume: all records are copied under a new id, and the conversation goes on.
+        // The old way to resume: all records are copied under a new id, and the conversation goes
+        // on.
         let id = |id: &str| format!("\"sessionId\":\"{id}\"");
         let copied = first.replace(&id(ONE), &id(TWO));
-        desk.write_log(TWO, copied + &exchange(TWO, 9, "Go on with the next knot?", "Gladly: the sheet bend."));
+        desk.write_log(
+            TWO,
+            copied + &exchange(TWO, 9, "Go on with the next knot?", "Gladly: the sheet bend."),
+        );
         desk.memtree(["sweep"]).success();
         let sessions = desk.sessions();
         assert_eq!(sessions, ["SES1_desk_SP1C1"]);
@@ -97,7 +111,11 @@ fn a_log_whose_name_is_not_utf_8_is_captured() {
     let folder = desk.home().join(".claude/projects/-p");
     fs::create_dir_all(&folder).unwrap();
     let name = std::ffi::OsStr::from_bytes(b"caf\xe9.jsonl");
-    fs::write(folder.join(name), exchange(ONE, 1, "Which knot holds best?", "It depends on the rope.")).unwrap();
+    fs::write(
+        folder.join(name),
+        exchange(ONE, 1, "Which knot holds best?", "It depends on the rope."),
+    )
+    .unwrap();
     desk.memtree(["sweep"]).success().stdout_has("captured 1");
 }
 
@@ -120,8 +138,11 @@ fn a_memory_inside_its_source_is_never_swept_into_itself() {
     let desk = Desk::new();
     let logs = desk.project().join("logs");
     fs::create_dir_all(&logs).unwrap();
-    fs::write(logs.join(format!("{ONE}.jsonl")), exchange(ONE, 1, "Which way is up?", "Away from the ground."))
-        .unwrap();
+    fs::write(
+        logs.join(format!("{ONE}.jsonl")),
+        exchange(ONE, 1, "Which way is up?", "Away from the ground."),
+    )
+    .unwrap();
     let link = desk.project().join("link");
     symlink(&logs, &link).unwrap();
     let memory = logs.join("memory");
@@ -154,7 +175,8 @@ fn secrets_in_what_a_person_says_of_a_folder_stay_out() {
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("a.md"), "hello").unwrap();
     let folder = folder.to_str().unwrap();
-    desk.memtree(["snapshot", folder, "--objective", &format!("use {token}"), "--motto", &token]).success();
+    desk.memtree(["snapshot", folder, "--objective", &format!("use {token}"), "--motto", &token])
+        .success();
     assert!(!desk.digest_text("SES1_desk_SP1C1").contains(&token));
 }
 
@@ -168,7 +190,11 @@ fn secrets_in_the_names_of_a_folders_files_stay_out() {
     fs::write(folder.join(format!("state/vitals-{token}.yaml")), "mood: 1\n").unwrap();
     fs::write(folder.join("plain.md"), "# Another\nabout reef knots\n").unwrap();
     desk.memtree(["snapshot", folder.to_str().unwrap()]).success();
-    assert!(!desk.digest_text("SES1_desk_SP1C1").contains(&token), "{}", desk.digest_text("SES1_desk_SP1C1"));
+    assert!(
+        !desk.digest_text("SES1_desk_SP1C1").contains(&token),
+        "{}",
+        desk.digest_text("SES1_desk_SP1C1")
+    );
     // It is kept all the same, and can be recalled.
     assert!(desk.store().join(format!("sessions/SES1_desk_SP1C1/snapshot/{token}.md")).exists());
     desk.memtree(["verify"]).success();
@@ -196,12 +222,17 @@ fn a_heading_like_ours_freezes_nothing() {
     let desk = desk();
     desk.memtree(["sweep"]).success();
     let path = desk.digest_path("SES1_desk_SP1C1");
-    let text = desk.digest_text("SES1_desk_SP1C1") + "\n## Knowledge Triggers I want to add\n\nmine\n";
+    let text =
+        desk.digest_text("SES1_desk_SP1C1") + "\n## Knowledge Triggers I want to add\n\nmine\n";
     desk.write(&path, &text);
     for (minute, knot) in [(5, "clove hitch"), (9, "trucker splice")] {
         let log = fs::read_to_string(desk.log_path(ONE)).unwrap();
-        let asked =
-            exchange(ONE, minute, &format!("And a {knot} around the mast, how does that go?"), "With a turn more.");
+        let asked = exchange(
+            ONE,
+            minute,
+            &format!("And a {knot} around the mast, how does that go?"),
+            "With a turn more.",
+        );
         desk.write_log(ONE, log + &asked);
         desk.memtree(["sweep"]).success();
     }

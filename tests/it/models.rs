@@ -1,4 +1,5 @@
-//! Models: a server and a program that answer, fail, hang or lie; what is kept of it, and what it costs.
+//! Models: a server and a program that answer, fail, hang or lie; what is kept of it, and what it
+//! costs.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -17,8 +18,19 @@ const TWO: &str = "aaaaaaaa-0000-4000-8000-000000000002";
 /// Two sessions that ended long ago.
 fn desk() -> Desk {
     Desk::new()
-        .with_claude_log(ONE, exchange(ONE, 0, "Why does the day log lose lines?", "Two writers race for the header."))
-        .with_claude_log(TWO, exchange(TWO, 5, "Rename the gauge to tide_gauge.", "Renamed it in src/gauge.rs."))
+        .with_claude_log(
+            ONE,
+            exchange(
+                ONE,
+                0,
+                "Why does the day log lose lines?",
+                "Two writers race for the header.",
+            ),
+        )
+        .with_claude_log(
+            TWO,
+            exchange(TWO, 5, "Rename the gauge to tide_gauge.", "Renamed it in src/gauge.rs."),
+        )
 }
 
 const NOTE: &str = "INTENT [EP_001]: The day log loses lines.\n\
@@ -29,12 +41,15 @@ const NOTE: &str = "INTENT [EP_001]: The day log loses lines.\n\
 pub fn configure(desk: &Desk, summarizer: &str, models: &str) {
     let folder = desk.home().join(".config/memtree");
     fs::create_dir_all(&folder).unwrap();
-    let text = format!("summarizer = \"{summarizer}\"\n[models]\nlow = \"small\"\nretry_seconds = 0\n{models}\n");
+    let text = format!(
+        "summarizer = \"{summarizer}\"\n[models]\nlow = \"small\"\nretry_seconds = 0\n{models}\n"
+    );
     fs::write(folder.join("config.toml"), text).unwrap();
 }
 
 fn ledger(desk: &Desk) -> Vec<Value> {
-    let text = fs::read_to_string(desk.store().join(".memtree/local/ledger.jsonl")).unwrap_or_default();
+    let text =
+        fs::read_to_string(desk.store().join(".memtree/local/ledger.jsonl")).unwrap_or_default();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
@@ -50,14 +65,16 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}/v1", listener.local_addr().unwrap());
         let answers = answers.iter().map(|(status, text)| (*status, text.to_string())).collect();
-        let server = Server { address, asked: Arc::default(), answers: Arc::new(Mutex::new(answers)) };
+        let server =
+            Server { address, asked: Arc::default(), answers: Arc::new(Mutex::new(answers)) };
         let (asked, answers) = (server.asked.clone(), server.answers.clone());
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let question = read_question(&stream);
                 asked.lock().unwrap().push(question);
                 let mut answers = answers.lock().unwrap();
-                let (status, text) = if answers.len() > 1 { answers.remove(0) } else { answers[0].clone() };
+                let (status, text) =
+                    if answers.len() > 1 { answers.remove(0) } else { answers[0].clone() };
                 drop(answers);
                 answer(stream, status, &text);
             }
@@ -122,12 +139,18 @@ fn a_server_adds_marked_words_that_the_session_bears_out() {
     let plain = Desk::new().with_claude_log(ONE, fs::read(desk.log_path(ONE)).unwrap());
     plain.memtree(["sweep"]).success();
     let swept = desk.memtree(["sweep", "--json"]).success().json();
-    assert_eq!((&swept["model"]["improved"], &swept["model"]["waiting"]), (&json!(1), &json!(0)), "{swept}");
+    assert_eq!(
+        (&swept["model"]["improved"], &swept["model"]["waiting"]),
+        (&json!(1), &json!(0)),
+        "{swept}"
+    );
 
     let page = desk.digest_text(&desk.session_of(&format!("claude:{ONE}")));
     assert!(page.contains(" + openai:low/1\"\n"), "{page}");
     assert!(
-        page.contains("- **Core Intent**: The day log loses lines (model) · Why does the day log lose lines?"),
+        page.contains(
+            "- **Core Intent**: The day log loses lines (model) · Why does the day log lose lines?"
+        ),
         "{page}"
     );
     assert!(page.contains("Two writers race for the header (EP_001) (model); "), "{page}");
@@ -136,7 +159,11 @@ fn a_server_adds_marked_words_that_the_session_bears_out() {
     let without = plain.digest(&plain.sessions()[0]).content;
     let with = desk.digest(&desk.session_of(&format!("claude:{ONE}"))).content;
     assert_eq!((&with.triggers, &with.objective), (&without.triggers, &without.objective));
-    assert!(without.key_outcomes.iter().all(|outcome| with.key_outcomes.contains(outcome)), "{:?}", with.key_outcomes);
+    assert!(
+        without.key_outcomes.iter().all(|outcome| with.key_outcomes.contains(outcome)),
+        "{:?}",
+        with.key_outcomes
+    );
     // The other session's words are not in that note, so nothing of it is kept there.
     let other = desk.digest_text(&desk.session_of(&format!("claude:{TWO}")));
     assert!(!other.contains("(model)") && other.contains(" + openai:low/1"), "{other}");
@@ -150,7 +177,10 @@ fn a_server_adds_marked_words_that_the_session_bears_out() {
 
     let question = &server.asked()[0];
     assert_eq!(question["model"], "small");
-    assert!(question["messages"][0]["content"].as_str().unwrap().starts_with("[memtree asks:"), "{question}");
+    assert!(
+        question["messages"][0]["content"].as_str().unwrap().starts_with("[memtree asks:"),
+        "{question}"
+    );
     // Once asked, never again: not by a sweep, nor by digesting again.
     let before = desk.tree();
     for arguments in [vec!["sweep"], vec!["digest"], vec!["digest", "--all"]] {
@@ -198,12 +228,18 @@ fn a_session_that_grows_is_asked_about_again_once_it_is_over() {
     desk.write_log(ONE, log + &exchange(ONE, 50, "Where is the lock?", "In append_locked."));
     desk.memtree(["sweep"]).success();
     let page = desk.digest_text(&session);
-    assert!(page.contains("state: open") && !page.contains("(model)") && page.contains("EP_002"), "{page}");
+    assert!(
+        page.contains("state: open") && !page.contains("(model)") && page.contains("EP_002"),
+        "{page}"
+    );
     assert_eq!(server.asked().len(), 2);
     desk.later(60);
     desk.memtree(["sweep"]).success().stdout_has("closed 1, a model added to 1");
     let page = desk.digest_text(&session);
-    assert!(page.contains("state: closed") && page.contains("(model)") && page.contains("EP_002"), "{page}");
+    assert!(
+        page.contains("state: closed") && page.contains("(model)") && page.contains("EP_002"),
+        "{page}"
+    );
 }
 
 #[test]
@@ -258,10 +294,15 @@ fn a_key_comes_from_the_variable_that_is_named() {
         .success()
         .stderr_has("the variable `DESK_KEY`, which should hold the model's key, is not set");
     assert!(server.asked().is_empty());
-    let output = desk.command(&["sweep".into()]).env("DESK_KEY", "sk-desk-0123456789").output().unwrap();
+    let output =
+        desk.command(&["sweep".into()]).env("DESK_KEY", "sk-desk-0123456789").output().unwrap();
     assert!(output.status.success());
     assert_eq!(server.asked()[0]["authorization"], "authorization: Bearer sk-desk-0123456789");
-    assert!(!fs::read_to_string(desk.store().join(".memtree/local/ledger.jsonl")).unwrap().contains("sk-desk"));
+    assert!(
+        !fs::read_to_string(desk.store().join(".memtree/local/ledger.jsonl"))
+            .unwrap()
+            .contains("sk-desk")
+    );
 }
 
 #[test]
@@ -282,7 +323,11 @@ fn a_program_adds_its_words_and_is_told_who_asks() {
     assert!(asked.contains("> Why does the day log lose lines?"), "{asked}");
     let page = desk.digest_text(&desk.session_of(&format!("claude:{ONE}")));
     assert!(page.contains(" + command:low/1") && page.contains("(model)"), "{page}");
-    assert!(ledger(&desk).iter().all(|line| line["estimated"] == true && line["tokens_in"].as_u64().unwrap() > 100));
+    assert!(
+        ledger(&desk)
+            .iter()
+            .all(|line| line["estimated"] == true && line["tokens_in"].as_u64().unwrap() > 100)
+    );
     // Below such a call nobody is asked; below a hook somebody is.
     for (caller, calls) in [("memtree", 2), ("hook", 4)] {
         let again = ["digest", "--all", "--again"].map(Into::into);
@@ -302,7 +347,11 @@ fn a_program_that_fails_or_hangs_leaves_the_digest_as_it_was() {
         ("[\"sh\", \"-c\", \"true\"]", "the reply is empty"),
     ] {
         configure(&desk, "command", &format!("command = {command}"));
-        let output = desk.command(&["sweep".into()]).env("PATH", std::env::var_os("PATH").unwrap()).output().unwrap();
+        let output = desk
+            .command(&["sweep".into()])
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .output()
+            .unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.success() && said.contains(why), "{said}");
         for session in desk.sessions() {
@@ -313,7 +362,8 @@ fn a_program_that_fails_or_hangs_leaves_the_digest_as_it_was() {
     desk.memtree(["sweep"]).success().stderr_has("names no program");
 }
 
-/// With a real model behind a real server, where `MEMTREE_TEST_MODEL` names one: `http://127.0.0.1:8091/v1`.
+/// With a real model behind a real server, where `MEMTREE_TEST_MODEL` names one:
+/// `http://127.0.0.1:8091/v1`.
 #[test]
 fn a_real_server_answers() {
     let Ok(address) = std::env::var("MEMTREE_TEST_MODEL") else { return };

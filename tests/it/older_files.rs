@@ -1,4 +1,5 @@
-//! What other tools left in a memory: pages of days and event logs. They are read, and stay as they are.
+//! What other tools left in a memory: pages of days and event logs. They are read, and stay as they
+//! are.
 
 use std::fs::{self, File};
 
@@ -21,17 +22,28 @@ fn an_older_page_stands_in_for_a_day() {
     desk.write("daily/2026-11-15.md", "  \n");
     let page = || desk.memtree(["context"]).success().stdout;
     assert!(
-        page().contains("The sluice is opened by hand since the motor failed (daily/2026-11-14.md:6)"),
+        page().contains(
+            "The sluice is opened by hand since the motor failed (daily/2026-11-14.md:6)"
+        ),
         "{}",
         page()
     );
     assert!(!page().contains("2026-11-15"), "a blank one says nothing: {}", page());
-    desk.memtree(["search", "sluice motor", "--in", "days"]).success().stdout_has("daily/2026-11-14.md");
+    desk.memtree(["search", "sluice motor", "--in", "days"])
+        .success()
+        .stdout_has("daily/2026-11-14.md");
     desk.memtree(["summarize", "2026-11-14"])
         .code(1)
         .stderr_has("`daily/2026-11-14.md` is kept as another tool wrote it");
     // A day of ours links to it, and then tells more than it.
-    desk.memtree(["log", "user", "The motor of the sluice is mended again", "--at", "2026-11-14T10:00:00Z"]).success();
+    desk.memtree([
+        "log",
+        "user",
+        "The motor of the sluice is mended again",
+        "--at",
+        "2026-11-14T10:00:00Z",
+    ])
+    .success();
     desk.memtree(["sweep"]).success();
     let summary = desk.read("daily/summary/2026-11-14.md");
     assert!(summary.contains("[older page](../2026-11-14.md)"), "{summary}");
@@ -49,7 +61,12 @@ fn an_older_event_log_is_a_session() {
     desk.memtree(["sweep"]).success().stdout_has("captured 1");
     assert_eq!(desk.digest("SES1_desk_SP1C1").source_id, "eventlog:chat/main");
     let raw = desk.read("daily/raw/2026-03-02.md");
-    assert!(raw.contains("- [09:14:00] [user] (SES1_desk_SP1C1) Which tide table does the harbour use?"), "{raw}");
+    assert!(
+        raw.contains(
+            "- [09:14:00] [user] (SES1_desk_SP1C1) Which tide table does the harbour use?"
+        ),
+        "{raw}"
+    );
     desk.memtree(["search", "tide table inner basin"]).success().stdout_has("SES1_desk_SP1C1");
     let before = desk.tree();
     desk.memtree(["sweep"]).success().stdout_has("1 unchanged");
@@ -72,10 +89,14 @@ fn event_logs_are_written_where_they_are_wanted() {
     desk.write_log(ONE, two + &exchange(ONE, 3, "Thanks, that is all", "You are welcome."));
     desk.memtree(["sweep"]).success();
     let log = desk.read("sessions/SES1_desk_SP1C1.jsonl");
-    let events: Vec<serde_json::Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let events: Vec<serde_json::Value> =
+        log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(events.len(), 6, "two for each turn: {log}");
     assert_eq!(events[0]["payload"]["text"], "Which rope is this?");
-    assert_eq!((&events[0]["source"], &events[1]["source"]), (&"user".into(), &"main_agent".into()));
+    assert_eq!(
+        (&events[0]["source"], &events[1]["source"]),
+        (&"user".into(), &"main_agent".into())
+    );
     assert!(!log.contains("ghp_") && log.contains("[redacted:"), "{log}");
     // It is no session of its own, git leaves it out, and it goes with its session.
     desk.memtree(["sweep"]).success().stdout_has("1 session found");
@@ -94,7 +115,8 @@ fn old_event_logs_go_by_age() {
     desk.write("memtree.toml", settings);
     desk.write("sessions/chat_main.jsonl", fs::read(LOG).unwrap());
     let days_ago = |name: &str, days: i64| {
-        let at = chrono::DateTime::parse_from_rfc3339(START).unwrap() - chrono::Duration::days(days);
+        let at =
+            chrono::DateTime::parse_from_rfc3339(START).unwrap() - chrono::Duration::days(days);
         File::options()
             .append(true)
             .open(desk.store().join("sessions").join(name))
@@ -103,8 +125,14 @@ fn old_event_logs_go_by_age() {
             .unwrap();
     };
     days_ago("chat_main.jsonl", 40);
-    let retain = |days: &str| desk.memtree(["retain", "--jsonl-max-age-days", days, "--json"]).success().json();
-    assert_eq!(retain("30")["event_logs"]["removed"], serde_json::json!([]), "it was never captured");
+    let retain = |days: &str| {
+        desk.memtree(["retain", "--jsonl-max-age-days", days, "--json"]).success().json()
+    };
+    assert_eq!(
+        retain("30")["event_logs"]["removed"],
+        serde_json::json!([]),
+        "it was never captured"
+    );
     desk.memtree(["sweep"]).success();
     let ours = desk.session_of(&format!("claude:{ONE}")) + ".jsonl";
     days_ago(&ours, 20);
@@ -112,16 +140,26 @@ fn old_event_logs_go_by_age() {
     let rehearsed = desk.memtree(["retain", "--jsonl-max-age-days", "30", "--dry-run"]).success();
     assert!(rehearsed.stdout.contains("would remove 1 event log"), "{}", rehearsed.told());
     let gone = retain("30");
-    assert_eq!(gone["event_logs"]["removed"], serde_json::json!(["sessions/chat_main.jsonl"]), "{gone}");
+    assert_eq!(
+        gone["event_logs"]["removed"],
+        serde_json::json!(["sessions/chat_main.jsonl"]),
+        "{gone}"
+    );
     assert_eq!(
         (&gone["event_logs"]["scanned"], &gone["event_logs"]["cutoff"]),
         (&2.into(), &gone["event_logs"]["cutoff"])
     );
-    assert_eq!(retain("10")["event_logs"]["removed"], serde_json::json!([format!("sessions/{ours}")]));
+    assert_eq!(
+        retain("10")["event_logs"]["removed"],
+        serde_json::json!([format!("sessions/{ours}")])
+    );
     // What it held is still there.
     desk.memtree(["search", "tide table"]).success().stdout_has("SES");
     desk.memtree(["sweep"]).success();
     desk.memtree(["retain", "--jsonl-max-age-days", "-1"]).code(2);
-    desk.write("memtree.toml", desk.read("memtree.toml").replace("#jsonl_max_age_days = 0", "jsonl_max_age_days = -1"));
+    desk.write(
+        "memtree.toml",
+        desk.read("memtree.toml").replace("#jsonl_max_age_days = 0", "jsonl_max_age_days = -1"),
+    );
     desk.memtree(["retain"]).code(1).stderr_has("cannot use the settings");
 }

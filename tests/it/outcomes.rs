@@ -1,7 +1,8 @@
 //! The outcome that memtree tells, against 60 sessions that were labelled by hand.
 //!
-//! The sessions are not part of the repository: `MEMTREE_CORPUS=<folder> cargo test --test it outcomes -- --nocapture`
-//! reads them from a folder with one folder of logs for each agent, and prints how often the two agree.
+//! The sessions are not part of the repository: `MEMTREE_CORPUS=<folder> cargo test --test it
+//! outcomes -- --nocapture` reads them from a folder with one folder of logs for each agent, and
+//! prints how often the two agree.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -54,6 +55,8 @@ fn outcomes_are_told_as_a_person_would() {
         println!("{label:<12}{told:<12}{count}");
     }
     let [tuned, kept_back] = agreed;
-    println!("agreement: {tuned} of 30 on which the rules were tuned, {kept_back} of 30 that were kept back");
+    println!(
+        "agreement: {tuned} of 30 on which the rules were tuned, {kept_back} of 30 that were kept back"
+    );
     assert!((tuned + kept_back) * 100 >= LEAST_AGREEMENT * labels.len());
 }

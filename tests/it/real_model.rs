@@ -1,5 +1,6 @@
-//! Flushes against a real model server, where there is one: `tests/real_model/run` gets it and names it in the environment.
-//! What the model says is its own affair; that it is asked, booked, kept, waited for and believed only so far is ours.
+//! Flushes against a real model server, where there is one: `tests/real_model/run` gets it and
+//! names it in the environment. What the model says is its own affair; that it is asked, booked,
+//! kept, waited for and believed only so far is ours.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -28,7 +29,8 @@ impl Drop for Server {
 
 /// Starts the server, and waits until it listens; `None` where nobody has named one.
 fn start(port: u16, says: Option<&str>) -> Option<Server> {
-    let (python, model) = (std::env::var_os("MEMTREE_REAL_MODEL_PYTHON")?, std::env::var_os("MEMTREE_REAL_MODEL")?);
+    let (python, model) =
+        (std::env::var_os("MEMTREE_REAL_MODEL_PYTHON")?, std::env::var_os("MEMTREE_REAL_MODEL")?);
     let mut command = Command::new(python);
     command.arg("tests/real_model/serve.py").arg(model).arg(port.to_string());
     command.args(says.map(|says| format!("root ::= \"{says}\"")));
@@ -71,8 +73,15 @@ fn its_words_are_kept_and_booked() {
     assert!(summary.contains("*A model's words, ") && summary.contains(" (model)\n"), "{summary}");
     let ledger = desk.read(".memtree/local/ledger.jsonl");
     let booked: Value = serde_json::from_str(ledger.lines().next().unwrap()).unwrap();
-    assert!(booked["tokens_in"].as_u64() > Some(50) && booked["tokens_out"].as_u64() > Some(0), "{booked}");
-    assert_eq!((&booked["estimated"], &booked["result"]), (&false.into(), &"text".into()), "{booked}");
+    assert!(
+        booked["tokens_in"].as_u64() > Some(50) && booked["tokens_out"].as_u64() > Some(0),
+        "{booked}"
+    );
+    assert_eq!(
+        (&booked["estimated"], &booked["result"]),
+        (&false.into(), &"text".into()),
+        "{booked}"
+    );
     assert_eq!(flush(&desk)["duplicates"], 1);
     assert_eq!(desk.read(".memtree/local/ledger.jsonl"), ledger, "nobody is asked twice");
 }
@@ -83,7 +92,10 @@ fn nothing_to_say_leaves_a_line() {
     let Some(_server) = start(port, Some("FLUSH_OK")) else { return };
     let desk = desk(port);
     assert_eq!(flush(&desk)["nothing"], 1);
-    assert!(desk.read("daily/raw/2026-11-15.md").contains("[system] (session-7) flush: nothing worth saving"));
+    assert!(
+        desk.read("daily/raw/2026-11-15.md")
+            .contains("[system] (session-7) flush: nothing worth saving")
+    );
     assert!(!desk.store().join(SUMMARY).exists());
     assert_eq!((flush(&desk)["duplicates"].as_u64(), waiting(&desk)), (Some(1), 0));
 }
@@ -118,7 +130,8 @@ fn a_server_that_is_down_is_waited_for() {
     assert_eq!(waiting(&desk), 0);
     let summary = desk.read(SUMMARY);
     assert!(
-        summary.contains("only mentioned here (model)") && !summary.contains("From a context handed in"),
+        summary.contains("only mentioned here (model)")
+            && !summary.contains("From a context handed in"),
         "{summary}"
     );
 }

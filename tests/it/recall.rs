@@ -1,10 +1,14 @@
-//! Recall as a person meets it: by a reference, by a trigger, by a hit, by a question, and when it cannot.
+//! Recall as a person meets it: by a reference, by a trigger, by a hit, by a question, and when it
+//! cannot.
 
 use crate::harness::{Desk, exchange};
 
 const SESSIONS: [(&str, &str); 3] = [
     ("Why does the day log lose lines?", "Two writers raced; we put flock around the append."),
-    ("fix(banner): note:teal -- the colour?", "It is teal now, as the designer wanted; see banner.css."),
+    (
+        "fix(banner): note:teal -- the colour?",
+        "It is teal now, as the designer wanted; see banner.css.",
+    ),
     ("What is a pipeline?", "Steps that run one after the other."),
 ];
 
@@ -28,7 +32,11 @@ fn a_trigger_leads_to_its_episode() {
         let expect = format!("{session}#{}", trigger.episode);
         for what in [line.to_string(), format!("[{}]", trigger.topic)] {
             let answer = desk.memtree(["recall", "--json", "--", &what]).success().json();
-            assert_eq!((answer["ref"].as_str(), &answer["weak"]), (Some(expect.as_str()), &false.into()), "{what}");
+            assert_eq!(
+                (answer["ref"].as_str(), &answer["weak"]),
+                (Some(expect.as_str()), &false.into()),
+                "{what}"
+            );
         }
     }
 }
@@ -36,7 +44,9 @@ fn a_trigger_leads_to_its_episode() {
 #[test]
 fn a_name_that_is_no_session_is_not_searched_for() {
     let desk = desk();
-    for name in ["SES99_laptop_SP1C4", "SES1_nobody_SP1C0", "ses1_desk_sp1c1", "SES2_desk_SP1C1x#EP_001"] {
+    for name in
+        ["SES99_laptop_SP1C4", "SES1_nobody_SP1C0", "ses1_desk_sp1c1", "SES2_desk_SP1C1x#EP_001"]
+    {
         let said = desk.memtree(["recall", name]).code(2);
         assert_eq!(said.stdout, "", "{name}");
         said.stderr_has("there is no session");
@@ -48,7 +58,9 @@ fn a_name_that_is_no_session_is_not_searched_for() {
 #[test]
 fn a_guess_is_called_one() {
     let desk = desk();
-    desk.memtree(["recall", "kubernetes ingress of the pipeline in Terraform"]).success().stderr_has("a guess");
+    desk.memtree(["recall", "kubernetes ingress of the pipeline in Terraform"])
+        .success()
+        .stderr_has("a guess");
     let sure = desk.memtree(["recall", "what is a pipeline"]).success();
     assert!(!sure.stderr.contains("a guess"), "{}", sure.stderr);
     desk.memtree(["recall", "xylophone"]).code(1).stderr_has("nothing in this memory answers");

@@ -23,18 +23,28 @@ fn first() -> String {
 #[test]
 fn from_raw_every_digest_is_the_same_again() {
     let mut desk = Desk::new();
-    for flavor in ["claude", "codex", "grok", "gemini", "opencode", "goose", "qwen", "copilot", "pi", "cursor"] {
+    for flavor in [
+        "claude", "codex", "grok", "gemini", "opencode", "goose", "qwen", "copilot", "pi", "cursor",
+    ] {
         desk = desk.with_logs(flavor);
     }
     desk.memtree(["sweep"]).done();
     // They keep all sessions of a project in one file there.
-    desk.memtree(["sweep", "--source", &format!("aider={}", checkout().join(fixtures("aider")).display())]).done();
+    desk.memtree([
+        "sweep",
+        "--source",
+        &format!("aider={}", checkout().join(fixtures("aider")).display()),
+    ])
+    .done();
     let before = desk.tree();
     let report = desk.memtree(["digest", "--all", "--json"]).success().json();
     assert_eq!(report["written"].as_array().unwrap().len(), 0, "{report}");
     assert!(report["unchanged"].as_u64().unwrap() > 40, "{report}");
     assert_same(&before, &desk.tree(), "after digesting all again");
-    desk.memtree(["digest"]).success().stdout_has("wrote 0 digests").stderr_has("every digest is what this program");
+    desk.memtree(["digest"])
+        .success()
+        .stdout_has("wrote 0 digests")
+        .stderr_has("every digest is what this program");
 }
 
 #[test]
@@ -44,12 +54,14 @@ fn three_edits_survive_while_the_session_grows() {
     let session = desk.sessions().remove(0);
     let page = desk.digest_text(&session);
     // An extra key, a section of ours rewritten, a note.
-    let (key, note) =
-        ("reviewed_by: \"Ada  &  Bob\"  # in person", "\nAsk Bob about *NFS*;   he knows.\n\n- [ ] later\n");
+    let (key, note) = (
+        "reviewed_by: \"Ada  &  Bob\"  # in person",
+        "\nAsk Bob about *NFS*;   he knows.\n\n- [ ] later\n",
+    );
     let ours = section(&page, "Semantic Summary");
-    let mine =
-        "## 🧠 Semantic Summary (The RAG Trigger)\n- **Core Intent**: two writers,  one header\n\nMy own words.\n\n";
-    let edited = page.replacen("\nstate: ", &format!("\n{key}\nstate: "), 1).replacen(&ours, mine, 1) + note;
+    let mine = "## 🧠 Semantic Summary (The RAG Trigger)\n- **Core Intent**: two writers,  one header\n\nMy own words.\n\n";
+    let edited =
+        page.replacen("\nstate: ", &format!("\n{key}\nstate: "), 1).replacen(&ours, mine, 1) + note;
     desk.write(desk.digest_path(&session), &edited);
 
     desk.write_log(ONE, first() + &exchange(ONE, 1, "Where is the lock taken?", LONG));
@@ -59,7 +71,10 @@ fn three_edits_survive_while_the_session_grows() {
         assert!(page.contains(&format!("\n{key}\n")), "{page}");
         assert_eq!(section(page, "Semantic Summary"), mine);
         assert!(page.ends_with(&format!("## Notes\n{note}")), "{page}");
-        assert!(page.contains("- **Episodes**: EP_001 - EP_002\n") && page.contains("append_locked"), "{page}");
+        assert!(
+            page.contains("- **Episodes**: EP_001 - EP_002\n") && page.contains("append_locked"),
+            "{page}"
+        );
         assert!(page.contains("episodes: EP_001 - EP_002\n"), "{page}");
     };
     kept(&grown);
@@ -90,7 +105,9 @@ fn what_cannot_be_made_again_is_left_and_named() {
     elsewhere.memtree(["digest", "--all", "--json"]).success().stdout_has("\"unchanged\": 0");
     let desk = elsewhere.on_device("desk");
     fs::remove_dir_all(desk.store().join(format!("sessions/{session}/snapshot/raw"))).unwrap();
-    desk.memtree(["digest", "claude:aaaaaaaa-0000-4000-8000-000000000001"]).code(3).stderr_has("its raw is not here");
+    desk.memtree(["digest", "claude:aaaaaaaa-0000-4000-8000-000000000001"])
+        .code(3)
+        .stderr_has("its raw is not here");
     assert_eq!(desk.digest_text(&session), before);
     desk.memtree(["digest", "SES9_desk_SP1C1"]).code(2).stderr_has("there is no session");
 }
@@ -98,18 +115,31 @@ fn what_cannot_be_made_again_is_left_and_named() {
 #[test]
 fn memtree_does_not_remember_itself() {
     let mark = memtree::model::calls::MARK;
-    let block = memtree::model::context::marked(&[("project", "demo")], "- [EP_004] the zanzibar lock is stale");
+    let block = memtree::model::context::marked(
+        &[("project", "demo")],
+        "- [EP_004] the zanzibar lock is stale",
+    );
     let own = "cccccccc-0000-4000-8000-000000000001";
     let given = "cccccccc-0000-4000-8000-000000000002";
     let only_given = "cccccccc-0000-4000-8000-000000000003";
     let desk = Desk::new()
         .with_claude_log(
             own,
-            exchange(own, 0, &format!("{mark}\n\nSum up the zanzibar session."), "INTENT [EP_001]: …"),
+            exchange(
+                own,
+                0,
+                &format!("{mark}\n\nSum up the zanzibar session."),
+                "INTENT [EP_001]: …",
+            ),
         )
         .with_claude_log(
             given,
-            exchange(given, 1, &format!("{block}Rename the gauge."), "Renamed the gauge in src/gauge.rs."),
+            exchange(
+                given,
+                1,
+                &format!("{block}Rename the gauge."),
+                "Renamed the gauge in src/gauge.rs.",
+            ),
         )
         .with_claude_log(
             only_given,
@@ -128,7 +158,11 @@ fn memtree_does_not_remember_itself() {
     assert_eq!(digest(given).content.objective, "Rename the gauge.");
     assert_eq!(digest(only_given).content.objective, "Count the buoys.");
     // Raw has it, byte for byte; nothing that is made from it has.
-    for (path, _) in desk.tree().files().filter(|(path, _)| !path.components().any(|part| part.as_os_str() == "raw")) {
+    for (path, _) in desk
+        .tree()
+        .files()
+        .filter(|(path, _)| !path.components().any(|part| part.as_os_str() == "raw"))
+    {
         let text = fs::read_to_string(desk.store().join(path)).unwrap_or_default();
         let is_own = path.to_string_lossy().contains(&desk.session_of(&format!("claude:{own}")));
         assert!(is_own || !text.contains("zanzibar"), "{}:\n{text}", path.display());
@@ -139,18 +173,23 @@ fn memtree_does_not_remember_itself() {
 
 /// One `##` section of a page, heading and all.
 fn section(page: &str, heading: &str) -> String {
-    let start = page.lines().find(|line| line.starts_with("## ") && line.contains(heading)).unwrap();
+    let start =
+        page.lines().find(|line| line.starts_with("## ") && line.contains(heading)).unwrap();
     let from = page.find(start).unwrap();
     let to = page[from + 2..].find("\n## ").map_or(page.len(), |at| from + 2 + at + 1);
     page[from..to].to_string()
 }
 
-/// A digest as an older program would have written it: another version, and other words in its triggers.
+/// A digest as an older program would have written it: another version, and other words in its
+/// triggers.
 fn as_older(page: &str) -> String {
     let triggers = section(page, "Knowledge Triggers");
-    let older = triggers.replace(" -> Trigger reference", ", said the older program -> Trigger reference");
+    let older =
+        triggers.replace(" -> Trigger reference", ", said the older program -> Trigger reference");
     let hash = |text: &str| sha256_hex(text.trim().as_bytes())[..12].to_string();
     let made_by = page.lines().find(|line| line.starts_with("made_by: ")).unwrap();
     assert_ne!(triggers, older);
-    page.replace(made_by, "made_by: extractive/0").replace(&triggers, &older).replace(&hash(&triggers), &hash(&older))
+    page.replace(made_by, "made_by: extractive/0")
+        .replace(&triggers, &older)
+        .replace(&hash(&triggers), &hash(&older))
 }

@@ -1,4 +1,5 @@
-//! Search as a person meets it: in any language, with slips, while others write, and when things are broken.
+//! Search as a person meets it: in any language, with slips, while others write, and when things
+//! are broken.
 
 use std::fs;
 use std::process::Stdio;
@@ -24,14 +25,26 @@ fn desk_with(sessions: &[(&str, &str)]) -> Desk {
 }
 
 const ENGLISH: [(&str, &str); 5] = [
-    ("Why does the day log lose lines?", "Two writers raced for the header; flock around the append fixed it."),
-    ("Speed up the nightly backup", "rsync with --inplace halved the time; see backup.sh and the systemd timer."),
-    ("The login page hangs on Safari", "The session cookie lacked SameSite=None, so the redirect looped forever."),
+    (
+        "Why does the day log lose lines?",
+        "Two writers raced for the header; flock around the append fixed it.",
+    ),
+    (
+        "Speed up the nightly backup",
+        "rsync with --inplace halved the time; see backup.sh and the systemd timer.",
+    ),
+    (
+        "The login page hangs on Safari",
+        "The session cookie lacked SameSite=None, so the redirect looped forever.",
+    ),
     (
         "Add dark mode to the dashboard",
         "A CSS variable per colour and a toggle in settings.tsx; stored in localStorage.",
     ),
-    ("Migrate the orders table to Postgres", "pgloader moved 4 million rows; the enum became a text column."),
+    (
+        "Migrate the orders table to Postgres",
+        "pgloader moved 4 million rows; the enum became a text column.",
+    ),
 ];
 
 /// The number of the session that is found first.
@@ -59,11 +72,27 @@ fn every_language_finds_its_own_sessions() {
             "夜間バッチ",
         ),
         ("検索画面を速くしたい", "全文検索の索引を追加して応答時間を短縮しました", "全文検索"),
-        ("メール通知が二重に届く", "キューの再試行が重複していたので冪等キーを付けました", "メール通知"),
+        (
+            "メール通知が二重に届く",
+            "キューの再試行が重複していたので冪等キーを付けました",
+            "メール通知",
+        ),
         // Korean
-        ("결제 모듈에서 오류가 나는 이유", "환율 캐시가 만료되지 않아 금액이 틀렸습니다", "환율 캐시"),
-        ("배포 스크립트를 고쳐 주세요", "환경 변수가 비어 있어서 도커 이미지를 올리지 못했습니다", "배포 스크립트"),
-        ("데이터베이스를 백업하고 싶다", "매일 밤 덤프를 만들어 압축해서 보관합니다", "데이터베이스"),
+        (
+            "결제 모듈에서 오류가 나는 이유",
+            "환율 캐시가 만료되지 않아 금액이 틀렸습니다",
+            "환율 캐시",
+        ),
+        (
+            "배포 스크립트를 고쳐 주세요",
+            "환경 변수가 비어 있어서 도커 이미지를 올리지 못했습니다",
+            "배포 스크립트",
+        ),
+        (
+            "데이터베이스를 백업하고 싶다",
+            "매일 밤 덤프를 만들어 압축해서 보관합니다",
+            "데이터베이스",
+        ),
     ];
     let mut sessions = ENGLISH.to_vec();
     sessions.extend(others.map(|(prompt, reply, _)| (prompt, reply)));
@@ -88,19 +117,31 @@ fn every_language_finds_its_own_sessions() {
 fn a_hit_says_why_and_what_to_do_next() {
     let desk = desk_with(&ENGLISH);
     let said = desk.memtree(["search", "flock append"]).success();
-    let said =
-        said.stdout_has("found by").stdout_has("flock").stdout_has("EP_001").stderr_has("next: `memtree recall 1`");
+    let said = said
+        .stdout_has("found by")
+        .stdout_has("flock")
+        .stdout_has("EP_001")
+        .stderr_has("next: `memtree recall 1`");
     assert!(!said.stdout.contains('\u{1b}'), "colours are for terminals");
     let paths = desk.memtree(["search", "flock", "--paths"]).success();
-    assert!(paths.stdout.lines().all(|path| path.starts_with("[STORE]") && path.ends_with("_DIGEST.md")));
+    assert!(
+        paths
+            .stdout
+            .lines()
+            .all(|path| path.starts_with("[STORE]") && path.ends_with("_DIGEST.md"))
+    );
     let nothing = desk.memtree(["search", "xylophone"]).success();
     assert_eq!(nothing.stdout, "");
     nothing.stderr_has("nothing found").stderr_has("no session has the word `xylophone`");
     let nowhere = desk.memtree(["search", "flock", "project:nowhere"]).success();
-    nowhere.stderr_has("without filters").stderr_has("no session has project:nowhere; there are demo");
+    nowhere
+        .stderr_has("without filters")
+        .stderr_has("no session has project:nowhere; there are demo");
     desk.memtree(["search", "project:dema"]).success().stderr_has("did you mean project:demo?");
     desk.memtree(["search", "tag:chores"]).success().stderr_has("no session has a tag");
-    desk.memtree(["search", "flavor:codex flock"]).success().stderr_has("no session has flavor:codex");
+    desk.memtree(["search", "flavor:codex flock"])
+        .success()
+        .stderr_has("no session has flavor:codex");
     // Two letters are wrong: more than a slip, but there is only one word that it can be.
     desk.memtree(["search", "pgloadrr", "--json"]).success().stdout_has("pgloader");
     desk.memtree(["search", "postgrsequel"]).success().stderr_has("nothing found");
@@ -113,20 +154,30 @@ fn a_hit_says_why_and_what_to_do_next() {
 fn quotes_in_a_question_do_not_hide_its_answer() {
     let desk = desk_with(&ENGLISH);
     // Word for word in one of them.
-    let answer = desk.memtree(["search", "--json", "what about \"the header\" of the day log?"]).success().json();
-    assert_eq!((answer["hits"].as_array().unwrap().len(), &answer["hits"][0]["weak"]), (1, &false.into()));
+    let answer = desk
+        .memtree(["search", "--json", "what about \"the header\" of the day log?"])
+        .success()
+        .json();
+    assert_eq!(
+        (answer["hits"].as_array().unwrap().len(), &answer["hits"][0]["weak"]),
+        (1, &false.into())
+    );
     // In none: the words are looked for one by one, and the answer says so.
     let question = "which session fixed the \"append header log\" with flock?";
     let answer = desk.memtree(["search", "--json", question]).success().json();
     assert_eq!(answer["hits"][0]["source_id"], format!("claude:{}", id(0)));
     assert_eq!(answer["hits"][0]["weak"], true, "what was asked for word for word is not there");
-    desk.memtree(["search", question]).success().stderr_has("no session has “append header log” word for word");
+    desk.memtree(["search", question])
+        .success()
+        .stderr_has("no session has “append header log” word for word");
     // A phrase alone means itself.
     let alone = desk.memtree(["search", "\"append header log\""]).success();
     assert_eq!(alone.stdout, "");
     alone.stderr_has("nothing found").stderr_has("without filters, quotes");
     // Filters hold all the same.
-    desk.memtree(["search", question, "--project", "nowhere"]).success().stderr_has("nothing found");
+    desk.memtree(["search", question, "--project", "nowhere"])
+        .success()
+        .stderr_has("nothing found");
 }
 
 #[test]
@@ -134,22 +185,38 @@ fn deep_leads_into_the_episode() {
     let desk = Desk::new();
     let turns = [
         ("Why does the day log lose lines?", "Two writers raced; we put flock around the append."),
-        ("And the colour of the banner?", "It is teal now, as the designer wanted; see banner.css."),
+        (
+            "And the colour of the banner?",
+            "It is teal now, as the designer wanted; see banner.css.",
+        ),
         ("Thanks, release it", "Tagged v1.4.2 and pushed; the pipeline is green."),
     ];
-    let log: String =
-        turns.iter().enumerate().map(|(at, (prompt, reply))| exchange(&id(0), at as u32, prompt, reply)).collect();
+    let log: String = turns
+        .iter()
+        .enumerate()
+        .map(|(at, (prompt, reply))| exchange(&id(0), at as u32, prompt, reply))
+        .collect();
     desk.write_log(&id(0), log);
-    desk.write_log(&id(1), exchange(&id(1), 9, "What is a pipeline?", "Steps that run one after the other."));
+    desk.write_log(
+        &id(1),
+        exchange(&id(1), 9, "What is a pipeline?", "Steps that run one after the other."),
+    );
     desk.memtree(["sweep", "--quiet"]).success();
-    for (query, episode) in [("teal banner", "EP_002"), ("which tag was pushed", "EP_003"), ("writers raced", "EP_001")]
+    for (query, episode) in
+        [("teal banner", "EP_002"), ("which tag was pushed", "EP_003"), ("writers raced", "EP_001")]
     {
         let hit = &desk.memtree(["search", "--deep", "--json", query]).success().json()["hits"][0];
         assert_eq!(hit["episode"], episode, "{query}: {hit}");
         assert_eq!(hit["ref"], format!("{}#{episode}", hit["session"].as_str().unwrap()));
-        assert!(hit["path"].as_str().unwrap().ends_with(&format!("{episode}.md")) && hit["line"].as_u64() > Some(0));
+        assert!(
+            hit["path"].as_str().unwrap().ends_with(&format!("{episode}.md"))
+                && hit["line"].as_u64() > Some(0)
+        );
     }
-    desk.memtree(["search", "--deep", "teal banner"]).success().stdout_has("#EP_002").stdout_has("teal now");
+    desk.memtree(["search", "--deep", "teal banner"])
+        .success()
+        .stdout_has("#EP_002")
+        .stdout_has("teal now");
     desk.memtree(["recall", "1"]).success().stdout_has("It is teal now");
     desk.memtree(["search", "--deep", "project:demo"]).code(2).stderr_has("needs words");
     // Evicted episodes are no error.
@@ -165,11 +232,20 @@ fn other_pages_are_found_where_one_looks_for_them() {
         "knowledge/concepts/locks.md",
         "---\ntitle: File locks\ntags: [flock]\n---\nIn short.\n\n## Zanzibar\nAdvisory locks bind only who asks.\n",
     );
-    desk.write("core/CORE_desk_SP1C1.md", "# Core\n\n## Landmarks\n- zanzibar: a wheelbarrow of decisions\n");
+    desk.write(
+        "core/CORE_desk_SP1C1.md",
+        "# Core\n\n## Landmarks\n- zanzibar: a wheelbarrow of decisions\n",
+    );
     desk.write("patterns/catalog/retry.md", "# Retry storms\n\nzanzibar retries without jitter\n");
     let paths = |place: &str, query: &str| -> Vec<String> {
-        let answer = desk.memtree(["search", "--json", "--in", place, "--", query]).success().json();
-        answer["hits"].as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap().to_string()).collect()
+        let answer =
+            desk.memtree(["search", "--json", "--in", place, "--", query]).success().json();
+        answer["hits"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|hit| hit["path"].as_str().unwrap().to_string())
+            .collect()
     };
     assert_eq!(paths("knowledge", "zanzibar locks"), ["knowledge/concepts/locks.md"]);
     assert_eq!(paths("core", "zanzibar"), ["core/CORE_desk_SP1C1.md"]);
@@ -178,20 +254,31 @@ fn other_pages_are_found_where_one_looks_for_them() {
     days.sort();
     assert_eq!(days, ["daily/raw/2026-11-15.md", "daily/summary/2026-11-15.md"]);
     assert_eq!(paths("all", "zanzibar").len(), 3);
-    assert!(paths("all", "flock header")[0].ends_with("_DIGEST.md"), "what is told of a session does not outrank it");
+    assert!(
+        paths("all", "flock header")[0].ends_with("_DIGEST.md"),
+        "what is told of a session does not outrank it"
+    );
     assert_eq!(paths("knowledge", "tag:flock"), ["knowledge/concepts/locks.md"]);
     assert!(paths("digests", "zanzibar").is_empty());
     desk.memtree(["search", "zanzibar"]).success().stderr_has("--in all");
-    let hit = &desk.memtree(["search", "--json", "--in", "knowledge", "advisory"]).success().json()["hits"][0];
-    assert_eq!((&hit["line"], &hit["heading"], &hit["in"]), (&Value::from(7), &"Zanzibar".into(), &"knowledge".into()));
-    desk.memtree(["search", "--in", "knowledge", "advisory"]).success().stdout_has("knowledge/concepts/locks.md:7");
+    let hit = &desk.memtree(["search", "--json", "--in", "knowledge", "advisory"]).success().json()
+        ["hits"][0];
+    assert_eq!(
+        (&hit["line"], &hit["heading"], &hit["in"]),
+        (&Value::from(7), &"Zanzibar".into(), &"knowledge".into())
+    );
+    desk.memtree(["search", "--in", "knowledge", "advisory"])
+        .success()
+        .stdout_has("knowledge/concepts/locks.md:7");
     desk.memtree(["recall", "1"]).code(2).stderr_has("locks.md");
     // An edit is found at once, and what is gone is gone.
     desk.write("core/CORE_desk_SP1C1.md", "# Core\n\n## Landmarks\n- quagga instead\n");
     assert_eq!(paths("core", "quagga"), ["core/CORE_desk_SP1C1.md"]);
     fs::remove_file(desk.store().join("patterns/catalog/retry.md")).unwrap();
     assert_eq!(paths("all", "zanzibar").len(), 1);
-    desk.memtree(["search", "--in", "knowledge", "--deep", "locks"]).code(2).stderr_has("only sessions have episodes");
+    desk.memtree(["search", "--in", "knowledge", "--deep", "locks"])
+        .code(2)
+        .stderr_has("only sessions have episodes");
 }
 
 #[test]
@@ -214,7 +301,8 @@ fn edits_are_found_by_the_very_next_search() {
 #[test]
 fn cached_takes_the_index_as_it_was_left() {
     let desk = desk_with(&ENGLISH);
-    let hurried = |word: &str| desk.memtree(["search", "--cached", "--paths", word]).success().stdout;
+    let hurried =
+        |word: &str| desk.memtree(["search", "--cached", "--paths", word]).success().stdout;
     // Where there is none yet, even who is in a hurry waits for it.
     fs::remove_dir_all(desk.store().join(".memtree/cache/index")).unwrap();
     assert!(hurried("flock").contains("_DIGEST.md"));
@@ -281,7 +369,12 @@ fn searches_and_a_sweep_at_the_same_time_disturb_nobody() {
             let number = 10 * round + number;
             desk.write_log(
                 &id(number),
-                exchange(&id(number), number as u32, "Tidy the shed", "It is tidy, with a new shelf."),
+                exchange(
+                    &id(number),
+                    number as u32,
+                    "Tidy the shed",
+                    "It is tidy, with a new shelf.",
+                ),
             );
         }
         if round == 1 {
@@ -292,7 +385,11 @@ fn searches_and_a_sweep_at_the_same_time_disturb_nobody() {
         let searches: Vec<_> = (0..4)
             .map(|_| {
                 let arguments = ["search", "--json", "flock append"].map(Into::into);
-                desk.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+                desk.command(&arguments)
+                    .stdout(Stdio::piped())
+                    .stderr(Stdio::piped())
+                    .spawn()
+                    .unwrap()
             })
             .collect();
         for search in searches {
@@ -319,7 +416,11 @@ fn a_search_waits_for_nobody() {
             fs::remove_dir_all(entry.path()).or_else(|_| fs::remove_file(entry.path())).unwrap();
         }
     }
-    assert_eq!(best(&desk, "flock"), Some(0), "there is no index, and somebody else is about to make it");
+    assert_eq!(
+        best(&desk, "flock"),
+        Some(0),
+        "there is no index, and somebody else is about to make it"
+    );
     drop(held);
 }
 
@@ -332,16 +433,23 @@ fn whatever_is_asked_gets_a_clear_answer() {
     desk.memtree(["search", "flock projet:demo"]).code(2).stderr_has("`project:`");
     desk.memtree(["search", "since:whenever"]).code(2).stderr_has("is no time");
     desk.memtree(["search", "flock", "--in", "nowhere"]).code(2);
-    for broken in
-        ["flock \"never ends", "flock -", "flock (AND OR", "flock project:", "flock ^~*:\\", "\u{0}\u{1b}[31mflock"]
-    {
+    for broken in [
+        "flock \"never ends",
+        "flock -",
+        "flock (AND OR",
+        "flock project:",
+        "flock ^~*:\\",
+        "\u{0}\u{1b}[31mflock",
+    ] {
         if !broken.contains('\0') {
             desk.memtree(["search", "--", broken]).success().stdout_has("flock");
         }
     }
     // The kernel lets no argument be longer than 128 KiB; a longer query comes in many.
-    let many: Vec<String> =
-        ["search".into(), "--".into()].into_iter().chain((0..10).map(|_| "flock ".repeat(20_000))).collect();
+    let many: Vec<String> = ["search".into(), "--".into()]
+        .into_iter()
+        .chain((0..10).map(|_| "flock ".repeat(20_000)))
+        .collect();
     desk.memtree(many).success().stdout_has("flock");
     desk.memtree(["search", "--", &"é\"-:".repeat(20_000)]).done();
 }

@@ -10,12 +10,18 @@ use crate::harness::{Desk, Tree, assert_same};
 fn consciousness(desk: &Desk) -> std::path::PathBuf {
     let folder = desk.project().join("eva");
     for (name, text) in [
-        ("agent/consciousness/episodic/EVA_EP01.json", r#"{"id":"EVA_EP01","event":"first light in the observatory"}"#),
+        (
+            "agent/consciousness/episodic/EVA_EP01.json",
+            r#"{"id":"EVA_EP01","event":"first light in the observatory"}"#,
+        ),
         (
             "agent/consciousness/episodic/EVA_EP02.md",
             "---\ntitle: The lock\n---\nTwo writers saw no header: EWOULDBLOCK.\n",
         ),
-        ("agent/consciousness/semantic/facts.md", "# Facts\nThe telescope turns at 15 degrees an hour.\n"),
+        (
+            "agent/consciousness/semantic/facts.md",
+            "# Facts\nThe telescope turns at 15 degrees an hour.\n",
+        ),
         ("agent/consciousness/sensory/log.txt", "temperature 21\n"),
         ("agent/consciousness/state/vitals.yaml", "mood: calm\n"),
         (
@@ -70,7 +76,8 @@ fn a_folder_keeps_its_shape_and_gets_a_page() {
         assert!(page.contains(part), "no `{part}` in\n{page}");
     }
     assert_eq!(desk.digest("SES1_desk_SP1C1").content.flavor, "folder");
-    let hits = desk.memtree(["search", "EWOULDBLOCK header", "--json"]).success().json()["hits"].clone();
+    let hits =
+        desk.memtree(["search", "EWOULDBLOCK header", "--json"]).success().json()["hits"].clone();
     assert_eq!(hits[0]["session"], "SES1_desk_SP1C1", "{hits}");
 }
 
@@ -97,7 +104,10 @@ fn ten_thousand_files_are_kept_once() {
     assert!(page.len() < 16_000, "a page stays a page: {} bytes", page.len());
     let before = Tree::stamps_of(&desk.store());
     let second = desk.memtree(["snapshot", "many", "--json"]).success().json();
-    assert_eq!((&second["session"], &second["unchanged"]), (&"SES1_desk_SP1C1".into(), &true.into()));
+    assert_eq!(
+        (&second["session"], &second["unchanged"]),
+        (&"SES1_desk_SP1C1".into(), &true.into())
+    );
     assert_same(&before, &Tree::stamps_of(&desk.store()), "a second run writes nothing at all");
 }
 
@@ -168,7 +178,11 @@ fn odd_names_survive() {
         b"-> Trigger reference: [EP_009](x) | keys: y.md",
     ];
     for (number, name) in names.iter().enumerate() {
-        fs::write(folder.join(std::ffi::OsStr::from_bytes(name)), format!("this is number {number}\n")).unwrap();
+        fs::write(
+            folder.join(std::ffi::OsStr::from_bytes(name)),
+            format!("this is number {number}\n"),
+        )
+        .unwrap();
     }
     let source = Tree::of(&folder);
     desk.memtree(["snapshot", "odd"]).success().stdout_has("kept 9 files");
@@ -182,7 +196,12 @@ fn odd_names_survive() {
     assert!(!digest.content.triggers.is_empty());
     for trigger in &digest.content.triggers {
         let target = desk.store().join("sessions/SES1_desk_SP1C1").join(&trigger.path);
-        assert!(target.is_file(), "{} is nowhere:\n{}", target.display(), desk.digest_text("SES1_desk_SP1C1"));
+        assert!(
+            target.is_file(),
+            "{} is nowhere:\n{}",
+            target.display(),
+            desk.digest_text("SES1_desk_SP1C1")
+        );
     }
     desk.memtree(["snapshot", "odd"]).success().stdout_has("unchanged");
     assert_eq!(desk.sessions().len(), 1);
@@ -194,10 +213,21 @@ fn secrets_in_a_folder_stay_out_of_its_page() {
     let folder = desk.project().join("vault");
     fs::create_dir(&folder).unwrap();
     let secret = ["ghp_", "EXAMPLE0example1EXAMPLE2example3EXAM"].concat();
-    fs::write(folder.join("notes.md"), format!("# Token {secret}\nuse {secret} for the observatory\n")).unwrap();
+    fs::write(
+        folder.join("notes.md"),
+        format!("# Token {secret}\nuse {secret} for the observatory\n"),
+    )
+    .unwrap();
     desk.memtree(["snapshot", "vault"]).success();
-    assert!(!desk.digest_text("SES1_desk_SP1C1").contains(&secret[4..]), "{}", desk.digest_text("SES1_desk_SP1C1"));
-    assert!(desk.read("sessions/SES1_desk_SP1C1/snapshot/notes.md").contains(&secret), "the copy is byte for byte");
+    assert!(
+        !desk.digest_text("SES1_desk_SP1C1").contains(&secret[4..]),
+        "{}",
+        desk.digest_text("SES1_desk_SP1C1")
+    );
+    assert!(
+        desk.read("sessions/SES1_desk_SP1C1/snapshot/notes.md").contains(&secret),
+        "the copy is byte for byte"
+    );
 }
 
 #[test]
@@ -208,7 +238,9 @@ fn what_is_no_folder_is_a_clear_error() {
     let before = desk.tree();
     desk.memtree(["snapshot", "nowhere"]).code(1).stderr_has("cannot read the folder `nowhere`");
     desk.memtree(["snapshot", "file"]).code(2).stderr_has("is not a folder");
-    desk.memtree(["snapshot", ".", "--status", "great"]).code(2).stderr_has("success, fail, abandoned, unknown");
+    desk.memtree(["snapshot", ".", "--status", "great"])
+        .code(2)
+        .stderr_has("success, fail, abandoned, unknown");
     desk.memtree(["snapshot", ".", "--dry-run"]).success().stdout_has("would keep 1 file ");
     assert_same(&before, &desk.tree(), "nothing was kept");
     fs::create_dir(desk.project().join("empty")).unwrap();

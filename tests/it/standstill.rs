@@ -22,7 +22,10 @@ fn the_short_cut_says_what_the_long_way_says() {
     assert_eq!([&short["discovered"], &short["unchanged"], &short["captured"]], [2, 2, 0]);
     assert!(short["retention"]["in_use_bytes"].as_u64() > Some(0));
     // It is for the same question only.
-    assert_eq!(desk.memtree(["sweep", "--json", "--except", "claude"]).success().json()["discovered"], 0);
+    assert_eq!(
+        desk.memtree(["sweep", "--json", "--except", "claude"]).success().json()["discovered"],
+        0
+    );
     assert_eq!(report(&desk), long);
 }
 
@@ -45,7 +48,9 @@ fn a_log_that_could_not_be_read_is_tried_again() {
 fn a_memory_does_not_remember_itself() {
     let desk = desk_with_two_sessions();
     // The memory lies within what is swept, with a copy of every log in it.
-    let sweep = || desk.memtree(["sweep", "--json", "--source", &format!("claude={}", desk.root().display())]);
+    let sweep = || {
+        desk.memtree(["sweep", "--json", "--source", &format!("claude={}", desk.root().display())])
+    };
     let first = sweep().success().json();
     assert_eq!([&first["discovered"], &first["captured"]], [2, 2]);
     let before = desk.tree();

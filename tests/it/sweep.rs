@@ -16,8 +16,10 @@ const TWO: &str = "aaaaaaaa-0000-4000-8000-000000000002";
 
 /// A desk with one session of one episode.
 fn desk_with_one_session() -> Desk {
-    Desk::new()
-        .with_claude_log(ONE, exchange(ONE, 0, "Why does the day log lose lines?", "Two writers race for the header."))
+    Desk::new().with_claude_log(
+        ONE,
+        exchange(ONE, 0, "Why does the day log lose lines?", "Two writers race for the header."),
+    )
 }
 
 #[test]
@@ -26,7 +28,8 @@ fn a_sample_sweep_leads_to_something_found() {
     let swept = desk.memtree(["sweep", "--sample"]).success();
     let sessions = desk.sessions();
     assert!(sessions.len() >= 9, "{sessions:?}");
-    let flavors: BTreeSet<String> = sessions.iter().map(|session| desk.digest(session).content.flavor).collect();
+    let flavors: BTreeSet<String> =
+        sessions.iter().map(|session| desk.digest(session).content.flavor).collect();
     assert_eq!(flavors.into_iter().collect::<Vec<_>>(), ["claude", "codex", "grok"]);
     let (_, next) = swept.stderr.split_once("next: `").expect("the output names the next command");
     let (command, _) = next.split_once('`').unwrap();
@@ -69,9 +72,13 @@ fn every_manifest_passes_and_every_raw_file_is_its_source() {
         let manifest = desk.read(format!("sessions/{session}/snapshot/MANIFEST.sha256"));
         let snapshot = desk.digest(&session).snapshot;
         assert_eq!(snapshot.manifest_sha256, memtree::base::files::sha256_hex(manifest.as_bytes()));
-        let listed: BTreeSet<String> =
-            snapshot.manifest.iter().filter_map(|line| Some(parse_manifest_line(line)?.1)).collect();
-        let there: BTreeSet<String> = raw.files().map(|(path, _)| format!("raw/{}", path.display())).collect();
+        let listed: BTreeSet<String> = snapshot
+            .manifest
+            .iter()
+            .filter_map(|line| Some(parse_manifest_line(line)?.1))
+            .collect();
+        let there: BTreeSet<String> =
+            raw.files().map(|(path, _)| format!("raw/{}", path.display())).collect();
         assert_eq!(listed, there, "{session}");
     }
     assert_eq!(swept["captured"], desk.sessions().len());
@@ -96,7 +103,9 @@ fn raw_is_for_its_owner_only() {
 fn a_dry_run_creates_nothing() {
     let desk = desk_with_one_session();
     let before = Tree::of(desk.root());
-    for arguments in [&["sweep", "--dry-run"][..], &["sweep", "--dry-run", "--sample"], &["init", "--dry-run"]] {
+    for arguments in
+        [&["sweep", "--dry-run"][..], &["sweep", "--dry-run", "--sample"], &["init", "--dry-run"]]
+    {
         desk.memtree(arguments).success();
         assert_same(&before, &Tree::of(desk.root()), &format!("after {arguments:?}"));
     }
@@ -119,10 +128,16 @@ fn json_has_the_names_of_the_design() {
         names
     };
     // More may come; these stay.
-    for name in ["captured", "digested", "discovered", "retention", "sessions", "skipped", "took_ms", "unchanged"] {
+    for name in [
+        "captured", "digested", "discovered", "retention", "sessions", "skipped", "took_ms",
+        "unchanged",
+    ] {
         assert!(!swept[name].is_null(), "a sweep says no `{name}`");
     }
-    assert_eq!([&swept["cores"], &swept["spheres"]], [&serde_json::json!([]), &serde_json::json!([])]);
+    assert_eq!(
+        [&swept["cores"], &swept["spheres"]],
+        [&serde_json::json!([]), &serde_json::json!([])]
+    );
     assert_eq!(names(&swept["skipped"][0]), ["line", "path", "reason"]);
     assert_eq!(names(&swept["sessions"][0]), ["path", "session", "source_id", "status"]);
     assert_eq!(names(&swept["retention"]), ["data_loss", "evicted", "freed_bytes", "in_use_bytes"]);
@@ -132,8 +147,8 @@ fn json_has_the_names_of_the_design() {
     }
     let status = desk.memtree(["status", "--json"]).success().json();
     for name in [
-        "store", "device", "sessions", "episodes", "days", "cores", "spheres", "patterns", "bytes", "pending",
-        "at_risk",
+        "store", "device", "sessions", "episodes", "days", "cores", "spheres", "patterns", "bytes",
+        "pending", "at_risk",
     ] {
         assert!(!status[name].is_null(), "status has no `{name}`");
     }
@@ -151,8 +166,14 @@ fn a_session_that_grows_keeps_its_id() {
     assert_eq!(desk.sessions(), [session]);
     let day = "daily/raw/2026-11-15.md";
     let day_before = desk.read(day);
-    let grown = exchange(ONE, 0, "Why does the day log lose lines?", "Two writers race for the header.")
-        + &exchange(ONE, 9, "Then take a lock before the header is written.", "Done: `flock` is taken first.");
+    let grown =
+        exchange(ONE, 0, "Why does the day log lose lines?", "Two writers race for the header.")
+            + &exchange(
+                ONE,
+                9,
+                "Then take a lock before the header is written.",
+                "Done: `flock` is taken first.",
+            );
     desk.write_log(ONE, &grown);
     let swept = desk.memtree(["sweep", "--json"]).success().json();
     assert_eq!([&swept["captured"], &swept["unchanged"]], [1, 0]);
@@ -160,9 +181,16 @@ fn a_session_that_grows_keeps_its_id() {
     assert_eq!(desk.sessions(), [session]);
     assert_eq!(desk.digest(session).content.turns, 2);
     for told in ["- **Episodes**: EP_001 - EP_002\n", "flock"] {
-        assert!(desk.digest_text(session).contains(told), "no {told}:\n{}", desk.digest_text(session));
+        assert!(
+            desk.digest_text(session).contains(told),
+            "no {told}:\n{}",
+            desk.digest_text(session)
+        );
     }
-    assert!(desk.read(format!("sessions/{session}/snapshot/episodic/EP_002.md")).contains("take a lock before"));
+    assert!(
+        desk.read(format!("sessions/{session}/snapshot/episodic/EP_002.md"))
+            .contains("take a lock before")
+    );
     assert_eq!(desk.read(format!("sessions/{session}/snapshot/raw/{ONE}.jsonl")), grown);
     desk.check_manifest(session);
     // The day got the new lines, behind the old ones, and nothing twice.
@@ -170,7 +198,10 @@ fn a_session_that_grows_keeps_its_id() {
     let new = day_after.strip_prefix(&day_before).expect("what was there stays");
     let new: Vec<&str> = new.lines().collect();
     assert_eq!(new.len(), 2, "{new:?}");
-    assert_eq!(new[0], format!("- [11:09:07] [user] ({session}) Then take a lock before the header is written."));
+    assert_eq!(
+        new[0],
+        format!("- [11:09:07] [user] ({session}) Then take a lock before the header is written.")
+    );
     assert!(new[1].starts_with(&format!("- [11:09:14] [main_agent] ({session}) ")), "{new:?}");
 }
 
@@ -204,7 +235,8 @@ fn content_decides_whether_a_file_changed() {
 
 #[test]
 fn a_log_that_is_cut_or_rewritten_takes_no_memory_with_it() {
-    let first = exchange(ONE, 0, "Why does the day log lose lines?", "Two writers race for the header.");
+    let first =
+        exchange(ONE, 0, "Why does the day log lose lines?", "Two writers race for the header.");
     let second = exchange(ONE, 9, "Then take a lock before that.", "Done: `flock` is taken first.");
     let other = exchange(ONE, 20, "And what about Windows?", "LockFileEx does the same there.");
     for (after, told) in [(first.clone(), 2), (first.clone() + &other, 3), (other.clone(), 3)] {
@@ -217,7 +249,8 @@ fn a_log_that_is_cut_or_rewritten_takes_no_memory_with_it() {
         desk.check_manifest(&session);
         let raw = Tree::of(&desk.store().join(format!("sessions/{session}/snapshot/raw")));
         let hash = memtree::base::files::sha256_hex(&earlier);
-        let kept: Vec<&Path> = raw.files().filter(|(_, of)| *of == hash).map(|(path, _)| path).collect();
+        let kept: Vec<&Path> =
+            raw.files().filter(|(_, of)| *of == hash).map(|(path, _)| path).collect();
         assert_eq!(kept, [Path::new(&format!("earlier-{}/{ONE}.jsonl", &hash[..8]))]);
         assert_eq!(fs::read_to_string(raw_of(&desk, ONE)).unwrap(), after);
         assert_eq!(desk.digest(&session).content.turns, told, "both are told, nothing twice");
@@ -259,7 +292,9 @@ fn without_its_cache_the_memory_is_the_same() {
 fn without_its_cache_a_search_finds_the_same() {
     let desk = Desk::new();
     desk.memtree(["sweep", "--sample"]).success();
-    let hits = |desk: &Desk| desk.memtree(["search", "EWOULDBLOCK lock", "--json"]).success().json()["hits"].clone();
+    let hits = |desk: &Desk| {
+        desk.memtree(["search", "EWOULDBLOCK lock", "--json"]).success().json()["hits"].clone()
+    };
     let before = hits(&desk);
     assert!(!before.as_array().unwrap().is_empty());
     fs::remove_dir_all(desk.store().join(".memtree")).unwrap();
@@ -268,7 +303,13 @@ fn without_its_cache_a_search_finds_the_same() {
 
 #[test]
 fn a_killed_sweep_ends_like_one_that_was_not() {
-    let desk = || Desk::new().with_logs("claude").with_sample("codex").with_sample("grok").with_stopped_clock();
+    let desk = || {
+        Desk::new()
+            .with_logs("claude")
+            .with_sample("codex")
+            .with_sample("grok")
+            .with_stopped_clock()
+    };
     let whole = desk();
     let began = Instant::now();
     whole.memtree(["sweep"]).code(3);
@@ -342,7 +383,9 @@ fn two_sweeps_at_once_do_the_work_of_one() {
 fn a_session_of_another_device_is_not_captured_again() {
     let desk = desk_with_one_session().on_device("laptop");
     desk.memtree(["sweep"]).success();
-    let desk = desk.on_device("desk").with_claude_log(TWO, exchange(TWO, 1, "Which shell is this?", "It is dash."));
+    let desk = desk
+        .on_device("desk")
+        .with_claude_log(TWO, exchange(TWO, 1, "Which shell is this?", "It is dash."));
     let swept = desk.memtree(["sweep", "--json"]).success().json();
     assert_eq!([&swept["captured"], &swept["unchanged"]], [1, 1]);
     assert_eq!(desk.sessions(), ["SES1_desk_SP1C1", "SES1_laptop_SP1C1"]);
@@ -355,7 +398,10 @@ fn a_session_of_another_device_is_not_captured_again() {
     // The owner does so, also after its cache is gone.
     fs::remove_dir_all(desk.store().join(".memtree")).unwrap();
     let desk = desk.on_device("laptop");
-    assert_eq!(desk.memtree(["sweep", "--json"]).success().json()["sessions"][0]["session"], "SES1_laptop_SP1C1");
+    assert_eq!(
+        desk.memtree(["sweep", "--json"]).success().json()["sessions"][0]["session"],
+        "SES1_laptop_SP1C1"
+    );
     assert_eq!(desk.digest("SES1_laptop_SP1C1").content.turns, 2);
 }
 
@@ -375,7 +421,10 @@ fn a_session_of_another_device_is_not_closed_here() {
 fn an_id_is_never_issued_twice() {
     let desk = desk_with_one_session();
     desk.memtree(["init"]).success();
-    desk.write("forgotten.md", "- SES7_desk_SP1C1 9f86d081884c\n- SES8_laptop_SP9C9 and SES3_desk_SP1C1\n");
+    desk.write(
+        "forgotten.md",
+        "- SES7_desk_SP1C1 9f86d081884c\n- SES8_laptop_SP9C9 and SES3_desk_SP1C1\n",
+    );
     desk.memtree(["sweep"]).success();
     assert_eq!(desk.sessions(), ["SES8_desk_SP1C1"]);
     let desk = desk.with_claude_log(TWO, exchange(TWO, 1, "Which shell is this?", "It is dash."));
@@ -395,7 +444,8 @@ fn ids_follow_the_order_in_which_sessions_ended() {
 
 #[test]
 fn a_session_closes_when_nothing_happens() {
-    let desk = Desk::new().with_claude_log(ONE, exchange(ONE, 55, "Is anybody there?", "Yes, what shall we do?"));
+    let desk = Desk::new()
+        .with_claude_log(ONE, exchange(ONE, 55, "Is anybody there?", "Yes, what shall we do?"));
     desk.memtree(["sweep"]).success();
     let session = "SES1_desk_SP1C1";
     assert_eq!(desk.digest(session).state, State::Open);
@@ -414,7 +464,10 @@ fn a_session_closes_when_nothing_happens() {
     // It opens again when it goes on, whatever was forgotten in between.
     fs::remove_dir_all(desk.store().join(".memtree")).unwrap();
     let log = fs::read_to_string(desk.log_path(ONE)).unwrap();
-    desk.write_log(ONE, log + &exchange(ONE, 20, "Let us go on.", "Gladly.").replace("T11:", "T12:"));
+    desk.write_log(
+        ONE,
+        log + &exchange(ONE, 20, "Let us go on.", "Gladly.").replace("T11:", "T12:"),
+    );
     desk.memtree(["sweep"]).success();
     assert_eq!(desk.digest(session).state, State::Open);
     fs::remove_dir_all(desk.store().join(".memtree")).unwrap();
@@ -425,7 +478,8 @@ fn a_session_closes_when_nothing_happens() {
 
 #[test]
 fn without_its_cache_an_open_session_stays_open_while_it_is() {
-    let desk = Desk::new().with_claude_log(ONE, exchange(ONE, 55, "Is anybody there?", "Yes, what shall we do?"));
+    let desk = Desk::new()
+        .with_claude_log(ONE, exchange(ONE, 55, "Is anybody there?", "Yes, what shall we do?"));
     desk.memtree(["sweep"]).success();
     let before = desk.tree();
     fs::remove_dir_all(desk.store().join(".memtree")).unwrap();
@@ -461,7 +515,11 @@ fn a_persons_edits_win() {
             |page| replace_line(page, "title:", "title: The race for the header"),
             "\ntitle: The race for the header\n",
         ),
-        ("tags", |page| page.replacen("state: ", "tags: [locking]\nstate: ", 1), "\ntags: [locking]\nstate: "),
+        (
+            "tags",
+            |page| page.replacen("state: ", "tags: [locking]\nstate: ", 1),
+            "\ntags: [locking]\nstate: ",
+        ),
         ("line ends", |page| page.replace('\n', "\r\n"), "\r\n## Notes\r\n"),
         ("a byte order mark", |page| format!("\u{feff}{page}"), "\u{feff}---\n"),
         ("a section taken out", |page| without_section(page, "## 🔄"), "## Notes"),
@@ -472,8 +530,14 @@ fn a_persons_edits_win() {
         ),
     ];
     let session = "SES1_desk_SP1C1";
-    let grown = exchange(ONE, 0, "Why does the day log lose lines?", "Two writers race for the header.")
-        + &exchange(ONE, 9, "Then take a lock before the header is written.", "Done: `flock` is taken first.");
+    let grown =
+        exchange(ONE, 0, "Why does the day log lose lines?", "Two writers race for the header.")
+            + &exchange(
+                ONE,
+                9,
+                "Then take a lock before the header is written.",
+                "Done: `flock` is taken first.",
+            );
     for (what, edit, kept) in edits {
         let desk = desk_with_one_session();
         desk.memtree(["sweep"]).success();
@@ -487,7 +551,10 @@ fn a_persons_edits_win() {
         desk.memtree(["sweep"]).success();
         let after = desk.digest_text(session);
         assert!(after.contains(kept), "{what} is lost:\n{after}");
-        assert!(after.contains("- **Episodes**: EP_001 - EP_002"), "{what}: the new episode is missing:\n{after}");
+        assert!(
+            after.contains("- **Episodes**: EP_001 - EP_002"),
+            "{what}: the new episode is missing:\n{after}"
+        );
         assert!(after.contains("turns: 2"), "{what}: the front matter is not up to date:\n{after}");
         for heading in ["📦 Manifest", "🧠 Semantic", "⚡ Knowledge", "## Notes"] {
             assert_eq!(after.matches(heading).count(), 1, "{what}: {heading}\n{after}");
@@ -495,14 +562,22 @@ fn a_persons_edits_win() {
         let removed = *what == "a section taken out";
         assert_eq!(after.matches("🔄 8-8-8").count(), usize::from(!removed), "{what}\n{after}");
         if *what == "line ends" {
-            assert_eq!(after.matches('\n').count(), after.matches("\r\n").count(), "line ends are mixed:\n{after:?}");
+            assert_eq!(
+                after.matches('\n').count(),
+                after.matches("\r\n").count(),
+                "line ends are mixed:\n{after:?}"
+            );
         }
         // And again, when it grows once more.
-        let log = grown.clone() + &exchange(ONE, 20, "And on Windows?", "LockFileEx does the same there.");
+        let log = grown.clone()
+            + &exchange(ONE, 20, "And on Windows?", "LockFileEx does the same there.");
         desk.write_log(ONE, log);
         desk.memtree(["sweep"]).success();
         let after = desk.digest_text(session);
-        assert!(after.contains(kept) && after.contains("EP_001 - EP_003"), "{what}, the second time:\n{after}");
+        assert!(
+            after.contains(kept) && after.contains("EP_001 - EP_003"),
+            "{what}, the second time:\n{after}"
+        );
     }
 }
 
@@ -531,12 +606,18 @@ fn settings_and_flags_say_where_to_look() {
     let claude = format!("claude={}", desk.home().join(".claude").display());
     assert_eq!(found(&["--source", &claude]), 1);
     desk.memtree(["sweep", "--only", "cluade"]).code(2).stderr_has("did you mean `claude`?");
-    desk.memtree(["sweep", "--source", "claude=/nowhere/at/all"]).code(1).stderr_has("cannot find the logs");
+    desk.memtree(["sweep", "--source", "claude=/nowhere/at/all"])
+        .code(1)
+        .stderr_has("cannot find the logs");
     desk.memtree(["sweep", "--source", "nowhere"]).code(2).stderr_has("--source claude=PATH");
     desk.write("memtree.toml", "format = 1\n[sources.claude]\nenabled = false\n");
     assert_eq!(found(&[]), all - 1);
     let nothing = Desk::new();
-    nothing.memtree(["sweep"]).success().stdout_has("0 sessions found").stderr_has("memtree sweep --sample");
+    nothing
+        .memtree(["sweep"])
+        .success()
+        .stdout_has("0 sessions found")
+        .stderr_has("memtree sweep --sample");
 }
 
 /// Starts a sweep and kills it.

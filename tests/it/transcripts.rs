@@ -1,5 +1,5 @@
-//! The `console` blocks of the README, the guide and `tests/it/transcripts/` are run, each page in a folder
-//! of its own. `TRYCMD=overwrite cargo test transcripts` writes what the commands say now.
+//! The `console` blocks of the README, the guide and `tests/it/transcripts/` are run, each page in
+//! a folder of its own. `TRYCMD=overwrite cargo test transcripts` writes what the commands say now.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,10 @@ use crate::harness::{START, checkout, copy_folder};
 #[test]
 fn what_the_pages_show_is_what_happens() {
     // Every page is run, also after one of them has failed.
-    let failed: Vec<PathBuf> =
-        pages().into_iter().filter(|page| std::panic::catch_unwind(|| run(page)).is_err()).collect();
+    let failed: Vec<PathBuf> = pages()
+        .into_iter()
+        .filter(|page| std::panic::catch_unwind(|| run(page)).is_err())
+        .collect();
     assert!(
         failed.is_empty(),
         "not as shown: {failed:?}; `TRYCMD=overwrite cargo test transcripts` writes what is said now"
@@ -18,8 +20,10 @@ fn what_the_pages_show_is_what_happens() {
 }
 
 fn pages() -> Vec<PathBuf> {
-    let mut pages: Vec<PathBuf> = ["README.md", "docs/guide.md"].iter().map(|name| checkout().join(name)).collect();
-    let transcripts = fs::read_dir(checkout().join("tests/it/transcripts")).into_iter().flatten().flatten();
+    let mut pages: Vec<PathBuf> =
+        ["README.md", "docs/guide.md"].iter().map(|name| checkout().join(name)).collect();
+    let transcripts =
+        fs::read_dir(checkout().join("tests/it/transcripts")).into_iter().flatten().flatten();
     let mut transcripts: Vec<PathBuf> = transcripts.map(|entry| entry.path()).collect();
     transcripts.sort();
     pages.extend(transcripts);
@@ -36,7 +40,8 @@ fn run(page: &Path) {
     let name = page.file_name().unwrap();
     let copy = root.join(name);
     fs::copy(page, &copy).unwrap();
-    // `x.in/` is the tree before and `x.out/` the tree after; both being there makes it a tree of its own.
+    // `x.in/` is the tree before and `x.out/` the tree after; both being there makes it a tree of
+    // its own.
     for end in ["in", "out"] {
         let (from, to) = (page.with_extension(end), copy.with_extension(end));
         fs::create_dir(&to).unwrap();
@@ -59,14 +64,8 @@ fn run(page: &Path) {
         .env("MEMTREE_NOW", START);
     // What the person who runs the tests has set means nothing here.
     for name in [
-        "MEMTREE_STORE",
-        "XDG_CONFIG_HOME",
-        "CARGO",
-        "VISUAL",
-        "EDITOR",
-        "CLAUDE_CONFIG_DIR",
-        "CODEX_HOME",
-        "GROK_HOME",
+        "MEMTREE_STORE", "XDG_CONFIG_HOME", "CARGO", "VISUAL", "EDITOR", "CLAUDE_CONFIG_DIR",
+        "CODEX_HOME", "GROK_HOME",
     ] {
         cases.env(name, "");
     }

@@ -41,13 +41,21 @@ fn a_whole_memory_is_proved() {
     assert_eq!(row("sources"), row("read again").iter().take(4).cloned().collect::<Vec<_>>());
     assert_eq!(row("digests")[0], "11");
     let proof = desk.memtree(["verify", "--json"]).success().json();
-    assert_eq!((proof["gaps"].as_array().unwrap().len(), proof["notes"].as_array().unwrap().len()), (0, 0), "{proof}");
+    assert_eq!(
+        (proof["gaps"].as_array().unwrap().len(), proof["notes"].as_array().unwrap().len()),
+        (0, 0),
+        "{proof}"
+    );
     assert_eq!(before, desk.tree(), "verify changes nothing");
 }
 
 /// Sessions, files and bytes of one row of the table.
 fn row(answer: &Answer, name: &str) -> Vec<String> {
-    let line = answer.stdout.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_else(|| panic!("no {name}"));
+    let line = answer
+        .stdout
+        .lines()
+        .find_map(|line| line.strip_prefix(name))
+        .unwrap_or_else(|| panic!("no {name}"));
     let mut words: Vec<String> = line.split_whitespace().map(str::to_string).collect();
     words.pop();
     words
@@ -61,7 +69,8 @@ fn change(text: impl Fn(String) -> String, path: String) -> impl Fn(&Desk) {
 #[test]
 fn every_gap_is_named() {
     let session = |name: &str| format!("sessions/{FIRST}/{name}");
-    let remove = |path: String| move |desk: &Desk| fs::remove_file(desk.store().join(&path)).unwrap();
+    let remove =
+        |path: String| move |desk: &Desk| fs::remove_file(desk.store().join(&path)).unwrap();
     let append = |text: String| text + "x";
     let digest = session(&format!("{FIRST}_DIGEST.md"));
     let snapshot = |name: &str| session(&format!("snapshot/{name}"));
@@ -84,7 +93,10 @@ fn every_gap_is_named() {
     check(&remove(raw.clone()), &format!("raw {raw}: is gone"));
     check(&change(append, raw.clone()), &format!("raw {raw}: is not what the manifest says"));
     check(&remove(page.clone()), &format!("readable {page}: is gone"));
-    check(&change(append, page.clone()), &format!("readable {page}: is not what the manifest says"));
+    check(
+        &change(append, page.clone()),
+        &format!("readable {page}: is not what the manifest says"),
+    );
     check(
         &|desk| desk.write(snapshot("episodic/EP_099.md"), "x"),
         "readable sessions/SES1_desk_SP1C1/snapshot/episodic/EP_099.md: is not in the manifest",
@@ -140,7 +152,10 @@ fn every_gap_is_named() {
     let eight = Desk::new();
     for number in 1..=8 {
         let id = format!("aaaaaaaa-0000-4000-8000-{number:012}");
-        eight.write_log(&id, exchange(&id, number, "How do I tie a bowline?", "Around the tree and back."));
+        eight.write_log(
+            &id,
+            exchange(&id, number, "How do I tie a bowline?", "Around the tree and back."),
+        );
     }
     eight.later(120);
     eight.memtree(["sweep"]).success();
@@ -153,7 +168,10 @@ fn every_gap_is_named() {
     fs::remove_file(eight.store().join("core/MEMORY.md")).unwrap();
     assert!(gaps(&verify(&eight, 1))[0].starts_with("core core/MEMORY.md: there are cores"));
     fs::remove_file(eight.store().join(core)).unwrap();
-    assert!(gaps(&verify(&eight, 1))[0].starts_with(&format!("core {core}: its eight sessions are closed")));
+    assert!(
+        gaps(&verify(&eight, 1))[0]
+            .starts_with(&format!("core {core}: its eight sessions are closed"))
+    );
     let one_line = |edit: &dyn Fn(&str) -> String| {
         let edit = |desk: &Desk| {
             let days = fs::read_dir(desk.store().join("daily/raw")).unwrap().flatten();
@@ -169,9 +187,15 @@ fn every_gap_is_named() {
     };
     let missing = gaps(&verify(&one_line(&|_| String::new()), 1));
     assert!(missing.iter().any(|gap| gap.contains("has no line `- [")), "{missing:?}");
-    assert!(gaps(&verify(&one_line(&|line| format!("{line}\n{line}\n")), 1))[0].contains("has twice `- ["));
+    assert!(
+        gaps(&verify(&one_line(&|line| format!("{line}\n{line}\n")), 1))[0]
+            .contains("has twice `- [")
+    );
     let edited = verify(&one_line(&|line| format!("{line}, as I said\n")), 0);
-    assert!(edited["notes"][0]["reason"].as_str().unwrap().starts_with("says in other words"), "{edited}");
+    assert!(
+        edited["notes"][0]["reason"].as_str().unwrap().starts_with("says in other words"),
+        "{edited}"
+    );
 }
 
 #[test]
@@ -223,14 +247,18 @@ fn a_session_removed_by_hand_is_named_until_it_is_forgotten() {
     let desk = Desk::new();
     for number in 1..=3 {
         let id = format!("aaaaaaaa-0000-4000-8000-{number:012}");
-        desk.write_log(&id, exchange(&id, number, "How do I tie a bowline?", "Around the tree and back."));
+        desk.write_log(
+            &id,
+            exchange(&id, number, "How do I tie a bowline?", "Around the tree and back."),
+        );
     }
     desk.memtree(["sweep"]).success();
     fs::remove_dir_all(desk.store().join("sessions/SES2_desk_SP1C1")).unwrap();
     assert_eq!(gaps(&verify(&desk, 1)).len(), 1);
     // Also where the days say nothing of it.
     let day = desk.read("daily/raw/2026-11-15.md");
-    let others: String = day.split_inclusive('\n').filter(|line| !line.contains("SES2_desk")).collect();
+    let others: String =
+        day.split_inclusive('\n').filter(|line| !line.contains("SES2_desk")).collect();
     desk.write("daily/raw/2026-11-15.md", others);
     assert!(gaps(&verify(&desk, 1))[0].contains("SES2_desk_SP1C1: is gone"));
     desk.write("daily/raw/2026-11-15.md", day);
@@ -244,5 +272,11 @@ fn a_session_removed_by_hand_is_named_until_it_is_forgotten() {
     desk.write(&path, format!("{before}{}", &rest[rest.find("## Notes").unwrap()..]));
     let proof = verify(&desk, 0);
     assert_eq!(proof["notes"].as_array().unwrap().len(), 1, "its log stays out: {proof}");
-    assert!(proof["notes"][0]["reason"].as_str().unwrap().contains("has no section on Synthesis Readiness"), "{proof}");
+    assert!(
+        proof["notes"][0]["reason"]
+            .as_str()
+            .unwrap()
+            .contains("has no section on Synthesis Readiness"),
+        "{proof}"
+    );
 }

@@ -22,12 +22,19 @@ fn a_watch_sweeps_what_changes() {
     desk.write_log(ONE, exchange(ONE, 1, "Which shell is this?", "It is dash."));
     until("a log that appears is captured", || digest_has(&desk, "dash"));
     let more = exchange(ONE, 2, "And on the other machine?", "There it is fish.");
-    fs::File::options().append(true).open(desk.log_path(ONE)).unwrap().write_all(more.as_bytes()).unwrap();
+    fs::File::options()
+        .append(true)
+        .open(desk.log_path(ONE))
+        .unwrap()
+        .write_all(more.as_bytes())
+        .unwrap();
     until("a log that grows is captured again", || digest_has(&desk, "fish"));
     desk.write_log(TWO, exchange(TWO, 3, "Which editor is this?", "It is ed."));
     until("a second log is captured", || desk.sessions().len() == 2);
 
-    desk.memtree(["watch"]).code(1).stderr_has("another `memtree watch` runs for the memory `[STORE]`");
+    desk.memtree(["watch"])
+        .code(1)
+        .stderr_has("another `memtree watch` runs for the memory `[STORE]`");
 
     let said = stop(watch);
     assert!(said.starts_with("made a memory in") && said.ends_with("stopped\n"), "{said}");
@@ -52,7 +59,9 @@ fn a_watch_survives_a_sweep_that_fails() {
     let settings = desk.read("memtree.toml");
     desk.write("memtree.toml", "timezone = 3");
     desk.write_log(TWO, exchange(TWO, 3, "Which editor is this?", "It is ed."));
-    until("it says what is wrong", || fs::read_to_string(&heard).unwrap().contains("error: cannot use the settings"));
+    until("it says what is wrong", || {
+        fs::read_to_string(&heard).unwrap().contains("error: cannot use the settings")
+    });
     desk.write("memtree.toml", settings);
     until("the next sweep does what is left", || {
         // Any change makes it try again.
@@ -65,7 +74,8 @@ fn a_watch_survives_a_sweep_that_fails() {
 
 #[test]
 fn a_rehearsal_says_what_would_be_watched() {
-    let desk = Desk::new().with_claude_log(ONE, exchange(ONE, 1, "Which shell is this?", "It is dash."));
+    let desk =
+        Desk::new().with_claude_log(ONE, exchange(ONE, 1, "Which shell is this?", "It is dash."));
     desk.memtree(["watch", "--dry-run"])
         .success()
         .stdout_has("would watch `[HOME]/.claude/projects`\n")
@@ -77,9 +87,15 @@ fn a_rehearsal_says_what_would_be_watched() {
     fs::create_dir_all(settings.parent().unwrap()).unwrap();
     fs::write(&settings, "[[folders]]\npath = \"~/notes\"\n").unwrap();
     desk.memtree(["watch", "--dry-run"]).success().stdout_has("would watch `[HOME]/notes`\n");
-    let plan = desk.memtree(["watch", "--dry-run", "--json", "--source", "codex=nowhere"]).success().json();
+    let plan = desk
+        .memtree(["watch", "--dry-run", "--json", "--source", "codex=nowhere"])
+        .success()
+        .json();
     assert_eq!(plan["awaited"][0], desk.project().join("nowhere").to_str().unwrap());
-    assert_eq!([&plan["interval_seconds"], &plan["debounce_seconds"], &plan["finalize_seconds"]], [43_200, 5, 300]);
+    assert_eq!(
+        [&plan["interval_seconds"], &plan["debounce_seconds"], &plan["finalize_seconds"]],
+        [43_200, 5, 300]
+    );
     assert!(!desk.store().exists());
     desk.memtree(["watch", "--only", "cloude"]).code(2).stderr_has("did you mean `claude`?");
 }
@@ -87,20 +103,30 @@ fn a_rehearsal_says_what_would_be_watched() {
 #[test]
 fn days_that_are_over_wait_until_a_session_has_ended() {
     let desk = desk();
-    let yesterday = exchange(ONE, 1, "Which shell is this?", "It is dash.").replace("2026-11-15T11:", "2026-11-14T11:");
+    let yesterday = exchange(ONE, 1, "Which shell is this?", "It is dash.")
+        .replace("2026-11-15T11:", "2026-11-14T11:");
     let heard = desk.root().join("heard");
     let mut command = desk.command(&["watch".into(), "--json".into()]);
-    let watch = command.stdout(fs::File::create(&heard).unwrap()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let watch = command
+        .stdout(fs::File::create(&heard).unwrap())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
     until("the memory is there", || desk.store().join(".memtree/local/locks/flush").is_file());
     // The start has just finalized what there was, so this waits, though its raw log does not.
     desk.write_log(ONE, yesterday);
-    until("it is captured", || digest_has(&desk, "dash") && !fs::read_to_string(&heard).unwrap().is_empty());
+    until("it is captured", || {
+        digest_has(&desk, "dash") && !fs::read_to_string(&heard).unwrap().is_empty()
+    });
     assert!(desk.read("daily/raw/2026-11-14.md").contains("It is dash."));
     assert!(!desk.store().join("daily/summary/2026-11-14.md").exists());
     let said: serde_json::Value =
         serde_json::from_str(fs::read_to_string(&heard).unwrap().lines().next().unwrap()).unwrap();
     assert_eq!(said["finalize"]["skipped"], "completion_debounce", "{said}");
-    assert_eq!(desk.memtree(["status", "--json"]).success().json()["pending"]["days"][0], "2026-11-14");
+    assert_eq!(
+        desk.memtree(["status", "--json"]).success().json()["pending"]["days"][0],
+        "2026-11-14"
+    );
     stop(watch);
     // Whoever comes next does it, at once.
     let settings = desk.home().join(".config/memtree/config.toml");
@@ -131,7 +157,8 @@ fn a_folder_is_kept_while_watching() {
     };
     put("The wherry is of larch.");
     let settings = desk.home().join(".config/memtree/config.toml");
-    fs::write(&settings, "[watch]\ndebounce_seconds = 0\n[[folders]]\npath = \"~/notes\"\n").unwrap();
+    fs::write(&settings, "[watch]\ndebounce_seconds = 0\n[[folders]]\npath = \"~/notes\"\n")
+        .unwrap();
     let watch = desk.start(["watch"]);
     until("the folder is kept", || digest_has(&desk, "larch"));
     put("The wherry is of elm.");
@@ -144,14 +171,16 @@ fn a_folder_is_kept_while_watching() {
 fn desk() -> Desk {
     let desk = Desk::new().with_stopped_clock();
     fs::create_dir_all(desk.home().join(".config/memtree")).unwrap();
-    fs::write(desk.home().join(".config/memtree/config.toml"), "[watch]\ndebounce_seconds = 0\n").unwrap();
+    fs::write(desk.home().join(".config/memtree/config.toml"), "[watch]\ndebounce_seconds = 0\n")
+        .unwrap();
     desk
 }
 
 /// Whether a session's digest can be read and has a word.
 fn digest_has(desk: &Desk, word: &str) -> bool {
     desk.sessions().iter().any(|session| {
-        fs::read_to_string(desk.store().join(desk.digest_path(session))).is_ok_and(|text| text.contains(word))
+        fs::read_to_string(desk.store().join(desk.digest_path(session)))
+            .is_ok_and(|text| text.contains(word))
     })
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Subagents stand inline (`isSidechain`), beside it (`agent-<id>.jsonl`) or below it
 //! (`<session>/subagents/`). One API message is written as several records with the same id; resume
-//! and fork copy records. So: records are told apart by `uuid`, usage by message and request id (the
-//! last one counts), and what carries another session's id is inherited.
+//! and fork copy records. So: records are told apart by `uuid`, usage by message and request id
+//! (the last one counts), and what carries another session's id is inherited.
 
 use std::path::{Path, PathBuf};
 
@@ -34,8 +34,13 @@ impl Adapter for Claude {
     fn roots(&self, places: &Places) -> Vec<PathBuf> {
         match places.environment.get("CLAUDE_CONFIG_DIR").filter(|v| !v.is_empty()) {
             // The variable may list several folders.
-            Some(folders) => folders.split(',').map(|folder| Path::new(folder.trim()).join("projects")).collect(),
-            None => vec![places.home.join(".claude/projects"), places.home.join(".config/claude/projects")],
+            Some(folders) => {
+                folders.split(',').map(|folder| Path::new(folder.trim()).join("projects")).collect()
+            }
+            None => vec![
+                places.home.join(".claude/projects"),
+                places.home.join(".config/claude/projects"),
+            ],
         }
     }
 
@@ -43,17 +48,27 @@ impl Adapter for Claude {
         let projects = self.roots(places).into_iter().find(|folder| folder.exists())?;
         let settings = projects.parent()?.join("settings.json");
         let text = std::fs::read_to_string(&settings).unwrap_or_default();
-        let days = serde_json::from_str::<WireSettings>(&text).ok().and_then(|settings| settings.cleanup_period_days);
+        let days = serde_json::from_str::<WireSettings>(&text)
+            .ok()
+            .and_then(|settings| settings.cleanup_period_days);
         // Without the setting it is 30 days; with 0 nothing is written in the first place.
         let after_days = days.unwrap_or(30);
-        (after_days > 0).then_some(Deletion { after_days, settings, advice: "\"cleanupPeriodDays\": 3650" })
+        (after_days > 0).then_some(Deletion {
+            after_days,
+            settings,
+            advice: "\"cleanupPeriodDays\": 3650",
+        })
     }
 
     fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let name = name.as_ref();
         if let Some(session) = tool_result_owner(file) {
-            return Ok(Some(Identity { native_id: session, role: Role::Attachment, lineage: None }));
+            return Ok(Some(Identity {
+                native_id: session,
+                role: Role::Attachment,
+                lineage: None,
+            }));
         }
         let Some(stem) = name.strip_suffix(".jsonl") else { return Ok(None) };
         if stem == "history" || stem == "journal" {
@@ -61,7 +76,8 @@ impl Adapter for Claude {
         }
         let records = jsonl::first_objects(file, 40)?;
         // Qwen writes the same envelope around other messages.
-        if !records.iter().any(is_claude_record) || records.iter().any(super::qwen::is_qwen_record) {
+        if !records.iter().any(is_claude_record) || records.iter().any(super::qwen::is_qwen_record)
+        {
             return Ok(None);
         }
         let text = |record: &serde_json::Map<String, serde_json::Value>, key: &str| {
@@ -72,12 +88,22 @@ impl Adapter for Claude {
         // records of another session, so the name is asked first and the records second.
         let own = ids.iter().find(|id| stem.ends_with(id.as_str())).or(ids.last()).cloned();
         let sidechain = records.iter().any(|r| r.get("uuid").is_some())
-            && records.iter().filter(|r| r.get("uuid").is_some()).all(|r| r.get("isSidechain") == Some(&true.into()));
+            && records
+                .iter()
+                .filter(|r| r.get("uuid").is_some())
+                .all(|r| r.get("isSidechain") == Some(&true.into()));
         if sidechain && let Some(agent) = stem.strip_prefix("agent-") {
             let session = own.or_else(|| folder_session(file)).unwrap_or_else(|| stem.to_string());
-            return Ok(Some(Identity { native_id: session, role: Role::Subagent(agent.to_string()), lineage: None }));
+            return Ok(Some(Identity {
+                native_id: session,
+                role: Role::Subagent(agent.to_string()),
+                lineage: None,
+            }));
         }
-        let own = if is_uuid(stem) && !ids.iter().any(|id| id == stem) && folder_session(file).is_none() {
+        let own = if is_uuid(stem)
+            && !ids.iter().any(|id| id == stem)
+            && folder_session(file).is_none()
+        {
             // Every record was copied so far: a fork that has not gone on yet.
             stem.to_string()
         } else {
@@ -129,7 +155,8 @@ fn is_claude_record(record: &serde_json::Map<String, serde_json::Value>) -> bool
 /// The session of `<session>/tool-results/<file>`: a big output that was moved out of the log.
 fn tool_result_owner(file: &Path) -> Option<String> {
     let folder = file.parent()?;
-    (folder.file_name()? == "tool-results").then(|| folder.parent()?.file_name()?.to_str().map(str::to_string))?
+    (folder.file_name()? == "tool-results")
+        .then(|| folder.parent()?.file_name()?.to_str().map(str::to_string))?
 }
 
 /// The session of `<session>/subagents/…/<file>`.

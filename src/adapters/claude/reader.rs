@@ -9,14 +9,17 @@ use std::io::Read;
 use super::is_uuid;
 use super::spoken::{Spoken, spoken};
 use super::wire::{
-    WireBlock, WireCompaction, WireContent, WireOrigin, WireRecord, WireUsage, blocks, changed_file, details,
+    WireBlock, WireCompaction, WireContent, WireOrigin, WireRecord, WireUsage, blocks,
+    changed_file, details,
 };
 use crate::adapters::jsonl::{self, Dialect, Lines};
 use crate::adapters::tools;
 use crate::base::clock::{self, Timestamp};
 use crate::error::{Context, Result};
 use crate::model::evidence::FileState;
-use crate::model::session::{Answer, Call, Event, EventSink, Head, Log, ModelUsage, Place, Role, What};
+use crate::model::session::{
+    Answer, Call, Event, EventSink, Head, Log, ModelUsage, Place, Role, What,
+};
 
 /// How the ids of the subagents begin that write compaction summaries.
 const COMPACTION_WORKER: &str = "acompact";
@@ -92,9 +95,9 @@ impl<'l, 's> Reader<'l, 's> {
             .enumerate()
             .filter_map(|(file, log_file)| match &log_file.role {
                 Role::Subagent(id) if !id.starts_with(COMPACTION_WORKER) => {
-                    let began = jsonl::first_objects(&log_file.path, 5)
-                        .ok()
-                        .and_then(|records| records.iter().find_map(|r| clock::parse(r.get("timestamp")?.as_str()?)));
+                    let began = jsonl::first_objects(&log_file.path, 5).ok().and_then(|records| {
+                        records.iter().find_map(|r| clock::parse(r.get("timestamp")?.as_str()?))
+                    });
                     Some(Subagent { id: id.clone(), file, began })
                 }
                 _ => None,
@@ -133,7 +136,8 @@ impl<'l, 's> Reader<'l, 's> {
     fn take(&mut self, record: WireRecord, place: Place, agent: Option<&str>) -> Result<()> {
         self.head.records += 1;
         let at = record.timestamp.as_deref().and_then(clock::parse);
-        let inherited = agent.is_none() && record.session_id.as_deref().is_some_and(|id| self.is_another_session(id));
+        let inherited = agent.is_none()
+            && record.session_id.as_deref().is_some_and(|id| self.is_another_session(id));
         let key = record.uuid.as_deref().map(hash);
         if key.is_some_and(|key| self.seen.contains_key(&key)) {
             // Still look at the usage: of several copies the last one counts.
@@ -154,7 +158,8 @@ impl<'l, 's> Reader<'l, 's> {
             (None, false) => None,
         };
         let context = Told { at, place, inherited, agent };
-        let parent = record.parent_uuid.as_deref().map(hash).filter(|parent| self.seen.contains_key(parent));
+        let parent =
+            record.parent_uuid.as_deref().map(hash).filter(|parent| self.seen.contains_key(parent));
         let (prompts, is_user) = (self.prompts, record.kind == "user");
         self.tell(record, &context)?;
         if self.prompts > prompts {
@@ -181,7 +186,8 @@ impl<'l, 's> Reader<'l, 's> {
                 Ok(())
             }
             "custom-title" => {
-                self.titles.custom = owned(record.custom_title.or(record.title)).or(self.titles.custom.take());
+                self.titles.custom =
+                    owned(record.custom_title.or(record.title)).or(self.titles.custom.take());
                 Ok(())
             }
             "ai-title" => {
@@ -189,7 +195,8 @@ impl<'l, 's> Reader<'l, 's> {
                 Ok(())
             }
             "agent-name" => {
-                self.titles.agent = owned(record.agent_name.or(record.title)).or(self.titles.agent.take());
+                self.titles.agent =
+                    owned(record.agent_name.or(record.title)).or(self.titles.agent.take());
                 Ok(())
             }
             "pr-link" => {
@@ -222,15 +229,15 @@ impl<'l, 's> Reader<'l, 's> {
     /// Whether an id is that of another main file of this same session (an old-style resume).
     fn is_resumed_part(&self, id: &str) -> bool {
         self.log.files.iter().filter(|file| file.role == Role::Main).count() > 1
-            && self
-                .log
-                .files
-                .iter()
-                .any(|file| file.role == Role::Main && file.name.file_stem().is_some_and(|stem| stem == id))
+            && self.log.files.iter().any(|file| {
+                file.role == Role::Main && file.name.file_stem().is_some_and(|stem| stem == id)
+            })
     }
 
     fn note_place(&mut self, record: &WireRecord) {
-        let filled = |field: &Option<Cow<str>>| field.as_deref().filter(|v| !v.is_empty()).map(str::to_string);
+        let filled = |field: &Option<Cow<str>>| {
+            field.as_deref().filter(|v| !v.is_empty()).map(str::to_string)
+        };
         if self.head.cwd.is_none() {
             self.head.cwd = filled(&record.cwd);
         }
@@ -276,7 +283,10 @@ impl<'l, 's> Reader<'l, 's> {
                 "tool_use" | "server_tool_use" => {
                     let tool = block.name.unwrap_or_default();
                     let action = tools::action(&tool, block.input.map_or("", |input| input.get()));
-                    self.emit(context, What::Call(Call { id: block.id.unwrap_or_default(), tool, action }))?;
+                    self.emit(
+                        context,
+                        What::Call(Call { id: block.id.unwrap_or_default(), tool, action }),
+                    )?;
                 }
                 "tool_result" => self.answer(block, context, FileState::Unknown)?,
                 kind => self.ignore(&format!("block {kind}")),
@@ -295,7 +305,8 @@ impl<'l, 's> Reader<'l, 's> {
             .origin
             .and_then(|raw| serde_json::from_str::<WireOrigin>(raw.get()).ok())
             .is_none_or(|origin| origin.kind == "human");
-        let (meta, summary) = (record.is_meta == Some(true), record.is_compact_summary == Some(true));
+        let (meta, summary) =
+            (record.is_meta == Some(true), record.is_compact_summary == Some(true));
         let parent = record.parent_uuid.as_deref().map(hash);
         let content = record.message.map(|message| message.content).unwrap_or_default();
         let mut said: Vec<Cow<str>> = Vec::new();
@@ -379,8 +390,9 @@ impl<'l, 's> Reader<'l, 's> {
             if seen.prompts < self.prompts {
                 return Some(seen.prompts);
             }
-            // It came after the latest prompt, but need not come from it: a note that the program wrote
-            // on the way may stand between. Only a prompt with a record of its own can be gone around.
+            // It came after the latest prompt, but need not come from it: a note that the program
+            // wrote on the way may stand between. Only a prompt with a record of its own can be
+            // gone around.
             self.latest_prompt?;
             at = seen.parent?;
         }
@@ -418,12 +430,19 @@ impl<'l, 's> Reader<'l, 's> {
         let exit_code = failed.then(|| exit_code(&text)).flatten();
         self.emit(
             context,
-            What::Result(Answer { id: block.tool_use_id.unwrap_or_default(), text, failed, exit_code, images, state }),
+            What::Result(Answer {
+                id: block.tool_use_id.unwrap_or_default(),
+                text,
+                failed,
+                exit_code,
+                images,
+                state,
+            }),
         )
     }
 
-    /// The output that was too big for the log. The path that the log tells may be another machine's, so it
-    /// is looked for beside the log.
+    /// The output that was too big for the log. The path that the log tells may be another
+    /// machine's, so it is looked for beside the log.
     fn persisted(&self, id: &str) -> Option<String> {
         let mut files = self.log.files.iter().filter(|file| file.role == Role::Attachment);
         let file = files.find(|file| file.name.file_stem().is_some_and(|stem| stem == id))?;
@@ -435,11 +454,17 @@ impl<'l, 's> Reader<'l, 's> {
     fn attachment(&mut self, record: WireRecord, context: &Told) -> Result<()> {
         let attached = details(record.attachment);
         let kind = attached.kind.unwrap_or_default();
-        if kind != "queued_command" || attached.command_mode.as_deref().is_some_and(|mode| mode != "prompt") {
+        if kind != "queued_command"
+            || attached.command_mode.as_deref().is_some_and(|mode| mode != "prompt")
+        {
             self.ignore(&format!("attachment {kind}"));
             return Ok(());
         }
-        let text = blocks(attached.prompt).into_iter().filter_map(|block| block.text).collect::<Vec<_>>().join("\n");
+        let text = blocks(attached.prompt)
+            .into_iter()
+            .filter_map(|block| block.text)
+            .collect::<Vec<_>>()
+            .join("\n");
         let Spoken::Prompt(prompt) = spoken(text.trim()) else {
             self.ignore("attachment queued_command that no person wrote");
             return Ok(());
@@ -452,12 +477,18 @@ impl<'l, 's> Reader<'l, 's> {
         self.prompt(context, &prompt, None)
     }
 
-    /// A prompt typed while the agent worked waits in a queue. When it is taken out (`dequeue`) its own
-    /// record follows; when it is slipped into the running turn (`remove`) often nothing else tells it.
+    /// A prompt typed while the agent worked waits in a queue. When it is taken out (`dequeue`) its
+    /// own record follows; when it is slipped into the running turn (`remove`) often nothing else
+    /// tells it.
     fn queue_operation(&mut self, record: WireRecord, context: &Told) -> Result<()> {
-        let content = match record.content.and_then(|raw| serde_json::from_str::<WireContent>(raw.get()).ok()) {
+        let content = match record
+            .content
+            .and_then(|raw| serde_json::from_str::<WireContent>(raw.get()).ok())
+        {
             Some(WireContent::Text(text)) => text.into_owned(),
-            Some(content) => blocks(content).into_iter().filter_map(|b| b.text).collect::<Vec<_>>().join("\n"),
+            Some(content) => {
+                blocks(content).into_iter().filter_map(|b| b.text).collect::<Vec<_>>().join("\n")
+            }
             None => String::new(),
         };
         match record.operation.as_deref() {
@@ -485,15 +516,18 @@ impl<'l, 's> Reader<'l, 's> {
         let subtype = record.subtype.unwrap_or_default();
         match subtype.as_ref() {
             "compact_boundary" => {
-                let how =
-                    record.compact_metadata.and_then(|raw| serde_json::from_str::<WireCompaction>(raw.get()).ok());
-                let how =
-                    how.map(|how| format!(" ({}, at {} tokens)", how.trigger, how.pre_tokens)).unwrap_or_default();
+                let how = record
+                    .compact_metadata
+                    .and_then(|raw| serde_json::from_str::<WireCompaction>(raw.get()).ok());
+                let how = how
+                    .map(|how| format!(" ({}, at {} tokens)", how.trigger, how.pre_tokens))
+                    .unwrap_or_default();
                 self.emit(context, What::Lifecycle(format!("context compacted{how}").into()))
             }
             "api_error" => self.emit(context, What::Lifecycle("model error, tried again".into())),
             "local_command" => {
-                let text = record.content.and_then(|raw| serde_json::from_str::<String>(raw.get()).ok());
+                let text =
+                    record.content.and_then(|raw| serde_json::from_str::<String>(raw.get()).ok());
                 match spoken(text.unwrap_or_default().trim()) {
                     Spoken::Command(command) => self.emit(context, What::Lifecycle(command.into())),
                     _ => {
@@ -510,7 +544,8 @@ impl<'l, 's> Reader<'l, 's> {
         }
     }
 
-    /// Counts the records of the workers that write compaction summaries: they repeat the whole conversation.
+    /// Counts the records of the workers that write compaction summaries: they repeat the whole
+    /// conversation.
     fn compaction_workers(&mut self) -> Result<()> {
         for file in &self.log.files {
             if !matches!(&file.role, Role::Subagent(id) if id.starts_with(COMPACTION_WORKER)) {
@@ -528,7 +563,9 @@ impl<'l, 's> Reader<'l, 's> {
 
     /// Reads a subagent's own log at the place where its answer came.
     fn subagent(&mut self, id: &str) -> Result<()> {
-        let Some(at) = self.subagents.iter().position(|subagent| subagent.id == id) else { return Ok(()) };
+        let Some(at) = self.subagents.iter().position(|subagent| subagent.id == id) else {
+            return Ok(());
+        };
         let subagent = self.subagents.remove(at);
         self.file(subagent.file, Some(&subagent.id))
     }
@@ -537,7 +574,9 @@ impl<'l, 's> Reader<'l, 's> {
     fn unled_subagents(&mut self, before: Option<Timestamp>) -> Result<()> {
         let Some(before) = before else { return Ok(()) };
         // One that was sent to the background answers later; it is read where it began.
-        while let Some(at) = self.subagents.iter().position(|s| s.began.is_some_and(|began| began < before)) {
+        while let Some(at) =
+            self.subagents.iter().position(|s| s.began.is_some_and(|began| began < before))
+        {
             let subagent = self.subagents.remove(at);
             self.file(subagent.file, Some(&subagent.id))?;
         }

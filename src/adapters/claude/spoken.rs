@@ -1,4 +1,5 @@
-//! Who spoke: the records of a user hold a person's words, commands, and what the program put there itself.
+//! Who spoke: the records of a user hold a person's words, commands, and what the program put there
+//! itself.
 
 /// Who wrote the text of a user record.
 pub enum Spoken {
@@ -43,7 +44,11 @@ pub fn spoken(text: &str) -> Spoken {
         }
     }
     let rest = rest.trim();
-    if rest.is_empty() && !text.is_empty() { Spoken::Machine } else { Spoken::Prompt(rest.to_string()) }
+    if rest.is_empty() && !text.is_empty() {
+        Spoken::Machine
+    } else {
+        Spoken::Prompt(rest.to_string())
+    }
 }
 
 /// What stands between two marks.

@@ -138,7 +138,9 @@ pub struct WireBlock<'a> {
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for WireContent<'a> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+    fn deserialize<D: serde::Deserializer<'de>>(
+        deserializer: D,
+    ) -> std::result::Result<Self, D::Error> {
         struct Visitor;
         impl<'de> serde::de::Visitor<'de> for Visitor {
             type Value = WireContent<'de>;
@@ -165,7 +167,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for WireContent<'a> {
                 }
                 Ok(WireContent::Blocks(blocks))
             }
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> std::result::Result<Self::Value, A::Error> {
+            fn visit_map<A: serde::de::MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> std::result::Result<Self::Value, A::Error> {
                 while map.next_entry::<serde::de::IgnoredAny, serde::de::IgnoredAny>()?.is_some() {}
                 Ok(WireContent::Nothing)
             }
@@ -204,14 +209,18 @@ pub struct WireEdit<'a> {
     pub user_modified: bool,
 }
 
-/// The state of a file after an edit, where the log tells what it was like before. A change that the person made
-/// to the edit is not in the log, and a file that is written whole is told by the call.
+/// The state of a file after an edit, where the log tells what it was like before. A change that
+/// the person made to the edit is not in the log, and a file that is written whole is told by the
+/// call.
 pub fn changed_file(result: &RawValue) -> FileState {
     if !result.get().contains("\"oldString\"") {
         return FileState::Unknown;
     }
-    let Ok(edit) = serde_json::from_str::<WireEdit>(result.get()) else { return FileState::Unknown };
-    let (before, new) = (edit.original_file.as_deref().unwrap_or_default(), edit.new_string.as_ref());
+    let Ok(edit) = serde_json::from_str::<WireEdit>(result.get()) else {
+        return FileState::Unknown;
+    };
+    let (before, new) =
+        (edit.original_file.as_deref().unwrap_or_default(), edit.new_string.as_ref());
     match edit.old_string.as_ref() {
         _ if edit.user_modified => FileState::Unknown,
         "" if before.is_empty() => tools::state_of(new),

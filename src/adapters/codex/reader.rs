@@ -99,7 +99,9 @@ impl Dialect for Reader<'_, '_> {
                 None => self.emit(told, What::Lifecycle("context compacted".into()))?,
             },
             // What one agent writes to another: the task of a subagent.
-            "inter_agent_communication" if self.head.parent.is_some() => self.prompt(item.content, 0, told)?,
+            "inter_agent_communication" if self.head.parent.is_some() => {
+                self.prompt(item.content, 0, told)?
+            }
             kind => jsonl::ignore(&mut self.head, kind),
         }
         Ok(Ok(()))
@@ -154,7 +156,12 @@ impl<'l, 's> Reader<'l, 's> {
             let place = Place { file: file as u32, line: at as u64 + 1 };
             match serde_json::from_str::<WireItem>(raw.get()) {
                 Ok(item) => self.item(item, Told { at: None, place, inherited: false })?,
-                Err(err) => jsonl::skip(&mut self.head, path, place.line, format!("an unexpected shape: {err}")),
+                Err(err) => jsonl::skip(
+                    &mut self.head,
+                    path,
+                    place.line,
+                    format!("an unexpected shape: {err}"),
+                ),
             }
         }
         Ok(())
@@ -174,8 +181,11 @@ impl<'l, 's> Reader<'l, 's> {
         self.copying = meta.forked_from_id.some().is_some();
         self.head.cwd = meta.cwd.owned();
         self.head.version = meta.cli_version.owned();
-        self.head.parent =
-            meta.forked_from_id.owned().or_else(|| meta.parent_thread_id.owned()).or_else(|| spawned_by(meta.source));
+        self.head.parent = meta
+            .forked_from_id
+            .owned()
+            .or_else(|| meta.parent_thread_id.owned())
+            .or_else(|| spawned_by(meta.source));
         if let Some(git) = meta.git {
             self.head.branch = git.branch.filter(|branch| !branch.is_empty());
             self.head.remote = git.repository_url.filter(|url| !url.is_empty());
@@ -185,7 +195,10 @@ impl<'l, 's> Reader<'l, 's> {
 
     /// Whether a record came with the copy of the parent's rollout that a fork begins with.
     fn is_copied(&mut self, kind: &str, item: &WireItem, at: Option<Timestamp>) -> bool {
-        if kind == "session_meta" && !self.id.is_empty() && item.id.some().is_some_and(|id| id != self.id) {
+        if kind == "session_meta"
+            && !self.id.is_empty()
+            && item.id.some().is_some_and(|id| id != self.id)
+        {
             self.copying |= !self.own_turn;
             return true;
         }
@@ -216,7 +229,11 @@ impl<'l, 's> Reader<'l, 's> {
                 role => self.pass(&format!("message {role}")),
             },
             "reasoning" => {
-                let thought = if item.summary.text.is_empty() { item.content.text } else { item.summary.text };
+                let thought = if item.summary.text.is_empty() {
+                    item.content.text
+                } else {
+                    item.summary.text
+                };
                 self.think(thought, told)
             }
             "function_call" | "custom_tool_call" | "tool_search_call" => {
@@ -224,21 +241,26 @@ impl<'l, 's> Reader<'l, 's> {
                 let input = raw.map(wire::plain).unwrap_or_default();
                 let name = if item.name.is_empty() { "tool_search".into() } else { item.name.0 };
                 let tool = match item.namespace.some() {
-                    Some(namespace) => format!("{namespace}__{}", name.trim_start_matches('_')).into(),
+                    Some(namespace) => {
+                        format!("{namespace}__{}", name.trim_start_matches('_')).into()
+                    }
                     None => name,
                 };
                 let action = self.action(&tool, &input, &item.call_id);
                 self.call(item.call_id.0, tool, action, told)
             }
             "local_shell_call" => {
-                let action = tools::action("local_shell", item.action.map_or("", |action| action.get()));
+                let action =
+                    tools::action("local_shell", item.action.map_or("", |action| action.get()));
                 let id = if item.call_id.is_empty() { item.id } else { item.call_id };
                 self.call(id.0, "local_shell".into(), action, told)
             }
             "web_search_call" => {
                 // Its answer goes to the model alone; that it came is all that the log tells.
-                let action = tools::action("web_search", item.action.map_or("", |action| action.get()));
-                let id = item.id.owned().unwrap_or_else(|| format!("web_search-{}", told.place.line));
+                let action =
+                    tools::action("web_search", item.action.map_or("", |action| action.get()));
+                let id =
+                    item.id.owned().unwrap_or_else(|| format!("web_search-{}", told.place.line));
                 self.call(id.clone().into(), "web_search".into(), action, told)?;
                 self.emit(
                     told,
@@ -252,9 +274,10 @@ impl<'l, 's> Reader<'l, 's> {
                     }),
                 )
             }
-            "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" | "tool_search_output" => {
-                self.answer(item, told)
-            }
+            "function_call_output"
+            | "custom_tool_call_output"
+            | "local_shell_call_output"
+            | "tool_search_output" => self.answer(item, told),
             "" => self.pass("record without a kind"),
             kind => self.pass(kind),
         }
@@ -295,7 +318,9 @@ impl<'l, 's> Reader<'l, 's> {
                 let failed = result.starts_with("{\"Err\"") || result.contains("\"isError\":true");
                 self.note_end(event.call_id, failed, None)
             }
-            "error" => self.emit(told, What::Lifecycle(format!("error: {}", event.message.trim()).into())),
+            "error" => {
+                self.emit(told, What::Lifecycle(format!("error: {}", event.message.trim()).into()))
+            }
             "entered_review_mode" => self.emit(told, What::Lifecycle("review begun".into())),
             "exited_review_mode" => self.emit(told, What::Lifecycle("review ended".into())),
             kind => self.pass(&format!("event {kind}")),
@@ -334,9 +359,12 @@ impl<'l, 's> Reader<'l, 's> {
     fn action(&mut self, tool: &str, input: &str, call: &str) -> Action {
         let action = tools::action(tool, input);
         if tool == "write_stdin" {
-            let field = |name| serde_json::from_str::<Value>(input).ok()?.get(name).map(Value::to_string);
+            let field =
+                |name| serde_json::from_str::<Value>(input).ok()?.get(name).map(Value::to_string);
             let typed = field("chars").is_some_and(|chars| chars != "\"\"");
-            if let Some(command) = field("session_id").and_then(|id| self.processes.get(&id)).filter(|_| !typed) {
+            if let Some(command) =
+                field("session_id").and_then(|id| self.processes.get(&id)).filter(|_| !typed)
+            {
                 let command = command.clone();
                 self.commands.insert(call.to_string(), command.clone());
                 return Action::Shell { command };
@@ -354,7 +382,11 @@ impl<'l, 's> Reader<'l, 's> {
         if answer.text.starts_with('{')
             && let Ok(shell) = serde_json::from_str::<WireShellOutput>(&answer.text)
         {
-            answer = Answered { text: shell.output.into(), exit_code: shell.metadata.exit_code, process: None };
+            answer = Answered {
+                text: shell.output.into(),
+                exit_code: shell.metadata.exit_code,
+                process: None,
+            };
         } else {
             answer = without_preamble(answer.text);
         }
@@ -367,7 +399,10 @@ impl<'l, 's> Reader<'l, 's> {
         let refused = answer.text.len() < 300
             && answer.text.contains("by user")
             && ["rejected", "aborted", "denied"].iter().any(|word| answer.text.contains(word));
-        let failed = end.failed || refused || exit_code.is_some_and(|code| code != 0) || tells_failure(&answer.text);
+        let failed = end.failed
+            || refused
+            || exit_code.is_some_and(|code| code != 0)
+            || tells_failure(&answer.text);
         let refusal = refused.then(|| answer.text.to_string());
         let text = answer.text;
         self.emit(
@@ -403,8 +438,8 @@ impl<'l, 's> Reader<'l, 's> {
         if info.total_token_usage.is_some() && info.total_token_usage == self.total {
             return;
         }
-        // Totals also count requests that were broken off. They may go on from the parent's, so of the
-        // first one only the last request is ours.
+        // Totals also count requests that were broken off. They may go on from the parent's, so of
+        // the first one only the last request is ours.
         let spent = match (self.total, info.total_token_usage, info.last_token_usage) {
             (Some(before), Some(total), _) if total.is_more_than(before) => total.since(before),
             (_, _, Some(last)) => last,
@@ -429,14 +464,21 @@ impl<'l, 's> Reader<'l, 's> {
 
     fn emit(&mut self, told: Told, what: What<'_>) -> Result<()> {
         let at = told.at.or_else(|| self.untimed.take());
-        self.events.event(Event { at, place: told.place, agent: None, inherited: told.inherited, what })
+        self.events.event(Event {
+            at,
+            place: told.place,
+            agent: None,
+            inherited: told.inherited,
+            what,
+        })
     }
 }
 
 /// Whether a log has events with prompts, and items with replies. Both stand near its beginning, so
 /// this look ahead is short where it matters.
 fn spoken_where(log: &Log) -> Result<(bool, bool)> {
-    let (events, items) = (memmem::Finder::new(b"\"user_message\""), memmem::Finder::new(b"\"assistant\""));
+    let (events, items) =
+        (memmem::Finder::new(b"\"user_message\""), memmem::Finder::new(b"\"assistant\""));
     let (mut prompts, mut replies) = (false, false);
     for file in log.files.iter().filter(|file| file.role == Role::Main) {
         let cannot_read = || format!("cannot read the log `{}`", file.path.display());
@@ -462,7 +504,8 @@ fn spawned_by(source: Option<&RawValue>) -> Option<String> {
 /// The milliseconds since 1970 in a UUID of version 7.
 fn uuid_time(id: &str) -> Option<i64> {
     let hex: String = id.chars().filter(|c| *c != '-').collect();
-    (id.len() == 36 && id.as_bytes()[14] == b'7').then(|| i64::from_str_radix(hex.get(..12)?, 16).ok())?
+    (id.len() == 36 && id.as_bytes()[14] == b'7')
+        .then(|| i64::from_str_radix(hex.get(..12)?, 16).ok())?
 }
 
 #[cfg(test)]

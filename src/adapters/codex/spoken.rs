@@ -1,4 +1,5 @@
-//! Who spoke, and what came of a call: the program writes its own words around those of people and commands.
+//! Who spoke, and what came of a call: the program writes its own words around those of people and
+//! commands.
 
 use std::borrow::Cow;
 
@@ -29,7 +30,8 @@ pub fn spoken(text: &str) -> Option<&str> {
         return None;
     }
     // An editor puts its open files before the person's words.
-    let request = text.starts_with("# ").then(|| text.split_once("## My request for Codex:")).flatten();
+    let request =
+        text.starts_with("# ").then(|| text.split_once("## My request for Codex:")).flatten();
     Some(request.map_or(text, |(_, request)| request.trim()))
 }
 
@@ -46,7 +48,9 @@ pub fn without_preamble(text: Cow<'_, str>) -> Answered<'_> {
     for line in text.split_inclusive('\n').take(10) {
         at += line.len();
         let line = line.trim_end();
-        if let Some(code) = line.strip_prefix("Process exited with code ").or(line.strip_prefix("Exit code: ")) {
+        if let Some(code) =
+            line.strip_prefix("Process exited with code ").or(line.strip_prefix("Exit code: "))
+        {
             exit_code = code.parse().ok();
         } else if let Some(id) = line.strip_prefix("Process running with session ID ") {
             process = Some(id.to_string());
@@ -88,7 +92,10 @@ mod tests {
     fn what_stands_before_an_output_tells_how_the_command_ended() {
         let check = |text: &str, rest: &str, exit_code, process: Option<&str>| {
             let answer = without_preamble(text.into());
-            assert_eq!((answer.text.as_ref(), answer.exit_code, answer.process.as_deref()), (rest, exit_code, process));
+            assert_eq!(
+                (answer.text.as_ref(), answer.exit_code, answer.process.as_deref()),
+                (rest, exit_code, process)
+            );
         };
         check(
             "Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 101\nOutput:\nno\n",
@@ -98,7 +105,12 @@ mod tests {
         );
         check("Exit code: 0\nWall time: 0.1 seconds\nOutput:\nok", "ok", Some(0), None);
         check("Wall time: 1 s\nProcess running with session ID 7\nOutput:\n", "", None, Some("7"));
-        check("Output without a preamble\nOutput:\n", "Output without a preamble\nOutput:\n", None, None);
+        check(
+            "Output without a preamble\nOutput:\n",
+            "Output without a preamble\nOutput:\n",
+            None,
+            None,
+        );
         check("", "", None, None);
     }
 
@@ -107,7 +119,9 @@ mod tests {
         assert_eq!(spoken(" Fix it.\n"), Some("Fix it."));
         assert_eq!(spoken("<environment_context>\n</environment_context>"), None);
         assert_eq!(
-            spoken("# Context from my IDE setup:\n\n## Open tabs:\n- a.rs\n\n## My request for Codex:\nFix it."),
+            spoken(
+                "# Context from my IDE setup:\n\n## Open tabs:\n- a.rs\n\n## My request for Codex:\nFix it."
+            ),
             Some("Fix it.")
         );
         assert_eq!(spoken("# Plan\nFix it."), Some("# Plan\nFix it."));

@@ -66,6 +66,8 @@ impl Shared for Titles {
 /// The last title in a file of one session's lines.
 pub fn last(path: &Path) -> Option<String> {
     let lines = std::fs::read(path).ok()?;
-    let titles = lines.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<WireTitle>(line).ok());
+    let titles = lines
+        .split(|byte| *byte == b'\n')
+        .filter_map(|line| serde_json::from_slice::<WireTitle>(line).ok());
     titles.filter_map(|title| title.thread_name.owned()).next_back()
 }

@@ -18,18 +18,19 @@ use super::{remove_folder, rename};
 
 /// Many whole-file writes and folder renames that share one sync.
 ///
-/// The content waits under temporary names until [`Batch::commit`] has synced all of it; then the renames happen
-/// in the order in which they were added. So a kill at any point leaves a prefix of them, each file old or new.
-/// The same holds for a power loss on a file system that journals its renames in order (ext4, XFS, Btrfs, APFS);
-/// who must not rely on that commits what has to come first in a batch of its own.
-/// An uncommitted batch removes its temporary files when dropped, and leaves the folders to be renamed alone.
+/// The content waits under temporary names until [`Batch::commit`] has synced all of it; then the
+/// renames happen in the order in which they were added. So a kill at any point leaves a prefix of
+/// them, each file old or new. The same holds for a power loss on a file system that journals its
+/// renames in order (ext4, XFS, Btrfs, APFS); who must not rely on that commits what has to come
+/// first in a batch of its own. An uncommitted batch removes its temporary files when dropped, and
+/// leaves the folders to be renamed alone.
 #[derive(Debug, Default)]
 pub struct Batch {
     steps: Vec<Step>,
     /// Folders in which a name has changed and is to be made durable.
     folders: BTreeSet<PathBuf>,
-    /// One open folder per file system, for `syncfs`. It is opened before the first write there, because a later
-    /// handle might not be told of a write that failed in between.
+    /// One open folder per file system, for `syncfs`. It is opened before the first write there,
+    /// because a later handle might not be told of a write that failed in between.
     #[cfg(target_os = "linux")]
     file_systems: Vec<(u64, File)>,
 }
@@ -40,7 +41,8 @@ enum Step {
     Rename { from: PathBuf, to: PathBuf },
 }
 
-/// Up to this many files or folders, syncing each is cheaper than syncing a file system others write to as well.
+/// Up to this many files or folders, syncing each is cheaper than syncing a file system others
+/// write to as well.
 const FEW: usize = 4;
 
 impl Batch {
@@ -63,11 +65,12 @@ impl Batch {
         Ok(())
     }
 
-    /// Notes that a folder, with everything in it, is to be moved to its final name on the same file system.
+    /// Notes that a folder, with everything in it, is to be moved to its final name on the same
+    /// file system.
     ///
-    /// A folder that stands there already is replaced, in one step where the system can exchange two names;
-    /// the old one is deleted when everything is in place. A kill before that leaves it under the name `from`,
-    /// or under a temporary name.
+    /// A folder that stands there already is replaced, in one step where the system can exchange
+    /// two names; the old one is deleted when everything is in place. A kill before that leaves it
+    /// under the name `from`, or under a temporary name.
     pub fn rename_dir(&mut self, from: &Path, to: &Path) -> io::Result<()> {
         self.folders.extend(create_folders(parent_of(to))?);
         self.remember_file_system(from)?;
@@ -80,7 +83,8 @@ impl Batch {
         self.sync_content()?;
         let mut folders = std::mem::take(&mut self.folders);
         let mut replaced = Vec::new();
-        // On an error, the temporary files not yet renamed are removed as the remaining steps are dropped.
+        // On an error, the temporary files not yet renamed are removed as the remaining steps are
+        // dropped.
         for step in std::mem::take(&mut self.steps) {
             match step {
                 Step::Write { temporary, path } => {
@@ -98,14 +102,16 @@ impl Batch {
             folders.iter().try_for_each(|folder| sync_folder(folder))?;
         }
         for folder in replaced {
-            // All is committed by now; what cannot be deleted is a leftover, as after a kill, and no failure.
+            // All is committed by now; what cannot be deleted is a leftover, as after a kill, and
+            // no failure.
             let _ = remove_folder(&folder);
         }
         Ok(())
     }
 
     fn sync_content(&self) -> io::Result<()> {
-        let few = self.steps.len() <= FEW && self.steps.iter().all(|step| matches!(step, Step::Write { .. }));
+        let few = self.steps.len() <= FEW
+            && self.steps.iter().all(|step| matches!(step, Step::Write { .. }));
         if !few && self.sync_file_systems()? {
             return Ok(());
         }
@@ -175,7 +181,8 @@ fn replace_folder(from: &Path, to: &Path) -> io::Result<Option<PathBuf>> {
         }
     }
     let builder = &mut tempfile::Builder::new();
-    let aside = builder.prefix(TEMPORARY_PREFIX).suffix(TEMPORARY_SUFFIX).tempdir_in(parent_of(to))?.keep();
+    let aside =
+        builder.prefix(TEMPORARY_PREFIX).suffix(TEMPORARY_SUFFIX).tempdir_in(parent_of(to))?.keep();
     fs::remove_dir(&aside)?;
     rename(to, &aside)?;
     rename(from, to)?;
@@ -198,14 +205,17 @@ mod tests {
             assert!(batch.is_empty());
             (0..count).for_each(|number| batch.write(&path(number), b"new").unwrap());
             assert!(!path(0).exists());
-            assert!(names(path(0).parent().unwrap()).iter().all(|name| is_temporary(name.as_ref())));
+            assert!(
+                names(path(0).parent().unwrap()).iter().all(|name| is_temporary(name.as_ref()))
+            );
             drop(batch);
             assert_eq!(names(path(0).parent().unwrap()), [""; 0]);
 
             let mut batch = Batch::new();
             (0..count).for_each(|number| batch.write(&path(number), b"new").unwrap());
             batch.commit().unwrap();
-            (0..count).for_each(|number| assert_eq!(names(path(number).parent().unwrap()), ["page.md"]));
+            (0..count)
+                .for_each(|number| assert_eq!(names(path(number).parent().unwrap()), ["page.md"]));
         }
     }
 
@@ -249,11 +259,13 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let mut child = start("batches", folder.path());
             let output = BufReader::new(child.stdout.take().unwrap());
-            let committed = |line: &io::Result<String>| line.as_ref().unwrap().starts_with("committed");
+            let committed =
+                |line: &io::Result<String>| line.as_ref().unwrap().starts_with("committed");
             output.lines().filter(committed).nth(kill_after).unwrap().unwrap();
             child.kill().unwrap();
             child.wait().unwrap();
-            let contents = ["a", "b", "c", "d", "e"].map(|name| fs::read(folder.path().join(name)).unwrap());
+            let contents =
+                ["a", "b", "c", "d", "e"].map(|name| fs::read(folder.path().join(name)).unwrap());
             for content in &contents {
                 assert!(content.len() == 100_000 && content.iter().all(|byte| *byte == content[0]));
             }

@@ -1,5 +1,5 @@
-//! The plain changes to the disk, one function each: nobody else makes them, so that every one of them can be made to
-//! fail in a test.
+//! The plain changes to the disk, one function each: nobody else makes them, so that every one of
+//! them can be made to fail in a test.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -7,7 +7,8 @@ use std::path::Path;
 
 use super::faults::{self, Point};
 
-/// A file that is being written. It is not synced: that is the work of whoever puts it in its place.
+/// A file that is being written. It is not synced: that is the work of whoever puts it in its
+/// place.
 #[derive(Debug)]
 pub struct NewFile {
     file: File,
@@ -39,13 +40,15 @@ pub fn create_new_private(path: &Path) -> io::Result<NewFile> {
     Ok(NewFile { file: options.open(path)? })
 }
 
-/// Writes a file in a folder of our own that nobody reads before it is whole, such as one in the making.
+/// Writes a file in a folder of our own that nobody reads before it is whole, such as one in the
+/// making.
 pub fn write_plain(path: &Path, bytes: &[u8]) -> io::Result<()> {
     faults::write_point(|| drop(fs::write(path, &bytes[..bytes.len() / 2])))?;
     fs::write(path, bytes)
 }
 
-/// Adds bytes to the end of a file of this device's own by one write, without lock or sync; returns how long it is then.
+/// Adds bytes to the end of a file of this device's own by one write, without lock or sync; returns
+/// how long it is then.
 pub fn append_plain(path: &Path, bytes: &[u8]) -> io::Result<u64> {
     create_folder(super::folders::parent_of(path))?;
     let mut file = OpenOptions::new().create(true).append(true).open(path)?;

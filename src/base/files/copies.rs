@@ -1,6 +1,7 @@
 //! A copy is the content of a file in a new one that only its owner can read, hashed on the way.
 //!
-//! The hash is always SHA-256 in lower-case hex digits; [`HashingWriter`] makes it of whatever else is written.
+//! The hash is always SHA-256 in lower-case hex digits; [`HashingWriter`] makes it of whatever else
+//! is written.
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
@@ -95,7 +96,10 @@ fn open_regular(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits() as i32);
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        rustix::fs::OFlags::NONBLOCK.bits() as i32,
+    );
     let file = options.open(path)?;
     match file.metadata()?.is_file() {
         true => Ok(file),
@@ -147,7 +151,10 @@ mod tests {
         }
         assert!(copy_hashed(folder.path(), &to).is_err());
         assert_eq!(names(folder.path()), ["from"]);
-        assert_eq!(sha256_hex(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assert_eq!(
+            sha256_hex(b"abc"),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
     }
 
     #[test]

@@ -1,10 +1,11 @@
-//! Faults on purpose: the n-th change to the disk fails, or ends the process, so that tests can try every one of them.
+//! Faults on purpose: the n-th change to the disk fails, or ends the process, so that tests can try
+//! every one of them.
 //!
-//! Every function of this folder that changes the disk passes a [`point`] first. In a release build that is nothing at
-//! all. In a debug build, `MEMTREE_FAULT` says what happens where:
+//! Every function of this folder that changes the disk passes a [`point`] first. In a release build
+//! that is nothing at all. In a debug build, `MEMTREE_FAULT` says what happens where:
 //!
-//! - `kill:17` ends the process at the 17th point, as `kill -9` would; a write, or the removal of a folder, is done by
-//!   half first;
+//! - `kill:17` ends the process at the 17th point, as `kill -9` would; a write, or the removal of a
+//!   folder, is done by half first;
 //! - `fail:17` lets the 17th point fail with an error;
 //! - `full:17` lets it fail because the disk is full, and every later write too;
 //! - `count:PATH` lets all go well and writes to PATH how many points there were.
@@ -31,7 +32,8 @@ pub(super) fn point(_: Point) -> io::Result<()> {
     Ok(())
 }
 
-/// Does the same before bytes are written; `half` writes the first half of them, for a kill in the middle.
+/// Does the same before bytes are written; `half` writes the first half of them, for a kill in the
+/// middle.
 #[cfg(not(debug_assertions))]
 #[inline(always)]
 pub(super) fn write_point(_: impl FnOnce()) -> io::Result<()> {
@@ -86,7 +88,9 @@ mod injected {
                 half();
                 std::process::abort();
             }
-            Fault::Fail(at) if number == *at => Err(io::Error::other(format!("a fault was asked for ({what:?})"))),
+            Fault::Fail(at) if number == *at => {
+                Err(io::Error::other(format!("a fault was asked for ({what:?})")))
+            }
             Fault::Full(at) if number >= *at && matches!(what, Point::Write | Point::Folder) => {
                 Err(io::ErrorKind::StorageFull.into())
             }

@@ -10,7 +10,8 @@ use walkdir::WalkDir;
 
 use super::faults::{self, Point};
 
-/// Creates a folder that only its owner can enter, with the folders above it; closes one that stood open.
+/// Creates a folder that only its owner can enter, with the folders above it; closes one that stood
+/// open.
 pub fn create_private_dir(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -50,7 +51,8 @@ pub fn make_private(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Creates a folder and those above it; returns the folders to sync, so that the new ones outlast a power loss.
+/// Creates a folder and those above it; returns the folders to sync, so that the new ones outlast a
+/// power loss.
 pub(super) fn create_folders(folder: &Path) -> io::Result<Vec<PathBuf>> {
     if folder.is_dir() {
         return Ok(Vec::new());
@@ -60,7 +62,9 @@ pub(super) fn create_folders(folder: &Path) -> io::Result<Vec<PathBuf>> {
     faults::point(Point::Folder)?;
     match fs::create_dir(folder) {
         // Whoever else is just creating it may not have synced it yet.
-        Err(trouble) if trouble.kind() != ErrorKind::AlreadyExists || !folder.is_dir() => return Err(trouble),
+        Err(trouble) if trouble.kind() != ErrorKind::AlreadyExists || !folder.is_dir() => {
+            return Err(trouble);
+        }
         _ => changed.push(parent.to_owned()),
     }
     Ok(changed)

@@ -1,4 +1,5 @@
-//! A folder that is held open, to look at many files below it without finding the way to it each time.
+//! A folder that is held open, to look at many files below it without finding the way to it each
+//! time.
 
 use std::io;
 use std::path::Path;
@@ -26,12 +27,14 @@ impl HeldFolder {
         Ok(HeldFolder { folder: folder.to_owned() })
     }
 
-    /// The stamp of a plain file, by its path below the folder; `None` for anything else, a link included.
+    /// The stamp of a plain file, by its path below the folder; `None` for anything else, a link
+    /// included.
     #[cfg(unix)]
     pub fn stamp(&self, path: &Path) -> Option<Stamp> {
         use rustix::fs::{AtFlags, FileType, statat};
         let found = statat(&self.folder, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        (FileType::from_raw_mode(found.st_mode) == FileType::RegularFile).then(|| Stamp::of_stat(&found))
+        (FileType::from_raw_mode(found.st_mode) == FileType::RegularFile)
+            .then(|| Stamp::of_stat(&found))
     }
 
     #[cfg(not(unix))]

@@ -1,7 +1,8 @@
 //! A lock lets one process at a time change a file or do a job.
 //!
-//! Data files are locked themselves while a line is appended or the whole is rewritten; a job is kept to one
-//! process by a lock file of its own. The system gives a lock back when its holder ends, however it ends.
+//! Data files are locked themselves while a line is appended or the whole is rewritten; a job is
+//! kept to one process by a lock file of its own. The system gives a lock back when its holder
+//! ends, however it ends.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -15,14 +16,14 @@ use super::{NOT_REGULAR, put_in_place, remove_file, temporary_beside, write_atom
 
 /// Appends one line to a file that other processes append to or rewrite, and syncs it.
 ///
-/// The first line of all comes after the header. A line that an earlier writer could not finish is ended first,
-/// so that it spoils no other.
+/// The first line of all comes after the header. A line that an earlier writer could not finish is
+/// ended first, so that it spoils no other.
 pub fn append_locked(path: &Path, header: impl FnOnce() -> String, line: &str) -> io::Result<()> {
     append_locked_if(path, header, line, |_| Ok(true)).map(drop)
 }
 
-/// Does the same where the line may stand at the end of what is there, as `fits` judges under the lock; returns
-/// whether it was written.
+/// Does the same where the line may stand at the end of what is there, as `fits` judges under the
+/// lock; returns whether it was written.
 pub fn append_locked_if(
     path: &Path,
     header: impl FnOnce() -> String,
@@ -39,7 +40,8 @@ pub fn append_locked_if(
         }
         text.push_str(line);
         text.push('\n');
-        // By renaming, so that half a header can never be; whoever waits for the lock sees the new file.
+        // By renaming, so that half a header can never be; whoever waits for the lock sees the new
+        // file.
         return locked.or_remove(write_atomic(path, text.as_bytes())).map(|()| true);
     }
     if !fits(&mut locked.file)? {
@@ -53,8 +55,8 @@ pub fn append_locked_if(
         .and_then(|()| faults::point(Point::Sync))
         .and_then(|()| locked.file.sync_data());
     if written.is_err() {
-        // A full disk may have taken part of the line; this much of it can be taken back. The error that counts
-        // is the first.
+        // A full disk may have taken part of the line; this much of it can be taken back. The error
+        // that counts is the first.
         let _ = locked.file.set_len(length);
     }
     written.map(|()| true)
@@ -62,8 +64,8 @@ pub fn append_locked_if(
 
 /// Rewrites a file under the lock that [`append_locked`] honours; returns whether it changed.
 ///
-/// `change` reads the old content, which is empty where there is no file, writes the new one, and says whether it
-/// is to take the place of the old one. Neither is ever held whole.
+/// `change` reads the old content, which is empty where there is no file, writes the new one, and
+/// says whether it is to take the place of the old one. Neither is ever held whole.
 pub fn update_locked(
     path: &Path,
     change: impl FnOnce(&mut File, &mut dyn Write) -> io::Result<bool>,
@@ -86,7 +88,8 @@ pub fn update_locked(
     rewritten
 }
 
-/// A data file whose lock we hold, and whether it was us who created it, empty, to have something to lock.
+/// A data file whose lock we hold, and whether it was us who created it, empty, to have something
+/// to lock.
 struct Locked<'path> {
     file: File,
     path: &'path Path,
@@ -98,8 +101,8 @@ impl Locked<'_> {
         result.inspect_err(|_| self.remove_if_created())
     }
 
-    /// Removes the file again if nothing came of it. Nobody else can have written to it while we hold its lock,
-    /// and whoever waits for that lock will see that the file is gone.
+    /// Removes the file again if nothing came of it. Nobody else can have written to it while we
+    /// hold its lock, and whoever waits for that lock will see that the file is gone.
     fn remove_if_created(&self) {
         if self.created {
             // An empty file counts as none, so it does no harm if it has to stay.
@@ -110,11 +113,12 @@ impl Locked<'_> {
 
 /// Opens a data file, creating it if need be, and waits for its lock.
 ///
-/// The lock is on the data file itself. A lock file beside it would need a place of its own in a tree that people
-/// read and git syncs, and a writer that is not ours could not guess its name, whereas `flock DAY.md` just works.
-/// The price is that a rewrite renames another file into place while others wait for the lock of the old one. So
-/// whoever gets a lock looks whether the path still names the file it locked, and otherwise begins again. The
-/// open handle keeps the old file's number from being given to another file meanwhile.
+/// The lock is on the data file itself. A lock file beside it would need a place of its own in a
+/// tree that people read and git syncs, and a writer that is not ours could not guess its name,
+/// whereas `flock DAY.md` just works. The price is that a rewrite renames another file into place
+/// while others wait for the lock of the old one. So whoever gets a lock looks whether the path
+/// still names the file it locked, and otherwise begins again. The open handle keeps the old file's
+/// number from being given to another file meanwhile.
 fn lock_data(path: &Path) -> io::Result<Locked<'_>> {
     let mut options = OpenOptions::new();
     options.read(true).append(true);
@@ -161,8 +165,9 @@ fn is_current(file: &File, path: &Path) -> io::Result<bool> {
         use std::os::unix::fs::MetadataExt;
         Ok((open.dev(), open.ino()) == (named.dev(), named.ino()))
     }
-    // Elsewhere the standard library does not tell a file's number. Nobody writes to the file whose lock we hold,
-    // so it is the same if it has the same size and time; a file that replaced it was written later.
+    // Elsewhere the standard library does not tell a file's number. Nobody writes to the file whose
+    // lock we hold, so it is the same if it has the same size and time; a file that replaced it was
+    // written later.
     #[cfg(not(unix))]
     Ok(Stamp::of(&open) == Stamp::of(&named))
 }
@@ -177,8 +182,8 @@ fn ends_with_newline(file: &mut File) -> io::Result<bool> {
 /// A lock that one process holds until this is dropped or the process ends, however it ends.
 #[derive(Debug)]
 pub struct FileLock {
-    /// Closing it gives the lock back. The file is never deleted: two processes could then each hold the lock of
-    /// a different file of that name.
+    /// Closing it gives the lock back. The file is never deleted: two processes could then each
+    /// hold the lock of a different file of that name.
     _file: File,
 }
 
@@ -298,8 +303,10 @@ mod tests {
         }
         let text = fs::read_to_string(&path).unwrap();
         let (header, lines) = text.split_once('\n').unwrap();
-        let expect: BTreeSet<_> =
-            jobs.iter().flat_map(|job| (0..50).map(move |number| format!("{job} {number}"))).collect();
+        let expect: BTreeSet<_> = jobs
+            .iter()
+            .flat_map(|job| (0..50).map(move |number| format!("{job} {number}")))
+            .collect();
         assert_eq!(header, "# Day");
         assert_eq!(lines.lines().count(), expect.len());
         assert_eq!(lines.lines().map(str::to_owned).collect::<BTreeSet<_>>(), expect);

@@ -1,9 +1,10 @@
-//! Files: written whole or not at all, appended to under a lock, copied with their hash, walked in order.
+//! Files: written whole or not at all, appended to under a lock, copied with their hash, walked in
+//! order.
 //!
-//! [`write_atomic`] and [`Batch`] put whole files in place by renaming; [`append_locked`] and [`update_locked`]
-//! change a file that other processes change too; [`FileLock`] keeps a job to one process at a time.
-//! [`safe_name`] and [`safe_relative`] stand between a name that somebody else chose and a path.
-//! Nothing here follows a symbolic link in order to write.
+//! [`write_atomic`] and [`Batch`] put whole files in place by renaming; [`append_locked`] and
+//! [`update_locked`] change a file that other processes change too; [`FileLock`] keeps a job to one
+//! process at a time. [`safe_name`] and [`safe_relative`] stand between a name that somebody else
+//! chose and a path. Nothing here follows a symbolic link in order to write.
 
 mod batch;
 mod changes;
@@ -24,25 +25,28 @@ use tempfile::NamedTempFile;
 
 pub use batch::Batch;
 pub use changes::{
-    NewFile, append_plain, create_folder, create_new, create_new_private, remove_empty_folder, remove_file,
-    remove_folder, rename, write_plain,
+    NewFile, append_plain, create_folder, create_new, create_new_private, remove_empty_folder,
+    remove_file, remove_folder, rename, write_plain,
 };
 pub use copies::{Copied, HashingWriter, copy_hashed, hash_file, sha256_hex};
 pub use folders::create_private_dir;
 #[cfg(unix)]
 pub use folders::make_private;
 pub use held::HeldFolder;
-pub use locks::{FileLock, append_locked, append_locked_if, lock_exclusive, try_lock_exclusive, update_locked};
+pub use locks::{
+    FileLock, append_locked, append_locked_if, lock_exclusive, try_lock_exclusive, update_locked,
+};
 pub use names::{safe_name, safe_relative};
 pub use walk::{Found, Stamp, WalkTrouble, walk_files};
 
 use faults::Point;
 use folders::{create_folders_synced, parent_of, sync_folder};
 
-/// Replaces a file as a whole: whoever reads it finds the old or the new content, also after a power loss.
+/// Replaces a file as a whole: whoever reads it finds the old or the new content, also after a
+/// power loss.
 ///
-/// A missing folder is created, the mode of an existing file is kept, and a symbolic link is replaced, not
-/// followed: a caller who means its target resolves it first.
+/// A missing folder is created, the mode of an existing file is kept, and a symbolic link is
+/// replaced, not followed: a caller who means its target resolves it first.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
     put_in_place(write_temporary(path, bytes)?, path)
 }
@@ -51,7 +55,9 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
 pub fn write_if_changed(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     // The length is compared first, so that most changed files need not be read.
     let unchanged = match fs::symlink_metadata(path) {
-        Ok(metadata) => metadata.is_file() && metadata.len() == bytes.len() as u64 && fs::read(path)? == bytes,
+        Ok(metadata) => {
+            metadata.is_file() && metadata.len() == bytes.len() as u64 && fs::read(path)? == bytes
+        }
         Err(trouble) if trouble.kind() == ErrorKind::NotFound => false,
         Err(trouble) => return Err(trouble),
     };
@@ -61,7 +67,8 @@ pub fn write_if_changed(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     Ok(!unchanged)
 }
 
-/// Replaces a file as a whole without waiting for the disk: for notes that may be lost with the power.
+/// Replaces a file as a whole without waiting for the disk: for notes that may be lost with the
+/// power.
 pub fn write_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = write_temporary(path, bytes)?;
     faults::point(Point::Rename)?;
@@ -79,7 +86,8 @@ pub fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Tells a temporary file of ours, which a killed process may have left behind, from all other files.
+/// Tells a temporary file of ours, which a killed process may have left behind, from all other
+/// files.
 pub fn is_temporary(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name.starts_with(TEMPORARY_PREFIX.as_bytes()) && name.ends_with(TEMPORARY_SUFFIX.as_bytes())
@@ -90,7 +98,8 @@ const TEMPORARY_SUFFIX: &str = ".tmp";
 
 const NOT_REGULAR: &str = "not a regular file";
 
-/// Writes bytes to a temporary file beside a path, with the mode the file is to have, without syncing.
+/// Writes bytes to a temporary file beside a path, with the mode the file is to have, without
+/// syncing.
 fn write_temporary(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
     let mut temporary = temporary_beside(path)?;
     faults::write_point(|| drop(temporary.as_file().write_all(&bytes[..bytes.len() / 2])))?;
@@ -140,8 +149,10 @@ mod tests {
     use std::process::{Child, Command, Stdio};
 
     pub(super) fn names(folder: &Path) -> Vec<String> {
-        let mut names: Vec<_> =
-            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<_> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort();
         names
     }
@@ -172,7 +183,9 @@ mod tests {
 
     #[test]
     fn as_another_process() {
-        let (Ok(job), Some(path)) = (std::env::var("MEMTREE_TEST_JOB"), std::env::var_os("MEMTREE_TEST_PATH")) else {
+        let (Ok(job), Some(path)) =
+            (std::env::var("MEMTREE_TEST_JOB"), std::env::var_os("MEMTREE_TEST_PATH"))
+        else {
             return;
         };
         let path = Path::new(&path);

@@ -1,7 +1,7 @@
 //! A name that somebody else chose, made safe to be part of a path of ours.
 //!
-//! [`safe_name`] makes one component out of any text; [`safe_relative`] lets a path through only if it stays
-//! below the folder it is put in.
+//! [`safe_name`] makes one component out of any text; [`safe_relative`] lets a path through only if
+//! it stays below the folder it is put in.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -9,9 +9,9 @@ use super::sha256_hex;
 
 /// Makes a single path component out of text that somebody else chose.
 ///
-/// Letters, digits, `.`, `_` and `-` stay, all else becomes `-`; no hidden, empty or reserved name comes out. A
-/// name that had to be changed or cut ends in a hash of the original, so that different texts get different names.
-/// `max_bytes` counts as at least 16.
+/// Letters, digits, `.`, `_` and `-` stay, all else becomes `-`; no hidden, empty or reserved name
+/// comes out. A name that had to be changed or cut ends in a hash of the original, so that
+/// different texts get different names. `max_bytes` counts as at least 16.
 pub fn safe_name(untrusted: &str, max_bytes: usize) -> String {
     const HASH_BYTES: usize = 8;
     let mut name = String::with_capacity(untrusted.len().min(256));
@@ -50,12 +50,15 @@ fn is_reserved(name: &str) -> bool {
         || matches!((number.next(), number.next()), (Some('0'..='9' | '¹' | '²' | '³'), None))
 }
 
-/// Returns a relative path that stays where it is put: plain names only, without control characters.
+/// Returns a relative path that stays where it is put: plain names only, without control
+/// characters.
 pub fn safe_relative(path: &Path) -> Option<PathBuf> {
     let mut safe = PathBuf::new();
     for component in path.components() {
         match component {
-            Component::Normal(name) if !name.to_string_lossy().contains(char::is_control) => safe.push(name),
+            Component::Normal(name) if !name.to_string_lossy().contains(char::is_control) => {
+                safe.push(name)
+            }
             _ => return None,
         }
     }
@@ -72,7 +75,9 @@ mod tests {
         let check = |untrusted: &str, expect: &str| {
             let name = safe_name(untrusted, 40);
             match expect.strip_suffix('#') {
-                Some(stem) => assert_eq!(name, format!("{stem}{}", &sha256_hex(untrusted.as_bytes())[..8])),
+                Some(stem) => {
+                    assert_eq!(name, format!("{stem}{}", &sha256_hex(untrusted.as_bytes())[..8]))
+                }
                 None => assert_eq!(name, expect),
             }
         };
@@ -110,7 +115,11 @@ mod tests {
     #[test]
     fn safe_relatives() {
         let check = |path: &str, expect: Option<&str>| {
-            assert_eq!(safe_relative(Path::new(path)).as_deref(), expect.map(Path::new), "{path:?}");
+            assert_eq!(
+                safe_relative(Path::new(path)).as_deref(),
+                expect.map(Path::new),
+                "{path:?}"
+            );
         };
         check("a", Some("a"));
         check("a/b c/é.md", Some("a/b c/é.md"));

@@ -1,7 +1,7 @@
 //! A walk visits every file and link under a folder, in the order of their names.
 //!
-//! Each is [`Found`] with what the file system says of it; a [`Stamp`] is as much of that as tells whether a
-//! file may have changed since.
+//! Each is [`Found`] with what the file system says of it; a [`Stamp`] is as much of that as tells
+//! whether a file may have changed since.
 
 use std::fmt;
 use std::fs::{self, Metadata};
@@ -15,8 +15,8 @@ use super::NOT_REGULAR;
 
 /// What the file system says of a file, to tell cheaply whether it may have changed.
 ///
-/// The times are nanoseconds since 1970. `ctime_ns`, which nobody can set, also gives away a file that was
-/// restored with its old date. Where the system knows no inode and no ctime, they are 0.
+/// The times are nanoseconds since 1970. `ctime_ns`, which nobody can set, also gives away a file
+/// that was restored with its old date. Where the system knows no inode and no ctime, they are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Stamp {
     pub size: u64,
@@ -155,9 +155,17 @@ mod tests {
         let metadata = fs::metadata(&path).unwrap();
         let before = Stamp::of(&metadata);
         fs::write(&path, "two").unwrap();
-        File::options().write(true).open(&path).unwrap().set_modified(metadata.modified().unwrap()).unwrap();
+        File::options()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_modified(metadata.modified().unwrap())
+            .unwrap();
         let after = Stamp::of(&fs::metadata(&path).unwrap());
-        assert_eq!((before.size, before.mtime_ns, before.inode), (after.size, after.mtime_ns, after.inode));
+        assert_eq!(
+            (before.size, before.mtime_ns, before.inode),
+            (after.size, after.mtime_ns, after.inode)
+        );
         assert_ne!(before, after);
         let value = serde_yaml::to_string(&after).unwrap();
         assert_eq!(serde_yaml::from_str::<Stamp>(&value).unwrap(), after);
@@ -180,13 +188,18 @@ mod tests {
                 Ok(Found { relative, link: None, metadata, .. }) => {
                     format!("{} {}", relative.display(), metadata.len())
                 }
-                Ok(Found { relative, link: Some(link), .. }) => format!("{} -> {}", relative.display(), link.display()),
+                Ok(Found { relative, link: Some(link), .. }) => {
+                    format!("{} -> {}", relative.display(), link.display())
+                }
                 Err(WalkTrouble { path, reason }) => {
                     format!("{}! {reason}", path.strip_prefix(folder.path()).unwrap().display())
                 }
             })
             .collect();
-        assert_eq!(shown, ["B 1", "a socket! not a regular file", "b/a 3", "b/deep/z 8", "b/loop -> ..", "c 1"]);
+        assert_eq!(
+            shown,
+            ["B 1", "a socket! not a regular file", "b/a 3", "b/deep/z 8", "b/loop -> ..", "c 1"]
+        );
 
         let alone: Vec<_> = walk_files(&at("c")).map(|item| item.unwrap().relative).collect();
         assert_eq!(alone, [Path::new("c")]);

@@ -1,7 +1,7 @@
 //! An entry is a top-level key of front matter with the lines that belong to it.
 //!
-//! Here the entries of a text are found, line by line and without a YAML parser, so that each can be read and
-//! replaced by itself.
+//! Here the entries of a text are found, line by line and without a YAML parser, so that each can
+//! be read and replaced by itself.
 
 use std::ops::Range;
 
@@ -47,7 +47,8 @@ impl Layout {
         }
         let block_start = start + first.len();
         let mut entries: Vec<Entry> = Vec::with_capacity(40);
-        // Where the blank lines and comments begin of which it is not yet known whether the entry goes on after them.
+        // Where the blank lines and comments begin of which it is not yet known whether the entry
+        // goes on after them.
         let mut loose = None;
         let mut at = block_start;
         while at < text.len() {
@@ -105,7 +106,8 @@ enum Line {
         key: Range<usize>,
         value: usize,
     },
-    /// A line that goes on with the entry before it: indented, a list item, or whatever else is no key.
+    /// A line that goes on with the entry before it: indented, a list item, or whatever else is no
+    /// key.
     More,
 }
 
@@ -117,12 +119,18 @@ impl Line {
             [b'#', ..] => Line::Loose,
             [b' ' | b'\t', ..] => Line::More,
             [b'-', b'-', b'-', ..] | [b'.', b'.', b'.', ..] if trimmed.len() == 3 => Line::Fence,
-            [b'-', b'-', b'-', b' ' | b'\t', ..] | [b'.', b'.', b'.', b' ' | b'\t', ..] => Line::More,
-            [b'-' | b'?', b' ' | b'\t', ..] | [b'-' | b'?'] => Line::More,
-            [b'{' | b'}' | b'[' | b']' | b',' | b'&' | b'*' | b'!' | b'|' | b'>' | b'%' | b'@' | b'`', ..] => {
+            [b'-', b'-', b'-', b' ' | b'\t', ..] | [b'.', b'.', b'.', b' ' | b'\t', ..] => {
                 Line::More
             }
-            [quote @ (b'"' | b'\''), rest @ ..] => Line::of_quoted_key(rest, *quote).unwrap_or(Line::More),
+            [b'-' | b'?', b' ' | b'\t', ..] | [b'-' | b'?'] => Line::More,
+            [
+                b'{' | b'}' | b'[' | b']' | b',' | b'&' | b'*' | b'!' | b'|' | b'>' | b'%' | b'@'
+                | b'`',
+                ..,
+            ] => Line::More,
+            [quote @ (b'"' | b'\''), rest @ ..] => {
+                Line::of_quoted_key(rest, *quote).unwrap_or(Line::More)
+            }
             bytes => match find_colon(bytes) {
                 Some(colon) => {
                     let key = line[..colon].trim_end_matches([' ', '\t']);
@@ -153,7 +161,8 @@ pub(super) fn find_closing_quote(rest: &[u8], quote: u8) -> Option<usize> {
     })
 }
 
-/// Finds the colon that ends a key: the first one with a blank or nothing behind it, unless a comment comes first.
+/// Finds the colon that ends a key: the first one with a blank or nothing behind it, unless a
+/// comment comes first.
 fn find_colon(line: &[u8]) -> Option<usize> {
     let is_blank = |byte: Option<&u8>| matches!(byte, None | Some(b' ' | b'\t'));
     let mut colons = line.iter().enumerate().filter(|(_, byte)| **byte == b':').map(|(at, _)| at);

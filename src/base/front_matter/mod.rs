@@ -1,8 +1,10 @@
-//! Front matter: the `---` block of YAML at the head of a Markdown file, split from its body and joined again.
+//! Front matter: the `---` block of YAML at the head of a Markdown file, split from its body and
+//! joined again.
 //!
-//! A [`Document`] keeps the text as it was, byte for byte, and knows where its entries lie: an entry is a
-//! top-level key with the lines that belong to it. Reading one entry parses that entry alone; changing one
-//! rewrites that entry alone. [`scalar`], [`list`] and [`block_list`] are the forms in which we write values.
+//! A [`Document`] keeps the text as it was, byte for byte, and knows where its entries lie: an
+//! entry is a top-level key with the lines that belong to it. Reading one entry parses that entry
+//! alone; changing one rewrites that entry alone. [`scalar`], [`list`] and [`block_list`] are the
+//! forms in which we write values.
 
 mod entries;
 mod scalars;
@@ -61,7 +63,8 @@ impl Document {
         self.entry(key).is_some()
     }
 
-    /// Returns a value as it is written: what follows the colon, comments and further lines included.
+    /// Returns a value as it is written: what follows the colon, comments and further lines
+    /// included.
     pub fn get_raw(&self, key: &str) -> Option<&str> {
         let entry = self.entry(key)?;
         Some(self.text[entry.value.start..entry.end].trim_start_matches([' ', '\t']).trim_end())
@@ -88,7 +91,8 @@ impl Document {
         }
     }
 
-    /// Returns a list of texts; a single value is a list of one, and a key without a value an empty one.
+    /// Returns a list of texts; a single value is a list of one, and a key without a value an empty
+    /// one.
     pub fn get_list(&self, key: &str) -> Option<Vec<String>> {
         let entry = self.entry(key)?;
         let value = &self.text[entry.value.start..entry.end];
@@ -97,7 +101,8 @@ impl Document {
 
     /// Sets a value in our canonical form: in its place where the key exists, else at the end.
     ///
-    /// Texts that other programs could take for a date are quoted; a real date is set with [`Document::set_raw`].
+    /// Texts that other programs could take for a date are quoted; a real date is set with
+    /// [`Document::set_raw`].
     pub fn set(&mut self, key: &str, value: impl Into<Value>) {
         let value = match value.into() {
             Value::Null => String::new(),
@@ -115,12 +120,13 @@ impl Document {
         }
     }
 
-    /// Sets a value as it is to be written; returns false, and changes nothing, where that is no YAML value or
-    /// would not stay within its entry.
+    /// Sets a value as it is to be written; returns false, and changes nothing, where that is no
+    /// YAML value or would not stay within its entry.
     pub fn set_raw(&mut self, key: &str, raw: &str) -> bool {
         let alone = Document::parse(&format!("---\n{}---\n", entry_text(key, raw, "\n")));
         let stays = alone.body().is_empty() && alone.layout.entries.len() == 1 && alone.has(key);
-        // A value that is parsed only in part, as by a lone carriage return, is not one value either.
+        // A value that is parsed only in part, as by a lone carriage return, is not one value
+        // either.
         let stays = stays && (alone.get(key).is_some() || alone.get_list(key).is_some());
         if stays {
             self.put(key, raw);
@@ -139,8 +145,8 @@ impl Document {
         !spans.is_empty()
     }
 
-    /// Leaves every key once: the first of those that `prefer` likes, by key and value as written, else the first of
-    /// all. Returns whether any stood twice.
+    /// Leaves every key once: the first of those that `prefer` likes, by key and value as written,
+    /// else the first of all. Returns whether any stood twice.
     pub fn drop_doubles(&mut self, prefer: impl Fn(&str, &str) -> bool) -> bool {
         let raw = |entry: &Entry| self.text[entry.value.start..entry.end].trim().to_string();
         let mut kept: Vec<(&str, usize)> = Vec::new();
@@ -251,10 +257,22 @@ mod tests {
             change(&mut document);
             assert_eq!(document.to_text(), after);
         };
-        check("---\na: 1\nb:\n  - x\nc: 3\n---\nB", &|page| page.set("b", "new"), "---\na: 1\nb: new\nc: 3\n---\nB");
-        check("---\na: 1\n# end\n---\nB", &|page| page.set("b", "x: y"), "---\na: 1\n# end\nb: \"x: y\"\n---\nB");
+        check(
+            "---\na: 1\nb:\n  - x\nc: 3\n---\nB",
+            &|page| page.set("b", "new"),
+            "---\na: 1\nb: new\nc: 3\n---\nB",
+        );
+        check(
+            "---\na: 1\n# end\n---\nB",
+            &|page| page.set("b", "x: y"),
+            "---\na: 1\n# end\nb: \"x: y\"\n---\nB",
+        );
         check("B", &|page| page.set("a", 1), "---\na: 1\n---\nB");
-        check("\u{feff}B\r\n", &|page| page.set("a", true), "\u{feff}---\r\na: true\r\n---\r\nB\r\n");
+        check(
+            "\u{feff}B\r\n",
+            &|page| page.set("a", true),
+            "\u{feff}---\r\na: true\r\n---\r\nB\r\n",
+        );
         check(
             "---\r\na: 1\r\n---\r\n",
             &|page| page.set_block_list("a", &["x", "y"]),
@@ -263,7 +281,11 @@ mod tests {
         check("---\n---", &|page| page.set("a", vec!["x", "y, z"]), "---\na: [x, \"y, z\"]\n---");
         check("---\na: 1\n---\n", &|page| page.set("a", Value::Null), "---\na:\n---\n");
         check("---\na: 1\n---\n", &|page| page.set_block_list("a", &[""; 0]), "---\na: []\n---\n");
-        check("---\na: 1\nb: 2\na: 3\n---\n", &|page| assert!(page.remove("a")), "---\nb: 2\n---\n");
+        check(
+            "---\na: 1\nb: 2\na: 3\n---\n",
+            &|page| assert!(page.remove("a")),
+            "---\nb: 2\n---\n",
+        );
         check("---\na: 1\n---\n", &|page| assert!(!page.remove("b")), "---\na: 1\n---\n");
         check("---\na: 1\n---", &|page| page.set_body("B"), "---\na: 1\n---\nB");
         check("---\na: 1\n---\nold", &|page| page.set_body(""), "---\na: 1\n---\n");
@@ -274,16 +296,26 @@ mod tests {
             &|page| assert!(page.set_raw("started", "2026-11-15T13:40:10Z")),
             "---\nstarted: 2026-11-15T13:40:10Z\n---\nB",
         );
-        check("---\na: 1\n---\n", &|page| assert!(page.set_raw("a", "|\n  x\n")), "---\na: |\n  x\n---\n");
+        check(
+            "---\na: 1\n---\n",
+            &|page| assert!(page.set_raw("a", "|\n  x\n")),
+            "---\na: |\n  x\n---\n",
+        );
         for breaking_out in ["x\nb: 2", "x\n---\n", "[", "\"", "x\rb: 2", "x: y", "# c\nb: 1"] {
-            check("---\na: 1\n---\n", &|page| assert!(!page.set_raw("a", breaking_out)), "---\na: 1\n---\n");
+            check(
+                "---\na: 1\n---\n",
+                &|page| assert!(!page.set_raw("a", breaking_out)),
+                "---\na: 1\n---\n",
+            );
         }
     }
 
     #[test]
     fn escaped_keys_are_found_again() {
         let mut page = Document::default();
-        for key in ["tab\there", "tab\t", "tab\there too", "quote\"d", "back\\slash", "", "plain", "- x"] {
+        for key in
+            ["tab\there", "tab\t", "tab\there too", "quote\"d", "back\\slash", "", "plain", "- x"]
+        {
             page.set(key, 1);
             page.set(key, 2);
             assert_eq!(page.get_str(key).as_deref(), Some("2"), "{key:?} in {}", page.as_text());

@@ -1,4 +1,5 @@
-//! A scalar is a single value, as we write it: plain where every reader takes it for this very text, else quoted.
+//! A scalar is a single value, as we write it: plain where every reader takes it for this very
+//! text, else quoted.
 //!
 //! Lists are written as scalars in brackets, or one to a line.
 
@@ -6,8 +7,8 @@ use std::fmt::Write as _;
 
 use serde_yaml::Value;
 
-/// Returns the YAML form of a text: as it stands where every reader takes it for this very text, else in double
-/// quotes, always on one line.
+/// Returns the YAML form of a text: as it stands where every reader takes it for this very text,
+/// else in double quotes, always on one line.
 pub fn scalar(text: &str) -> String {
     match is_plain(text) {
         true => text.to_owned(),
@@ -21,7 +22,8 @@ pub fn list(items: &[impl AsRef<str>]) -> String {
     format!("[{}]", items.join(", "))
 }
 
-/// Returns the YAML form of a list with one quoted item per line, beginning on the line after the key.
+/// Returns the YAML form of a list with one quoted item per line, beginning on the line after the
+/// key.
 pub fn block_list(items: &[impl AsRef<str>]) -> String {
     items.iter().map(|item| format!("\n  - {}", quoted(item.as_ref()))).collect()
 }
@@ -38,7 +40,10 @@ pub(super) fn flow(value: &Value) -> String {
             format!("[{}]", items.join(", "))
         }
         Value::Mapping(pairs) => {
-            let pairs: Vec<_> = pairs.iter().map(|(key, value)| format!("{}: {}", flow(key), flow(value))).collect();
+            let pairs: Vec<_> = pairs
+                .iter()
+                .map(|(key, value)| format!("{}: {}", flow(key), flow(value)))
+                .collect();
             format!("{{{}}}", pairs.join(", "))
         }
         Value::Tagged(tagged) => format!("{} {}", tagged.tag, flow(&tagged.value)),
@@ -65,8 +70,11 @@ pub(super) fn quoted(text: &str) -> String {
             '\t' => quoted.push_str("\\t"),
             _ if is_special(character) => {
                 let code = u32::from(character);
-                let escape =
-                    if code <= 0xff { write!(quoted, "\\x{code:02X}") } else { write!(quoted, "\\u{code:04X}") };
+                let escape = if code <= 0xff {
+                    write!(quoted, "\\x{code:02X}")
+                } else {
+                    write!(quoted, "\\u{code:04X}")
+                };
                 escape.expect("a string can always be written to");
             }
             _ => quoted.push(character),
@@ -81,8 +89,9 @@ fn is_plain(text: &str) -> bool {
     let Some(first) = text.chars().next() else {
         return false;
     };
-    let stands_out =
-        first.is_alphanumeric() || "_/.~$(+=^;".contains(first) || (!first.is_ascii() && !first.is_whitespace());
+    let stands_out = first.is_alphanumeric()
+        || "_/.~$(+=^;".contains(first)
+        || (!first.is_ascii() && !first.is_whitespace());
     stands_out
         && !text.ends_with(char::is_whitespace)
         && !text.contains(|character| matches!(character, ':' | '#') || is_special(character))
@@ -92,27 +101,30 @@ fn is_plain(text: &str) -> bool {
 }
 
 fn is_word_with_meaning(text: &str) -> bool {
-    const WORDS: [&str; 14] =
-        ["~", "null", "true", "false", "yes", "no", "on", "off", "y", "n", ".inf", "+.inf", ".nan", "="];
+    const WORDS: [&str; 14] = [
+        "~", "null", "true", "false", "yes", "no", "on", "off", "y", "n", ".inf", "+.inf", ".nan",
+        "=",
+    ];
     text.len() <= 5 && WORDS.iter().any(|word| word.eq_ignore_ascii_case(text))
 }
 
-/// Returns whether some reader might take a text for a number or a date; rather too often than too rarely.
+/// Returns whether some reader might take a text for a number or a date; rather too often than too
+/// rarely.
 fn is_like_a_number(text: &str) -> bool {
     let unsigned = text.trim_start_matches(['+', '-']);
     match unsigned.as_bytes() {
         [b'0', b'x' | b'X' | b'o' | b'O' | b'b' | b'B', rest @ ..] => {
             rest.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
         }
-        [b'0'..=b'9' | b'.', ..] => {
-            unsigned.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'_' | b'e' | b'E' | b'+' | b'-'))
-        }
+        [b'0'..=b'9' | b'.', ..] => unsigned
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'_' | b'e' | b'E' | b'+' | b'-')),
         _ => false,
     }
 }
 
-/// Returns whether a character is written as an escape: YAML forbids it or breaks a line at it, or it could
-/// play tricks on a reader's screen.
+/// Returns whether a character is written as an escape: YAML forbids it or breaks a line at it, or
+/// it could play tricks on a reader's screen.
 pub(super) fn is_special(character: char) -> bool {
     if character.is_ascii() {
         return character.is_ascii_control();
@@ -141,7 +153,10 @@ mod tests {
             .filter(|text| !text.is_empty())
             .for_each(|text| assert_eq!(scalar(text), format!("\"{text}\"")));
         assert_eq!(scalar(""), "\"\"");
-        assert_eq!(scalar("a\n\"b\"\\\t\0\u{7f}\u{85}\u{2028}\u{202e}"), r#""a\n\"b\"\\\t\x00\x7F\x85\u2028\u202E""#);
+        assert_eq!(
+            scalar("a\n\"b\"\\\t\0\u{7f}\u{85}\u{2028}\u{202e}"),
+            r#""a\n\"b\"\\\t\x00\x7F\x85\u2028\u202E""#
+        );
         assert_eq!(list(&["a b", "c,d", "[e]", "1", ""]), r#"[a b, "c,d", "[e]", "1", ""]"#);
         assert_eq!(block_list(&["a", "b\"c"]), "\n  - \"a\"\n  - \"b\\\"c\"");
     }

@@ -1,7 +1,7 @@
 //! A value is what an entry holds, as it is read.
 //!
-//! The forms in which we write values are read by hand, which is fast; all else goes to the YAML parser, unless it
-//! could take that long or blow up.
+//! The forms in which we write values are read by hand, which is fast; all else goes to the YAML
+//! parser, unless it could take that long or blow up.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -23,20 +23,25 @@ pub(super) fn parse_entry<T: DeserializeOwned>(entry: &str) -> Option<T> {
     }
 }
 
-/// Returns whether an entry might take the YAML parser long or blow up: the parser expands aliases, which can
-/// multiply a text many thousand times, and needs time quadratic in the depth of brackets before it refuses it.
+/// Returns whether an entry might take the YAML parser long or blow up: the parser expands aliases,
+/// which can multiply a text many thousand times, and needs time quadratic in the depth of brackets
+/// before it refuses it.
 fn is_bomb(entry: &str) -> bool {
     const MOST_BYTES: usize = 1_000_000;
     const MOST_BRACKETS: usize = 1_000;
     entry.len() > MOST_BYTES
         || entry.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count() > MOST_BRACKETS
-        || (entry.contains('&') && entry.match_indices('*').any(|(at, _)| begins_node(&entry[..at])))
+        || (entry.contains('&')
+            && entry.match_indices('*').any(|(at, _)| begins_node(&entry[..at])))
 }
 
-/// Returns whether what follows this text may be the first character of a YAML node, rather than be within one.
+/// Returns whether what follows this text may be the first character of a YAML node, rather than be
+/// within one.
 fn begins_node(before: &str) -> bool {
     let before = before.trim_end_matches([' ', '\t']);
-    before.is_empty() || before.ends_with(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}', ':', '-', '?', ',', '[', '{'])
+    before.is_empty()
+        || before
+            .ends_with(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}', ':', '-', '?', ',', '[', '{'])
 }
 
 /// What can be said of a value without the YAML parser, which takes a hundred times as long.
@@ -50,21 +55,25 @@ pub(super) enum Simple<'text> {
 /// Reads a value on one line: plain, or in quotes as [`scalar`](super::scalar) writes them.
 pub(super) fn simple_scalar(value: &str) -> Simple<'_> {
     let value = without_newline(value).trim_matches(' ');
-    let is_end = |rest: &str| rest.is_empty() || rest.trim_start_matches(' ').is_empty() || rest.starts_with(" #");
+    let is_end = |rest: &str| {
+        rest.is_empty() || rest.trim_start_matches(' ').is_empty() || rest.starts_with(" #")
+    };
     match value.as_bytes().first() {
         _ if value.contains(is_special) => Simple::Unclear,
         None | Some(b'#') => Simple::Nothing,
         Some(quote @ (b'"' | b'\'')) => match find_closing_quote(&value.as_bytes()[1..], *quote) {
             Some(length) if is_end(&value[length + 2..]) => {
                 let inner = &value[1..=length];
-                let text = if *quote == b'"' { unescaped(inner) } else { Some(Cow::Borrowed(inner)) };
+                let text =
+                    if *quote == b'"' { unescaped(inner) } else { Some(Cow::Borrowed(inner)) };
                 text.map_or(Simple::Unclear, Simple::Text)
             }
             _ => Simple::Unclear,
         },
         Some(first) if b"-?:,[]{}&*!|>%@`".contains(first) => Simple::Unclear,
         Some(_) => {
-            let value = value.split_once(" #").map_or(value, |(value, _)| value).trim_end_matches(' ');
+            let value =
+                value.split_once(" #").map_or(value, |(value, _)| value).trim_end_matches(' ');
             match value {
                 "~" | "null" | "Null" | "NULL" => Simple::Nothing,
                 _ if value.contains(": ") || value.ends_with(':') => Simple::Unclear,
@@ -106,7 +115,8 @@ fn unescaped(inner: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(text))
 }
 
-/// Reads a list in one of the two forms we write, or a single value; `None` where it is anything else.
+/// Reads a list in one of the two forms we write, or a single value; `None` where it is anything
+/// else.
 pub(super) fn simple_list(value: &str) -> Option<Vec<String>> {
     let end = line_end(value, 0);
     let (first, more) = value.split_at(end);

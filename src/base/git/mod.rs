@@ -1,4 +1,5 @@
-//! What the files of a git repository tell, read as they lie: no program is run, nothing is written.
+//! What the files of a git repository tell, read as they lie: no program is run, nothing is
+//! written.
 
 use std::collections::{HashSet, VecDeque};
 use std::fs;
@@ -73,7 +74,8 @@ impl Repository {
     }
 }
 
-/// The commits that a repository's branches lead to, walked from their tips only as far as it takes.
+/// The commits that a repository's branches lead to, walked from their tips only as far as it
+/// takes.
 pub struct History {
     objects: Objects,
     known: HashSet<Hash>,
@@ -85,17 +87,22 @@ pub struct History {
 }
 
 impl Repository {
-    /// The history of everything that a branch, a tag or HEAD leads to; at most so many commits of it are read.
+    /// The history of everything that a branch, a tag or HEAD leads to; at most so many commits of
+    /// it are read.
     pub fn history(&self, most: usize) -> History {
         let mut waiting = VecDeque::new();
         if let Some(head) = read_small(&self.own.join("HEAD")) {
             match head.strip_prefix("ref:") {
-                Some(name) => waiting.extend(read_small(&self.common.join(name.trim())).and_then(|text| hash(&text))),
+                Some(name) => waiting.extend(
+                    read_small(&self.common.join(name.trim())).and_then(|text| hash(&text)),
+                ),
                 None => waiting.extend(hash(&head)),
             }
         }
         let refs = walkdir::WalkDir::new(self.common.join("refs")).sort_by_file_name().max_open(8);
-        for entry in refs.into_iter().flatten().filter(|entry| entry.file_type().is_file()).take(2000) {
+        for entry in
+            refs.into_iter().flatten().filter(|entry| entry.file_type().is_file()).take(2000)
+        {
             waiting.extend(read_small(entry.path()).and_then(|text| hash(&text)));
         }
         let packed = read_small(&self.common.join("packed-refs")).unwrap_or_default();
@@ -104,15 +111,25 @@ impl Repository {
         waiting.extend(tips.filter_map(hash));
         let torn = self.common.join("shallow").exists();
         let known = waiting.iter().copied().collect();
-        History { objects: Objects::open(self.common.join("objects")), known, waiting, left: most, torn }
+        History {
+            objects: Objects::open(self.common.join("objects")),
+            known,
+            waiting,
+            left: most,
+            torn,
+        }
     }
 }
 
 impl History {
-    /// Whether a commit, by the beginning of its name, is in the history; `None` where that cannot be told.
+    /// Whether a commit, by the beginning of its name, is in the history; `None` where that cannot
+    /// be told.
     pub fn has(&mut self, commit: &str) -> Option<bool> {
         let commit = commit.to_ascii_lowercase();
-        if commit.len() < 4 || commit.len() > 40 || !commit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        if commit.len() < 4
+            || commit.len() > 40
+            || !commit.bytes().all(|byte| byte.is_ascii_hexdigit())
+        {
             return None;
         }
         if self.known.iter().any(|known| hex(known).starts_with(&commit)) {
@@ -164,20 +181,32 @@ mod tests {
         let desk = tempfile::tempdir().unwrap();
         let run = |arguments: &[&str]| {
             let output = std::process::Command::new("git")
-                .args(["-c", "user.name=desk", "-c", "user.email=desk@example.org", "-c", "init.defaultBranch=main"])
+                .args([
+                    "-c",
+                    "user.name=desk",
+                    "-c",
+                    "user.email=desk@example.org",
+                    "-c",
+                    "init.defaultBranch=main",
+                ])
                 .args(arguments)
                 .env("GIT_CONFIG_NOSYSTEM", "1")
                 .env("HOME", desk.path())
                 .current_dir(desk.path())
                 .output()
                 .expect("`git` is there");
-            assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+            assert!(
+                output.status.success(),
+                "{arguments:?}: {}",
+                String::from_utf8_lossy(&output.stderr)
+            );
             String::from_utf8(output.stdout).unwrap().trim().to_string()
         };
         run(&["init", "-q"]);
         let commits: Vec<String> = (0..30)
             .map(|n| {
-                let message = format!("commit {n}\n\n{}", "the same long story again and again. ".repeat(40));
+                let message =
+                    format!("commit {n}\n\n{}", "the same long story again and again. ".repeat(40));
                 run(&["commit", "-q", "--allow-empty", "-m", &message]);
                 run(&["rev-parse", "HEAD"])
             })
@@ -218,16 +247,25 @@ mod tests {
         );
         fs::create_dir_all(root.join("src/deep")).unwrap();
         let repository = Repository::around(&root.join("src/deep")).unwrap();
-        assert_eq!((repository.root.as_path(), repository.main_root()), (root.as_path(), root.clone()));
+        assert_eq!(
+            (repository.root.as_path(), repository.main_root()),
+            (root.as_path(), root.clone())
+        );
         assert_eq!(repository.remote().as_deref(), Some("git@example.org:team/zubot.git"));
         assert_eq!(Repository::around(desk.path()), None);
 
         let worktree = root.parent().unwrap().join("zubot-fix");
-        write(&worktree.join(".git"), &format!("gitdir: {}/.git/worktrees/zubot-fix\n", root.display()));
+        write(
+            &worktree.join(".git"),
+            &format!("gitdir: {}/.git/worktrees/zubot-fix\n", root.display()),
+        );
         write(&root.join(".git/worktrees/zubot-fix/HEAD"), "ref: refs/heads/fix\n");
         write(&root.join(".git/worktrees/zubot-fix/commondir"), "../..\n");
         let repository = Repository::around(&worktree).unwrap();
-        assert_eq!((repository.root.as_path(), repository.main_root()), (worktree.as_path(), root.clone()));
+        assert_eq!(
+            (repository.root.as_path(), repository.main_root()),
+            (worktree.as_path(), root.clone())
+        );
         assert!(repository.remote().unwrap().ends_with("zubot.git"));
     }
 }

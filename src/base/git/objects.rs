@@ -34,8 +34,13 @@ struct Pack {
 impl Objects {
     /// The objects in a folder; a pack that cannot be read counts as none.
     pub fn open(folder: PathBuf) -> Objects {
-        let entries = fs::read_dir(folder.join("pack")).into_iter().flatten().flatten().map(|entry| entry.path());
-        let indices = entries.filter(|path| path.extension().is_some_and(|extension| extension == "idx"));
+        let entries = fs::read_dir(folder.join("pack"))
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path());
+        let indices =
+            entries.filter(|path| path.extension().is_some_and(|extension| extension == "idx"));
         let packs = indices.filter_map(|index| Pack::open(&index).ok()).collect();
         Objects { folder, packs }
     }
@@ -44,7 +49,10 @@ impl Objects {
     pub fn any_named(&mut self, prefix: &str) -> Option<bool> {
         let (folder, rest) = prefix.split_at_checked(2)?;
         let loose = fs::read_dir(self.folder.join(folder)).into_iter().flatten().flatten();
-        if loose.filter_map(|entry| entry.file_name().into_string().ok()).any(|name| name.starts_with(rest)) {
+        if loose
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .any(|name| name.starts_with(rest))
+        {
             return Some(true);
         }
         let least = hash(&format!("{prefix:0<40}"))?;
@@ -89,7 +97,8 @@ impl Pack {
         if head != [0xff, b't', b'O', b'c', 0, 0, 0, 2] {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        let mut pack = Pack { index: file, objects: File::open(index.with_extension("pack"))?, count: 0 };
+        let mut pack =
+            Pack { index: file, objects: File::open(index.with_extension("pack"))?, count: 0 };
         pack.count = pack.number(8 + 255 * 4)?;
         Ok(pack)
     }
@@ -172,9 +181,9 @@ impl Pack {
 
     fn inflated(&mut self, at: u64) -> Option<Vec<u8>> {
         // Nearly every commit is short; what a longer one needs is not told beforehand.
-        [4 << 10, LONGEST]
-            .into_iter()
-            .find_map(|most| decompress_to_vec_zlib_with_limit(&self.bytes(at, most)?, LONGEST).ok())
+        [4 << 10, LONGEST].into_iter().find_map(|most| {
+            decompress_to_vec_zlib_with_limit(&self.bytes(at, most)?, LONGEST).ok()
+        })
     }
 
     fn bytes(&mut self, at: u64, most: usize) -> Option<Vec<u8>> {

@@ -1,11 +1,12 @@
 //! An anchor is the literal that a secret begins with.
 //!
-//! All anchors of all rules are looked for in one pass over the text, which is most of the work of redacting.
+//! All anchors of all rules are looked for in one pass over the text, which is most of the work of
+//! redacting.
 
 /// The literals that rules begin with, each known by its rarest three bytes.
 ///
-/// An automaton for them all takes one dependent step for each byte; three bytes and a table of bits
-/// take none, and come to two or three times the speed.
+/// An automaton for them all takes one dependent step for each byte; three bytes and a table of
+/// bits take none, and come to two or three times the speed.
 #[derive(Default)]
 pub(super) struct Anchors {
     /// The literal, where its rare bytes stand in it, and its rule.
@@ -64,7 +65,8 @@ impl Anchors {
     }
 }
 
-/// Returns a number of 16 bits for the first three of four bytes, the same for either case of a letter.
+/// Returns a number of 16 bits for the first three of four bytes, the same for either case of a
+/// letter.
 fn hash(window: [u8; 4]) -> usize {
     let folded = (u32::from_le_bytes(window) | 0x2020_2020) & 0x00ff_ffff;
     (folded.wrapping_mul(0x9e37_79b1) >> 16) as usize

@@ -1,7 +1,8 @@
-//! A judge looks at what a pattern has matched, and at its surroundings, and says whether it is a secret.
+//! A judge looks at what a pattern has matched, and at its surroundings, and says whether it is a
+//! secret.
 //!
-//! Patterns take too much, since code is full of names such as `token` and `password`; a judge lets types,
-//! placeholders and expressions go.
+//! Patterns take too much, since code is full of names such as `token` and `password`; a judge lets
+//! types, placeholders and expressions go.
 
 use std::ops::Range;
 
@@ -69,7 +70,8 @@ pub(super) fn mixed_token(candidate: &Candidate) -> bool {
     token(candidate) && mixed(candidate)
 }
 
-/// Accepts a token whose beginning names its kind, and one that is no stretch of longer data in Base64.
+/// Accepts a token whose beginning names its kind, and one that is no stretch of longer data in
+/// Base64.
 pub(super) fn named_or_alone(candidate: &Candidate) -> bool {
     match candidate.value().starts_with("sq0") {
         true => token(candidate),
@@ -129,7 +131,10 @@ pub(super) fn password(candidate: &Candidate) -> bool {
         Notation::Environment => !is_expression(candidate),
         Notation::Bare => {
             let telling = |c: char| c.is_ascii_digit() || "!@#$%^*+~?".contains(c);
-            value.len() >= 6 && value.contains(telling) && !names_a_secret(value) && !is_expression(candidate)
+            value.len() >= 6
+                && value.contains(telling)
+                && !names_a_secret(value)
+                && !is_expression(candidate)
         }
     }
 }
@@ -188,7 +193,8 @@ fn notation(candidate: &Candidate) -> Notation {
     Notation::Bare
 }
 
-/// Returns what stands before the key within its name: `client_` of `client_secret`, `--db-` of `--db-password`.
+/// Returns what stands before the key within its name: `client_` of `client_secret`, `--db-` of
+/// `--db-password`.
 fn name_before<'t>(candidate: &Candidate<'t>) -> &'t str {
     let before = &candidate.text.as_bytes()[..candidate.start];
     let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_' || **byte == b'-';
@@ -203,14 +209,16 @@ fn is_expression(candidate: &Candidate) -> bool {
     if after.starts_with(['(', '[', '{']) || (after.starts_with('<') && !after.starts_with("</")) {
         return true;
     }
-    if value.contains("::") || value.contains("->") || value.starts_with(['!', '-', '@', '+', '#']) {
+    if value.contains("::") || value.contains("->") || value.starts_with(['!', '-', '@', '+', '#'])
+    {
         return true;
     }
     let is_constant = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
     if value.contains('_') && value.chars().all(is_constant) {
         return true;
     }
-    let mut members = value.trim_end_matches(['?', '!', '.', ':']).split(['.', '?']).filter(|m| !m.is_empty());
+    let mut members =
+        value.trim_end_matches(['?', '!', '.', ':']).split(['.', '?']).filter(|m| !m.is_empty());
     let is_identifier = |member: &str| {
         !member.starts_with(|c: char| c.is_ascii_digit())
             && member.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
@@ -219,7 +227,8 @@ fn is_expression(candidate: &Candidate) -> bool {
     value.contains('.') && members.all(is_identifier)
 }
 
-/// Tells a value made of words and small numbers, such as `e2e-user-token`, `access-123` or `tokenV2`.
+/// Tells a value made of words and small numbers, such as `e2e-user-token`, `access-123` or
+/// `tokenV2`.
 fn is_wordy(value: &str) -> bool {
     let mut scattered = 0;
     let mut is_word = |segment: &str| {
@@ -255,7 +264,10 @@ mod tests {
             ("TOKEN=\"", "\""),
             ("Authorization: Bearer ", ""),
         ] {
-            check(&format!("{before}{token}{after}"), &format!("{before}[redacted:github-token]{after}"));
+            check(
+                &format!("{before}{token}{after}"),
+                &format!("{before}[redacted:github-token]{after}"),
+            );
         }
         untouched(&format!("x{token}"));
     }

@@ -1,8 +1,10 @@
-//! To redact is to replace a secret by the name of the rule that found it, such as `[redacted:npm-token]`.
+//! To redact is to replace a secret by the name of the rule that found it, such as
+//! `[redacted:npm-token]`.
 //!
-//! [`RULES`] is the table of secrets: name, pattern, example. One pass over the text looks for the literal
-//! anchors of all rules at once, and only where an anchor stands is its pattern tried; a second pass looks
-//! at long runs of letters and digits, for secrets that nothing announces but the words before them.
+//! [`RULES`] is the table of secrets: name, pattern, example. One pass over the text looks for the
+//! literal anchors of all rules at once, and only where an anchor stands is its pattern tried; a
+//! second pass looks at long runs of letters and digits, for secrets that nothing announces but the
+//! words before them.
 
 mod anchors;
 mod judges;
@@ -50,29 +52,39 @@ impl Redactor {
                 anchors.add(anchor, index);
             }
         }
-        Self { anchors, patterns: RULES.iter().map(|_| OnceLock::new()).collect(), custom: Vec::new() }
+        Self {
+            anchors,
+            patterns: RULES.iter().map(|_| OnceLock::new()).collect(),
+            custom: Vec::new(),
+        }
     }
 
-    /// Makes a redactor with the built-in rules and a person's own, each a name and a regular expression.
+    /// Makes a redactor with the built-in rules and a person's own, each a name and a regular
+    /// expression.
     pub fn with_rules(custom: &[(String, String)]) -> Result<Self, String> {
         let mut redactor = Self::new();
         for (name, pattern) in custom {
-            let regex = Regex::new(pattern)
-                .map_err(|error| format!("the redaction rule `{name}` is no valid pattern: {error}"))?;
+            let regex = Regex::new(pattern).map_err(|error| {
+                format!("the redaction rule `{name}` is no valid pattern: {error}")
+            })?;
             let is_plain = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
             if name.is_empty() || !name.chars().all(is_plain) {
-                return Err(format!("the redaction rule `{name}` needs a name of letters, digits and hyphens"));
+                return Err(format!(
+                    "the redaction rule `{name}` needs a name of letters, digits and hyphens"
+                ));
             }
             redactor.custom.push((name.clone(), regex));
         }
         Ok(redactor)
     }
 
-    /// Returns the text with every secret replaced by `[redacted:rule]`; borrowed when there is none.
+    /// Returns the text with every secret replaced by `[redacted:rule]`; borrowed when there is
+    /// none.
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut clean = Cow::Borrowed(text);
-        // What stood glued to a secret can be seen once that is gone; so it is looked for until none is
-        // left, and to redact twice changes nothing. A person's pattern may never have enough.
+        // What stood glued to a secret can be seen once that is gone; so it is looked for until
+        // none is left, and to redact twice changes nothing. A person's pattern may never have
+        // enough.
         for _ in 0..8 {
             let found = self.find(&clean);
             if found.is_empty() {
@@ -98,7 +110,9 @@ impl Redactor {
         }
         // What was redacted before stays as it is.
         found.retain(|found| {
-            let within = |marker: &Range<usize>| marker.start <= found.range.start && found.range.end <= marker.end;
+            let within = |marker: &Range<usize>| {
+                marker.start <= found.range.start && found.range.end <= marker.end
+            };
             !found.range.is_empty() && !markers.iter().any(within)
         });
         self.apart(found)
@@ -151,8 +165,10 @@ impl Redactor {
 
     fn try_rule(&self, text: &str, rule: usize, start: usize) -> Option<Range<usize>> {
         let Rule { pattern, judge, .. } = RULES[rule];
-        let regex = self.patterns[rule]
-            .get_or_init(|| Regex::new(&format!(r"\A(?:{pattern})")).expect("a test makes every pattern of the table"));
+        let regex = self.patterns[rule].get_or_init(|| {
+            Regex::new(&format!(r"\A(?:{pattern})"))
+                .expect("a test makes every pattern of the table")
+        });
         let longest = if rule == PRIVATE_KEY { 16 * LINE } else { LINE };
         let window = cut(&text[start..], longest);
         let captures = regex.captures(window)?;
@@ -272,7 +288,8 @@ mod tests {
     #[test]
     fn custom_rules() {
         let rule = |name: &str, pattern: &str| (name.to_string(), pattern.to_string());
-        let redactor = Redactor::with_rules(&[rule("ticket", r"ACME-(\d+)"), rule("word", "[a-z]+")]);
+        let redactor =
+            Redactor::with_rules(&[rule("ticket", r"ACME-(\d+)"), rule("word", "[a-z]+")]);
         let redactor = redactor.expect("both are valid");
         assert_eq!(redactor.redact("ACME-12"), "ACME-[redacted:ticket]");
         let once = redactor.redact("ACME-12 and more").into_owned();

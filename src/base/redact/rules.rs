@@ -1,11 +1,11 @@
 //! A rule is one kind of secret: its name, how it begins, its pattern, an example.
 //!
-//! This is the table. A new kind of secret is one entry here, and its example is its test; the example stands in
-//! parts, so that this file holds none that a scanner would report.
+//! This is the table. A new kind of secret is one entry here, and its example is its test; the
+//! example stands in parts, so that this file holds none that a scanner would report.
 
 use super::judges::{
-    Candidate, after_a_number, anywhere, credential, mixed, mixed_token, named_or_alone, password, secret, token,
-    url_password,
+    Candidate, after_a_number, anywhere, credential, mixed, mixed_token, named_or_alone, password,
+    secret, token, url_password,
 };
 
 /// One kind of secret.
@@ -14,7 +14,8 @@ pub struct Rule {
     pub name: &'static str,
     /// What a match begins with, in any case; a rule without anchors is tried at each long run.
     pub anchors: &'static [&'static str],
-    /// What to match from the anchor on; the secret is the first group, or all of it without groups.
+    /// What to match from the anchor on; the secret is the first group, or all of it without
+    /// groups.
     pub pattern: &'static str,
     /// A secret of this kind, in parts, so that this file holds none that a scanner would report.
     pub example: &'static [&'static str],
@@ -26,7 +27,8 @@ pub struct Rule {
 pub(super) const PRIVATE_KEY: usize = 0;
 
 /// Makes the pattern of `name = value` for names that end in one of the keys, in any notation:
-/// quoted, escaped within JSON, bare as in YAML or an environment file, annotated with a type, or a flag.
+/// quoted, escaped within JSON, bare as in YAML or an environment file, annotated with a type, or a
+/// flag.
 macro_rules! assignment {
     ($keys:literal) => {
         concat!(
@@ -68,7 +70,11 @@ pub const RULES: &[Rule] = &[
         name: "jwt",
         anchors: &["eyJ"],
         pattern: r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{10,}",
-        example: &["eyJhbGciOiJIUzI1NiJ9", ".eyJzdWIiOiIxMjM0NTY3ODkwIn0", ".dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P"],
+        example: &[
+            "eyJhbGciOiJIUzI1NiJ9",
+            ".eyJzdWIiOiIxMjM0NTY3ODkwIn0",
+            ".dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P",
+        ],
         judge: token,
     },
     // Clouds.
@@ -123,7 +129,12 @@ pub const RULES: &[Rule] = &[
         name: "gcp-service-account",
         anchors: &["private_key_id"],
         pattern: r#"private_key_id\\{0,7}["'][ \t]{0,4}:[ \t]{0,4}\\{0,7}["']([0-9a-f]{40})"#,
-        example: &[r#""private_key_id": ""#, "3f9a1c7e5b2d8064", "9e1f3a7c5d2b8064f1a3c5e7", r#"""#],
+        example: &[
+            r#""private_key_id": ""#,
+            "3f9a1c7e5b2d8064",
+            "9e1f3a7c5d2b8064f1a3c5e7",
+            r#"""#,
+        ],
         judge: anywhere,
     },
     Rule {
@@ -137,7 +148,10 @@ pub const RULES: &[Rule] = &[
         name: "azure-sas",
         anchors: &["sig="],
         pattern: r"sig=([A-Za-z0-9%/+]{40,}={0,2})",
-        example: &["https://x.blob.core.windows.net/c?sv=2024&sig=", "q1W2e3R4t5Y6u7I8o9P0a1S2d3F4g5H6j7K8l9Z0x1C2%3D"],
+        example: &[
+            "https://x.blob.core.windows.net/c?sv=2024&sig=",
+            "q1W2e3R4t5Y6u7I8o9P0a1S2d3F4g5H6j7K8l9Z0x1C2%3D",
+        ],
         judge: token,
     },
     Rule {
@@ -200,7 +214,11 @@ pub const RULES: &[Rule] = &[
         name: "terraform-token",
         anchors: &[".atlasv1."],
         pattern: r"\.atlasv1\.[A-Za-z0-9_=-]{60,}",
-        example: &["x7Kq2Wm9Zr4Tn8.atlas", "v1.", "x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf0Jg9Ea2Ux7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf"],
+        example: &[
+            "x7Kq2Wm9Zr4Tn8.atlas",
+            "v1.",
+            "x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf0Jg9Ea2Ux7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf",
+        ],
         judge: anywhere,
     },
     Rule {
@@ -235,7 +253,10 @@ pub const RULES: &[Rule] = &[
         name: "age-secret-key",
         anchors: &["AGE-SECRET-KEY-"],
         pattern: r"(?i)AGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]{50,}",
-        example: &["AGE-SECRET-", "KEY-1QZX7KQ2WM9ZR4TN8YC0VD5LP3S6HF0JG9EA2U4N8K7Q2W9Z4T8Y0V5L3S6F"],
+        example: &[
+            "AGE-SECRET-",
+            "KEY-1QZX7KQ2WM9ZR4TN8YC0VD5LP3S6HF0JG9EA2U4N8K7Q2W9Z4T8Y0V5L3S6F",
+        ],
         judge: token,
     },
     // Code and packages.
@@ -264,7 +285,10 @@ pub const RULES: &[Rule] = &[
         name: "atlassian-token",
         anchors: &["ATATT3", "ATCTT3", "ATBB"],
         pattern: r"(?:AT[AC]TT3[A-Za-z0-9_=-]{60,}|ATBB[A-Za-z0-9]{32}\b)",
-        example: &["ATATT3", "xFfGF0x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf0Jg9Ea2Ub4Nx7Kq2Wm9Zr4Tn8Yc1Vd5Lp3B=4E1F"],
+        example: &[
+            "ATATT3",
+            "xFfGF0x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf0Jg9Ea2Ub4Nx7Kq2Wm9Zr4Tn8Yc1Vd5Lp3B=4E1F",
+        ],
         judge: token,
     },
     Rule {
@@ -420,7 +444,10 @@ pub const RULES: &[Rule] = &[
         name: "slack-webhook",
         anchors: &["hooks.slack.com/"],
         pattern: r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9_/+-]{20,})",
-        example: &["https://hooks.slack.com/", "services/T02AB3CD4/B05EF6GH7/x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3B"],
+        example: &[
+            "https://hooks.slack.com/",
+            "services/T02AB3CD4/B05EF6GH7/x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3B",
+        ],
         judge: mixed,
     },
     Rule {
@@ -437,7 +464,11 @@ pub const RULES: &[Rule] = &[
         name: "discord-bot-token",
         anchors: &[],
         pattern: r"[MNO][A-Za-z0-9]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}",
-        example: &["MTIzNDU2Nzg5MDEyMzQ1Njc4", ".Gx7Kq2.", "Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf0Jg9Ea2Ub4N8Lwk"],
+        example: &[
+            "MTIzNDU2Nzg5MDEyMzQ1Njc4",
+            ".Gx7Kq2.",
+            "Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf0Jg9Ea2Ub4N8Lwk",
+        ],
         judge: token,
     },
     Rule {
@@ -577,21 +608,9 @@ pub const RULES: &[Rule] = &[
     Rule {
         name: "secret",
         anchors: &[
-            "secret",
-            "token",
-            "credential",
-            "api_key",
-            "api-key",
-            "apikey",
-            "access_key",
-            "access-key",
-            "accesskey",
-            "auth_key",
-            "private_key",
-            "privatekey",
-            "signing_key",
-            "encryption_key",
-            "master_key",
+            "secret", "token", "credential", "api_key", "api-key", "apikey", "access_key",
+            "access-key", "accesskey", "auth_key", "private_key", "privatekey", "signing_key",
+            "encryption_key", "master_key",
         ],
         pattern: assignment!(
             "secret(?:[_-]?(?:access[_-]?)?key)?|token|credentials?|api[_-]?key|access[_-]?key|auth_key|private_?key|(?:signing|encryption|master)_key"
@@ -652,10 +671,19 @@ mod tests {
         check("export DB_PASSWORD=letmein", "export DB_PASSWORD=[redacted:password]");
         check("DB_PASS=letmein", "DB_PASS=[redacted:password]");
         check(r#"{"password":"hunter2"}"#, r#"{"password":"[redacted:password]"}"#);
-        check(r#"{\"password\": \"hunter2\", \"x\": 1}"#, r#"{\"password\": \"[redacted:password]\", \"x\": 1}"#);
-        check(r#"{\\\"password\\\": \\\"hunter2\\\"}"#, r#"{\\\"password\\\": \\\"[redacted:password]\\\"}"#);
+        check(
+            r#"{\"password\": \"hunter2\", \"x\": 1}"#,
+            r#"{\"password\": \"[redacted:password]\", \"x\": 1}"#,
+        );
+        check(
+            r#"{\\\"password\\\": \\\"hunter2\\\"}"#,
+            r#"{\\\"password\\\": \\\"[redacted:password]\\\"}"#,
+        );
         check(r#"a\nPASSWORD=hunter2\nB=c"#, r#"a\nPASSWORD=[redacted:password]\nB=c"#);
-        check("const password: string = \"hunter2\";", "const password: string = \"[redacted:password]\";");
+        check(
+            "const password: string = \"hunter2\";",
+            "const password: string = \"[redacted:password]\";",
+        );
         check("mysql --password=hunter2 db", "mysql --password=[redacted:password] db");
         check("mysql --password hunter2 db", "mysql --password [redacted:password] db");
         check("config['password'] = 'pass word1'", "config['password'] = 'pass word1'");
@@ -676,8 +704,14 @@ mod tests {
         check("redis://:p4ss@db/0", "redis://:[redacted:url-password]@db/0");
         check("https://u:p@ss@host/", "https://u:[redacted:url-password]@host/");
         let value = random();
-        check(&format!("Authorization: Bearer {value}"), "Authorization: Bearer [redacted:authorization]");
-        check(&format!("-H \"authorization: token {value}\""), "-H \"authorization: token [redacted:authorization]\"");
+        check(
+            &format!("Authorization: Bearer {value}"),
+            "Authorization: Bearer [redacted:authorization]",
+        );
+        check(
+            &format!("-H \"authorization: token {value}\""),
+            "-H \"authorization: token [redacted:authorization]\"",
+        );
         check(
             &format!("\\\"Authorization\\\": \\\"Bearer {value}\\\""),
             "\\\"Authorization\\\": \\\"Bearer [redacted:authorization]\\\"",
@@ -694,8 +728,14 @@ mod tests {
         check(&format!("a\n{begin}\n{line}\n{line}\nabc=\n{end}\nb"), &format!("a\n{gone}\nb"));
         check(&format!("a\n{begin}\n{line}\n{line}"), &format!("a\n{gone}"));
         check(&format!("{begin}\n{line}\n\nThe key above."), &format!("{gone}\n\nThe key above."));
-        check(&format!("\"k\": \"{begin}\\n{line}\\n{line}\\n{end}\\n\""), &format!("\"k\": \"{gone}\\n\""));
-        check(&format!("     1→{begin}\n     2→{line}\n     3→{end}\n"), &format!("     1→{gone}\n"));
+        check(
+            &format!("\"k\": \"{begin}\\n{line}\\n{line}\\n{end}\\n\""),
+            &format!("\"k\": \"{gone}\\n\""),
+        );
+        check(
+            &format!("     1→{begin}\n     2→{line}\n     3→{end}\n"),
+            &format!("     1→{gone}\n"),
+        );
         check(&format!("{begin}\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES,00\n\n{line}\n{end}"), gone);
         check(&format!("{begin}\n{}{end}", format!("{line}\n").repeat(200)), gone);
         untouched(&format!("pem.replace('{begin}', '').replace('{end}', '')"));
@@ -704,6 +744,9 @@ mod tests {
         untouched(&format!("{public}\n{line}\n"));
         let block = ["-----BEGIN PGP PRIV", "ATE KEY BLOCK-----"].concat();
         let block_end = ["-----END PGP PRIV", "ATE KEY BLOCK-----"].concat();
-        check(&format!("{block}\nVersion: 1\n\n{line}\n=abcd\n{block_end}\n"), &format!("{gone}\n"));
+        check(
+            &format!("{block}\nVersion: 1\n\n{line}\n=abcd\n{block_end}\n"),
+            &format!("{gone}\n"),
+        );
     }
 }

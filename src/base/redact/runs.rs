@@ -1,4 +1,5 @@
-//! A run is a long stretch of letters and digits without a space, which may be a secret of no known kind.
+//! A run is a long stretch of letters and digits without a space, which may be a secret of no known
+//! kind.
 //!
 //! It is taken for one if it looks random and the words before it announce a secret.
 
@@ -15,13 +16,15 @@ static IN_RUN: [bool; 256] = {
     let mut in_run = [false; 256];
     let mut byte = 0;
     while byte < 256 {
-        in_run[byte] = (byte as u8).is_ascii_alphanumeric() || matches!(byte as u8, b'+' | b'/' | b'_' | b'-');
+        in_run[byte] =
+            (byte as u8).is_ascii_alphanumeric() || matches!(byte as u8, b'+' | b'/' | b'_' | b'-');
         byte += 1;
     }
     in_run
 };
 
-/// Calls `each` with every run of token characters that is long enough, looking at one byte in each stride.
+/// Calls `each` with every run of token characters that is long enough, looking at one byte in each
+/// stride.
 pub(super) fn each_long_run(text: &str, mut each: impl FnMut(Range<usize>)) {
     let bytes = text.as_bytes();
     let in_run = |at: usize| IN_RUN[bytes[at] as usize];
@@ -52,32 +55,9 @@ pub(super) fn each_long_run(text: &str, mut each: impl FnMut(Range<usize>)) {
 /// Tells random characters from names, paths, hashes and ids.
 pub(super) fn looks_random(run: &str) -> bool {
     const IDS: &[&str] = &[
-        "toolu_",
-        "srvtoolu_",
-        "msg_",
-        "req_",
-        "call_",
-        "chatcmpl-",
-        "resp_",
-        "run_",
-        "thread_",
-        "asst_",
-        "file-",
-        "fc_",
-        "rs_",
-        "ses_",
-        "prt_",
-        "evt_",
-        "sha1-",
-        "sha256-",
-        "sha384-",
-        "sha512-",
-        "AAAA",
-        "session_",
-        "cse_",
-        "container_",
-        "agent_",
-        "gen-",
+        "toolu_", "srvtoolu_", "msg_", "req_", "call_", "chatcmpl-", "resp_", "run_", "thread_",
+        "asst_", "file-", "fc_", "rs_", "ses_", "prt_", "evt_", "sha1-", "sha256-", "sha384-",
+        "sha512-", "AAAA", "session_", "cse_", "container_", "agent_", "gen-",
     ];
     if run.len() > LONGEST_RUN || IDS.iter().any(|id| run.starts_with(id)) {
         return false;
@@ -87,9 +67,13 @@ pub(super) fn looks_random(run: &str) -> bool {
         return false;
     };
     let count = |is: fn(&u8) -> bool| segment.bytes().filter(is).count();
-    // Names have a digit here and there; in random text every fourth place has one on one side only.
-    let digit_edges =
-        segment.as_bytes().windows(2).filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit()).count();
+    // Names have a digit here and there; in random text every fourth place has one on one side
+    // only.
+    let digit_edges = segment
+        .as_bytes()
+        .windows(2)
+        .filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit())
+        .count();
     count(u8::is_ascii_uppercase) >= 2
         && count(u8::is_ascii_lowercase) >= 2
         && digit_edges >= 3
@@ -98,7 +82,8 @@ pub(super) fn looks_random(run: &str) -> bool {
         && entropy(segment) >= 3.5
 }
 
-/// Counts the places where the class of character changes, except after a capital, as names have it.
+/// Counts the places where the class of character changes, except after a capital, as names have
+/// it.
 pub(super) fn splits(segment: &str) -> usize {
     let class = |byte: u8| match byte {
         b'a'..=b'z' => 0,
@@ -107,7 +92,11 @@ pub(super) fn splits(segment: &str) -> usize {
         _ => 3,
     };
     let pairs = segment.as_bytes().windows(2);
-    pairs.filter(|pair| class(pair[0]) != class(pair[1]) && (class(pair[0]), class(pair[1])) != (1, 0)).count()
+    pairs
+        .filter(|pair| {
+            class(pair[0]) != class(pair[1]) && (class(pair[0]), class(pair[1])) != (1, 0)
+        })
+        .count()
 }
 
 /// Returns the Shannon entropy in bits for each byte.
@@ -128,29 +117,18 @@ fn entropy(text: &str) -> f64 {
 
 /// Tells whether the words before a run, on its line, announce a secret.
 pub(super) fn is_announced(text: &str, run: &Range<usize>) -> bool {
-    const WORDS: &[&str] = &["token", "secret", "passw", "pwd", "auth", "credential", "bearer", "key"];
+    const WORDS: &[&str] =
+        &["token", "secret", "passw", "pwd", "auth", "credential", "bearer", "key"];
     const HARMLESS: &[&str] = &[
-        "public",
-        "author",
-        "hash",
-        "sha",
-        "commit",
-        "signature",
-        "fingerprint",
-        "checksum",
-        "integrity",
-        "digest",
-        "uuid",
-        "_id",
-        "id\"",
-        "ssh-",
-        "etag",
-        "h1:",
+        "public", "author", "hash", "sha", "commit", "signature", "fingerprint", "checksum",
+        "integrity", "digest", "uuid", "_id", "id\"", "ssh-", "etag", "h1:",
     ];
     let before = last(&text[..run.start], 48);
     let before = before.rsplit('\n').next().unwrap_or(before);
     let before = before.rsplit("\\n").next().unwrap_or(before).to_ascii_lowercase();
-    let Some((word_at, word)) = WORDS.iter().filter_map(|word| before.rfind(word).map(|at| (at, *word))).max() else {
+    let Some((word_at, word)) =
+        WORDS.iter().filter_map(|word| before.rfind(word).map(|at| (at, *word))).max()
+    else {
         return is_constant(last(&text[..run.start], 48));
     };
     let gap = &before[word_at + word.len()..];
@@ -182,9 +160,12 @@ fn is_constant(before: &str) -> bool {
     };
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let name = before.rsplit(|c| !is_name(c)).next().unwrap_or(before);
-    let harmless = ["ID", "HASH", "SHA", "UUID", "PATH", "FILE", "DIR", "URL", "COMMIT", "REF", "INTEGRITY"];
+    let harmless =
+        ["ID", "HASH", "SHA", "UUID", "PATH", "FILE", "DIR", "URL", "COMMIT", "REF", "INTEGRITY"];
     name.len() >= 3
-        && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
         && name.bytes().any(|byte| byte.is_ascii_uppercase())
         && !harmless.iter().any(|word| name.contains(word))
 }

@@ -1,45 +1,15 @@
-//! A stand-in is what stands where a secret could: a placeholder, a type, a word, the name of another thing.
+//! A stand-in is what stands where a secret could: a placeholder, a type, a word, the name of
+//! another thing.
 //!
 //! These are the lists of words by which the judges know them.
 
 /// Tells names of tokens and keys that are no secrets: of pages, caches, language models.
 pub(super) fn is_harmless_name(name: &str) -> bool {
     const HARMLESS: &[&str] = &[
-        "page",
-        "next",
-        "cursor",
-        "continu",
-        "sync",
-        "cancel",
-        "cache",
-        "public",
-        "eos",
-        "bos",
-        "pad",
-        "mask",
-        "unk",
-        "special",
-        "stop",
-        "max",
-        "min",
-        "num",
-        "count",
-        "total",
-        "usage",
-        "prompt",
-        "completion",
-        "input",
-        "output",
-        "idempotency",
-        "primary",
-        "foreign",
-        "partition",
-        "sort",
-        "object",
-        "s3",
-        "resume",
-        "delta",
-        "design",
+        "page", "next", "cursor", "continu", "sync", "cancel", "cache", "public", "eos", "bos",
+        "pad", "mask", "unk", "special", "stop", "max", "min", "num", "count", "total", "usage",
+        "prompt", "completion", "input", "output", "idempotency", "primary", "foreign",
+        "partition", "sort", "object", "s3", "resume", "delta", "design",
     ];
     let name = name.to_ascii_lowercase();
     HARMLESS.iter().any(|word| name.contains(word))
@@ -48,36 +18,9 @@ pub(super) fn is_harmless_name(name: &str) -> bool {
 /// Tells what stands for a secret in examples and templates.
 pub(super) fn is_placeholder(value: &str) -> bool {
     const PARTS: &[&str] = &[
-        "${",
-        "{{",
-        "$(",
-        "#{",
-        "<%",
-        "%s",
-        "%(",
-        "...",
-        "…",
-        "***",
-        "•••",
-        "xxx",
-        "redacted",
-        "your",
-        "example",
-        "placeholder",
-        "changeme",
-        "change_me",
-        "change-me",
-        "dummy",
-        "replace",
-        "insert",
-        "todo",
-        "sample",
-        "process.env",
-        "environ",
-        "getenv",
-        "env.",
-        "env[",
-        "secrets.",
+        "${", "{{", "$(", "#{", "<%", "%s", "%(", "...", "…", "***", "•••", "xxx", "redacted",
+        "your", "example", "placeholder", "changeme", "change_me", "change-me", "dummy", "replace",
+        "insert", "todo", "sample", "process.env", "environ", "getenv", "env.", "env[", "secrets.",
     ];
     let Some(first) = value.chars().next() else {
         return true;
@@ -90,87 +33,34 @@ pub(super) fn is_placeholder(value: &str) -> bool {
     }
     let lower = value.to_ascii_lowercase();
     let Some(part) = PARTS.iter().find(|part| lower.contains(**part)) else { return false };
-    // A word such as `example` inside of a value that is otherwise as random as a secret excuses nothing.
+    // A word such as `example` inside of a value that is otherwise as random as a secret excuses
+    // nothing.
     let rest = lower.replace(part, "");
     let has = |text: &str, kind: fn(&u8) -> bool| text.bytes().any(|byte| kind(&byte));
-    let long_run = rest
-        .split(|c: char| !c.is_ascii_alphanumeric())
-        .any(|run| run.len() >= 16 && has(run, u8::is_ascii_digit) && has(run, u8::is_ascii_alphabetic));
+    let long_run = rest.split(|c: char| !c.is_ascii_alphanumeric()).any(|run| {
+        run.len() >= 16 && has(run, u8::is_ascii_digit) && has(run, u8::is_ascii_alphabetic)
+    });
     let base64 = rest.len() >= 20
-        && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'+' | b'='))
-        && [u8::is_ascii_digit, u8::is_ascii_uppercase, u8::is_ascii_lowercase].iter().all(|kind| has(value, *kind));
+        && value
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'+' | b'='))
+        && [u8::is_ascii_digit, u8::is_ascii_uppercase, u8::is_ascii_lowercase]
+            .iter()
+            .all(|kind| has(value, *kind));
     !long_run && !base64
 }
 
 /// Tells words that stand where a value could: types, constants, words of forms and messages.
 pub(super) fn is_plain(value: &str) -> bool {
     const PLAIN: &[&str] = &[
-        "null",
-        "none",
-        "nil",
-        "undefined",
-        "true",
-        "false",
-        "string",
-        "text",
-        "number",
-        "integer",
-        "boolean",
-        "bytes",
-        "char",
-        "varchar",
-        "option",
-        "optional",
-        "required",
-        "invalid",
-        "missing",
-        "hidden",
-        "empty",
-        "unknown",
-        "default",
-        "input",
-        "field",
-        "value",
-        "type",
-        "test",
-        "testing",
-        "object",
-        "array",
-        "self",
-        "this",
-        "any",
-        "void",
-        "never",
-        "unset",
-        "disabled",
-        "enabled",
-        "incorrect",
-        "wrong",
-        "correct",
-        "encrypted",
-        "hashed",
-        "masked",
-        "plain",
-        "plaintext",
-        "bearer",
-        "basic",
-        "label",
-        "name",
-        "email",
-        "username",
-        "user",
-        "login",
-        "expired",
-        "argon2",
-        "bcrypt",
-        "oauth2",
-        "argon2id",
-        "str | none",
-        "prompt",
-        "stdin",
-        "file",
-        "keychain",
-        "vault",
+        "null", "none", "nil", "undefined", "true", "false", "string", "text", "number", "integer",
+        "boolean", "bytes", "char", "varchar", "option", "optional", "required", "invalid",
+        "missing", "hidden", "empty", "unknown", "default", "input", "field", "value", "type",
+        "test", "testing", "object", "array", "self", "this", "any", "void", "never", "unset",
+        "disabled", "enabled", "incorrect", "wrong", "correct", "encrypted", "hashed", "masked",
+        "plain", "plaintext", "bearer", "basic", "label", "name", "email", "username", "user",
+        "login", "expired", "argon2", "bcrypt", "oauth2", "argon2id", "str | none", "prompt",
+        "stdin", "file", "keychain", "vault",
     ];
     let trimmed = value.trim_end_matches(['.', '!', '?', ':', '*', ')']);
     let lower = trimmed.to_ascii_lowercase();
@@ -190,6 +80,9 @@ pub(super) fn is_plain(value: &str) -> bool {
 
 pub(super) fn names_a_secret(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
-    let names = ["passw", "passwd", "pwd", "secret", "token", "apikey", "api_key", "api-key", "key", "credential"];
+    let names = [
+        "passw", "passwd", "pwd", "secret", "token", "apikey", "api_key", "api-key", "key",
+        "credential",
+    ];
     names.iter().any(|name| lower.contains(name))
 }

@@ -2,8 +2,8 @@
 
 /// How many lines that stayed are shown around a change.
 const AROUND: usize = 3;
-/// Texts whose changed parts have more lines than this are shown as replaced: to find what stayed between would take
-/// too long.
+/// Texts whose changed parts have more lines than this are shown as replaced: to find what stayed
+/// between would take too long.
 const MOST_LINES: usize = 2000;
 
 /// A line of a difference, with the number of lines before it on both sides.
@@ -38,11 +38,12 @@ pub fn difference(before: &str, after: &str, names: [&str; 2]) -> String {
 
 fn hunk(lines: &[Line<'_>], shown: &mut String) {
     // A side without lines is counted from the line before it.
-    let range = |first: usize, other: char| match lines.iter().filter(|line| line.sign != other).count() {
-        0 => format!("{first},0"),
-        1 => format!("{}", first + 1),
-        count => format!("{},{count}", first + 1),
-    };
+    let range =
+        |first: usize, other: char| match lines.iter().filter(|line| line.sign != other).count() {
+            0 => format!("{first},0"),
+            1 => format!("{}", first + 1),
+            count => format!("{},{count}", first + 1),
+        };
     let (before, after) = (range(lines[0].before, '+'), range(lines[0].after, '-'));
     shown.push_str(&format!("@@ -{before} +{after} @@\n"));
     for line in lines {
@@ -59,7 +60,12 @@ fn lines<'t>(before: &'t str, after: &'t str) -> Vec<Line<'t>> {
     let old: Vec<&str> = before.split_inclusive('\n').collect();
     let new: Vec<&str> = after.split_inclusive('\n').collect();
     let head = old.iter().zip(&new).take_while(|(one, other)| one == other).count();
-    let tail = old[head..].iter().rev().zip(new[head..].iter().rev()).take_while(|(one, other)| one == other).count();
+    let tail = old[head..]
+        .iter()
+        .rev()
+        .zip(new[head..].iter().rev())
+        .take_while(|(one, other)| one == other)
+        .count();
     let (old_end, new_end) = (old.len() - tail, new.len() - tail);
     let stayed = longest_common(&old[head..old_end], &new[head..new_end]);
 
@@ -69,8 +75,10 @@ fn lines<'t>(before: &'t str, after: &'t str) -> Vec<Line<'t>> {
     let common = common.chain(stayed.into_iter().map(|(one, other)| (head + one, head + other)));
     let common = common.chain((0..=tail).map(|at| (old_end + at, new_end + at)));
     for (one, other) in common {
-        let gone = old[at_old..one].iter().enumerate().map(|(at, text)| ('-', text, at_old + at, at_new));
-        let came = new[at_new..other].iter().enumerate().map(|(at, text)| ('+', text, one, at_new + at));
+        let gone =
+            old[at_old..one].iter().enumerate().map(|(at, text)| ('-', text, at_old + at, at_new));
+        let came =
+            new[at_new..other].iter().enumerate().map(|(at, text)| ('+', text, one, at_new + at));
         let same = old.get(one).map(|text| (' ', text, one, other));
         let all = gone.chain(came).chain(same);
         lines.extend(all.map(|(sign, text, before, after)| Line { sign, text, before, after }));
@@ -129,7 +137,11 @@ mod tests {
             "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n",
             "--- a\n+++ b\n@@ -7,3 +7,4 @@\n 7\n 8\n 9\n+10\n",
         );
-        check("a\nb", "a\nc\n", "--- a\n+++ b\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+c\n");
+        check(
+            "a\nb",
+            "a\nc\n",
+            "--- a\n+++ b\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+c\n",
+        );
         check(
             "0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n",
             "1\n2\n3\n4\n5\n6\n7\n8\nx\n",
@@ -140,7 +152,8 @@ mod tests {
 
     #[test]
     fn what_is_too_long_to_compare_is_shown_as_replaced() {
-        let text = |word: &str| (0..3000).map(|line| format!("{word} {line}\n")).collect::<String>();
+        let text =
+            |word: &str| (0..3000).map(|line| format!("{word} {line}\n")).collect::<String>();
         let shown = difference(&text("old"), &text("new"), ["a", "b"]);
         assert!(shown.contains("@@ -1,3000 +1,3000 @@\n-old 0\n"));
     }

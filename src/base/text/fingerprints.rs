@@ -1,8 +1,10 @@
-//! Fingerprints: numbers by which a passage is known again, whatever markup, case or line breaks it has elsewhere.
+//! Fingerprints: numbers by which a passage is known again, whatever markup, case or line breaks it
+//! has elsewhere.
 //!
-//! Only letters and digits count. Of the hashes of all runs of [`RUN`] of them, the smallest of each [`WINDOW`]
-//! neighbours is taken, so that two texts which share a passage of `RUN + WINDOW - 1` letters always share a number,
-//! and a text has only a fraction of the numbers that it has letters.
+//! Only letters and digits count. Of the hashes of all runs of [`RUN`] of them, the smallest of
+//! each [`WINDOW`] neighbours is taken, so that two texts which share a passage of `RUN + WINDOW -
+//! 1` letters always share a number, and a text has only a fraction of the numbers that it has
+//! letters.
 
 use std::collections::VecDeque;
 
@@ -32,7 +34,8 @@ pub fn each_fingerprint(text: &str, mut each: impl FnMut(u64)) {
         if neighbours.len() == WINDOW {
             neighbours.pop_front();
         }
-        // The low bits of such a hash are poor; mixing makes every number as likely to be the smallest.
+        // The low bits of such a hash are poor; mixing makes every number as likely to be the
+        // smallest.
         neighbours.push_back((hash ^ (hash >> 29)).wrapping_mul(BASE));
         if neighbours.len() == WINDOW {
             each(*neighbours.iter().min().expect("it is full"));
@@ -55,14 +58,20 @@ mod tests {
 
     #[test]
     fn a_passage_is_known_again_in_other_markup() {
-        let whole = prints("before it, the deploy key of the staging cluster expired on Friday, and after it more");
+        let whole = prints(
+            "before it, the deploy key of the staging cluster expired on Friday, and after it more",
+        );
         for same in [
             "> *The deploy\\_key* of the\n> **staging cluster** expired on friday",
             "## the-deploy-key-of-the-staging-cluster-expired",
         ] {
             assert!(!prints(same).is_disjoint(&whole), "{same}");
         }
-        for other in ["the deploy key", "a text about something else altogether, of the same length or so", ""] {
+        for other in [
+            "the deploy key",
+            "a text about something else altogether, of the same length or so",
+            "",
+        ] {
             assert!(prints(other).is_disjoint(&whole), "{other}");
         }
     }

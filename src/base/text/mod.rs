@@ -1,7 +1,8 @@
 //! Text is whatever people, agents and tools wrote, in any script.
 //!
 //! Here are the words of a text, cut the same way for the index and for a query, and the small
-//! services built on them: slugs, excerpts, sentences, token estimates and text that is safe to print.
+//! services built on them: slugs, excerpts, sentences, token estimates and text that is safe to
+//! print.
 
 mod difference;
 mod excerpts;
@@ -24,7 +25,8 @@ pub use words::{LONGEST_WORD, Word, each_word, words};
 
 use scripts::{Script, char_at, fold_into, script};
 
-/// Returns a lower-case, hyphenated name of at most `max` bytes that is safe as part of a file name.
+/// Returns a lower-case, hyphenated name of at most `max` bytes that is safe as part of a file
+/// name.
 pub fn slug(text: &str, max: usize) -> String {
     let mut slug = String::new();
     let mut gap = false;
@@ -47,7 +49,9 @@ pub fn slug(text: &str, max: usize) -> String {
         let short = cut(&slug, max);
         let short = match short.rfind('-') {
             // Half a word is worse than one word less, unless little would remain.
-            Some(hyphen) if hyphen * 2 >= max && !slug[short.len()..].starts_with('-') => &short[..hyphen],
+            Some(hyphen) if hyphen * 2 >= max && !slug[short.len()..].starts_with('-') => {
+                &short[..hyphen]
+            }
             _ => short,
         };
         slug.truncate(short.len());
@@ -64,8 +68,8 @@ pub fn slug(text: &str, max: usize) -> String {
 
 /// Names that Windows keeps for devices.
 const RESERVED_NAMES: &[&str] = &[
-    "con", "prn", "aux", "nul", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9", "lpt1", "lpt2",
-    "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9",
+    "con", "prn", "aux", "nul", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8",
+    "com9", "lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9",
 ];
 
 /// Returns a text on one line of at most `max_chars` characters, cut at a word boundary with `…`.
@@ -133,9 +137,9 @@ fn back(text: &str, at: usize, chars: usize) -> usize {
 
 /// Estimates how many tokens a language model would count.
 ///
-/// Each character adds to the sum: a Latin letter or the first of some spaces 0.26, a digit 0.45, other
-/// ASCII 0.6, a letter of two bytes (Cyrillic, accents) 0.5, one of three (Chinese, Thai) 1, an emoji 2.
-/// English prose comes to about 3.7 characters a token, code to about 3.2.
+/// Each character adds to the sum: a Latin letter or the first of some spaces 0.26, a digit 0.45,
+/// other ASCII 0.6, a letter of two bytes (Cyrillic, accents) 0.5, one of three (Chinese, Thai) 1,
+/// an emoji 2. English prose comes to about 3.7 characters a token, code to about 3.2.
 pub fn tokens(text: &str) -> usize {
     let mut hundredths = 0usize;
     let mut before = 0;

@@ -1,6 +1,7 @@
 //! The nearest of some known words is the one that was probably meant by a mistyped one.
 //!
-//! Nearness is counted in slips: letters inserted, left out, replaced, or swapped with their neighbour.
+//! Nearness is counted in slips: letters inserted, left out, replaced, or swapped with their
+//! neighbour.
 
 /// Returns the known word that was probably meant, or none when all are too far away.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
@@ -30,7 +31,8 @@ fn edit_distance(left: &[char], right: &[char]) -> usize {
         for (column, to) in right.iter().enumerate() {
             let replaced = above[column] + usize::from(from != to);
             let mut least = replaced.min(above[column + 1] + 1).min(current[column] + 1);
-            let swapped = row > 0 && column > 0 && left[row - 1] == *to && right[column - 1] == *from;
+            let swapped =
+                row > 0 && column > 0 && left[row - 1] == *to && right[column - 1] == *from;
             if swapped {
                 least = least.min(before[column - 1] + 1);
             }

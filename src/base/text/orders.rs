@@ -1,8 +1,9 @@
-//! Orders: text that speaks to an agent rather than of its work, as it is planted in pages and files for agents to read.
+//! Orders: text that speaks to an agent rather than of its work, as it is planted in pages and
+//! files for agents to read.
 //!
-//! What a tool printed is not handed to an agent in the first place. This also catches what was repeated by
-//! somebody on the way. It is a second line of defence, so it may take a harmless sentence for an order, and it will
-//! not catch a clever one.
+//! What a tool printed is not handed to an agent in the first place. This also catches what was
+//! repeated by somebody on the way. It is a second line of defence, so it may take a harmless
+//! sentence for an order, and it will not catch a clever one.
 
 use std::sync::LazyLock;
 

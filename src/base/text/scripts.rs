@@ -1,4 +1,5 @@
-//! A script decides how a character takes part in words: as a letter, as a sign on one, or not at all.
+//! A script decides how a character takes part in words: as a letter, as a sign on one, or not at
+//! all.
 //!
 //! Here too is the table by which a letter loses its case and its accent.
 
@@ -103,7 +104,8 @@ pub(super) fn fold_into(character: char, folded: &mut String) {
             'ς' => "σ",
             'ё' => "е",
             'й' => "и",
-            // Signs that stand apart from their letter, as in file names on macOS, and vowel points.
+            // Signs that stand apart from their letter, as in file names on macOS, and vowel
+            // points.
             '\u{300}'..='\u{36f}' | '\u{591}'..='\u{5c7}' | '\u{64b}'..='\u{652}' => "",
             // Full-width Latin, as East Asian keyboards type it.
             '\u{ff10}'..='\u{ff19}' | '\u{ff41}'..='\u{ff5a}' => {

@@ -25,7 +25,8 @@ pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
             rest = &begun[end..];
             let sentence = begun[..end].trim();
             // A rule, a fence or a lone bracket says nothing.
-            let says_something = sentence.chars().any(|c| !c.is_ascii_punctuation() && !c.is_whitespace());
+            let says_something =
+                sentence.chars().any(|c| !c.is_ascii_punctuation() && !c.is_whitespace());
             if says_something && !sentence.starts_with("```") {
                 return Some(sentence);
             }
@@ -35,8 +36,8 @@ pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
 
 /// Words before a full stop that does not end the sentence.
 const ABBREVIATIONS: &[&str] = &[
-    "e.g", "i.e", "eg", "ie", "vs", "cf", "mr", "mrs", "ms", "dr", "prof", "fig", "approx", "z.b", "u.a", "d.h", "bzw",
-    "ca", "resp", "p.ej", "incl",
+    "e.g", "i.e", "eg", "ie", "vs", "cf", "mr", "mrs", "ms", "dr", "prof", "fig", "approx", "z.b",
+    "u.a", "d.h", "bzw", "ca", "resp", "p.ej", "incl",
 ];
 
 /// Words that often end in a full stop of their own; a capital after them begins a new sentence.

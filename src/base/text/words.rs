@@ -1,7 +1,9 @@
-//! A word is what the index keeps and a query asks for: in lower case, without accents, with its place.
+//! A word is what the index keeps and a query asks for: in lower case, without accents, with its
+//! place.
 //!
-//! Letters and digits make words; marks such as `/`, `.`, `-` and `_` join them into identifiers and paths, which
-//! come whole and in parts. Scripts without spaces are cut by a dictionary and into pairs.
+//! Letters and digits make words; marks such as `/`, `.`, `-` and `_` join them into identifiers
+//! and paths, which come whole and in parts. Scripts without spaces are cut by a dictionary and
+//! into pairs.
 
 use std::borrow::Cow;
 
@@ -25,18 +27,20 @@ pub struct Word<'t> {
     pub end: usize,
     /// Its place among the words; an identifier shares the place of its first part.
     pub position: usize,
-    /// Tells a word that a person would type from a part of an identifier and from a character pair.
+    /// Tells a word that a person would type from a part of an identifier and from a character
+    /// pair.
     pub whole: bool,
 }
 
 /// Calls `each` with every word of a text, in order of position.
 ///
 /// - An identifier or path is given whole and in parts: `src/HashMap.rs` also as `hashmap.rs`,
-///   `hashmap`, `src`, `hash`, `map` and `rs`. Characters around it (`--dry-run`, `#12`, `.git`) fall away.
+///   `hashmap`, `src`, `hash`, `map` and `rs`. Characters around it (`--dry-run`, `#12`, `.git`)
+///   fall away.
 /// - `don't` is `dont`, `user's` is `user`, `l'index` is `l` and `index`; `Café` is `cafe`.
-/// - Chinese and Japanese come as words of the dictionary and as character pairs, Korean as written and
-///   as syllable pairs, so that any stretch is found however the dictionary cut it. A query should
-///   therefore rank by its words rather than require each of them.
+/// - Chinese and Japanese come as words of the dictionary and as character pairs, Korean as written
+///   and as syllable pairs, so that any stretch is found however the dictionary cut it. A query
+///   should therefore rank by its words rather than require each of them.
 pub fn each_word<'t>(text: &'t str, each: impl FnMut(Word<'t>)) {
     let bytes = text.as_bytes();
     let mut words = Words { text, position: 0, each };
@@ -219,7 +223,8 @@ impl<'t, Each: FnMut(Word<'t>)> Words<'t, Each> {
         }
         let mut piece_start = start;
         loop {
-            // A name within a path is a name that a person would type; the words of a name are parts.
+            // A name within a path is a name that a person would type; the words of a name are
+            // parts.
             self.levels(piece_start, piece_end, deeper, seen, joiner == SLASH);
             if piece_end == end {
                 return;
@@ -254,7 +259,8 @@ impl<'t, Each: FnMut(Word<'t>)> Words<'t, Each> {
         }
     }
 
-    /// Gives a Korean word as written, and its pairs of syllables, since particles are glued to nouns.
+    /// Gives a Korean word as written, and its pairs of syllables, since particles are glued to
+    /// nouns.
     fn hangul(&mut self, start: usize) -> usize {
         let end = self.run_end(start, Script::Hangul);
         self.words_and_pairs(start, end, std::iter::once(end));
@@ -270,8 +276,14 @@ impl<'t, Each: FnMut(Word<'t>)> Words<'t, Each> {
         end
     }
 
-    /// Gives each word where it begins and each pair of neighbours; every character counts one position.
-    fn words_and_pairs(&mut self, start: usize, end: usize, mut word_ends: impl Iterator<Item = usize>) {
+    /// Gives each word where it begins and each pair of neighbours; every character counts one
+    /// position.
+    fn words_and_pairs(
+        &mut self,
+        start: usize,
+        end: usize,
+        mut word_ends: impl Iterator<Item = usize>,
+    ) {
         let text = self.text;
         let mut word_start = start;
         let mut from = start;
@@ -335,7 +347,8 @@ impl<'t, Each: FnMut(Word<'t>)> Words<'t, Each> {
     }
 }
 
-/// Returns where the next word begins, if the joiners at `at` join it to the word before, and which they are.
+/// Returns where the next word begins, if the joiners at `at` join it to the word before, and which
+/// they are.
 fn joined(text: &str, at: usize) -> Option<(usize, u16)> {
     let bytes = text.as_bytes();
     let mut end = at;
@@ -363,11 +376,13 @@ fn joined(text: &str, at: usize) -> Option<(usize, u16)> {
         }
     }
     let next = class(*bytes.get(end)?);
-    let joins = next & ALPHANUMERIC != 0 || (next == WIDE && script(char_at(text, end)) == Script::Spaced);
+    let joins =
+        next & ALPHANUMERIC != 0 || (next == WIDE && script(char_at(text, end)) == Script::Spaced);
     joins.then_some((end, joiners))
 }
 
-/// Returns the length of the rest of a contraction: `t` of `don't`, `ll` of `we'll`; zero if it is none.
+/// Returns the length of the rest of a contraction: `t` of `don't`, `ll` of `we'll`; zero if it is
+/// none.
 fn contraction(after: &[u8]) -> usize {
     let letters = after.iter().take(3).take_while(|byte| byte.is_ascii_alphabetic()).count();
     let next = after.get(letters).copied().unwrap_or(b' ');
@@ -375,7 +390,8 @@ fn contraction(after: &[u8]) -> usize {
     if letters <= 2 && !goes_on { letters } else { 0 }
 }
 
-/// Tells whether a capital begins a new word: `hash|Map`, `HTTP|Response`, `utf8|String`, but not `URLs`.
+/// Tells whether a capital begins a new word: `hash|Map`, `HTTP|Response`, `utf8|String`, but not
+/// `URLs`.
 fn begins_part(bytes: &[u8], at: usize) -> bool {
     if !bytes[at].is_ascii_uppercase() {
         return false;
@@ -493,8 +509,13 @@ mod tests {
         each_word(text, |word| {
             seen.push((&text[word.start..word.end], word.position, word.whole));
         });
-        let expected =
-            [("use", 0, true), ("HashMap", 1, true), ("Hash", 1, false), ("Map", 2, false), ("now", 3, true)];
+        let expected = [
+            ("use", 0, true),
+            ("HashMap", 1, true),
+            ("Hash", 1, false),
+            ("Map", 2, false),
+            ("now", 3, true),
+        ];
         assert_eq!(seen, expected);
     }
 }

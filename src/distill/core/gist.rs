@@ -35,8 +35,18 @@ impl Gist {
             )
             .expect("a fixed pattern")
         });
-        let code = sentence.split('`').skip(1).step_by(2).map(|code| code.trim_end_matches(" …").to_string()).collect();
-        Gist { words: words_of(sentence), code, negated: NO.is_match(sentence), choice: choice(sentence) }
+        let code = sentence
+            .split('`')
+            .skip(1)
+            .step_by(2)
+            .map(|code| code.trim_end_matches(" …").to_string())
+            .collect();
+        Gist {
+            words: words_of(sentence),
+            code,
+            negated: NO.is_match(sentence),
+            choice: choice(sentence),
+        }
     }
 
     /// The words that tell.
@@ -50,7 +60,10 @@ impl Gist {
             true => self.code.is_empty() == other.code.is_empty(),
             false => !self.code.is_disjoint(&other.code),
         };
-        same_code && self.negated == other.negated && self.likeness(other) >= ALIKE && !self.reverses(other)
+        same_code
+            && self.negated == other.negated
+            && self.likeness(other) >= ALIKE
+            && !self.reverses(other)
     }
 
     /// Whether one allows what the other forbids, or chooses what the other gave up.
@@ -66,7 +79,10 @@ impl Gist {
     }
 
     fn reverses(&self, other: &Gist) -> bool {
-        let (Some((mine, not_mine)), Some((theirs, not_theirs))) = (&self.choice, &other.choice) else { return false };
+        let (Some((mine, not_mine)), Some((theirs, not_theirs))) = (&self.choice, &other.choice)
+        else {
+            return false;
+        };
         !mine.is_disjoint(not_theirs) && !not_mine.is_disjoint(theirs)
     }
 }
@@ -77,7 +93,9 @@ fn words_of(sentence: &str) -> BTreeSet<String> {
     text::each_word(sentence, |word| {
         if word.whole {
             let word = folded(&word.text).to_string();
-            if telling(&word) > 0.0 && !matches!(word.as_str(), "always" | "never" | "instead" | "rather" | "please") {
+            if telling(&word) > 0.0
+                && !matches!(word.as_str(), "always" | "never" | "instead" | "rather" | "please")
+            {
                 telling_words.insert(word.clone());
             }
             all.insert(word);
@@ -88,16 +106,21 @@ fn words_of(sentence: &str) -> BTreeSet<String> {
 
 /// What is chosen over what: "use A instead of B", "A, not B", "instead of B, use A".
 fn choice(sentence: &str) -> Option<(BTreeSet<String>, BTreeSet<String>)> {
-    static OVER: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"(?i)\b(instead of|rather than|over)\s|[,;]?\s+not\s+").expect("a fixed pattern"));
-    static END: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"[,;:(—]|\.\s|\b(because|so that|since|for|when|and)\b").expect("a fixed pattern")
+    static OVER: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?i)\b(instead of|rather than|over)\s|[,;]?\s+not\s+")
+            .expect("a fixed pattern")
     });
-    static USE: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"(?i)[,;]?\s+(use|call|do|put|keep|make|go with)\s").expect("a fixed pattern"));
+    static END: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"[,;:(—]|\.\s|\b(because|so that|since|for|when|and)\b")
+            .expect("a fixed pattern")
+    });
+    static USE: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?i)[,;]?\s+(use|call|do|put|keep|make|go with)\s").expect("a fixed pattern")
+    });
     let over = OVER.find(sentence)?;
     let (before, after) = (&sentence[..over.start()], &sentence[over.end()..]);
-    let few = |words: &str| words.split_whitespace().take(CHOICE_WORDS).collect::<Vec<_>>().join(" ");
+    let few =
+        |words: &str| words.split_whitespace().take(CHOICE_WORDS).collect::<Vec<_>>().join(" ");
     let last = |words: &str| {
         let words: Vec<&str> = words.split_whitespace().collect();
         words[words.len().saturating_sub(CHOICE_WORDS)..].join(" ")
@@ -110,7 +133,9 @@ fn choice(sentence: &str) -> Option<(BTreeSet<String>, BTreeSet<String>)> {
         (last(before), few(given_up))
     };
     let (chosen, given_up) = (words_of(&chosen), words_of(&given_up));
-    let only = |a: &BTreeSet<String>, b: &BTreeSet<String>| a.difference(b).cloned().collect::<BTreeSet<_>>();
+    let only = |a: &BTreeSet<String>, b: &BTreeSet<String>| {
+        a.difference(b).cloned().collect::<BTreeSet<_>>()
+    };
     let choice = (only(&chosen, &given_up), only(&given_up, &chosen));
     (!choice.0.is_empty() && !choice.1.is_empty()).then_some(choice)
 }
@@ -131,7 +156,10 @@ mod tests {
     #[test]
     fn a_reversal_is_found() {
         let against = |a: &str, b: &str| Gist::of(a).contradicts(&Gist::of(b));
-        assert!(against("let's use postgres instead of sqlite", "we go back: use sqlite rather than postgres"));
+        assert!(against(
+            "let's use postgres instead of sqlite",
+            "we go back: use sqlite rather than postgres"
+        ));
         assert!(against("Use pnpm, not npm, here", "instead of pnpm use npm"));
         assert!(against("Always squash the commits", "Never squash the commits"));
         assert!(!against("use postgres instead of sqlite", "use redis instead of memcached"));

@@ -9,12 +9,22 @@ use crate::model::ids::SessionId;
 /// From here on one landmark may stand for another that is gone.
 const NEAR: f32 = 0.3;
 
-/// A core with what its page said before: what holds no more is superseded, by what says it now and with the reason;
-/// of what rested on a forgotten session only the name stays. Both depend on the present alone, not on the way to it.
-pub fn with_history(mut core: Core, mut written: Vec<Landmark>, forgotten: &BTreeSet<SessionId>) -> Core {
-    // Two versions of a page may have been merged into one; a person's wording counts more than ours.
-    written.sort_by(|a, b| (&a.id, !a.is_own_wording(), &a.text).cmp(&(&b.id, !b.is_own_wording(), &b.text)));
-    for landmark in core.landmarks.iter_mut().chain(core.superseded.iter_mut().map(|old| &mut old.landmark)) {
+/// A core with what its page said before: what holds no more is superseded, by what says it now and
+/// with the reason; of what rested on a forgotten session only the name stays. Both depend on the
+/// present alone, not on the way to it.
+pub fn with_history(
+    mut core: Core,
+    mut written: Vec<Landmark>,
+    forgotten: &BTreeSet<SessionId>,
+) -> Core {
+    // Two versions of a page may have been merged into one; a person's wording counts more than
+    // ours.
+    written.sort_by(|a, b| {
+        (&a.id, !a.is_own_wording(), &a.text).cmp(&(&b.id, !b.is_own_wording(), &b.text))
+    });
+    for landmark in
+        core.landmarks.iter_mut().chain(core.superseded.iter_mut().map(|old| &mut old.landmark))
+    {
         let versions = || written.iter().filter(|before| before.id == landmark.id);
         let pinned = versions().any(|before| before.pinned);
         if let Some(own) = versions().find(|before| before.is_own_wording()) {
@@ -43,7 +53,9 @@ pub fn with_history(mut core: Core, mut written: Vec<Landmark>, forgotten: &BTre
 /// Puts two versions of a landmark together, whichever came first.
 fn merge(kept: &mut Landmark, other: &mut Landmark) -> bool {
     kept.supports.append(&mut other.supports);
-    kept.supports.sort_by(|a, b| (&a.session, a.episode, a.said_by).cmp(&(&b.session, b.episode, b.said_by)));
+    kept.supports.sort_by(|a, b| {
+        (&a.session, a.episode, a.said_by).cmp(&(&b.session, b.episode, b.said_by))
+    });
     kept.supports.dedup_by(|a, b| (&a.session, a.episode) == (&b.session, b.episode));
     kept.confidence = kept.confidence.max(other.confidence);
     kept.domain = kept.domain.min(other.domain);
@@ -52,13 +64,22 @@ fn merge(kept: &mut Landmark, other: &mut Landmark) -> bool {
 }
 
 fn superseded(before: Landmark, now: &[Landmark], forgotten: &BTreeSet<SessionId>) -> Superseded {
-    if before.is_forgotten() || before.supports.iter().any(|support| forgotten.contains(&support.session)) {
-        return Superseded { landmark: before.forgotten(), by: None, why: "it rested on a forgotten session".into() };
+    if before.is_forgotten()
+        || before.supports.iter().any(|support| forgotten.contains(&support.session))
+    {
+        return Superseded {
+            landmark: before.forgotten(),
+            by: None,
+            why: "it rested on a forgotten session".into(),
+        };
     }
     let gist = Gist::of(&before.text);
     let nearness = |one: &Landmark| {
         let same_place = one.supports.iter().any(|support| {
-            before.supports.iter().any(|old| (&old.session, old.episode) == (&support.session, support.episode))
+            before
+                .supports
+                .iter()
+                .any(|old| (&old.session, old.episode) == (&support.session, support.episode))
         });
         let likeness = Gist::of(&one.text).likeness(&gist);
         let near = likeness >= NEAR || (same_place && one.kind == before.kind);
@@ -70,8 +91,14 @@ fn superseded(before: Landmark, now: &[Landmark], forgotten: &BTreeSet<SessionId
         .filter_map(|one| Some((nearness(one)?, std::cmp::Reverse(&one.id), one)))
         .max_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)))
         .map(|(_, _, one)| one.id.clone());
-    let why = if by.is_some() { "its sessions say it otherwise now" } else { "its sessions no longer say so" };
+    let why = if by.is_some() {
+        "its sessions say it otherwise now"
+    } else {
+        "its sessions no longer say so"
+    };
     let mut landmark = Landmark { state: LandmarkState::Deprecated, ..before };
-    landmark.supports.sort_by(|a, b| (&a.session, a.episode, a.said_by).cmp(&(&b.session, b.episode, b.said_by)));
+    landmark.supports.sort_by(|a, b| {
+        (&a.session, a.episode, a.said_by).cmp(&(&b.session, b.episode, b.said_by))
+    });
     Superseded { landmark, by, why: why.into() }
 }

@@ -1,8 +1,10 @@
-//! A core from eight digests: what recurs across them, what the person stated, what was decided and kept or reversed.
+//! A core from eight digests: what recurs across them, what the person stated, what was decided and
+//! kept or reversed.
 //!
-//! Four steps: clean (what is not worth remembering, and what is said twice, goes), summarize (claims become
-//! landmarks), index (each gets its name, its project, its state) and relate (which session follows which, and what
-//! they share). A pure function of the eight, so any device that holds them writes the same page.
+//! Four steps: clean (what is not worth remembering, and what is said twice, goes), summarize
+//! (claims become landmarks), index (each gets its name, its project, its state) and relate (which
+//! session follows which, and what they share). A pure function of the eight, so any device that
+//! holds them writes the same page.
 
 mod gist;
 mod history;
@@ -16,7 +18,8 @@ use crate::base::clock::Timestamp;
 use crate::base::redact::Redactor;
 use crate::base::text;
 use crate::model::core::{
-    Core, Domain, Kind, Landmark, LandmarkId, LandmarkState, Member, Membership, Superseded, Support,
+    Core, Domain, Kind, Landmark, LandmarkId, LandmarkState, Member, Membership, Superseded,
+    Support,
 };
 use crate::model::digest::{Claim, ClaimKind, Digest, Origin, Outcome, Worth};
 use crate::model::ids::{CoreId, SessionId};
@@ -90,7 +93,8 @@ struct Draft {
     last: Option<Timestamp>,
 }
 
-/// A sentence as it stands on a page: one line, redacted, and without the mark that parts a line's fields.
+/// A sentence as it stands on a page: one line, redacted, and without the mark that parts a line's
+/// fields.
 fn sentence(said: &str, longest: usize) -> String {
     // The digest was redacted when it was written; a person may have added to it.
     static REDACTOR: LazyLock<Redactor> = LazyLock::new(Redactor::new);
@@ -116,7 +120,9 @@ fn stated(digests: &[&Digest]) -> Vec<Draft> {
         for claim in digest.content.stated.iter().filter(|claim| claim.kind != ClaimKind::Check) {
             let draft = draft(digest, claim);
             let same = drafts.iter_mut().find(|known| {
-                known.kind == draft.kind && known.project == draft.project && known.gist.says_the_same(&draft.gist)
+                known.kind == draft.kind
+                    && known.project == draft.project
+                    && known.gist.says_the_same(&draft.gist)
             });
             match same {
                 Some(known) => {
@@ -137,7 +143,9 @@ fn draft(digest: &Digest, claim: &Claim) -> Draft {
         (ClaimKind::Preference, Origin::User) => (Kind::Belief, Domain::Safety),
         (ClaimKind::Preference, _) => (Kind::Habit, Domain::Identity),
         (ClaimKind::Decision, _) => (Kind::Decision, Domain::Knowledge),
-        (ClaimKind::Lesson | ClaimKind::Fix | ClaimKind::Check, _) => (Kind::Knowledge, Domain::Knowledge),
+        (ClaimKind::Lesson | ClaimKind::Fix | ClaimKind::Check, _) => {
+            (Kind::Knowledge, Domain::Knowledge)
+        }
     };
     let text = sentence(&claim.text, LONGEST_SENTENCE);
     Draft {
@@ -156,7 +164,8 @@ fn draft(digest: &Digest, claim: &Claim) -> Draft {
     }
 }
 
-/// Adds the episodes of the same project that met the same things again: at least two of them by name.
+/// Adds the episodes of the same project that met the same things again: at least two of them by
+/// name.
 fn meet_again(draft: &mut Draft, digests: &[&Digest]) {
     let things: Vec<&String> = draft.gist.words().iter().filter(|word| is_a_name(word)).collect();
     if things.len() < 2 {
@@ -165,8 +174,11 @@ fn meet_again(draft: &mut Draft, digests: &[&Digest]) {
     for digest in digests.iter().filter(|digest| digest.content.project == draft.project) {
         for trigger in &digest.content.triggers {
             let known = (&digest.session, trigger.episode);
-            let met: Vec<&&String> = things.iter().filter(|thing| trigger.keys.contains(thing)).collect();
-            if met.len() >= 2 && draft.supports.iter().all(|support| (&support.session, support.episode) != known) {
+            let met: Vec<&&String> =
+                things.iter().filter(|thing| trigger.keys.contains(thing)).collect();
+            if met.len() >= 2
+                && draft.supports.iter().all(|support| (&support.session, support.episode) != known)
+            {
                 draft.supports.push(Support {
                     session: digest.session.clone(),
                     episode: trigger.episode,
@@ -185,7 +197,8 @@ fn is_a_name(word: &str) -> bool {
 
 // --- What holds ---
 
-/// Gives every draft its state; of two that contradict each other the later one wins, or both are contested.
+/// Gives every draft its state; of two that contradict each other the later one wins, or both are
+/// contested.
 fn settle(mut drafts: Vec<Draft>, digests: &[&Digest]) -> (Vec<Landmark>, Vec<Superseded>) {
     drafts.sort_by(|a, b| (&a.last, &a.text).cmp(&(&b.last, &b.text)));
     let against = |a: &Draft, b: &Draft| a.project == b.project && a.gist.contradicts(&b.gist);
@@ -193,13 +206,22 @@ fn settle(mut drafts: Vec<Draft>, digests: &[&Digest]) -> (Vec<Landmark>, Vec<Su
     let mut superseded: Vec<Superseded> = Vec::new();
     for (at, draft) in drafts.iter().enumerate() {
         let mut landmark = landmark(draft, digests);
-        let contested = drafts.iter().enumerate().any(|(other, rival)| other != at && against(draft, rival));
+        let contested =
+            drafts.iter().enumerate().any(|(other, rival)| other != at && against(draft, rival));
         let later = drafts[at + 1..].iter().find(|later| against(draft, later));
         if let Some(later) = later.filter(|_| draft.domain.latest_wins()) {
             landmark.state = LandmarkState::Deprecated;
-            let said = later.supports.last().map(|support| support.session.to_string()).unwrap_or_default();
+            let said = later
+                .supports
+                .last()
+                .map(|support| support.session.to_string())
+                .unwrap_or_default();
             let by = Some(LandmarkId::new(later.kind, later.project.as_deref(), &later.text));
-            superseded.push(Superseded { landmark, by, why: format!("{said} chose otherwise later") });
+            superseded.push(Superseded {
+                landmark,
+                by,
+                why: format!("{said} chose otherwise later"),
+            });
             continue;
         }
         if contested && !draft.domain.latest_wins() {
@@ -242,15 +264,19 @@ fn landmark(draft: &Draft, digests: &[&Digest]) -> Landmark {
         pinned: false,
     };
     let when = |session: &SessionId| {
-        digests.iter().find(|digest| digest.session == *session).and_then(|digest| digest.content.ended)
+        digests
+            .iter()
+            .find(|digest| digest.session == *session)
+            .and_then(|digest| digest.content.ended)
     };
-    landmark.supports.sort_by_key(|support| (when(&support.session), support.session.clone(), support.episode));
+    landmark
+        .supports
+        .sort_by_key(|support| (when(&support.session), support.session.clone(), support.episode));
     landmark.supports.dedup_by(|a, b| (&a.session, a.episode) == (&b.session, b.episode));
     let by_person = landmark.supports.iter().any(|support| support.said_by == Some(Origin::User));
-    let succeeded = landmark
-        .supports
-        .iter()
-        .any(|support| digests.iter().any(|d| d.session == support.session && d.content.status == Outcome::Success));
+    let succeeded = landmark.supports.iter().any(|support| {
+        digests.iter().any(|d| d.session == support.session && d.content.status == Outcome::Success)
+    });
     // A decision of the person's that nobody reversed and that went well was kept.
     let kept = draft.kind == Kind::Decision && by_person && (succeeded || landmark.sessions() > 1);
     let hits = landmark.supports.len();

@@ -1,5 +1,5 @@
-//! What recurs across sessions without anybody saying so: the commands that check the work, the files that change
-//! together, the form of commit messages.
+//! What recurs across sessions without anybody saying so: the commands that check the work, the
+//! files that change together, the form of commit messages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -13,7 +13,8 @@ use crate::model::ids::EpisodeId;
 
 /// How many sessions make a recurrence.
 const RECURS: usize = 2;
-/// How many sessions have to change two files for them to go together, and in which share of those that changed one.
+/// How many sessions have to change two files for them to go together, and in which share of those
+/// that changed one.
 const TOGETHER: usize = 3;
 const TOGETHER_SHARE: f32 = 0.6;
 /// How many pairs of files a core tells of, for each project.
@@ -36,7 +37,13 @@ pub fn drafts(digests: &[&Digest]) -> Vec<Draft> {
     drafts
 }
 
-fn draft(project: &Option<String>, kind: Kind, domain: Domain, text: &str, supports: Vec<(&Digest, Support)>) -> Draft {
+fn draft(
+    project: &Option<String>,
+    kind: Kind,
+    domain: Domain,
+    text: &str,
+    supports: Vec<(&Digest, Support)>,
+) -> Draft {
     let text = sentence(text, super::LONGEST_SENTENCE);
     Draft {
         kind,
@@ -51,10 +58,14 @@ fn draft(project: &Option<String>, kind: Kind, domain: Domain, text: &str, suppo
 
 fn support<'d>(digest: &'d Digest, episode: EpisodeId, evidence: &str) -> (&'d Digest, Support) {
     let session = digest.session.clone();
-    (digest, Support { session, episode, said_by: Some(Origin::Tool), evidence: evidence.to_string() })
+    (
+        digest,
+        Support { session, episode, said_by: Some(Origin::Tool), evidence: evidence.to_string() },
+    )
 }
 
-/// The commands that passed in several sessions, those that differ only in what they were given as one.
+/// The commands that passed in several sessions, those that differ only in what they were given as
+/// one.
 fn checks(project: &Option<String>, digests: &[&Digest]) -> Vec<Draft> {
     type Use<'d> = (&'d str, &'d Digest, EpisodeId);
     let mut kinds: BTreeMap<String, Vec<Use<'_>>> = BTreeMap::new();
@@ -82,8 +93,17 @@ fn checks(project: &Option<String>, digests: &[&Digest]) -> Vec<Draft> {
         static TESTS: LazyLock<Regex> =
             LazyLock::new(|| Regex::new(r"test|jest|rspec|nextest").expect("a fixed pattern"));
         let what = if TESTS.is_match(&stem) { "Tests run with" } else { "Checked with" };
-        let supports = uses.iter().map(|(command, digest, episode)| support(digest, *episode, command)).collect();
-        drafts.push(draft(project, Kind::Habit, Domain::Knowledge, &format!("{what} `{shown}`"), supports));
+        let supports = uses
+            .iter()
+            .map(|(command, digest, episode)| support(digest, *episode, command))
+            .collect();
+        drafts.push(draft(
+            project,
+            Kind::Habit,
+            Domain::Knowledge,
+            &format!("{what} `{shown}`"),
+            supports,
+        ));
     }
     drafts
 }
@@ -92,7 +112,8 @@ fn checks(project: &Option<String>, digests: &[&Digest]) -> Vec<Draft> {
 fn stem(command: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     for word in command.split_whitespace() {
-        let is_verb = kept.len() < 2 || (kept.len() == 2 && matches!(kept[1], "run" | "exec" | "-m" | "r"));
+        let is_verb =
+            kept.len() < 2 || (kept.len() == 2 && matches!(kept[1], "run" | "exec" | "-m" | "r"));
         let is_flag = word.starts_with('-') && word != "-m";
         if !is_verb || is_flag || (!kept.is_empty() && word.contains(['/', '.'])) {
             break;
@@ -111,7 +132,8 @@ fn pairs(project: &Option<String>, digests: &[&Digest]) -> Vec<Draft> {
         }
     }
     changed.retain(|_, sessions| sessions.len() >= TOGETHER);
-    let files: Vec<(&str, &BTreeSet<usize>)> = changed.iter().map(|(file, sessions)| (*file, sessions)).collect();
+    let files: Vec<(&str, &BTreeSet<usize>)> =
+        changed.iter().map(|(file, sessions)| (*file, sessions)).collect();
     let mut pairs = Vec::new();
     for (at, (one, in_one)) in files.iter().enumerate() {
         for (other, in_other) in &files[at + 1..] {
@@ -127,7 +149,10 @@ fn pairs(project: &Option<String>, digests: &[&Digest]) -> Vec<Draft> {
     pairs
         .into_iter()
         .map(|(_, one, other, both)| {
-            let supports = both.into_iter().map(|at| support(digests[at], where_of(digests[at], one), one)).collect();
+            let supports = both
+                .into_iter()
+                .map(|at| support(digests[at], where_of(digests[at], one), one))
+                .collect();
             let text = format!("`{one}` and `{other}` change together");
             draft(project, Kind::Relationship, Domain::Knowledge, &text, supports)
         })
@@ -149,24 +174,36 @@ fn last_episode(digest: &Digest) -> EpisodeId {
 /// The form of commit messages, where nearly all have it.
 fn commit_form(project: &Option<String>, digests: &[&Digest]) -> Option<Draft> {
     static CONVENTIONAL: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"^(feat|fix|docs|chore|refactor|tests?|ci|build|perf|style|revert)(\([^)]+\))?!?: \S")
-            .expect("a fixed pattern")
+        Regex::new(
+            r"^(feat|fix|docs|chore|refactor|tests?|ci|build|perf|style|revert)(\([^)]+\))?!?: \S",
+        )
+        .expect("a fixed pattern")
     });
     let commits: Vec<(&Digest, &str, &str)> = digests
         .iter()
         .flat_map(|digest| {
-            let told = digest.content.key_outcomes.iter().filter_map(|outcome| outcome.strip_prefix("committed "));
-            told.filter_map(|told| told.split_once(' ')).map(move |(hash, message)| (*digest, hash, message))
+            let told = digest
+                .content
+                .key_outcomes
+                .iter()
+                .filter_map(|outcome| outcome.strip_prefix("committed "));
+            told.filter_map(|told| told.split_once(' '))
+                .map(move |(hash, message)| (*digest, hash, message))
         })
         .collect();
-    let formed: Vec<_> = commits.iter().filter(|(_, _, message)| CONVENTIONAL.is_match(message)).collect();
+    let formed: Vec<_> =
+        commits.iter().filter(|(_, _, message)| CONVENTIONAL.is_match(message)).collect();
     if formed.len() < COMMITS || formed.len() * 10 < commits.len() * 8 {
         return None;
     }
     let supports = formed
         .iter()
         .map(|(digest, hash, message)| {
-            let named = digest.content.triggers.iter().find(|trigger| trigger.keys.iter().any(|key| key == hash));
+            let named = digest
+                .content
+                .triggers
+                .iter()
+                .find(|trigger| trigger.keys.iter().any(|key| key == hash));
             let episode = named.map_or_else(|| last_episode(digest), |trigger| trigger.episode);
             // Where in the session it was made may stand behind the message.
             let message = message.rsplit_once(" (EP_").map_or(*message, |(message, _)| message);

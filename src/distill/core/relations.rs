@@ -11,7 +11,11 @@ use crate::model::ids::SessionId;
 const MOST_FILES: usize = 3;
 
 /// The relations between sessions, from the earlier to the later one.
-pub fn relations(digests: &[&Digest], landmarks: &[Landmark], superseded: &[Superseded]) -> Vec<Relation> {
+pub fn relations(
+    digests: &[&Digest],
+    landmarks: &[Landmark],
+    superseded: &[Superseded],
+) -> Vec<Relation> {
     let mut relations = Vec::new();
     for (at, earlier) in digests.iter().enumerate() {
         for later in &digests[at + 1..] {
@@ -32,15 +36,24 @@ pub fn relations(digests: &[&Digest], landmarks: &[Landmark], superseded: &[Supe
     }
     let stated = |landmark: &&Landmark| !matches!(landmark.kind, Kind::Habit | Kind::Relationship);
     for landmark in landmarks.iter().filter(stated) {
-        let said: Vec<&SessionId> = landmark.supports.iter().map(|support| &support.session).collect();
+        let said: Vec<&SessionId> =
+            landmark.supports.iter().map(|support| &support.session).collect();
         for pair in said.windows(2).filter(|pair| pair[0] != pair[1]) {
             let (from, to) = (pair[0].clone(), pair[1].clone());
-            relations.push(Relation { from, to, how: How::SameDecision, what: super::sentence(&landmark.text, 80) });
+            relations.push(Relation {
+                from,
+                to,
+                how: How::SameDecision,
+                what: super::sentence(&landmark.text, 80),
+            });
         }
     }
     for old in superseded {
-        let newer = old.by.as_ref().and_then(|by| landmarks.iter().find(|landmark| landmark.id == *by));
-        if let (Some(from), Some(to)) = (old.landmark.supports.last(), newer.and_then(|newer| newer.supports.last())) {
+        let newer =
+            old.by.as_ref().and_then(|by| landmarks.iter().find(|landmark| landmark.id == *by));
+        if let (Some(from), Some(to)) =
+            (old.landmark.supports.last(), newer.and_then(|newer| newer.supports.last()))
+        {
             let what = format!("{} by {}", old.landmark.id, newer.expect("it was just found").id);
             let (from, to) = (from.session.clone(), to.session.clone());
             relations.push(Relation { from, to, how: How::Contradicts, what });
@@ -55,7 +68,9 @@ fn contested(landmarks: &[Landmark], relations: &mut Vec<Relation>) {
     let gists: Vec<Gist> = landmarks.iter().map(|landmark| Gist::of(&landmark.text)).collect();
     for (at, one) in landmarks.iter().enumerate() {
         for (other_at, other) in landmarks.iter().enumerate().skip(at + 1) {
-            let (Some(from), Some(to)) = (one.supports.first(), other.supports.first()) else { continue };
+            let (Some(from), Some(to)) = (one.supports.first(), other.supports.first()) else {
+                continue;
+            };
             if one.project == other.project && gists[at].contradicts(&gists[other_at]) {
                 let what = format!("{} and {}", one.id, other.id);
                 let (from, to) = (from.session.clone(), to.session.clone());
@@ -65,11 +80,13 @@ fn contested(landmarks: &[Landmark], relations: &mut Vec<Relation>) {
     }
 }
 
-/// A branch of their own that both worked on: then the later session goes on where the earlier one stopped.
+/// A branch of their own that both worked on: then the later session goes on where the earlier one
+/// stopped.
 fn same_branch<'d>(earlier: &'d Digest, later: &Digest) -> Option<&'d str> {
     let branch = earlier.content.branch.as_deref()?;
     let own = !matches!(branch, "main" | "master" | "develop" | "dev" | "HEAD" | "trunk");
-    (own && later.content.branch.as_deref() == Some(branch) && earlier.content.project == later.content.project)
+    (own && later.content.branch.as_deref() == Some(branch)
+        && earlier.content.project == later.content.project)
         .then_some(branch)
 }
 
@@ -78,21 +95,41 @@ fn same_files(earlier: &Digest, later: &Digest) -> Option<String> {
         return None;
     }
     let before: BTreeSet<&String> = earlier.content.files.iter().collect();
-    let both: Vec<&String> = later.content.files.iter().filter(|file| before.contains(file)).collect();
-    let names: Vec<String> =
-        both.iter().take(MOST_FILES).map(|file| crate::base::markdown::code(&super::sentence(file, 120))).collect();
-    let more = if both.len() > MOST_FILES { format!(" and {} more", both.len() - MOST_FILES) } else { String::new() };
+    let both: Vec<&String> =
+        later.content.files.iter().filter(|file| before.contains(file)).collect();
+    let names: Vec<String> = both
+        .iter()
+        .take(MOST_FILES)
+        .map(|file| crate::base::markdown::code(&super::sentence(file, 120)))
+        .collect();
+    let more = if both.len() > MOST_FILES {
+        format!(" and {} more", both.len() - MOST_FILES)
+    } else {
+        String::new()
+    };
     (!both.is_empty()).then(|| format!("{}{more}", names.join(", ")))
 }
 
 /// An error that both met: the first words of a fix, or of a trigger that tells of nothing else.
 fn same_error(earlier: &Digest, later: &Digest) -> Option<String> {
     let errors = |digest: &Digest| -> BTreeSet<String> {
-        let fixes = digest.content.stated.iter().filter(|claim| claim.kind == ClaimKind::Fix).map(|claim| &claim.text);
-        let met =
-            digest.content.triggers.iter().map(|trigger| &trigger.sentence).filter(|said| said.starts_with("met `"));
+        let fixes = digest
+            .content
+            .stated
+            .iter()
+            .filter(|claim| claim.kind == ClaimKind::Fix)
+            .map(|claim| &claim.text);
+        let met = digest
+            .content
+            .triggers
+            .iter()
+            .map(|trigger| &trigger.sentence)
+            .filter(|said| said.starts_with("met `"));
         fixes.chain(met).filter_map(|said| said.split('`').nth(1)).map(str::to_string).collect()
     };
     let before = errors(earlier);
-    errors(later).into_iter().find(|error| before.contains(error)).map(|error| crate::base::markdown::code(&error))
+    errors(later)
+        .into_iter()
+        .find(|error| before.contains(error))
+        .map(|error| crate::base::markdown::code(&error))
 }

@@ -1,7 +1,7 @@
 //! Landmarks of many cores put together: for a sphere, and for the page that agents always load.
 //!
-//! The same rules as within a core, one step up: what says the same is one, with all its sessions behind it; of
-//! two that contradict each other the later wins, or both are contested.
+//! The same rules as within a core, one step up: what says the same is one, with all its sessions
+//! behind it; of two that contradict each other the later wins, or both are contested.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -26,7 +26,10 @@ pub fn together(mut all: Vec<Merged>) -> Together {
     let mut contested = Vec::new();
     for places in by_project.values() {
         for (rank, &earlier) in places.iter().enumerate() {
-            for &later in places[rank + 1..].iter().filter(|later| gists[**later].contradicts(&gists[earlier])) {
+            for &later in places[rank + 1..]
+                .iter()
+                .filter(|later| gists[**later].contradicts(&gists[earlier]))
+            {
                 if found[earlier].landmark.domain.latest_wins() {
                     replaced_by.insert(earlier, later);
                 } else {
@@ -79,8 +82,13 @@ impl Groups {
     fn add(&mut self, one: Merged) {
         let gist = Gist::of(&one.landmark.text);
         let key = |word: &String| (one.landmark.project.clone(), one.landmark.kind, word.clone());
-        let mut near: Vec<usize> =
-            gist.words().iter().filter_map(|word| self.by_word.get(&key(word))).flatten().copied().collect();
+        let mut near: Vec<usize> = gist
+            .words()
+            .iter()
+            .filter_map(|word| self.by_word.get(&key(word)))
+            .flatten()
+            .copied()
+            .collect();
         near.sort_unstable();
         near.dedup();
         match near.into_iter().find(|at| self.gists[*at].says_the_same(&gist)) {
@@ -110,8 +118,10 @@ fn absorb(one: &mut Merged, other: Merged) {
     if other.sessions > one.sessions && !mine.pinned {
         (mine.id, mine.text) = (theirs.id, theirs.text);
     }
-    let held_already = other.cores.iter().all(|(core, _)| one.cores.iter().any(|(known, _)| known == core));
-    one.sessions = if held_already { one.sessions.max(other.sessions) } else { one.sessions + other.sessions };
+    let held_already =
+        other.cores.iter().all(|(core, _)| one.cores.iter().any(|(known, _)| known == core));
+    one.sessions =
+        if held_already { one.sessions.max(other.sessions) } else { one.sessions + other.sessions };
     one.last = one.last.max(other.last);
     one.cores.extend(other.cores);
     one.cores.sort();

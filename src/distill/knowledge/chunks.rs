@@ -1,7 +1,7 @@
 //! A large day in pieces that a reader with limited room can take.
 
-/// Cuts a text where a `### ` section begins, into pieces of at most `most` characters; a longer section is a piece of
-/// its own. Joined again, the pieces are the text, byte for byte.
+/// Cuts a text where a `### ` section begins, into pieces of at most `most` characters; a longer
+/// section is a piece of its own. Joined again, the pieces are the text, byte for byte.
 pub fn chunks(text: &str, most: usize) -> Vec<&str> {
     let mut chunks = Vec::new();
     let (mut start, mut length) = (0, 0);
@@ -25,7 +25,8 @@ fn chunk_bytes(text: &str, section: &str) -> usize {
     section.as_ptr() as usize - text.as_ptr() as usize
 }
 
-/// The text from one `### ` at the beginning of a line to the next; what stands before the first is one too.
+/// The text from one `### ` at the beginning of a line to the next; what stands before the first is
+/// one too.
 fn sections(text: &str) -> impl Iterator<Item = &str> {
     const MARK: &str = "### ";
     let mut rest = text;
@@ -33,7 +34,8 @@ fn sections(text: &str) -> impl Iterator<Item = &str> {
         if rest.is_empty() {
             return None;
         }
-        let next = rest.match_indices('\n').map(|(at, _)| at + 1).find(|at| rest[*at..].starts_with(MARK));
+        let next =
+            rest.match_indices('\n').map(|(at, _)| at + 1).find(|at| rest[*at..].starts_with(MARK));
         let (section, behind) = rest.split_at(next.unwrap_or(rest.len()));
         rest = behind;
         Some(section)
@@ -51,7 +53,11 @@ mod tests {
         let pieces = chunks(day, 40);
         assert_eq!(
             pieces,
-            ["# Day\n\n### Session (10:00)\naaaa\n", "### Session (11:00)\nbbbb\n#### c\nx ### y\n", "### d\n"]
+            [
+                "# Day\n\n### Session (10:00)\naaaa\n",
+                "### Session (11:00)\nbbbb\n#### c\nx ### y\n",
+                "### d\n"
+            ]
         );
         assert_eq!(chunks(day, 1_000_000), [day]);
         assert!(chunks("", 10).is_empty());

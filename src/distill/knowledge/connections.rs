@@ -8,7 +8,8 @@ use super::topics::{Class, Topic};
 use crate::model::ids::SessionId;
 use crate::model::knowledge::{Connection, Kind, PageName};
 
-/// Two concepts are connected if so many sessions name both, and so many sentences say them together.
+/// Two concepts are connected if so many sessions name both, and so many sentences say them
+/// together.
 const FEWEST_SESSIONS: usize = 2;
 const FEWEST_SENTENCES: usize = 3;
 const MOST_EVIDENCE: usize = 6;
@@ -27,12 +28,16 @@ pub fn connections(said: &Said, topics: &[Topic], there: &BTreeSet<PageName>) ->
     sayings.sort_unstable();
     for (at, named) in sayings {
         for (place, one) in named.iter().enumerate() {
-            named[place + 1..].iter().for_each(|other| pairs.entry((*one, *other)).or_default().push(*at));
+            named[place + 1..]
+                .iter()
+                .for_each(|other| pairs.entry((*one, *other)).or_default().push(*at));
         }
     }
     let mut connections: Vec<Connection> = pairs
         .into_iter()
-        .filter_map(|((one, other), sayings)| connection(said, &topics[one], &topics[other], &sayings, there))
+        .filter_map(|((one, other), sayings)| {
+            connection(said, &topics[one], &topics[other], &sayings, there)
+        })
         .collect();
     connections.sort_by(|a, b| a.name.cmp(&b.name));
     connections.dedup_by(|a, b| a.name == b.name);
@@ -46,17 +51,23 @@ fn connection(
     sayings: &[usize],
     there: &BTreeSet<PageName>,
 ) -> Option<Connection> {
-    let name = PageName::new(Kind::Connection, &format!("{} and {}", one.name.slug(), other.name.slug()));
+    let name =
+        PageName::new(Kind::Connection, &format!("{} and {}", one.name.slug(), other.name.slug()));
     let sessions: HashSet<&SessionId> =
         sayings.iter().filter_map(|at| said.sayings[*at].place.session.as_ref()).collect();
-    let parts = |topic: &Topic| topic.name.slug().split('-').map(str::to_string).collect::<HashSet<_>>();
+    let parts =
+        |topic: &Topic| topic.name.slug().split('-').map(str::to_string).collect::<HashSet<_>>();
     // `jitter` and `full jitter` meet by their nature.
     let nested = !parts(one).is_disjoint(&parts(other));
-    let mut quotable: Vec<usize> = sayings.iter().copied().filter(|at| said.sayings[*at].worth > 0.0).collect();
-    quotable.sort_by(|a, b| said.sayings[*b].worth.total_cmp(&said.sayings[*a].worth).then_with(|| a.cmp(b)));
+    let mut quotable: Vec<usize> =
+        sayings.iter().copied().filter(|at| said.sayings[*at].worth > 0.0).collect();
+    quotable.sort_by(|a, b| {
+        said.sayings[*b].worth.total_cmp(&said.sayings[*a].worth).then_with(|| a.cmp(b))
+    });
     let mut texts = HashSet::new();
     quotable.retain(|at| texts.insert(said.sayings[*at].text.as_str()));
-    let connected = !nested && sessions.len() >= FEWEST_SESSIONS && quotable.len() >= FEWEST_SENTENCES;
+    let connected =
+        !nested && sessions.len() >= FEWEST_SESSIONS && quotable.len() >= FEWEST_SENTENCES;
     if quotable.is_empty() || (!connected && !there.contains(&name)) {
         return None;
     }

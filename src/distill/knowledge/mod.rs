@@ -1,7 +1,8 @@
-//! Knowledge from days: which topics came up, and what was said of each, in the words in which it was said.
+//! Knowledge from days: which topics came up, and what was said of each, in the words in which it
+//! was said.
 //!
-//! The same days give the same pages, in whatever order they arrived and on whichever device: what a day is about
-//! is told by that day alone, and what a page says by all days together.
+//! The same days give the same pages, in whatever order they arrived and on whichever device: what
+//! a day is about is told by that day alone, and what a page says by all days together.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,9 +38,13 @@ pub struct Line {
     pub text: String,
 }
 
-/// The pages that days make; `there` are pages that the memory has already, which stay as long as the days have
-/// anything to say of them.
-pub fn knowledge(days: &[Day], sessions: &BTreeMap<SessionId, About>, there: &BTreeSet<PageName>) -> Knowledge {
+/// The pages that days make; `there` are pages that the memory has already, which stay as long as
+/// the days have anything to say of them.
+pub fn knowledge(
+    days: &[Day],
+    sessions: &BTreeMap<SessionId, About>,
+    there: &BTreeSet<PageName>,
+) -> Knowledge {
     let said = sayings::Said::of(days);
     let chosen = topics::chosen(&said, sessions, there);
     let pages = pages::concepts(&said, &chosen, sessions);

@@ -7,7 +7,9 @@ use super::topics::{Class, Topic};
 use crate::base::forms::folded;
 use crate::base::text;
 use crate::model::ids::SessionId;
-use crate::model::knowledge::{About, Concept, Connection, Details, Place, Quote, Relation, SourceDay};
+use crate::model::knowledge::{
+    About, Concept, Connection, Details, Place, Quote, Relation, SourceDay,
+};
 
 const KEY_POINTS: usize = 5;
 /// With fewer, there is no page.
@@ -24,14 +26,19 @@ const MOST_ALIASES: usize = 6;
 const ALIKE: f32 = 0.6;
 
 /// The pages on topics, without their relations.
-pub fn concepts(said: &Said, topics: &[Topic], sessions: &BTreeMap<SessionId, About>) -> Vec<Concept> {
+pub fn concepts(
+    said: &Said,
+    topics: &[Topic],
+    sessions: &BTreeMap<SessionId, About>,
+) -> Vec<Concept> {
     topics.iter().map(|topic| concept(said, topic, sessions)).collect()
 }
 
 fn concept(said: &Said, topic: &Topic, sessions: &BTreeMap<SessionId, About>) -> Concept {
     let title = title(topic);
     let ranked = ranked(said, topic);
-    let core: Vec<usize> = ranked.iter().copied().take(if ranked.len() >= 7 { CORE_QUOTES } else { 1 }).collect();
+    let core: Vec<usize> =
+        ranked.iter().copied().take(if ranked.len() >= 7 { CORE_QUOTES } else { 1 }).collect();
     // Where little was said, the best of it is a key point too.
     let spare = ranked.len() > FEWEST_POINTS;
     let mut points: Vec<usize> =
@@ -39,11 +46,19 @@ fn concept(said: &Said, topic: &Topic, sessions: &BTreeMap<SessionId, About>) ->
     points.sort_unstable();
     let used: HashSet<usize> = core.iter().chain(&points).copied().collect();
     let details = details(said, topic, &ranked, &used, sessions);
-    let quotes = |sayings: &[usize]| sayings.iter().map(|at| quote(&said.sayings[*at])).collect::<Vec<Quote>>();
+    let quotes = |sayings: &[usize]| {
+        sayings.iter().map(|at| quote(&said.sayings[*at])).collect::<Vec<Quote>>()
+    };
     let sources = sources(topic.sayings.iter().map(|at| &said.sayings[*at].place));
     Concept {
         name: topic.name.clone(),
-        aliases: topic.forms.iter().filter(|form| **form != title).take(MOST_ALIASES).cloned().collect(),
+        aliases: topic
+            .forms
+            .iter()
+            .filter(|form| **form != title)
+            .take(MOST_ALIASES)
+            .cloned()
+            .collect(),
         tags: tags(said, topic, sessions),
         where_met: where_met(said, topic, &title, &sources, sessions),
         title,
@@ -61,7 +76,10 @@ fn title(topic: &Topic) -> String {
     match topic.class {
         Class::Word | Class::Phrase => {
             let mut letters = form.chars();
-            letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or(form)
+            letters
+                .next()
+                .map(|first| first.to_uppercase().chain(letters).collect())
+                .unwrap_or(form)
         }
         _ => form,
     }
@@ -71,7 +89,8 @@ pub fn quote(saying: &Saying) -> Quote {
     Quote { text: saying.text.clone(), origin: saying.origin, place: saying.place.clone() }
 }
 
-/// The sentences on a topic that are worth quoting, the most telling first, none of which only repeats another.
+/// The sentences on a topic that are worth quoting, the most telling first, none of which only
+/// repeats another.
 fn ranked(said: &Said, topic: &Topic) -> Vec<usize> {
     let mut scored: Vec<(f32, usize)> = topic
         .sayings
@@ -80,7 +99,8 @@ fn ranked(said: &Said, topic: &Topic) -> Vec<usize> {
         .map(|at| (said.sayings[*at].worth + defines(&said.sayings[*at].text, topic), *at))
         .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    // What goes on from a sentence that names the topic tells more of it, but comes after all that name it.
+    // What goes on from a sentence that names the topic tells more of it, but comes after all that
+    // name it.
     let named: Vec<usize> = scored.iter().map(|(_, at)| *at).collect();
     let going_on = named.iter().filter_map(|at| said.next(*at)).filter(|at| !named.contains(at));
     let mut kept: Vec<(usize, HashSet<String>)> = Vec::new();
@@ -99,8 +119,10 @@ fn ranked(said: &Said, topic: &Topic) -> Vec<usize> {
 
 /// A sentence that begins with the topic tells what it is.
 fn defines(sentence: &str, topic: &Topic) -> f32 {
-    const SAYS_WHAT: &[&str] =
-        &["is", "are", "was", "means", "lets", "keeps", "makes", "has", "gives", "takes", "returns", "does", "needs"];
+    const SAYS_WHAT: &[&str] = &[
+        "is", "are", "was", "means", "lets", "keeps", "makes", "has", "gives", "takes", "returns",
+        "does", "needs",
+    ];
     let lower = sentence.to_lowercase();
     let after = topic.forms.iter().find_map(|form| {
         let at = lower.find(&form.to_lowercase()).filter(|at| *at <= 12)?;
@@ -108,7 +130,8 @@ fn defines(sentence: &str, topic: &Topic) -> f32 {
     });
     match after {
         Some(rest) => {
-            let mut next = rest.split(|letter: char| !letter.is_alphabetic()).filter(|word| !word.is_empty());
+            let mut next =
+                rest.split(|letter: char| !letter.is_alphabetic()).filter(|word| !word.is_empty());
             if next.next().is_some_and(|word| SAYS_WHAT.contains(&word)) { 0.5 } else { 0.2 }
         }
         None => 0.0,
@@ -139,13 +162,15 @@ fn where_met(
     sessions: &BTreeMap<SessionId, About>,
 ) -> String {
     let of: BTreeSet<&SessionId> = sources.iter().flat_map(|source| &source.sessions).collect();
-    let projects: BTreeSet<&str> = of.iter().filter_map(|session| sessions.get(session)?.project.as_deref()).collect();
+    let projects: BTreeSet<&str> =
+        of.iter().filter_map(|session| sessions.get(session)?.project.as_deref()).collect();
     let count = match of.len() {
         0 => "the notes of a day".to_string(),
         1 => "one session".to_string(),
         many => format!("{many} sessions"),
     };
-    let exchanges: HashSet<usize> = topic.sayings.iter().map(|at| said.sayings[*at].exchange).collect();
+    let exchanges: HashSet<usize> =
+        topic.sayings.iter().map(|at| said.sayings[*at].exchange).collect();
     let within = match projects.iter().collect::<Vec<_>>().as_slice() {
         [] => String::new(),
         _ if topic.class == Class::Project => String::new(),
@@ -191,7 +216,9 @@ pub fn sources<'p>(places: impl Iterator<Item = &'p Place>) -> Vec<SourceDay> {
     for place in places {
         days.entry(place.day).or_default().extend(place.session.clone());
     }
-    days.into_iter().map(|(day, sessions)| SourceDay { day, sessions: sessions.into_iter().collect() }).collect()
+    days.into_iter()
+        .map(|(day, sessions)| SourceDay { day, sessions: sessions.into_iter().collect() })
+        .collect()
 }
 
 /// What each exchange had to say, in the order of time.
@@ -209,7 +236,8 @@ fn details(
     }
     let mut best: Vec<(usize, f32)> = weights.into_iter().collect();
     best.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    let mut exchanges: Vec<usize> = best.into_iter().take(MOST_DETAILS).map(|(exchange, _)| exchange).collect();
+    let mut exchanges: Vec<usize> =
+        best.into_iter().take(MOST_DETAILS).map(|(exchange, _)| exchange).collect();
     exchanges.sort_unstable();
     let mut details = Vec::new();
     let mut bare = Vec::new();
@@ -235,7 +263,11 @@ fn details(
     while details.len() < FEWEST_DETAILS && !bare.is_empty() {
         details.push(bare.remove(0));
     }
-    details.extend(endings(topic, said, sessions).into_iter().take(FEWEST_DETAILS.saturating_sub(details.len())));
+    details.extend(
+        endings(topic, said, sessions)
+            .into_iter()
+            .take(FEWEST_DETAILS.saturating_sub(details.len())),
+    );
     details
 }
 
@@ -247,7 +279,10 @@ fn endings(topic: &Topic, said: &Said, sessions: &BTreeMap<SessionId, About>) ->
         let about = sessions.get(session)?;
         let status = about.status?;
         Some(Details {
-            lead: format!("The session, “{}”, ended as {status}", text::one_line(&about.title, 120)),
+            lead: format!(
+                "The session, “{}”, ended as {status}",
+                text::one_line(&about.title, 120)
+            ),
             quotes: Vec::new(),
             deeds: Vec::new(),
         })
@@ -257,7 +292,10 @@ fn endings(topic: &Topic, said: &Said, sessions: &BTreeMap<SessionId, About>) ->
 
 fn lead(place: &Place, prompt: &str, sessions: &BTreeMap<SessionId, About>) -> String {
     let about = place.session.as_ref().and_then(|session| sessions.get(session));
-    let project = about.and_then(|about| about.project.as_deref()).map(|name| format!(", {name}")).unwrap_or_default();
+    let project = about
+        .and_then(|about| about.project.as_deref())
+        .map(|name| format!(", {name}"))
+        .unwrap_or_default();
     match prompt.is_empty() {
         true => format!("{}{project}", place.day),
         false => format!("{}{project}, when asked “{prompt}”", place.day),
@@ -280,8 +318,13 @@ fn deeds(deeds: &[Deed]) -> Vec<String> {
     let mut told = Vec::new();
     for (what, list) in [("changed", edited), ("failed", failed)] {
         if !list.is_empty() {
-            let more = if list.len() > MOST { format!(" and {} more", list.len() - MOST) } else { String::new() };
-            let names: Vec<String> = list.iter().take(MOST).map(|name| crate::base::markdown::code(name)).collect();
+            let more = if list.len() > MOST {
+                format!(" and {} more", list.len() - MOST)
+            } else {
+                String::new()
+            };
+            let names: Vec<String> =
+                list.iter().take(MOST).map(|name| crate::base::markdown::code(name)).collect();
             told.push(format!("{what} {}{more}", names.join(", ")));
         }
     }
@@ -302,14 +345,22 @@ pub fn relate(said: &Said, topics: &[Topic], connections: &[Connection], concept
     let exchange = |at: usize| said.sayings[at].exchange;
     meet(topics, Some, |pair| meetings.entry(pair).or_default().sentences += 1);
     meet(topics, |at| Some(exchange(at)), |pair| meetings.entry(pair).or_default().exchanges += 1);
-    meet(topics, |at| said.sayings[at].place.session.as_ref(), |pair| meetings.entry(pair).or_default().sessions += 1);
+    meet(
+        topics,
+        |at| said.sayings[at].place.session.as_ref(),
+        |pair| meetings.entry(pair).or_default().sessions += 1,
+    );
     let mut near: Vec<Vec<(f32, usize)>> = vec![Vec::new(); topics.len()];
     let spread: Vec<f32> = topics
         .iter()
-        .map(|topic| topic.sayings.iter().map(|at| exchange(*at)).collect::<HashSet<_>>().len() as f32)
+        .map(|topic| {
+            topic.sayings.iter().map(|at| exchange(*at)).collect::<HashSet<_>>().len() as f32
+        })
         .collect();
     for (&(one, other), meeting) in &meetings {
-        let together = 3.0 * meeting.sentences as f32 + meeting.exchanges as f32 + 0.2 * meeting.sessions as f32;
+        let together = 3.0 * meeting.sentences as f32
+            + meeting.exchanges as f32
+            + 0.2 * meeting.sessions as f32;
         // What goes with everything tells little about one.
         near[one].push((together / (4.0 + spread[other]).sqrt(), other));
         near[other].push((together / (4.0 + spread[one]).sqrt(), one));
@@ -319,14 +370,17 @@ pub fn relate(said: &Said, topics: &[Topic], connections: &[Connection], concept
         near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
         let known = near.iter().map(|(_, other)| *other).take(MOST_RELATED);
         // Every page leads somewhere, also one that has nothing in common with another.
-        let others = (0..topics.len()).filter(|other| *other != one && !near.iter().any(|(_, known)| known == other));
+        let others = (0..topics.len())
+            .filter(|other| *other != one && !near.iter().any(|(_, known)| known == other));
         let others = others.take(FEWEST_RELATED.saturating_sub(near.len()));
         pairs.extend(known.chain(others).map(|other| (one.min(other), one.max(other))));
     }
     for (one, other) in pairs {
         let why = why(meetings.get(&(one, other)).copied().unwrap_or_default());
         for (from, to) in [(one, other), (other, one)] {
-            concepts[from].related.push(Relation { name: topics[to].name.clone(), why: why.clone() });
+            concepts[from]
+                .related
+                .push(Relation { name: topics[to].name.clone(), why: why.clone() });
         }
     }
     for connection in connections {
@@ -363,11 +417,18 @@ fn meet<K: std::hash::Hash + Eq>(
 }
 
 fn why(meeting: Meetings) -> String {
-    let counted = |count: u32, thing: &str| format!("{count} {thing}{}", if count == 1 { "" } else { "s" });
+    let counted =
+        |count: u32, thing: &str| format!("{count} {thing}{}", if count == 1 { "" } else { "s" });
     match meeting {
         Meetings { sentences: 0, exchanges: 0, sessions: 0 } => "from the same memory".into(),
-        Meetings { sentences: 0, exchanges: 0, sessions } => format!("{} in common", counted(sessions, "session")),
-        Meetings { sentences: 0, exchanges, .. } => format!("{} in common", counted(exchanges, "exchange")),
-        Meetings { sentences, .. } => format!("named together in {}", counted(sentences, "sentence")),
+        Meetings { sentences: 0, exchanges: 0, sessions } => {
+            format!("{} in common", counted(sessions, "session"))
+        }
+        Meetings { sentences: 0, exchanges, .. } => {
+            format!("{} in common", counted(exchanges, "exchange"))
+        }
+        Meetings { sentences, .. } => {
+            format!("named together in {}", counted(sentences, "sentence"))
+        }
     }
 }

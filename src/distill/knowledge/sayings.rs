@@ -1,7 +1,8 @@
 //! Sayings: the sentences of days that are worth quoting, with how much each tells.
 //!
-//! Only what people and agents said is quoted. What a tool printed is evidence, never a statement, and least of all
-//! an instruction; of it, only which files were changed and which commands failed are taken over.
+//! Only what people and agents said is quoted. What a tool printed is evidence, never a statement,
+//! and least of all an instruction; of it, only which files were changed and which commands failed
+//! are taken over.
 
 use std::sync::LazyLock;
 
@@ -79,7 +80,8 @@ impl Said {
         // Sessions of a day run side by side, so each has an exchange of its own that is going on.
         let mut going_on: std::collections::HashMap<Option<&SessionId>, usize> = Default::default();
         for line in &day.lines {
-            let place = Place { day: day.day, session: line.session.clone(), episode: line.episode };
+            let place =
+                Place { day: day.day, session: line.session.clone(), episode: line.episode };
             let begins = line.kind == LineKind::User;
             let exchange = match going_on.get(&line.session.as_ref()) {
                 Some(exchange) if !begins => *exchange,
@@ -103,35 +105,53 @@ impl Said {
             };
             for (at, sentence) in text::sentences(&unflattened(&line.text)).enumerate() {
                 let stressed = stressed(sentence);
-                let sentence = balanced(&text::one_line(&without_stress(&plain_words(sentence)), 600));
+                let sentence =
+                    balanced(&text::one_line(&without_stress(&plain_words(sentence)), 600));
                 // Of what a person pasted, little was said by them.
                 let pasted = origin == Origin::User && line.text.chars().count() > PASTED;
                 let worth = worth(&sentence, origin) * if pasted { 0.7 } else { 1.0 };
                 let goes_on = at > 0;
                 let place = place.clone();
-                self.sayings.push(Saying { text: sentence, origin, place, exchange, worth, stressed, goes_on });
+                self.sayings.push(Saying {
+                    text: sentence,
+                    origin,
+                    place,
+                    exchange,
+                    worth,
+                    stressed,
+                    goes_on,
+                });
             }
         }
     }
 }
 
-/// A line of a day is one line, also where a list was said: its items are put on lines of their own again.
+/// A line of a day is one line, also where a list was said: its items are put on lines of their own
+/// again.
 fn unflattened(line: &str) -> String {
-    static ITEM: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r#" (?:[-*•]|\d{1,2}[.)]|#{1,4}) ([\p{Lu}*`"“])"#).expect("a fixed pattern"));
-    static NEXT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"([;:.]) [-*•] ").expect("a fixed pattern"));
+    static ITEM: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r#" (?:[-*•]|\d{1,2}[.)]|#{1,4}) ([\p{Lu}*`"“])"#).expect("a fixed pattern")
+    });
+    static NEXT: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"([;:.]) [-*•] ").expect("a fixed pattern"));
     NEXT.replace_all(&ITEM.replace_all(line, "\n\n- $1"), "$1\n\n- ").into_owned()
 }
 
 /// A sentence in which a lone backtick cannot swallow what follows it on the page.
 fn balanced(sentence: &str) -> String {
-    if sentence.matches('`').count() % 2 == 1 { sentence.replace('`', "'") } else { sentence.to_string() }
+    if sentence.matches('`').count() % 2 == 1 {
+        sentence.replace('`', "'")
+    } else {
+        sentence.to_string()
+    }
 }
 
 /// The words between stars, which somebody wanted to be seen.
 fn stressed(sentence: &str) -> Vec<String> {
-    static STARS: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"\*{1,2}([\p{L}\p{N}][^*:`]{2,40}[\p{L}\p{N}])\*{1,2}").expect("a fixed pattern"));
+    static STARS: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"\*{1,2}([\p{L}\p{N}][^*:`]{2,40}[\p{L}\p{N}])\*{1,2}")
+            .expect("a fixed pattern")
+    });
     STARS.captures_iter(sentence).map(|found| found[1].to_string()).collect()
 }
 
@@ -143,8 +163,12 @@ fn without_stress(sentence: &str) -> String {
     for (at, letter) in letters.iter().enumerate() {
         in_code ^= *letter == '`';
         let told = |near: Option<&char>| near.is_some_and(|near| near.is_alphanumeric());
-        let (before, after) = (at.checked_sub(1).and_then(|at| letters.get(at)), letters.get(at + 1));
-        if *letter == '*' && !in_code && (told(before) != told(after) || before == Some(&'*') || after == Some(&'*')) {
+        let (before, after) =
+            (at.checked_sub(1).and_then(|at| letters.get(at)), letters.get(at + 1));
+        if *letter == '*'
+            && !in_code
+            && (told(before) != told(after) || before == Some(&'*') || after == Some(&'*'))
+        {
             continue;
         }
         plain.push(*letter);
@@ -159,7 +183,8 @@ fn prompt(text: &str) -> String {
 
 /// What a line of a tool tells: files that were changed, or a command that failed.
 fn deeds(line: &str) -> Vec<Deed> {
-    static TICKED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"`([^`]+)`").expect("a fixed pattern"));
+    static TICKED: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"`([^`]+)`").expect("a fixed pattern"));
     if let Some(rest) = line.strip_prefix("edited ") {
         let names = TICKED.captures_iter(rest).map(|found| found[1].to_string());
         return names.filter(|_| line.ends_with("ok=true")).map(Deed::Edited).collect();
@@ -171,7 +196,8 @@ fn deeds(line: &str) -> Vec<Deed> {
 
 macro_rules! pattern {
     ($name:ident, $pattern:expr) => {
-        static $name: LazyLock<Regex> = LazyLock::new(|| Regex::new($pattern).expect("a fixed pattern"));
+        static $name: LazyLock<Regex> =
+            LazyLock::new(|| Regex::new($pattern).expect("a fixed pattern"));
     };
 }
 
@@ -188,14 +214,18 @@ pattern!(
     r"(?i)\b(decided|decision|we chose|i chose|chosen|going with|opt(ed)? for|rather than|instead of|in favou?r of|prefer|we('ll| will) use|no longer|must(n't)?|never|always|don't|do not|should( not|n't)?|so that)\b"
 );
 pattern!(MEASURED, r"(?i)\b\d+([.,]\d+)?\s?(ms|s|x|%|kb|mb|gb|bytes|rows|times|tests)\b");
-pattern!(DANGLING, r"(?i)^(it|this|that|these|those|they|he|she|both|there|and|but|or|so|also|which|one)\b");
+pattern!(
+    DANGLING,
+    r"(?i)^(it|this|that|these|those|they|he|she|both|there|and|but|or|so|also|which|one)\b"
+);
 
 /// How much a sentence tells, whatever it is about; nothing where it is no statement.
 fn worth(sentence: &str, origin: Origin) -> f32 {
     let length = sentence.chars().count();
     let words = sentence.split_whitespace().count();
     let drawn = |letter: char| ('\u{2500}'..='\u{259f}').contains(&letter);
-    let letters = sentence.chars().filter(|letter| letter.is_alphabetic() || *letter == ' ').count();
+    let letters =
+        sentence.chars().filter(|letter| letter.is_alphabetic() || *letter == ' ').count();
     let wide = !sentence.is_ascii() && words < FEWEST_WORDS && length >= 16;
     let short_or_long = words < FEWEST_WORDS || !QUOTABLE.contains(&length);
     let no_statement = (short_or_long && !wide)

@@ -1,8 +1,9 @@
 //! Topics: what a day is about, told by that day alone, and what comes up on several.
 //!
-//! A term is a symbol, a file, an error, a name or a few words that stand together. Each day lists its best terms,
-//! none of which only repeats another. The first few become pages, and so does what two days list. Both rules only ever
-//! add: a day more takes no page away, so the order in which days arrive does not matter.
+//! A term is a symbol, a file, an error, a name or a few words that stand together. Each day lists
+//! its best terms, none of which only repeats another. The first few become pages, and so does what
+//! two days list. Both rules only ever add: a day more takes no page away, so the order in which
+//! days arrive does not matter.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::LazyLock;
@@ -84,7 +85,11 @@ struct Found {
 }
 
 /// The topics that are worth a page, by name.
-pub fn chosen(said: &Said, sessions: &BTreeMap<SessionId, About>, there: &BTreeSet<PageName>) -> Vec<Topic> {
+pub fn chosen(
+    said: &Said,
+    sessions: &BTreeMap<SessionId, About>,
+    there: &BTreeSet<PageName>,
+) -> Vec<Topic> {
     let mut by_day: BTreeMap<NaiveDate, Vec<usize>> = BTreeMap::new();
     for (at, saying) in said.sayings.iter().enumerate() {
         by_day.entry(saying.place.day).or_default().push(at);
@@ -111,7 +116,9 @@ pub fn chosen(said: &Said, sessions: &BTreeMap<SessionId, About>, there: &BTreeS
         }
     }
     pages.extend(listed.into_iter().filter(|(_, days)| *days >= 2).map(|(key, _)| key));
-    pages.extend(there.iter().filter(|name| name.kind == Kind::Concept).map(|name| name.slug().to_string()));
+    pages.extend(
+        there.iter().filter(|name| name.kind == Kind::Concept).map(|name| name.slug().to_string()),
+    );
     for (key, project) in of_projects(said, sessions) {
         pages.insert(key.clone());
         let whole = found.entry(key).or_default();
@@ -154,12 +161,15 @@ fn by_count(forms: BTreeMap<String, usize>) -> Vec<String> {
     forms.into_iter().map(|(form, _)| form).collect()
 }
 
-/// Whether there is enough to quote: two sentences that name it, and one more that does or goes on from there.
+/// Whether there is enough to quote: two sentences that name it, and one more that does or goes on
+/// from there.
 fn says_enough(said: &Said, term: &Found) -> bool {
     let quotable = |at: &usize| said.sayings[*at].worth > 0.0;
     let text = |at: usize| said.sayings[at].text.as_str();
-    let named: HashSet<&str> = term.sayings.iter().filter(|at| quotable(at)).map(|at| text(*at)).collect();
-    let more: HashSet<&str> = term.sayings.iter().filter_map(|at| said.next(*at)).map(text).collect();
+    let named: HashSet<&str> =
+        term.sayings.iter().filter(|at| quotable(at)).map(|at| text(*at)).collect();
+    let more: HashSet<&str> =
+        term.sayings.iter().filter_map(|at| said.next(*at)).map(text).collect();
     named.len() >= FEWEST_NAMED && named.union(&more).count() >= FEWEST_QUOTES
 }
 
@@ -199,7 +209,8 @@ fn of_a_day(said: &Said, terms: &HashMap<String, Found>) -> (Vec<String>, Vec<St
         }
     }
     let comes_back = |term: &Found| {
-        let exchanges: HashSet<usize> = term.sayings.iter().map(|at| said.sayings[*at].exchange).collect();
+        let exchanges: HashSet<usize> =
+            term.sayings.iter().map(|at| said.sayings[*at].exchange).collect();
         exchanges.len() >= 2
     };
     let is_name = |term: &Found| term.class() != Class::Word || term.stressed > 0;
@@ -226,8 +237,10 @@ fn of_a_day(said: &Said, terms: &HashMap<String, Found>) -> (Vec<String>, Vec<St
 fn score(said: &Said, key: &str, term: &Found) -> f32 {
     let sayings = || term.sayings.iter().map(|at| &said.sayings[*at]);
     let exchanges = sayings().map(|saying| saying.exchange).collect::<HashSet<_>>().len() as f32;
-    let sessions = sayings().map(|saying| &saying.place.session).collect::<HashSet<_>>().len() as f32;
-    let mut worths: Vec<f32> = sayings().map(|saying| saying.worth).filter(|worth| *worth > 0.0).collect();
+    let sessions =
+        sayings().map(|saying| &saying.place.session).collect::<HashSet<_>>().len() as f32;
+    let mut worths: Vec<f32> =
+        sayings().map(|saying| saying.worth).filter(|worth| *worth > 0.0).collect();
     worths.sort_by(|a, b| b.total_cmp(a));
     let best = worths.iter().take(4).sum::<f32>() / 4.0;
     let words: Vec<f32> = key.split('-').map(telling).collect();
@@ -241,9 +254,11 @@ fn score(said: &Said, key: &str, term: &Found) -> f32 {
         * (1.0 + 0.5 * (sessions - 1.0).min(3.0))
 }
 
-/// Whether a term says nothing that a better one does not: it is part of it, or is said in the same sentences.
+/// Whether a term says nothing that a better one does not: it is part of it, or is said in the same
+/// sentences.
 fn repeats(key: &str, term: &Found, other: &str, better: &Found) -> bool {
-    let shared = term.sayings.iter().filter(|at| better.sayings.binary_search(at).is_ok()).count() as f32;
+    let shared =
+        term.sayings.iter().filter(|at| better.sayings.binary_search(at).is_ok()).count() as f32;
     let parts = |key: &str| key.split('-').map(str::to_string).collect::<HashSet<_>>();
     let related = !parts(key).is_disjoint(&parts(other));
     let share = shared / term.sayings.len().max(1) as f32;
@@ -255,7 +270,9 @@ fn of_projects(said: &Said, sessions: &BTreeMap<SessionId, About>) -> BTreeMap<S
     let mut projects: BTreeMap<String, (Found, BTreeSet<&SessionId>)> = BTreeMap::new();
     for (at, saying) in said.sayings.iter().enumerate() {
         let Some(session) = &saying.place.session else { continue };
-        let Some(project) = sessions.get(session).and_then(|about| about.project.as_deref()) else { continue };
+        let Some(project) = sessions.get(session).and_then(|about| about.project.as_deref()) else {
+            continue;
+        };
         let (found, of) = projects.entry(text::slug(project, 72)).or_default();
         of.insert(session);
         *found.forms.entry(project.to_string()).or_default() += 1;
@@ -263,14 +280,19 @@ fn of_projects(said: &Said, sessions: &BTreeMap<SessionId, About>) -> BTreeMap<S
             found.sayings.push(at);
         }
     }
-    projects.into_iter().filter(|(_, (_, of))| of.len() >= 2).map(|(key, (found, _))| (key, found)).collect()
+    projects
+        .into_iter()
+        .filter(|(_, (_, of))| of.len() >= 2)
+        .map(|(key, (found, _))| (key, found))
+        .collect()
 }
 
 // --- Terms of a sentence ---
 
 macro_rules! pattern {
     ($name:ident, $pattern:expr) => {
-        static $name: LazyLock<Regex> = LazyLock::new(|| Regex::new($pattern).expect("a fixed pattern"));
+        static $name: LazyLock<Regex> =
+            LazyLock::new(|| Regex::new($pattern).expect("a fixed pattern"));
     };
 }
 
@@ -284,7 +306,8 @@ pattern!(CAMEL, r"[\p{Ll}\d]\p{Lu}|_|::");
 
 /// What a sentence speaks of, each once.
 fn terms(saying: &Saying) -> Vec<Term> {
-    let mut terms: Vec<Term> = saying.stressed.iter().filter_map(|words| stressed_term(words)).collect();
+    let mut terms: Vec<Term> =
+        saying.stressed.iter().filter_map(|words| stressed_term(words)).collect();
     // Words that stand side by side without anything between them.
     let mut run: Vec<&str> = Vec::new();
     for piece in PIECE.captures_iter(&saying.text) {
@@ -321,8 +344,12 @@ fn term(form: &str, class: Class) -> Option<Term> {
         _ => text::slug(form, 72),
     };
     // A name that a machine made up.
-    let made_up = |part: &str| part.len() >= 8 && part.bytes().filter(u8::is_ascii_digit).count() >= 3;
-    let known = !key.split('-').any(made_up) && key.len() >= 3 && key != "untitled" && !is_in(NOTHING_TOLD, &key);
+    let made_up =
+        |part: &str| part.len() >= 8 && part.bytes().filter(u8::is_ascii_digit).count() >= 3;
+    let known = !key.split('-').any(made_up)
+        && key.len() >= 3
+        && key != "untitled"
+        && !is_in(NOTHING_TOLD, &key);
     known.then(|| Term { key, form: form.to_string(), class, stressed: false })
 }
 
@@ -333,7 +360,8 @@ const NOTHING_TOLD: &str = "nil null true false none self this json yaml html cs
     sunday january february march april june july august september october november december";
 
 /// Names that are written with a capital in the middle.
-const NAMES: &str = "github gitlab typescript javascript macos ios openai postgresql youtube nodejs";
+const NAMES: &str =
+    "github gitlab typescript javascript macos ios openai postgresql youtube nodejs";
 
 /// Whether a word stands in a list of words.
 fn is_in(list: &str, word: &str) -> bool {
@@ -345,7 +373,8 @@ fn stressed_term(words: &str) -> Option<Term> {
     let lower = words.to_lowercase();
     let parts: Vec<&str> = lower.split_whitespace().collect();
     let plain = lower.chars().all(|letter| letter.is_alphabetic() || matches!(letter, ' ' | '-'));
-    let told = parts.iter().all(|part| telling(part) >= 0.3) && parts.iter().any(|part| telling(part) >= 0.8);
+    let told = parts.iter().all(|part| telling(part) >= 0.3)
+        && parts.iter().any(|part| telling(part) >= 0.8);
     if !plain || !told || parts.len() > 3 || parts.iter().any(|part| is_deed(part)) {
         return None;
     }
@@ -356,8 +385,9 @@ fn stressed_term(words: &str) -> Option<Term> {
 /// The name of a thing, whether one or many are spoken of.
 fn singular(key: &str) -> String {
     let last = key.rsplit('-').next().unwrap_or(key);
-    let plural =
-        last.len() > 4 && last.ends_with('s') && !["ss", "us", "is", "as", "os"].iter().any(|end| last.ends_with(end));
+    let plural = last.len() > 4
+        && last.ends_with('s')
+        && !["ss", "us", "is", "as", "os"].iter().any(|end| last.ends_with(end));
     // `branches` are many a `branch`, but `caches` many a `cache`.
     let hissing = ["ches", "shes", "xes", "sses", "zes"].iter().any(|end| last.ends_with(end))
         && !["caches", "axes", "aches", "sizes", "niches"].iter().any(|end| last.ends_with(end));
@@ -372,7 +402,10 @@ fn singular(key: &str) -> String {
 /// What stands between backticks, if it names something.
 fn code_term(code: &str) -> Option<Term> {
     let code = code.trim();
-    let code = code.split_once('(').map_or(code, |(name, _)| name).trim_end_matches([':', ',', ';', '!', '?']);
+    let code = code
+        .split_once('(')
+        .map_or(code, |(name, _)| name)
+        .trim_end_matches([':', ',', ';', '!', '?']);
     if code.contains(char::is_whitespace) || code.len() > 64 || HASH.is_match(code) {
         return None;
     }
@@ -414,7 +447,8 @@ fn word_term(word: &str, begins: bool) -> Option<Term> {
     if CAMEL.is_match(word) {
         return term(word, Class::Symbol);
     }
-    let upper = word.chars().all(|letter| letter.is_uppercase() || letter.is_numeric() || letter == '-');
+    let upper =
+        word.chars().all(|letter| letter.is_uppercase() || letter.is_numeric() || letter == '-');
     let capital = !begins && word.starts_with(|first: char| first.is_uppercase());
     if (upper || capital) && telling(&lower) >= 0.75 {
         return term(word, Class::Name);
@@ -422,13 +456,23 @@ fn word_term(word: &str, begins: bool) -> Option<Term> {
     if word.contains('-') {
         let parts = lower.split('-').map(telling);
         let names = !lower.split('-').any(is_deed)
-            && !["pre", "per", "non", "re", "un"].iter().any(|part| lower.starts_with(&format!("{part}-")));
-        return if names && parts.fold(f32::MAX, f32::min) >= 0.4 { term(&lower, Class::Phrase) } else { None };
+            && !["pre", "per", "non", "re", "un"]
+                .iter()
+                .any(|part| lower.starts_with(&format!("{part}-")));
+        return if names && parts.fold(f32::MAX, f32::min) >= 0.4 {
+            term(&lower, Class::Phrase)
+        } else {
+            None
+        };
     }
     let quality = ["able", "ible", "ful", "less", "est"].iter().any(|end| lower.ends_with(end));
-    (telling(&lower) >= 1.0 && letters >= 5 && !is_deed(&lower) && !quality && !lower.ends_with("ing"))
-        .then(|| term(&lower, Class::Word))
-        .flatten()
+    (telling(&lower) >= 1.0
+        && letters >= 5
+        && !is_deed(&lower)
+        && !quality
+        && !lower.ends_with("ing"))
+    .then(|| term(&lower, Class::Word))
+    .flatten()
 }
 
 /// Two or three words that stand together, each of which tells something.
@@ -440,7 +484,11 @@ fn phrases(run: &[&str], terms: &mut Vec<Term>) {
             let all_tell = tell.iter().all(|weight| *weight >= 0.5);
             let some_rare = tell.iter().any(|weight| *weight >= 0.8);
             let says_what = !lower.iter().any(|word| is_deed(word));
-            if all_tell && some_rare && says_what && words.iter().all(|word| !word.contains(['.', '_'])) {
+            if all_tell
+                && some_rare
+                && says_what
+                && words.iter().all(|word| !word.contains(['.', '_']))
+            {
                 terms.extend(term(&lower.join(" "), Class::Phrase));
             }
         }
@@ -480,11 +528,16 @@ mod tests {
 
     #[test]
     fn symbols_files_errors_and_phrases_are_terms() {
-        let found = keys("Keyset pagination reads `sent_at` in `src/archive/list.ts` and met EWOULDBLOCK at 7c41e9a.");
+        let found = keys(
+            "Keyset pagination reads `sent_at` in `src/archive/list.ts` and met EWOULDBLOCK at 7c41e9a.",
+        );
         for key in ["keyset-pagination", "sent-at", "list-ts", "ewouldblock"] {
             assert!(found.contains(&key.to_string()), "{key} in {found:?}");
         }
-        assert!(!found.iter().any(|key| key.contains("7c41e9a") || key == "and" || key == "reads"), "{found:?}");
+        assert!(
+            !found.iter().any(|key| key.contains("7c41e9a") || key == "and" || key == "reads"),
+            "{found:?}"
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! A model's words, checked: each sentence has to name quotes, and to say what they say, or it is left out.
+//! A model's words, checked: each sentence has to name quotes, and to say what they say, or it is
+//! left out.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -21,21 +22,28 @@ pub fn numbered<'q>(quotes: impl Iterator<Item = &'q str>) -> String {
     quotes.enumerate().map(|(at, quote)| format!("[{}] {quote}\n", at + 1)).collect()
 }
 
-/// The sentences of a reply that name at least one of so many quotes, each with the places of these in the list.
+/// The sentences of a reply that name at least one of so many quotes, each with the places of these
+/// in the list.
 pub fn sentences(reply: &str, quotes: &[&str]) -> Vec<(String, Vec<usize>)> {
-    static NUMBER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\[(\d{1,3})\]").expect("a fixed pattern"));
+    static NUMBER: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\[(\d{1,3})\]").expect("a fixed pattern"));
     // A number behind the full stop belongs to the sentence before it.
     static BEHIND: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"([.!?])((?:\s*\[\d{1,3}\])+)").expect("a fixed pattern"));
     let reply = BEHIND.replace_all(reply, "$2$1");
     let mut told: Vec<(String, Vec<usize>)> = Vec::new();
     for sentence in text::sentences(&reply) {
-        let numbers = NUMBER.captures_iter(sentence).filter_map(|found| found[1].parse::<usize>().ok());
-        let mut places: Vec<usize> =
-            numbers.filter_map(|number| number.checked_sub(1)).filter(|at| *at < quotes.len()).collect();
+        let numbers =
+            NUMBER.captures_iter(sentence).filter_map(|found| found[1].parse::<usize>().ok());
+        let mut places: Vec<usize> = numbers
+            .filter_map(|number| number.checked_sub(1))
+            .filter(|at| *at < quotes.len())
+            .collect();
         places.sort_unstable();
         places.dedup();
-        let words = text::one_line(&NUMBER.replace_all(sentence, ""), 500).replace(" .", ".").replace(" ,", ",");
+        let words = text::one_line(&NUMBER.replace_all(sentence, ""), 500)
+            .replace(" .", ".")
+            .replace(" ,", ",");
         let new = !told.iter().any(|(known, _)| *known == words);
         let named: Vec<&str> = places.iter().map(|at| quotes[*at]).collect();
         if !places.is_empty()
@@ -67,7 +75,8 @@ fn is_said_by(sentence: &str, quotes: &str) -> bool {
 
 /// The sentences of a page's summary; `None` where too few name what they rest on.
 pub fn summary(reply: &str, quotes: &[&Quote]) -> Option<Vec<Claim>> {
-    let told = sentences(reply, &quotes.iter().map(|quote| quote.text.as_str()).collect::<Vec<_>>());
+    let told =
+        sentences(reply, &quotes.iter().map(|quote| quote.text.as_str()).collect::<Vec<_>>());
     let claim = |(text, places): (String, Vec<usize>)| {
         let mut sources: Vec<_> = places.iter().map(|at| quotes[*at].place.clone()).collect();
         sources.dedup();
@@ -78,8 +87,12 @@ pub fn summary(reply: &str, quotes: &[&Quote]) -> Option<Vec<Claim>> {
 
 /// The topics that a reply names, one a line.
 pub fn names(reply: &str) -> Vec<String> {
-    let lines = reply.lines().map(|line| line.trim().trim_start_matches(['-', '*', '•', ' ']).trim_end_matches('.'));
-    let short = lines.filter(|line| (3..=60).contains(&line.chars().count()) && line.split_whitespace().count() <= 5);
+    let lines = reply
+        .lines()
+        .map(|line| line.trim().trim_start_matches(['-', '*', '•', ' ']).trim_end_matches('.'));
+    let short = lines.filter(|line| {
+        (3..=60).contains(&line.chars().count()) && line.split_whitespace().count() <= 5
+    });
     short.take(MOST_NAMES).map(str::to_string).collect()
 }
 
@@ -105,12 +118,15 @@ mod tests {
         let quotes: Vec<&Quote> = quotes.iter().collect();
         let reply = "Jitter spreads the load well [1]. It was measured twice.[2] Nobody said this at all. This cites a ghost [9]. Kubernetes ingress controllers terminate everything [1].";
         let claims = summary(reply, &quotes).unwrap();
-        let told: Vec<(&str, usize)> = claims.iter().map(|claim| (claim.text.as_str(), claim.sources.len())).collect();
+        let told: Vec<(&str, usize)> =
+            claims.iter().map(|claim| (claim.text.as_str(), claim.sources.len())).collect();
         assert_eq!(told, [("Jitter spreads the load well.", 1), ("It was measured twice.", 1)]);
         assert_eq!(claims[1].sources, [place(2)]);
         assert_eq!(summary("One sentence is too few here [1].", &quotes), None);
         assert_eq!(
-            names("- full jitter\n\n* Retry-After.\nthis line says far too much to be the name of a topic\n"),
+            names(
+                "- full jitter\n\n* Retry-After.\nthis line says far too much to be the name of a topic\n"
+            ),
             ["full jitter", "Retry-After"]
         );
     }

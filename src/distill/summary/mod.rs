@@ -1,7 +1,8 @@
-//! A day's summary from its lines and its sessions' digests: what was wanted, decided, done and left open.
+//! A day's summary from its lines and its sessions' digests: what was wanted, decided, done and
+//! left open.
 //!
-//! Lines come in one by one; what is kept of them is bounded, however long the day was. The words are those that
-//! were said: nothing here is made up, and the same lines give the same summary.
+//! Lines come in one by one; what is kept of them is bounded, however long the day was. The words
+//! are those that were said: nothing here is made up, and the same lines give the same summary.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -17,7 +18,9 @@ use crate::model::digest::{Digest, Origin, Outcome};
 mod words;
 
 pub use words::is_low;
-use words::{decides, gist, is_curt, is_drawn, is_noise, sentences, whole, without_headings, without_more};
+use words::{
+    decides, gist, is_curt, is_drawn, is_noise, sentences, whole, without_headings, without_more,
+};
 
 /// How much of each kind is shown of one session, and of the day.
 const MOST_EXCHANGES: usize = 8;
@@ -81,8 +84,8 @@ impl DayReader {
         self.sessions[at].take(line);
     }
 
-    /// Says what the day was about. `digest` tells a session's digest; `covered` the stretches of a session's day
-    /// that were told already, which its section then leaves out.
+    /// Says what the day was about. `digest` tells a session's digest; `covered` the stretches of a
+    /// session's day that were told already, which its section then leaves out.
     pub fn finish(
         mut self,
         raw_sha256: String,
@@ -102,21 +105,34 @@ impl DayReader {
             let point = |text: &String| Point { text: text.clone(), session: session.clone() };
             summary.decided.extend(whole.decisions.iter().take(most.min(3)).map(point));
             summary.done.extend(gathered.done(most).iter().map(point));
-            summary.open.extend(gathered.left_open(digest.as_ref(), &whole).iter().take(most).map(point));
+            summary
+                .open
+                .extend(gathered.left_open(digest.as_ref(), &whole).iter().take(most).map(point));
             let covered = covered(&gathered.session);
-            let is_new = |time: &str| !covered.iter().any(|(from, until)| (from.as_str()..=until).contains(&time));
+            let is_new = |time: &str| {
+                !covered.iter().any(|(from, until)| (from.as_str()..=until).contains(&time))
+            };
             summary.sessions.push(SessionOfDay {
                 session: gathered.session.clone(),
                 first: gathered.first.clone(),
                 last: gathered.last.clone(),
                 digested: digest.is_some(),
-                title: digest.as_ref().map(|digest| digest.content.title.clone()).unwrap_or_default(),
+                title: digest
+                    .as_ref()
+                    .map(|digest| digest.content.title.clone())
+                    .unwrap_or_default(),
                 project: digest.as_ref().and_then(|digest| digest.content.project.clone()),
                 status: digest.as_ref().map(|digest| digest.content.status.to_string()),
-                told: if covered.is_empty() { whole } else { gathered.telling(digest.as_ref(), is_new) },
+                told: if covered.is_empty() {
+                    whole
+                } else {
+                    gathered.telling(digest.as_ref(), is_new)
+                },
             });
         }
-        for points in [&mut summary.wanted, &mut summary.decided, &mut summary.done, &mut summary.open] {
+        for points in
+            [&mut summary.wanted, &mut summary.decided, &mut summary.done, &mut summary.open]
+        {
             points.truncate(2 * MOST_POINTS);
         }
         summary
@@ -131,9 +147,15 @@ impl Gathered {
             LineKind::User if is_noise(&said) => {}
             LineKind::User => {
                 self.state(line.time, &said);
-                let asked = text::one_line(&without_headings(&triggers::plain_words(&said)), 2 * LONGEST_QUOTE);
+                let asked = text::one_line(
+                    &without_headings(&triggers::plain_words(&said)),
+                    2 * LONGEST_QUOTE,
+                );
                 // Said again, before there was an answer.
-                let again = self.turns.last().is_some_and(|turn| turn.asked == asked && turn.answered.is_empty());
+                let again = self
+                    .turns
+                    .last()
+                    .is_some_and(|turn| turn.asked == asked && turn.answered.is_empty());
                 if self.turns.len() < MOST_KEPT && !again {
                     self.turns.push(Turn { time: line.time.to_string(), asked, ..Turn::default() });
                 }
@@ -159,10 +181,12 @@ impl Gathered {
             }
             LineKind::WorkerEvent | LineKind::TaskAgentEvent => {
                 static MILESTONE: LazyLock<Regex> = LazyLock::new(|| {
-                    Regex::new(r"(?i)\b(finished|failed|blocked|completed|cancelled)\b").expect("a fixed pattern")
+                    Regex::new(r"(?i)\b(finished|failed|blocked|completed|cancelled)\b")
+                        .expect("a fixed pattern")
                 });
                 if MILESTONE.is_match(&said) && self.milestones.len() < MOST_KEPT {
-                    self.milestones.push((line.time.to_string(), text::one_line(&said, LONGEST_QUOTE)));
+                    self.milestones
+                        .push((line.time.to_string(), text::one_line(&said, LONGEST_QUOTE)));
                 }
             }
             LineKind::System => {}
@@ -181,14 +205,16 @@ impl Gathered {
         } else if let Some(files) = what.strip_prefix("edited ") {
             for file in files.split(", ").map(|file| file.trim_matches(['`', ' '])).filter(|_| ok) {
                 let name = file.rsplit('/').next().unwrap_or(file).to_string();
-                if !name.is_empty() && self.edited.len() < MOST_KEPT && !self.edited.contains(&name) {
+                if !name.is_empty() && self.edited.len() < MOST_KEPT && !self.edited.contains(&name)
+                {
                     self.edited.push(name);
                 }
             }
         } else {
             let command = what.trim_matches(['`', ' ']).trim_start_matches("$ ");
             // How much of its output was looked at says nothing of the run.
-            let shown = [" 2>&1", " | tail", " | head"].iter().filter_map(|end| command.find(end)).min();
+            let shown =
+                [" 2>&1", " | tail", " | head"].iter().filter_map(|end| command.find(end)).min();
             let shown = &command[..shown.unwrap_or(command.len())];
             // A command that failed on the way, such as a search without a hit, is no news.
             if ok || outcome::is_test_command(command) {
@@ -201,14 +227,17 @@ impl Gathered {
     /// Keeps the sentences that decide something or say what was learnt.
     fn state(&mut self, time: &str, said: &str) {
         for sentence in sentences(said) {
-            let fits = (24..300).contains(&sentence.chars().count()) && !sentence.ends_with(['?', ':']);
+            let fits =
+                (24..300).contains(&sentence.chars().count()) && !sentence.ends_with(['?', ':']);
             if !fits || self.stated.len() >= MOST_KEPT || is_drawn(sentence) {
                 continue;
             }
             let kind = sayings::stated(sentence, Origin::Assistant);
-            if let Some(kind) = kind.filter(|kind| *kind == StatedKind::Lesson || decides(sentence)) {
+            if let Some(kind) = kind.filter(|kind| *kind == StatedKind::Lesson || decides(sentence))
+            {
                 let sentence = triggers::plain_words(sentence);
-                let sentence = text::one_line(sentence.strip_prefix("Decision: ").unwrap_or(&sentence), 240);
+                let sentence =
+                    text::one_line(sentence.strip_prefix("Decision: ").unwrap_or(&sentence), 240);
                 if !self.stated.iter().any(|(_, _, known)| *known == sentence) {
                     self.stated.push((time.to_string(), kind, sentence));
                 }
@@ -220,7 +249,8 @@ impl Gathered {
     fn telling(&self, digest: Option<&Digest>, counts: impl Fn(&str) -> bool) -> Telling {
         let turns: Vec<&Turn> = self.turns.iter().filter(|turn| counts(&turn.time)).collect();
         let of = |kind: StatedKind| {
-            let stated = self.stated.iter().filter(|(time, known, _)| *known == kind && counts(time));
+            let stated =
+                self.stated.iter().filter(|(time, known, _)| *known == kind && counts(time));
             stated.map(|(_, _, sentence)| sentence.clone()).take(MOST_OF_A_KIND).collect::<Vec<_>>()
         };
         let chosen = chosen(&turns);
@@ -229,14 +259,18 @@ impl Gathered {
             // What the first exchange quotes anyway need not be said before it.
             let is_quoted = |wanted: &String| {
                 let start = text::one_line(wanted, 60);
-                chosen.first().is_some_and(|turn| turn.asked.starts_with(start.trim_end_matches('…')))
+                chosen
+                    .first()
+                    .is_some_and(|turn| turn.asked.starts_with(start.trim_end_matches('…')))
             };
             context.extend(self.wanted(digest).filter(|wanted| !is_quoted(wanted)));
             context.extend(self.facts_of_work().filter(|_| counts(&self.last)));
         }
         let mut exchanges: Vec<String> = chosen.into_iter().map(Turn::shown).collect();
         let milestones = self.milestones.iter().filter(|(time, _)| counts(time));
-        exchanges.extend(milestones.map(|(time, said)| format!("{} {said}", minute(time))).take(MOST_OF_A_KIND));
+        exchanges.extend(
+            milestones.map(|(time, said)| format!("{} {said}", minute(time))).take(MOST_OF_A_KIND),
+        );
         Telling {
             context,
             exchanges,
@@ -273,10 +307,15 @@ impl Gathered {
             return Some(wanted);
         }
         // A title made of the same words says it shorter.
-        let words: Vec<String> = title.to_lowercase().split_whitespace().map(str::to_string).collect();
+        let words: Vec<String> =
+            title.to_lowercase().split_whitespace().map(str::to_string).collect();
         let said = wanted.to_lowercase();
         let same = words.iter().filter(|word| said.contains(word.as_str())).count();
-        Some(if 4 * same >= 3 * words.len().max(1) { title.to_string() } else { format!("{title} – {wanted}") })
+        Some(if 4 * same >= 3 * words.len().max(1) {
+            title.to_string()
+        } else {
+            format!("{title} – {wanted}")
+        })
     }
 
     /// What was changed and run, in one sentence.
@@ -288,7 +327,9 @@ impl Gathered {
         if let Some((run, ok)) = &self.last_run {
             let how = match (*ok, self.failed_runs) {
                 (true, 0) => "passed".into(),
-                (true, failed) => format!("passed in the end, after {failed} failed {}", runs(failed)),
+                (true, failed) => {
+                    format!("passed in the end, after {failed} failed {}", runs(failed))
+                }
                 (false, _) => "failed at last".into(),
             };
             facts.push(format!("{run} {how}"));
@@ -304,7 +345,14 @@ impl Gathered {
         if let Some(more) = self.made.len().checked_sub(shown).filter(|more| *more > 0) {
             done.push(format!("and {more} more commits or pull requests"));
         }
-        let answer = || self.turns.iter().rev().map(|turn| &turn.answered).find(|answer| !answer.is_empty()).cloned();
+        let answer = || {
+            self.turns
+                .iter()
+                .rev()
+                .map(|turn| &turn.answered)
+                .find(|answer| !answer.is_empty())
+                .cloned()
+        };
         if done.is_empty() {
             done.extend(answer());
         }
@@ -321,7 +369,9 @@ impl Gathered {
             Some(Outcome::Abandoned) => open.push("it was left before it was done".into()),
             _ => {}
         }
-        if let Some(turn) = self.turns.last().filter(|turn| turn.answered.is_empty() && !is_low(&turn.asked)) {
+        if let Some(turn) =
+            self.turns.last().filter(|turn| turn.answered.is_empty() && !is_low(&turn.asked))
+        {
             open.push(format!("not answered: {}", quoted(&turn.asked)));
         }
         open.extend(whole.actions.iter().take(3).cloned());
@@ -336,11 +386,16 @@ impl Gathered {
             )
             .expect("a fixed pattern")
         });
-        static IF: LazyLock<Regex> =
-            LazyLock::new(|| Regex::new(r"(?i)\bif (it|this|that|you|there)\b").expect("a fixed pattern"));
+        static IF: LazyLock<Regex> = LazyLock::new(|| {
+            Regex::new(r"(?i)\bif (it|this|that|you|there)\b").expect("a fixed pattern")
+        });
         sentences(&self.last_reply.1)
-            .filter(|sentence| (16..300).contains(&sentence.chars().count()) && !sentence.ends_with(':'))
-            .filter(|sentence| ACTION.is_match(sentence) && !is_drawn(sentence) && !sentence.contains("do next"))
+            .filter(|sentence| {
+                (16..300).contains(&sentence.chars().count()) && !sentence.ends_with(':')
+            })
+            .filter(|sentence| {
+                ACTION.is_match(sentence) && !is_drawn(sentence) && !sentence.contains("do next")
+            })
             // "If this still fails, we can …" is what may come, not what is left.
             .filter(|sentence| !IF.is_match(sentence))
             .map(|sentence| text::one_line(whole(&triggers::plain_words(sentence)), 240))
@@ -355,13 +410,17 @@ impl Turn {
         match (asked.is_empty(), self.answered.is_empty()) {
             (true, _) => format!("{} {}", minute(&self.time), self.answered),
             (false, true) => format!("{} {}", minute(&self.time), quoted(&asked)),
-            (false, false) => format!("{} {} → {}", minute(&self.time), quoted(&asked), self.answered),
+            (false, false) => {
+                format!("{} {} → {}", minute(&self.time), quoted(&asked), self.answered)
+            }
         }
     }
 
     /// How much there is to it.
     fn weight(&self) -> usize {
-        self.asked.chars().count().min(200) + self.answered.chars().count().min(200) + 40 * self.deeds.min(5)
+        self.asked.chars().count().min(200)
+            + self.answered.chars().count().min(200)
+            + 40 * self.deeds.min(5)
     }
 }
 
@@ -405,7 +464,10 @@ mod tests {
 
     fn summary(lines: &str) -> DaySummary {
         let mut reader = DayReader::default();
-        lines.lines().filter_map(|line| Line::parse(line.trim())).for_each(|line| reader.take(line));
+        lines
+            .lines()
+            .filter_map(|line| Line::parse(line.trim()))
+            .for_each(|line| reader.take(line));
         reader.finish(String::new(), |_| None, |_| Vec::new())
     }
 
@@ -422,7 +484,8 @@ mod tests {
              - [09:06:00] [main_agent] (S1) We decided to hold the lock until the header is there. The Windows path still needs a test.
              - [09:07:00] [system] (S1) context compacted",
         );
-        let texts = |points: &[Point]| points.iter().map(|point| point.text.clone()).collect::<Vec<_>>();
+        let texts =
+            |points: &[Point]| points.iter().map(|point| point.text.clone()).collect::<Vec<_>>();
         assert_eq!(texts(&day.wanted), ["The day log loses lines when two writers meet."]);
         assert_eq!(texts(&day.decided), ["We decided to hold the lock until the header is there."]);
         assert_eq!(
@@ -436,9 +499,15 @@ mod tests {
         let told = &day.sessions[0].told;
         assert_eq!(told.exchanges.len(), 1, "an acknowledgement is no exchange: {told:?}");
         assert!(told.exchanges[0].starts_with("09:00 “The day log loses lines"), "{told:?}");
-        assert_eq!(told.lessons, ["The root cause is the header: it is written after the lock is given back."]);
+        assert_eq!(
+            told.lessons,
+            ["The root cause is the header: it is written after the lock is given back."]
+        );
         assert_eq!(told.actions, ["The Windows path still needs a test."]);
-        assert_eq!((day.sessions[0].first.as_str(), day.sessions[0].last.as_str()), ("09:00:00", "09:06:00"));
+        assert_eq!(
+            (day.sessions[0].first.as_str(), day.sessions[0].last.as_str()),
+            ("09:00:00", "09:06:00")
+        );
     }
 
     #[test]
@@ -450,8 +519,15 @@ mod tests {
         ] {
             reader.take(Line::parse(line).unwrap());
         }
-        let day = reader.finish(String::new(), |_| None, |_| vec![("09:00:00".into(), "09:30:00".into())]);
-        assert_eq!(day.sessions[0].told.exchanges, ["10:00 “Please explain the second question of the day”"]);
+        let day = reader.finish(
+            String::new(),
+            |_| None,
+            |_| vec![("09:00:00".into(), "09:30:00".into())],
+        );
+        assert_eq!(
+            day.sessions[0].told.exchanges,
+            ["10:00 “Please explain the second question of the day”"]
+        );
         assert!(day.wanted[0].text.contains("first question"));
     }
 
@@ -459,12 +535,18 @@ mod tests {
     fn of_many_turns_the_telling_ones_are_shown_in_order() {
         let mut lines = String::new();
         for minute in 10..50 {
-            lines.push_str(&format!("- [09:{minute}:00] [user] (S1) A question about part {minute} of the program\n"));
+            lines.push_str(&format!(
+                "- [09:{minute}:00] [user] (S1) A question about part {minute} of the program\n"
+            ));
         }
         lines.push_str("- [09:50:00] [user] (S1) 7\n");
         let exchanges = &summary(&lines).sessions[0].told.exchanges;
         assert_eq!(exchanges.len(), MOST_EXCHANGES);
-        assert!(exchanges[0].starts_with("09:10") && exchanges[7].starts_with("09:49") && exchanges.is_sorted());
+        assert!(
+            exchanges[0].starts_with("09:10")
+                && exchanges[7].starts_with("09:49")
+                && exchanges.is_sorted()
+        );
     }
 
     #[test]

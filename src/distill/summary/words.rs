@@ -16,7 +16,8 @@ pub fn gist(reply: &str) -> String {
         let mut part = Part::default();
         part.last_reply = reply.to_string();
         let sentence = sayings::closing_sentence(&part).unwrap_or_default();
-        // In a line of a day, a table or a list has become one long sentence: its beginning says what it is.
+        // In a line of a day, a table or a list has become one long sentence: its beginning says
+        // what it is.
         let end = ["|", ": - ", ": 1. ", ": * ", " ## ", " ### ", " --- "]
             .iter()
             .filter_map(|mark| sentence.find(mark))
@@ -30,11 +31,12 @@ pub fn gist(reply: &str) -> String {
     Some(of(lead)).filter(|gist| !announces && !is_curt(gist)).unwrap_or_else(|| of(reply))
 }
 
-/// The pieces of a line of a day: one line was made of all that was said, and headings, rules and lists tell where it
-/// had several.
+/// The pieces of a line of a day: one line was made of all that was said, and headings, rules and
+/// lists tell where it had several.
 fn pieces(said: &str) -> Vec<&str> {
     static BREAK: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"\s(#{1,6}\s|-{3,}\s|- \[[ x]\] )|[:.!?)`*]\s+((?:[-•*]|\d{1,2}[.)])\s)").expect("a fixed pattern")
+        Regex::new(r"\s(#{1,6}\s|-{3,}\s|- \[[ x]\] )|[:.!?)`*]\s+((?:[-•*]|\d{1,2}[.)])\s)")
+            .expect("a fixed pattern")
     });
     let mut pieces = Vec::new();
     let mut start = 0;
@@ -47,7 +49,8 @@ fn pieces(said: &str) -> Vec<&str> {
     pieces
 }
 
-/// The sentences of a line of a day. The first behind a heading is left out, since nobody can tell where that ended.
+/// The sentences of a line of a day. The first behind a heading is left out, since nobody can tell
+/// where that ended.
 pub fn sentences(said: &str) -> impl Iterator<Item = &str> {
     pieces(said).into_iter().flat_map(|piece| {
         let skipped = usize::from(piece.starts_with('#'));
@@ -66,63 +69,35 @@ pub fn whole(sentence: &str) -> &str {
 
 /// A text without the marks of the headings that were in it.
 pub fn without_headings(said: &str) -> Cow<'_, str> {
-    static MARK: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(^|\s)#{1,6}\s+").expect("a fixed pattern"));
+    static MARK: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"(^|\s)#{1,6}\s+").expect("a fixed pattern"));
     MARK.replace_all(said, "$1")
 }
 
 /// A sentence without the tags that some agents put around it.
 fn without_tags(sentence: &str) -> &str {
-    static TAG: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^(\s*</?[\w-]{1,40}>)+").expect("a fixed pattern"));
+    static TAG: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"^(\s*</?[\w-]{1,40}>)+").expect("a fixed pattern"));
     TAG.find(sentence).map_or(sentence, |tags| sentence[tags.end()..].trim_start())
 }
 
-/// Whether an answer says so little that an earlier one tells more: "Done.", a heading, what will be looked at next.
+/// Whether an answer says so little that an earlier one tells more: "Done.", a heading, what will
+/// be looked at next.
 pub fn is_curt(answer: &str) -> bool {
     answer.chars().count() < 24 || sayings::is_narration(answer)
 }
 
-/// Whether words say nothing by themselves: an acknowledgement, as a whole and not as a part of a word.
+/// Whether words say nothing by themselves: an acknowledgement, as a whole and not as a part of a
+/// word.
 pub fn is_low(said: &str) -> bool {
     const LOW: &[&str] = &[
-        "yes",
-        "no",
-        "ok",
-        "okay",
-        "y",
-        "n",
-        "sure",
-        "thanks",
-        "thank you",
-        "go",
-        "go on",
-        "go ahead",
-        "continue",
-        "proceed",
-        "yes please",
-        "please",
-        "done",
-        "great",
-        "good",
-        "nice",
-        "perfect",
-        "hi",
-        "hello",
-        "hey",
-        "next",
-        "stop",
-        "ping",
-        "test",
-        "exit",
-        "quit",
-        "bye",
-        "do it",
-        "please continue",
-        "keep going",
-        "yep",
-        "nope",
-        "cool",
+        "yes", "no", "ok", "okay", "y", "n", "sure", "thanks", "thank you", "go", "go on",
+        "go ahead", "continue", "proceed", "yes please", "please", "done", "great", "good", "nice",
+        "perfect", "hi", "hello", "hey", "next", "stop", "ping", "test", "exit", "quit", "bye",
+        "do it", "please continue", "keep going", "yep", "nope", "cool",
     ];
-    let plain: String = said.to_lowercase().chars().filter(|c| c.is_alphanumeric() || *c == ' ').collect();
+    let plain: String =
+        said.to_lowercase().chars().filter(|c| c.is_alphanumeric() || *c == ' ').collect();
     let plain = plain.trim();
     plain.chars().count() <= 2 || LOW.contains(&plain)
 }
@@ -142,12 +117,16 @@ pub fn decides(sentence: &str) -> bool {
 
 /// What an agent writes in the person's name.
 pub fn is_noise(said: &str) -> bool {
-    said.starts_with("[Request interrupted") || said.starts_with("No response requested") || said.trim().is_empty()
+    said.starts_with("[Request interrupted")
+        || said.starts_with("No response requested")
+        || said.trim().is_empty()
 }
 
 /// Whether it is a row of a table or a piece of code rather than a sentence.
 pub fn is_drawn(sentence: &str) -> bool {
-    sentence.matches('|').count() >= 2 || sentence.contains("```") || sentence.matches(" - ").count() >= 3
+    sentence.matches('|').count() >= 2
+        || sentence.contains("```")
+        || sentence.matches(" - ").count() >= 3
 }
 
 /// A line's text without the link to the rest of it.
@@ -188,9 +167,11 @@ mod tests {
     #[test]
     fn a_choice_is_told_from_talk_of_one() {
         assert!(decides("We decided to hold the lock until the header is there."));
-        for talk in
-            ["Ah, this is a crucial architectural decision.", "That needs your decision.", "Decide which one it is."]
-        {
+        for talk in [
+            "Ah, this is a crucial architectural decision.",
+            "That needs your decision.",
+            "Decide which one it is.",
+        ] {
             assert!(!decides(talk), "{talk}");
         }
     }

@@ -1,7 +1,8 @@
-//! What could stand on the page: lines of the memory's own files and of digests, each with its source.
+//! What could stand on the page: lines of the memory's own files and of digests, each with its
+//! source.
 //!
-//! Everything here becomes a line that states something and cannot be taken for an instruction of ours or of the
-//! person: in one line, without markup, and without what a tool printed.
+//! Everything here becomes a line that states something and cannot be taken for an instruction of
+//! ours or of the person: in one line, without markup, and without what a tool printed.
 
 use std::collections::HashSet;
 use std::fs;
@@ -35,7 +36,8 @@ const OUTCOMES: usize = 3;
 const HITS: usize = 5;
 const TRIGGERS: usize = 2;
 
-/// How much the words of a prompt have to tell that a session answers it surely: two words that are not common.
+/// How much the words of a prompt have to tell that a session answers it surely: two words that are
+/// not common.
 const STRONG: f32 = 1.4;
 /// And how near to the best one it has to come.
 const NEAR_THE_BEST: f64 = 0.6;
@@ -46,7 +48,9 @@ pub fn memory(store: &Store, projects: &[String]) -> Section {
     let mut lines = prose(store, &path, memory_page::is_knowledge);
     if let Some(page) = read(&path) {
         let others = memory_page::of_other_projects(&page, projects);
-        lines.retain(|line| !others.iter().any(|number| line.source.ends_with(&format!(":{number}"))));
+        lines.retain(|line| {
+            !others.iter().any(|number| line.source.ends_with(&format!(":{number}")))
+        });
     }
     for line in &mut lines {
         line.text = memory_page::without_link(&line.text).to_string();
@@ -54,9 +58,13 @@ pub fn memory(store: &Store, projects: &[String]) -> Section {
     Section { heading: "What is known".into(), lines, share: 30, last_first: false }
 }
 
-/// Today and yesterday: their summaries, else the last lines of the page that an older tool kept, else of what was said.
+/// Today and yesterday: their summaries, else the last lines of the page that an older tool kept,
+/// else of what was said.
 pub fn days(store: &Store, today: NaiveDate, own: Option<&SessionId>) -> Vec<Section> {
-    let days = [Some((today, "Today")), today.checked_sub_days(Days::new(1)).map(|day| (day, "Yesterday"))];
+    let days = [
+        Some((today, "Today")),
+        today.checked_sub_days(Days::new(1)).map(|day| (day, "Yesterday")),
+    ];
     let sections = days.into_iter().flatten().map(|(day, name)| {
         let share = if name == "Today" { 20 } else { 10 };
         let heading = format!("{name}, {day}");
@@ -73,7 +81,8 @@ pub fn days(store: &Store, today: NaiveDate, own: Option<&SessionId>) -> Vec<Sec
         let said = |line: &str| {
             // What tools printed is left out; what this session said, it knows.
             let kind = line.split(['[', ']']).nth(3).unwrap_or_default();
-            matches!(kind, "user" | "main_agent") && mark.as_deref().is_none_or(|mark| !line.contains(mark))
+            matches!(kind, "user" | "main_agent")
+                && mark.as_deref().is_none_or(|mark| !line.contains(mark))
         };
         let mut lines = prose(store, &store.layout().day(day), said);
         lines.drain(..lines.len().saturating_sub(RAW_LINES));
@@ -83,7 +92,13 @@ pub fn days(store: &Store, today: NaiveDate, own: Option<&SessionId>) -> Vec<Sec
 }
 
 /// What the last sessions of a project did, and what they left open.
-pub fn project(store: &Store, projects: &[String], index: Option<&Index>, own: &Own, present: &Present) -> Section {
+pub fn project(
+    store: &Store,
+    projects: &[String],
+    index: Option<&Index>,
+    own: &Own,
+    present: &Present,
+) -> Section {
     let mut digests = match index {
         Some(index) => projects
             .iter()
@@ -120,26 +135,42 @@ fn newest(store: &Store) -> Vec<Digest> {
 fn session_lines(digest: &Digest, present: &Present) -> Vec<Line> {
     let content = &digest.content;
     let when = content.ended.map(|at| format!("{}, ", at.format("%Y-%m-%d"))).unwrap_or_default();
-    let status = if digest.state == State::Open { "still open".into() } else { content.status.to_string() };
+    let status =
+        if digest.state == State::Open { "still open".into() } else { content.status.to_string() };
     let mut lines = vec![Line::new(
         format!("{when}{}, {status}: {}", content.flavor, quoted(&content.title)),
         digest.session.to_string(),
     )];
     let says_something = |outcome: &&String| outcome.contains(char::is_alphanumeric);
-    let (open, done): (Vec<&String>, Vec<&String>) =
-        content.key_outcomes.iter().filter(says_something).partition(|outcome| outcome.starts_with("open: "));
+    let (open, done): (Vec<&String>, Vec<&String>) = content
+        .key_outcomes
+        .iter()
+        .filter(says_something)
+        .partition(|outcome| outcome.starts_with("open: "));
     // What was left open is told, however much was done.
     for outcome in done.into_iter().take(OUTCOMES).chain(open) {
         let (outcome, episode) = split_episode(outcome);
-        let source =
-            episode.map_or_else(|| digest.session.to_string(), |episode| format!("{}#{episode}", digest.session));
-        let stale = episode.and_then(|episode| present.doubts(digest, episode.parse().ok()?)).map(|why| plain(&why));
-        lines.push(Line { below: true, stale, ..Line::new(plain(&without_output(outcome)), source) });
+        let source = episode.map_or_else(
+            || digest.session.to_string(),
+            |episode| format!("{}#{episode}", digest.session),
+        );
+        let stale = episode
+            .and_then(|episode| present.doubts(digest, episode.parse().ok()?))
+            .map(|why| plain(&why));
+        lines.push(Line {
+            below: true,
+            stale,
+            ..Line::new(plain(&without_output(outcome)), source)
+        });
     }
-    let unfinished = digest.state == State::Open || matches!(content.status, Outcome::Abandoned | Outcome::Fail);
+    let unfinished =
+        digest.state == State::Open || matches!(content.status, Outcome::Abandoned | Outcome::Fail);
     if let Some(last) = content.triggers.last().filter(|_| unfinished) {
         let source = format!("{}#{}", digest.session, last.episode);
-        lines.push(Line { below: true, ..Line::new(format!("left open: {}", quoted(&last.topic)), source) });
+        lines.push(Line {
+            below: true,
+            ..Line::new(format!("left open: {}", quoted(&last.topic)), source)
+        });
     }
     lines
 }
@@ -177,14 +208,22 @@ pub fn prompted(
     if !query.is_empty() {
         let found = index.search(&query, request.now, HITS + 1)?;
         let least = found.hits.first().map_or(0.0, |best| NEAR_THE_BEST * best.score);
-        for hit in found.hits.into_iter().filter(|hit| !hit.weak && !own.is_source(&hit.source_id)).take(HITS) {
+        for hit in found
+            .hits
+            .into_iter()
+            .filter(|hit| !hit.weak && !own.is_source(&hit.source_id))
+            .take(HITS)
+        {
             if request.strong_only && (told_by(&hit.words) < STRONG || hit.score < least) {
                 continue;
             }
             let Some(digest) = store.digest(&hit.session).ok().flatten() else { continue };
-            let spoken = hit.triggers.iter().filter(|trigger| trigger.origin != Origin::Tool).take(TRIGGERS);
+            let spoken =
+                hit.triggers.iter().filter(|trigger| trigger.origin != Origin::Tool).take(TRIGGERS);
             for found in spoken {
-                let said = |trigger: &&Trigger| trigger.episode == found.episode && trigger.topic == found.topic;
+                let said = |trigger: &&Trigger| {
+                    trigger.episode == found.episode && trigger.topic == found.topic
+                };
                 let Some(trigger) = digest.content.triggers.iter().find(said) else { continue };
                 let line = trigger_line(&digest, trigger, present);
                 if !lines.iter().any(|there: &Line| there.text == line.text) {
@@ -202,7 +241,8 @@ fn told_by(words: &[String]) -> f32 {
 }
 
 fn trigger_line(digest: &Digest, trigger: &Trigger, present: &Present) -> Line {
-    let when = digest.content.ended.map(|at| format!("{}, ", at.format("%Y-%m-%d"))).unwrap_or_default();
+    let when =
+        digest.content.ended.map(|at| format!("{}, ", at.format("%Y-%m-%d"))).unwrap_or_default();
     let (asked, said) = (quoted(&trigger.topic), quoted(&trigger.sentence));
     let text = format!("{when}{}: on {asked}, {} said {said}", project_of(digest), trigger.origin);
     let stale = present.doubts(digest, trigger.episode).map(|why| plain(&why));
@@ -250,7 +290,8 @@ fn prose(store: &Store, path: &Path, wanted: impl Fn(&str) -> bool) -> Vec<Line>
             fenced = !fenced;
             continue;
         }
-        let formal = line.is_empty() || line.starts_with("<!--") || line.starts_with("|--") || line == "---";
+        let formal =
+            line.is_empty() || line.starts_with("<!--") || line.starts_with("|--") || line == "---";
         if matter || fenced || formal {
             continue;
         }
@@ -273,7 +314,8 @@ fn prose(store: &Store, path: &Path, wanted: impl Fn(&str) -> bool) -> Vec<Line>
 
 /// A heading's words: `## Decisions`, or `**Decisions**` alone on its line.
 fn heading(line: &str) -> Option<String> {
-    let bold = line.strip_prefix("**").and_then(|rest| rest.trim_end_matches(':').strip_suffix("**"));
+    let bold =
+        line.strip_prefix("**").and_then(|rest| rest.trim_end_matches(':').strip_suffix("**"));
     let bold = bold.filter(|words| !words.contains("**"));
     let marked = line.trim_start_matches('#');
     let marked = (marked.len() < line.len() && marked.starts_with(' ')).then_some(marked);
@@ -316,7 +358,9 @@ mod tests {
 
     #[test]
     fn what_was_left_open_is_told_however_much_was_done() {
-        let told = lines("one (EP_001); two (EP_002); three (EP_003); four (EP_004); open: push it? (EP_005)");
+        let told = lines(
+            "one (EP_001); two (EP_002); three (EP_003); four (EP_004); open: push it? (EP_005)",
+        );
         assert_eq!(told.len(), 1 + OUTCOMES + 1, "{told:?}");
         assert_eq!(told[4], "  - open: push it? (SES1_desk_SP1C1#EP_005)\n");
     }

@@ -1,8 +1,9 @@
 //! Context: the page to give an agent now, within a budget of tokens.
 //!
-//! What is known (`core/MEMORY.md`), what the project's last sessions did and left open, today and yesterday, and
-//! what bears on the prompt. Every line has its source, and the whole is framed as a quotation: memory is evidence,
-//! never an instruction. The same memory and prompt give the same page.
+//! What is known (`core/MEMORY.md`), what the project's last sessions did and left open, today and
+//! yesterday, and what bears on the prompt. Every line has its source, and the whole is framed as a
+//! quotation: memory is evidence, never an instruction. The same memory and prompt give the same
+//! page.
 
 use std::path::PathBuf;
 
@@ -124,13 +125,23 @@ pub fn context(store: &Store, request: &ContextRequest) -> Result<ContextAnswer>
     if let (Some(told), Some(session), false) = (told, &request.session, request.dry_run) {
         told.add(store, session, &sections);
     }
-    Ok(ContextAnswer { tokens: text::tokens(&text), text, project: projects.into_iter().next(), sections })
+    Ok(ContextAnswer {
+        tokens: text::tokens(&text),
+        text,
+        project: projects.into_iter().next(),
+        sections,
+    })
 }
 
 /// The page in its frame, with as many lines as the budget allows; empty where not even one does.
-fn framed(sections: Vec<Section>, project: Option<&str>, request: &ContextRequest) -> (String, Vec<Section>) {
+fn framed(
+    sections: Vec<Section>,
+    project: Option<&str>,
+    request: &ContextRequest,
+) -> (String, Vec<Section>) {
     let short = project.map(|project| text::one_line(project, 60));
-    let attributes: Vec<(&str, &str)> = short.iter().map(|project| ("project", project.as_str())).collect();
+    let attributes: Vec<(&str, &str)> =
+        short.iter().map(|project| ("project", project.as_str())).collect();
     // A page of so many characters costs at least a third as many tokens.
     let budget = request.budget.min(request.characters / 3);
     let heading = if budget < LITTLE_ROOM { SHORT_FRAME } else { FRAME };

@@ -1,4 +1,5 @@
-//! What goes onto the page when not everything fits: pure choice among lines, within a budget of tokens.
+//! What goes onto the page when not everything fits: pure choice among lines, within a budget of
+//! tokens.
 
 use crate::base::text;
 
@@ -44,24 +45,26 @@ pub struct Section {
     pub last_first: bool,
 }
 
-/// How many tokens a text may cost at most, whoever counts: what we estimate, or what a plain rule of thumb says if that
-/// is more, and a twelfth on top. Tokenizers differ most in what is not ASCII: such a character may cost half a token
-/// more than we think.
+/// How many tokens a text may cost at most, whoever counts: what we estimate, or what a plain rule
+/// of thumb says if that is more, and a twelfth on top. Tokenizers differ most in what is not
+/// ASCII: such a character may cost half a token more than we think.
 pub fn cost(value: &str) -> usize {
     let other = value.chars().filter(|character| !character.is_ascii()).count();
     let most = (text::tokens(value) + other.div_ceil(2)).max(value.chars().count().div_ceil(3));
     most + most.div_ceil(12)
 }
 
-/// The sections cut down to so many tokens. Each first gets its share; what one leaves over goes to the others, in
-/// their order. A line stands whole or not at all.
+/// The sections cut down to so many tokens. Each first gets its share; what one leaves over goes to
+/// the others, in their order. A line stands whole or not at all.
 pub fn fitted(sections: Vec<Section>, room: usize) -> Vec<Section> {
     let shares: usize = sections.iter().map(|section| section.share).sum::<usize>().max(1);
-    let mut chosen: Vec<Vec<bool>> = sections.iter().map(|section| vec![false; section.lines.len()]).collect();
+    let mut chosen: Vec<Vec<bool>> =
+        sections.iter().map(|section| vec![false; section.lines.len()]).collect();
     let mut left = room;
     for whole_room in [false, true] {
         for (section, chosen) in sections.iter().zip(&mut chosen) {
-            let mut allowed = if whole_room { left } else { (room * section.share / shares).min(left) };
+            let mut allowed =
+                if whole_room { left } else { (room * section.share / shares).min(left) };
             let heading = cost(&section.title());
             let mut order: Vec<usize> = (0..section.lines.len()).collect();
             if section.last_first {
@@ -74,7 +77,8 @@ pub fn fitted(sections: Vec<Section>, room: usize) -> Vec<Section> {
                 let first = !chosen.contains(&true);
                 let price = cost(&section.lines[at].shown()) + if first { heading } else { 0 };
                 if price > allowed {
-                    // The next may be shorter, but a page with holes reads worse than a shorter one.
+                    // The next may be shorter, but a page with holes reads worse than a shorter
+                    // one.
                     break;
                 }
                 chosen[at] = true;
@@ -123,7 +127,10 @@ mod tests {
         assert!((320..=400).contains(&used), "{used}");
         assert_eq!(kept[1].lines[0].text, "line 0 of the long one");
         let newest = Section { last_first: true, ..sections[1].clone() };
-        assert_eq!(fitted(vec![newest], 100)[0].lines.last().unwrap().text, "line 49 of the long one");
+        assert_eq!(
+            fitted(vec![newest], 100)[0].lines.last().unwrap().text,
+            "line 49 of the long one"
+        );
         assert!(fitted(sections, 3).is_empty());
     }
 

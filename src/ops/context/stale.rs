@@ -1,4 +1,5 @@
-//! Whether what a digest tells still holds: its evidence against the files and commits that are there now.
+//! Whether what a digest tells still holds: its evidence against the files and commits that are
+//! there now.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -41,20 +42,30 @@ impl Present {
         }
     }
 
-    /// Why an episode of a session may no longer hold; `None` where it does, or where nobody can tell.
+    /// Why an episode of a session may no longer hold; `None` where it does, or where nobody can
+    /// tell.
     pub fn doubts(&self, digest: &Digest, episode: EpisodeId) -> Option<String> {
         let folder = self.folder_of(digest)?;
         let own = digest.content.evidence.iter().filter(|evidence| evidence.episode == episode);
         own.into_iter().find_map(|evidence| self.doubt(evidence, &folder))
     }
 
-    /// Where the session worked, on this machine: in its own folder, or in this one if that is the same project.
+    /// Where the session worked, on this machine: in its own folder, or in this one if that is the
+    /// same project.
     fn folder_of(&self, digest: &Digest) -> Option<PathBuf> {
-        let own = digest.content.cwd.as_deref().map(|cwd| self.absolute(cwd)).filter(|folder| folder.is_dir());
+        let own = digest
+            .content
+            .cwd
+            .as_deref()
+            .map(|cwd| self.absolute(cwd))
+            .filter(|folder| folder.is_dir());
         own.or_else(|| {
             let (repository, projects) = self.here.as_ref()?;
             let project = digest.content.project.as_deref()?;
-            projects.iter().any(|name| name.eq_ignore_ascii_case(project)).then(|| repository.root.clone())
+            projects
+                .iter()
+                .any(|name| name.eq_ignore_ascii_case(project))
+                .then(|| repository.root.clone())
         })
     }
 
@@ -67,8 +78,11 @@ impl Present {
     }
 
     fn doubt(&self, evidence: &Evidence, folder: &Path) -> Option<String> {
-        let key =
-            format!("{} {}", folder.display(), evidence.to_string().split_once(' ').map_or("", |(_, proof)| proof));
+        let key = format!(
+            "{} {}",
+            folder.display(),
+            evidence.to_string().split_once(' ').map_or("", |(_, proof)| proof)
+        );
         if let Some(known) = self.doubts.borrow().get(&key) {
             return known.clone();
         }
@@ -115,7 +129,9 @@ impl Present {
             .or_insert_with(|| Some(repository.history(self.most_commits)))
             .as_mut()?;
         match history.has(hash) {
-            Some(false) => Some(format!("commit {} is not in the history", text::one_line(hash, 12))),
+            Some(false) => {
+                Some(format!("commit {} is not in the history", text::one_line(hash, 12)))
+            }
             _ => None,
         }
     }

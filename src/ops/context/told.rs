@@ -1,4 +1,5 @@
-//! What an agent's session was already told, so that no line comes twice; and when it has to be told again.
+//! What an agent's session was already told, so that no line comes twice; and when it has to be
+//! told again.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -24,7 +25,10 @@ impl Told {
     /// What a session was told. A note that is missing or damaged says: nothing.
     pub fn load(store: &Store, session: &str) -> Told {
         let path = store.layout().told(&key(session));
-        fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+        fs::read(path)
+            .ok()
+            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+            .unwrap_or_default()
     }
 
     /// Leaves out of the sections what the session has seen.
@@ -35,7 +39,8 @@ impl Told {
         sections.retain(|section| !section.lines.is_empty());
     }
 
-    /// Notes what the session sees now. This is a convenience: where it cannot be written, a line may come twice.
+    /// Notes what the session sees now. This is a convenience: where it cannot be written, a line
+    /// may come twice.
     pub fn add(mut self, store: &Store, session: &str, sections: &[Section]) {
         let before = self.lines.len();
         self.lines.extend(sections.iter().flat_map(|section| &section.lines).map(hash));
@@ -43,7 +48,9 @@ impl Told {
             return;
         }
         if self.lines.len() > MOST {
-            self = Told { lines: sections.iter().flat_map(|section| &section.lines).map(hash).collect() };
+            self = Told {
+                lines: sections.iter().flat_map(|section| &section.lines).map(hash).collect(),
+            };
         }
         if let Ok(bytes) = serde_json::to_vec(&self) {
             let _ = files::write_unsynced(&store.layout().told(&key(session)), &bytes);

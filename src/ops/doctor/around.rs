@@ -1,4 +1,5 @@
-//! The checks of what is around a memory: who may read it, where git carries it, who calls it, what room there is.
+//! The checks of what is around a memory: who may read it, where git carries it, who calls it, what
+//! room there is.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,11 +19,15 @@ pub fn permissions(doctor: &Doctor<'_>, name: &'static str, report: &mut Report)
     use std::os::unix::fs::PermissionsExt;
     let layout = doctor.store.layout();
     let is_open = |path: &Path| {
-        fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir() && metadata.permissions().mode() & 0o077 != 0)
+        fs::symlink_metadata(path)
+            .is_ok_and(|metadata| metadata.is_dir() && metadata.permissions().mode() & 0o077 != 0)
     };
     // A closed folder closes everything below it.
-    let open: Vec<PathBuf> =
-        checks::sessions(doctor)?.iter().map(|id| layout.snapshot(id)).filter(|folder| is_open(folder)).collect();
+    let open: Vec<PathBuf> = checks::sessions(doctor)?
+        .iter()
+        .map(|id| layout.snapshot(id))
+        .filter(|folder| is_open(folder))
+        .collect();
     if open.is_empty() {
         return Ok(());
     }
@@ -37,7 +42,8 @@ pub fn permissions(doctor: &Doctor<'_>, name: &'static str, report: &mut Report)
     let means = "raw logs may hold secrets";
     if doctor.fix {
         for folder in &open {
-            files::make_private(folder).context(|| format!("cannot close `{}`", folder.display()))?;
+            files::make_private(folder)
+                .context(|| format!("cannot close `{}`", folder.display()))?;
         }
         report.mended(name, what, means, "closed");
     } else {
@@ -62,15 +68,35 @@ pub fn git(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Resu
     if lock.exists() {
         let means = "git changes nothing here while it stands: no commit, no pull";
         let mend = "wait for the git that is at work; if there is none, remove the file";
-        report.found(name, Level::Warning, format!("`{}` is there", layout.shown(&lock)), means, mend);
+        report.found(
+            name,
+            Level::Warning,
+            format!("`{}` is there", layout.shown(&lock)),
+            means,
+            mend,
+        );
     }
     let means = "git would carry raw logs, or this device's own files, to other machines";
     let mended = "added; what git has already, `git rm -r --cached` takes out";
     let what = "`.gitignore` does not leave out";
-    with_lines(doctor, name, report, &layout.gitignore(), layout::IGNORED_BY_GIT, [what, means, mended])?;
+    with_lines(
+        doctor,
+        name,
+        report,
+        &layout.gitignore(),
+        layout::IGNORED_BY_GIT,
+        [what, means, mended],
+    )?;
     let means = "git would stop in a conflict where two devices wrote into the same page";
     let what = "`.gitattributes` does not say";
-    with_lines(doctor, name, report, &layout.gitattributes(), layout::JOINED_BY_GIT, [what, means, "added"])
+    with_lines(
+        doctor,
+        name,
+        report,
+        &layout.gitattributes(),
+        layout::JOINED_BY_GIT,
+        [what, means, "added"],
+    )
 }
 
 /// Looks whether lines stand in a file that git reads, and adds those that do not.
@@ -83,8 +109,11 @@ fn with_lines(
     [what, means, mended]: [&str; 3],
 ) -> Result<()> {
     let text = fs::read_to_string(path).unwrap_or_default();
-    let missing: Vec<&str> =
-        lines.iter().filter(|needed| !text.lines().any(|line| line.trim() == **needed)).copied().collect();
+    let missing: Vec<&str> = lines
+        .iter()
+        .filter(|needed| !text.lines().any(|line| line.trim() == **needed))
+        .copied()
+        .collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -92,10 +121,17 @@ fn with_lines(
     if doctor.fix {
         let ends = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
         let text = format!("{text}{ends}{}\n", missing.join("\n"));
-        files::write_atomic(path, text.as_bytes()).context(|| format!("cannot write `{}`", path.display()))?;
+        files::write_atomic(path, text.as_bytes())
+            .context(|| format!("cannot write `{}`", path.display()))?;
         report.mended(name, what, means, mended);
     } else {
-        report.found(name, Level::Warning, what, means, "add these lines, or run `memtree doctor --fix`");
+        report.found(
+            name,
+            Level::Warning,
+            what,
+            means,
+            "add these lines, or run `memtree doctor --fix`",
+        );
     }
     Ok(())
 }
@@ -129,29 +165,44 @@ pub fn disk(_: &Doctor<'_>, _: &'static str, _: &mut Report) -> Result<()> {
 pub fn merges(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result<()> {
     let layout = doctor.store.layout();
     let folders = layout.distilled();
-    let walked = folders.iter().filter(|folder| folder.exists()).flat_map(|folder| files::walk_files(folder).flatten());
+    let walked = folders
+        .iter()
+        .filter(|folder| folder.exists())
+        .flat_map(|folder| files::walk_files(folder).flatten());
     let pages = walked.filter(|found| found.link.is_none()).map(|found| found.path);
-    let digests = checks::sessions(doctor)?.into_iter().map(|id| layout.digest(&id)).collect::<Vec<PathBuf>>();
+    let digests = checks::sessions(doctor)?
+        .into_iter()
+        .map(|id| layout.digest(&id))
+        .collect::<Vec<PathBuf>>();
     for path in pages.chain(digests).chain([layout.forgotten(), layout.settings()]) {
         let page = fs::read(&path).unwrap_or_default();
         let has = |mark: &[u8]| memchr::memmem::find(&page, mark).is_some();
         if has(b"<<<<<<< ") && has(b"\n>>>>>>> ") {
             let what = format!("`{}` holds both sides of a merge", layout.shown(&path));
             let means = "git could not join what two devices wrote, and asks a person";
-            report.found(name, Level::Error, what, means, "keep what you want of it, then `git add` and `git commit`");
+            report.found(
+                name,
+                Level::Error,
+                what,
+                means,
+                "keep what you want of it, then `git add` and `git commit`",
+            );
         }
     }
     for id in checks::sessions(doctor)? {
         let path = layout.digest(&id);
-        let Some(text) = fs::read_to_string(&path).ok().and_then(|page| documents::without_doubles(&page)) else {
+        let Some(text) =
+            fs::read_to_string(&path).ok().and_then(|page| documents::without_doubles(&page))
+        else {
             continue;
         };
         let what = format!("`{}` has some keys twice", layout.shown(&path));
-        let means =
-            "git joined what two devices wrote; the first of them counts, and other programs may refuse the page";
+        let means = "git joined what two devices wrote; the first of them counts, and other programs may refuse the page";
         if doctor.fix {
-            let lock = files::lock_exclusive(&layout.sweep_lock()).context(|| "cannot take the lock".into())?;
-            files::write_atomic(&path, text.as_bytes()).context(|| format!("cannot write `{}`", path.display()))?;
+            let lock = files::lock_exclusive(&layout.sweep_lock())
+                .context(|| "cannot take the lock".into())?;
+            files::write_atomic(&path, text.as_bytes())
+                .context(|| format!("cannot write `{}`", path.display()))?;
             drop(lock);
             report.mended(name, what, means, "each stands once; a person's words were kept");
         } else {
@@ -171,7 +222,9 @@ pub fn merges(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> R
 pub fn hooks(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result<()> {
     let layout = doctor.store.layout();
     let install = Install { program: doctor.program, layout, places: doctor.places };
-    for adapter in adapters::ALL.iter().copied().filter(|adapter| install::is_here(*adapter, doctor.places)) {
+    for adapter in
+        adapters::ALL.iter().copied().filter(|adapter| install::is_here(*adapter, doctor.places))
+    {
         let agent = adapter.name();
         let mend = format!("`memtree install {agent}` shows what it would write, and asks");
         let was_installed = layout.installed(agent).exists();
@@ -179,13 +232,15 @@ pub fn hooks(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Re
             Ok(None) => {}
             Ok(Some(_)) if was_installed => {
                 let what = format!("{agent} no longer calls this memory as it was told to");
-                let means =
-                    "its settings were changed, or this program or memory was moved: some of its calls go elsewhere";
+                let means = "its settings were changed, or this program or memory was moved: some of its calls go elsewhere";
                 report.found(name, Level::Warning, what, means, &mend);
             }
             Ok(Some(_)) => {
-                let what = format!("{agent} is on this machine, but its hooks are not wired to this memory");
-                let means = "it is given no memory at its start, and its sessions come in by a sweep only";
+                let what = format!(
+                    "{agent} is on this machine, but its hooks are not wired to this memory"
+                );
+                let means =
+                    "it is given no memory at its start, and its sessions come in by a sweep only";
                 report.found(name, Level::Note, what, means, &mend);
             }
             Err(err) => {

@@ -50,24 +50,30 @@ fn unfinished(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> R
     if doctor.dry_run && !layout.sweep_lock().exists() {
         return Ok(());
     }
-    let lock = files::try_lock_exclusive(&layout.sweep_lock()).context(|| "cannot look at the locks".into())?;
+    let lock = files::try_lock_exclusive(&layout.sweep_lock())
+        .context(|| "cannot look at the locks".into())?;
     if lock.is_none() {
         let what = "another memtree is writing to this memory right now";
         report.found(name, Level::Note, what, "unfinished work is its own", "");
         return Ok(());
     }
-    let mut left: Vec<PathBuf> = [layout.staging(), layout.committing(), layout.evicting(), layout.evicted()]
-        .into_iter()
-        .filter(|path| path.exists())
-        .collect();
-    let is_temporary = |path: &Path| files::is_temporary(path.file_name().unwrap_or(OsStr::new("")));
+    let mut left: Vec<PathBuf> =
+        [layout.staging(), layout.committing(), layout.evicting(), layout.evicted()]
+            .into_iter()
+            .filter(|path| path.exists())
+            .collect();
+    let is_temporary =
+        |path: &Path| files::is_temporary(path.file_name().unwrap_or(OsStr::new("")));
     let walked = files::walk_files(layout.root()).flatten();
     left.extend(walked.map(|found| found.path).filter(|path| is_temporary(path)));
     if left.is_empty() {
         return Ok(());
     }
     let first = layout.shown(&left[0]);
-    let what = format!("a command was stopped in the middle: {} left behind, such as `{first}`", left.len());
+    let what = format!(
+        "a command was stopped in the middle: {} left behind, such as `{first}`",
+        left.len()
+    );
     let means = "nothing is lost: what was not finished is done again";
     // The sweep takes the lock itself.
     drop(lock);
@@ -96,19 +102,35 @@ fn digests(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Resu
         let shown = layout.shown(&path);
         match doctor.store.digest(&id) {
             Ok(Some(_)) => {}
-            Ok(None) if fs::read_dir(layout.session(&id)).is_ok_and(|mut entries| entries.next().is_none()) => {
+            Ok(None)
+                if fs::read_dir(layout.session(&id))
+                    .is_ok_and(|mut entries| entries.next().is_none()) =>
+            {
                 let what = format!("`{}` is empty", layout.shown(&layout.session(&id)));
                 let means = "its id is taken, and it says nothing";
-                report.found(name, Level::Note, what, means, "remove the folder, if nothing was ever in it");
+                report.found(
+                    name,
+                    Level::Note,
+                    what,
+                    means,
+                    "remove the folder, if nothing was ever in it",
+                );
             }
             Ok(None) => {
                 let means = "the session is captured, but no search finds it";
                 if written_again(doctor, &id)? {
-                    report.mended(name, format!("`{shown}` is not there"), means, "written again from its raw");
+                    report.mended(
+                        name,
+                        format!("`{shown}` is not there"),
+                        means,
+                        "written again from its raw",
+                    );
                     continue;
                 }
                 let mend = match id.device == doctor.sweep.device {
-                    true => "`memtree doctor --fix` writes it from its raw, or `memtree sweep` from the log",
+                    true => {
+                        "`memtree doctor --fix` writes it from its raw, or `memtree sweep` from the log"
+                    }
                     false => "its own device has it: `git pull`, or copy it from there",
                 };
                 report.found(name, Level::Error, format!("`{shown}` is not there"), means, mend);
@@ -156,12 +178,21 @@ fn kept(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result<
         if !snapshot.is_dir() {
             let means = "its digest says that raw is here, and it is not: what it points to cannot be recalled";
             let mend = "copy it back from a backup; or remove the digest, and `memtree sweep` captures the log anew";
-            report.found(name, Level::Error, format!("`{}` is not there", layout.shown(&snapshot)), means, mend);
+            report.found(
+                name,
+                Level::Error,
+                format!("`{}` is not there", layout.shown(&snapshot)),
+                means,
+                mend,
+            );
             continue;
         }
         let manifest = snapshot.join(layout::MANIFEST);
         let there = fs::read(&manifest).ok();
-        if there.as_ref().is_some_and(|bytes| files::sha256_hex(bytes) == digest.snapshot.manifest_sha256) {
+        if there
+            .as_ref()
+            .is_some_and(|bytes| files::sha256_hex(bytes) == digest.snapshot.manifest_sha256)
+        {
             continue;
         }
         let what = match there {
@@ -179,11 +210,13 @@ fn kept(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result<
                 report.mended(name, what, means, "written again: every file is as the digest says");
             }
             (true, false) => {
-                let mend = "`memtree doctor --fix` writes it again: every file is as the digest says";
+                let mend =
+                    "`memtree doctor --fix` writes it again: every file is as the digest says";
                 report.found(name, Level::Error, what, means, mend);
             }
             (false, _) => {
-                let mend = "`memtree verify` names the files that changed; copy them back from a backup";
+                let mend =
+                    "`memtree verify` names the files that changed; copy them back from a backup";
                 report.found(name, Level::Error, what, means, mend);
             }
         }
@@ -193,7 +226,8 @@ fn kept(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result<
 
 fn forgotten(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result<()> {
     let layout = doctor.store.layout();
-    let tombstones = Tombstones::load(layout).context(|| "cannot read what was forgotten".into())?;
+    let tombstones =
+        Tombstones::load(layout).context(|| "cannot read what was forgotten".into())?;
     let back: Vec<String> = tombstones
         .sessions()
         .filter(|session| layout.session(session).exists())
@@ -205,7 +239,8 @@ fn forgotten(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Re
     let what = format!("forgotten, but still here: {}", back.join(", "));
     let means = "a `forget` was stopped in the middle, or a sync brought it back";
     if doctor.fix {
-        let lock = files::lock_exclusive(&layout.sweep_lock()).context(|| "cannot take the lock".into())?;
+        let lock = files::lock_exclusive(&layout.sweep_lock())
+            .context(|| "cannot take the lock".into())?;
         forget::finish(doctor.store, &tombstones, &doctor.sweep.forgetting())?;
         drop(lock);
         report.mended(name, what, means, "removed");
@@ -220,7 +255,10 @@ fn cursors(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Resu
     if !path.exists() || Cursors::is_readable(&path) {
         return Ok(());
     }
-    let what = format!("`{}` cannot be read, or is an older program's", doctor.store.layout().shown(&path));
+    let what = format!(
+        "`{}` cannot be read, or is an older program's",
+        doctor.store.layout().shown(&path)
+    );
     let means = "the next sweep looks into every log once more; nothing else";
     if doctor.fix {
         files::remove_file(&path).context(|| format!("cannot remove `{}`", path.display()))?;
@@ -233,10 +271,18 @@ fn cursors(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Resu
 
 fn index(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result<()> {
     // Opening mends it; where nothing may be written, it is made in memory.
-    let opened = if doctor.dry_run { Index::in_memory(doctor.store) } else { Index::open(doctor.store) };
+    let opened =
+        if doctor.dry_run { Index::in_memory(doctor.store) } else { Index::open(doctor.store) };
     if let Err(err) = opened.map(drop) {
-        let mend = format!("remove `{}`; it is made again", doctor.store.layout().index().display());
-        report.found(name, Level::Error, format!("the index cannot be opened: {err}"), "searches fail", &mend);
+        let mend =
+            format!("remove `{}`; it is made again", doctor.store.layout().index().display());
+        report.found(
+            name,
+            Level::Error,
+            format!("the index cannot be opened: {err}"),
+            "searches fail",
+            &mend,
+        );
     }
     Ok(())
 }
@@ -252,10 +298,16 @@ fn clock(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result
         }
     }
     if !ahead.is_empty() {
-        let what = format!("{} of the future, such as {}", sessions_in_words(ahead.len()), ahead[0]);
-        let means =
-            "a clock was or is wrong; ages are counted from these times, so nothing of them is evicted too early";
-        report.found(name, Level::Warning, what, means, "check this machine's clock, and those of the other devices");
+        let what =
+            format!("{} of the future, such as {}", sessions_in_words(ahead.len()), ahead[0]);
+        let means = "a clock was or is wrong; ages are counted from these times, so nothing of them is evicted too early";
+        report.found(
+            name,
+            Level::Warning,
+            what,
+            means,
+            "check this machine's clock, and those of the other devices",
+        );
     }
     Ok(())
 }
@@ -265,10 +317,12 @@ fn links(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result
     let sessions = sessions(doctor)?;
     // A folder's snapshot may hold links of its own; they are kept as links and never followed.
     let places = [layout.sessions(), layout.daily(), layout.days(), layout.own()];
-    let places = places
-        .into_iter()
-        .chain(sessions.iter().flat_map(|id| [layout.session(id), layout.digest(id), layout.snapshot(id)]));
-    for path in places.filter(|path| fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink())) {
+    let places = places.into_iter().chain(
+        sessions.iter().flat_map(|id| [layout.session(id), layout.digest(id), layout.snapshot(id)]),
+    );
+    for path in
+        places.filter(|path| fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink()))
+    {
         let means = "a link may lead anywhere, so nothing is read or written through it";
         let what = format!("`{}` is a link", layout.shown(&path));
         report.found(name, Level::Error, what, means, "put the real file or folder in its place");

@@ -1,7 +1,7 @@
 //! The doctor: everything that can be unwell in a memory, what it means, and what mends it.
 //!
-//! Each check looks and reports; with `fix`, it mends what can be mended without losing anything, and says so. What
-//! only a person can decide is left to them, with the command to run.
+//! Each check looks and reports; with `fix`, it mends what can be mended without losing anything,
+//! and says so. What only a person can decide is left to them, with the command to run.
 
 mod around;
 mod checks;
@@ -80,7 +80,14 @@ impl Report {
         self.findings.iter().any(|finding| finding.level == Level::Error && !finding.fixed)
     }
 
-    fn found(&mut self, check: &'static str, level: Level, what: impl Into<String>, means: &str, mend: &str) {
+    fn found(
+        &mut self,
+        check: &'static str,
+        level: Level,
+        what: impl Into<String>,
+        means: &str,
+        mend: &str,
+    ) {
         let (what, means, mend) = (what.into(), means.to_string(), mend.to_string());
         self.findings.push(Finding { check, level, what, means, mend, fixed: false });
     }
@@ -132,7 +139,10 @@ fn rescue(doctor: &Doctor<'_>, report: &mut Report) -> Result<()> {
         let mend = format!("write {} into {}", clock.advice, clock.settings.display());
         let (level, means) = match clock.not_swept {
             0 => (Level::Note, "the memory has all of them".to_string()),
-            some => (Level::Error, format!("the memory does not have {some} of them yet; run `memtree sweep`")),
+            some => (
+                Level::Error,
+                format!("the memory does not have {some} of them yet; run `memtree sweep`"),
+            ),
         };
         report.found(NAME, level, what, &means, &mend);
     }

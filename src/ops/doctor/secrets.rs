@@ -1,6 +1,7 @@
 //! An audit of redaction: every file of the tree is looked through for secrets once more.
 //!
-//! Derived text must hold none. Raw may: it is the agents' own, private and never synced; there it is only counted.
+//! Derived text must hold none. Raw may: it is the agents' own, private and never synced; there it
+//! is only counted.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -29,20 +30,24 @@ pub fn check(doctor: &Doctor<'_>, redactor: &Redactor, report: &mut Report) -> R
         let digest = doctor.store.digest(id).ok().flatten();
         digest.is_some_and(|digest| digest.content.flavor == snapshot::FLAVOR)
     };
-    let folders: Vec<PathBuf> = sessions.iter().filter(|id| is_folder(id)).map(|id| layout.snapshot(id)).collect();
+    let folders: Vec<PathBuf> =
+        sessions.iter().filter(|id| is_folder(id)).map(|id| layout.snapshot(id)).collect();
     for found in files::walk_files(layout.root()).flatten() {
         if found.link.is_some() || found.path.starts_with(&git) || found.path.starts_with(&cache) {
             continue;
         }
         let shown = layout.shown(&found.path);
-        let is_raw = layout::is_raw(&found.relative) || folders.iter().any(|folder| found.path.starts_with(folder));
+        let is_raw = layout::is_raw(&found.relative)
+            || folders.iter().any(|folder| found.path.starts_with(folder));
         let mut secrets = Vec::new();
         let name = found.relative.to_string_lossy().into_owned();
         if let Some((.., rule)) = redactor.find(&name).first() {
             secrets.push(format!("{rule} in the name"));
         }
         each_line(&found.path, |number, line| {
-            secrets.extend(redactor.find(line).into_iter().map(|(.., rule)| format!("{number}: {rule}")));
+            secrets.extend(
+                redactor.find(line).into_iter().map(|(.., rule)| format!("{number}: {rule}")),
+            );
         })
         .context(|| format!("cannot look into `{shown}`"))?;
         if secrets.is_empty() {

@@ -58,12 +58,14 @@ pub struct Context {
 }
 
 impl Context {
-    /// Makes contexts of what was said in a session, one for each day: the latest turns that are not too much.
+    /// Makes contexts of what was said in a session, one for each day: the latest turns that are
+    /// not too much.
     pub fn of(session: &str, said: &[Said], reason: &str, zone: Zone) -> Vec<Context> {
         let mut turns: Vec<&[Said]> = Vec::new();
         let mut start = 0;
         for at in 1..=said.len() {
-            let begins = said.get(at).is_none_or(|next| next.by_user || next.day != said[start].day);
+            let begins =
+                said.get(at).is_none_or(|next| next.by_user || next.day != said[start].day);
             if begins {
                 turns.push(&said[start..at]);
                 start = at;
@@ -105,8 +107,8 @@ impl Context {
         contexts
     }
 
-    /// Makes a context of a text that somebody else extracted: `**User:** …` and `**Assistant:** …`. Where there are
-    /// no such marks, all of it is one turn.
+    /// Makes a context of a text that somebody else extracted: `**User:** …` and `**Assistant:**
+    /// …`. Where there are no such marks, all of it is one turn.
     pub fn handed_in(session: &str, text: &str, now: Timestamp, zone: Zone) -> Vec<Context> {
         let local = now.with_timezone(&zone);
         let (day, time) = (local.date_naive(), local.format("%H:%M:%S").to_string());
@@ -117,11 +119,21 @@ impl Context {
                 .find_map(|(mark, by_user)| Some((line.trim_start().strip_prefix(mark)?, by_user)));
             match (begun, said.last_mut()) {
                 (Some((text, by_user)), _) => {
-                    said.push(Said { by_user, day, time: time.clone(), text: text.trim().to_string() });
+                    said.push(Said {
+                        by_user,
+                        day,
+                        time: time.clone(),
+                        text: text.trim().to_string(),
+                    });
                 }
                 (None, Some(last)) => last.text = format!("{}\n{}", last.text, line.trim_end()),
                 (None, None) if line.trim().is_empty() => {}
-                (None, None) => said.push(Said { by_user: true, day, time: time.clone(), text: line.to_string() }),
+                (None, None) => said.push(Said {
+                    by_user: true,
+                    day,
+                    time: time.clone(),
+                    text: line.to_string(),
+                }),
             }
         }
         said.retain(|said| !said.text.trim().is_empty());
@@ -138,10 +150,12 @@ impl Context {
         self.turns.len()
     }
 
-    /// Whether nothing in it is worth saving: acknowledgements and greetings, and what was answered to them.
+    /// Whether nothing in it is worth saving: acknowledgements and greetings, and what was answered
+    /// to them.
     pub fn is_idle(&self) -> bool {
         self.turns.iter().all(|turn| {
-            let asked = turn.split("\n\n").next().unwrap_or_default().trim_start_matches("**User:**");
+            let asked =
+                turn.split("\n\n").next().unwrap_or_default().trim_start_matches("**User:**");
             is_low(&text::one_line(asked, 200)) && turn.chars().count() < 400
         })
     }
@@ -155,7 +169,12 @@ impl Context {
                     Some(words) => (LineKind::MainAgent, words),
                     None => (LineKind::User, said.strip_prefix("User:**").unwrap_or(said)),
                 };
-                reader.take(Line { time: &self.until, kind, session: &self.session, text: words.trim() });
+                reader.take(Line {
+                    time: &self.until,
+                    kind,
+                    session: &self.session,
+                    text: words.trim(),
+                });
             }
         }
         let mut summary = reader.finish(String::new(), |_| None, |_| Vec::new());
@@ -207,17 +226,24 @@ pub fn parse_reply(reply: &str) -> Telling {
     let mut part = 0;
     for line in reply.lines() {
         let words = line.trim().trim_matches(['#', '*', ':', '-', ' ']).trim();
-        if let Some(at) = Telling::HEADINGS.iter().position(|heading| heading.eq_ignore_ascii_case(words)) {
+        if let Some(at) =
+            Telling::HEADINGS.iter().position(|heading| heading.eq_ignore_ascii_case(words))
+        {
             part = at;
             continue;
         }
         let line = line.trim();
-        let bare = ["- ", "* ", "+ "].iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line);
+        let bare =
+            ["- ", "* ", "+ "].iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line);
         let item = text::one_line(bare, 400);
         // Small models repeat themselves, and the tags around what they were given.
         let is_tag = item.starts_with('<') && item.ends_with('>');
         let is_known = told.parts().iter().any(|part| part.contains(&item));
-        if item.chars().any(char::is_alphanumeric) && !is_tag && !is_known && told.parts()[part].len() < 12 {
+        if item.chars().any(char::is_alphanumeric)
+            && !is_tag
+            && !is_known
+            && told.parts()[part].len() < 12
+        {
             told.parts_mut()[part].push(item);
         }
     }
@@ -231,7 +257,12 @@ mod tests {
 
     fn said(day: u32, minute: usize, by_user: bool, text: &str) -> Said {
         let day = NaiveDate::from_ymd_opt(2026, 11, day).unwrap();
-        Said { by_user, day, time: format!("{:02}:{:02}:00", minute / 60, minute % 60), text: text.into() }
+        Said {
+            by_user,
+            day,
+            time: format!("{:02}:{:02}:00", minute / 60, minute % 60),
+            text: text.into(),
+        }
     }
 
     #[test]
@@ -244,19 +275,27 @@ mod tests {
         let contexts = Context::of("S", &all, "end", Zone::UTC);
         assert_eq!(contexts.iter().map(Context::count).collect::<Vec<_>>(), [28, 2]);
         assert!(contexts[0].turns[0].starts_with("**User:** question 10\n\n**Assistant:** answer"));
-        assert_eq!((contexts[1].from.as_str(), contexts[1].until.as_str()), ("00:38:00", "00:39:00"));
+        assert_eq!(
+            (contexts[1].from.as_str(), contexts[1].until.as_str()),
+            ("00:38:00", "00:39:00")
+        );
         assert_eq!(Context::parse(&contexts[0].to_text()).as_ref(), Some(&contexts[0]));
     }
 
     #[test]
     fn it_is_cut_at_a_turn() {
-        let all: Vec<Said> =
-            (0..10).map(|turn| said(14, turn, true, &format!("{turn} {}", "x".repeat(4000)))).collect();
+        let all: Vec<Said> = (0..10)
+            .map(|turn| said(14, turn, true, &format!("{turn} {}", "x".repeat(4000))))
+            .collect();
         let contexts = Context::of("S", &all, "end", Zone::UTC);
         assert_eq!(contexts[0].count(), 3);
         assert!(contexts[0].turns[0].starts_with("**User:** 7 x"));
         let huge = [said(14, 1, true, &"y".repeat(40_000))];
-        assert_eq!(Context::of("S", &huge, "end", Zone::UTC)[0].count(), 1, "one turn is always there");
+        assert_eq!(
+            Context::of("S", &huge, "end", Zone::UTC)[0].count(),
+            1,
+            "one turn is always there"
+        );
     }
 
     #[test]
@@ -265,12 +304,24 @@ mod tests {
         let text = "\n**User:** Why does the\nlock fail?\n\n**Assistant:** Because the header is written twice.\n";
         let contexts = Context::handed_in("S", text, now, Zone::named("Europe/Paris").unwrap());
         assert_eq!(contexts.len(), 1);
-        assert_eq!((contexts[0].day.to_string(), contexts[0].until.as_str()), ("2026-11-16".into(), "00:30:00"));
-        assert!(contexts[0].told().exchanges[0].contains("the header is written twice"), "{:?}", contexts[0].told());
+        assert_eq!(
+            (contexts[0].day.to_string(), contexts[0].until.as_str()),
+            ("2026-11-16".into(), "00:30:00")
+        );
+        assert!(
+            contexts[0].told().exchanges[0].contains("the header is written twice"),
+            "{:?}",
+            contexts[0].told()
+        );
         assert!(!contexts[0].is_idle());
-        assert!(Context::handed_in("S", "**User:** ok\n\n**Assistant:** Fine.", now, Zone::UTC)[0].is_idle());
+        assert!(
+            Context::handed_in("S", "**User:** ok\n\n**Assistant:** Fine.", now, Zone::UTC)[0]
+                .is_idle()
+        );
         // `no` is an acknowledgement, `know` is not.
-        assert!(!Context::handed_in("S", "**User:** I know the cause now", now, Zone::UTC)[0].is_idle());
+        assert!(
+            !Context::handed_in("S", "**User:** I know the cause now", now, Zone::UTC)[0].is_idle()
+        );
         assert_eq!(Context::handed_in("S", " \n", now, Zone::UTC), []);
     }
 

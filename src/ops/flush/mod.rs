@@ -1,10 +1,11 @@
 //! Flushing: what was said in a session gets into its day's summary before the agent forgets it.
 //!
-//! The lines of a day come from the sweep of the session, so a flush sweeps it first. Then the summary is written
-//! from the lines. Where a model is configured, it is also asked about the latest turns that no note tells yet; what it
-//! says becomes a note in the session's section. A hash of the turns, not a clock, tells a duplicate. A context is
-//! kept in the inbox before a model is asked, and leaves it when its note stands in the summary: whatever happens in
-//! between, a later flush or sweep finds it there.
+//! The lines of a day come from the sweep of the session, so a flush sweeps it first. Then the
+//! summary is written from the lines. Where a model is configured, it is also asked about the
+//! latest turns that no note tells yet; what it says becomes a note in the session's section. A
+//! hash of the turns, not a clock, tells a duplicate. A context is kept in the inbox before a model
+//! is asked, and leaves it when its note stands in the summary: whatever happens in between, a
+//! later flush or sweep finds it there.
 
 mod context;
 mod state;
@@ -39,8 +40,11 @@ use context::Said;
 pub use state::{Compiled, State};
 
 /// What a model is asked at a flush.
-const FLUSH: Prompt =
-    Prompt { task: "flush", text: include_str!("../../../templates/prompts/flush.md"), reply_tokens: 500 };
+const FLUSH: Prompt = Prompt {
+    task: "flush",
+    text: include_str!("../../../templates/prompts/flush.md"),
+    reply_tokens: 500,
+};
 
 /// With fewer turns than this there is nothing to save before a compaction.
 const FEWEST_BEFORE_COMPACTION: usize = 5;
@@ -62,7 +66,8 @@ pub enum Reason {
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Reason; 5] = [Reason::Precompact, Reason::End, Reason::Interval, Reason::Reset, Reason::Idle];
+    pub const ALL: [Reason; 5] =
+        [Reason::Precompact, Reason::End, Reason::Interval, Reason::Reset, Reason::Idle];
 
     /// Its word.
     pub fn word(self) -> &'static str {
@@ -81,7 +86,10 @@ impl std::str::FromStr for Reason {
 
     fn from_str(word: &str) -> Result<Reason, String> {
         let words = Reason::ALL.map(Reason::word).join(", ");
-        Reason::ALL.into_iter().find(|one| one.word() == word).ok_or_else(|| format!("`{word}` is none of: {words}"))
+        Reason::ALL
+            .into_iter()
+            .find(|one| one.word() == word)
+            .ok_or_else(|| format!("`{word}` is none of: {words}"))
     }
 }
 
@@ -114,7 +122,8 @@ pub struct Flushed {
 pub fn waiting(layout: &Layout) -> Vec<PathBuf> {
     let entries = fs::read_dir(layout.inbox()).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path());
-    let mut paths: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
+    let mut paths: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
     paths.sort();
     paths
 }
@@ -143,19 +152,29 @@ pub fn transcript(
     };
     let mut contexts = Vec::new();
     match session {
-        None => journal::note(layout, flush.now, &format!("flush: no session was found in the log of `{native_id}`")),
+        None => journal::note(
+            layout,
+            flush.now,
+            &format!("flush: no session was found in the log of `{native_id}`"),
+        ),
         Some(session) => match store.digest(&session)? {
             Some(digest) if digest.content.worth == Worth::None => {
                 let at = digest.content.ended.unwrap_or(flush.now);
                 say_nothing(layout, at, &session.to_string(), reason.word(), flush.zone)?;
             }
-            Some(_) if flush.models.are_there() => contexts = of_session(store, &session, reason, flush)?,
+            Some(_) if flush.models.are_there() => {
+                contexts = of_session(store, &session, reason, flush)?
+            }
             _ => {}
         },
     }
     let turns: usize = contexts.iter().map(Context::count).sum();
     if reason == Reason::Precompact && turns < FEWEST_BEFORE_COMPACTION && turns > 0 {
-        journal::note(layout, flush.now, &format!("flush: only {turns} turns of `{native_id}` before its compaction"));
+        journal::note(
+            layout,
+            flush.now,
+            &format!("flush: only {turns} turns of `{native_id}` before its compaction"),
+        );
         contexts.clear();
     }
     let mut flushed = run(store, contexts, flush)?;
@@ -172,7 +191,8 @@ pub fn handed_in(store: &Store, text: &str, session: &str, flush: &Flush<'_>) ->
     let clean = flush.redactor.redact(text);
     // A captured session has a name of ours, under which its lines stand.
     let captured = Cursors::load(&layout.cursors()).with_native_id(session);
-    let captured = captured.or_else(|| session.parse().ok().filter(|id| layout.digest(id).is_file()));
+    let captured =
+        captured.or_else(|| session.parse().ok().filter(|id| layout.digest(id).is_file()));
     let name = captured.map_or_else(|| files::safe_name(session, 80), |id| id.to_string());
     let contexts = Context::handed_in(&name, &clean, flush.now, flush.zone);
     if contexts.is_empty() {
@@ -181,8 +201,8 @@ pub fn handed_in(store: &Store, text: &str, session: &str, flush: &Flush<'_>) ->
     run(store, contexts, flush)
 }
 
-/// Flushes what is due: sessions that fell silent or went on for thirty turns, whatever waits in the inbox, and the
-/// days in `scope` that need a summary.
+/// Flushes what is due: sessions that fell silent or went on for thirty turns, whatever waits in
+/// the inbox, and the days in `scope` that need a summary.
 pub fn due(store: &Store, flush: &Flush<'_>, scope: Scope, trigger: &str) -> Result<Flushed> {
     let mut contexts = Vec::new();
     if flush.models.are_there() {
@@ -225,8 +245,10 @@ pub fn whole_day(store: &Store, day: NaiveDate, flush: &Flush<'_>) -> Result<Flu
     let mut contexts = Vec::new();
     if flush.models.are_there() {
         let mut sessions = BTreeSet::new();
-        store::days::read(store.layout(), day, |line| sessions.extend(line.session.parse::<SessionId>().ok()))
-            .context(|| format!("cannot read the day {day}"))?;
+        store::days::read(store.layout(), day, |line| {
+            sessions.extend(line.session.parse::<SessionId>().ok())
+        })
+        .context(|| format!("cannot read the day {day}"))?;
         for session in sessions {
             contexts.extend(untold(store, &session, &[day], Reason::Idle, flush)?);
         }
@@ -235,12 +257,20 @@ pub fn whole_day(store: &Store, day: NaiveDate, flush: &Flush<'_>) -> Result<Flu
 }
 
 /// The latest turns of a session that no model has told yet.
-fn of_session(store: &Store, session: &SessionId, reason: Reason, flush: &Flush<'_>) -> Result<Vec<Context>> {
+fn of_session(
+    store: &Store,
+    session: &SessionId,
+    reason: Reason,
+    flush: &Flush<'_>,
+) -> Result<Vec<Context>> {
     let Some(digest) = store.digest(session)? else { return Ok(Vec::new()) };
-    let last =
-        digest.content.ended.map_or_else(|| days::today(flush.now, flush.zone), |at| days::today(at, flush.zone));
+    let last = digest
+        .content
+        .ended
+        .map_or_else(|| days::today(flush.now, flush.zone), |at| days::today(at, flush.zone));
     // Midnight may be among the latest turns.
-    let days: Vec<NaiveDate> = [last.checked_sub_days(Days::new(1)), Some(last)].into_iter().flatten().collect();
+    let days: Vec<NaiveDate> =
+        [last.checked_sub_days(Days::new(1)), Some(last)].into_iter().flatten().collect();
     untold(store, session, &days, reason, flush)
 }
 
@@ -257,8 +287,9 @@ fn untold(
     for day in days {
         let summary = fs::read_to_string(layout.summary(*day)).unwrap_or_default();
         let told = summaries::notes(&summary).remove(&name).unwrap_or_default();
-        let is_told =
-            |time: &str| told.iter().any(|note| note.by_model && (&*note.from..=&*note.until).contains(&time));
+        let is_told = |time: &str| {
+            told.iter().any(|note| note.by_model && (&*note.from..=&*note.until).contains(&time))
+        };
         let read = store::days::read(layout, *day, |line| {
             if line.session == name && !is_told(line.time) {
                 said.extend(Said::of(line, *day));
@@ -269,7 +300,8 @@ fn untold(
     Ok(Context::of(&name, &said, reason.word(), flush.zone))
 }
 
-/// Puts contexts into the inbox, and then settles all that is there: the days are written in any case.
+/// Puts contexts into the inbox, and then settles all that is there: the days are written in any
+/// case.
 fn run(store: &Store, contexts: Vec<Context>, flush: &Flush<'_>) -> Result<Flushed> {
     let layout = store.layout();
     let cannot = || format!("cannot flush into the memory `{}`", layout.root().display());
@@ -296,7 +328,11 @@ fn run(store: &Store, contexts: Vec<Context>, flush: &Flush<'_>) -> Result<Flush
     for path in waiting(layout) {
         let text = fs::read_to_string(&path).context(cannot)?;
         let Some(context) = Context::parse(&text) else {
-            journal::note(layout, flush.now, &format!("flush: `{}` is no context; left where it is", path.display()));
+            journal::note(
+                layout,
+                flush.now,
+                &format!("flush: `{}` is no context; left where it is", path.display()),
+            );
             continue;
         };
         days.insert(context.day);
@@ -317,9 +353,15 @@ fn run(store: &Store, contexts: Vec<Context>, flush: &Flush<'_>) -> Result<Flush
                 journal::note(
                     layout,
                     flush.now,
-                    &format!("flush: the context {} of `{}` is kept: {reason}", context.id, context.session),
+                    &format!(
+                        "flush: the context {} of `{}` is kept: {reason}",
+                        context.id, context.session
+                    ),
                 );
-                added.entry(context.day).or_default().extend(note.map(|note| (context.session.clone(), note)));
+                added
+                    .entry(context.day)
+                    .or_default()
+                    .extend(note.map(|note| (context.session.clone(), note)));
             }
         }
     }
@@ -362,7 +404,11 @@ fn settle(layout: &Layout, context: &Context, flush: &Flush<'_>) -> io::Result<S
         return Ok(Settled::Nothing);
     }
     if !flush.models.are_there() {
-        return Ok(if has_lines { Settled::Lines } else { Settled::Note(note(false, context.told())) });
+        return Ok(if has_lines {
+            Settled::Lines
+        } else {
+            Settled::Note(note(false, context.told()))
+        });
     }
     Ok(match flush.models.ask(Alias::Low, &FLUSH, &context.turns) {
         Answer::Text(reply) => {
@@ -370,7 +416,9 @@ fn settle(layout: &Layout, context: &Context, flush: &Flush<'_>) -> io::Result<S
             if told.is_empty() { Settled::Nothing } else { Settled::Note(note(true, told)) }
         }
         Answer::Nothing => Settled::Nothing,
-        Answer::Unavailable(reason) => Settled::Kept(reason, (!has_lines).then(|| note(false, context.told()))),
+        Answer::Unavailable(reason) => {
+            Settled::Kept(reason, (!has_lines).then(|| note(false, context.told())))
+        }
     })
 }
 
@@ -383,7 +431,13 @@ fn is_told(layout: &Layout, context: &Context, models: &Models) -> bool {
 }
 
 /// Says in the day that there was nothing worth saving; once for the same moment.
-fn say_nothing(layout: &Layout, at: Timestamp, session: &str, reason: &str, zone: Zone) -> Result<()> {
+fn say_nothing(
+    layout: &Layout,
+    at: Timestamp,
+    session: &str,
+    reason: &str,
+    zone: Zone,
+) -> Result<()> {
     let text = format!("flush: nothing worth saving ({reason})");
     Entry { at, kind: LineKind::System, session, text: &text }
         .append_once(layout, zone)

@@ -51,7 +51,11 @@ impl State {
             journal::note(
                 layout,
                 now,
-                &format!("flush: `{}` was damaged ({err}); moved to `{}`", path.display(), aside.display()),
+                &format!(
+                    "flush: `{}` was damaged ({err}); moved to `{}`",
+                    path.display(),
+                    aside.display()
+                ),
             );
             Ok(State::default())
         })
@@ -66,7 +70,8 @@ impl State {
     pub fn remember(&mut self, id: &str, now: Timestamp) {
         self.flushed.insert(id.to_string(), now);
         if self.flushed.len() > MOST
-            && let Some(oldest) = self.flushed.iter().min_by_key(|(_, at)| **at).map(|(id, _)| id.clone())
+            && let Some(oldest) =
+                self.flushed.iter().min_by_key(|(_, at)| **at).map(|(id, _)| id.clone())
         {
             self.flushed.remove(&oldest);
         }

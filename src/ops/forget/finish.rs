@@ -17,15 +17,19 @@ use crate::store::layout::Layout;
 use crate::store::tombstones::Tombstones;
 use crate::store::{Store, layout};
 
-/// Does what tombstones ask for and was not done: a forget that was killed, or one that a sync brought along; and
-/// takes out the lines that a merge of days brought back. The caller holds the sweep's lock.
+/// Does what tombstones ask for and was not done: a forget that was killed, or one that a sync
+/// brought along; and takes out the lines that a merge of days brought back. The caller holds the
+/// sweep's lock.
 pub fn finish(store: &Store, tombstones: &Tombstones, request: &Request<'_>) -> Result<()> {
     if tombstones.is_empty() {
         return Ok(());
     }
     let cannot = || "cannot finish forgetting".to_string();
-    let back: Vec<SessionId> =
-        tombstones.sessions().filter(|session| store.layout().session(session).exists()).cloned().collect();
+    let back: Vec<SessionId> = tombstones
+        .sessions()
+        .filter(|session| store.layout().session(session).exists())
+        .cloned()
+        .collect();
     if !back.is_empty() {
         let traces = Traces::of(store, &back).context(cannot)?;
         purge(store, &back, &traces, request.redactor)?;
@@ -38,9 +42,14 @@ pub fn finish(store: &Store, tombstones: &Tombstones, request: &Request<'_>) -> 
     clean_days(store, tombstones, &before).context(cannot)
 }
 
-/// This device's sessions whose log is not to be captured again for what it says, and whose raw is still as it was: the
-/// text was forgotten on another device. Which text nobody knows here, so all that was captured has to go.
-fn holding_forgotten_texts(store: &Store, tombstones: &Tombstones, device: &Device) -> Result<Vec<SessionId>> {
+/// This device's sessions whose log is not to be captured again for what it says, and whose raw is
+/// still as it was: the text was forgotten on another device. Which text nobody knows here, so all
+/// that was captured has to go.
+fn holding_forgotten_texts(
+    store: &Store,
+    tombstones: &Tombstones,
+    device: &Device,
+) -> Result<Vec<SessionId>> {
     chosen(store, |digest| {
         digest.session.device == *device
             && digest.snapshot.evicted.is_none()
@@ -59,12 +68,15 @@ struct CleanDays {
 
 impl CleanDays {
     fn load(layout: &Layout) -> CleanDays {
-        fs::read(layout.clean_days()).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+        fs::read(layout.clean_days())
+            .ok()
+            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+            .unwrap_or_default()
     }
 }
 
-/// Takes the lines of forgotten sessions, and lines that lost a text elsewhere, out of the days that have changed since
-/// that was last done.
+/// Takes the lines of forgotten sessions, and lines that lost a text elsewhere, out of the days
+/// that have changed since that was last done.
 fn clean_days(store: &Store, tombstones: &Tombstones, before: &CleanDays) -> io::Result<()> {
     let layout = store.layout();
     let mut now = CleanDays { tombstones: tombstones.lines(), days: BTreeMap::new() };
@@ -85,6 +97,8 @@ fn clean_days(store: &Store, tombstones: &Tombstones, before: &CleanDays) -> io:
     }
     match now == *before {
         true => Ok(()),
-        false => files::write_if_changed(&layout.clean_days(), &serde_json::to_vec(&now)?).map(drop),
+        false => {
+            files::write_if_changed(&layout.clean_days(), &serde_json::to_vec(&now)?).map(drop)
+        }
     }
 }

@@ -1,7 +1,9 @@
-//! What takes the same out of git's history: commands to be run by the person, since nothing here runs a program.
+//! What takes the same out of git's history: commands to be run by the person, since nothing here
+//! runs a program.
 //!
-//! Git remembers every page as it once was, also pages that by now say nothing of it any more. So a session takes the past
-//! of all pages with it in which it can ever have stood; a text can have stood in any.
+//! Git remembers every page as it once was, also pages that by now say nothing of it any more. So a
+//! session takes the past of all pages with it in which it can ever have stood; a text can have
+//! stood in any.
 
 use std::path::Path;
 
@@ -11,11 +13,14 @@ use super::{Plan, PlannedSession};
 use crate::store::Store;
 use crate::store::layout::{self, Layout};
 
-/// The commands; none where the memory is in no repository. The pages keep their present and lose their past.
+/// The commands; none where the memory is in no repository. The pages keep their present and lose
+/// their past.
 pub fn commands(store: &Store, plan: &Plan) -> Vec<String> {
     let layout = store.layout();
     let root = layout.root();
-    let Some(repository) = root.ancestors().find(|folder| folder.join(".git").exists()) else { return Vec::new() };
+    let Some(repository) = root.ancestors().find(|folder| folder.join(".git").exists()) else {
+        return Vec::new();
+    };
     let below = root.strip_prefix(repository).unwrap_or(Path::new(""));
     let within = |path: &str| quoted(&layout::shown_relative(&below.join(path)));
     let paths: Vec<String> = match plan.is_text() {
@@ -40,8 +45,12 @@ pub fn commands(store: &Store, plan: &Plan) -> Vec<String> {
         format!("{git} add -A -- {memory} && {git} commit -m 'forget' -- {memory}"),
         format!("export MEMTREE_LAST=$({git} rev-parse HEAD)"),
         rewrite,
-        format!("{git} for-each-ref --format='delete %(refname)' refs/original | {git} update-ref --stdin"),
-        format!("(cd \"$({git} rev-parse --absolute-git-dir)\" && rm -f FETCH_HEAD ORIG_HEAD MERGE_HEAD)"),
+        format!(
+            "{git} for-each-ref --format='delete %(refname)' refs/original | {git} update-ref --stdin"
+        ),
+        format!(
+            "(cd \"$({git} rev-parse --absolute-git-dir)\" && rm -f FETCH_HEAD ORIG_HEAD MERGE_HEAD)"
+        ),
         format!("{git} reflog expire --expire=now --all && {git} gc --quiet --prune=now"),
         format!("{git} push --force --all && {git} push --force --tags"),
     ]
@@ -49,8 +58,12 @@ pub fn commands(store: &Store, plan: &Plan) -> Vec<String> {
 
 /// Every place in which sessions can have left something, then or now.
 fn past(layout: &Layout, sessions: &[PlannedSession]) -> Vec<String> {
-    let mut paths: Vec<String> =
-        layout.distilled().iter().filter(|folder| **folder != layout.daily()).map(|path| layout.shown(path)).collect();
+    let mut paths: Vec<String> = layout
+        .distilled()
+        .iter()
+        .filter(|folder| **folder != layout.daily())
+        .map(|path| layout.shown(path))
+        .collect();
     for planned in sessions {
         paths.push(layout.shown(&layout.session(&planned.session)));
         match &planned.days {

@@ -1,7 +1,8 @@
 //! Knowledge without what was forgotten: pages are told anew by the days that are left.
 //!
-//! A page that no other session bears out goes as a whole, with every link to it: its very name says what was talked
-//! about. One into which a person wrote stays, without the lines that tell of the session.
+//! A page that no other session bears out goes as a whole, with every link to it: its very name
+//! says what was talked about. One into which a person wrote stays, without the lines that tell of
+//! the session.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +14,8 @@ use crate::model::knowledge::{Kind, PageName};
 use crate::ops::compile;
 use crate::store::{Store, pages};
 
-/// Writes the pages anew and removes those that nothing bears out any more; returns which files changed or went.
+/// Writes the pages anew and removes those that nothing bears out any more; returns which files
+/// changed or went.
 pub fn tell_anew(store: &Store, traces: &Traces, redactor: &Redactor) -> Result<Vec<String>> {
     let layout = store.layout();
     let cannot = || "cannot make the pages of knowledge anew".to_string();
@@ -35,7 +37,8 @@ pub fn tell_anew(store: &Store, traces: &Traces, redactor: &Redactor) -> Result<
             gone.insert(name.clone());
         }
     }
-    let mut changed: Vec<String> = told.changed.iter().map(|name| layout.shown(&layout.page(name))).collect();
+    let mut changed: Vec<String> =
+        told.changed.iter().map(|name| layout.shown(&layout.page(name))).collect();
     for name in &gone {
         files::remove_file(&layout.page(name)).context(cannot)?;
         changed.push(layout.shown(&layout.page(name)));

@@ -1,10 +1,11 @@
-//! Forgetting: a session or a text goes from everywhere, a tombstone keeps it from coming back, and a scan of all
-//! that is left proves that it is gone.
+//! Forgetting: a session or a text goes from everywhere, a tombstone keeps it from coming back, and
+//! a scan of all that is left proves that it is gone.
 //!
-//! The tombstones of sessions are written first, the traces elsewhere go next, and the session's own folder goes last: as
-//! long as it is there, a tombstone without effect is seen, and the next sweep finishes what was begun. The same happens
-//! where a sync brings along the tombstones of another device, or brings back what they forbid. A text is not kept
-//! anywhere, so only whoever asks again can finish what a kill left of it.
+//! The tombstones of sessions are written first, the traces elsewhere go next, and the session's
+//! own folder goes last: as long as it is there, a tombstone without effect is seen, and the next
+//! sweep finishes what was begun. The same happens where a sync brings along the tombstones of
+//! another device, or brings back what they forbid. A text is not kept anywhere, so only whoever
+//! asks again can finish what a kill left of it.
 
 mod finish;
 mod history;
@@ -51,7 +52,8 @@ pub struct Request<'a> {
 /// What to forget.
 #[derive(Debug)]
 pub enum What {
-    /// One session, by its id, its digest's path, its source's id or the number of a hit of the last search.
+    /// One session, by its id, its digest's path, its source's id or the number of a hit of the
+    /// last search.
     Session(String),
     /// Every session of a project.
     Project(String),
@@ -82,7 +84,8 @@ pub struct PlannedSession {
     pub ended: Option<String>,
     /// How much room its folder takes.
     pub bytes: u64,
-    /// Whether its log will not be captured again: always, but where a text stands only in what we or a person wrote.
+    /// Whether its log will not be captured again: always, but where a text stands only in what we
+    /// or a person wrote.
     pub log_stays_out: bool,
     #[serde(skip)]
     source_id: Option<String>,
@@ -124,10 +127,15 @@ pub fn plan(store: &Store, what: What, day: NaiveDate) -> Result<Plan> {
     let cannot = || "cannot look through the memory".to_string();
     let (sessions, text) = match what {
         What::Session(name) => (vec![named(store, &name)?], None),
-        What::Project(project) => (chosen(store, |digest| digest.content.project.as_deref() == Some(&project))?, None),
-        What::Before(before) => {
-            (chosen(store, |digest| digest.content.ended.is_some_and(|ended| ended.date_naive() < before))?, None)
+        What::Project(project) => {
+            (chosen(store, |digest| digest.content.project.as_deref() == Some(&project))?, None)
         }
+        What::Before(before) => (
+            chosen(store, |digest| {
+                digest.content.ended.is_some_and(|ended| ended.date_naive() < before)
+            })?,
+            None,
+        ),
         What::Text(pattern) => {
             let mut holding = Vec::new();
             for session in store.session_ids().context(cannot)? {
@@ -146,7 +154,8 @@ pub fn plan(store: &Store, what: What, day: NaiveDate) -> Result<Plan> {
         }
     };
     let files = elsewhere.context(cannot)?.iter().map(|path| store.layout().shown(path)).collect();
-    let mut sessions: Vec<PlannedSession> = sessions.into_iter().map(|id| planned(store, id)).collect();
+    let mut sessions: Vec<PlannedSession> =
+        sessions.into_iter().map(|id| planned(store, id)).collect();
     if let Some(pattern) = &text {
         for planned in &mut sessions {
             let raw = store.layout().snapshot(&planned.session).join(layout::RAW);
@@ -163,7 +172,8 @@ pub fn forget(store: &Store, plan: &Plan, request: &Request<'_>) -> Result<Repor
     let cannot = || format!("cannot forget in `{}`", layout.root().display());
     store.refuse_links(None)?;
     let _lock = files::lock_exclusive(&layout.sweep_lock()).context(cannot)?;
-    // What a killed command left to be done is another session's, too, and goes with the folders that are cleared here.
+    // What a killed command left to be done is another session's, too, and goes with the folders
+    // that are cleared here.
     commit::finish_earlier_sweep(store, request.zone)?;
     retain::finish_earlier_eviction(store, &mut Retention::default())?;
     let stones: Vec<Tombstone> = plan
@@ -179,27 +189,38 @@ pub fn forget(store: &Store, plan: &Plan, request: &Request<'_>) -> Result<Repor
     if !plan.is_text() {
         tombstones::add(layout, &stones).context(cannot)?;
     }
-    let sessions: Vec<SessionId> = plan.sessions.iter().map(|planned| planned.session.clone()).collect();
-    let mut report = Report { sessions: sessions.clone(), git: history::commands(store, plan), ..Report::default() };
+    let sessions: Vec<SessionId> =
+        plan.sessions.iter().map(|planned| planned.session.clone()).collect();
+    let mut report = Report {
+        sessions: sessions.clone(),
+        git: history::commands(store, plan),
+        ..Report::default()
+    };
     match &plan.text {
         Some(pattern) => {
             for session in &sessions {
                 text::without_text(store, session, pattern, plan.day)?;
             }
             let removed = |path: &Path, page: &str| text::page_without(store, path, page, pattern);
-            report.files = clean_pages(store, |_| true, |name| pattern.is_in(name), removed).context(cannot)?;
+            report.files = clean_pages(store, |_| true, |name| pattern.is_in(name), removed)
+                .context(cannot)?;
             clear_cache(store).context(cannot)?;
-            // Not before all is done: whoever sees such a stone beside raw takes all of that away, since it tells no text.
-            // One that no log held is remembered to be gone, too, though not which.
-            let stones = if stones.is_empty() { vec![Tombstone::of_text(plan.day)] } else { stones };
+            // Not before all is done: whoever sees such a stone beside raw takes all of that away,
+            // since it tells no text. One that no log held is remembered to be gone, too, though
+            // not which.
+            let stones =
+                if stones.is_empty() { vec![Tombstone::of_text(plan.day)] } else { stones };
             tombstones::add(layout, &stones).context(cannot)?;
             consolidate::run(store, request.device, false)?;
-            prove(store, &mut report, |path, name| Ok(pattern.is_in(name) || pattern.is_in_file(path)?))?;
+            prove(store, &mut report, |path, name| {
+                Ok(pattern.is_in(name) || pattern.is_in_file(path)?)
+            })?;
         }
         None => {
             let traces = Traces::of(store, &sessions).context(cannot)?;
             report.files = purge(store, &sessions, &traces, request.redactor)?;
-            // A core lists all its eight sessions, this one as forgotten; what it said of it is gone.
+            // A core lists all its eight sessions, this one as forgotten; what it said of it is
+            // gone.
             consolidate::run(store, request.device, false)?;
             let traces = traces.without_ids();
             prove(store, &mut report, |path, name| {
@@ -223,8 +244,10 @@ pub fn forget(store: &Store, plan: &Plan, request: &Request<'_>) -> Result<Repor
 pub(super) fn named(store: &Store, name: &str) -> Result<SessionId> {
     let name = name.trim();
     if name.contains('#') {
-        return Err(Error::usage(format!("`{name}` is an episode, and only whole sessions can be forgotten"))
-            .hint("forget what it says with `--text`, or the session without the `#`"));
+        return Err(Error::usage(format!(
+            "`{name}` is an episode, and only whole sessions can be forgotten"
+        ))
+        .hint("forget what it says with `--text`, or the session without the `#`"));
     }
     let stem = Path::new(name).file_name().and_then(|name| name.to_str()).unwrap_or(name);
     let id = stem.strip_suffix(layout::DIGEST_SUFFIX).unwrap_or(stem).parse::<SessionId>().ok();
@@ -233,26 +256,35 @@ pub(super) fn named(store: &Store, name: &str) -> Result<SessionId> {
         search::last_search(store)?.hits.into_iter().nth(number)?.session
     });
     let found = match id {
-        Some(id) => Some(id).filter(|id| store.layout().session(id).is_dir() || was_there(store, id)),
+        Some(id) => {
+            Some(id).filter(|id| store.layout().session(id).is_dir() || was_there(store, id))
+        }
         None => chosen(store, |digest| digest.source_id == name)?.into_iter().next(),
     };
     found.ok_or_else(|| {
-        Error::usage(format!("there is no session `{name}`")).hint("`memtree search` finds sessions by their words")
+        Error::usage(format!("there is no session `{name}`"))
+            .hint("`memtree search` finds sessions by their words")
     })
 }
 
-/// Whether a session without a folder once was: its number was given, or it left lines in the days. Somebody removed it by
-/// hand, and now says that it is to be forgotten.
+/// Whether a session without a folder once was: its number was given, or it left lines in the days.
+/// Somebody removed it by hand, and now says that it is to be forgotten.
 fn was_there(store: &Store, id: &SessionId) -> bool {
     let ids = store.session_ids().unwrap_or_default();
     ids.iter().any(|other| other.device == id.device && other.ordinal > id.ordinal)
         || days::count(store.layout()).is_ok_and(|counted| counted.by_session.contains_key(id))
 }
 
-fn chosen(store: &Store, choose: impl Fn(&crate::model::digest::Digest) -> bool) -> Result<Vec<SessionId>> {
+fn chosen(
+    store: &Store,
+    choose: impl Fn(&crate::model::digest::Digest) -> bool,
+) -> Result<Vec<SessionId>> {
     let mut sessions = store.session_ids().context(|| "cannot list the sessions".into())?;
-    // One that cannot be read says nothing of its project or its time; it can be forgotten by its id.
-    sessions.retain(|id| store.digest(id).is_ok_and(|digest| digest.is_some_and(|digest| choose(&digest))));
+    // One that cannot be read says nothing of its project or its time; it can be forgotten by its
+    // id.
+    sessions.retain(|id| {
+        store.digest(id).is_ok_and(|digest| digest.is_some_and(|digest| choose(&digest)))
+    });
     Ok(sessions)
 }
 
@@ -260,7 +292,8 @@ fn planned(store: &Store, session: SessionId) -> PlannedSession {
     let folder = store.layout().session(&session);
     let bytes = files::walk_files(&folder).flatten().map(|file| file.metadata.len()).sum();
     let digest = store.digest(&session).ok().flatten();
-    let vitals = fs::read_to_string(store.layout().snapshot(&session).join(layout::VITALS)).unwrap_or_default();
+    let vitals = fs::read_to_string(store.layout().snapshot(&session).join(layout::VITALS))
+        .unwrap_or_default();
     let from_vitals = || Document::parse(&format!("---\n{vitals}---\n")).get_str("source_id");
     // Of one whose folder somebody removed, the last sweep may still know the log.
     let from_cursors = || {
@@ -268,14 +301,18 @@ fn planned(store: &Store, session: SessionId) -> PlannedSession {
         cursors.session(&session).map(|cursor| cursor.source_id.clone())
     };
     let content = digest.as_ref().map(|digest| &digest.content);
-    let days = content.and_then(|content| content.started.or(content.ended).zip(content.ended.or(content.started)));
+    let days = content.and_then(|content| {
+        content.started.or(content.ended).zip(content.ended.or(content.started))
+    });
     PlannedSession {
         days: days.map(|(first, last)| (first.date_naive(), last.date_naive())),
         bytes,
         log_stays_out: true,
         title: digest.as_ref().map(|digest| digest.content.title.clone()).unwrap_or_default(),
         project: digest.as_ref().and_then(|digest| digest.content.project.clone()),
-        ended: digest.as_ref().and_then(|digest| digest.content.ended.map(crate::base::clock::stamp)),
+        ended: digest
+            .as_ref()
+            .and_then(|digest| digest.content.ended.map(crate::base::clock::stamp)),
         source_id: digest.map(|digest| digest.source_id).or_else(from_vitals).or_else(from_cursors),
         session,
     }
@@ -294,8 +331,14 @@ fn holds_text(folder: &Path, pattern: &Pattern) -> io::Result<bool> {
 
 // --- What goes ---
 
-/// Takes sessions out of everything: first the traces elsewhere, then the caches, then their own folders.
-fn purge(store: &Store, sessions: &[SessionId], traces: &Traces, redactor: &Redactor) -> Result<Vec<String>> {
+/// Takes sessions out of everything: first the traces elsewhere, then the caches, then their own
+/// folders.
+fn purge(
+    store: &Store,
+    sessions: &[SessionId],
+    traces: &Traces,
+    redactor: &Redactor,
+) -> Result<Vec<String>> {
     let layout = store.layout();
     let cannot = || format!("cannot forget in `{}`", layout.root().display());
     let mut changed = whole_files(store, sessions, traces).context(cannot)?;
@@ -304,10 +347,12 @@ fn purge(store: &Store, sessions: &[SessionId], traces: &Traces, redactor: &Reda
     let is_below = |name: &str, folder: &str| Path::new(name).starts_with(folder);
     let is_other = |name: &str| !is_below(name, &cores) && !is_below(name, &learnt);
     let clean = |is_ours: &dyn Fn(&str) -> bool| {
-        clean_pages(store, is_ours, |name| traces.are_in(name), |_, page| traces.removed(page)).context(cannot)
+        clean_pages(store, is_ours, |name| traces.are_in(name), |_, page| traces.removed(page))
+            .context(cannot)
     };
     changed.extend(clean(&is_other)?);
-    // Pages of knowledge are told anew by the days that are left; then those go that nothing bears out any more.
+    // Pages of knowledge are told anew by the days that are left; then those go that nothing bears
+    // out any more.
     changed.extend(knowledge::tell_anew(store, traces, redactor)?);
     changed.extend(clean(&|name: &str| is_below(name, &learnt))?);
     changed.sort();
@@ -319,7 +364,8 @@ fn purge(store: &Store, sessions: &[SessionId], traces: &Traces, redactor: &Reda
     Ok(changed)
 }
 
-/// Removes what is of these sessions alone: contexts that wait for a model, and their places in its queue.
+/// Removes what is of these sessions alone: contexts that wait for a model, and their places in its
+/// queue.
 fn whole_files(store: &Store, sessions: &[SessionId], traces: &Traces) -> io::Result<Vec<String>> {
     let layout = store.layout();
     let mut removed = Vec::new();
@@ -336,7 +382,8 @@ fn whole_files(store: &Store, sessions: &[SessionId], traces: &Traces) -> io::Re
     Ok(removed)
 }
 
-/// The index, the cursors and reports hold words and names too; they are made again when they are needed.
+/// The index, the cursors and reports hold words and names too; they are made again when they are
+/// needed.
 fn clear_cache(store: &Store) -> io::Result<()> {
     files::remove_folder(&store.layout().cache())?;
     files::remove_folder(&store.layout().reports())?;
@@ -347,7 +394,11 @@ fn clear_cache(store: &Store) -> io::Result<()> {
 // --- Proof ---
 
 /// Looks through every file of the memory, and notes where something is left.
-fn prove(store: &Store, report: &mut Report, tells: impl Fn(&Path, &str) -> io::Result<bool>) -> Result<()> {
+fn prove(
+    store: &Store,
+    report: &mut Report,
+    tells: impl Fn(&Path, &str) -> io::Result<bool>,
+) -> Result<()> {
     let layout = store.layout();
     let (git, locks) = (layout.git(), layout.locks());
     for found in files::walk_files(layout.root()).flatten() {

@@ -14,13 +14,21 @@ fn pages(store: &Store) -> impl Iterator<Item = Found> {
     files::walk_files(layout.root()).flatten().filter(move |found| {
         let others = [layout.sessions(), layout.cache(), layout.git(), layout.locks()];
         let is_other = others.iter().any(|other| found.path.starts_with(other));
-        found.link.is_none() && !is_apart(&layout, &found.path) && (!is_other || layout.is_event_log(&found.path))
+        found.link.is_none()
+            && !is_apart(&layout, &found.path)
+            && (!is_other || layout.is_event_log(&found.path))
     })
 }
 
 /// Whether a file says what the memory is, and nothing of what is in it.
 pub fn is_apart(layout: &Layout, path: &Path) -> bool {
-    let apart = [layout.forgotten(), layout.settings(), layout.readme(), layout.gitignore(), layout.gitattributes()];
+    let apart = [
+        layout.forgotten(),
+        layout.settings(),
+        layout.readme(),
+        layout.gitignore(),
+        layout.gitattributes(),
+    ];
     apart.iter().any(|apart| apart == path)
 }
 
@@ -35,7 +43,8 @@ pub fn pages_with(store: &Store, is_one: impl Fn(&str, &str) -> bool) -> io::Res
     Ok(with)
 }
 
-/// Removes the files whose name tells, and takes the lines that tell out of the others. Returns which they were.
+/// Removes the files whose name tells, and takes the lines that tell out of the others. Returns
+/// which they were.
 pub fn clean_pages(
     store: &Store,
     is_ours: impl Fn(&str) -> bool,
@@ -43,7 +52,10 @@ pub fn clean_pages(
     cleaned: impl Fn(&Path, &str) -> Option<String>,
 ) -> io::Result<Vec<String>> {
     let mut changed = Vec::new();
-    for found in pages(store).filter(|found| is_ours(&layout::shown_relative(&found.relative))).collect::<Vec<_>>() {
+    for found in pages(store)
+        .filter(|found| is_ours(&layout::shown_relative(&found.relative)))
+        .collect::<Vec<_>>()
+    {
         if name_tells(&found.relative.to_string_lossy()) {
             files::remove_file(&found.path)?;
             changed.push(store.layout().shown(&found.path));

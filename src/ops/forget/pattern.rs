@@ -1,5 +1,5 @@
-//! The text to forget, found in every form that it takes in a memory: in Markdown, in quotes over several lines, in
-//! slugs and file names, and escaped in the agents' JSON.
+//! The text to forget, found in every form that it takes in a memory: in Markdown, in quotes over
+//! several lines, in slugs and file names, and escaped in the agents' JSON.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -13,11 +13,13 @@ use crate::error::{Error, Result};
 /// What takes the place of a forgotten text.
 pub const FORGOTTEN: &str = "[forgotten]";
 
-/// The shortest text that can be forgotten, in letters and digits: a shorter one stands in every other line.
+/// The shortest text that can be forgotten, in letters and digits: a shorter one stands in every
+/// other line.
 const SHORTEST: usize = 4;
 /// The longest, in characters.
 const LONGEST: usize = 2_000;
-/// How much of a file is looked at in one piece. Two pieces share [`OVERLAP`], so that no match falls between them.
+/// How much of a file is looked at in one piece. Two pieces share [`OVERLAP`], so that no match
+/// falls between them.
 const PIECE: usize = 1 << 20;
 const OVERLAP: usize = 64 << 10;
 
@@ -34,7 +36,9 @@ impl Pattern {
         let letters = text.chars().filter(|c| c.is_alphanumeric()).count();
         if letters < SHORTEST {
             return Err(Error::usage("this text is too short to be forgotten")
-                .because(format!("it has {letters} letters and digits, and would take half of the memory with it"))
+                .because(format!(
+                    "it has {letters} letters and digits, and would take half of the memory with it"
+                ))
                 .hint(format!("give at least {SHORTEST}, or name a session")));
         }
         if text.chars().count() > LONGEST {
@@ -51,7 +55,9 @@ impl Pattern {
             }
         }
         let regex = regex::bytes::RegexBuilder::new(&pattern).size_limit(64 << 20).build();
-        regex.map(|regex| Pattern { regex }).map_err(|err| Error::usage("cannot look for this text").because(err))
+        regex
+            .map(|regex| Pattern { regex })
+            .map_err(|err| Error::usage("cannot look for this text").because(err))
     }
 
     /// Whether it stands in a text.
@@ -90,14 +96,16 @@ impl Pattern {
     }
 }
 
-/// The forms of one character: itself, behind backslashes, as JSON or HTML escape it, or dropped where headings drop it.
+/// The forms of one character: itself, behind backslashes, as JSON or HTML escape it, or dropped
+/// where headings drop it.
 fn forms(letter: char) -> String {
     let plain = regex::escape(&letter.to_string());
     if letter.is_ascii_alphanumeric() {
         return plain;
     }
     let mut units = [0u16; 2];
-    let escaped: String = letter.encode_utf16(&mut units).iter().map(|unit| format!(r"\\+u{unit:04x}")).collect();
+    let escaped: String =
+        letter.encode_utf16(&mut units).iter().map(|unit| format!(r"\\+u{unit:04x}")).collect();
     let entity = match letter {
         '<' => "|&lt;",
         '>' => "|&gt;",
@@ -105,28 +113,38 @@ fn forms(letter: char) -> String {
         '"' => "|&quot;",
         _ => "",
     };
-    let droppable = if matches!(letter, '#' | '`' | '<' | '>' | '[' | ']' | '*' | '_') { "?" } else { "" };
+    let droppable =
+        if matches!(letter, '#' | '`' | '<' | '>' | '[' | ']' | '*' | '_') { "?" } else { "" };
     format!(r"(?:\\*{plain}|{escaped}{entity}){droppable}")
 }
 
-/// A page without the lines that stand in it a second time with a text forgotten: a merge with a device that had not
-/// forgotten it brings them back. `None` where there are none.
+/// A page without the lines that stand in it a second time with a text forgotten: a merge with a
+/// device that had not forgotten it brings them back. `None` where there are none.
 pub fn without_originals(page: &str) -> Option<String> {
-    let forgotten: Vec<Vec<&str>> =
-        page.lines().filter(|line| line.contains(FORGOTTEN)).map(|line| line.split(FORGOTTEN).collect()).collect();
+    let forgotten: Vec<Vec<&str>> = page
+        .lines()
+        .filter(|line| line.contains(FORGOTTEN))
+        .map(|line| line.split(FORGOTTEN).collect())
+        .collect();
     if forgotten.is_empty() {
         return None;
     }
-    let is_original = |line: &str| !line.contains(FORGOTTEN) && forgotten.iter().any(|parts| fits(line, parts));
-    let kept: String = page.split_inclusive('\n').filter(|line| !is_original(line.trim_end())).collect();
+    let is_original =
+        |line: &str| !line.contains(FORGOTTEN) && forgotten.iter().any(|parts| fits(line, parts));
+    let kept: String =
+        page.split_inclusive('\n').filter(|line| !is_original(line.trim_end())).collect();
     (kept.len() < page.len()).then_some(kept)
 }
 
-/// Whether a line is these parts with something between each two of them. A line of which nothing else is known is any.
+/// Whether a line is these parts with something between each two of them. A line of which nothing
+/// else is known is any.
 fn fits(line: &str, parts: &[&str]) -> bool {
     let [first, middle @ .., last] = parts else { return false };
-    let told: usize = parts.iter().map(|part| part.chars().filter(|c| c.is_alphanumeric()).count()).sum();
-    let Some(mut rest) = line.strip_prefix(first).and_then(|rest| rest.strip_suffix(*last)) else { return false };
+    let told: usize =
+        parts.iter().map(|part| part.chars().filter(|c| c.is_alphanumeric()).count()).sum();
+    let Some(mut rest) = line.strip_prefix(first).and_then(|rest| rest.strip_suffix(*last)) else {
+        return false;
+    };
     for part in middle {
         match rest.find(*part) {
             Some(at) => rest = &rest[at + part.len()..],
@@ -136,7 +154,8 @@ fn fits(line: &str, parts: &[&str]) -> bool {
     told >= SHORTEST_FRAME && !rest.is_empty()
 }
 
-/// So many letters and digits around a forgotten text tell its line: those of a time and a session are more.
+/// So many letters and digits around a forgotten text tell its line: those of a time and a session
+/// are more.
 const SHORTEST_FRAME: usize = 12;
 
 #[cfg(test)]
@@ -160,15 +179,21 @@ mod tests {
         assert_eq!(pattern.removed("nothing here"), "nothing here");
         assert!(Pattern::new("<b>bold</b> text").unwrap().is_in("&lt;b&gt;bold&lt;/b&gt; text"));
         assert!(Pattern::new("an emoji 🦀 too").unwrap().is_in(r"an emoji \ud83e\udd80 too"));
-        assert_eq!(Pattern::new("a.b.c.d (x)").unwrap().removed("A.B.C.D (x) and aXbXc"), "[forgotten] and aXbXc");
+        assert_eq!(
+            Pattern::new("a.b.c.d (x)").unwrap().removed("A.B.C.D (x) and aXbXc"),
+            "[forgotten] and aXbXc"
+        );
     }
 
     #[test]
     fn a_line_that_came_back_goes_where_it_stands_forgotten_too() {
-        let forgotten = "- [10:00:00] [user] (SES1_a_SP1C1) the code is [forgotten], and [forgotten] too\n";
+        let forgotten =
+            "- [10:00:00] [user] (SES1_a_SP1C1) the code is [forgotten], and [forgotten] too\n";
         let original = "- [10:00:00] [user] (SES1_a_SP1C1) the code is 1234-5678, and 99 too\n";
         let other = "- [10:00:01] [user] (SES1_a_SP1C1) the code is 1234-5678, and 99 too\n";
-        let check = |page: &str, expect: Option<&str>| assert_eq!(without_originals(page).as_deref(), expect);
+        let check = |page: &str, expect: Option<&str>| {
+            assert_eq!(without_originals(page).as_deref(), expect)
+        };
         check(&format!("{original}{forgotten}{other}"), Some(&format!("{forgotten}{other}")));
         check(&format!("{original}{other}"), None);
         check(&format!("{forgotten}{other}"), None);

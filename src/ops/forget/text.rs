@@ -15,8 +15,14 @@ use crate::ops::{commit, snapshot};
 use crate::store::snapshots::{SnapshotWriter, parse_manifest_line};
 use crate::store::{Store, documents, layout, pages, summaries};
 
-/// Makes a session's snapshot and digest again without a text: raw files that hold it go as a whole, pages lose it.
-pub fn without_text(store: &Store, session: &SessionId, pattern: &Pattern, day: NaiveDate) -> Result<()> {
+/// Makes a session's snapshot and digest again without a text: raw files that hold it go as a
+/// whole, pages lose it.
+pub fn without_text(
+    store: &Store,
+    session: &SessionId,
+    pattern: &Pattern,
+    day: NaiveDate,
+) -> Result<()> {
     let layout = store.layout();
     let cannot = || format!("cannot take the text out of {session}");
     store.refuse_links(Some(session))?;
@@ -53,7 +59,8 @@ pub fn without_text(store: &Store, session: &SessionId, pattern: &Pattern, day: 
         digest.set("manifest_sha256", told.manifest_sha256.as_str());
         manifest_sha256 = told.manifest_sha256;
     }
-    // A hash of what is forgotten goes as well: whoever guesses a short text could prove it by that. So does a name.
+    // A hash of what is forgotten goes as well: whoever guesses a short text could prove it by
+    // that. So does a name.
     if let Some(listed) = digest.get_list("manifest") {
         // Where the files are not here, nobody can say which of them held it.
         let unknown = all_raw && !folder.is_dir();
@@ -71,8 +78,9 @@ pub fn without_text(store: &Store, session: &SessionId, pattern: &Pattern, day: 
     commit::replace(store, session, &staged, &text, &manifest_sha256)
 }
 
-/// A page without a text. Values of the front matter lose it one by one, so that they are still what they were: a list
-/// stays a list, and a title that now begins with a bracket does not become one.
+/// A page without a text. Values of the front matter lose it one by one, so that they are still
+/// what they were: a list stays a list, and a title that now begins with a bracket does not become
+/// one.
 fn without(page: &str, pattern: &Pattern) -> Document {
     let mut document = Document::parse(page);
     let holds = |key: &&str| document.get_raw(key).is_some_and(|raw| pattern.is_in(raw));
@@ -81,7 +89,8 @@ fn without(page: &str, pattern: &Pattern) -> Document {
         if let Some(value) = document.get_str(key) {
             document.set(key, pattern.removed(&value).as_ref());
         } else if let Some(listed) = document.get_list(key) {
-            let kept: Vec<String> = listed.iter().map(|item| pattern.removed(item).into_owned()).collect();
+            let kept: Vec<String> =
+                listed.iter().map(|item| pattern.removed(item).into_owned()).collect();
             document.set_block_list(key, &kept);
         }
     }

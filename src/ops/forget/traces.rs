@@ -1,7 +1,8 @@
 //! Traces: where else in a memory a session has left its words, once its own folder is gone.
 //!
-//! A line is a session's if it names the session, or if it shares a passage with it that no other session has in its
-//! digest. Lines are removed, never rewritten; a section of a day's summary goes with its heading.
+//! A line is a session's if it names the session, or if it shares a passage with it that no other
+//! session has in its digest. Lines are removed, never rewritten; a section of a day's summary goes
+//! with its heading.
 
 use std::collections::HashSet;
 use std::fs;
@@ -24,10 +25,14 @@ const SHORTEST_NATIVE_ID: usize = 8;
 impl Traces {
     /// Knows sessions by their ids alone.
     pub fn named(sessions: &[SessionId]) -> Traces {
-        Traces { names: sessions.iter().map(SessionId::to_string).collect(), fingerprints: HashSet::new() }
+        Traces {
+            names: sessions.iter().map(SessionId::to_string).collect(),
+            fingerprints: HashSet::new(),
+        }
     }
 
-    /// Knows them by all but our own ids: those stand in tombstones and in the lists of cores for good.
+    /// Knows them by all but our own ids: those stand in tombstones and in the lists of cores for
+    /// good.
     pub fn without_ids(mut self) -> Traces {
         self.names.retain(|name| name.parse::<SessionId>().is_err());
         self
@@ -125,8 +130,9 @@ fn owner(line: &str) -> Option<&str> {
 /// Whether a name stands in a line, and not only as part of a longer one.
 fn holds(line: &str, name: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-';
-    line.match_indices(name)
-        .any(|(at, _)| !line[..at].ends_with(is_part) && !line[at + name.len()..].starts_with(is_part))
+    line.match_indices(name).any(|(at, _)| {
+        !line[..at].ends_with(is_part) && !line[at + name.len()..].starts_with(is_part)
+    })
 }
 
 /// A page's parts, each from a heading to the next.
@@ -156,7 +162,10 @@ mod tests {
 
     #[test]
     fn lines_that_name_or_quote_it_go() {
-        let traces = traces(&["SES1_a_SP1C1"], "the launch code of the northern silo is written on the fridge");
+        let traces = traces(
+            &["SES1_a_SP1C1"],
+            "the launch code of the northern silo is written on the fridge",
+        );
         let page = "\
 # Day
 

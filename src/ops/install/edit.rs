@@ -1,4 +1,5 @@
-//! Our hooks in the text of an agent's settings: put in and taken out, everything else left as it is.
+//! Our hooks in the text of an agent's settings: put in and taken out, everything else left as it
+//! is.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -11,10 +12,10 @@ use crate::base::jsonc;
 
 /// The key of an agent's settings under which its hooks are.
 const HOOKS: &str = "hooks";
-/// What our part of a TOML file stands between. The second one says that the file had no line end there.
+/// What our part of a TOML file stands between. The second one says that the file had no line end
+/// there.
 const BEGIN: &str = "# >>> memtree: written by `memtree install`, removed by `memtree uninstall`";
-const BEGIN_JOINED: &str =
-    "# >>> memtree: written by `memtree install`, removed by `memtree uninstall` with this line's start";
+const BEGIN_JOINED: &str = "# >>> memtree: written by `memtree install`, removed by `memtree uninstall` with this line's start";
 const END: &str = "# <<< memtree";
 
 /// What is written: which program, for which memory, for which agent.
@@ -48,7 +49,9 @@ impl Wiring<'_> {
     fn handler(&self, event: &HookEvent) -> Handler {
         let arguments = ["--store", self.store, "hook", self.agent, event.name];
         let (command, args) = match self.spec.call {
-            CallForm::Exec => (self.program.to_string(), Some(arguments.map(str::to_string).to_vec())),
+            CallForm::Exec => {
+                (self.program.to_string(), Some(arguments.map(str::to_string).to_vec()))
+            }
             CallForm::Shell => {
                 let words = [self.program].into_iter().chain(arguments).map(shell_word);
                 (words.collect::<Vec<_>>().join(" "), None)
@@ -62,9 +65,11 @@ impl Wiring<'_> {
         let Some(settings) = jsonc::value(text) else { return false };
         self.spec.events.iter().all(|event| {
             let wanted = serde_json::to_value(self.handler(event)).unwrap_or_default();
-            let groups = settings[HOOKS][event.name].as_array().map(Vec::as_slice).unwrap_or_default();
+            let groups =
+                settings[HOOKS][event.name].as_array().map(Vec::as_slice).unwrap_or_default();
             let handlers = groups.iter().filter_map(|group| group["hooks"].as_array()).flatten();
-            let ours: Vec<&Value> = handlers.filter(|handler| is_ours(handler, self.agent)).collect();
+            let ours: Vec<&Value> =
+                handlers.filter(|handler| is_ours(handler, self.agent)).collect();
             ours == [&wanted]
         })
     }
@@ -114,9 +119,14 @@ pub fn with_hooks(text: &str, wiring: &Wiring) -> Result<(String, Vec<String>), 
     Ok((format!("{mark}{text}"), created))
 }
 
-/// Settings without our hooks. Keys that hold nothing any more go too, if they are ours: those in `created`, or all
-/// where it is not known.
-pub fn without_hooks(text: &str, agent: &str, spec: &HookSpec, created: Option<&[String]>) -> Result<String, String> {
+/// Settings without our hooks. Keys that hold nothing any more go too, if they are ours: those in
+/// `created`, or all where it is not known.
+pub fn without_hooks(
+    text: &str,
+    agent: &str,
+    spec: &HookSpec,
+    created: Option<&[String]>,
+) -> Result<String, String> {
     let (mark, text) = split_mark(text);
     if text.trim().is_empty() {
         return Ok(format!("{mark}{text}"));
@@ -134,7 +144,11 @@ pub fn without_hooks(text: &str, agent: &str, spec: &HookSpec, created: Option<&
         let (next, removed) = jsonc::remove(&text, &path, &only_ours)?;
         let next = jsonc::remove_within(&next, &path, HOOKS, &is_ours)?;
         any |= removed > 0;
-        text = if removed > 0 && made(event.name) { jsonc::remove_if_empty(&next, &path)? } else { next };
+        text = if removed > 0 && made(event.name) {
+            jsonc::remove_if_empty(&next, &path)?
+        } else {
+            next
+        };
     }
     if any && made(HOOKS) {
         text = jsonc::remove_if_empty(&text, &[HOOKS])?;
@@ -155,10 +169,15 @@ fn split_mark(text: &str) -> (&str, &str) {
 fn on_one_line(group: &Group) -> String {
     let members = group.hooks.iter().map(|handler| {
         let command = Value::from(handler.command.as_str());
-        let words = handler.args.iter().flatten().map(|word| Value::from(word.as_str()).to_string());
+        let words =
+            handler.args.iter().flatten().map(|word| Value::from(word.as_str()).to_string());
         let words = words.collect::<Vec<_>>().join(", ");
-        let args = if handler.args.is_some() { format!(" \"args\": [{words}],") } else { String::new() };
-        format!("{{ \"type\": \"{}\", \"command\": {command},{args} \"timeout\": {} }}", handler.kind, handler.timeout)
+        let args =
+            if handler.args.is_some() { format!(" \"args\": [{words}],") } else { String::new() };
+        format!(
+            "{{ \"type\": \"{}\", \"command\": {command},{args} \"timeout\": {} }}",
+            handler.kind, handler.timeout
+        )
     });
     format!("{{ \"hooks\": [{}] }}", members.collect::<Vec<_>>().join(", "))
 }
@@ -169,10 +188,13 @@ fn on_one_line(group: &Group) -> String {
 pub fn toml_has_hooks(text: &str) -> bool {
     let (_, text) = split_mark(text);
     let table = text.parse::<toml::Table>().ok();
-    table.and_then(|table| table.get(HOOKS)?.as_table().map(|hooks| !hooks.is_empty())).unwrap_or(false)
+    table
+        .and_then(|table| table.get(HOOKS)?.as_table().map(|hooks| !hooks.is_empty()))
+        .unwrap_or(false)
 }
 
-/// A TOML file with our hooks in a part of their own at its end; an error where they cannot stand there.
+/// A TOML file with our hooks in a part of their own at its end; an error where they cannot stand
+/// there.
 pub fn toml_with_hooks(text: &str, wiring: &Wiring) -> Result<String, String> {
     #[derive(Serialize)]
     struct File<'a> {
@@ -196,8 +218,11 @@ pub fn toml_with_hooks(text: &str, wiring: &Wiring) -> Result<String, String> {
 /// A TOML file without our part of it.
 pub fn toml_without_hooks(text: &str) -> String {
     let Some(begin) = text.find(BEGIN) else { return text.to_string() };
-    let Some(end) = text[begin..].find(END).map(|end| begin + end + END.len()) else { return text.to_string() };
-    let rest = text[end..].strip_prefix("\r\n").or(text[end..].strip_prefix('\n')).unwrap_or(&text[end..]);
+    let Some(end) = text[begin..].find(END).map(|end| begin + end + END.len()) else {
+        return text.to_string();
+    };
+    let rest =
+        text[end..].strip_prefix("\r\n").or(text[end..].strip_prefix('\n')).unwrap_or(&text[end..]);
     let before = &text[..begin];
     let joined = text[begin..].starts_with(BEGIN_JOINED) && rest.is_empty();
     let before = match before.strip_suffix("\r\n").or(before.strip_suffix('\n')) {
@@ -230,8 +255,12 @@ mod tests {
         let (text, _) = with_hooks("{}", &wiring(&CODEX, "codex")).unwrap();
         let value: Value = serde_json::from_str(&text).unwrap();
         let handler = &value["hooks"]["SessionEnd"][0]["hooks"][0];
-        let line = "'/opt/my tools/memtree' --store '/home/dev/it'\\''s memory' hook codex SessionEnd";
-        assert_eq!((handler["command"].as_str(), handler["timeout"].as_u64()), (Some(line), Some(3)));
+        let line =
+            "'/opt/my tools/memtree' --store '/home/dev/it'\\''s memory' hook codex SessionEnd";
+        assert_eq!(
+            (handler["command"].as_str(), handler["timeout"].as_u64()),
+            (Some(line), Some(3))
+        );
         assert!(handler.get("args").is_none());
     }
 
@@ -240,11 +269,13 @@ mod tests {
         let wiring = wiring(&CLAUDE, "claude");
         let (text, created) = with_hooks("{\n  \"model\": \"opus\"\n}\n", &wiring).unwrap();
         let mine = "{ \"type\": \"command\", \"command\": \"say done\" }";
-        let at =
-            text.find("\"Stop\"").unwrap() + text[text.find("\"Stop\"").unwrap()..].find("\"hooks\": [").unwrap() + 10;
+        let at = text.find("\"Stop\"").unwrap()
+            + text[text.find("\"Stop\"").unwrap()..].find("\"hooks\": [").unwrap()
+            + 10;
         let edited = format!("{}{mine}, {}", &text[..at], &text[at..]);
         let back = without_hooks(&edited, "claude", &CLAUDE, Some(&created)).unwrap();
-        let value: Value = serde_json::from_str(&back).unwrap_or_else(|err| panic!("{err}: {back}"));
+        let value: Value =
+            serde_json::from_str(&back).unwrap_or_else(|err| panic!("{err}: {back}"));
         assert_eq!(value["hooks"].as_object().unwrap().len(), 1, "{back}");
         assert_eq!(value["hooks"]["Stop"][0]["hooks"][0]["command"], "say done");
         assert!(!back.contains("memtree") && back.contains("\"model\": \"opus\""), "{back}");
@@ -262,14 +293,22 @@ mod tests {
             let with = toml_with_hooks(text, &wiring).unwrap();
             let table: toml::Table = with.parse().unwrap();
             let last = table["hooks"]["Stop"].as_array().unwrap().last().unwrap();
-            assert!(last["hooks"][0]["command"].as_str().unwrap().ends_with("hook codex Stop"), "{with}");
+            assert!(
+                last["hooks"][0]["command"].as_str().unwrap().ends_with("hook codex Stop"),
+                "{with}"
+            );
             assert_eq!(toml_without_hooks(&with), text);
-            let edited = with.replace("model = \"gpt-5.5\"", "model = \"other\"") + "\n[mine]\nx = 1\n";
+            let edited =
+                with.replace("model = \"gpt-5.5\"", "model = \"other\"") + "\n[mine]\nx = 1\n";
             assert!(edited.contains("memtree"));
             assert!(!toml_without_hooks(&edited).contains("memtree"));
         }
         assert!(toml_with_hooks("hooks = { Stop = [] }\n", &wiring).is_err());
-        assert!(toml_has_hooks("[hooks.x]\na=1") && !toml_has_hooks("[hooks]\n") && !toml_has_hooks("model = 1"));
+        assert!(
+            toml_has_hooks("[hooks.x]\na=1")
+                && !toml_has_hooks("[hooks]\n")
+                && !toml_has_hooks("model = 1")
+        );
     }
 
     /// Settings as people write them: any values, any indentation, comments, commas, line ends.
@@ -288,7 +327,10 @@ mod tests {
             (
                 proptest::sample::select(vec!["SessionStart", "Stop", "PreToolUse", "SessionEnd"]),
                 proptest::collection::vec(
-                    Just("{ \"matcher\": \"x\", \"hooks\": [{ \"command\": \"mine\" }] }".to_string()),
+                    Just(
+                        "{ \"matcher\": \"x\", \"hooks\": [{ \"command\": \"mine\" }] }"
+                            .to_string(),
+                    ),
                     0..3,
                 ),
             ),
@@ -306,7 +348,8 @@ mod tests {
         );
         (members, proptest::option::of(events), style).prop_map(|(members, events, style)| {
             let (unit, newline, trailing, comment, end, mark, flat) = style;
-            let (unit, newline, comment) = if flat { ("", " ", "") } else { (unit, newline, comment) };
+            let (unit, newline, comment) =
+                if flat { ("", " ", "") } else { (unit, newline, comment) };
             let list = |items: Vec<String>, depth: usize, open: char, close: char| {
                 if items.is_empty() {
                     return format!("{open}{close}");
@@ -330,8 +373,9 @@ mod tests {
             if let Some(events) = events {
                 let mut seen = std::collections::HashSet::new();
                 let events = events.into_iter().filter(|(name, _)| seen.insert(*name));
-                let events =
-                    events.map(|(name, groups)| format!("\"{name}\": {}", list(groups, 2, '[', ']'))).collect();
+                let events = events
+                    .map(|(name, groups)| format!("\"{name}\": {}", list(groups, 2, '[', ']')))
+                    .collect();
                 let at = all.len() / 2;
                 all.insert(at, format!("\"hooks\": {}", list(events, 1, '{', '}')));
             }

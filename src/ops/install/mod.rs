@@ -1,7 +1,9 @@
-//! Wiring agents up: our hooks in their own settings, and out again as if they had never been there.
+//! Wiring agents up: our hooks in their own settings, and out again as if they had never been
+//! there.
 //!
-//! A plan says what would change; applying it notes what was there before. If a settings file is still as we left it,
-//! undoing puts the bytes back that were there; if somebody has changed it since, only our entries are taken out.
+//! A plan says what would change; applying it notes what was there before. If a settings file is
+//! still as we left it, undoing puts the bytes back that were there; if somebody has changed it
+//! since, only our entries are taken out.
 
 use std::fs;
 use std::io;
@@ -89,7 +91,15 @@ impl Install<'_> {
             let base = edit::toml_without_hooks(&text);
             // Where hooks are written so that none can be added, a file of our own does as well.
             if let Ok(after) = edit::toml_with_hooks(&base, &wiring) {
-                return self.installed(adapter, &spec, toml, Some(text), Some(base), after, Vec::new());
+                return self.installed(
+                    adapter,
+                    &spec,
+                    toml,
+                    Some(text),
+                    Some(base),
+                    after,
+                    Vec::new(),
+                );
             }
         }
         let before = read(&json)?;
@@ -104,13 +114,16 @@ impl Install<'_> {
         let note = self.note(adapter.name()).filter(|note| note.file == json);
         let base = match (&before, &note) {
             (None, _) => None,
-            (Some(text), Some(note)) if note.is_untouched(text) => self.kept(adapter.name(), note).or(before.clone()),
+            (Some(text), Some(note)) if note.is_untouched(text) => {
+                self.kept(adapter.name(), note).or(before.clone())
+            }
             (Some(text), note) => {
                 let created = note.as_ref().map(|note| note.created.as_slice());
                 Some(edit::without_hooks(text, adapter.name(), &spec, created).map_err(cannot)?)
             }
         };
-        let (after, created) = edit::with_hooks(base.as_deref().unwrap_or_default(), &wiring).map_err(cannot)?;
+        let (after, created) =
+            edit::with_hooks(base.as_deref().unwrap_or_default(), &wiring).map_err(cannot)?;
         self.installed(adapter, &spec, json, before, base, after, created)
     }
 
@@ -141,10 +154,19 @@ impl Install<'_> {
         let target = target_of(&file)?;
         let afterwards = spec.afterwards;
         let change = Change::Install { note, base: base.filter(|_| existed) };
-        Ok(Some(Plan { agent: adapter.name(), file, afterwards, target, before, after: Some(after), change }))
+        Ok(Some(Plan {
+            agent: adapter.name(),
+            file,
+            afterwards,
+            target,
+            before,
+            after: Some(after),
+            change,
+        }))
     }
 
-    /// What has to change for an agent to call us no more: a plan for each file that holds hooks of ours.
+    /// What has to change for an agent to call us no more: a plan for each file that holds hooks of
+    /// ours.
     pub fn uninstall(&self, adapter: &'static dyn Adapter) -> Result<Vec<Plan>> {
         let spec = spec_of(adapter)?;
         let home = (spec.home)(self.places);
@@ -156,7 +178,9 @@ impl Install<'_> {
             let note = note.as_ref().filter(|note| note.file == file);
             let after = match note {
                 Some(note) if note.is_untouched(&before) && !note.existed => None,
-                Some(note) if note.is_untouched(&before) && self.kept(adapter.name(), note).is_some() => {
+                Some(note)
+                    if note.is_untouched(&before) && self.kept(adapter.name(), note).is_some() =>
+                {
                     self.kept(adapter.name(), note)
                 }
                 note if name == spec.json => {
@@ -166,7 +190,8 @@ impl Install<'_> {
                             .because(reason)
                             .hint("mend the file first, or take out the hooks that call `memtree` by hand")
                     })?;
-                    let ours = note.is_some_and(|note| !note.existed) && crate::base::jsonc::is_empty(&after);
+                    let ours = note.is_some_and(|note| !note.existed)
+                        && crate::base::jsonc::is_empty(&after);
                     (!ours).then_some(after)
                 }
                 _ => Some(edit::toml_without_hooks(&before)),
@@ -203,22 +228,28 @@ impl Install<'_> {
                 if let Some(base) = base {
                     self.write_own(&self.layout.before_install(plan.agent), base.as_bytes())?;
                 }
-                let bytes = serde_json::to_vec_pretty(note).expect("our own types can always be written as JSON");
+                let bytes = serde_json::to_vec_pretty(note)
+                    .expect("our own types can always be written as JSON");
                 self.write_own(&self.layout.installed(plan.agent), &bytes)?;
                 let after = plan.after.as_deref().unwrap_or_default();
                 files::write_atomic(&plan.target, after.as_bytes()).context(cannot)
             }
             Change::Uninstall { folders } => {
                 match &plan.after {
-                    Some(after) => files::write_atomic(&plan.target, after.as_bytes()).context(cannot)?,
+                    Some(after) => {
+                        files::write_atomic(&plan.target, after.as_bytes()).context(cannot)?
+                    }
                     None => files::remove_file(&plan.target).context(cannot)?,
                 }
                 for folder in folders.iter().rev() {
                     // One that somebody else uses by now is not empty, and stays.
                     let _ = files::remove_empty_folder(folder);
                 }
-                for own in [self.layout.installed(plan.agent), self.layout.before_install(plan.agent)] {
-                    files::remove_file(&own).context(|| format!("cannot remove `{}`", own.display()))?;
+                for own in
+                    [self.layout.installed(plan.agent), self.layout.before_install(plan.agent)]
+                {
+                    files::remove_file(&own)
+                        .context(|| format!("cannot remove `{}`", own.display()))?;
                 }
                 Ok(())
             }
@@ -251,7 +282,8 @@ impl Note {
 impl Plan {
     /// The change as a difference of lines; secrets that stand beside it are not shown.
     pub fn difference(&self) -> String {
-        let (before, after) = (self.before.as_deref().unwrap_or_default(), self.after.as_deref().unwrap_or_default());
+        let (before, after) =
+            (self.before.as_deref().unwrap_or_default(), self.after.as_deref().unwrap_or_default());
         let name = |text: &Option<String>| match text {
             Some(_) => self.file.display().to_string(),
             None => "(no file)".into(),
@@ -268,8 +300,11 @@ pub fn is_here(adapter: &dyn Adapter, places: &Places) -> bool {
 
 fn spec_of(adapter: &dyn Adapter) -> Result<HookSpec> {
     adapter.hooks().ok_or_else(|| {
-        let known: Vec<&str> =
-            crate::adapters::ALL.iter().filter(|adapter| adapter.hooks().is_some()).map(|it| it.name()).collect();
+        let known: Vec<&str> = crate::adapters::ALL
+            .iter()
+            .filter(|adapter| adapter.hooks().is_some())
+            .map(|it| it.name())
+            .collect();
         Error::usage(format!("`{}` has no hooks that memtree knows", adapter.name()))
             .because(format!("those that have: {}", known.join(", ")))
             .hint("`memtree watch` takes in its sessions all the same")
@@ -281,14 +316,17 @@ fn read(file: &Path) -> Result<Option<String>> {
     match fs::read(file) {
         Ok(bytes) => match String::from_utf8(bytes) {
             Ok(text) => Ok(Some(text)),
-            Err(_) => Err(Error::new(cannot()).because("they are not UTF-8").hint("save the file as UTF-8 first")),
+            Err(_) => Err(Error::new(cannot())
+                .because("they are not UTF-8")
+                .hint("save the file as UTF-8 first")),
         },
         Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(err) => Err(err).context(cannot),
     }
 }
 
-/// The file that a settings file is, where it is a link: people keep their settings in a repository of their own.
+/// The file that a settings file is, where it is a link: people keep their settings in a repository
+/// of their own.
 fn target_of(file: &Path) -> Result<PathBuf> {
     if !fs::symlink_metadata(file).is_ok_and(|metadata| metadata.is_symlink()) {
         return Ok(file.to_path_buf());

@@ -20,10 +20,13 @@ pub fn digest_now(store: &Store, request: &Request<'_>, session: &SessionId) -> 
     let cannot = || format!("cannot write the digest of `{session}`");
     let snapshot = layout.snapshot(session);
     let vitals = fs::read_to_string(snapshot.join(layout::VITALS)).unwrap_or_default();
-    let source_id = Document::parse(&format!("---\n{vitals}---\n")).get_str("source_id").unwrap_or_default();
+    let source_id =
+        Document::parse(&format!("---\n{vitals}---\n")).get_str("source_id").unwrap_or_default();
     let Some((flavor, native_id)) = source_id.split_once(':') else { return Ok(false) };
     let Some(adapter) = adapters::named(flavor) else { return Ok(false) };
-    let Ok(manifest) = fs::read_to_string(snapshot.join(layout::MANIFEST)) else { return Ok(false) };
+    let Ok(manifest) = fs::read_to_string(snapshot.join(layout::MANIFEST)) else {
+        return Ok(false);
+    };
     let log = match capture::raw_log(adapter, &snapshot, native_id) {
         Ok(log) if !log.files.is_empty() => log,
         _ => return Ok(false),
@@ -33,7 +36,14 @@ pub fn digest_now(store: &Store, request: &Request<'_>, session: &SessionId) -> 
         lines.add(line, session, request.zone);
         Ok(())
     };
-    let told = capture::tell(adapter, &log, adapter.name(), SnapshotWriter::nowhere(), request.pages, &mut add);
+    let told = capture::tell(
+        adapter,
+        &log,
+        adapter.name(),
+        SnapshotWriter::nowhere(),
+        request.pages,
+        &mut add,
+    );
     let Ok((_, told)) = told else { return Ok(false) };
     let measured = snapshots::measure(&snapshot, false);
     let digest = Digest {
@@ -42,7 +52,9 @@ pub fn digest_now(store: &Store, request: &Request<'_>, session: &SessionId) -> 
         captured: request.now,
         state: State::Closed,
         content: told.content,
-        snapshot: snapshots::described(&manifest, measured.all(), |name| layout::is_raw_file(name, false)),
+        snapshot: snapshots::described(&manifest, measured.all(), |name| {
+            layout::is_raw_file(name, false)
+        }),
     };
     let path = layout.digest(session);
     store.refuse_links(Some(session))?;

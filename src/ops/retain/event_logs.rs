@@ -1,4 +1,5 @@
-//! Event logs by age: those of our own sessions, and those of older tools whose session the memory holds.
+//! Event logs by age: those of our own sessions, and those of older tools whose session the memory
+//! holds.
 
 use std::fs;
 
@@ -23,15 +24,21 @@ pub struct EventLogs {
     pub cutoff: String,
 }
 
-/// Removes the event logs to which nobody has written for long, where an age is set; a rehearsal only names them. One
-/// that was never captured as it is now stays: it may be all there is of its session.
-pub fn remove_old(store: &Store, request: &Request<'_>, rehearsal: bool) -> Result<Option<EventLogs>> {
+/// Removes the event logs to which nobody has written for long, where an age is set; a rehearsal
+/// only names them. One that was never captured as it is now stays: it may be all there is of its
+/// session.
+pub fn remove_old(
+    store: &Store,
+    request: &Request<'_>,
+    rehearsal: bool,
+) -> Result<Option<EventLogs>> {
     let Some(age) = request.event_log_age else { return Ok(None) };
     let layout = store.layout();
     let cutoff = request.now.checked_sub_signed(age.max(Duration::zero())).unwrap_or_default();
     let logs = store.event_logs().context(|| "cannot list the event logs".into())?;
     let cursors = Cursors::load(&layout.cursors());
-    let mut report = EventLogs { scanned: logs.len(), removed: Vec::new(), cutoff: clock::stamp(cutoff) };
+    let mut report =
+        EventLogs { scanned: logs.len(), removed: Vec::new(), cutoff: clock::stamp(cutoff) };
     for log in logs {
         let Ok(metadata) = fs::symlink_metadata(&log.path) else { continue };
         let is_old = metadata.modified().is_ok_and(|at| Timestamp::from(at) < cutoff);
@@ -39,7 +46,8 @@ pub fn remove_old(store: &Store, request: &Request<'_>, rehearsal: bool) -> Resu
             continue;
         }
         if !rehearsal {
-            files::remove_file(&log.path).context(|| format!("cannot remove `{}`", layout.shown(&log.path)))?;
+            files::remove_file(&log.path)
+                .context(|| format!("cannot remove `{}`", layout.shown(&log.path)))?;
         }
         report.removed.push(layout.shown(&log.path));
     }

@@ -1,9 +1,10 @@
 //! The storage budget: what is kept in full, and what only in words.
 //!
-//! [`plan`] decides, and this carries it out. The order is such that a kill at any point loses nothing in silence: a note
-//! of what goes, then the digests that say so, durably, and only then the files. Whatever a kill left is finished by
-//! the next sweep. The manifest always stays, so that what was captured can be proved, and a source that has not changed
-//! since is not captured again.
+//! [`plan`] decides, and this carries it out. The order is such that a kill at any point loses
+//! nothing in silence: a note of what goes, then the digests that say so, durably, and only then
+//! the files. Whatever a kill left is finished by the next sweep. The manifest always stays, so
+//! that what was captured can be proved, and a source that has not changed since is not captured
+//! again.
 
 use std::collections::HashSet;
 use std::fs;
@@ -127,7 +128,8 @@ pub fn retain(store: &Store, request: &Request<'_>) -> Result<(Retention, Vec<De
     Ok((report, decisions))
 }
 
-/// The sweep's last step: looks closer only where the budget may be exceeded. `loose_bytes` is what has no digest.
+/// The sweep's last step: looks closer only where the budget may be exceeded. `loose_bytes` is what
+/// has no digest.
 pub fn after_sweep(
     store: &Store,
     sweep: &Sweep<'_>,
@@ -139,10 +141,13 @@ pub fn after_sweep(
     let retention = &mut report.retention;
     retention.in_use_bytes = cursors.bytes() + loose_bytes;
     let too_old = |since: Timestamp| limits.max_age.is_some_and(|age| sweep.now - since > age);
-    if retention.in_use_bytes > limits.soft_cap.min(limits.hard_cap) || cursors.raw_since().any(too_old) {
+    if retention.in_use_bytes > limits.soft_cap.min(limits.hard_cap)
+        || cursors.raw_since().any(too_old)
+    {
         let of_folders = report.folders.iter().filter(|looked| looked.status == Status::Kept);
         let of_folders = of_folders.filter_map(|looked| looked.session.clone());
-        let fresh = report.sessions.iter().map(|swept| swept.session.clone()).chain(of_folders).collect();
+        let fresh =
+            report.sessions.iter().map(|swept| swept.session.clone()).chain(of_folders).collect();
         keep_within(store, &Request::of(sweep), &fresh, retention)?;
     } else if report.digested > 0 {
         alert(store, &limits, retention);
@@ -154,7 +159,11 @@ pub fn after_sweep(
 pub fn next_due(cursors: &Cursors, sweep: &Sweep<'_>) -> Option<Timestamp> {
     let age = sweep.limits.max_age?;
     // What is too old by now is held by something else than the time.
-    cursors.raw_since().filter_map(|since| since.checked_add_signed(age)).filter(|due| *due > sweep.now).min()
+    cursors
+        .raw_since()
+        .filter_map(|since| since.checked_add_signed(age))
+        .filter(|due| *due > sweep.now)
+        .min()
 }
 
 /// Says what [`retain`] would do, and does nothing.
@@ -162,7 +171,11 @@ pub fn rehearse(store: &Store, request: &Request<'_>) -> Result<(Retention, Vec<
     let kept = look(store, request, &HashSet::new())?;
     let plan = plan::plan(&kept, &request.limits, request.now);
     let in_use: u64 = kept.iter().map(|one| one.heavy + one.light).sum();
-    let mut report = Retention { freed_bytes: in_use - plan.in_use, in_use_bytes: plan.in_use, ..Retention::default() };
+    let mut report = Retention {
+        freed_bytes: in_use - plan.in_use,
+        in_use_bytes: plan.in_use,
+        ..Retention::default()
+    };
     for (one, fate) in kept.iter().zip(&plan.fates) {
         if let Fate::Evict(pass, _) = fate {
             report.evicted.list(*pass).push(one.session.to_string());
@@ -193,7 +206,8 @@ pub fn keep_within(
         }
         planned = plan::plan(&kept, &request.limits, request.now);
     }
-    let going: Vec<Going> = kept.iter().zip(&planned.fates).filter_map(|(one, fate)| Going::new(one, fate)).collect();
+    let going: Vec<Going> =
+        kept.iter().zip(&planned.fates).filter_map(|(one, fate)| Going::new(one, fate)).collect();
     evict(store, going, request.now, report)?;
     report.in_use_bytes = planned.in_use;
     alert(store, &request.limits, report);
@@ -206,7 +220,12 @@ fn look(store: &Store, request: &Request<'_>, fresh: &HashSet<SessionId>) -> Res
     Ok(ids.into_iter().filter_map(|id| look_at(store, request, fresh, id)).collect())
 }
 
-fn look_at(store: &Store, request: &Request<'_>, fresh: &HashSet<SessionId>, session: SessionId) -> Option<Kept> {
+fn look_at(
+    store: &Store,
+    request: &Request<'_>,
+    fresh: &HashSet<SessionId>,
+    session: SessionId,
+) -> Option<Kept> {
     let path = store.layout().snapshot(&session);
     let text = fs::read_to_string(store.layout().digest(&session)).ok();
     let digest = text.as_deref().and_then(|text| documents::parse_digest(text).ok());
@@ -227,7 +246,8 @@ fn look_at(store: &Store, request: &Request<'_>, fresh: &HashSet<SessionId>, ses
         None
     };
     // What lies here of other devices is theirs to count.
-    let measured = if held == Some(Held::Elsewhere) { snapshots::Measured::default() } else { measured };
+    let measured =
+        if held == Some(Held::Elsewhere) { snapshots::Measured::default() } else { measured };
     Some(Kept {
         captured: digest.as_ref().map(|digest| digest.captured).unwrap_or_default(),
         heavy: measured.heavy,
@@ -250,7 +270,10 @@ fn decisions(kept: &[Kept], fates: &[Fate]) -> Vec<Decision> {
                 let why = match pass {
                     Pass::Age => format!("older than the age limit: {what}"),
                     Pass::Budget => format!("over the soft cap, oldest first: {what}"),
-                    Pass::Overflow => "over the hard cap and without a digest: lost unless it can get one".to_string(),
+                    Pass::Overflow => {
+                        "over the hard cap and without a digest: lost unless it can get one"
+                            .to_string()
+                    }
                 };
                 ("evict", Some(*pass), Some(*portion), why)
             }
@@ -324,16 +347,24 @@ fn evict(store: &Store, going: Vec<Going>, now: Timestamp, report: &mut Retentio
     remove(store, going, report)
 }
 
-/// Evicts all that was captured of some sessions, whatever the budget: for a text in them that is to be forgotten.
+/// Evicts all that was captured of some sessions, whatever the budget: for a text in them that is
+/// to be forgotten.
 pub fn evict_all(store: &Store, sessions: &[SessionId], now: Timestamp) -> Result<()> {
     let going = sessions.iter().map(|session| {
         let bytes = snapshots::measure(&store.layout().snapshot(session), true).all();
-        Going { session: session.clone(), pass: Pass::Age, portion: Portion::All, bytes, digested: true }
+        Going {
+            session: session.clone(),
+            pass: Pass::Age,
+            portion: Portion::All,
+            bytes,
+            digested: true,
+        }
     });
     evict(store, going.collect(), now, &mut Retention::default())
 }
 
-/// Does what an eviction that was killed did not come to. Only a session whose digest says so, or that has none, goes.
+/// Does what an eviction that was killed did not come to. Only a session whose digest says so, or
+/// that has none, goes.
 pub fn finish_earlier_eviction(store: &Store, report: &mut Retention) -> Result<()> {
     let Ok(note) = fs::read(store.layout().evicting()) else { return Ok(()) };
     commit::remove_leftovers(store).context(|| "cannot clear away what an eviction left".into())?;
@@ -373,13 +404,15 @@ fn settle(store: &Store, going: &[Going]) -> io::Result<()> {
     for one in going {
         if let Some(cursor) = cursors.session(&one.session).cloned() {
             let bytes = snapshots::measure(&store.layout().snapshot(&one.session), false).all();
-            cursors.remember_session(&one.session, SessionCursor { bytes, raw_since: None, ..cursor });
+            cursors
+                .remember_session(&one.session, SessionCursor { bytes, raw_since: None, ..cursor });
         }
     }
     cursors.save(&path)
 }
 
-/// Moves parts of a snapshot out of it, each by one rename, so that no part is ever there by half. The manifest stays.
+/// Moves parts of a snapshot out of it, each by one rename, so that no part is ever there by half.
+/// The manifest stays.
 fn move_aside(snapshot: &Path, aside: &Path, goes: impl Fn(&str) -> bool) -> io::Result<()> {
     let entries = match fs::read_dir(snapshot) {
         Ok(entries) => entries,

@@ -1,7 +1,8 @@
 //! What to keep and what to evict, as a pure function of what is there, the limits and the time.
 //!
-//! Three passes: what is too old goes; while there is more than the soft cap, the oldest goes; and while there is more
-//! than the hard cap, even what has no digest. Raw and long outputs go before the readable pages.
+//! Three passes: what is too old goes; while there is more than the soft cap, the oldest goes; and
+//! while there is more than the hard cap, even what has no digest. Raw and long outputs go before
+//! the readable pages.
 
 use chrono::Duration;
 use serde::Serialize;
@@ -18,7 +19,8 @@ pub struct Limits {
     pub hard_cap: u64,
     /// Raw that was captured longer ago than this is evicted, however much room there is.
     pub max_age: Option<Duration>,
-    /// When digests, days and the like take more than this, there is a word about it, and nothing else.
+    /// When digests, days and the like take more than this, there is a word about it, and nothing
+    /// else.
     pub distilled_cap: u64,
 }
 
@@ -82,7 +84,8 @@ pub enum Fate {
     Evict(Pass, Portion),
 }
 
-/// What becomes of each session, in the order in which they were given, and how much will be in use then.
+/// What becomes of each session, in the order in which they were given, and how much will be in use
+/// then.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Plan {
     pub fates: Vec<Fate>,
@@ -109,7 +112,11 @@ pub fn plan(sessions: &[Kept], limits: &Limits, now: Timestamp) -> Plan {
     let soft_cap = limits.soft_cap.min(limits.hard_cap);
     for at in &oldest {
         let one = &sessions[*at];
-        if in_use > soft_cap && evictable(one) && one.heavy > 0 && matches!(fates[*at], Fate::Keep(_)) {
+        if in_use > soft_cap
+            && evictable(one)
+            && one.heavy > 0
+            && matches!(fates[*at], Fate::Keep(_))
+        {
             fates[*at] = Fate::Evict(Pass::Budget, Portion::Raw);
             in_use -= one.heavy;
         }
@@ -123,7 +130,11 @@ pub fn plan(sessions: &[Kept], limits: &Limits, now: Timestamp) -> Plan {
     }
     for at in &oldest {
         let one = &sessions[*at];
-        if in_use > limits.hard_cap && !one.digested && one.held.is_none() && one.heavy + one.light > 0 {
+        if in_use > limits.hard_cap
+            && !one.digested
+            && one.held.is_none()
+            && one.heavy + one.light > 0
+        {
             fates[*at] = Fate::Evict(Pass::Overflow, Portion::All);
             in_use -= one.heavy + one.light;
         }
@@ -175,7 +186,12 @@ mod tests {
     }
 
     fn limits(soft: u64, hard: u64, days: Option<i64>) -> Limits {
-        Limits { soft_cap: soft, hard_cap: hard, max_age: days.map(Duration::days), distilled_cap: u64::MAX }
+        Limits {
+            soft_cap: soft,
+            hard_cap: hard,
+            max_age: days.map(Duration::days),
+            distilled_cap: u64::MAX,
+        }
     }
 
     fn shown(fate: &Fate) -> String {
@@ -188,7 +204,8 @@ mod tests {
     #[test]
     fn who_goes_and_who_stays() {
         let check = |limits: Limits, sessions: &[(&str, &str)], in_use: u64| {
-            let kept: Vec<Kept> = sessions.iter().zip(0..).map(|((text, _), ordinal)| kept(ordinal, text)).collect();
+            let kept: Vec<Kept> =
+                sessions.iter().zip(0..).map(|((text, _), ordinal)| kept(ordinal, text)).collect();
             let plan = plan(&kept, &limits, now());
             let fates: Vec<String> = plan.fates.iter().map(shown).collect();
             let expect: Vec<&str> = sessions.iter().map(|(_, fate)| *fate).collect();
@@ -204,12 +221,28 @@ mod tests {
         check(limits(12, 12, Some(900)), &[("900d 10+2", "keep")], 12);
         // Age: raw alone, and only of those that may go.
         check(limits(99, 99, Some(45)), &[("46d 10+2", "age raw"), ("44d 10+2", "keep")], 14);
-        check(limits(99, 99, Some(45)), &[("46d 10+2 pinned", "keep"), ("46d 10+2 open", "keep")], 24);
-        check(limits(99, 99, Some(45)), &[("46d 10+2 fresh", "keep"), ("46d 10+2 undigested", "keep")], 24);
+        check(
+            limits(99, 99, Some(45)),
+            &[("46d 10+2 pinned", "keep"), ("46d 10+2 open", "keep")],
+            24,
+        );
+        check(
+            limits(99, 99, Some(45)),
+            &[("46d 10+2 fresh", "keep"), ("46d 10+2 undigested", "keep")],
+            24,
+        );
         check(limits(99, 99, Some(45)), &[("46d 0+2", "keep"), ("-9d 10+2", "keep")], 14);
         // Budget: the oldest first, whatever the order, and no more than needed.
-        check(limits(20, 99, None), &[("1d 10+2", "keep"), ("3d 10+2", "budget raw"), ("2d 10+2", "budget raw")], 16);
-        check(limits(26, 99, None), &[("1d 10+2", "keep"), ("3d 10+2", "budget raw"), ("2d 10+2", "keep")], 26);
+        check(
+            limits(20, 99, None),
+            &[("1d 10+2", "keep"), ("3d 10+2", "budget raw"), ("2d 10+2", "budget raw")],
+            16,
+        );
+        check(
+            limits(26, 99, None),
+            &[("1d 10+2", "keep"), ("3d 10+2", "budget raw"), ("2d 10+2", "keep")],
+            26,
+        );
         // All raw goes before the first page does.
         check(
             limits(5, 99, None),
@@ -225,10 +258,26 @@ mod tests {
             31,
         );
         // What has no digest goes only beyond the hard cap, and last.
-        check(limits(0, 24, None), &[("9d 10+2 undigested", "keep"), ("1d 10+2", "budget all")], 12);
-        check(limits(0, 11, None), &[("9d 10+2 undigested", "overflow all"), ("1d 10+2", "budget all")], 0);
-        check(limits(0, 12, None), &[("9d 10+2 undigested", "overflow all"), ("8d 10+2 undigested", "keep")], 12);
-        check(limits(0, 0, None), &[("9d 10+2 undigested pinned", "keep"), ("9d 10+2 undigested fresh", "keep")], 24);
+        check(
+            limits(0, 24, None),
+            &[("9d 10+2 undigested", "keep"), ("1d 10+2", "budget all")],
+            12,
+        );
+        check(
+            limits(0, 11, None),
+            &[("9d 10+2 undigested", "overflow all"), ("1d 10+2", "budget all")],
+            0,
+        );
+        check(
+            limits(0, 12, None),
+            &[("9d 10+2 undigested", "overflow all"), ("8d 10+2 undigested", "keep")],
+            12,
+        );
+        check(
+            limits(0, 0, None),
+            &[("9d 10+2 undigested pinned", "keep"), ("9d 10+2 undigested fresh", "keep")],
+            24,
+        );
         // A hard cap below the soft cap counts as both.
         check(limits(99, 12, None), &[("3d 10+2", "budget raw"), ("1d 10+0", "keep")], 12);
     }

@@ -28,7 +28,12 @@ pub fn check(store: &Store, ids: &[SessionId]) -> io::Result<Findings> {
         amount.sessions += u64::from(EIGHT);
         for session in id.sessions().filter(|session| !tombstones.has_session(session)) {
             if !text.contains(&session.to_string()) {
-                findings.gap(Step::Core, Some(&session), layout.shown(&path), format!("does not list {session}"));
+                findings.gap(
+                    Step::Core,
+                    Some(&session),
+                    layout.shown(&path),
+                    format!("does not list {session}"),
+                );
             }
         }
     }
@@ -38,13 +43,20 @@ pub fn check(store: &Store, ids: &[SessionId]) -> io::Result<Findings> {
         let amount = findings.amount(Step::Core);
         amount.files += 1;
         amount.bytes += text.len() as u64;
-        for core in id.cores().filter(|core| there.contains(core) && !text.contains(&core.to_string())) {
+        for core in
+            id.cores().filter(|core| there.contains(core) && !text.contains(&core.to_string()))
+        {
             findings.gap(Step::Core, None, layout.shown(&path), format!("does not list {core}"));
         }
     }
     let memory = layout.memory_page();
     if !there.is_empty() && !memory.is_file() {
-        findings.gap(Step::Core, None, layout.shown(&memory), "there are cores, but not the page that is made of them");
+        findings.gap(
+            Step::Core,
+            None,
+            layout.shown(&memory),
+            "there are cores, but not the page that is made of them",
+        );
     }
     let mut members: BTreeMap<CoreId, Vec<&SessionId>> = BTreeMap::new();
     for session in ids {
@@ -57,13 +69,20 @@ pub fn check(store: &Store, ids: &[SessionId]) -> io::Result<Findings> {
     let missing: Vec<CoreId> = members
         .into_par_iter()
         .filter(|(id, sessions)| {
-            sessions.len() == EIGHT as usize && !there.contains(id) && sessions.iter().all(is_closed)
+            sessions.len() == EIGHT as usize
+                && !there.contains(id)
+                && sessions.iter().all(is_closed)
         })
         .map(|(id, _)| id)
         .collect();
     for id in missing {
         let path = layout.shown(&layout.core(&id));
-        findings.gap(Step::Core, None, path, "its eight sessions are closed, but there is no such page");
+        findings.gap(
+            Step::Core,
+            None,
+            path,
+            "its eight sessions are closed, but there is no such page",
+        );
     }
     Ok(findings)
 }

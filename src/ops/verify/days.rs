@@ -32,17 +32,30 @@ pub fn check(store: &Store, ids: &[SessionId], expected: &Expected) -> io::Resul
         let lines = counted.by_session.get(session).copied().unwrap_or_default();
         let day = layout.shown(&layout.day(told.began.date_naive()));
         if lines.all == 0 {
-            findings.gap(Step::Day, Some(session), day, format!("{session} has no line in any day"));
+            findings.gap(
+                Step::Day,
+                Some(session),
+                day,
+                format!("{session} has no line in any day"),
+            );
         } else if lines.asked < told.turns {
             let (asked, turns) = (lines.asked, told.turns);
-            let reason = format!("the days tell {asked} prompts of {session}, but its digest counts {turns}");
+            let reason = format!(
+                "the days tell {asked} prompts of {session}, but its digest counts {turns}"
+            );
             findings.gap(Step::Day, Some(session), day, reason);
         }
     }
     let tombstones = Tombstones::load(layout)?;
     let there: BTreeSet<&SessionId> = ids.iter().collect();
     let mut gone: BTreeSet<SessionId> = given_and_gone(ids, &tombstones);
-    gone.extend(counted.by_session.keys().filter(|id| !there.contains(id) && !tombstones.has_session(id)).cloned());
+    gone.extend(
+        counted
+            .by_session
+            .keys()
+            .filter(|id| !there.contains(id) && !tombstones.has_session(id))
+            .cloned(),
+    );
     for session in gone {
         let path = layout.shown(&layout.session(&session));
         let reason = format!("is gone; if it is to be, `memtree forget {session}` says so");
@@ -51,7 +64,8 @@ pub fn check(store: &Store, ids: &[SessionId], expected: &Expected) -> io::Resul
     Ok(findings)
 }
 
-/// The sessions whose numbers were given, since those after them are there, and who are neither there nor forgotten.
+/// The sessions whose numbers were given, since those after them are there, and who are neither
+/// there nor forgotten.
 fn given_and_gone(ids: &[SessionId], tombstones: &Tombstones) -> BTreeSet<SessionId> {
     let mut devices: BTreeMap<&crate::model::ids::Device, BTreeSet<u32>> = BTreeMap::new();
     for id in ids.iter().chain(tombstones.sessions()) {

@@ -1,8 +1,9 @@
-//! Proof that nothing was lost: source → raw → readable parts → digest → day → core, each step by hash and count.
+//! Proof that nothing was lost: source → raw → readable parts → digest → day → core, each step by
+//! hash and count.
 //!
-//! A gap is a link of that chain that does not hold; whoever finds one names it. What is only not done yet (a log that
-//! grew since the last sweep), or is a person's doing, is a note. Nothing is changed, and nothing is held whole: files
-//! are hashed as they stream by.
+//! A gap is a link of that chain that does not hold; whoever finds one names it. What is only not
+//! done yet (a log that grew since the last sweep), or is a person's doing, is a note. Nothing is
+//! changed, and nothing is held whole: files are hashed as they stream by.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -99,12 +100,34 @@ impl Findings {
         self.amounts.entry(step).or_default()
     }
 
-    fn gap(&mut self, step: Step, session: Option<&SessionId>, path: impl Into<String>, reason: impl Into<String>) {
-        self.gaps.push(Finding { step, session: session.cloned(), path: path.into(), reason: reason.into() });
+    fn gap(
+        &mut self,
+        step: Step,
+        session: Option<&SessionId>,
+        path: impl Into<String>,
+        reason: impl Into<String>,
+    ) {
+        self.gaps.push(Finding {
+            step,
+            session: session.cloned(),
+            path: path.into(),
+            reason: reason.into(),
+        });
     }
 
-    fn note(&mut self, step: Step, session: Option<&SessionId>, path: impl Into<String>, reason: impl Into<String>) {
-        self.notes.push(Finding { step, session: session.cloned(), path: path.into(), reason: reason.into() });
+    fn note(
+        &mut self,
+        step: Step,
+        session: Option<&SessionId>,
+        path: impl Into<String>,
+        reason: impl Into<String>,
+    ) {
+        self.notes.push(Finding {
+            step,
+            session: session.cloned(),
+            path: path.into(),
+            reason: reason.into(),
+        });
     }
 
     fn add(&mut self, other: Findings) {
@@ -125,7 +148,8 @@ impl Findings {
 /// Verifies a memory. `sweep` says where the sources are and how pages are written.
 pub fn verify(store: &Store, sweep: &Sweep<'_>, deep: bool) -> Result<Proof> {
     let began = Instant::now();
-    // A sweep that is under way would look like many gaps. Where the memory cannot be written, none is.
+    // A sweep that is under way would look like many gaps. Where the memory cannot be written, none
+    // is.
     let _lock = files::lock_exclusive(&store.layout().sweep_lock()).ok();
     let ids = store.session_ids().context(|| "cannot list the sessions".into())?;
     let mut found = sources::check(store, sweep)?;
@@ -139,12 +163,14 @@ pub fn verify(store: &Store, sweep: &Sweep<'_>, deep: bool) -> Result<Proof> {
     for findings in [&mut found.gaps, &mut found.notes] {
         findings.sort_by(|a, b| (a.step, &a.session, &a.path).cmp(&(b.step, &b.session, &b.path)));
     }
-    let steps = [Step::Source, Step::Raw, Step::Again, Step::Readable, Step::Digest, Step::Day, Step::Core];
-    let checked = steps.into_iter().filter(|step| deep || *step != Step::Again).map(|step| Checked {
-        step,
-        amount: found.amounts.get(&step).copied().unwrap_or_default(),
-        gaps: found.gaps.iter().filter(|gap| gap.step == step).count(),
-    });
+    let steps =
+        [Step::Source, Step::Raw, Step::Again, Step::Readable, Step::Digest, Step::Day, Step::Core];
+    let checked =
+        steps.into_iter().filter(|step| deep || *step != Step::Again).map(|step| Checked {
+            step,
+            amount: found.amounts.get(&step).copied().unwrap_or_default(),
+            gaps: found.gaps.iter().filter(|gap| gap.step == step).count(),
+        });
     Ok(Proof {
         deep,
         checked: checked.collect(),

@@ -67,7 +67,11 @@ impl<'s> Check<'s> {
             // An empty folder, as git leaves it behind.
             Ok(None) => return (self.found, None),
             Err(err) => {
-                self.gap(Step::Digest, &path, &format!("cannot be read: {}", err.causes().join(": ")));
+                self.gap(
+                    Step::Digest,
+                    &path,
+                    &format!("cannot be read: {}", err.causes().join(": ")),
+                );
                 return (self.found, None);
             }
         };
@@ -75,12 +79,21 @@ impl<'s> Check<'s> {
         (amount.sessions, amount.files) = (1, 1);
         amount.bytes = fs::metadata(&path).map_or(0, |metadata| metadata.len());
         if digest.session != *self.id {
-            self.gap(Step::Digest, &path, &format!("says that it is the digest of {}", digest.session));
+            self.gap(
+                Step::Digest,
+                &path,
+                &format!("says that it is the digest of {}", digest.session),
+            );
         }
         self.sections(&path);
-        let unreadable = digest.snapshot.manifest.iter().any(|line| parse_manifest_line(line).is_none());
+        let unreadable =
+            digest.snapshot.manifest.iter().any(|line| parse_manifest_line(line).is_none());
         if unreadable || digest.snapshot.manifest_sha256.len() != 64 {
-            self.gap(Step::Digest, &path, "its manifest is damaged, so what was captured cannot be proved");
+            self.gap(
+                Step::Digest,
+                &path,
+                "its manifest is damaged, so what was captured cannot be proved",
+            );
         }
         if snapshot.exists() {
             self.snapshot(&snapshot, &digest);
@@ -89,7 +102,11 @@ impl<'s> Check<'s> {
         } else if self.id.device != sweep.device {
             self.found.elsewhere = 1;
         } else {
-            self.gap(Step::Raw, &snapshot, "the digest says `snapshot: present`, but there is none");
+            self.gap(
+                Step::Raw,
+                &snapshot,
+                "the digest says `snapshot: present`, but there is none",
+            );
         }
         let began = self.began(&digest);
         (self.found, began)
@@ -98,7 +115,8 @@ impl<'s> Check<'s> {
     /// What a session must have left in the days.
     fn began(&self, digest: &Digest) -> Option<Told> {
         let content = &digest.content;
-        let leaves_lines = content.worth == Worth::Full && content.flavor != snapshot::FLAVOR && content.turns > 0;
+        let leaves_lines =
+            content.worth == Worth::Full && content.flavor != snapshot::FLAVOR && content.turns > 0;
         // A person may call a session worth remembering that we did not; it has no lines then.
         let ours = || {
             let text = fs::read_to_string(self.store.layout().digest(self.id)).unwrap_or_default();
@@ -118,9 +136,11 @@ impl<'s> Check<'s> {
         let reason = format!("has no section on {} any more", missing.join(", "));
         match text.ends_with('\n') {
             true => self.note(Step::Digest, path, &reason),
-            false => {
-                self.gap(Step::Digest, path, &format!("{reason}, and ends in the middle of a line: it was cut off"))
-            }
+            false => self.gap(
+                Step::Digest,
+                path,
+                &format!("{reason}, and ends in the middle of a line: it was cut off"),
+            ),
         }
     }
 
@@ -144,11 +164,19 @@ impl<'s> Check<'s> {
         for line in &digest.snapshot.manifest {
             let Some((sha256, name)) = parse_manifest_line(line) else { continue };
             if name != layout::MANIFEST && listed.get(&name).copied() != Some(sha256) {
-                self.gap(Step::Digest, &snapshot.join(&name), "the digest's manifest and the snapshot's differ");
+                self.gap(
+                    Step::Digest,
+                    &snapshot.join(&name),
+                    "the digest's manifest and the snapshot's differ",
+                );
             }
         }
         if listed.len() as u64 != digest.snapshot.files {
-            let said = format!("lists {} files, but the digest says {}", listed.len(), digest.snapshot.files);
+            let said = format!(
+                "lists {} files, but the digest says {}",
+                listed.len(),
+                digest.snapshot.files
+            );
             self.gap(Step::Digest, &manifest, &said);
         }
         self.files(snapshot, digest, &listed);
@@ -172,7 +200,8 @@ impl<'s> Check<'s> {
             if name == layout::MANIFEST {
                 continue;
             }
-            let step = if layout::is_raw_file(&name, is_folder) { Step::Raw } else { Step::Readable };
+            let step =
+                if layout::is_raw_file(&name, is_folder) { Step::Raw } else { Step::Readable };
             let Some(sha256) = listed.get(&name) else {
                 self.gap(step, &file.path, "is not in the manifest");
                 continue;
@@ -186,7 +215,11 @@ impl<'s> Check<'s> {
                     self.found.amount(step).bytes += length;
                     bytes += length;
                     if now != **sha256 {
-                        self.gap(step, &file.path, "is not what the manifest says: it was changed or damaged");
+                        self.gap(
+                            step,
+                            &file.path,
+                            "is not what the manifest says: it was changed or damaged",
+                        );
                     }
                 }
                 Err(err) => self.gap(step, &file.path, &format!("cannot be read: {err}")),
@@ -197,18 +230,24 @@ impl<'s> Check<'s> {
         let is_heavy = |name: &String| layout::is_heavy(name, is_folder);
         let keeps_pages = there.iter().any(|name| !is_heavy(name));
         if evicted && there.iter().any(is_heavy) {
-            self.note(Step::Raw, snapshot, "evicted, but some of its raw is still here; the next sweep removes it");
+            self.note(
+                Step::Raw,
+                snapshot,
+                "evicted, but some of its raw is still here; the next sweep removes it",
+            );
         }
         self.found.evicted = usize::from(evicted);
         for name in listed.keys().filter(|name| !there.contains(*name)) {
             if evicted && (is_heavy(name) || !keeps_pages) {
                 continue;
             }
-            let step = if layout::is_raw_file(name, is_folder) { Step::Raw } else { Step::Readable };
+            let step =
+                if layout::is_raw_file(name, is_folder) { Step::Raw } else { Step::Readable };
             self.gap(step, &snapshot.join(name), "is gone");
         }
         if !evicted && there.len() == listed.len() && bytes != digest.snapshot.bytes {
-            let said = format!("holds {bytes} bytes, but the digest says {}", digest.snapshot.bytes);
+            let said =
+                format!("holds {bytes} bytes, but the digest says {}", digest.snapshot.bytes);
             self.gap(Step::Digest, snapshot, &said);
         }
     }
@@ -222,7 +261,11 @@ impl<'s> Check<'s> {
         for number in first.0..=last.0 {
             let page = layout::episode(EpisodeId(number));
             if !listed.contains_key(&page) {
-                self.gap(Step::Readable, &snapshot.join(page), "the digest counts this episode, the manifest does not");
+                self.gap(
+                    Step::Readable,
+                    &snapshot.join(page),
+                    "the digest counts this episode, the manifest does not",
+                );
             }
         }
     }
@@ -263,11 +306,18 @@ pub fn check_again(store: &Store, sweep: &Sweep<'_>, ids: &[SessionId]) -> Resul
             let session = session.as_ref();
             let short = crate::base::text::one_line(line, 100);
             match difference {
-                Difference::Missing => findings.gap(Step::Day, session, path, format!("has no line `{short}`")),
-                Difference::TooOften => findings.gap(Step::Day, session, path, format!("has twice `{short}`")),
-                Difference::OtherWords => {
-                    findings.note(Step::Day, session, path, format!("says in other words `{short}`"))
+                Difference::Missing => {
+                    findings.gap(Step::Day, session, path, format!("has no line `{short}`"))
                 }
+                Difference::TooOften => {
+                    findings.gap(Step::Day, session, path, format!("has twice `{short}`"))
+                }
+                Difference::OtherWords => findings.note(
+                    Step::Day,
+                    session,
+                    path,
+                    format!("says in other words `{short}`"),
+                ),
             }
         });
         findings.amount(Step::Again).lines += compared.context(|| "cannot read the days".into())?;
@@ -281,7 +331,9 @@ impl Check<'_> {
         let snapshot = self.store.layout().snapshot(self.id);
         let raw = snapshot.join(layout::RAW);
         let digest = self.store.digest(self.id).ok().flatten()?;
-        let is_here = digest.content.flavor != snapshot::FLAVOR && digest.snapshot.evicted.is_none() && raw.exists();
+        let is_here = digest.content.flavor != snapshot::FLAVOR
+            && digest.snapshot.evicted.is_none()
+            && raw.exists();
         if !is_here {
             return None;
         }
@@ -301,7 +353,14 @@ impl Check<'_> {
                 lines.add(line, self.id, sweep.zone);
                 Ok(())
             };
-            match capture::tell(adapter, &log, adapter.name(), SnapshotWriter::nowhere(), &sweep.pages, &mut add) {
+            match capture::tell(
+                adapter,
+                &log,
+                adapter.name(),
+                SnapshotWriter::nowhere(),
+                &sweep.pages,
+                &mut add,
+            ) {
                 Ok(told) => told,
                 Err(Untold::Log(reason)) => {
                     self.gap(Step::Again, &raw, &format!("cannot be read any more: {reason}"));
@@ -315,7 +374,8 @@ impl Check<'_> {
         };
         let amount = self.found.amount(Step::Again);
         (amount.sessions, amount.files) = (1, log.files.len() as u64);
-        amount.bytes = log.files.iter().map(|file| fs::metadata(&file.path).map_or(0, |m| m.len())).sum();
+        amount.bytes =
+            log.files.iter().map(|file| fs::metadata(&file.path).map_or(0, |m| m.len())).sum();
         let (then, now) = (&digest.content, &told.content);
         if then.episodes != now.episodes || then.turns != now.turns {
             let shown = |content: &crate::model::digest::Content| match content.episodes {
@@ -337,11 +397,20 @@ impl Check<'_> {
             self.gap(Step::Again, &snapshot.join(name), "raw tells of no such page");
         }
         for name in pages.keys().filter(|name| !written.contains_key(*name)) {
-            self.gap(Step::Again, &snapshot.join(name), "raw tells of this page, which is not there");
+            self.gap(
+                Step::Again,
+                &snapshot.join(name),
+                "raw tells of this page, which is not there",
+            );
         }
-        let other = pages.iter().filter(|(name, now)| written.get(*name).is_some_and(|then| then != now)).count();
+        let other = pages
+            .iter()
+            .filter(|(name, now)| written.get(*name).is_some_and(|then| then != now))
+            .count();
         if other > 0 {
-            let reason = format!("{other} of its pages would be written in other words by this version and settings");
+            let reason = format!(
+                "{other} of its pages would be written in other words by this version and settings"
+            );
             self.note(Step::Again, &snapshot, &reason);
         }
         (now.worth == Worth::Full && then.worth == Worth::Full).then_some(lines)

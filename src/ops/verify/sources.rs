@@ -26,13 +26,18 @@ pub fn check(store: &Store, sweep: &Sweep<'_>) -> Result<Findings> {
     let mut report = Report::default();
     let walked = discover::walk(sweep, store.layout().root(), &mut report)?;
     let mut found = discover::discover(sweep, &walked, &shared, &mut cursors, &mut report);
-    let tombstones = Tombstones::load(store.layout()).context(|| "cannot read what was forgotten".into())?;
+    let tombstones =
+        Tombstones::load(store.layout()).context(|| "cannot read what was forgotten".into())?;
     found.sources.retain(|source| {
         let source_id = source.source_id();
-        !tombstones.has_source(&source_id) && !cursors.is_excluded(&source_id, &sweep.pages.exclude.key())
+        !tombstones.has_source(&source_id)
+            && !cursors.is_excluded(&source_id, &sweep.pages.exclude.key())
     });
-    let checked: Vec<Findings> =
-        found.sources.par_iter().map(|source| check_one(store, &tree, &found, &shared, source)).collect();
+    let checked: Vec<Findings> = found
+        .sources
+        .par_iter()
+        .map(|source| check_one(store, &tree, &found, &shared, source))
+        .collect();
     let mut findings = Findings::default();
     checked.into_iter().for_each(|one| findings.add(one));
     for skipped in report.skipped {
@@ -41,7 +46,13 @@ pub fn check(store: &Store, sweep: &Sweep<'_>) -> Result<Findings> {
     Ok(findings)
 }
 
-fn check_one(store: &Store, tree: &Tree, found: &Discovery<'_>, shared: &SharedFiles, source: &Source) -> Findings {
+fn check_one(
+    store: &Store,
+    tree: &Tree,
+    found: &Discovery<'_>,
+    shared: &SharedFiles,
+    source: &Source,
+) -> Findings {
     let mut findings = Findings::default();
     let main = source.files[0].path.to_string_lossy();
     let Some(known) = tree.sessions.get(&source.source_id()) else {
@@ -50,21 +61,30 @@ fn check_one(store: &Store, tree: &Tree, found: &Discovery<'_>, shared: &SharedF
     };
     // Where the digest cannot be read, its own check says so.
     let Ok(Some(digest)) = store.digest(&known.id) else { return findings };
-    let whole = fs::read_to_string(store.layout().snapshot(&known.id).join(layout::MANIFEST)).unwrap_or_default();
-    let lists_all = !whole.is_empty() || digest.snapshot.manifest.iter().any(|line| !line.ends_with(layout::MANIFEST));
+    let whole = fs::read_to_string(store.layout().snapshot(&known.id).join(layout::MANIFEST))
+        .unwrap_or_default();
+    let lists_all = !whole.is_empty()
+        || digest.snapshot.manifest.iter().any(|line| !line.ends_with(layout::MANIFEST));
     if !lists_all {
-        // Too many files for the digest's list, and the list itself is with the snapshot, on another device.
+        // Too many files for the digest's list, and the list itself is with the snapshot, on
+        // another device.
         return findings;
     }
     let lines = whole.lines().chain(digest.snapshot.manifest.iter().map(String::as_str));
-    let kept: HashSet<&str> = lines.filter_map(parse_manifest_line).map(|(sha256, _)| sha256).collect();
+    let kept: HashSet<&str> =
+        lines.filter_map(parse_manifest_line).map(|(sha256, _)| sha256).collect();
     findings.amount(Step::Source).sessions += 1;
     for file in &source.files {
         let path = file.path.to_string_lossy();
         let (bytes, sha256) = match hash(shared, file) {
             Ok(hashed) => hashed,
             Err(err) => {
-                findings.note(Step::Source, Some(&known.id), path, format!("cannot be read: {err}"));
+                findings.note(
+                    Step::Source,
+                    Some(&known.id),
+                    path,
+                    format!("cannot be read: {err}"),
+                );
                 continue;
             }
         };
@@ -74,12 +94,19 @@ fn check_one(store: &Store, tree: &Tree, found: &Discovery<'_>, shared: &SharedF
         if kept.contains(sha256.as_str()) {
             continue;
         }
-        let same = file.within.is_none() && found.files.get(file.path.as_os_str()).is_some_and(|now| now.same);
+        let same = file.within.is_none()
+            && found.files.get(file.path.as_os_str()).is_some_and(|now| now.same);
         if same {
-            let reason = "looks as it did when it was swept, but its hash is not in the session's manifest";
+            let reason =
+                "looks as it did when it was swept, but its hash is not in the session's manifest";
             findings.gap(Step::Source, Some(&known.id), path, reason);
         } else {
-            findings.note(Step::Source, Some(&known.id), path, "changed since the last sweep; not swept yet");
+            findings.note(
+                Step::Source,
+                Some(&known.id),
+                path,
+                "changed since the last sweep; not swept yet",
+            );
         }
     }
     findings

@@ -1,6 +1,8 @@
-//! Landmarks as lines: one landmark, one line, so that a merge of two versions of a page loses none.
+//! Landmarks as lines: one landmark, one line, so that a merge of two versions of a page loses
+//! none.
 //!
-//! `- **decision** SENTENCE | confirmed 0.86, knowledge | [SES1_laptop_SP1C2#EP_003](…) user, … ^lm-0123456789`
+//! `- **decision** SENTENCE | confirmed 0.86, knowledge | [SES1_laptop_SP1C2#EP_003](…) user, …
+//! ^lm-0123456789`
 
 use std::sync::LazyLock;
 
@@ -35,7 +37,8 @@ pub fn merged_line(one: &Merged) -> String {
 
 /// A landmark of many cores that a later one replaced.
 pub fn replaced_line(old: &Merged, by: &Merged) -> String {
-    let newer = by.cores.last().map(|(core, id)| format!("[{core}]({}#^{id})", layout::core_name(core)));
+    let newer =
+        by.cores.last().map(|(core, id)| format!("[{core}]({}#^{id})", layout::core_name(core)));
     let why = format!(" | {REPLACED_BY}{}: it chose otherwise later", newer.unwrap_or_default());
     line(&old.landmark, &behind(old), &why)
 }
@@ -44,7 +47,10 @@ fn line(landmark: &Landmark, rests_on: &str, more: &str) -> String {
     let Landmark { kind, text, state, confidence, domain, id, .. } = landmark;
     let pin = if landmark.pinned { format!(" {PIN}") } else { String::new() };
     let (whole, cents) = (confidence / 100, confidence % 100);
-    format!("- **{kind}** {} | {state} {whole}.{cents:02}, {domain} | {rests_on}{more} ^{id}{pin}", inline(text))
+    format!(
+        "- **{kind}** {} | {state} {whole}.{cents:02}, {domain} | {rests_on}{more} ^{id}{pin}",
+        inline(text)
+    )
 }
 
 fn supports(landmark: &Landmark) -> String {
@@ -57,7 +63,8 @@ fn supports(landmark: &Landmark) -> String {
 }
 
 fn behind(one: &Merged) -> String {
-    let cores = one.cores.iter().map(|(core, id)| format!("[{core}]({}#^{id})", layout::core_name(core)));
+    let cores =
+        one.cores.iter().map(|(core, id)| format!("[{core}]({}#^{id})", layout::core_name(core)));
     let count = format!("{} session{}", one.sessions, if one.sessions == 1 { "" } else { "s" });
     let last = one.last.map(|last| format!(", last {last}")).unwrap_or_default();
     format!("{count}{last} | {}", cores.collect::<Vec<_>>().join(", "))
@@ -132,13 +139,17 @@ pub fn parse_merged(line: &str, project: Option<&str>) -> Option<Merged> {
 
 /// The cores that a line leads to, and the landmarks there.
 pub fn cores_in(line: &str) -> Vec<(CoreId, LandmarkId)> {
-    static LINK: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"\(CORE_([A-Za-z0-9_-]+)\.md#\^(lm-[0-9a-f]+)\)").expect("a fixed pattern"));
-    LINK.captures_iter(line).filter_map(|found| Some((found[1].parse().ok()?, found[2].parse().ok()?))).collect()
+    static LINK: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"\(CORE_([A-Za-z0-9_-]+)\.md#\^(lm-[0-9a-f]+)\)").expect("a fixed pattern")
+    });
+    LINK.captures_iter(line)
+        .filter_map(|found| Some((found[1].parse().ok()?, found[2].parse().ok()?)))
+        .collect()
 }
 
 /// The first landmark that a text names.
 pub fn id_in(text: &str) -> Option<LandmarkId> {
-    static ID: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\blm-[0-9a-f]{10}\b").expect("a fixed pattern"));
+    static ID: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\blm-[0-9a-f]{10}\b").expect("a fixed pattern"));
     ID.find(text)?.as_str().parse().ok()
 }

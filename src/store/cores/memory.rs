@@ -1,7 +1,7 @@
 //! MEMORY.md: the page that an agent always loads.
 //!
-//! What memtree writes stands between two marks; everything outside of them is a person's and stays as it is. Within
-//! them, a line that ends in 📌 stays.
+//! What memtree writes stands between two marks; everything outside of them is a person's and stays
+//! as it is. Within them, a line that ends in 📌 stays.
 
 use crate::base::markdown::inline;
 use crate::model::core::{LandmarkId, Merged};
@@ -81,7 +81,9 @@ pub fn parse(text: &str) -> Existing {
 }
 
 fn line_start(text: &str, mark: &str) -> Option<usize> {
-    text.match_indices(mark).map(|(at, _)| at).find(|at| *at == 0 || text.as_bytes()[at - 1] == b'\n')
+    text.match_indices(mark)
+        .map(|(at, _)| at)
+        .find(|at| *at == 0 || text.as_bytes()[at - 1] == b'\n')
 }
 
 /// Whether a line of the page is knowledge, rather than what every such page says of itself.
@@ -107,7 +109,8 @@ pub fn of_other_projects(page: &str, projects: &[String]) -> Vec<usize> {
 
 /// A line without the way to its core.
 pub fn without_link(line: &str) -> &str {
-    line.rfind(" ([").map_or(line, |at| if line[at..].contains("(CORE_") { &line[..at] } else { line })
+    line.rfind(" ([")
+        .map_or(line, |at| if line[at..].contains("(CORE_") { &line[..at] } else { line })
 }
 
 /// The cores and landmarks that a line of the page leads to.
@@ -115,12 +118,13 @@ pub fn leads_to(line: &str) -> Vec<(CoreId, LandmarkId)> {
     lines::cores_in(line)
 }
 
-/// Writes the page: what a person wrote, what they pinned, and as many of the landmarks as there is room for, the
-/// best supported first. Says how many did not fit.
+/// Writes the page: what a person wrote, what they pinned, and as many of the landmarks as there is
+/// room for, the best supported first. Says how many did not fit.
 pub fn text(existing: &Existing, landmarks: &[Merged]) -> (String, usize) {
     let own = existing.before.len() + existing.after.len() + BEGIN.len() + END.len() + 2;
     let own_lines = existing.before.lines().count() + existing.after.lines().count() + 2;
-    let mut room = Room { lines: MOST_LINES.saturating_sub(own_lines), bytes: MOST_BYTES.saturating_sub(own) };
+    let mut room =
+        Room { lines: MOST_LINES.saturating_sub(own_lines), bytes: MOST_BYTES.saturating_sub(own) };
     let mut sections: Vec<(String, Vec<String>)> = Vec::new();
     for (project, line) in &existing.pinned {
         // Pinned means pinned: it takes its room first, and is there even where there is none.
@@ -129,10 +133,9 @@ pub fn text(existing: &Existing, landmarks: &[Merged]) -> (String, usize) {
     let mut left_out = 0;
     for one in landmarks {
         let line = line(one);
-        let shown_already = existing
-            .pinned
-            .iter()
-            .any(|(_, pinned)| one.cores.iter().any(|(_, id)| leads_to(pinned).iter().any(|(_, known)| known == id)));
+        let shown_already = existing.pinned.iter().any(|(_, pinned)| {
+            one.cores.iter().any(|(_, id)| leads_to(pinned).iter().any(|(_, known)| known == id))
+        });
         let project = one.landmark.project.as_deref().unwrap_or(OTHER);
         if !shown_already && !room.take(&mut sections, project, line, false) {
             left_out += 1;
@@ -173,7 +176,13 @@ struct Room {
 
 impl Room {
     /// Puts a line into its section, if it fits or has to.
-    fn take(&mut self, sections: &mut Vec<(String, Vec<String>)>, project: &str, line: String, must: bool) -> bool {
+    fn take(
+        &mut self,
+        sections: &mut Vec<(String, Vec<String>)>,
+        project: &str,
+        line: String,
+        must: bool,
+    ) -> bool {
         let known = sections.iter().position(|(name, _)| name == project);
         // A new section costs a blank line and its heading.
         let (lines, bytes) = match known {
@@ -183,7 +192,8 @@ impl Room {
         if !must && (lines > self.lines || bytes > self.bytes) {
             return false;
         }
-        (self.lines, self.bytes) = (self.lines.saturating_sub(lines), self.bytes.saturating_sub(bytes));
+        (self.lines, self.bytes) =
+            (self.lines.saturating_sub(lines), self.bytes.saturating_sub(bytes));
         match known {
             Some(at) => sections[at].1.push(line),
             None => sections.push((project.to_string(), vec![line])),

@@ -1,8 +1,8 @@
 //! Cores, spheres and MEMORY.md as documents: what we write, and read back.
 //!
-//! Each page is made anew from what it consolidates; of the page that is there, only a person's words are kept: the
-//! notes, a landmark put in other words, a pin. Reading is lenient, line by line, so that a page that git merged from
-//! two versions is read too.
+//! Each page is made anew from what it consolidates; of the page that is there, only a person's
+//! words are kept: the notes, a landmark put in other words, a pin. Reading is lenient, line by
+//! line, so that a page that git merged from two versions is read too.
 
 pub mod lines;
 pub mod memory;
@@ -46,8 +46,10 @@ pub struct WrittenCore {
 /// Writes a core; `existing` is the page that is there.
 pub fn core_text(core: &Core, made_by: &str, existing: &str) -> String {
     let Core { id, members, landmarks, superseded, relations } = core;
-    let confirmed = landmarks.iter().filter(|landmark| landmark.state == LandmarkState::Confirmed).count();
-    let contested = landmarks.iter().filter(|landmark| landmark.state == LandmarkState::Contested).count();
+    let confirmed =
+        landmarks.iter().filter(|landmark| landmark.state == LandmarkState::Confirmed).count();
+    let contested =
+        landmarks.iter().filter(|landmark| landmark.state == LandmarkState::Contested).count();
     let share = |part: usize| part as f32 / (landmarks.len() + superseded.len()).max(1) as f32;
     let sessions: Vec<String> = members.iter().map(|member| member.session.to_string()).collect();
     let projects = projects_of(members);
@@ -68,7 +70,10 @@ pub fn core_text(core: &Core, made_by: &str, existing: &str) -> String {
     put("growth_index", &format!("{:.2}", share(confirmed)));
     put("made_by", made_by);
     text.push_str("---\n");
-    text.push_str(&format!("# Core {id}\n> {}\n\n## Sessions\n", said_of(members, landmarks.len(), confirmed)));
+    text.push_str(&format!(
+        "# Core {id}\n> {}\n\n## Sessions\n",
+        said_of(members, landmarks.len(), confirmed)
+    ));
     for member in members {
         text.push_str(&member_line(member));
     }
@@ -76,21 +81,29 @@ pub fn core_text(core: &Core, made_by: &str, existing: &str) -> String {
     if landmarks.is_empty() {
         text.push_str("(none: nothing recurred, and nobody stated anything for later)\n");
     }
-    by_project(&mut text, landmarks, |landmark| (landmark.project.as_deref(), lines::landmark_line(landmark)));
+    by_project(&mut text, landmarks, |landmark| {
+        (landmark.project.as_deref(), lines::landmark_line(landmark))
+    });
     if !relations.is_empty() {
         text.push_str("\n## Relations\n");
         relations.iter().for_each(|relation| text.push_str(&relation_line(relation)));
     }
     if !superseded.is_empty() {
         text.push_str(&format!("\n{SUPERSEDED}\n"));
-        by_project(&mut text, superseded, |old| (old.landmark.project.as_deref(), lines::superseded_line(old)));
+        by_project(&mut text, superseded, |old| {
+            (old.landmark.project.as_deref(), lines::superseded_line(old))
+        });
     }
     text.push_str(&notes_of(existing));
     text
 }
 
 /// Lines below a heading for each project.
-fn by_project<'a, T>(text: &mut String, items: &'a [T], line: impl Fn(&'a T) -> (Option<&'a str>, String)) {
+fn by_project<'a, T>(
+    text: &mut String,
+    items: &'a [T],
+    line: impl Fn(&'a T) -> (Option<&'a str>, String),
+) {
     let mut current = None;
     for item in items {
         let (project, line) = line(item);
@@ -109,9 +122,12 @@ fn said_of(members: &[Member], landmarks: usize, confirmed: usize) -> String {
         (Some(first), Some(last)) => format!(" from {first} to {last}"),
         _ => String::new(),
     };
-    let projects: Vec<String> =
-        projects_of(members).iter().map(|(name, count)| format!("{} ({count})", inline(name))).collect();
-    let about = if projects.is_empty() { String::new() } else { format!(" · {}", projects.join(", ")) };
+    let projects: Vec<String> = projects_of(members)
+        .iter()
+        .map(|(name, count)| format!("{} ({count})", inline(name)))
+        .collect();
+    let about =
+        if projects.is_empty() { String::new() } else { format!(" · {}", projects.join(", ")) };
     format!("Eight sessions{span}{about} · {confirmed} of {landmarks} landmarks confirmed")
 }
 
@@ -145,7 +161,10 @@ fn member_line(Member { session, what }: &Member) -> String {
         Membership::Forgotten => format!("- {session} · forgotten\n"),
         Membership::NotWorth => format!("- {} · not worth remembering\n", link(session)),
         Membership::Remembered { title, project, status, ended } => {
-            let project = project.as_deref().map(|project| format!(" · {}", inline(project))).unwrap_or_default();
+            let project = project
+                .as_deref()
+                .map(|project| format!(" · {}", inline(project)))
+                .unwrap_or_default();
             let day = ended.map(|at| format!(" · {}", &clock::stamp(at)[..10])).unwrap_or_default();
             format!("- {}{project}{day} · {status} · {}\n", link(session), inline(title))
         }
@@ -156,7 +175,9 @@ fn relation_line(Relation { from, to, how, what }: &Relation) -> String {
     let (from, to, what) = (link(from), link(to), inline(what));
     match how {
         How::Follows | How::Contradicts => format!("- {to} {how} {from} · {what}\n"),
-        How::SameFile | How::SameError | How::SameDecision => format!("- {from} and {to} · {how} · {what}\n"),
+        How::SameFile | How::SameError | How::SameDecision => {
+            format!("- {from} and {to} · {how} · {what}\n")
+        }
     }
 }
 
@@ -190,7 +211,9 @@ pub fn parse_core(text: &str) -> WrittenCore {
     each_line(document.body(), |section, project, line| {
         if section == "## Sessions" {
             let mut fields = line.split(" · ").skip(1);
-            if let (Some(project), 3..) = (fields.next(), line.split(" · ").count().saturating_sub(1)) {
+            if let (Some(project), 3..) =
+                (fields.next(), line.split(" · ").count().saturating_sub(1))
+            {
                 *core.projects.entry(crate::base::markdown::plain(project)).or_default() += 1;
             }
         } else if let Some(found) = lines::parse_landmark(line, project) {
@@ -236,13 +259,18 @@ pub fn sphere_text(sphere: &Sphere, made_by: &str, existing: &str) -> String {
     text.push_str(&format!("entities:{}\n", front_matter::block_list(&entity_lines)));
     text.push_str(&format!("made_by: {made_by}\n---\n# Sphere {id}\n"));
     let of_state = |state: LandmarkState| -> Vec<&Merged> {
-        let mut found: Vec<&Merged> = together.landmarks.iter().filter(|one| one.landmark.state == state).collect();
+        let mut found: Vec<&Merged> =
+            together.landmarks.iter().filter(|one| one.landmark.state == state).collect();
         // The best supported first, those of one project together.
         found.sort_by_key(|one| (one.landmark.project.is_none(), &one.landmark.project));
         found
     };
-    let (confirmed, contested) = (of_state(LandmarkState::Confirmed), of_state(LandmarkState::Contested));
-    text.push_str(&format!("> Eight cores · {} landmarks confirmed\n\n## Cores\n", confirmed.len()));
+    let (confirmed, contested) =
+        (of_state(LandmarkState::Confirmed), of_state(LandmarkState::Contested));
+    text.push_str(&format!(
+        "> Eight cores · {} landmarks confirmed\n\n## Cores\n",
+        confirmed.len()
+    ));
     for (core, last) in cores {
         let last = last.map(|last| format!(" · {last}")).unwrap_or_default();
         text.push_str(&format!("- [{core}]({}){last}\n", layout::core_name(core)));
@@ -251,10 +279,14 @@ pub fn sphere_text(sphere: &Sphere, made_by: &str, existing: &str) -> String {
     if confirmed.is_empty() {
         text.push_str("(none: nothing was confirmed)\n");
     }
-    by_project(&mut text, &confirmed, |one| (one.landmark.project.as_deref(), lines::merged_line(one)));
+    by_project(&mut text, &confirmed, |one| {
+        (one.landmark.project.as_deref(), lines::merged_line(one))
+    });
     if !contested.is_empty() {
         text.push_str("\n## Under revision\n");
-        by_project(&mut text, &contested, |one| (one.landmark.project.as_deref(), lines::merged_line(one)));
+        by_project(&mut text, &contested, |one| {
+            (one.landmark.project.as_deref(), lines::merged_line(one))
+        });
     }
     if !together.superseded.is_empty() {
         text.push_str(&format!("\n{SUPERSEDED}\n"));

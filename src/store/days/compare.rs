@@ -16,7 +16,8 @@ use crate::store::layout::Layout;
 pub enum Difference {
     /// A line is not there.
     Missing,
-    /// There is another line of this session at this time: edited, or written by an earlier program.
+    /// There is another line of this session at this time: edited, or written by an earlier
+    /// program.
     OtherWords,
     /// A line is there more often than it was said.
     TooOften,
@@ -32,8 +33,13 @@ impl DayLines {
         self.bytes += other.bytes;
     }
 
-    /// Compares the lines with those that are there instead of writing them; returns how many it compared.
-    pub fn compare(self, layout: &Layout, mut differs: impl FnMut(NaiveDate, &str, Difference)) -> io::Result<u64> {
+    /// Compares the lines with those that are there instead of writing them; returns how many it
+    /// compared.
+    pub fn compare(
+        self,
+        layout: &Layout,
+        mut differs: impl FnMut(NaiveDate, &str, Difference),
+    ) -> io::Result<u64> {
         let mut compared = 0;
         let mut missing = Vec::new();
         for (day, lines) in &self.days {
@@ -64,17 +70,24 @@ fn open(layout: &Layout, day: NaiveDate) -> io::Result<Option<File>> {
 /// Whether a line stands there by the clock of another time zone, which the settings once named.
 fn is_nearby(layout: &Layout, day: NaiveDate, line: &str) -> io::Result<bool> {
     let mut found = false;
-    for near in day.checked_sub_days(Days::new(2)).into_iter().flat_map(|first| first.iter_days().take(5)) {
+    for near in
+        day.checked_sub_days(Days::new(2)).into_iter().flat_map(|first| first.iter_days().take(5))
+    {
         let Some(mut file) = open(layout, near)? else { continue };
         each_line(&mut file, |other, _| {
-            found |= std::str::from_utf8(other).is_ok_and(|other| other != line && said(other) == said(line));
+            found |= std::str::from_utf8(other)
+                .is_ok_and(|other| other != line && said(other) == said(line));
             Ok(())
         })?;
     }
     Ok(found)
 }
 
-fn compare(existing: Option<impl Read>, lines: &[String], mut differs: impl FnMut(&str, Difference)) -> io::Result<()> {
+fn compare(
+    existing: Option<impl Read>,
+    lines: &[String],
+    mut differs: impl FnMut(&str, Difference),
+) -> io::Result<()> {
     // How often each line was said, and how often it is there.
     let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for line in lines {
@@ -103,7 +116,8 @@ fn compare(existing: Option<impl Read>, lines: &[String], mut differs: impl FnMu
             differs(line, Difference::TooOften);
         }
         for _ in there..said {
-            let other = place(line).and_then(|(time, session)| others.get_mut(session)?.get_mut(time));
+            let other =
+                place(line).and_then(|(time, session)| others.get_mut(session)?.get_mut(time));
             match other.filter(|count| **count > 0) {
                 Some(count) => {
                     *count -= 1;
@@ -165,14 +179,19 @@ mod tests {
             let mut found = Vec::new();
             let differs = |line: &str, difference| found.push((line.to_string(), difference));
             compare(Some(existing.as_bytes()), &lines, differs).unwrap();
-            let expect: Vec<_> = expect.iter().map(|(line, difference)| (line.to_string(), *difference)).collect();
+            let expect: Vec<_> =
+                expect.iter().map(|(line, difference)| (line.to_string(), *difference)).collect();
             assert_eq!(found, expect, "{existing}");
         };
         let (a, b) = ("- [10:00:00] [user] (S1) a", "- [10:00:05] [user] (S1) b");
         check("# Day\n\n- [10:00:00] [user] (S1) a\r\n- [10:00:05] [user] (S1) b", &[b, a], &[]);
         check("- [10:00:00] [user] (S1) a\n", &[a, b], &[(b, Difference::Missing)]);
         check("- [10:00:00] [user] (S1) a\n", &[a, a], &[(a, Difference::Missing)]);
-        check("- [10:00:00] [user] (S1) mine\n", &[a, a], &[(a, Difference::OtherWords), (a, Difference::Missing)]);
+        check(
+            "- [10:00:00] [user] (S1) mine\n",
+            &[a, a],
+            &[(a, Difference::OtherWords), (a, Difference::Missing)],
+        );
         check("- [10:00:00] [user] (S2) a\n", &[a], &[(a, Difference::Missing)]);
         check(&format!("{a}\n{a}\n"), &[a], &[(a, Difference::TooOften)]);
         check(&format!("{a}\n{a}\n- [09:00:00] [user] (S9) z\n"), &[a, a], &[]);
