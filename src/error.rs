@@ -1,7 +1,7 @@
 //! What failed, because of what, and what to do next.
 //!
 //! Every error that a person may see is built as `Error::new("cannot …").because(err).hint("…")`;
-//! the doors print its parts on lines of their own, or as JSON.
+//! the entry points print its parts on lines of their own, or as JSON.
 
 use std::fmt;
 

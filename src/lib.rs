@@ -4,13 +4,13 @@
 //!
 //! - [`adapters`] read the logs that agents leave on disk, one agent a file, as a stream of events;
 //! - [`distill`] decides, purely, what the pages of a session say;
-//! - [`summarize`] asks a model to add to that, where one is configured;
+//! - [`models`] asks a model to add to that, where one is configured;
 //! - [`store`] is the Markdown tree: snapshots, digests, days;
 //! - [`index`] finds things in it, from a cache that can be thrown away;
 //! - [`ops`] are the verbs, where reading, deciding and writing meet;
-//! - [`cli`] is the door: it parses, asks one op, prints; [`hooks`] is the door for agents.
+//! - [`cli`] is the command line: it parses, asks one op, prints; [`hooks`] is the entry point for agents.
 //!
-//! Below the doors nothing prints and nothing asks for the environment or the time: they are handed
+//! Below the entry points nothing prints and nothing asks for the environment or the time: they are handed
 //! in.
 //!
 //! The whole way in one example, from the bundled sample logs to a hit:
@@ -21,7 +21,7 @@
 //! use memtree::model::{ids::Device, query::Query};
 //! use memtree::ops::{capture::Pages, sample, search, sweep};
 //! use memtree::store::Store;
-//! use memtree::summarize::Models;
+//! use memtree::models::Models;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let desk = tempfile::tempdir()?;
@@ -59,12 +59,12 @@
 pub mod adapters;
 pub mod base;
 pub mod cli;
-pub mod config;
 pub mod distill;
 pub mod error;
 pub mod hooks;
 pub mod index;
 pub mod model;
+pub mod models;
 pub mod ops;
+pub mod settings;
 pub mod store;
-pub mod summarize;

@@ -20,7 +20,7 @@ use crate::base::files::{self, HashingWriter};
 use crate::base::text;
 use crate::error::{Context, Result};
 use crate::model::session::{
-    Action, Answer, Call, Event, EventSink, FileChange, Head, Log, Place, Role, What,
+    Action, Call, CallResult, Event, EventKind, EventSink, FileChange, Head, Log, Position, Role,
 };
 
 /// Aider.
@@ -101,14 +101,14 @@ struct Run {
 }
 
 fn runs(path: &Path) -> io::Result<Vec<Run>> {
-    let place = &files::sha256_hex(path.to_string_lossy().as_bytes())[..8];
+    let position = &files::sha256_hex(path.to_string_lossy().as_bytes())[..8];
     let mut runs: Vec<Run> = Vec::new();
     let mut taken: HashMap<String, u32> = HashMap::new();
     let mut lines =
         LineStarts { reader: io::BufReader::with_capacity(64 << 10, File::open(path)?), end: 0 };
     while let Some((start, beginning)) = lines.next(STARTED.len() + 30)? {
         if let Some(began) = started(&beginning) {
-            let mut native_id = format!("{place}-{}", began.format("%Y%m%dT%H%M%S"));
+            let mut native_id = format!("{position}-{}", began.format("%Y%m%dT%H%M%S"));
             let count = taken.entry(native_id.clone()).or_default();
             *count += 1;
             if *count > 1 {
@@ -333,7 +333,7 @@ impl<'h, 's> Reader<'h, 's> {
     /// Tells what was gathered.
     fn end(&mut self) -> Result<()> {
         let text = std::mem::take(&mut self.text);
-        let (voice, place) = (self.voice, Place { file: self.file, line: self.line });
+        let (voice, position) = (self.voice, Position { file: self.file, line: self.line });
         self.voice = Voice::Nobody;
         self.fenced = false;
         if voice != Voice::Nobody {
@@ -341,22 +341,22 @@ impl<'h, 's> Reader<'h, 's> {
         }
         match voice {
             Voice::Nobody => Ok(()),
-            Voice::Person => self.person(text.trim(), place),
+            Voice::Person => self.person(text.trim(), position),
             Voice::Model => {
                 self.changes = changes(&text);
                 match text.trim() {
                     "" => Ok(()),
                     said => {
-                        self.emit(place, What::Reply(said.into()))?;
-                        self.emit(place, What::Completion)
+                        self.emit(position, EventKind::Reply(said.into()))?;
+                        self.emit(position, EventKind::Completion)
                     }
                 }
             }
-            Voice::Program => self.program(&text, place),
+            Voice::Program => self.program(&text, position),
         }
     }
 
-    fn person(&mut self, said: &str, place: Place) -> Result<()> {
+    fn person(&mut self, said: &str, position: Position) -> Result<()> {
         // `/ask`, `/code` and the like only say how the words after them are meant.
         let (command, rest) = said.split_once(char::is_whitespace).unwrap_or((said, ""));
         match command {
@@ -364,48 +364,48 @@ impl<'h, 's> Reader<'h, 's> {
             "/ask" | "/code" | "/architect" | "/context" | "/chat-mode"
                 if !rest.trim().is_empty() =>
             {
-                self.emit(place, What::Prompt(rest.trim().into()))
+                self.emit(position, EventKind::Prompt(rest.trim().into()))
             }
             "/run" | "/test" | "/git" | "/lint" => {
                 let command =
                     if command == "/git" { format!("git {rest}") } else { rest.to_string() };
-                self.run(command.trim(), place)
+                self.run(command.trim(), position)
             }
-            shell if shell.starts_with('!') => self.run(said[1..].trim(), place),
+            shell if shell.starts_with('!') => self.run(said[1..].trim(), position),
             command if command.starts_with('/') && !command[1..].contains('/') => {
-                self.emit(place, What::Lifecycle(said.into()))
+                self.emit(position, EventKind::Lifecycle(said.into()))
             }
-            _ => self.emit(place, What::Prompt(said.into())),
+            _ => self.emit(position, EventKind::Prompt(said.into())),
         }
     }
 
-    fn run(&mut self, command: &str, place: Place) -> Result<()> {
-        let id = self.call("run", Action::Shell { command: command.into() }, place)?;
+    fn run(&mut self, command: &str, position: Position) -> Result<()> {
+        let id = self.call("run", Action::Shell { command: command.into() }, position)?;
         self.command = Some(id);
         Ok(())
     }
 
-    fn program(&mut self, text: &str, place: Place) -> Result<()> {
+    fn program(&mut self, text: &str, position: Position) -> Result<()> {
         let mut rest = Vec::new();
         for line in text.lines() {
-            if !self.status(line, place)? {
+            if !self.status(line, position)? {
                 rest.push(line);
             }
         }
         let rest = rest.join("\n");
         if let Some(id) = self.command.take() {
-            return self.result(id, &rest, false, place);
+            return self.result(id, &rest, false, position);
         }
         let interrupted = rest.contains("KeyboardInterrupt") || rest.contains("^C again to exit");
         if interrupted {
-            return self.emit(place, What::Intervention("interrupted".into()));
+            return self.emit(position, EventKind::Intervention("interrupted".into()));
         }
         for line in rest.lines().filter(|line| !line.trim().is_empty()) {
             if ["litellm.", "Error", "The API provider", "Traceback"]
                 .iter()
                 .any(|start| line.starts_with(start))
             {
-                self.emit(place, What::Lifecycle(line.to_string().into()))?;
+                self.emit(position, EventKind::Lifecycle(line.to_string().into()))?;
             } else {
                 jsonl::ignore(self.head, "the program's own words");
             }
@@ -414,7 +414,7 @@ impl<'h, 's> Reader<'h, 's> {
     }
 
     /// Takes a line of the program's that says something we know.
-    fn status(&mut self, line: &str, place: Place) -> Result<bool> {
+    fn status(&mut self, line: &str, position: Position) -> Result<bool> {
         if let Some(version) = line.strip_prefix("Aider v") {
             self.head.version = Some(version.trim().to_string());
         } else if let Some(model) =
@@ -428,32 +428,32 @@ impl<'h, 's> Reader<'h, 's> {
         {
             // Said as git says it.
             let command = format!("git commit -m {}", serde_json::Value::from(message));
-            let id = self.call("commit", Action::Shell { command }, place)?;
-            self.result(id, &format!("[aider {hash}] {message}"), false, place)?;
+            let id = self.call("commit", Action::Shell { command }, position)?;
+            self.result(id, &format!("[aider {hash}] {message}"), false, position)?;
         } else if let Some(path) = ["Applied edit to ", "Creating empty file "]
             .iter()
             .find_map(|start| line.strip_prefix(start))
         {
-            self.edited(path, line, false, place)?;
+            self.edited(path, line, false, position)?;
         } else if let Some(path) = ["Did not apply edit to ", "Skipping edits to "]
             .iter()
             .find_map(|start| line.strip_prefix(start))
         {
-            self.edited(path, line, true, place)?;
+            self.edited(path, line, true, position)?;
         } else {
             return Ok(false);
         }
         Ok(true)
     }
 
-    fn edited(&mut self, path: &str, line: &str, failed: bool, place: Place) -> Result<()> {
+    fn edited(&mut self, path: &str, line: &str, failed: bool, position: Position) -> Result<()> {
         let path = path.split(" (").next().unwrap_or(path).trim().to_string();
         let at = self.changes.iter().position(|(file, _)| *file == path);
         let text = at.map(|at| self.changes.remove(at).1).unwrap_or_default();
         let text = text::cut(&text, LONGEST_TEXT).to_string();
         let id =
-            self.call("edit", Action::Edit { files: vec![FileChange::of(path)], text }, place)?;
-        self.result(id, line, failed, place)
+            self.call("edit", Action::Edit { files: vec![FileChange::of(path)], text }, position)?;
+        self.result(id, line, failed, position)
     }
 
     /// `5.1k sent, 2k cache hit, 300 received. Cost: $0.01 message, $0.05 session.`
@@ -477,32 +477,32 @@ impl<'h, 's> Reader<'h, 's> {
         }
     }
 
-    fn call(&mut self, tool: &str, action: Action, place: Place) -> Result<String> {
+    fn call(&mut self, tool: &str, action: Action, position: Position) -> Result<String> {
         self.calls += 1;
         let id = format!("{tool}-{}", self.calls);
         let call = Call { id: id.clone().into(), tool: tool.to_string().into(), action };
-        self.emit(place, What::Call(call))?;
+        self.emit(position, EventKind::Call(call))?;
         Ok(id)
     }
 
-    fn result(&mut self, id: String, text: &str, failed: bool, place: Place) -> Result<()> {
-        let answer = Answer {
+    fn result(&mut self, id: String, text: &str, failed: bool, position: Position) -> Result<()> {
+        let answer = CallResult {
             id: id.into(),
             text: text.to_string().into(),
             failed,
             exit_code: None,
             images: 0,
-            ..Answer::default()
+            ..CallResult::default()
         };
-        self.emit(place, What::Result(answer))
+        self.emit(position, EventKind::Result(answer))
     }
 
     fn too_long(&mut self, path: &Path, number: u64) {
         jsonl::skip(self.head, path, number, "a line longer than 32 MB".into());
     }
 
-    fn emit(&mut self, place: Place, what: What<'_>) -> Result<()> {
-        self.events.event(Event { at: self.at, place, agent: None, inherited: false, what })
+    fn emit(&mut self, position: Position, kind: EventKind<'_>) -> Result<()> {
+        self.events.event(Event { at: self.at, position, agent: None, inherited: false, kind })
     }
 }
 

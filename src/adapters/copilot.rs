@@ -18,7 +18,9 @@ use super::wire::{self, Content, Count, Text};
 use super::{Adapter, Identity, Places, tools};
 use crate::base::clock::Timestamp;
 use crate::error::Result;
-use crate::model::session::{Answer, Call, Event, EventSink, Head, Log, Place, Role, What};
+use crate::model::session::{
+    Call, CallResult, Event, EventKind, EventSink, Head, Log, Position, Role,
+};
 
 /// GitHub Copilot CLI.
 pub struct Copilot;
@@ -248,7 +250,7 @@ struct Reader<'s> {
 /// When, where and by whom an event was told.
 struct Told {
     at: Option<Timestamp>,
-    place: Place,
+    position: Position,
     agent: Option<String>,
 }
 
@@ -257,7 +259,7 @@ impl Dialect for Reader<'_> {
         &mut self.head
     }
 
-    fn record(&mut self, json: &[u8], place: Place) -> Result<serde_json::Result<()>> {
+    fn record(&mut self, json: &[u8], position: Position) -> Result<serde_json::Result<()>> {
         let line: WireLine = match serde_json::from_slice(json) {
             Ok(line) => line,
             Err(err) => return Ok(Err(err)),
@@ -265,7 +267,7 @@ impl Dialect for Reader<'_> {
         self.head.records += 1;
         self.head.ended = line.kind.as_str() == "session.shutdown";
         let agent = line.agent_id.owned().or_else(|| line.data.parent_tool_call_id.owned());
-        let told = Told { at: line.timestamp.time(), place, agent };
+        let told = Told { at: line.timestamp.time(), position, agent };
         self.tell(&line.kind, line.data, &told).map(Ok)
     }
 }
@@ -278,29 +280,30 @@ impl Reader<'_> {
             "assistant.message" => self.assistant(data, told)?,
             "assistant.turn_end" if self.finished && told.agent.is_none() => {
                 self.finished = false;
-                self.emit(told, What::Completion)?;
+                self.emit(told, EventKind::Completion)?;
             }
             "tool.execution_start" if !self.called.contains(data.tool_call_id.as_str()) => {
                 self.call(data.tool_call_id, data.tool_name, data.arguments, told)?;
             }
             "tool.execution_complete" => self.answer(data, told)?,
             "session.compaction_complete" if !data.summary_content.trim().is_empty() => {
-                self.emit(told, What::Compaction(data.summary_content.0))?;
+                self.emit(told, EventKind::Compaction(data.summary_content.0))?;
             }
-            "session.error" => {
-                self.emit(told, What::Lifecycle(format!("error: {}", data.message.trim()).into()))?
-            }
+            "session.error" => self.emit(
+                told,
+                EventKind::Lifecycle(format!("error: {}", data.message.trim()).into()),
+            )?,
             "session.title_changed" => {
                 self.head.title = data.title.owned().or(self.head.title.take())
             }
             "abort" => {
                 let reason = data.reason.some().unwrap_or("interrupted");
-                self.emit(told, What::Intervention(format!("turn aborted: {reason}").into()))?;
+                self.emit(told, EventKind::Intervention(format!("turn aborted: {reason}").into()))?;
             }
             "permission.completed"
                 if data.result.as_ref().is_some_and(|result| result.kind.starts_with("denied")) =>
             {
-                self.emit(told, What::Intervention("the person refused a tool".into()))?;
+                self.emit(told, EventKind::Intervention("the person refused a tool".into()))?;
             }
             "session.model_change" => self.model = data.new_model.owned().unwrap_or_default(),
             "session.shutdown" => self.shutdown(data.model_metrics),
@@ -337,7 +340,7 @@ impl Reader<'_> {
             0 => text.to_string(),
             _ => format!("{text}\n[{attached} attachment(s)]").trim().to_string(),
         };
-        if prompt.is_empty() { Ok(()) } else { self.emit(told, What::Prompt(prompt.into())) }
+        if prompt.is_empty() { Ok(()) } else { self.emit(told, EventKind::Prompt(prompt.into())) }
     }
 
     fn assistant(&mut self, data: WireData, told: &Told) -> Result<()> {
@@ -346,10 +349,10 @@ impl Reader<'_> {
         jsonl::usage(&mut self.head, model);
         *self.open.entry(model.to_string()).or_default() += data.output_tokens.0;
         if !data.reasoning_text.trim().is_empty() {
-            self.emit(told, What::Thinking(data.reasoning_text.0))?;
+            self.emit(told, EventKind::Thinking(data.reasoning_text.0))?;
         }
         if !data.content.text.trim().is_empty() {
-            self.emit(told, What::Reply(data.content.text))?;
+            self.emit(told, EventKind::Reply(data.content.text))?;
         }
         if told.agent.is_none() {
             self.finished = data.tool_requests.is_empty();
@@ -369,7 +372,7 @@ impl Reader<'_> {
     ) -> Result<()> {
         self.called.insert(id.to_string());
         let action = tools::action(&tool, &arguments.map(wire::plain).unwrap_or_default());
-        self.emit(told, What::Call(Call { id: id.0, tool: tool.0, action }))
+        self.emit(told, EventKind::Call(Call { id: id.0, tool: tool.0, action }))
     }
 
     fn answer(&mut self, data: WireData, told: &Told) -> Result<()> {
@@ -382,15 +385,15 @@ impl Reader<'_> {
         };
         let exit_code = exit_code(&content.text);
         let failed = data.success == Some(false) || exit_code.is_some_and(|code| code != 0);
-        let answer = Answer {
+        let answer = CallResult {
             id: data.tool_call_id.0,
             text: content.text,
             failed,
             exit_code,
             images: content.images,
-            ..Answer::default()
+            ..CallResult::default()
         };
-        self.emit(told, What::Result(answer))
+        self.emit(told, EventKind::Result(answer))
     }
 
     fn shutdown(&mut self, metrics: BTreeMap<String, WireMetrics>) {
@@ -415,9 +418,15 @@ impl Reader<'_> {
         }
     }
 
-    fn emit(&mut self, told: &Told, what: What<'_>) -> Result<()> {
+    fn emit(&mut self, told: &Told, kind: EventKind<'_>) -> Result<()> {
         let agent = told.agent.as_deref();
-        self.events.event(Event { at: told.at, place: told.place, agent, inherited: false, what })
+        self.events.event(Event {
+            at: told.at,
+            position: told.position,
+            agent,
+            inherited: false,
+            kind,
+        })
     }
 }
 

@@ -14,7 +14,7 @@ use super::jsonl::{self, Dialect};
 use super::wire::Text;
 use super::{Adapter, Identity, Places, tools};
 use crate::error::Result;
-use crate::model::session::{Call, Event, EventSink, Head, Log, Place, Role, What};
+use crate::model::session::{Call, Event, EventKind, EventSink, Head, Log, Position, Role};
 
 /// Cursor's agent.
 pub struct Cursor;
@@ -116,15 +116,15 @@ impl Dialect for Reader<'_> {
         &mut self.head
     }
 
-    fn record(&mut self, json: &[u8], place: Place) -> Result<serde_json::Result<()>> {
+    fn record(&mut self, json: &[u8], position: Position) -> Result<serde_json::Result<()>> {
         let line: WireLine = match serde_json::from_slice(json) {
             Ok(line) => line,
             Err(err) => return Ok(Err(err)),
         };
         self.head.records += 1;
         match line.role.as_str() {
-            "user" => self.user(line.message, place)?,
-            "assistant" => self.assistant(line.message, place)?,
+            "user" => self.user(line.message, position)?,
+            "assistant" => self.assistant(line.message, position)?,
             role => jsonl::ignore(
                 &mut self.head,
                 if role.is_empty() { "record without a role" } else { role },
@@ -135,7 +135,7 @@ impl Dialect for Reader<'_> {
 }
 
 impl Reader<'_> {
-    fn user(&mut self, message: WireMessage, place: Place) -> Result<()> {
+    fn user(&mut self, message: WireMessage, position: Position) -> Result<()> {
         let images = message.content.iter().filter(|block| block.kind.as_str() == "image").count();
         let text = message
             .content
@@ -149,16 +149,16 @@ impl Reader<'_> {
         }
         match prompt.trim() {
             "" => Ok(()),
-            task if self.agent.is_some() => self.emit(place, What::Lifecycle(task.into())),
-            prompt => self.emit(place, What::Prompt(prompt.into())),
+            task if self.agent.is_some() => self.emit(position, EventKind::Lifecycle(task.into())),
+            prompt => self.emit(position, EventKind::Prompt(prompt.into())),
         }
     }
 
-    fn assistant(&mut self, message: WireMessage, place: Place) -> Result<()> {
+    fn assistant(&mut self, message: WireMessage, position: Position) -> Result<()> {
         for block in message.content {
             match block.kind.as_str() {
                 "text" if block.text.trim().is_empty() => {}
-                "text" => self.emit(place, What::Reply(block.text.0))?,
+                "text" => self.emit(position, EventKind::Reply(block.text.0))?,
                 "tool_use" => {
                     self.calls += 1;
                     let action =
@@ -168,7 +168,7 @@ impl Reader<'_> {
                     } else {
                         block.id.0
                     };
-                    self.emit(place, What::Call(Call { id, tool: block.name.0, action }))?;
+                    self.emit(position, EventKind::Call(Call { id, tool: block.name.0, action }))?;
                 }
                 kind => jsonl::ignore(&mut self.head, &format!("block {kind}")),
             }
@@ -176,13 +176,13 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn emit(&mut self, place: Place, what: What<'_>) -> Result<()> {
+    fn emit(&mut self, position: Position, kind: EventKind<'_>) -> Result<()> {
         self.events.event(Event {
             at: None,
-            place,
+            position,
             agent: self.agent.as_deref(),
             inherited: false,
-            what,
+            kind,
         })
     }
 }

@@ -14,7 +14,7 @@ use super::jsonl::{self, Dialect};
 use super::wire::Text;
 use super::{Adapter, Identity, Places};
 use crate::error::Result;
-use crate::model::session::{Event, EventSink, Head, Log, Place, Role, What};
+use crate::model::session::{Event, EventKind, EventSink, Head, Log, Position, Role};
 
 /// Event logs.
 pub struct EventLog;
@@ -100,7 +100,7 @@ impl Dialect for Reader<'_> {
         &mut self.head
     }
 
-    fn record(&mut self, json: &[u8], place: Place) -> Result<serde_json::Result<()>> {
+    fn record(&mut self, json: &[u8], position: Position) -> Result<serde_json::Result<()>> {
         let event: WireEvent = match serde_json::from_slice(json) {
             Ok(event) => event,
             Err(err) => return Ok(Err(err)),
@@ -114,19 +114,19 @@ impl Dialect for Reader<'_> {
             })
         };
         let text = event.payload.text;
-        let what = if says(&["user", "human"]) {
-            Some(What::Prompt(text.0))
+        let kind = if says(&["user", "human"]) {
+            Some(EventKind::Prompt(text.0))
         } else if says(&["assistant", "agent", "main", "reply", "bot", "model"]) {
-            Some(What::Reply(text.0))
+            Some(EventKind::Reply(text.0))
         } else {
             None
         };
-        let is_empty = |what: &What<'_>| matches!(what, What::Prompt(text) | What::Reply(text) if text.trim().is_empty());
-        let Some(what) = what.filter(|what| !is_empty(what)) else {
+        let is_empty = |kind: &EventKind<'_>| matches!(kind, EventKind::Prompt(text) | EventKind::Reply(text) if text.trim().is_empty());
+        let Some(kind) = kind.filter(|kind| !is_empty(kind)) else {
             jsonl::ignore(&mut self.head, event.event_type.as_str());
             return Ok(Ok(()));
         };
-        self.events.event(Event { at, place, agent: None, inherited: false, what })?;
+        self.events.event(Event { at, position, agent: None, inherited: false, kind })?;
         Ok(Ok(()))
     }
 }

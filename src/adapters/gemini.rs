@@ -20,7 +20,9 @@ use super::wire::{Content, Count, Text};
 use super::{Adapter, Deletion, Identity, Places, tools};
 use crate::base::clock::Timestamp;
 use crate::error::Result;
-use crate::model::session::{Answer, Call, Event, EventSink, Head, Log, Place, Role, What};
+use crate::model::session::{
+    Call, CallResult, Event, EventKind, EventSink, Head, Log, Position, Role,
+};
 
 /// Gemini CLI.
 pub struct Gemini;
@@ -280,7 +282,7 @@ impl<'a> WireFunctionResponse<'a> {
 /// Finds out where the last copy of each message stands.
 struct Index {
     head: Head,
-    last: HashMap<u64, Place>,
+    last: HashMap<u64, Position>,
 }
 
 impl Dialect for Index {
@@ -288,13 +290,13 @@ impl Dialect for Index {
         &mut self.head
     }
 
-    fn record(&mut self, json: &[u8], place: Place) -> Result<serde_json::Result<()>> {
+    fn record(&mut self, json: &[u8], position: Position) -> Result<serde_json::Result<()>> {
         let record: WireId = match serde_json::from_slice(json) {
             Ok(record) => record,
             Err(err) => return Ok(Err(err)),
         };
         if let Some(id) = record.id.some() {
-            self.last.insert(hash(id), place);
+            self.last.insert(hash(id), position);
         }
         Ok(Ok(()))
     }
@@ -305,7 +307,7 @@ struct Reader<'l, 's> {
     log: &'l Log,
     events: &'s mut dyn EventSink,
     head: Head,
-    last: HashMap<u64, Place>,
+    last: HashMap<u64, Position>,
     /// The messages that were told, and how many prompts had been said before each.
     told: HashMap<u64, u32>,
     prompts: u32,
@@ -317,9 +319,9 @@ impl Dialect for Reader<'_, '_> {
         &mut self.head
     }
 
-    fn record(&mut self, json: &[u8], place: Place) -> Result<serde_json::Result<()>> {
+    fn record(&mut self, json: &[u8], position: Position) -> Result<serde_json::Result<()>> {
         match serde_json::from_slice::<WireRecord>(json) {
-            Ok(record) => self.tell(record, place).map(Ok),
+            Ok(record) => self.tell(record, position).map(Ok),
             Err(err) => Ok(Err(err)),
         }
     }
@@ -333,7 +335,7 @@ impl Reader<'_, '_> {
         let path = &self.log.files[at].path;
         let Some(bytes) = jsonl::read_document(&mut self.head, path)? else { return Ok(()) };
         match serde_json::from_slice::<WireHeader>(&bytes) {
-            Ok(document) => self.set(document, Place { file: at as u32, line: 0 }),
+            Ok(document) => self.set(document, Position { file: at as u32, line: 0 }),
             Err(err) => {
                 jsonl::skip(&mut self.head, path, 0, format!("not a whole document: {err}"));
                 Ok(())
@@ -342,22 +344,25 @@ impl Reader<'_, '_> {
     }
 
     /// Takes a header, and the messages in it that were not told yet.
-    fn set(&mut self, header: WireHeader, place: Place) -> Result<()> {
+    fn set(&mut self, header: WireHeader, position: Position) -> Result<()> {
         self.note(&header.summary, header.directories);
         for (at, raw) in header.messages.unwrap_or_default().into_iter().enumerate() {
-            let place =
-                if place.line == 0 { Place { line: at as u64 + 1, ..place } } else { place };
+            let position = if position.line == 0 {
+                Position { line: at as u64 + 1, ..position }
+            } else {
+                position
+            };
             match serde_json::from_str::<WireRecord>(raw.get()) {
                 // Its own line will tell it, or has told it.
                 Ok(message)
                     if !message.id.is_empty() && self.last.contains_key(&hash(&message.id)) => {}
-                Ok(message) => self.tell(message, place)?,
+                Ok(message) => self.tell(message, position)?,
                 Err(err) => {
-                    let path = &self.log.files[place.file as usize].path;
+                    let path = &self.log.files[position.file as usize].path;
                     jsonl::skip(
                         &mut self.head,
                         path,
-                        place.line,
+                        position.line,
                         format!("an unexpected shape: {err}"),
                     );
                 }
@@ -373,14 +378,14 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn tell(&mut self, record: WireRecord, place: Place) -> Result<()> {
+    fn tell(&mut self, record: WireRecord, position: Position) -> Result<()> {
         self.head.records += 1;
         if let Some(set) = record.set {
-            return self.set(set, place);
+            return self.set(set, position);
         }
         if let Some(id) = record.rewind_to.some() {
             let kept = self.told.get(&hash(id)).copied().unwrap_or(self.prompts);
-            return self.emit(None, place, What::Rewind { kept });
+            return self.emit(None, position, EventKind::Rewind { kept });
         }
         if record.kind.is_empty() {
             if record.session_id.is_empty() {
@@ -391,7 +396,7 @@ impl Reader<'_, '_> {
         }
         if let Some(id) = record.id.some() {
             let key = hash(id);
-            if self.last.get(&key).is_some_and(|last| *last != place)
+            if self.last.get(&key).is_some_and(|last| *last != position)
                 || self.told.contains_key(&key)
             {
                 jsonl::ignore(&mut self.head, "earlier copy of a message");
@@ -401,15 +406,15 @@ impl Reader<'_, '_> {
         }
         let at = record.timestamp.time();
         match record.kind.as_str() {
-            "user" => self.user(record, at, place),
-            "gemini" => self.gemini(record, at, place),
+            "user" => self.user(record, at, position),
+            "gemini" => self.gemini(record, at, position),
             "error" => self.emit(
                 at,
-                place,
-                What::Lifecycle(format!("error: {}", record.content.text.trim()).into()),
+                position,
+                EventKind::Lifecycle(format!("error: {}", record.content.text.trim()).into()),
             ),
             "info" if record.content.text.starts_with("Request cancelled") => {
-                self.emit(at, place, What::Intervention(record.content.text))
+                self.emit(at, position, EventKind::Intervention(record.content.text))
             }
             kind => {
                 jsonl::ignore(&mut self.head, kind);
@@ -418,7 +423,12 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn user(&mut self, record: WireRecord, at: Option<Timestamp>, place: Place) -> Result<()> {
+    fn user(
+        &mut self,
+        record: WireRecord,
+        at: Option<Timestamp>,
+        position: Position,
+    ) -> Result<()> {
         // What was typed; the content has the files that the person named spelled out.
         let said = if record.display_content.text.is_empty() {
             &record.content
@@ -446,30 +456,35 @@ impl Reader<'_, '_> {
         if prompt.is_empty() {
             Ok(())
         } else if command || self.agent.is_some() {
-            self.emit(at, place, What::Lifecycle(prompt.into()))
+            self.emit(at, position, EventKind::Lifecycle(prompt.into()))
         } else {
             self.prompts += 1;
-            self.emit(at, place, What::Prompt(prompt.into()))
+            self.emit(at, position, EventKind::Prompt(prompt.into()))
         }
     }
 
-    fn gemini(&mut self, record: WireRecord, at: Option<Timestamp>, place: Place) -> Result<()> {
+    fn gemini(
+        &mut self,
+        record: WireRecord,
+        at: Option<Timestamp>,
+        position: Position,
+    ) -> Result<()> {
         self.count(&record);
         let thoughts =
             record.thoughts.unwrap_or_default().iter().map(thought).collect::<Vec<_>>().join("\n");
         if !thoughts.trim().is_empty() {
-            self.emit(at, place, What::Thinking(thoughts.into()))?;
+            self.emit(at, position, EventKind::Thinking(thoughts.into()))?;
         }
         if !record.content.text.trim().is_empty() {
-            self.emit(at, place, What::Reply(record.content.text))?;
+            self.emit(at, position, EventKind::Reply(record.content.text))?;
         }
         let calls = record.tool_calls.unwrap_or_default();
         let finished = calls.is_empty() && self.agent.is_none();
         for (number, call) in calls.into_iter().enumerate() {
             let id = call.id.owned().unwrap_or_else(|| format!("{}-{number}", record.id.as_str()));
-            self.call(call, &id, at, place)?;
+            self.call(call, &id, at, position)?;
         }
-        if finished { self.emit(at, place, What::Completion) } else { Ok(()) }
+        if finished { self.emit(at, position, EventKind::Completion) } else { Ok(()) }
     }
 
     fn call(
@@ -477,10 +492,14 @@ impl Reader<'_, '_> {
         call: WireToolCall,
         id: &str,
         at: Option<Timestamp>,
-        place: Place,
+        position: Position,
     ) -> Result<()> {
         let action = tools::action(&call.name, call.args.map_or("", |args| args.get()));
-        self.emit(at, place, What::Call(Call { id: id.into(), tool: call.name.0, action }))?;
+        self.emit(
+            at,
+            position,
+            EventKind::Call(Call { id: id.into(), tool: call.name.0, action }),
+        )?;
         let status = call.status.as_str();
         if !matches!(status, "success" | "error" | "cancelled") {
             return Ok(());
@@ -492,19 +511,21 @@ impl Reader<'_, '_> {
         let exit_code = exit_code(&content.text);
         let failed = status != "success" || exit_code.is_some_and(|code| code != 0);
         let at = call.timestamp.time().or(at);
-        let answer = Answer {
+        let answer = CallResult {
             id: id.into(),
             text: content.text,
             failed,
             exit_code,
             images: content.images,
-            ..Answer::default()
+            ..CallResult::default()
         };
-        self.emit(at, place, What::Result(answer))?;
+        self.emit(at, position, EventKind::Result(answer))?;
         match status {
-            "cancelled" => {
-                self.emit(at, place, What::Intervention("the person cancelled a tool".into()))
-            }
+            "cancelled" => self.emit(
+                at,
+                position,
+                EventKind::Intervention("the person cancelled a tool".into()),
+            ),
             _ => Ok(()),
         }
     }
@@ -520,8 +541,19 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn emit(&mut self, at: Option<Timestamp>, place: Place, what: What<'_>) -> Result<()> {
-        self.events.event(Event { at, place, agent: self.agent.as_deref(), inherited: false, what })
+    fn emit(
+        &mut self,
+        at: Option<Timestamp>,
+        position: Position,
+        kind: EventKind<'_>,
+    ) -> Result<()> {
+        self.events.event(Event {
+            at,
+            position,
+            agent: self.agent.as_deref(),
+            inherited: false,
+            kind,
+        })
     }
 }
 

@@ -21,7 +21,9 @@ use super::wire::{Content, Count, Text};
 use super::{Adapter, Identity, Places, tools};
 use crate::base::clock::{self, Timestamp};
 use crate::error::Result;
-use crate::model::session::{Answer, Call, Event, EventSink, Head, Log, Place, Role, What};
+use crate::model::session::{
+    Call, CallResult, Event, EventKind, EventSink, Head, Log, Position, Role,
+};
 
 /// Goose.
 pub struct Goose;
@@ -298,9 +300,9 @@ impl Dialect for Reader<'_> {
         &mut self.head
     }
 
-    fn record(&mut self, json: &[u8], place: Place) -> Result<serde_json::Result<()>> {
+    fn record(&mut self, json: &[u8], position: Position) -> Result<serde_json::Result<()>> {
         if let Ok(row) = serde_json::from_slice::<WireRow>(json) {
-            return self.row(row, place);
+            return self.row(row, position);
         }
         let line: WireLine = match serde_json::from_slice(json) {
             Ok(line) => line,
@@ -315,13 +317,13 @@ impl Dialect for Reader<'_> {
             content.get(),
             line.created,
             line.metadata.user_visible,
-            place,
+            position,
         )
     }
 }
 
 impl Reader<'_> {
-    fn row(&mut self, row: WireRow, place: Place) -> Result<serde_json::Result<()>> {
+    fn row(&mut self, row: WireRow, position: Position) -> Result<serde_json::Result<()>> {
         self.head.records += 1;
         let json = row.row.get();
         match row.table.as_str() {
@@ -334,7 +336,7 @@ impl Reader<'_> {
                 let seen: WireVisible =
                     serde_json::from_str(message.metadata_json.as_str()).unwrap_or_default();
                 let (role, content) = (message.role.as_str(), message.content_json.as_str());
-                self.message(role, content, message.created_timestamp, seen.user_visible, place)
+                self.message(role, content, message.created_timestamp, seen.user_visible, position)
             }
             "usage_ledger" => Ok(serde_json::from_str(json).map(|usage| self.usage(usage))),
             table => {
@@ -389,7 +391,7 @@ impl Reader<'_> {
         content: &str,
         created: Count,
         visible: bool,
-        place: Place,
+        position: Position,
     ) -> Result<serde_json::Result<()>> {
         let parts: Vec<WirePart> = match serde_json::from_str(content) {
             Ok(parts) => parts,
@@ -405,7 +407,7 @@ impl Reader<'_> {
             jsonl::ignore(&mut self.head, "message told again");
             return Ok(Ok(()));
         }
-        let told = Told { at: time(created), place };
+        let told = Told { at: time(created), position };
         let (mut said, mut thought, mut images) = (Vec::new(), String::new(), 0);
         let mut acted = false;
         for part in parts {
@@ -417,20 +419,20 @@ impl Reader<'_> {
             match part.kind.as_str() {
                 "text" if part.text.trim().is_empty() => {}
                 "text" if role == "user" => said.push(part.text.trim().to_string()),
-                "text" => self.emit(&told, What::Reply(part.text.0))?,
+                "text" => self.emit(&told, EventKind::Reply(part.text.0))?,
                 "image" => images += 1,
                 "toolRequest" | "frontendToolRequest" => {
                     acted = true;
                     self.call(part, &told)?;
                 }
                 "toolResponse" => self.answer(part, &told)?,
-                // What a compaction leaves in the place of what came before.
+                // What a compaction leaves in place of what came before.
                 "summarizationRequested" | "contextLengthExceeded" => {
-                    self.emit(&told, What::Lifecycle("context compacted".into()))?;
+                    self.emit(&told, EventKind::Lifecycle("context compacted".into()))?;
                 }
                 "conversationCompacted" | "systemNotification" => {
                     let text = if part.msg.is_empty() { part.text.0 } else { part.msg.0 };
-                    self.emit(&told, What::Lifecycle(text))?;
+                    self.emit(&told, EventKind::Lifecycle(text))?;
                 }
                 kind => jsonl::ignore(&mut self.head, &format!("part {kind}")),
             }
@@ -439,7 +441,7 @@ impl Reader<'_> {
         if role == "user" {
             self.said(said, images, visible, &told)?;
         } else if !acted {
-            self.emit(&told, What::Completion)?;
+            self.emit(&told, EventKind::Completion)?;
         }
         Ok(Ok(()))
     }
@@ -455,9 +457,9 @@ impl Reader<'_> {
         }
         if !visible {
             // Only the model sees it: a summary of what came before, or a note of the program's.
-            return self.emit(told, What::Compaction(prompt.into()));
+            return self.emit(told, EventKind::Compaction(prompt.into()));
         }
-        self.emit(told, What::Prompt(prompt.into()))
+        self.emit(told, EventKind::Prompt(prompt.into()))
     }
 
     /// Hands over the thoughts that came in pieces.
@@ -465,7 +467,7 @@ impl Reader<'_> {
         let whole = std::mem::take(thought);
         match whole.trim().is_empty() {
             true => Ok(()),
-            false => self.emit(told, What::Thinking(whole.into())),
+            false => self.emit(told, EventKind::Thinking(whole.into())),
         }
     }
 
@@ -478,14 +480,17 @@ impl Reader<'_> {
             let error = outcome.map(|call| call.error.0.into_owned()).unwrap_or_default();
             return self.emit(
                 told,
-                What::Lifecycle(format!("a tool call that could not be read: {error}").into()),
+                EventKind::Lifecycle(format!("a tool call that could not be read: {error}").into()),
             );
         };
         // Tools of extensions are called `developer__shell`; the last word says what they do.
         let tool = call.name.as_str();
         let short = tool.rsplit("__").next().unwrap_or(tool);
         let action = tools::action(short, call.arguments.map_or("", |arguments| arguments.get()));
-        self.emit(told, What::Call(Call { id: part.id.0, tool: tool.to_string().into(), action }))
+        self.emit(
+            told,
+            EventKind::Call(Call { id: part.id.0, tool: tool.to_string().into(), action }),
+        )
     }
 
     fn answer(&mut self, part: WirePart, told: &Told) -> Result<()> {
@@ -502,15 +507,15 @@ impl Reader<'_> {
         } else {
             WireAnswer { content: serde_json::from_str(value).unwrap_or_default(), is_error: None }
         };
-        let answer = Answer {
+        let answer = CallResult {
             id: part.id.0,
             text: if failed { outcome.error.0 } else { answer.content.text },
             failed: failed || answer.is_error == Some(true),
             exit_code: None,
             images: answer.content.images,
-            ..Answer::default()
+            ..CallResult::default()
         };
-        self.emit(told, What::Result(answer))
+        self.emit(told, EventKind::Result(answer))
     }
 
     fn finish(mut self) -> Head {
@@ -521,13 +526,13 @@ impl Reader<'_> {
         self.head
     }
 
-    fn emit(&mut self, told: &Told, what: What<'_>) -> Result<()> {
+    fn emit(&mut self, told: &Told, kind: EventKind<'_>) -> Result<()> {
         self.events.event(Event {
             at: told.at,
-            place: told.place,
+            position: told.position,
             agent: None,
             inherited: false,
-            what,
+            kind,
         })
     }
 }
@@ -535,7 +540,7 @@ impl Reader<'_> {
 /// When and where something was told.
 struct Told {
     at: Option<Timestamp>,
-    place: Place,
+    position: Position,
 }
 
 /// A title that nobody gave.

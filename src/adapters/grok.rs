@@ -22,7 +22,9 @@ use super::wire::{self, Content, Count, Text};
 use super::{Adapter, Identity, Places, grok_cli, rows, tools};
 use crate::base::clock::{self, Timestamp};
 use crate::error::Result;
-use crate::model::session::{Answer, Call, Event, EventSink, Head, Log, Place, Role, What};
+use crate::model::session::{
+    Call, CallResult, Event, EventKind, EventSink, Head, Log, Position, Role,
+};
 
 /// Grok CLI.
 pub struct Grok;
@@ -289,7 +291,7 @@ struct WireUsage {
 /// One thing that `updates.jsonl` tells; texts come in chunks there and are whole here.
 struct Update<'a> {
     at: Option<Timestamp>,
-    place: Place,
+    position: Position,
     shown: Shown<'a>,
 }
 
@@ -320,7 +322,7 @@ struct Said {
     text: String,
     prompt: Option<u64>,
     at: Option<Timestamp>,
-    place: Place,
+    position: Position,
 }
 
 impl<F: FnMut(Update<'_>) -> Result<()>> Dialect for Screen<F> {
@@ -328,7 +330,7 @@ impl<F: FnMut(Update<'_>) -> Result<()>> Dialect for Screen<F> {
         &mut self.head
     }
 
-    fn record(&mut self, json: &[u8], place: Place) -> Result<serde_json::Result<()>> {
+    fn record(&mut self, json: &[u8], position: Position) -> Result<serde_json::Result<()>> {
         let line: WireUpdate = match serde_json::from_slice(json) {
             Ok(line) => line,
             Err(err) => return Ok(Err(err)),
@@ -344,7 +346,7 @@ impl<F: FnMut(Update<'_>) -> Result<()>> Dialect for Screen<F> {
                 .and_then(|seconds| clock::from_seconds(seconds as f64)),
             milliseconds => clock::from_millis(milliseconds as i64),
         };
-        self.shown(shown, meta.prompt_index, at, place).map(Ok)
+        self.shown(shown, meta.prompt_index, at, position).map(Ok)
     }
 }
 
@@ -354,7 +356,7 @@ impl<F: FnMut(Update<'_>) -> Result<()>> Screen<F> {
         shown: WireShown,
         prompt: Option<u64>,
         at: Option<Timestamp>,
-        place: Place,
+        position: Position,
     ) -> Result<()> {
         let who = match shown.session_update.as_str() {
             "user_message_chunk" => Some(Who::Person),
@@ -376,7 +378,7 @@ impl<F: FnMut(Update<'_>) -> Result<()>> Screen<F> {
                         text: shown.content.text.into_owned(),
                         prompt,
                         at,
-                        place,
+                        position,
                     });
                 }
             }
@@ -404,13 +406,15 @@ impl<F: FnMut(Update<'_>) -> Result<()>> Screen<F> {
             },
             _ => return Ok(()),
         };
-        (self.each)(Update { at, place, shown })
+        (self.each)(Update { at, position, shown })
     }
 
     /// Hands over the text whose last chunk has come.
     fn end(&mut self) -> Result<()> {
-        let Some(Said { who, text, prompt, at, place }) = self.said.take() else { return Ok(()) };
-        (self.each)(Update { at, place, shown: Shown::Said { who, text: &text, prompt } })
+        let Some(Said { who, text, prompt, at, position }) = self.said.take() else {
+            return Ok(());
+        };
+        (self.each)(Update { at, position, shown: Shown::Said { who, text: &text, prompt } })
     }
 }
 
@@ -438,7 +442,7 @@ impl Seen {
             }
             Shown::Call { id, .. } => drop(self.calls.entry(id.to_string()).or_insert(update.at)),
             Shown::Answer { id, failed, .. } => {
-                drop(self.answers.insert(id.to_string(), (update.at, failed)))
+                self.answers.insert(id.to_string(), (update.at, failed));
             }
             Shown::TurnOver { prompt_id, stop_reason, usage } => {
                 self.turns.insert(self.prompt, (update.at, stop_reason.to_string()));
@@ -479,22 +483,22 @@ impl Dialect for Reader<'_> {
         &mut self.head
     }
 
-    fn record(&mut self, json: &[u8], place: Place) -> Result<serde_json::Result<()>> {
+    fn record(&mut self, json: &[u8], position: Position) -> Result<serde_json::Result<()>> {
         let line: WireLine = match serde_json::from_slice(json) {
             Ok(line) => line,
             Err(err) => return Ok(Err(err)),
         };
         self.head.records += 1;
-        if self.is_inherited(place) {
+        if self.is_inherited(position) {
             self.head.inherited += 1;
         }
         let kind = if line.kind.is_empty() { line.role.0.clone() } else { line.kind.0.clone() };
         match kind.as_ref() {
-            "user" => self.user(line, place)?,
-            "assistant" => self.assistant(line, place)?,
-            "tool_result" | "tool" => self.answer(line, place)?,
-            "reasoning" => self.say(Who::Thought, line.summary.text, place)?,
-            "backend_tool_call" => self.backend_call(line.backend, place)?,
+            "user" => self.user(line, position)?,
+            "assistant" => self.assistant(line, position)?,
+            "tool_result" | "tool" => self.answer(line, position)?,
+            "reasoning" => self.say(Who::Thought, line.summary.text, position)?,
+            "backend_tool_call" => self.backend_call(line.backend, position)?,
             kind => jsonl::ignore(&mut self.head, kind),
         }
         Ok(Ok(()))
@@ -540,21 +544,21 @@ impl Reader<'_> {
     }
 
     fn shown(&mut self, update: Update<'_>) -> Result<()> {
-        let (at, place) = (update.at, update.place);
+        let (at, position) = (update.at, update.position);
         match update.shown {
             Shown::Said { who: Who::Person, text, .. } => {
-                self.emit(at, place, What::Prompt(spoken(text).into()))
+                self.emit(at, position, EventKind::Prompt(spoken(text).into()))
             }
             Shown::Said { who: Who::Agent, text, .. } => {
-                self.emit(at, place, What::Reply(text.into()))
+                self.emit(at, position, EventKind::Reply(text.into()))
             }
             Shown::Said { who: Who::Thought, text, .. } => {
-                self.emit(at, place, What::Thinking(text.into()))
+                self.emit(at, position, EventKind::Thinking(text.into()))
             }
             Shown::Call { id, tool, input } => self.emit(
                 at,
-                place,
-                What::Call(Call {
+                position,
+                EventKind::Call(Call {
                     id: id.into(),
                     tool: tool.into(),
                     action: tools::action(tool, input),
@@ -565,26 +569,26 @@ impl Reader<'_> {
                 let text = Cow::Borrowed(content.text.as_ref());
                 self.emit(
                     at,
-                    place,
-                    What::Result(Answer {
+                    position,
+                    EventKind::Result(CallResult {
                         id: id.into(),
                         text,
                         failed,
                         exit_code,
                         images: content.images,
-                        ..Answer::default()
+                        ..CallResult::default()
                     }),
                 )
             }
-            Shown::TurnOver { .. } => self.emit(at, place, What::Completion),
+            Shown::TurnOver { .. } => self.emit(at, position, EventKind::Completion),
         }
     }
 
-    fn user(&mut self, line: WireLine, place: Place) -> Result<()> {
+    fn user(&mut self, line: WireLine, position: Position) -> Result<()> {
         let reason = line.synthetic_reason.as_str();
         let text = spoken(&line.content.text);
         if reason == "compaction_meta" {
-            return self.emit(None, place, What::Compaction(text.into()));
+            return self.emit(None, position, EventKind::Compaction(text.into()));
         }
         if (!reason.is_empty() && reason != "interjection") || text.starts_with("<user_info>") {
             jsonl::ignore(&mut self.head, &format!("user {reason}"));
@@ -592,7 +596,7 @@ impl Reader<'_> {
         }
         let said = self.seen.time(Who::Person, text);
         if reason.is_empty() {
-            self.end_turn(place)?;
+            self.end_turn(position)?;
             self.turn = line.prompt_index;
         }
         let at = line
@@ -602,38 +606,42 @@ impl Reader<'_> {
         if let Some(interrupt) = line.prior_turn_interrupt.some() {
             self.emit(
                 at,
-                place,
-                What::Intervention(format!("turn interrupted: {interrupt}").into()),
+                position,
+                EventKind::Intervention(format!("turn interrupted: {interrupt}").into()),
             )?;
         }
         let mut prompt = text.to_string();
         if line.content.images > 0 {
             prompt.push_str(&format!("\n[{} image(s)]", line.content.images));
         }
-        self.emit(at, place, What::Prompt(prompt.trim().into()))
+        self.emit(at, position, EventKind::Prompt(prompt.trim().into()))
     }
 
     /// Tells how the turn ended, where the screen showed it.
-    fn end_turn(&mut self, place: Place) -> Result<()> {
+    fn end_turn(&mut self, position: Position) -> Result<()> {
         let Some((at, stop)) = self.turn.take().and_then(|turn| self.seen.turns.remove(&turn))
         else {
             return Ok(());
         };
         match stop.as_str() {
-            "cancelled" => {
-                self.emit(at, place, What::Intervention("turn interrupted: cancelled".into()))
+            "cancelled" => self.emit(
+                at,
+                position,
+                EventKind::Intervention("turn interrupted: cancelled".into()),
+            ),
+            "" | "end_turn" => self.emit(at, position, EventKind::Completion),
+            stop => {
+                self.emit(at, position, EventKind::Lifecycle(format!("turn ended: {stop}").into()))
             }
-            "" | "end_turn" => self.emit(at, place, What::Completion),
-            stop => self.emit(at, place, What::Lifecycle(format!("turn ended: {stop}").into())),
         }
     }
 
-    fn assistant(&mut self, line: WireLine, place: Place) -> Result<()> {
-        if let Some(model) = line.model_id.some().filter(|_| !self.is_inherited(place)) {
+    fn assistant(&mut self, line: WireLine, position: Position) -> Result<()> {
+        if let Some(model) = line.model_id.some().filter(|_| !self.is_inherited(position)) {
             jsonl::usage(&mut self.head, model);
         }
-        self.say(Who::Thought, line.reasoning_content.0, place)?;
-        self.say(Who::Agent, line.content.text, place)?;
+        self.say(Who::Thought, line.reasoning_content.0, position)?;
+        self.say(Who::Agent, line.content.text, position)?;
         for call in line.tool_calls.unwrap_or_default() {
             let (name, arguments) = match call.function {
                 Some(function) => (function.name, function.arguments),
@@ -641,69 +649,78 @@ impl Reader<'_> {
             };
             let action = tools::action(&name, &arguments.map(wire::plain).unwrap_or_default());
             let at = self.seen.calls.get(call.id.as_str()).copied().flatten();
-            self.emit(at, place, What::Call(Call { id: call.id.0, tool: name.0, action }))?;
+            self.emit(at, position, EventKind::Call(Call { id: call.id.0, tool: name.0, action }))?;
         }
         Ok(())
     }
 
-    fn say(&mut self, who: Who, text: Cow<str>, place: Place) -> Result<()> {
+    fn say(&mut self, who: Who, text: Cow<str>, position: Position) -> Result<()> {
         if text.trim().is_empty() {
             return Ok(());
         }
         let at = self.seen.time(who, &text);
         self.emit(
             at,
-            place,
-            if who == Who::Agent { What::Reply(text) } else { What::Thinking(text) },
+            position,
+            if who == Who::Agent { EventKind::Reply(text) } else { EventKind::Thinking(text) },
         )
     }
 
-    fn answer(&mut self, line: WireLine, place: Place) -> Result<()> {
+    fn answer(&mut self, line: WireLine, position: Position) -> Result<()> {
         let (at, failed) =
             self.seen.answers.get(line.tool_call_id.as_str()).copied().unwrap_or_default();
         let exit_code = exit_code(&line.content.text);
-        let answer = Answer {
+        let answer = CallResult {
             failed: failed || exit_code.is_some_and(|code| code != 0),
             images: line.content.images + wire::length(line.images),
             id: line.tool_call_id.0,
             text: line.content.text,
             exit_code,
-            ..Answer::default()
+            ..CallResult::default()
         };
-        self.emit(at, place, What::Result(answer))
+        self.emit(at, position, EventKind::Result(answer))
     }
 
     /// A tool that ran on the server: its answer is not in the log, only that it came.
-    fn backend_call(&mut self, call: Option<WireBackendCall>, place: Place) -> Result<()> {
+    fn backend_call(&mut self, call: Option<WireBackendCall>, position: Position) -> Result<()> {
         let Some(call) = call else { return Ok(()) };
         let action = tools::action(&call.tool_type, call.action.map_or("", |action| action.get()));
         let at = self.seen.calls.get(call.id.as_str()).copied().flatten();
-        let answer = Answer {
+        let answer = CallResult {
             id: call.id.0.clone(),
             text: "".into(),
             failed: call.status.as_str() == "failed",
             exit_code: None,
             images: 0,
-            ..Answer::default()
+            ..CallResult::default()
         };
-        self.emit(at, place, What::Call(Call { id: call.id.0, tool: call.tool_type.0, action }))?;
-        self.emit(at, place, What::Result(answer))
+        self.emit(
+            at,
+            position,
+            EventKind::Call(Call { id: call.id.0, tool: call.tool_type.0, action }),
+        )?;
+        self.emit(at, position, EventKind::Result(answer))
     }
 
-    fn is_inherited(&self, place: Place) -> bool {
-        self.summary.inherited_prefix_len.is_some_and(|length| place.line <= length)
+    fn is_inherited(&self, position: Position) -> bool {
+        self.summary.inherited_prefix_len.is_some_and(|length| position.line <= length)
     }
 
-    fn emit(&mut self, at: Option<Timestamp>, place: Place, what: What<'_>) -> Result<()> {
-        let inherited = self.is_inherited(place);
+    fn emit(
+        &mut self,
+        at: Option<Timestamp>,
+        position: Position,
+        kind: EventKind<'_>,
+    ) -> Result<()> {
+        let inherited = self.is_inherited(position);
         let began = self.began.take();
-        self.events.event(Event { at: at.or(began), place, agent: None, inherited, what })
+        self.events.event(Event { at: at.or(began), position, agent: None, inherited, kind })
     }
 
     fn finish(mut self, log: &Log) -> Result<Head> {
         let last = log.files.iter().position(|file| file.role == Role::Main).unwrap_or_default();
-        let place = Place { file: last as u32, line: self.head.records };
-        self.end_turn(place)?;
+        let position = Position { file: last as u32, line: self.head.records };
+        self.end_turn(position)?;
         let Summary {
             info,
             session_summary,

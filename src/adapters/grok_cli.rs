@@ -17,7 +17,7 @@ use super::tools;
 use super::wire::{Count, Text};
 use crate::base::clock::Timestamp;
 use crate::error::Result;
-use crate::model::session::{Answer, Call, Event, EventSink, Head, Log, Place, What};
+use crate::model::session::{Call, CallResult, Event, EventKind, EventSink, Head, Log, Position};
 
 /// What is read of the database. `workspaces`, `tool_calls` and `tool_results` say again what
 /// sessions and messages say.
@@ -143,7 +143,7 @@ struct Reader<'s> {
 struct Compaction {
     summary: String,
     at: Option<Timestamp>,
-    place: Place,
+    position: Position,
 }
 
 impl Dialect for Reader<'_> {
@@ -151,7 +151,7 @@ impl Dialect for Reader<'_> {
         &mut self.head
     }
 
-    fn record(&mut self, json: &[u8], place: Place) -> Result<serde_json::Result<()>> {
+    fn record(&mut self, json: &[u8], position: Position) -> Result<serde_json::Result<()>> {
         let row: WireRow = match serde_json::from_slice(json) {
             Ok(row) => row,
             Err(err) => return Ok(Err(err)),
@@ -164,22 +164,22 @@ impl Dialect for Reader<'_> {
                 self.head.cwd = session.cwd_at_start.owned();
             })),
             "messages" => match serde_json::from_str::<WireMessageRow>(json) {
-                Ok(message) => self.message(message, place),
+                Ok(message) => self.message(message, position),
                 Err(err) => Ok(Err(err)),
             },
             table => Ok(serde_json::from_str::<WireFields>(json)
-                .map(|fields| self.fields(table, fields, place))),
+                .map(|fields| self.fields(table, fields, position))),
         }
     }
 }
 
 impl Reader<'_> {
-    fn fields(&mut self, table: &str, fields: WireFields, place: Place) {
+    fn fields(&mut self, table: &str, fields: WireFields, position: Position) {
         match table {
             "compactions" => self.compactions.push(Compaction {
                 summary: fields.summary.0.to_string(),
                 at: fields.created_at.time(),
-                place,
+                position,
             }),
             "usage_events" => {
                 let used = jsonl::usage(&mut self.head, fields.model.as_str());
@@ -200,13 +200,17 @@ impl Reader<'_> {
         let due = |compaction: &Compaction| before.is_none() || compaction.at <= before;
         while let Some(at) = self.compactions.iter().position(due) {
             let compaction = self.compactions.remove(at);
-            let what = What::Compaction(compaction.summary.into());
-            self.emit(compaction.at, compaction.place, what)?;
+            let what = EventKind::Compaction(compaction.summary.into());
+            self.emit(compaction.at, compaction.position, what)?;
         }
         Ok(())
     }
 
-    fn message(&mut self, row: WireMessageRow, place: Place) -> Result<serde_json::Result<()>> {
+    fn message(
+        &mut self,
+        row: WireMessageRow,
+        position: Position,
+    ) -> Result<serde_json::Result<()>> {
         let message: WireMessage = match serde_json::from_str(row.message_json.as_str()) {
             Ok(message) => message,
             Err(err) => return Ok(Err(err)),
@@ -234,11 +238,11 @@ impl Reader<'_> {
             }]
         };
         match row.role.as_str() {
-            "user" => self.user(parts, at, place)?,
-            "assistant" => self.assistant(parts, at, place)?,
+            "user" => self.user(parts, at, position)?,
+            "assistant" => self.assistant(parts, at, position)?,
             "tool" => {
                 for part in parts {
-                    self.answer(part, at, place)?;
+                    self.answer(part, at, position)?;
                 }
             }
             role => jsonl::ignore(&mut self.head, &format!("message {role}")),
@@ -246,7 +250,12 @@ impl Reader<'_> {
         Ok(Ok(()))
     }
 
-    fn user(&mut self, parts: Vec<WirePart>, at: Option<Timestamp>, place: Place) -> Result<()> {
+    fn user(
+        &mut self,
+        parts: Vec<WirePart>,
+        at: Option<Timestamp>,
+        position: Position,
+    ) -> Result<()> {
         let files =
             parts.iter().filter(|part| ["image", "file"].contains(&part.kind.as_str())).count();
         let mut prompt = parts
@@ -261,7 +270,7 @@ impl Reader<'_> {
         }
         match prompt.is_empty() {
             true => Ok(()),
-            false => self.emit(at, place, What::Prompt(prompt.into())),
+            false => self.emit(at, position, EventKind::Prompt(prompt.into())),
         }
     }
 
@@ -269,39 +278,39 @@ impl Reader<'_> {
         &mut self,
         parts: Vec<WirePart>,
         at: Option<Timestamp>,
-        place: Place,
+        position: Position,
     ) -> Result<()> {
         let mut acted = false;
         for part in parts {
             match part.kind.as_str() {
                 "text" | "reasoning" if part.text.trim().is_empty() => {}
-                "text" => self.emit(at, place, What::Reply(part.text.0))?,
-                "reasoning" => self.emit(at, place, What::Thinking(part.text.0))?,
+                "text" => self.emit(at, position, EventKind::Reply(part.text.0))?,
+                "reasoning" => self.emit(at, position, EventKind::Thinking(part.text.0))?,
                 "tool-call" => {
                     acted = true;
                     let action =
                         tools::action(&part.tool_name, part.input.map_or("", |input| input.get()));
                     self.emit(
                         at,
-                        place,
-                        What::Call(Call {
+                        position,
+                        EventKind::Call(Call {
                             id: part.tool_call_id.0,
                             tool: part.tool_name.0,
                             action,
                         }),
                     )?;
                 }
-                "tool-result" => self.answer(part, at, place)?,
+                "tool-result" => self.answer(part, at, position)?,
                 kind => jsonl::ignore(&mut self.head, &format!("part {kind}")),
             }
         }
         match acted {
             true => Ok(()),
-            false => self.emit(at, place, What::Completion),
+            false => self.emit(at, position, EventKind::Completion),
         }
     }
 
-    fn answer(&mut self, part: WirePart, at: Option<Timestamp>, place: Place) -> Result<()> {
+    fn answer(&mut self, part: WirePart, at: Option<Timestamp>, position: Position) -> Result<()> {
         if part.kind.as_str() != "tool-result" {
             jsonl::ignore(&mut self.head, &format!("part {}", part.kind.as_str()));
             return Ok(());
@@ -328,18 +337,23 @@ impl Reader<'_> {
                 },
             };
         let failed = told_failed || unsuccessful;
-        let answer = Answer {
+        let answer = CallResult {
             id: part.tool_call_id.0,
             text,
             failed,
             exit_code: None,
             images: 0,
-            ..Answer::default()
+            ..CallResult::default()
         };
-        self.emit(at, place, What::Result(answer))
+        self.emit(at, position, EventKind::Result(answer))
     }
 
-    fn emit(&mut self, at: Option<Timestamp>, place: Place, what: What<'_>) -> Result<()> {
-        self.events.event(Event { at, place, agent: None, inherited: false, what })
+    fn emit(
+        &mut self,
+        at: Option<Timestamp>,
+        position: Position,
+        kind: EventKind<'_>,
+    ) -> Result<()> {
+        self.events.event(Event { at, position, agent: None, inherited: false, kind })
     }
 }

@@ -19,7 +19,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::error::{Context, Result};
-use crate::model::session::{Head, Log, ModelUsage, Place, Role, Skipped};
+use crate::model::session::{Head, Log, ModelUsage, Position, Role, Skipped};
 
 /// A line longer than this is skipped by name.
 pub const LONGEST_LINE: usize = 32 << 20;
@@ -301,7 +301,7 @@ pub trait Dialect {
     fn head(&mut self) -> &mut Head;
 
     /// Takes one record; the inner error says that it is not of the shape that the agent writes.
-    fn record(&mut self, json: &[u8], place: Place) -> Result<serde_json::Result<()>>;
+    fn record(&mut self, json: &[u8], position: Position) -> Result<serde_json::Result<()>>;
 }
 
 /// Reads the conversation of a session, all its files in order, one line at a time.
@@ -358,12 +358,12 @@ pub fn read_file(
             }
             fresh.push(key);
         }
-        let place = Place { file: file as u32, line: number };
-        let Err(err) = dialect.record(bytes, place)? else { continue };
+        let position = Position { file: file as u32, line: number };
+        let Err(err) = dialect.record(bytes, position)? else { continue };
         let salvage = salvage(bytes, last);
         let mut reason = salvage.reason;
         for record in &salvage.records {
-            if dialect.record(record.as_bytes(), place)?.is_err() {
+            if dialect.record(record.as_bytes(), position)?.is_err() {
                 // The record is whole, but not of the shape that the agent writes.
                 reason = format!("an unexpected shape: {err}");
             }

@@ -104,7 +104,7 @@ pub struct Deletion {
     pub advice: &'static str,
 }
 
-/// Where to look: the home directory and the environment, handed in by a door.
+/// Where to look: the home directory and the environment, handed in by an entry point.
 #[derive(Debug, Clone, Default)]
 pub struct Places {
     /// The person's home directory.

@@ -22,7 +22,9 @@ use super::wire::{Content, Count, Text};
 use super::{Adapter, Identity, Places, tools};
 use crate::base::clock::{self, Timestamp};
 use crate::error::Result;
-use crate::model::session::{Answer, Call, Event, EventSink, Head, Log, Place, Role, What};
+use crate::model::session::{
+    Call, CallResult, Event, EventKind, EventSink, Head, Log, Position, Role,
+};
 
 /// OpenCode.
 pub struct OpenCode;
@@ -114,8 +116,8 @@ impl Adapter for OpenCode {
             }
         }
         reader.tree()?;
-        if let Some((kept, place)) = reader.reverted.take().and_then(|reverted| reverted.kept) {
-            reader.emit(None, place, What::Rewind { kept })?;
+        if let Some((kept, position)) = reader.reverted.take().and_then(|reverted| reverted.kept) {
+            reader.emit(None, position, EventKind::Rewind { kept })?;
         }
         Ok(reader.head)
     }
@@ -345,8 +347,8 @@ struct WireDataRow<'a> {
 struct RowMessage {
     id: String,
     data: String,
-    place: Place,
-    parts: Vec<(Place, String)>,
+    position: Position,
+    parts: Vec<(Position, String)>,
 }
 
 /// Reads the documents of one session.
@@ -366,9 +368,9 @@ impl Dialect for Reader<'_, '_> {
         &mut self.head
     }
 
-    fn record(&mut self, json: &[u8], place: Place) -> Result<serde_json::Result<()>> {
+    fn record(&mut self, json: &[u8], position: Position) -> Result<serde_json::Result<()>> {
         match serde_json::from_slice::<WireRow>(json) {
-            Ok(row) => self.row(row, place),
+            Ok(row) => self.row(row, position),
             Err(err) => Ok(Err(err)),
         }
     }
@@ -377,19 +379,19 @@ impl Dialect for Reader<'_, '_> {
 /// The message that the person took back, with all after it, and the last prompt before it.
 struct Reverted {
     message: String,
-    kept: Option<(u32, Place)>,
+    kept: Option<(u32, Position)>,
 }
 
 impl Reader<'_, '_> {
     /// Takes a row of the database.
-    fn row(&mut self, row: WireRow, place: Place) -> Result<serde_json::Result<()>> {
+    fn row(&mut self, row: WireRow, position: Position) -> Result<serde_json::Result<()>> {
         match row.table.as_str() {
             "session" => Ok(self.session_row(row.row.get())),
             "message" => {
                 self.row_message()?;
                 Ok(serde_json::from_str::<WireDataRow>(row.row.get()).map(|message| {
                     let (id, data) = (message.id.0.into_owned(), message.data.0.into_owned());
-                    self.row = Some(RowMessage { id, data, place, parts: Vec::new() });
+                    self.row = Some(RowMessage { id, data, position, parts: Vec::new() });
                 }))
             }
             "part" => Ok(serde_json::from_str::<WireDataRow>(row.row.get()).map(|part| match self
@@ -397,7 +399,7 @@ impl Reader<'_, '_> {
                 .as_mut()
                 .filter(|message| message.id == part.message_id.as_str())
             {
-                Some(message) => message.parts.push((place, part.data.0.into_owned())),
+                Some(message) => message.parts.push((position, part.data.0.into_owned())),
                 None => jsonl::ignore(&mut self.head, "part without its message"),
             })),
             table => self.ignore(&format!("row of {table}")).map(Ok),
@@ -418,16 +420,19 @@ impl Reader<'_, '_> {
         match serde_json::from_str::<WireInfo>(&message.data) {
             Ok(mut info) => {
                 info.id = Text(Cow::Borrowed(&message.id));
-                let parts =
-                    message.parts.iter().map(|(place, text)| (*place, text.as_str())).collect();
-                self.message(info, parts, message.place)
+                let parts = message
+                    .parts
+                    .iter()
+                    .map(|(position, text)| (*position, text.as_str()))
+                    .collect();
+                self.message(info, parts, message.position)
             }
             Err(err) => {
-                let path = &self.log.files[message.place.file as usize].path;
+                let path = &self.log.files[message.position.file as usize].path;
                 jsonl::skip(
                     &mut self.head,
                     path,
-                    message.place.line,
+                    message.position.line,
                     format!("an unexpected shape: {err}"),
                 );
                 Ok(())
@@ -457,16 +462,17 @@ impl Reader<'_, '_> {
         };
         self.note(export.info);
         for (number, raw) in export.messages.into_iter().enumerate() {
-            let place = Place { file: at as u32, line: number as u64 + 1 };
+            let position = Position { file: at as u32, line: number as u64 + 1 };
             match serde_json::from_str::<WireMessage>(raw.get()) {
                 Ok(message) => {
-                    let parts = message.parts.into_iter().map(|part| (place, part.get())).collect();
-                    self.message(message.info, parts, place)?;
+                    let parts =
+                        message.parts.into_iter().map(|part| (position, part.get())).collect();
+                    self.message(message.info, parts, position)?;
                 }
                 Err(err) => jsonl::skip(
                     &mut self.head,
                     path,
-                    place.line,
+                    position.line,
                     format!("an unexpected shape: {err}"),
                 ),
             }
@@ -510,12 +516,13 @@ impl Reader<'_, '_> {
             for at in parts.remove(info.id.as_str()).unwrap_or_default().into_values() {
                 if let Some(bytes) = jsonl::read_document(&mut self.head, &self.log.files[at].path)?
                 {
-                    let place = Place { file: at as u32, line: 1 };
-                    documents.push((place, String::from_utf8_lossy(&bytes).into_owned()));
+                    let position = Position { file: at as u32, line: 1 };
+                    documents.push((position, String::from_utf8_lossy(&bytes).into_owned()));
                 }
             }
-            let parts = documents.iter().map(|(place, text)| (*place, text.as_str())).collect();
-            self.message(info, parts, Place { file: at as u32, line: 1 })?;
+            let parts =
+                documents.iter().map(|(position, text)| (*position, text.as_str())).collect();
+            self.message(info, parts, Position { file: at as u32, line: 1 })?;
         }
         Ok(())
     }
@@ -539,7 +546,12 @@ impl Reader<'_, '_> {
             .map(|message| Reverted { message, kept: None });
     }
 
-    fn message(&mut self, info: WireInfo, parts: Vec<(Place, &str)>, place: Place) -> Result<()> {
+    fn message(
+        &mut self,
+        info: WireInfo,
+        parts: Vec<(Position, &str)>,
+        position: Position,
+    ) -> Result<()> {
         self.head.records += 1;
         let at = time(info.time.created);
         // Tools that share logs blot ids out where they look like secrets; the time tells such
@@ -550,35 +562,35 @@ impl Reader<'_, '_> {
         if let Some(reverted) =
             self.reverted.as_mut().filter(|reverted| reverted.message == info.id.as_str())
         {
-            reverted.kept = Some((self.prompts, place));
+            reverted.kept = Some((self.prompts, position));
         }
         let mut wire = Vec::new();
-        for (place, text) in parts {
+        for (position, text) in parts {
             match serde_json::from_str::<WirePart>(text) {
-                Ok(part) => wire.push((place, part)),
+                Ok(part) => wire.push((position, part)),
                 Err(err) => {
-                    let path = &self.log.files[place.file as usize].path;
+                    let path = &self.log.files[position.file as usize].path;
                     jsonl::skip(
                         &mut self.head,
                         path,
-                        place.line,
+                        position.line,
                         format!("an unexpected shape: {err}"),
                     );
                 }
             }
         }
         match info.role.as_str() {
-            "user" => self.user(wire, at, place),
-            "assistant" => self.assistant(info, wire, at, place),
+            "user" => self.user(wire, at, position),
+            "assistant" => self.assistant(info, wire, at, position),
             role => self.ignore(&format!("message {role}")),
         }
     }
 
     fn user(
         &mut self,
-        parts: Vec<(Place, WirePart)>,
+        parts: Vec<(Position, WirePart)>,
         at: Option<Timestamp>,
-        place: Place,
+        position: Position,
     ) -> Result<()> {
         let (mut said, mut files) = (Vec::new(), 0);
         for (_, part) in &parts {
@@ -595,7 +607,7 @@ impl Reader<'_, '_> {
                         .to_string(),
                 ),
                 "compaction" => {
-                    self.emit(at, place, What::Lifecycle("context compacted".into()))?
+                    self.emit(at, position, EventKind::Lifecycle("context compacted".into()))?
                 }
                 kind => self.ignore(&format!("part {kind}"))?,
             }
@@ -608,30 +620,34 @@ impl Reader<'_, '_> {
             return Ok(());
         }
         self.prompts += 1;
-        self.emit(at, place, What::Prompt(prompt.into()))
+        self.emit(at, position, EventKind::Prompt(prompt.into()))
     }
 
     fn assistant(
         &mut self,
         info: WireInfo,
-        parts: Vec<(Place, WirePart)>,
+        parts: Vec<(Position, WirePart)>,
         at: Option<Timestamp>,
-        place: Place,
+        position: Position,
     ) -> Result<()> {
         self.count(&info);
         let summary = info.summary.is_some_and(|summary| summary.get() == "true");
-        for (place, part) in parts {
+        for (position, part) in parts {
             let began = part.time.and_then(|times| time(times.start)).or(at);
             match part.kind.as_str() {
                 "text" if part.text.trim().is_empty() => {}
-                "text" if summary => self.emit(began, place, What::Compaction(part.text.0))?,
-                "text" => self.emit(began, place, What::Reply(part.text.0))?,
-                "reasoning" if part.text.trim().is_empty() => {}
-                "reasoning" => self.emit(began, place, What::Thinking(part.text.0))?,
-                "tool" => self.call(part, at, place)?,
-                "retry" => {
-                    self.emit(began, place, What::Lifecycle("model error, tried again".into()))?
+                "text" if summary => {
+                    self.emit(began, position, EventKind::Compaction(part.text.0))?
                 }
+                "text" => self.emit(began, position, EventKind::Reply(part.text.0))?,
+                "reasoning" if part.text.trim().is_empty() => {}
+                "reasoning" => self.emit(began, position, EventKind::Thinking(part.text.0))?,
+                "tool" => self.call(part, at, position)?,
+                "retry" => self.emit(
+                    began,
+                    position,
+                    EventKind::Lifecycle("model error, tried again".into()),
+                )?,
                 kind => self.ignore(&format!("part {kind}"))?,
             }
         }
@@ -641,39 +657,43 @@ impl Reader<'_, '_> {
             let text = format!("{name}: {said}");
             let aborted = name == "MessageAbortedError";
             let what = if aborted {
-                What::Intervention("turn aborted".into())
+                EventKind::Intervention("turn aborted".into())
             } else {
-                What::Lifecycle(text.into())
+                EventKind::Lifecycle(text.into())
             };
-            self.emit(at, place, what)?;
+            self.emit(at, position, what)?;
         }
         match info.finish.as_str() {
-            "stop" if !summary => self.emit(at, place, What::Completion),
+            "stop" if !summary => self.emit(at, position, EventKind::Completion),
             _ => Ok(()),
         }
     }
 
-    fn call(&mut self, part: WirePart, at: Option<Timestamp>, place: Place) -> Result<()> {
+    fn call(&mut self, part: WirePart, at: Option<Timestamp>, position: Position) -> Result<()> {
         let Some(state) = part.state else { return self.ignore("tool without a state") };
         let action = tools::action(&part.tool, state.input.map_or("", |input| input.get()));
         let (began, ended) = (time(state.time.start).or(at), time(state.time.end).or(at));
         let id = part.call.0;
-        self.emit(began, place, What::Call(Call { id: id.clone(), tool: part.tool.0, action }))?;
+        self.emit(
+            began,
+            position,
+            EventKind::Call(Call { id: id.clone(), tool: part.tool.0, action }),
+        )?;
         let error = state.status.as_str() == "error";
         if !error && state.status.as_str() != "completed" {
             return Ok(());
         }
         let exit_code = state.metadata.and_then(|metadata| metadata.exit.parse().ok());
         let text = if error && !state.error.is_empty() { state.error.0 } else { state.output.text };
-        let answer = Answer {
+        let answer = CallResult {
             id,
             text,
             failed: error || exit_code.is_some_and(|code: i32| code != 0),
             exit_code,
             images: super::wire::length(state.attachments),
-            ..Answer::default()
+            ..CallResult::default()
         };
-        self.emit(ended, place, What::Result(answer))
+        self.emit(ended, position, EventKind::Result(answer))
     }
 
     fn count(&mut self, info: &WireInfo) {
@@ -695,8 +715,13 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    fn emit(&mut self, at: Option<Timestamp>, place: Place, what: What<'_>) -> Result<()> {
-        self.events.event(Event { at, place, agent: None, inherited: false, what })
+    fn emit(
+        &mut self,
+        at: Option<Timestamp>,
+        position: Position,
+        kind: EventKind<'_>,
+    ) -> Result<()> {
+        self.events.event(Event { at, position, agent: None, inherited: false, kind })
     }
 }
 

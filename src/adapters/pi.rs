@@ -19,7 +19,9 @@ use super::wire::{Content, Count, Text};
 use super::{Adapter, Identity, Places, tools};
 use crate::base::clock::Timestamp;
 use crate::error::Result;
-use crate::model::session::{Action, Answer, Call, Event, EventSink, Head, Log, Place, Role, What};
+use crate::model::session::{
+    Action, Call, CallResult, Event, EventKind, EventSink, Head, Log, Position, Role,
+};
 
 /// Pi and OpenClaw.
 pub struct Pi;
@@ -186,7 +188,7 @@ impl Dialect for Youngest {
         &mut self.head
     }
 
-    fn record(&mut self, json: &[u8], _: Place) -> Result<serde_json::Result<()>> {
+    fn record(&mut self, json: &[u8], _: Position) -> Result<serde_json::Result<()>> {
         let stamp = serde_json::from_slice::<WireStamp>(json)
             .ok()
             .filter(|stamp| stamp.kind.as_str() == "message");
@@ -210,7 +212,7 @@ struct Reader<'s> {
 #[derive(Clone, Copy)]
 struct Told {
     at: Option<Timestamp>,
-    place: Place,
+    position: Position,
     inherited: bool,
 }
 
@@ -219,7 +221,7 @@ impl Dialect for Reader<'_> {
         &mut self.head
     }
 
-    fn record(&mut self, json: &[u8], place: Place) -> Result<serde_json::Result<()>> {
+    fn record(&mut self, json: &[u8], position: Position) -> Result<serde_json::Result<()>> {
         let entry: WireEntry = match serde_json::from_slice(json) {
             Ok(entry) => entry,
             Err(err) => return Ok(Err(err)),
@@ -230,7 +232,7 @@ impl Dialect for Reader<'_> {
         if inherited {
             self.head.inherited += 1;
         }
-        let told = Told { at, place, inherited };
+        let told = Told { at, position, inherited };
         let (id, before) = (entry.id.some().map(hash), self.prompts);
         let parent =
             entry.parent_id.some().and_then(|parent| self.seen.get(&hash(parent)).copied());
@@ -267,11 +269,11 @@ impl Reader<'_> {
                 }
             }
             "message" => return self.message(entry, parent, told),
-            "compaction" => return self.emit(told, What::Compaction(entry.summary.0)),
+            "compaction" => return self.emit(told, EventKind::Compaction(entry.summary.0)),
             "branch_summary" => {
                 return self.emit(
                     told,
-                    What::Lifecycle(format!("left a branch: {}", entry.summary.trim()).into()),
+                    EventKind::Lifecycle(format!("left a branch: {}", entry.summary.trim()).into()),
                 );
             }
             "session_info" => self.head.title = entry.name.owned().or(self.head.title.take()),
@@ -297,23 +299,23 @@ impl Reader<'_> {
                     message.is_error == Some(true) || exit_code.is_some_and(|code| code != 0);
                 self.emit(
                     told,
-                    What::Result(Answer {
+                    EventKind::Result(CallResult {
                         id: message.tool_call_id.0,
                         text,
                         failed,
                         exit_code,
                         images,
-                        ..Answer::default()
+                        ..CallResult::default()
                     }),
                 )
             }
             // The person ran a command beside the agent.
             "bashExecution" => {
-                let id = format!("bash-{}", told.place.line);
+                let id = format!("bash-{}", told.position.line);
                 let action = Action::Shell { command: message.command.0.into_owned() };
                 self.emit(
                     told,
-                    What::Call(Call {
+                    EventKind::Call(Call {
                         id: id.clone().into(),
                         tool: "bashExecution".into(),
                         action,
@@ -323,13 +325,13 @@ impl Reader<'_> {
                 let failed = exit_code.is_some_and(|code: i32| code != 0);
                 self.emit(
                     told,
-                    What::Result(Answer {
+                    EventKind::Result(CallResult {
                         id: id.into(),
                         text: message.output.0,
                         failed,
                         exit_code,
                         images: 0,
-                        ..Answer::default()
+                        ..CallResult::default()
                     }),
                 )
             }
@@ -349,10 +351,10 @@ impl Reader<'_> {
             return Ok(());
         }
         if let Some(kept) = parent.filter(|kept| *kept < self.prompts) {
-            self.emit(told, What::Rewind { kept })?;
+            self.emit(told, EventKind::Rewind { kept })?;
         }
         self.prompts += 1;
-        self.emit(told, What::Prompt(prompt.trim().into()))
+        self.emit(told, EventKind::Prompt(prompt.trim().into()))
     }
 
     fn assistant(&mut self, message: WireMessage, told: Told) -> Result<()> {
@@ -376,10 +378,10 @@ impl Reader<'_> {
         for block in blocks {
             match block.kind.as_str() {
                 "text" if !block.text.trim().is_empty() => {
-                    self.emit(told, What::Reply(block.text.0))?
+                    self.emit(told, EventKind::Reply(block.text.0))?
                 }
                 "thinking" if !block.thinking.trim().is_empty() => {
-                    self.emit(told, What::Thinking(block.thinking.0))?
+                    self.emit(told, EventKind::Thinking(block.thinking.0))?
                 }
                 "toolCall" => {
                     let action = tools::action(
@@ -388,7 +390,7 @@ impl Reader<'_> {
                     );
                     self.emit(
                         told,
-                        What::Call(Call { id: block.id.0, tool: block.name.0, action }),
+                        EventKind::Call(Call { id: block.id.0, tool: block.name.0, action }),
                     )?;
                 }
                 "text" | "thinking" => {}
@@ -396,23 +398,23 @@ impl Reader<'_> {
             }
         }
         match message.stop_reason.as_str() {
-            "stop" => self.emit(told, What::Completion),
-            "aborted" => self.emit(told, What::Intervention("turn aborted".into())),
+            "stop" => self.emit(told, EventKind::Completion),
+            "aborted" => self.emit(told, EventKind::Intervention("turn aborted".into())),
             "error" => self.emit(
                 told,
-                What::Lifecycle(format!("error: {}", message.error_message.trim()).into()),
+                EventKind::Lifecycle(format!("error: {}", message.error_message.trim()).into()),
             ),
             _ => Ok(()),
         }
     }
 
-    fn emit(&mut self, told: Told, what: What<'_>) -> Result<()> {
+    fn emit(&mut self, told: Told, kind: EventKind<'_>) -> Result<()> {
         self.events.event(Event {
             at: told.at,
-            place: told.place,
+            position: told.position,
             agent: None,
             inherited: told.inherited,
-            what,
+            kind,
         })
     }
 }

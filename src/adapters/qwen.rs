@@ -20,7 +20,9 @@ use super::wire::{Count, Text};
 use super::{Adapter, Identity, Places, tools};
 use crate::base::clock::Timestamp;
 use crate::error::Result;
-use crate::model::session::{Answer, Call, Event, EventSink, Head, Log, Place, Role, What};
+use crate::model::session::{
+    Call, CallResult, Event, EventKind, EventSink, Head, Log, Position, Role,
+};
 
 /// Qwen Code.
 pub struct Qwen;
@@ -180,7 +182,7 @@ struct Reader<'l, 's> {
 #[derive(Clone, Copy)]
 struct Told {
     at: Option<Timestamp>,
-    place: Place,
+    position: Position,
     inherited: bool,
 }
 
@@ -189,7 +191,7 @@ impl Dialect for Reader<'_, '_> {
         &mut self.head
     }
 
-    fn record(&mut self, json: &[u8], place: Place) -> Result<serde_json::Result<()>> {
+    fn record(&mut self, json: &[u8], position: Position) -> Result<serde_json::Result<()>> {
         let record: WireRecord = match serde_json::from_slice(json) {
             Ok(record) => record,
             Err(err) => return Ok(Err(err)),
@@ -204,7 +206,7 @@ impl Dialect for Reader<'_, '_> {
             self.head.branch = record.git_branch.owned().or(self.head.branch.take());
             self.head.version = record.version.owned().or(self.head.version.take());
         }
-        let told = Told { at: record.timestamp.time(), place, inherited };
+        let told = Told { at: record.timestamp.time(), position, inherited };
         let (uuid, before) = (record.uuid.some().map(hash), self.prompts);
         let parent =
             record.parent_uuid.some().and_then(|parent| self.seen.get(&hash(parent)).copied());
@@ -268,10 +270,10 @@ impl Reader<'_, '_> {
             return Ok(());
         }
         if let Some(kept) = parent.filter(|kept| *kept < self.prompts) {
-            self.emit(told, What::Rewind { kept })?;
+            self.emit(told, EventKind::Rewind { kept })?;
         }
         self.prompts += 1;
-        self.emit(told, What::Prompt(prompt.into()))
+        self.emit(told, EventKind::Prompt(prompt.into()))
     }
 
     fn assistant(&mut self, record: WireRecord, told: Told) -> Result<()> {
@@ -296,17 +298,20 @@ impl Reader<'_, '_> {
             if let Some(call) = part.function_call {
                 called = true;
                 let action = tools::action(&call.name, call.args.map_or("", |args| args.get()));
-                self.emit(told, What::Call(Call { id: call.id.0, tool: call.name.0, action }))?;
+                self.emit(
+                    told,
+                    EventKind::Call(Call { id: call.id.0, tool: call.name.0, action }),
+                )?;
             } else if part.text.trim().is_empty() {
                 continue;
             } else if part.thought == Some(true) {
-                self.emit(told, What::Thinking(part.text.0))?;
+                self.emit(told, EventKind::Thinking(part.text.0))?;
             } else {
                 replied = true;
-                self.emit(told, What::Reply(part.text.0))?;
+                self.emit(told, EventKind::Reply(part.text.0))?;
             }
         }
-        if replied && !called { self.emit(told, What::Completion) } else { Ok(()) }
+        if replied && !called { self.emit(told, EventKind::Completion) } else { Ok(()) }
     }
 
     fn answer(&mut self, response: WireFunctionResponse, status: &str, told: Told) -> Result<()> {
@@ -318,18 +323,18 @@ impl Reader<'_, '_> {
             || exit_code.is_some_and(|code| code != 0);
         self.emit(
             told,
-            What::Result(Answer {
+            EventKind::Result(CallResult {
                 id,
                 text: content.text,
                 failed,
                 exit_code,
                 images: content.images,
-                ..Answer::default()
+                ..CallResult::default()
             }),
         )?;
         match status {
             "cancelled" => {
-                self.emit(told, What::Intervention("the person cancelled a tool".into()))
+                self.emit(told, EventKind::Intervention("the person cancelled a tool".into()))
             }
             _ => Ok(()),
         }
@@ -343,7 +348,7 @@ impl Reader<'_, '_> {
             }
             "slash_command" if payload.phase.as_str() != "result" => {
                 if let Some(command) = payload.raw_command.owned() {
-                    return self.emit(told, What::Lifecycle(command.into()));
+                    return self.emit(told, EventKind::Lifecycle(command.into()));
                 }
             }
             "chat_compression" => {
@@ -353,8 +358,8 @@ impl Reader<'_, '_> {
                     .flat_map(|message| &message.parts)
                     .find_map(|part| part.text.owned());
                 return match summary {
-                    Some(summary) => self.emit(told, What::Compaction(summary.into())),
-                    None => self.emit(told, What::Lifecycle("context compacted".into())),
+                    Some(summary) => self.emit(told, EventKind::Compaction(summary.into())),
+                    None => self.emit(told, EventKind::Lifecycle("context compacted".into())),
                 };
             }
             subtype => jsonl::ignore(&mut self.head, &format!("system {subtype}")),
@@ -362,13 +367,13 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    fn emit(&mut self, told: Told, what: What<'_>) -> Result<()> {
+    fn emit(&mut self, told: Told, kind: EventKind<'_>) -> Result<()> {
         self.events.event(Event {
             at: told.at,
-            place: told.place,
+            position: told.position,
             agent: None,
             inherited: told.inherited,
-            what,
+            kind,
         })
     }
 }

@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use super::jsonl::{self, Dialect, Line, Lines};
 use super::{Identity, shared};
 use crate::error::{Context, Result};
-use crate::model::session::{Log, Place, Role};
+use crate::model::session::{Log, Position, Role};
 
 /// A part of a row's key. The order is that of SQLite.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -106,15 +106,17 @@ pub fn read(dialect: &mut impl Dialect, log: &Log, files: &[usize]) -> Result<()
                 jsonl::ignore(dialect.head(), "row of which a later form was read");
             }
             let (path, file) = (stream.path, stream.file as u32);
-            latest =
-                stream.next.take().map(|next| (next.line, Place { file, line: next.number }, path));
+            latest = stream
+                .next
+                .take()
+                .map(|next| (next.line, Position { file, line: next.number }, path));
             let skip = |line, reason| jsonl::skip(dialect.head(), path, line, reason);
             stream.advance(skip).context(|| format!("cannot read the log `{}`", path.display()))?;
         }
-        if let Some((line, place, path)) = latest
-            && let Err(err) = dialect.record(&line, place)?
+        if let Some((line, position, path)) = latest
+            && let Err(err) = dialect.record(&line, position)?
         {
-            jsonl::skip(dialect.head(), path, place.line, format!("an unexpected shape: {err}"));
+            jsonl::skip(dialect.head(), path, position.line, format!("an unexpected shape: {err}"));
         }
     }
     Ok(())
@@ -202,8 +204,8 @@ mod tests {
         fn head(&mut self) -> &mut Head {
             &mut self.0
         }
-        fn record(&mut self, json: &[u8], place: Place) -> Result<serde_json::Result<()>> {
-            self.1.push(format!("{} {}", place.file, String::from_utf8_lossy(json)));
+        fn record(&mut self, json: &[u8], position: Position) -> Result<serde_json::Result<()>> {
+            self.1.push(format!("{} {}", position.file, String::from_utf8_lossy(json)));
             Ok(Ok(()))
         }
     }

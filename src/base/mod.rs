@@ -3,13 +3,13 @@
 pub mod clock;
 pub mod common_words;
 pub mod files;
-pub mod forms;
 pub mod front_matter;
 pub mod git;
 pub mod jsonc;
 pub mod markdown;
 pub mod redact;
 pub mod size;
+pub mod stem;
 pub mod text;
 pub mod watcher;
 pub mod zone;

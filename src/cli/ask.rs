@@ -1,6 +1,6 @@
 //! `memtree ask`
 
-use super::{Door, output};
+use super::{App, output};
 use crate::error::Result;
 use crate::ops::ask::{self, AskAnswer, AskRequest};
 
@@ -18,11 +18,11 @@ pub struct Args {
     file_back: bool,
 }
 
-pub fn run(args: Args, door: &Door) -> Result<u8> {
-    let config = door.config()?;
-    let store = door.store()?;
-    let redactor = door.redactor(&config)?;
-    let models = door.models(&config)?;
+pub fn run(args: Args, app: &App) -> Result<u8> {
+    let config = app.config()?;
+    let store = app.store()?;
+    let redactor = app.redactor(&config)?;
+    let models = app.models(&config)?;
     let answer = ask::ask(
         &store,
         &AskRequest {
@@ -30,33 +30,33 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
             file_back: args.file_back,
             redactor: &redactor,
             models: &models,
-            now: door.now,
-            dry_run: door.dry_run,
+            now: app.now,
+            dry_run: app.dry_run,
         },
     )?;
-    if door.json {
+    if app.json {
         output::json(&answer);
     } else {
-        show(&answer, door);
+        show(&answer, app);
     }
     Ok(0)
 }
 
-fn show(answer: &AskAnswer, door: &Door) {
+fn show(answer: &AskAnswer, app: &App) {
     match &answer.answer {
         Some(text) => output::print(text),
         None => {
             output::print("nothing in this memory answers that\n");
-            door.say(format!(
+            app.note(format!(
                 "`{} search` with other words may find what comes near",
-                door.program()
+                app.program()
             ));
         }
     }
     if answer.answer.is_some() {
-        door.say(format!("from {}", answer.consulted.join(", ")));
+        app.note(format!("from {}", answer.consulted.join(", ")));
     }
     if let Some(path) = &answer.filed {
-        door.say(format!("filed as {path}"));
+        app.note(format!("filed as {path}"));
     }
 }

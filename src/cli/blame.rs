@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Door, output};
+use super::{App, output};
 use crate::error::{Context, Result};
 use crate::ops::blame::{self, FileBlame, LineBlame};
 
@@ -19,22 +19,22 @@ pub struct Args {
     what: PathBuf,
 }
 
-pub fn run(args: Args, door: &Door) -> Result<u8> {
-    let store = door.store()?;
+pub fn run(args: Args, app: &App) -> Result<u8> {
+    let store = app.store()?;
     let here = std::env::current_dir().context(|| "cannot find the current folder".into())?;
     let (file, line) = split(&args.what);
     if let Some(path) = blame::memory_file(&store, &file, &here) {
         let lines = blame::blame_lines(&store, &path, line)?;
-        match door.json {
+        match app.json {
             true => output::json(&serde_json::json!({ "lines": lines })),
             false => lines.iter().for_each(show_line),
         }
         return Ok(0);
     }
-    let blamed = blame::blame_file(&store, &file, &here, &door.places.home)?;
-    match door.json {
+    let blamed = blame::blame_file(&store, &file, &here, &app.places.home)?;
+    match app.json {
         true => output::json(&blamed),
-        false => show_file(&blamed, door),
+        false => show_file(&blamed, app),
     }
     Ok(0)
 }
@@ -77,13 +77,13 @@ fn show_line(one: &LineBlame) {
     output::print(&text);
 }
 
-fn show_file(blamed: &FileBlame, door: &Door) {
+fn show_file(blamed: &FileBlame, app: &App) {
     if blamed.sessions.is_empty() {
-        door.say(format!("no session in this memory changed `{}`", blamed.file));
+        app.note(format!("no session in this memory changed `{}`", blamed.file));
         return;
     }
     let mut text = String::new();
-    for one in blamed.sessions.iter().take(door.limit.unwrap_or(usize::MAX)) {
+    for one in blamed.sessions.iter().take(app.limit.unwrap_or(usize::MAX)) {
         let day = one.ended.map(|at| at.format("%Y-%m-%d").to_string()).unwrap_or_default();
         text.push_str(&format!("{} · {day} · {} · {}\n", one.session, one.status, one.title));
         for trigger in &one.triggers {

@@ -2,7 +2,7 @@
 
 use chrono::NaiveDate;
 
-use super::{Door, output};
+use super::{App, output};
 use crate::error::{Error, Result};
 use crate::ops::compile::{self, CompileReport, CompileRequest, Which};
 
@@ -22,28 +22,28 @@ pub struct Args {
     file: Vec<String>,
 }
 
-pub fn run(args: Args, door: &Door) -> Result<u8> {
-    let config = door.config()?;
-    let store = door.store()?;
+pub fn run(args: Args, app: &App) -> Result<u8> {
+    let config = app.config()?;
+    let store = app.store()?;
     let which = match (args.all, args.file.as_slice()) {
         (true, _) => Which::All,
         (false, []) => Which::Changed,
         (false, files) => Which::Named(files.iter().map(|file| day(file)).collect::<Result<_>>()?),
     };
-    let redactor = door.redactor(&config)?;
-    let models = door.models(&config)?;
+    let redactor = app.redactor(&config)?;
+    let models = app.models(&config)?;
     let request = CompileRequest {
         which,
         redactor: &redactor,
         models: &models,
         max_log_chars: config.max_log_chars,
-        dry_run: door.dry_run,
+        dry_run: app.dry_run,
     };
     let report = compile::compile(&store, &request)?;
-    if door.json {
+    if app.json {
         output::json(&report);
-    } else if !door.quiet {
-        show(&report, door);
+    } else if !app.quiet {
+        show(&report, app);
     }
     Ok(if report.pending.is_empty() { 0 } else { 3 })
 }
@@ -57,9 +57,9 @@ fn day(file: &str) -> Result<NaiveDate> {
     })
 }
 
-fn show(report: &CompileReport, door: &Door) {
+fn show(report: &CompileReport, app: &App) {
     for pending in &report.pending {
-        door.say(format!("{}: {}", pending.day, pending.reason));
+        app.note(format!("{}: {}", pending.day, pending.reason));
     }
     if report.compiled.is_empty() {
         output::print(&format!(
@@ -68,7 +68,7 @@ fn show(report: &CompileReport, door: &Door) {
         ));
         return;
     }
-    let would = if door.dry_run { "would compile" } else { "compiled" };
+    let would = if app.dry_run { "would compile" } else { "compiled" };
     output::print(&format!(
         "{would} {}: {} new, {} changed, {} unchanged ({} ms)\n",
         output::count(report.compiled.len(), "day"),
@@ -77,14 +77,14 @@ fn show(report: &CompileReport, door: &Door) {
         output::count(report.unchanged, "day"),
         report.took_ms
     ));
-    if door.dry_run {
+    if app.dry_run {
         for page in report.created.iter().chain(&report.updated) {
             output::print(&format!("  {page}\n"));
         }
     } else {
-        door.say(format!(
+        app.note(format!(
             "next: read `knowledge/index.md`, or `{} ask \"your question\"`",
-            door.program()
+            app.program()
         ));
     }
 }

@@ -1,8 +1,8 @@
 //! `memtree config`
 
-use super::{Door, output};
-use crate::config::TEMPLATE;
+use super::{App, output};
 use crate::error::Result;
+use crate::settings::TEMPLATE;
 
 /// Print every setting with its default, ready to be a `memtree.toml`
 #[derive(Debug, clap::Args)]
@@ -12,9 +12,9 @@ pub struct Args {
     effective: bool,
 }
 
-pub fn run(args: Args, door: &Door) -> Result<u8> {
-    if args.effective || door.json {
-        let config = door.config()?;
+pub fn run(args: Args, app: &App) -> Result<u8> {
+    if args.effective || app.json {
+        let config = app.config()?;
         output::json(&config);
     } else {
         output::print(TEMPLATE);

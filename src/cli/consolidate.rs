@@ -1,6 +1,6 @@
 //! `memtree consolidate`
 
-use super::{Door, output};
+use super::{App, output};
 use crate::error::Result;
 use crate::ops::consolidate::{self, Report};
 
@@ -13,22 +13,22 @@ use crate::ops::consolidate::{self, Report};
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
-pub fn run(_: Args, door: &Door) -> Result<u8> {
-    let store = door.store()?;
-    let report = consolidate::consolidate(&store, &door.device, door.dry_run)?;
-    if door.json {
+pub fn run(_: Args, app: &App) -> Result<u8> {
+    let store = app.store()?;
+    let report = consolidate::consolidate(&store, &app.device, app.dry_run)?;
+    if app.json {
         output::json(&report);
         return Ok(0);
     }
-    if !door.quiet {
-        show(&report, door);
+    if !app.quiet {
+        show(&report, app);
     }
     Ok(0)
 }
 
-fn show(report: &Report, door: &Door) {
+fn show(report: &Report, app: &App) {
     let Report { cores, spheres, memory, left_out, waiting, .. } = report;
-    let would = if door.dry_run { "would write" } else { "wrote" };
+    let would = if app.dry_run { "would write" } else { "wrote" };
     let mut text = String::new();
     if cores.is_empty() && spheres.is_empty() && !memory {
         text.push_str("nothing to consolidate\n");
@@ -41,10 +41,10 @@ fn show(report: &Report, door: &Door) {
     }
     output::print(&text);
     for one in waiting {
-        door.say(format!("core {} waits: {}", one.core, one.because));
+        app.note(format!("core {} waits: {}", one.core, one.because));
     }
     if *left_out > 0 {
-        door.say(format!(
+        app.note(format!(
             "MEMORY.md has no room for {}; the cores have them",
             output::count(*left_out, "landmark")
         ));

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::PathBuf;
 
-use super::{Door, output};
+use super::{App, output};
 use crate::error::{Context, Result};
 use crate::ops::context::{Contents, ContextRequest, context};
 
@@ -37,9 +37,9 @@ pub struct Args {
 const LONGEST_PROMPT: u64 = 256 << 10;
 
 /// Makes the page and prints it.
-pub fn run(args: Args, door: &Door) -> Result<u8> {
-    let store = door.store()?;
-    let config = door.config()?;
+pub fn run(args: Args, app: &App) -> Result<u8> {
+    let store = app.store()?;
+    let config = app.config()?;
     let folder = match args.folder {
         Some(folder) => std::path::absolute(&folder)
             .context(|| format!("cannot find `{}`", folder.display()))?,
@@ -53,23 +53,23 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
     let request = ContextRequest {
         project: args.project,
         folder,
-        home: door.places.home.clone(),
+        home: app.places.home.clone(),
         prompt: prompt.filter(|prompt| !prompt.trim().is_empty()),
         budget,
         characters: usize::MAX,
         session: args.session,
-        now: door.now,
+        now: app.now,
         zone: config.zone()?,
         contents: Contents::All,
         strong_only: false,
         hurried: false,
-        dry_run: door.dry_run,
+        dry_run: app.dry_run,
     };
     let answer = context(&store, &request)?;
-    if door.json {
+    if app.json {
         output::json(&answer);
     } else if answer.text.is_empty() {
-        door.say(format!("nothing to tell within {budget} tokens"));
+        app.note(format!("nothing to tell within {budget} tokens"));
     } else {
         output::print(&answer.text);
     }

@@ -1,7 +1,7 @@
 //! `memtree digest`
 
 use super::sources::pages;
-use super::{Door, output};
+use super::{App, output};
 use crate::error::Result;
 use crate::ops::digest::{self, Report, Which, Writer};
 
@@ -24,19 +24,19 @@ pub struct Args {
     again: bool,
 }
 
-pub fn run(args: Args, door: &Door) -> Result<u8> {
-    let store = door.store()?;
-    let config = door.config()?;
-    let models = door.models(&config)?;
-    let pages = pages(&config, door)?;
+pub fn run(args: Args, app: &App) -> Result<u8> {
+    let store = app.store()?;
+    let config = app.config()?;
+    let models = app.models(&config)?;
+    let pages = pages(&config, app)?;
     let writer = Writer {
         store: &store,
-        device: &door.device,
+        device: &app.device,
         domains: &config.domains,
         pages: &pages,
         models: &models,
         again: args.again,
-        dry_run: door.dry_run,
+        dry_run: app.dry_run,
     };
     let which = match (args.session, args.all) {
         (Some(name), _) => Which::One(name),
@@ -44,25 +44,25 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
         (None, false) => Which::Outdated,
     };
     let report = digest::digest(&writer, &which)?;
-    show(&report, &which, door);
+    show(&report, &which, app);
     Ok(if report.left.is_empty() && report.unavailable.is_none() { 0 } else { 3 })
 }
 
-fn show(report: &Report, which: &Which, door: &Door) {
+fn show(report: &Report, which: &Which, app: &App) {
     for left in &report.left {
         eprintln!("{}: left as it is: {}", left.session, output::safe(&left.reason));
     }
     if let Some(reason) = &report.unavailable {
         eprintln!("the model has not answered: {}", output::safe(reason));
     }
-    if door.json {
+    if app.json {
         output::json(report);
         return;
     }
-    if door.quiet {
+    if app.quiet {
         return;
     }
-    let would = if door.dry_run { "would write" } else { "wrote" };
+    let would = if app.dry_run { "would write" } else { "wrote" };
     let mut line = format!(
         "{would} {}, {} unchanged",
         output::count(report.written.len(), "digest"),
@@ -76,6 +76,6 @@ fn show(report: &Report, which: &Which, door: &Door) {
     }
     output::print(&format!("{line}\n"));
     if matches!(which, Which::Outdated) && report.written.is_empty() && report.left.is_empty() {
-        door.say("every digest is what this program would write; `--all` makes sure of it");
+        app.note("every digest is what this program would write; `--all` makes sure of it");
     }
 }

@@ -1,7 +1,7 @@
 //! `memtree doctor`
 
 use super::sources::SourceArgs;
-use super::{Door, output};
+use super::{App, output};
 use crate::error::{Context, Result};
 use crate::ops::doctor::{self, Doctor, Level, Report};
 
@@ -21,29 +21,29 @@ pub struct Args {
     sources: SourceArgs,
 }
 
-pub fn run(args: Args, door: &Door) -> Result<u8> {
+pub fn run(args: Args, app: &App) -> Result<u8> {
     args.sources.check()?;
-    let store = door.store()?;
-    let (config, warnings) = door.settings()?;
-    let models = door.models(&config)?;
-    let roots = args.sources.roots(&config, door)?;
-    let sweep = args.sources.request(roots, &config, door, door.now, &models, &|_, _| ())?;
-    let redactor = door.redactor(&config)?;
+    let store = app.store()?;
+    let (config, warnings) = app.settings()?;
+    let models = app.models(&config)?;
+    let roots = args.sources.roots(&config, app)?;
+    let sweep = args.sources.request(roots, &config, app, app.now, &models, &|_, _| ())?;
+    let redactor = app.redactor(&config)?;
     let program = std::env::current_exe().context(|| "cannot tell where this program is".into())?;
     let report = doctor::doctor(&Doctor {
         store: &store,
         sweep: &sweep,
-        places: &door.places,
+        places: &app.places,
         program: &program,
         warnings: &warnings,
-        fix: args.fix && !door.dry_run,
-        dry_run: door.dry_run,
+        fix: args.fix && !app.dry_run,
+        dry_run: app.dry_run,
         secrets: args.secrets.then_some(&redactor),
     })?;
-    if door.json {
+    if app.json {
         output::json(&report);
     } else {
-        output::print(&shown(&report, door.quiet));
+        output::print(&shown(&report, app.quiet));
     }
     Ok(u8::from(report.is_unwell()))
 }

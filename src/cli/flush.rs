@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 use chrono::Duration;
 
 use super::sources::SourceArgs;
-use super::{Door, output};
+use super::{App, output};
 use crate::base::clock::Timestamp;
 use crate::base::files::Stamp;
-use crate::config::Config;
 use crate::error::{Error, Result};
+use crate::models::Models;
 use crate::ops::compile::{CompileRequest, Which};
 use crate::ops::compile_gate;
 use crate::ops::days::Scope;
 use crate::ops::flush::{self, Flush, Flushed, Reason};
 use crate::ops::sweep::Root;
+use crate::settings::Config;
 use crate::store::{Store, journal};
-use crate::summarize::Models;
 
 /// Summarize what was said into its day
 ///
@@ -52,18 +52,18 @@ pub struct Args {
 const MOMENT: std::time::Duration = std::time::Duration::from_secs(1);
 const MOST_LOOKS: usize = 4;
 
-pub fn run(args: Args, door: &Door) -> Result<u8> {
-    let config = door.config()?;
-    let store = door.store()?;
-    let (models, redactor) = (door.models(&config)?, door.redactor(&config)?);
+pub fn run(args: Args, app: &App) -> Result<u8> {
+    let config = app.config()?;
+    let store = app.store()?;
+    let (models, redactor) = (app.models(&config)?, app.redactor(&config)?);
     let flush = Flush {
-        now: door.now,
+        now: app.now,
         zone: config.zone()?,
         idle: idle(&config),
         models: &models,
         redactor: &redactor,
     };
-    if door.dry_run {
+    if app.dry_run {
         let waiting = flush::waiting(store.layout()).len();
         output::print(&format!(
             "would flush, with {} in the inbox\n",
@@ -75,7 +75,7 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
         // Whoever called us detached has gone on; it is told where somebody may look.
         journal::note(
             store.layout(),
-            door.now,
+            app.now,
             &format!("flush: there is no file `{}`", path.display()),
         );
         Ok(0)
@@ -96,7 +96,7 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
             let once = || {
                 let none = SourceArgs::default();
                 let mut sweep =
-                    none.request(roots(log), &config, door, door.now, &models, &|_, _| {})?;
+                    none.request(roots(log), &config, app, app.now, &models, &|_, _| {})?;
                 sweep.finalize = Some("flush");
                 flush::transcript(&store, &sweep, session, args.reason, &flush)
             };
@@ -115,14 +115,14 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
         }
         _ => flush::due(&store, &flush, Scope::All, "flush")?,
     };
-    compile(&store, &config, door, door.now, &models, &flushed)?;
-    show(&flushed, door);
+    compile(&store, &config, app, app.now, &models, &flushed)?;
+    show(&flushed, app);
     Ok(0)
 }
 
 /// How long to wait between two compilations of knowledge.
-fn compile_interval(door: &Door) -> Duration {
-    let minutes = door
+fn compile_interval(app: &App) -> Duration {
+    let minutes = app
         .environment
         .get("MEMTREE_COMPILE_INTERVAL_MIN")
         .and_then(|minutes| minutes.parse().ok());
@@ -133,11 +133,11 @@ fn compile_interval(door: &Door) -> Duration {
 pub fn retry(
     store: &Store,
     config: &Config,
-    door: &Door,
+    app: &App,
     now: Timestamp,
     models: &Models,
 ) -> Result<Flushed> {
-    let redactor = &door.redactor(config)?;
+    let redactor = &app.redactor(config)?;
     flush::retry(store, &Flush { now, zone: config.zone()?, idle: idle(config), models, redactor })
 }
 
@@ -145,12 +145,12 @@ pub fn retry(
 pub fn due(
     store: &Store,
     config: &Config,
-    door: &Door,
+    app: &App,
     now: Timestamp,
     models: &Models,
     scope: Scope,
 ) -> Result<Flushed> {
-    let redactor = &door.redactor(config)?;
+    let redactor = &app.redactor(config)?;
     let flush = Flush { now, zone: config.zone()?, idle: idle(config), models, redactor };
     flush::due(store, &flush, scope, "watch")
 }
@@ -159,7 +159,7 @@ pub fn due(
 pub fn compile(
     store: &Store,
     config: &Config,
-    door: &Door,
+    app: &App,
     now: Timestamp,
     models: &Models,
     flushed: &Flushed,
@@ -168,10 +168,10 @@ pub fn compile(
     if flushed.kept > 0 {
         return Ok(());
     }
-    let redactor = &door.redactor(config)?;
+    let redactor = &app.redactor(config)?;
     let (which, max_log_chars) = (Which::Changed, config.max_log_chars);
     let request = CompileRequest { which, redactor, models, max_log_chars, dry_run: false };
-    if let Err(error) = compile_gate::compile_if_due(store, &request, now, compile_interval(door)) {
+    if let Err(error) = compile_gate::compile_if_due(store, &request, now, compile_interval(app)) {
         journal::note(store.layout(), now, &format!("compile: {error}"));
     }
     Ok(())
@@ -190,11 +190,11 @@ fn roots(log: &Path) -> Vec<Root> {
     paths.map(|path| Root { path, glob: None, named: false }).collect()
 }
 
-fn show(flushed: &Flushed, door: &Door) {
-    if door.json {
+fn show(flushed: &Flushed, app: &App) {
+    if app.json {
         return output::json(flushed);
     }
-    if door.quiet {
+    if app.quiet {
         return;
     }
     let mut said = Vec::new();

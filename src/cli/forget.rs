@@ -2,9 +2,9 @@
 
 use chrono::NaiveDate;
 
-use super::{Door, output};
+use super::{App, output};
 use crate::error::{Error, Result};
-use crate::ops::forget::{self, Pattern, Plan, Report, What};
+use crate::ops::forget::{self, Pattern, Plan, Report, Target};
 
 /// Remove a session or a text for good, and prove that it is gone
 ///
@@ -31,50 +31,49 @@ pub struct Args {
     before: Option<NaiveDate>,
 }
 
-pub fn run(args: Args, door: &Door) -> Result<u8> {
-    let store = door.store()?;
+pub fn run(args: Args, app: &App) -> Result<u8> {
+    let store = app.store()?;
     let what = match (args.session, args.text, args.project, args.before) {
-        (Some(session), ..) => What::Session(session),
-        (_, Some(text), ..) => What::Text(Pattern::new(&text)?),
-        (_, _, Some(project), _) => What::Project(project),
-        (.., Some(day)) => What::Before(day),
+        (Some(session), ..) => Target::Session(session),
+        (_, Some(text), ..) => Target::Text(Pattern::new(&text)?),
+        (_, _, Some(project), _) => Target::Project(project),
+        (.., Some(day)) => Target::Before(day),
         _ => {
             return Err(
                 Error::usage("there is nothing to forget").hint("name a session, or use `--text`")
             );
         }
     };
-    let config = door.config()?;
+    let config = app.config()?;
     let zone = config.zone()?;
-    let day = door.now.with_timezone(&zone).date_naive();
+    let day = app.now.with_timezone(&zone).date_naive();
     let plan = forget::plan(&store, what, day)?;
     if plan.is_empty() {
-        if door.json {
+        if app.json {
             output::json(&Report::default());
         } else {
-            door.say("nothing in this memory is like that");
+            app.note("nothing in this memory is like that");
         }
         return Ok(0);
     }
-    if door.dry_run {
-        match door.json {
+    if app.dry_run {
+        match app.json {
             true => output::json(&plan),
             false => output::print(&shown(&plan)),
         }
         return Ok(0);
     }
-    if !door.json {
-        door.say(shown(&plan).trim_end());
+    if !app.json {
+        app.note(shown(&plan).trim_end());
     }
-    if !door.confirm("Forget all this for good?")? {
-        door.say("nothing was forgotten");
+    if !app.confirm("Forget all this for good?")? {
+        app.note("nothing was forgotten");
         return Ok(0);
     }
-    let redactor = door.redactor(&config)?;
-    let request =
-        forget::Request { device: &door.device, now: door.now, zone, redactor: &redactor };
+    let redactor = app.redactor(&config)?;
+    let request = forget::Request { device: &app.device, now: app.now, zone, redactor: &redactor };
     let report = forget::forget(&store, &plan, &request)?;
-    if door.json {
+    if app.json {
         output::json(&report);
     } else {
         output::print(&told(&report, &plan));

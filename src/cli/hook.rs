@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Read};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use super::{Door, output};
+use super::{App, output};
 use crate::error::{Error, Result};
 use crate::hooks::{self, Call, NOTIFY, World};
 use crate::store::{Store, journal};
@@ -29,27 +29,27 @@ pub struct Args {
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Answers a call. Whatever goes wrong, the agent goes on.
-pub fn run(args: Args, door: Result<Door>) -> u8 {
+pub fn run(args: Args, app: Result<App>) -> u8 {
     // Even a fault of ours is none of the agent's.
     std::panic::set_hook(Box::new(|_| std::process::exit(0)));
-    if let Ok(door) = door
-        && !door.was_invoked_by_us()
-        && let Err(error) = answer(args, &door)
-        && let Ok(store) = Store::open(&door.root)
+    if let Ok(app) = app
+        && !app.was_invoked_by_us()
+        && let Err(error) = answer(args, &app)
+        && let Ok(store) = Store::open(&app.root)
     {
-        journal::note(store.layout(), door.now, &format!("hook: {error}"));
+        journal::note(store.layout(), app.now, &format!("hook: {error}"));
     }
     0
 }
 
-fn answer(args: Args, door: &Door) -> Result<()> {
+fn answer(args: Args, app: &App) -> Result<()> {
     let told = match args.event.as_str() {
         NOTIFY => args.told.last().map(|told| told.clone().into_bytes()).unwrap_or_default(),
         _ => stdin(),
     };
     // The settings refuse a memory that a newer program made.
-    let (config, _) = door.settings()?;
-    let store = Store::open(&door.root)?;
+    let (config, _) = app.settings()?;
+    let store = Store::open(&app.root)?;
     let folder = std::env::current_dir().unwrap_or_default();
     let call = Call { agent: args.agent, event: args.event, told };
     let answer = hooks::answer(
@@ -57,14 +57,14 @@ fn answer(args: Args, door: &Door) -> Result<()> {
         &World {
             store: &store,
             config: &config,
-            now: door.now,
+            now: app.now,
             folder,
-            home: door.places.home.clone(),
+            home: app.places.home.clone(),
         },
     );
     if let Some(work) = &answer.work {
         let started = std::env::current_exe()
-            .and_then(|program| hooks::start_detached(&program, work, &door.root));
+            .and_then(|program| hooks::start_detached(&program, work, &app.root));
         started.map_err(|err| {
             Error::new("cannot start the work that a hook leaves behind").because(err)
         })?;

@@ -1,6 +1,6 @@
 //! `memtree init`
 
-use super::{Door, output};
+use super::{App, output};
 use crate::error::Result;
 use crate::store::Store;
 use crate::store::layout::Layout;
@@ -11,26 +11,26 @@ use crate::store::layout::Layout;
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
-pub fn run(_: Args, door: &Door) -> Result<u8> {
-    let there = Layout::new(&door.root).settings().is_file();
+pub fn run(_: Args, app: &App) -> Result<u8> {
+    let there = Layout::new(&app.root).settings().is_file();
     if there {
         // Nothing is added to a memory that a newer program made.
-        door.store()?;
+        app.store()?;
     }
-    if door.dry_run {
+    if app.dry_run {
         let would = if there { "is a memory already" } else { "would become a memory" };
-        output::print(&format!("`{}` {would}\n", door.root.display()));
+        output::print(&format!("`{}` {would}\n", app.root.display()));
         return Ok(0);
     }
-    let (store, wrote) = Store::init(&door.root)?;
-    if door.json {
+    let (store, wrote) = Store::init(&app.root)?;
+    if app.json {
         output::json(&serde_json::json!({ "store": store.layout().root(), "wrote": wrote }));
     } else if wrote.is_empty() {
-        output::print(&format!("`{}` is a memory already\n", door.root.display()));
+        output::print(&format!("`{}` is a memory already\n", app.root.display()));
     } else {
-        output::print(&format!("made a memory in `{}`\n", door.root.display()));
-        let program = door.program();
-        door.say(format!(
+        output::print(&format!("made a memory in `{}`\n", app.root.display()));
+        let program = app.program();
+        app.note(format!(
             "next: `{program} sweep` reads your agents' logs into it, `{program} sweep --sample` shows how it looks"
         ));
     }

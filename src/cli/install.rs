@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Door, output};
+use super::{App, output};
 use crate::adapters::{self, Adapter};
 use crate::error::{Context, Error, Result};
 use crate::ops::install::{Install, Plan, is_here};
@@ -60,41 +60,41 @@ struct Report {
 }
 
 /// Writes hooks.
-pub fn run(args: Args, door: &Door) -> Result<u8> {
+pub fn run(args: Args, app: &App) -> Result<u8> {
     let program = std::env::current_exe().context(|| "cannot tell where this program is".into())?;
-    if !door.dry_run {
-        door.store_or_new()?;
+    if !app.dry_run {
+        app.store_or_new()?;
     }
-    let layout = Layout::new(&door.root);
-    let install = Install { program: &program, layout: &layout, places: &door.places };
-    let chosen = chosen(&args.agents, args.all, door)?;
+    let layout = Layout::new(&app.root);
+    let install = Install { program: &program, layout: &layout, places: &app.places };
+    let chosen = chosen(&args.agents, args.all, app)?;
     let mut plans = Vec::new();
     for adapter in &chosen {
         plans.push((adapter.name(), install.install(*adapter)?.into_iter().collect()));
     }
-    carry_out(&install, plans, door, ["installed", "unchanged"], "Write this?")
+    carry_out(&install, plans, app, ["installed", "unchanged"], "Write this?")
 }
 
 /// Takes hooks out.
-pub fn undo(args: UndoArgs, door: &Door) -> Result<u8> {
+pub fn undo(args: UndoArgs, app: &App) -> Result<u8> {
     let program = std::env::current_exe().context(|| "cannot tell where this program is".into())?;
-    let layout = Layout::new(&door.root);
-    let install = Install { program: &program, layout: &layout, places: &door.places };
+    let layout = Layout::new(&app.root);
+    let install = Install { program: &program, layout: &layout, places: &app.places };
     let mut plans = Vec::new();
-    for adapter in chosen(&args.agents, args.all, door)? {
+    for adapter in chosen(&args.agents, args.all, app)? {
         plans.push((adapter.name(), install.uninstall(adapter)?));
     }
-    carry_out(&install, plans, door, ["uninstalled", "unchanged"], "Take this out?")
+    carry_out(&install, plans, app, ["uninstalled", "unchanged"], "Take this out?")
 }
 
 fn carry_out(
     install: &Install,
     plans: Vec<(&'static str, Vec<Plan>)>,
-    door: &Door,
+    app: &App,
     [done, nothing]: [&'static str; 2],
     question: &str,
 ) -> Result<u8> {
-    let mut report = Report { store: door.root.display().to_string(), agents: Vec::new() };
+    let mut report = Report { store: app.root.display().to_string(), agents: Vec::new() };
     for (agent, plans) in plans {
         if plans.is_empty() {
             let difference = String::new();
@@ -105,18 +105,18 @@ fn carry_out(
                 difference,
                 afterwards: None,
             });
-            if !door.json {
-                door.say(format!("{agent}: nothing to change"));
+            if !app.json {
+                app.note(format!("{agent}: nothing to change"));
             }
         }
         for plan in plans {
             let difference = plan.difference();
             let file = Some(plan.file.display().to_string());
-            if !door.json {
+            if !app.json {
                 output::print(&difference);
             }
-            let agreed = !door.dry_run && door.confirm(question)?;
-            let status = match (door.dry_run, agreed) {
+            let agreed = !app.dry_run && app.confirm(question)?;
+            let status = match (app.dry_run, agreed) {
                 (true, _) => "planned",
                 (_, true) => done,
                 _ => "declined",
@@ -125,27 +125,27 @@ fn carry_out(
                 install.apply(&plan)?;
             }
             let afterwards = plan.afterwards.filter(|_| agreed);
-            if !door.json {
-                door.say(format!("{agent}: {status}: `{}`", plan.file.display()));
+            if !app.json {
+                app.note(format!("{agent}: {status}: `{}`", plan.file.display()));
                 if let Some(afterwards) = afterwards {
-                    door.say(format!("{agent}: {afterwards}"));
+                    app.note(format!("{agent}: {afterwards}"));
                 }
             }
             report.agents.push(Done { agent, status, file, difference, afterwards });
         }
     }
-    if door.json {
+    if app.json {
         output::json(&report);
     }
     Ok(0)
 }
 
-fn chosen(names: &[String], all: bool, door: &Door) -> Result<Vec<&'static dyn Adapter>> {
+fn chosen(names: &[String], all: bool, app: &App) -> Result<Vec<&'static dyn Adapter>> {
     if all {
         let here: Vec<&dyn Adapter> = adapters::ALL
             .iter()
             .copied()
-            .filter(|adapter| is_here(*adapter, &door.places))
+            .filter(|adapter| is_here(*adapter, &app.places))
             .collect();
         if here.is_empty() {
             let known: Vec<&str> = adapters::ALL
@@ -153,7 +153,7 @@ fn chosen(names: &[String], all: bool, door: &Door) -> Result<Vec<&'static dyn A
                 .filter(|adapter| adapter.hooks().is_some())
                 .map(|adapter| adapter.name())
                 .collect();
-            door.say(format!(
+            app.note(format!(
                 "no agent with hooks is on this machine; memtree knows: {}",
                 known.join(", ")
             ));

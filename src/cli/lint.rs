@@ -1,6 +1,6 @@
 //! `memtree lint`
 
-use super::{Door, output};
+use super::{App, output};
 use crate::error::Result;
 use crate::ops::lint::{self, LintReport, LintRequest, Severity};
 
@@ -19,38 +19,38 @@ pub struct Args {
     structural_only: bool,
 }
 
-pub fn run(args: Args, door: &Door) -> Result<u8> {
-    let config = door.config()?;
-    let store = door.store()?;
-    let models = door.models(&config)?;
+pub fn run(args: Args, app: &App) -> Result<u8> {
+    let config = app.config()?;
+    let store = app.store()?;
+    let models = app.models(&config)?;
     let request = LintRequest {
         structural_only: args.structural_only,
         fix: args.fix,
         models: &models,
-        today: door.now.with_timezone(&config.zone()?).date_naive(),
-        dry_run: door.dry_run,
+        today: app.now.with_timezone(&config.zone()?).date_naive(),
+        dry_run: app.dry_run,
     };
     let report = lint::lint(&store, &request)?;
-    if door.json {
+    if app.json {
         output::json(&report);
     } else {
-        show(&report, door);
+        show(&report, app);
     }
     Ok(if report.errors > 0 { 1 } else { 0 })
 }
 
-fn show(report: &LintReport, door: &Door) {
+fn show(report: &LintReport, app: &App) {
     for item in &report.items {
         let mark = match item.severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
             Severity::Suggestion => "suggestion",
         };
-        if !door.quiet || item.severity == Severity::Error {
+        if !app.quiet || item.severity == Severity::Error {
             output::print(&format!("{mark}: {} · {}: {}\n", item.check, item.page, item.message));
         }
     }
-    if door.quiet {
+    if app.quiet {
         return;
     }
     output::print(&format!(
@@ -61,9 +61,9 @@ fn show(report: &LintReport, door: &Door) {
         output::count(report.suggestions, "suggestion")
     ));
     if !report.fixed.is_empty() {
-        door.say(format!("added links back to {}", output::count(report.fixed.len(), "page")));
+        app.note(format!("added links back to {}", output::count(report.fixed.len(), "page")));
     }
     if let Some(path) = &report.report {
-        door.say(format!("report: {path}"));
+        app.note(format!("report: {path}"));
     }
 }

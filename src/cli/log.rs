@@ -4,7 +4,7 @@ use std::io::Read;
 
 use chrono::{NaiveDate, TimeZone, Utc};
 
-use super::{Door, output};
+use super::{App, output};
 use crate::base::clock::{self, Timestamp};
 use crate::base::zone::Zone;
 use crate::error::{Context, Error, Result};
@@ -35,14 +35,14 @@ pub struct Args {
     meta: Vec<String>,
 }
 
-pub fn run(args: Args, door: &Door) -> Result<u8> {
-    let config = door.config()?;
+pub fn run(args: Args, app: &App) -> Result<u8> {
+    let config = app.config()?;
     let zone = config.zone()?;
-    let at = args.at.as_deref().map_or(Ok(door.now), |at| moment(at, door.now, zone))?;
+    let at = args.at.as_deref().map_or(Ok(app.now), |at| moment(at, app.now, zone))?;
     let metadata = args.meta.iter().map(|pair| key_and_value(pair)).collect::<Result<_>>()?;
     let text = if args.text == "-" { from_stdin()? } else { args.text };
-    let redactor = door.redactor(&config)?;
-    let store = if door.dry_run { door.store()? } else { door.store_or_new()? };
+    let redactor = app.redactor(&config)?;
+    let store = if app.dry_run { app.store()? } else { app.store_or_new()? };
     let session = args.session.as_deref();
     let request = Request {
         kind: args.kind,
@@ -52,12 +52,12 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
         session,
         metadata,
         redactor: &redactor,
-        dry_run: door.dry_run,
+        dry_run: app.dry_run,
     };
     let logged = log::log(&store, &request)?;
-    if door.json {
+    if app.json {
         output::json(&logged);
-    } else if !door.quiet {
+    } else if !app.quiet {
         output::print(&format!("{}\n", output::safe(&logged.line)));
     }
     Ok(0)

@@ -1,4 +1,4 @@
-//! The command line: a door. A command parses its arguments, asks one op, and prints the answer.
+//! The command line, an entry point. A command parses its arguments, asks one op, and prints the answer.
 //!
 //! Data goes to stdout, talk to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but
 //! something was skipped.
@@ -13,14 +13,14 @@ use clap::{Parser, Subcommand};
 use crate::adapters::Places;
 use crate::base::clock::{self, Timestamp};
 use crate::base::redact::Redactor;
-use crate::config::{Config, Layers};
 use crate::error::{Context, Error, Result};
 use crate::model::calls;
 use crate::model::exclude::Exclude;
 use crate::model::ids::Device;
+use crate::models::Models;
+use crate::settings::{Config, Layers};
 use crate::store::Store;
 use crate::store::layout::Layout;
-use crate::summarize::Models;
 
 mod ask;
 mod blame;
@@ -127,7 +127,7 @@ enum Command {
 
 /// What the world outside hands to a command: nothing below asks the environment or the clock
 /// itself.
-pub struct Door {
+pub struct App {
     /// Where the memory is, or would be.
     pub root: PathBuf,
     /// Whether `--store` named it.
@@ -147,7 +147,7 @@ pub struct Door {
     environment: BTreeMap<String, String>,
 }
 
-impl Door {
+impl App {
     /// The memory, which has to be there.
     pub fn store(&self) -> Result<Store> {
         let store = Store::open(&self.root)?;
@@ -162,7 +162,7 @@ impl Door {
             return self.store();
         }
         let (store, _) = Store::init(&self.root)?;
-        self.say(format!("made a memory in `{}`", self.root.display()));
+        self.note(format!("made a memory in `{}`", self.root.display()));
         Ok(store)
     }
 
@@ -234,7 +234,7 @@ impl Door {
     }
 
     /// Talks to the person, unless they want quiet.
-    pub fn say(&self, text: impl AsRef<str>) {
+    pub fn note(&self, text: impl AsRef<str>) {
         if !self.quiet {
             eprintln!("{}", output::safe(text.as_ref()));
         }
@@ -309,36 +309,36 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     };
     let json = cli.common.json;
     let command = match cli.command {
-        Command::Hook(args) => return hook::run(args, door(cli.common)),
+        Command::Hook(args) => return hook::run(args, app(cli.common)),
         command => command,
     };
-    let answer = door(cli.common).and_then(|door| match command {
-        Command::Init(args) => init::run(args, &door),
-        Command::Sweep(args) => sweep::run(args, &door),
-        Command::Watch(args) => watch::run(args, &door),
-        Command::Snapshot(args) => snapshot::run(args, &door),
-        Command::Log(args) => log::run(args, &door),
-        Command::Digest(args) => digest::run(args, &door),
-        Command::Flush(args) => flush::run(args, &door),
-        Command::Summarize(args) => summarize::run(args, &door),
-        Command::Search(args) => search::run(args, &door),
-        Command::Recall(args) => recall::run(args, &door),
-        Command::Doctor(args) => doctor::run(args, &door),
-        Command::Forget(args) => forget::run(args, &door),
-        Command::Context(args) => context::run(args, &door),
-        Command::Install(args) => install::run(args, &door),
-        Command::Uninstall(args) => install::undo(args, &door),
-        Command::Hook(args) => Ok(hook::run(args, Ok(door))),
-        Command::Compile(args) => compile::run(args, &door),
-        Command::Ask(args) => ask::run(args, &door),
-        Command::Lint(args) => lint::run(args, &door),
-        Command::Blame(args) => blame::run(args, &door),
-        Command::Consolidate(args) => consolidate::run(args, &door),
-        Command::Status(args) => status::run(args, &door),
-        Command::Retain(args) => retain::run(args, &door),
-        Command::Pin(args) => pin::run(args, &door),
-        Command::Verify(args) => verify::run(args, &door),
-        Command::Config(args) => config::run(args, &door),
+    let answer = app(cli.common).and_then(|app| match command {
+        Command::Init(args) => init::run(args, &app),
+        Command::Sweep(args) => sweep::run(args, &app),
+        Command::Watch(args) => watch::run(args, &app),
+        Command::Snapshot(args) => snapshot::run(args, &app),
+        Command::Log(args) => log::run(args, &app),
+        Command::Digest(args) => digest::run(args, &app),
+        Command::Flush(args) => flush::run(args, &app),
+        Command::Summarize(args) => summarize::run(args, &app),
+        Command::Search(args) => search::run(args, &app),
+        Command::Recall(args) => recall::run(args, &app),
+        Command::Doctor(args) => doctor::run(args, &app),
+        Command::Forget(args) => forget::run(args, &app),
+        Command::Context(args) => context::run(args, &app),
+        Command::Install(args) => install::run(args, &app),
+        Command::Uninstall(args) => install::undo(args, &app),
+        Command::Hook(args) => Ok(hook::run(args, Ok(app))),
+        Command::Compile(args) => compile::run(args, &app),
+        Command::Ask(args) => ask::run(args, &app),
+        Command::Lint(args) => lint::run(args, &app),
+        Command::Blame(args) => blame::run(args, &app),
+        Command::Consolidate(args) => consolidate::run(args, &app),
+        Command::Status(args) => status::run(args, &app),
+        Command::Retain(args) => retain::run(args, &app),
+        Command::Pin(args) => pin::run(args, &app),
+        Command::Verify(args) => verify::run(args, &app),
+        Command::Config(args) => config::run(args, &app),
     });
     answer.unwrap_or_else(|error| {
         output::error(&error, json);
@@ -360,7 +360,7 @@ fn calls_hook(arguments: &[OsString]) -> bool {
     false
 }
 
-fn door(common: Common) -> Result<Door> {
+fn app(common: Common) -> Result<App> {
     let environment: BTreeMap<String, String> = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect();
@@ -381,7 +381,7 @@ fn door(common: Common) -> Result<Door> {
     };
     let root =
         std::path::absolute(&root).context(|| format!("cannot find `{}`", root.display()))?;
-    Ok(Door {
+    Ok(App {
         root,
         store_was_named,
         json: common.json,

@@ -2,27 +2,27 @@
 
 use std::time::Duration;
 
-use super::Door;
-use crate::config::{Config, Summarizer};
+use super::App;
 use crate::distill::cost;
 use crate::error::{Error, Result};
+use crate::models::{Model, Models, Settings, Who};
+use crate::settings::{Config, Summarizer};
 use crate::store::layout::Layout;
-use crate::summarize::{Model, Models, Settings, Who};
 
-pub fn models(config: &Config, door: &Door) -> Result<Models> {
+pub fn models(config: &Config, app: &App) -> Result<Models> {
     let set = &config.models;
     let who = match config.summarizer {
         Summarizer::Extractive => return Ok(Models::none()),
         Summarizer::Command => {
             // A shell is not asked, so what it would do to `~` is done here.
             let home = |word: &String| match word.strip_prefix("~/") {
-                Some(below) => door.places.home.join(below).to_string_lossy().into_owned(),
+                Some(below) => app.places.home.join(below).to_string_lossy().into_owned(),
                 None => word.clone(),
             };
             Who::Program(set.command.iter().map(home).collect())
         }
         Summarizer::OpenAi => {
-            Who::Server { base_url: set.base_url.clone(), key: key(&set.key_variable, door) }
+            Who::Server { base_url: set.base_url.clone(), key: key(&set.key_variable, app) }
         }
     };
     let settings = Settings {
@@ -35,12 +35,12 @@ pub fn models(config: &Config, door: &Door) -> Result<Models> {
         daily_tokens: set.daily_tokens,
         daily_usd: set.daily_usd,
         trust_prompts: set.trust_prompts,
-        now: door.now,
+        now: app.now,
         zone: config.zone()?,
     };
     let missing =
         !set.key_variable.is_empty() && matches!(settings.who, Who::Server { key: None, .. });
-    let models = Models::new(settings, door.redactor(config)?, &Layout::new(&door.root));
+    let models = Models::new(settings, app.redactor(config)?, &Layout::new(&app.root));
     if missing {
         // No reason to stop: a sweep that a timer starts captures without the key, and the next one
         // asks.
@@ -53,8 +53,8 @@ pub fn models(config: &Config, door: &Door) -> Result<Models> {
 }
 
 /// The key to a server, from the variable that the settings name.
-fn key(variable: &str, door: &Door) -> Option<String> {
-    door.environment.get(variable).map(|key| key.trim().to_string()).filter(|key| !key.is_empty())
+fn key(variable: &str, app: &App) -> Option<String> {
+    app.environment.get(variable).map(|key| key.trim().to_string()).filter(|key| !key.is_empty())
 }
 
 /// A model with its price: the settings' own, else that of the table that ships with the program.

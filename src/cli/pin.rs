@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Door, output};
+use super::{App, output};
 use crate::error::{Error, Result};
 use crate::model::ids::SessionId;
 use crate::ops::{recall, retain};
@@ -34,8 +34,8 @@ struct Pinned {
     changed: bool,
 }
 
-pub fn run(args: Args, door: &Door) -> Result<u8> {
-    let store = door.store()?;
+pub fn run(args: Args, app: &App) -> Result<u8> {
+    let store = app.store()?;
     let mut told = Vec::new();
     for reference in &args.sessions {
         let session = recall::session_named(&store, reference)?;
@@ -43,17 +43,17 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
             return Err(Error::new(format!("there is no session `{session}`"))
                 .hint("`memtree search` shows what there is"));
         }
-        let changed = !door.dry_run && retain::pin(&store, &session, !args.remove)?;
+        let changed = !app.dry_run && retain::pin(&store, &session, !args.remove)?;
         told.push((session, changed));
     }
-    if door.json {
+    if app.json {
         let pinned = !args.remove;
         let sessions = told
             .into_iter()
             .map(|(session, changed)| Pinned { session, pinned, changed })
             .collect();
         output::json(&Answer { sessions });
-    } else if !door.quiet {
+    } else if !app.quiet {
         let word = if args.remove { "no longer pinned" } else { "pinned" };
         told.iter().for_each(|(session, _)| output::print(&format!("{session} is {word}\n")));
     }

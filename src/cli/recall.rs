@@ -1,6 +1,6 @@
 //! `memtree recall`: opens just the raw part behind a trigger.
 
-use super::{Door, output};
+use super::{App, output};
 use crate::error::Result;
 use crate::ops::recall::{RecallRequest, recall};
 
@@ -26,25 +26,25 @@ pub struct Args {
 }
 
 /// Recalls, and prints the text.
-pub fn run(args: Args, door: &Door) -> Result<u8> {
+pub fn run(args: Args, app: &App) -> Result<u8> {
     let answer = recall(
-        &door.store()?,
+        &app.store()?,
         &RecallRequest {
             what: args.what.join(" "),
             around: args.around,
             raw: args.raw,
             budget: args.budget,
-            now: door.now,
-            dry_run: door.dry_run,
+            now: app.now,
+            dry_run: app.dry_run,
         },
     )?;
-    if door.json {
+    if app.json {
         output::json(&answer);
         return Ok(0);
     }
-    door.say(format!("{} · {}", answer.reference, answer.path));
+    app.note(format!("{} · {}", answer.reference, answer.path));
     if answer.weak {
-        door.say("nothing fits well; this is a guess");
+        app.note("nothing fits well; this is a guess");
     }
     output::print(&answer.text);
     if !answer.text.ends_with('\n') {

@@ -3,12 +3,12 @@
 use chrono::Duration;
 
 use super::sources::pages;
-use super::{Door, output};
+use super::{App, output};
 use crate::base::size::Size;
-use crate::config::Config;
 use crate::error::Result;
 use crate::ops::retain::plan::Limits;
 use crate::ops::retain::{self, Decision, Request, Retention};
+use crate::settings::Config;
 
 /// Apply the storage budget: evict raw that is too old or too much
 ///
@@ -66,35 +66,35 @@ struct Answer<'a> {
     sessions: &'a [Decision],
 }
 
-pub fn run(args: Args, door: &Door) -> Result<u8> {
-    let config = door.config()?;
-    let store = door.store()?;
+pub fn run(args: Args, app: &App) -> Result<u8> {
+    let config = app.config()?;
+    let store = app.store()?;
     let request = Request {
         limits: args.retention.limits(&config),
-        device: door.device.clone(),
-        now: door.now,
+        device: app.device.clone(),
+        now: app.now,
         zone: config.zone()?,
-        pages: &pages(&config, door)?,
+        pages: &pages(&config, app)?,
         event_log_age: Some(args.jsonl_max_age_days.unwrap_or(config.retention.jsonl_max_age_days))
             .filter(|days| *days > 0)
             .map(|days| Duration::days(days.into())),
     };
-    let (retention, sessions) = if door.dry_run {
+    let (retention, sessions) = if app.dry_run {
         retain::rehearse(&store, &request)?
     } else {
         retain::retain(&store, &request)?
     };
     warn(&retention);
-    if door.json {
+    if app.json {
         output::json(&Answer { retention: &retention, sessions: &sessions });
-    } else if !door.quiet {
-        let shown = sessions.iter().filter(|one| door.dry_run || one.decision == "evict");
-        let mut text: String = shown.take(door.limit.unwrap_or(usize::MAX)).map(told).collect();
+    } else if !app.quiet {
+        let shown = sessions.iter().filter(|one| app.dry_run || one.decision == "evict");
+        let mut text: String = shown.take(app.limit.unwrap_or(usize::MAX)).map(told).collect();
         if let Some(logs) = retention.event_logs.as_ref().filter(|logs| !logs.removed.is_empty()) {
-            let would = if door.dry_run { "would remove" } else { "removed" };
+            let would = if app.dry_run { "would remove" } else { "removed" };
             text.push_str(&format!("{would} {}\n", output::count(logs.removed.len(), "event log")));
         }
-        text.push_str(&if door.dry_run {
+        text.push_str(&if app.dry_run {
             let (freed, left) =
                 (output::bytes(retention.freed_bytes), output::bytes(retention.in_use_bytes));
             format!("would free {freed}; then {left} are in use\n")

@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use super::{Door, output};
+use super::{App, output};
 use crate::base::text;
 use crate::error::{Context, Error, Result};
 use crate::model::query::{FilterKey, Hit, NoteHit, Query, Tree};
@@ -86,7 +86,7 @@ pub struct Args {
 }
 
 /// Searches, and shows the hits.
-pub fn run(args: Args, door: &Door) -> Result<u8> {
+pub fn run(args: Args, app: &App) -> Result<u8> {
     let mut query = Query::parse(&args.query.join(" "))?;
     for (key, values) in [
         (FilterKey::Project, args.project),
@@ -108,27 +108,27 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
         return Err(Error::usage("only sessions have episodes to go into")
             .hint("leave `--deep` away, or look among the digests too: `--in all`"));
     }
-    let store = door.store()?;
-    let limit = if args.open { 1 } else { door.limit.unwrap_or(LIMIT) };
-    let (now, dry_run) = (door.now, door.dry_run);
+    let store = app.store()?;
+    let limit = if args.open { 1 } else { app.limit.unwrap_or(LIMIT) };
+    let (now, dry_run) = (app.now, app.dry_run);
     let request =
         SearchRequest { query, trees, deep: args.deep, limit, now, hurried: args.cached, dry_run };
     let answer = search(&store, &request)?;
-    if door.json {
+    if app.json {
         output::json(&answer);
     } else if args.paths {
         for hit in answer.all() {
             output::print(&format!("{}\n", store.layout().root().join(hit.path()).display()));
         }
     } else if args.open {
-        open(&answer, door)?;
+        open(&answer, app)?;
     } else {
-        show(&answer, door);
+        show(&answer, app);
     }
     Ok(0)
 }
 
-fn show(answer: &SearchAnswer, door: &Door) {
+fn show(answer: &SearchAnswer, app: &App) {
     let hits = answer.all();
     for hit in &hits {
         output::print_styled(&match hit {
@@ -137,17 +137,17 @@ fn show(answer: &SearchAnswer, door: &Door) {
         });
     }
     if hits.is_empty() {
-        door.say("nothing found");
+        app.note("nothing found");
     } else if hits.iter().all(AnyHit::weak) {
-        door.say("nothing fits well; these are guesses");
+        app.note("nothing fits well; these are guesses");
     }
     for suggestion in &answer.suggestions {
-        door.say(format!("  {suggestion}"));
+        app.note(format!("  {suggestion}"));
     }
     let deep = answer.hits.iter().any(|hit| hit.passage.is_some());
     let more = answer.total.saturating_sub(hits.len());
     if more > 0 && !hits.is_empty() && !deep {
-        door.say(format!("{more} more; see them with --limit {}", hits.len() + more.min(20)));
+        app.note(format!("{more} more; see them with --limit {}", hits.len() + more.min(20)));
     }
     match hits.first() {
         Some(AnyHit::Session(best)) => {
@@ -156,10 +156,10 @@ fn show(answer: &SearchAnswer, door: &Door) {
                 (None, false) => "the part behind it",
                 (None, true) => "its digest",
             };
-            door.say(format!("next: `{} recall {}` ({what})", door.program(), best.rank));
+            app.note(format!("next: `{} recall {}` ({what})", app.program(), best.rank));
         }
         Some(AnyHit::Note(best)) => {
-            door.say(format!("next: read `{}` from line {}", best.path, best.line))
+            app.note(format!("next: read `{}` from line {}", best.path, best.line))
         }
         None => {}
     }
@@ -234,14 +234,14 @@ fn highlighted(excerpt: &str, words: &[String]) -> Vec<(output::Style, String)> 
     pieces
 }
 
-fn open(answer: &SearchAnswer, door: &Door) -> Result<()> {
+fn open(answer: &SearchAnswer, app: &App) -> Result<()> {
     let hits = answer.all();
     let Some(hit) = hits.first() else {
-        show(answer, door);
+        show(answer, app);
         return Ok(());
     };
-    let path = door.root.join(hit.path());
-    let editor = door.editor(&door.config()?).ok_or_else(|| {
+    let path = app.root.join(hit.path());
+    let editor = app.editor(&app.config()?).ok_or_else(|| {
         Error::new("no editor is known")
             .hint("set $EDITOR, or `open.editor` in ~/.config/memtree/config.toml")
     })?;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Door, output};
+use super::{App, output};
 use crate::distill::clean::Cleaner;
 use crate::error::{Error, Result};
 use crate::model::digest::Outcome;
@@ -28,10 +28,10 @@ pub struct Args {
     status: Option<Outcome>,
 }
 
-pub fn run(args: Args, door: &Door) -> Result<u8> {
-    let config = door.config()?;
+pub fn run(args: Args, app: &App) -> Result<u8> {
+    let config = app.config()?;
     let folder = std::fs::canonicalize(&args.dir).unwrap_or_else(|_| args.dir.clone());
-    let exclude = door.exclude(&config);
+    let exclude = app.exclude(&config);
     if let Some(setting) = snapshot::left_out_by(&exclude, &folder) {
         return Err(Error::new(format!(
             "`{}` is left out by the setting `{setting}`",
@@ -39,19 +39,19 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
         ))
         .hint("take it out of the setting, if it is to be kept after all"));
     }
-    let store = if door.dry_run { Store::open(&door.root)? } else { door.store_or_new()? };
-    let redactor = door.redactor(&config)?;
+    let store = if app.dry_run { Store::open(&app.root)? } else { app.store_or_new()? };
+    let redactor = app.redactor(&config)?;
     let request = Request {
         folder: args.dir,
         exclude: &exclude,
         objective: args.objective,
         motto: args.motto,
         status: args.status,
-        device: door.device.clone(),
-        now: door.now,
+        device: app.device.clone(),
+        now: app.now,
         zone: config.zone()?,
         cleaner: &Cleaner::new(redactor, config.snapshot.sensory_bytes),
-        dry_run: door.dry_run,
+        dry_run: app.dry_run,
     };
     let report = snapshot::snapshot(&store, &request)?;
     for skipped in &report.skipped {
@@ -61,9 +61,9 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
             output::safe(&skipped.reason)
         );
     }
-    if door.json {
+    if app.json {
         output::json(&report);
-    } else if !door.quiet {
+    } else if !app.quiet {
         let (files, bytes) = (output::count(report.files as usize, "file"), report.bytes);
         output::print(&match (&report.session, report.unchanged) {
             (None, true) => format!("left out: just these {files} were forgotten\n"),

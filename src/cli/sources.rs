@@ -3,19 +3,19 @@
 
 use chrono::Duration;
 
-use super::Door;
+use super::App;
 use super::retain::RetentionArgs;
 use crate::adapters::{self, eventlog};
 use crate::base::clock::Timestamp;
 use crate::base::text;
-use crate::config::{self, Config};
 use crate::distill::clean::Cleaner;
 use crate::error::{Context, Error, Result};
+use crate::models::Models;
 use crate::ops::capture::Pages;
 use crate::ops::folders::Folder;
 use crate::ops::sweep::{Root, Sweep};
+use crate::settings::{self, Config};
 use crate::store::Store;
-use crate::summarize::Models;
 
 #[derive(Debug, Default, clap::Args)]
 pub struct SourceArgs {
@@ -38,20 +38,20 @@ impl SourceArgs {
     }
 
     /// The places that the flags name, or else those of the settings.
-    pub fn roots(&self, config: &Config, door: &Door) -> Result<Vec<Root>> {
+    pub fn roots(&self, config: &Config, app: &App) -> Result<Vec<Root>> {
         if self.source.is_empty() {
-            return own_roots(config, door);
+            return own_roots(config, app);
         }
         self.source.iter().map(|source| named_root(source)).collect()
     }
 
     /// The folders that the settings name, unless the flags choose among logs.
-    pub fn folders(&self, config: &Config, door: &Door) -> Vec<Folder> {
+    pub fn folders(&self, config: &Config, app: &App) -> Vec<Folder> {
         if !self.source.is_empty() || !self.only.is_empty() {
             return Vec::new();
         }
-        let folder = |folder: &config::Folder| Folder {
-            path: door.expanded(&folder.path),
+        let folder = |folder: &settings::Folder| Folder {
+            path: app.expanded(&folder.path),
             objective: folder.objective.clone(),
             idle: Duration::minutes(folder.idle_minutes.into()),
         };
@@ -63,7 +63,7 @@ impl SourceArgs {
         &self,
         roots: Vec<Root>,
         config: &Config,
-        door: &Door,
+        app: &App,
         now: Timestamp,
         models: &'a Models,
         progress: &'a (dyn Fn(usize, usize) + Sync),
@@ -73,11 +73,11 @@ impl SourceArgs {
             only: self.only.clone(),
             except: self.except.clone(),
             domains: config.domains.clone(),
-            device: door.device.clone(),
+            device: app.device.clone(),
             now,
             zone: config.zone()?,
             open_for: Duration::minutes(config.sessions.open_minutes.into()),
-            pages: pages(config, door)?,
+            pages: pages(config, app)?,
             limits: RetentionArgs::default().limits(config),
             folders: Vec::new(),
             finalize: Some("sweep"),
@@ -89,20 +89,20 @@ impl SourceArgs {
 }
 
 /// How pages are written, as the settings say.
-pub fn pages(config: &Config, door: &Door) -> Result<Pages> {
+pub fn pages(config: &Config, app: &App) -> Result<Pages> {
     Ok(Pages {
-        cleaner: Cleaner::new(door.redactor(config)?, config.snapshot.sensory_bytes),
+        cleaner: Cleaner::new(app.redactor(config)?, config.snapshot.sensory_bytes),
         inline_lines: config.snapshot.inline_lines,
-        exclude: door.exclude(config),
+        exclude: app.exclude(config),
     })
 }
 
 /// Warns of settings for agents that nobody knows.
-pub fn warn_of_unknown_agents(config: &Config, door: &Door) {
-    let is_used = |setting: &crate::config::Source| setting.enabled && setting.root.is_some();
+pub fn warn_of_unknown_agents(config: &Config, app: &App) {
+    let is_used = |setting: &crate::settings::Source| setting.enabled && setting.root.is_some();
     for (name, _) in config.sources.iter().filter(|(_, setting)| !is_used(setting)) {
         if adapters::named(name).is_none() {
-            door.say(format!(
+            app.note(format!(
                 "warning: the setting `sources.{name}` names no agent that memtree knows"
             ));
         }
@@ -110,38 +110,38 @@ pub fn warn_of_unknown_agents(config: &Config, door: &Door) {
 }
 
 /// Where the agents of this machine keep their logs, as the settings say.
-fn own_roots(config: &Config, door: &Door) -> Result<Vec<Root>> {
+fn own_roots(config: &Config, app: &App) -> Result<Vec<Root>> {
     let mut roots = Vec::new();
     for adapter in adapters::ALL {
         let setting = config.sources.get(adapter.name());
         if setting.is_some_and(|setting| !setting.enabled || setting.root.is_some()) {
             continue;
         }
-        let paths = adapter.roots(&door.places);
+        let paths = adapter.roots(&app.places);
         roots.extend(paths.into_iter().map(|path| Root { path, glob: None, named: false }));
     }
     for (name, setting) in &config.sources {
         let (true, Some(root)) = (setting.enabled, &setting.root) else { continue };
-        let path = door.expanded(root);
+        let path = app.expanded(root);
         let glob = setting.glob.as_deref().map(glob::Pattern::new).transpose().map_err(|err| {
             Error::new(format!("cannot use the setting `sources.{name}.glob`")).because(err)
         })?;
         roots.push(Root { path, glob, named: false });
     }
-    roots.extend(old_event_logs(config, door)?);
+    roots.extend(old_event_logs(config, app)?);
     Ok(roots)
 }
 
 /// The event logs that an older tool left in the memory. Those of our own sessions tell nothing
 /// new.
-fn old_event_logs(config: &Config, door: &Door) -> Result<Vec<Root>> {
+fn old_event_logs(config: &Config, app: &App) -> Result<Vec<Root>> {
     let enabled = config.sources.get(eventlog::NAME).is_none_or(|setting| setting.enabled);
-    let Some(store) = Store::open(&door.root).ok().filter(|_| enabled) else {
+    let Some(store) = Store::open(&app.root).ok().filter(|_| enabled) else {
         return Ok(Vec::new());
     };
     let logs = store
         .event_logs()
-        .context(|| format!("cannot look into the memory `{}`", door.root.display()))?;
+        .context(|| format!("cannot look into the memory `{}`", app.root.display()))?;
     let old = logs.into_iter().filter(|log| log.session.is_none());
     Ok(old.map(|log| Root { path: log.path, glob: None, named: false }).collect())
 }

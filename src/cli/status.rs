@@ -1,23 +1,23 @@
 //! `memtree status`
 
 use super::sources::SourceArgs;
-use super::{Door, output};
+use super::{App, output};
 use crate::error::Result;
+use crate::models::ledger::Spent;
 use crate::ops::status::{self, AtRisk};
 use crate::ops::{days, rescue};
 use crate::store::Store;
-use crate::summarize::ledger::Spent;
 
 /// Say what there is in the memory
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
-pub fn run(_: Args, door: &Door) -> Result<u8> {
-    let store = door.store()?;
-    let today = days::today(door.now, door.config()?.zone()?);
-    let mut status = status::status(&store, door.device.as_str(), today)?;
-    status.at_risk = at_risk(&store, door)?;
-    if door.json {
+pub fn run(_: Args, app: &App) -> Result<u8> {
+    let store = app.store()?;
+    let today = days::today(app.now, app.config()?.zone()?);
+    let mut status = status::status(&store, app.device.as_str(), today)?;
+    status.at_risk = at_risk(&store, app)?;
+    if app.json {
         output::json(&status);
         return Ok(0);
     }
@@ -83,19 +83,19 @@ pub fn run(_: Args, door: &Door) -> Result<u8> {
 }
 
 /// What agents will delete soon.
-fn at_risk(store: &Store, door: &Door) -> Result<Vec<AtRisk>> {
-    let (config, _) = door.settings()?;
+fn at_risk(store: &Store, app: &App) -> Result<Vec<AtRisk>> {
+    let (config, _) = app.settings()?;
     let sources = SourceArgs::default();
-    let models = door.models(&config)?;
+    let models = app.models(&config)?;
     let sweep = sources.request(
-        sources.roots(&config, door)?,
+        sources.roots(&config, app)?,
         &config,
-        door,
-        door.now,
+        app,
+        app.now,
         &models,
         &|_, _| (),
     )?;
-    let clocks = rescue::clocks(store, &sweep, &door.places)?;
+    let clocks = rescue::clocks(store, &sweep, &app.places)?;
     let risks = clocks.iter().flat_map(|clock| {
         let flavor = &clock.flavor;
         clock.soon.iter().map(|(&in_days, &sessions)| AtRisk {

@@ -2,7 +2,7 @@
 
 use chrono::NaiveDate;
 
-use super::{Door, output};
+use super::{App, output};
 use crate::error::{Error, Result};
 use crate::ops::days;
 use crate::ops::flush::Flush;
@@ -23,11 +23,11 @@ pub struct Args {
     pending: bool,
 }
 
-pub fn run(args: Args, door: &Door) -> Result<u8> {
-    let config = door.config()?;
-    let store = door.store()?;
+pub fn run(args: Args, app: &App) -> Result<u8> {
+    let config = app.config()?;
+    let store = app.store()?;
     let zone = config.zone()?;
-    let today = days::today(door.now, zone);
+    let today = days::today(app.now, zone);
     let day = match args.day.as_deref() {
         None | Some("today") => today,
         Some("yesterday") => today.pred_opt().unwrap_or(today),
@@ -36,7 +36,7 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
                 .hint("write `2026-11-15`, `today` or `yesterday`")
         })?,
     };
-    if door.dry_run {
+    if app.dry_run {
         let days = match args.pending {
             true => days::pending(&store, today)
                 .map_err(|err| Error::new("cannot read the days").because(err))?,
@@ -45,19 +45,19 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
         days.iter().for_each(|day| output::print(&format!("would summarize {day}\n")));
         return Ok(0);
     }
-    let (models, redactor) = (door.models(&config)?, door.redactor(&config)?);
+    let (models, redactor) = (app.models(&config)?, app.redactor(&config)?);
     let idle = super::flush::idle(&config);
-    let flush = Flush { now: door.now, zone, idle, models: &models, redactor: &redactor };
+    let flush = Flush { now: app.now, zone, idle, models: &models, redactor: &redactor };
     let which = if args.pending { Which::Pending } else { Which::Day(day) };
     let summarized = summarize::summarize(&store, which, &flush)?;
-    if door.json {
+    if app.json {
         output::json(&summarized);
-    } else if !door.quiet {
+    } else if !app.quiet {
         let layout = store.layout();
         let path = |day: &NaiveDate| format!("{}\n", layout.shown(&layout.summary(*day)));
         output::print(&summarized.days.iter().map(path).collect::<String>());
         if summarized.days.is_empty() {
-            door.say("nothing to do: every summary covers its day");
+            app.note("nothing to do: every summary covers its day");
         }
     }
     Ok(0)

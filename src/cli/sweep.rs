@@ -2,7 +2,7 @@
 
 use super::retain::{self, RetentionArgs};
 use super::sources::{SourceArgs, warn_of_unknown_agents};
-use super::{Door, folders, output};
+use super::{App, folders, output};
 use crate::error::{Context, Result};
 use crate::ops::sample;
 use crate::ops::sweep::{self, Report, Root};
@@ -26,13 +26,13 @@ pub struct Args {
     retention: RetentionArgs,
 }
 
-pub fn run(args: Args, door: &Door) -> Result<u8> {
+pub fn run(args: Args, app: &App) -> Result<u8> {
     args.sources.check()?;
-    let config = door.config()?;
-    let samples = Layout::new(&door.root).samples();
+    let config = app.config()?;
+    let samples = Layout::new(&app.root).samples();
     // The samples can only be read where they were unpacked; a rehearsal unpacks them elsewhere.
     let unpacked = args.sample.then(|| {
-        if door.dry_run {
+        if app.dry_run {
             std::env::temp_dir().join(format!("memtree-sample-{}", std::process::id()))
         } else {
             samples
@@ -40,38 +40,38 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
     });
     let roots = match &unpacked {
         Some(folder) => vec![Root { path: folder.clone(), glob: None, named: true }],
-        None => args.sources.roots(&config, door)?,
+        None => args.sources.roots(&config, app)?,
     };
     if !args.sample && args.sources.source.is_empty() {
-        warn_of_unknown_agents(&config, door);
+        warn_of_unknown_agents(&config, app);
     }
-    let bar = progress_bar(door);
+    let bar = progress_bar(app);
     let progress = |done, of| {
         bar.set_length(of as u64);
         bar.set_position(done as u64);
     };
-    let models = door.models(&config)?;
-    let mut request = args.sources.request(roots, &config, door, door.now, &models, &progress)?;
+    let models = app.models(&config)?;
+    let mut request = args.sources.request(roots, &config, app, app.now, &models, &progress)?;
     request.limits = args.retention.limits(&config);
     if !args.sample {
-        request.folders = args.sources.folders(&config, door);
+        request.folders = args.sources.folders(&config, app);
     }
-    let report = if door.dry_run {
+    let report = if app.dry_run {
         if let Some(folder) = &unpacked {
             sample::unpack(folder).context(|| "cannot unpack the samples".into())?;
         }
-        let report = sweep::rehearse(&door.root, &request);
+        let report = sweep::rehearse(&app.root, &request);
         if let Some(folder) = &unpacked {
             let _ = std::fs::remove_dir_all(folder);
         }
         report?
     } else {
-        let store = door.store_or_new()?;
+        let store = app.store_or_new()?;
         if let Some(folder) = &unpacked {
             sample::unpack(folder).context(|| "cannot unpack the samples".into())?;
         }
         let report = sweep::sweep(&store, &request)?;
-        super::flush::retry(&store, &config, door, door.now, &models)?;
+        super::flush::retry(&store, &config, app, app.now, &models)?;
         report
     };
     bar.finish_and_clear();
@@ -79,7 +79,7 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
         [] => "in the usual places".to_string(),
         sources => format!("in `{}`", sources.join("`, `")),
     };
-    show(&report, door, args.sample, &place);
+    show(&report, app, args.sample, &place);
     Ok(match (report.retention.data_loss.is_empty(), report.skipped.is_empty()) {
         (false, _) => 1,
         (true, false) => 3,
@@ -87,7 +87,7 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
     })
 }
 
-fn show(report: &Report, door: &Door, sample: bool, place: &str) {
+fn show(report: &Report, app: &App, sample: bool, place: &str) {
     for skipped in &report.skipped {
         eprintln!(
             "{}:{}: {}",
@@ -101,18 +101,18 @@ fn show(report: &Report, door: &Door, sample: bool, place: &str) {
     {
         let waiting = output::count(model.waiting, "digest");
         eprintln!("the model has not answered: {}", output::safe(reason));
-        door.say(format!("{waiting} can do without it; the next sweep asks again"));
+        app.note(format!("{waiting} can do without it; the next sweep asks again"));
     }
     folders::warn(&report.folders);
     retain::warn(&report.retention);
-    if door.json {
+    if app.json {
         output::json(report);
         return;
     }
-    if door.quiet {
+    if app.quiet {
         return;
     }
-    let would = if door.dry_run { "would capture" } else { "captured" };
+    let would = if app.dry_run { "would capture" } else { "captured" };
     let mut line = format!(
         "{} found: {would} {}, {} unchanged",
         output::count(report.discovered, "session"),
@@ -141,19 +141,19 @@ fn show(report: &Report, door: &Door, sample: bool, place: &str) {
         output::print(&retain::summary(&report.retention));
     }
     if report.discovered == 0 && report.folders.is_empty() {
-        door.say(format!(
+        app.note(format!(
             "no agent's logs were found {place}; `{} sweep --sample` shows how a memory looks",
-            door.program()
+            app.program()
         ));
-    } else if !door.dry_run {
+    } else if !app.dry_run {
         let query = if sample { "EWOULDBLOCK lock" } else { "what you remember" };
-        door.say(format!("next: `{} search \"{query}\"`", door.program()));
+        app.note(format!("next: `{} search \"{query}\"`", app.program()));
     }
 }
 
-fn progress_bar(door: &Door) -> indicatif::ProgressBar {
+fn progress_bar(app: &App) -> indicatif::ProgressBar {
     use std::io::IsTerminal;
-    if door.quiet || door.json || !std::io::stderr().is_terminal() {
+    if app.quiet || app.json || !std::io::stderr().is_terminal() {
         return indicatif::ProgressBar::hidden();
     }
     let bar = indicatif::ProgressBar::new(0);

@@ -1,10 +1,10 @@
 //! `memtree verify`: proves that nothing was lost, or names what was.
 
 use super::sources::SourceArgs;
-use super::{Door, output};
+use super::{App, output};
 use crate::error::Result;
+use crate::models::Models;
 use crate::ops::verify::{self, Amount, Finding, Proof, Step};
-use crate::summarize::Models;
 
 /// Prove that nothing was lost: source → raw → readable parts → digest → day → core
 ///
@@ -22,25 +22,25 @@ pub struct Args {
     sources: SourceArgs,
 }
 
-pub fn run(args: Args, door: &Door) -> Result<u8> {
+pub fn run(args: Args, app: &App) -> Result<u8> {
     args.sources.check()?;
-    let config = door.config()?;
-    let store = door.store()?;
-    let roots = args.sources.roots(&config, door)?;
+    let config = app.config()?;
+    let store = app.store()?;
+    let roots = args.sources.roots(&config, app)?;
     let models = Models::none();
-    let request = args.sources.request(roots, &config, door, door.now, &models, &|_, _| {})?;
+    let request = args.sources.request(roots, &config, app, app.now, &models, &|_, _| {})?;
     let proof = verify::verify(&store, &request, args.deep)?;
-    if door.json {
+    if app.json {
         output::json(&proof);
     } else {
-        show(&proof, door);
+        show(&proof, app);
     }
     Ok(if proof.gaps.is_empty() { 0 } else { 1 })
 }
 
-fn show(proof: &Proof, door: &Door) {
+fn show(proof: &Proof, app: &App) {
     let mut text = String::new();
-    if !door.quiet {
+    if !app.quiet {
         text.push_str("            sessions    files      bytes    lines   gaps\n");
         for checked in &proof.checked {
             let Amount { sessions, files, bytes, lines } = checked.amount;
@@ -54,9 +54,9 @@ fn show(proof: &Proof, door: &Door) {
         }
         text.push('\n');
     }
-    let most = door.limit.unwrap_or(usize::MAX);
+    let most = app.limit.unwrap_or(usize::MAX);
     for (word, findings) in [("gap", &proof.gaps), ("note", &proof.notes)] {
-        if word == "note" && door.quiet {
+        if word == "note" && app.quiet {
             continue;
         }
         for finding in findings.iter().take(most) {
@@ -66,7 +66,7 @@ fn show(proof: &Proof, door: &Door) {
             text.push_str(&format!("{} more {word}s\n", findings.len() - most));
         }
     }
-    if !door.quiet {
+    if !app.quiet {
         if proof.evicted > 0 {
             let sessions = output::count(proof.evicted, "session");
             text.push_str(&format!(

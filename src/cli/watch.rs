@@ -10,17 +10,17 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::sources::{SourceArgs, warn_of_unknown_agents};
-use super::{Door, flush, folders, output};
+use super::{App, flush, folders, output};
 use crate::base::clock::{self, Timestamp};
 use crate::base::files;
 use crate::base::watcher::Watcher;
-use crate::config::Config;
 use crate::error::{Context, Error, Result};
 use crate::ops::days::Scope;
 use crate::ops::flush::Flushed;
 use crate::ops::folders::Status;
 use crate::ops::sweep::{self, Report, Root};
 use crate::ops::watch::{self, News, Pace, Skip, Swept, Trigger, World};
+use crate::settings::Config;
 
 /// Sweep whenever logs change, until stopped
 ///
@@ -39,29 +39,29 @@ pub struct Args {
 /// While logs keep changing, a sweep starts after this long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub fn run(args: Args, door: &Door) -> Result<u8> {
+pub fn run(args: Args, app: &App) -> Result<u8> {
     args.sources.check()?;
-    let config = door.config()?;
+    let config = app.config()?;
     if args.sources.source.is_empty() {
-        warn_of_unknown_agents(&config, door);
+        warn_of_unknown_agents(&config, app);
     }
     let pace = pace(&config)?;
-    let roots = places(&args.sources, &config, door)?.into_iter().map(|root| root.path);
-    let folders = args.sources.folders(&config, door).into_iter().map(|folder| folder.path);
+    let roots = places(&args.sources, &config, app)?.into_iter().map(|root| root.path);
+    let folders = args.sources.folders(&config, app).into_iter().map(|folder| folder.path);
     let (watched, awaited): (Vec<PathBuf>, Vec<PathBuf>) =
         roots.chain(folders).partition(|path| path.exists());
-    if door.dry_run {
-        rehearse(&watched, &awaited, &config, pace, door);
+    if app.dry_run {
+        rehearse(&watched, &awaited, &config, pace, app);
         return Ok(0);
     }
-    let store = door.store_or_new()?;
+    let store = app.store_or_new()?;
     let lock = store.layout().watch_lock();
     let _lock = files::try_lock_exclusive(&lock)
-        .context(|| format!("cannot write to the memory `{}`", door.root.display()))?
+        .context(|| format!("cannot write to the memory `{}`", app.root.display()))?
         .ok_or_else(|| {
             Error::new(format!(
                 "another `memtree watch` runs for the memory `{}`",
-                door.root.display()
+                app.root.display()
             ))
             .hint("stop that one first, or name another memory with `--store`")
         })?;
@@ -74,19 +74,19 @@ pub fn run(args: Args, door: &Door) -> Result<u8> {
         more => format!(" ({more} more once they are there)"),
     };
     let places = output::count(watched.len(), "place");
-    door.say(format!(
+    app.note(format!(
         "watching {places}{awaited}, sweeping at least every {}; Ctrl-C stops",
         config.watch.interval
     ));
     let began = Instant::now();
     let (watcher, last, told) = (None, None, HashSet::new());
-    watch::watch(&mut Machine { args, door, began, news, sender, stop, watcher, pace, last, told });
-    door.say("stopped");
+    watch::watch(&mut Machine { args, app, began, news, sender, stop, watcher, pace, last, told });
+    app.note("stopped");
     Ok(0)
 }
 
-fn rehearse(watched: &[PathBuf], awaited: &[PathBuf], config: &Config, pace: Pace, door: &Door) {
-    if door.json {
+fn rehearse(watched: &[PathBuf], awaited: &[PathBuf], config: &Config, pace: Pace, app: &App) {
+    if app.json {
         return output::json(&json!({
             "watched": watched,
             "awaited": awaited,
@@ -111,7 +111,7 @@ fn rehearse(watched: &[PathBuf], awaited: &[PathBuf], config: &Config, pace: Pac
 /// The machine as it is: its clock, its files and the memory.
 struct Machine<'a> {
     args: Args,
-    door: &'a Door,
+    app: &'a App,
     began: Instant,
     news: Receiver<()>,
     sender: SyncSender<()>,
@@ -173,27 +173,27 @@ impl World for Machine<'_> {
 
 impl Machine<'_> {
     fn complain(&self, error: &Error) {
-        match self.door.json {
+        match self.app.json {
             true => output::json_line(&output::error_object(error)),
             false => output::error(error, false),
         }
     }
 
     fn sweep_once(&mut self) -> Result<Swept> {
-        let door = self.door;
+        let app = self.app;
         // Settings may change while we run.
-        let (config, _) = door.settings()?;
-        let store = door.store()?;
+        let (config, _) = app.settings()?;
+        let store = app.store()?;
         let mut pace = pace(&config)?;
-        let roots = places(&self.args.sources, &config, door)?;
-        let folders = self.args.sources.folders(&config, door);
+        let roots = places(&self.args.sources, &config, app)?;
+        let folders = self.args.sources.folders(&config, app);
         // The new watcher is there before the sweep begins and before the old one goes, so that
         // nothing is missed.
         let paths =
             roots.iter().map(|root| &root.path).chain(folders.iter().map(|folder| &folder.path));
         let paths: Vec<PathBuf> = paths.cloned().collect();
         let sender = self.sender.clone();
-        let watcher = Watcher::new(&paths, &door.root, move || {
+        let watcher = Watcher::new(&paths, &app.root, move || {
             let _ = sender.try_send(());
         });
         let before = std::mem::take(&mut self.told);
@@ -207,13 +207,13 @@ impl Machine<'_> {
         let told: Vec<String> = told.collect();
         self.watcher = Some(watcher);
         let now = now()?;
-        let models = door.models(&config)?;
+        let models = app.models(&config)?;
         let mut request =
-            self.args.sources.request(roots, &config, door, now, &models, &|_, _| {})?;
+            self.args.sources.request(roots, &config, app, now, &models, &|_, _| {})?;
         (request.folders, request.finalize) = (folders, None);
         let report = sweep::sweep(&store, &request)?;
         if models.are_there() && report.captured > 0 {
-            flush::due(&store, &config, door, now, &models, Scope::Today)?;
+            flush::due(&store, &config, app, now, &models, Scope::Today)?;
         }
         if report.captured > 0 {
             // A session that is open now will have to be closed, although nothing changes any more.
@@ -245,11 +245,11 @@ impl Machine<'_> {
 
     /// Does what can wait.
     fn finalize_now(&self) -> Result<Flushed> {
-        let door = self.door;
-        let (config, _) = door.settings()?;
-        let (store, now, models) = (door.store()?, now()?, door.models(&config)?);
-        let flushed = flush::due(&store, &config, door, now, &models, Scope::All)?;
-        flush::compile(&store, &config, door, now, &models, &flushed)?;
+        let app = self.app;
+        let (config, _) = app.settings()?;
+        let (store, now, models) = (app.store()?, now()?, app.models(&config)?);
+        let flushed = flush::due(&store, &config, app, now, &models, Scope::All)?;
+        flush::compile(&store, &config, app, now, &models, &flushed)?;
         Ok(flushed)
     }
 
@@ -262,7 +262,7 @@ impl Machine<'_> {
         if report.digested == 0 && kept == 0 && skipped == 0 {
             return self.say_finalized(&flushed);
         }
-        if self.door.json {
+        if self.app.json {
             let decided = match &decision {
                 Ok(trigger) => {
                     json!({"trigger": trigger, "finalized": flushed.summaries.finalized})
@@ -285,14 +285,14 @@ impl Machine<'_> {
         if skipped > 0 {
             line.push_str(&format!(", skipped {}", output::count(skipped, "line")));
         }
-        self.door.say(format!("{line} ({} ms)", report.took_ms));
+        self.app.note(format!("{line} ({} ms)", report.took_ms));
         self.say_finalized(&flushed);
     }
 
     fn say_finalized(&self, flushed: &Flushed) {
         let days = flushed.summaries.finalized.len();
-        if days > 0 && !self.door.json {
-            self.door.say(format!("finalized {}", output::count(days, "day")));
+        if days > 0 && !self.app.json {
+            self.app.note(format!("finalized {}", output::count(days, "day")));
         }
     }
 }
@@ -302,8 +302,8 @@ fn now() -> Result<Timestamp> {
 }
 
 /// The places to watch; one that was named need not be there yet.
-fn places(sources: &SourceArgs, config: &Config, door: &Door) -> Result<Vec<Root>> {
-    let roots = sources.roots(config, door)?;
+fn places(sources: &SourceArgs, config: &Config, app: &App) -> Result<Vec<Root>> {
+    let roots = sources.roots(config, app)?;
     Ok(roots.into_iter().map(|root| Root { named: false, ..root }).collect())
 }
 

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use crate::base::redact::Redactor;
 use crate::distill::episodes;
 use crate::model::context;
-use crate::model::session::{Action, Answer, Call, Event, FileChange, What};
+use crate::model::session::{Action, Call, CallResult, Event, EventKind, FileChange};
 
 /// Cleans the texts of events.
 pub struct Cleaner {
@@ -43,15 +43,17 @@ impl Cleaner {
 
     /// Cleans all that an event says.
     pub fn event<'e>(&self, event: Event<'e>) -> Event<'e> {
-        let what = match event.what {
-            What::Prompt(text) => What::Prompt(self.text(text)),
-            What::Intervention(text) => What::Intervention(self.text(text)),
-            What::Reply(text) => What::Reply(self.text(text)),
-            What::Thinking(text) => What::Thinking(self.text(text)),
-            What::Compaction(text) => What::Compaction(self.text(text)),
-            What::Lifecycle(text) => What::Lifecycle(self.text(text)),
-            What::Call(call) => What::Call(Call { action: self.action(call.action), ..call }),
-            What::Result(answer) => {
+        let kind = match event.kind {
+            EventKind::Prompt(text) => EventKind::Prompt(self.text(text)),
+            EventKind::Intervention(text) => EventKind::Intervention(self.text(text)),
+            EventKind::Reply(text) => EventKind::Reply(self.text(text)),
+            EventKind::Thinking(text) => EventKind::Thinking(self.text(text)),
+            EventKind::Compaction(text) => EventKind::Compaction(self.text(text)),
+            EventKind::Lifecycle(text) => EventKind::Lifecycle(self.text(text)),
+            EventKind::Call(call) => {
+                EventKind::Call(Call { action: self.action(call.action), ..call })
+            }
+            EventKind::Result(answer) => {
                 // Shortened first, so that no time is spent on what is not kept; a secret that is
                 // cut in two at the seam is still told by its beginning.
                 let short = match &answer.text {
@@ -61,11 +63,11 @@ impl Cleaner {
                     }
                 };
                 let text = self.text(short);
-                What::Result(Answer { text, ..answer })
+                EventKind::Result(CallResult { text, ..answer })
             }
-            what @ (What::Rewind { .. } | What::Completion) => what,
+            kind @ (EventKind::Rewind { .. } | EventKind::Completion) => kind,
         };
-        Event { what, ..event }
+        Event { kind, ..event }
     }
 
     fn action(&self, action: Action) -> Action {

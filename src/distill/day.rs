@@ -3,7 +3,7 @@
 //! The session's own lines are made here; the store puts them into their days.
 
 use crate::base::text;
-use crate::distill::steps::{Kind, Step};
+use crate::distill::steps::{Step, StepKind};
 use crate::distill::{facts, outcome};
 use crate::model::day::{DayLine, LONGEST_LINE, LineKind};
 use crate::model::ids::EpisodeId;
@@ -15,27 +15,27 @@ pub fn line(step: &Step, episode: EpisodeId) -> Option<DayLine> {
         return None;
     }
     let (kind, said): (LineKind, String) = match (&step.kind, &step.agent) {
-        (Kind::Prompt(said), None) => (LineKind::User, said.clone()),
-        (Kind::Intervention(said), None) => (LineKind::User, said.clone()),
-        (Kind::Reply(said), None) => (LineKind::MainAgent, said.clone()),
-        (Kind::Compaction(_), None) => (LineKind::System, "context compacted".into()),
-        (Kind::Deed(deed), None) => {
-            if let Some(made) = facts::made(deed) {
+        (StepKind::Prompt(said), None) => (LineKind::User, said.clone()),
+        (StepKind::Intervention(said), None) => (LineKind::User, said.clone()),
+        (StepKind::Reply(said), None) => (LineKind::MainAgent, said.clone()),
+        (StepKind::Compaction(_), None) => (LineKind::System, "context compacted".into()),
+        (StepKind::ToolCall(call), None) => {
+            if let Some(made) = facts::made(call) {
                 return finished(step, episode, LineKind::ToolEvent, &format!("{made} ok=true"));
             }
-            let verdict = outcome::verdict(deed);
-            let telling = deed.failed()
+            let verdict = outcome::verdict(call);
+            let telling = call.failed()
                 || verdict.is_some()
-                || matches!(deed.action, crate::model::session::Action::Edit { .. });
+                || matches!(call.action, crate::model::session::Action::Edit { .. });
             if !telling {
                 return None;
             }
-            let ok = verdict.as_ref().map_or(!deed.failed(), |verdict| verdict.passed);
-            (LineKind::ToolEvent, format!("{} ok={ok}", crate::distill::episodes::described(deed)))
+            let ok = verdict.as_ref().map_or(!call.failed(), |verdict| verdict.passed);
+            (LineKind::ToolEvent, format!("{} ok={ok}", crate::distill::episodes::described(call)))
         }
-        (Kind::Deed(deed), Some(_)) if deed.failed() => (
+        (StepKind::ToolCall(call), Some(_)) if call.failed() => (
             LineKind::TaskAgentEvent,
-            format!("{} ok=false", crate::distill::episodes::described(deed)),
+            format!("{} ok=false", crate::distill::episodes::described(call)),
         ),
         _ => return None,
     };

@@ -9,7 +9,7 @@ use crate::base::clock;
 use crate::base::markdown::{code, fenced, heading, quoted, without_emphasis};
 use crate::base::text;
 use crate::distill::outcome::{self, Verdict};
-use crate::distill::steps::{Deed, Kind, Step};
+use crate::distill::steps::{Step, StepKind, ToolCall};
 use crate::model::ids::EpisodeId;
 use crate::model::session::Action;
 
@@ -56,46 +56,46 @@ impl EpisodePage {
         let from = format!(
             " · {}line {}",
             if step.inherited { "inherited, " } else { "" },
-            step.place.line
+            step.position.line
         );
         match &step.kind {
-            Kind::Prompt(said) => {
+            StepKind::Prompt(said) => {
                 let day = step.at.map(|at| format!(" · {}", clock::stamp(at))).unwrap_or_default();
                 self.block(&format!("**Prompt**{day}{from}"), &quoted(said, LONGEST_SAID));
             }
-            Kind::Rewind(kept) => self.line(&format!(
+            StepKind::Rewind(kept) => self.line(&format!(
                 "*The conversation went back to {}; what came after it was taken back.*",
                 EpisodeId(*kept)
             )),
-            Kind::Intervention(said) => {
+            StepKind::Intervention(said) => {
                 self.block(&format!("**Stepped in**{when}{from}"), &quoted(said, LONGEST_SAID))
             }
-            Kind::Reply(said) => {
+            StepKind::Reply(said) => {
                 let speaker =
                     who.map_or_else(|| "Agent".into(), |agent| format!("Subagent {agent}"));
                 self.block(&format!("**{speaker}**{when}{from}"), &quoted(said, LONGEST_SAID));
             }
-            Kind::Thinking(said) => {
+            StepKind::Thinking(said) => {
                 let thought = text::one_line(said, 400);
                 self.line(&format!("*Thought:* {}", without_emphasis(&thought)));
             }
-            Kind::Compaction(said) => self.block(
+            StepKind::Compaction(said) => self.block(
                 &format!("**Summary at compaction**{when}{from}"),
                 &quoted(said, LONGEST_SAID),
             ),
-            Kind::Lifecycle(said) => {
+            StepKind::Lifecycle(said) => {
                 self.line(&format!("*{}*{when}", without_emphasis(&text::one_line(said, 300))))
             }
-            Kind::Completion => {}
-            Kind::Deed(deed) => self.deed(deed, who.as_deref(), step.place.line),
+            StepKind::Completion => {}
+            StepKind::ToolCall(call) => self.call(call, who.as_deref(), step.position.line),
         }
     }
 
-    fn deed(&mut self, deed: &Deed, agent: Option<&str>, line: u64) {
+    fn call(&mut self, call: &ToolCall, agent: Option<&str>, line: u64) {
         let by = agent.map(|agent| format!("[{agent}] ")).unwrap_or_default();
-        let what = described(deed);
-        let verdict = outcome::verdict(deed);
-        let result = match (&deed.answer, verdict) {
+        let what = described(call);
+        let verdict = outcome::verdict(call);
+        let result = match (&call.answer, verdict) {
             (None, _) => "no answer".to_string(),
             (_, Some(Verdict { passed, summary })) => {
                 format!("{}{}", if passed { "passed" } else { "failed" }, spaced(&summary))
@@ -108,12 +108,12 @@ impl EpisodePage {
             },
         };
         self.line(&format!("- {by}{what} → {result} · line {line}"));
-        if let Action::Edit { text, .. } = &deed.action {
+        if let Action::Edit { text, .. } = &call.action {
             self.output("change", "diff", text, text.len());
         }
-        let Some(answer) = &deed.answer else { return };
+        let Some(answer) = &call.answer else { return };
         // What was read from a file says little here, and an edit's answer nothing.
-        let worth_showing = deed.failed() || !matches!(deed.action, Action::Edit { .. });
+        let worth_showing = call.failed() || !matches!(call.action, Action::Edit { .. });
         if worth_showing {
             self.output(&what, "text", &answer.text, answer.bytes);
         }
@@ -165,10 +165,10 @@ impl EpisodePage {
 }
 
 /// What a tool was asked, in a few words of Markdown.
-pub fn described(deed: &Deed) -> String {
-    match &deed.action {
+pub fn described(call: &ToolCall) -> String {
+    match &call.action {
         Action::Shell { command } => code(&format!("$ {}", text::one_line(command, 200))),
-        Action::Edit { files, .. } if files.is_empty() => format!("edited ({})", tool(deed)),
+        Action::Edit { files, .. } if files.is_empty() => format!("edited ({})", tool(call)),
         Action::Edit { files, .. } => {
             let shown: Vec<String> = files.iter().take(8).map(|file| code(&file.path)).collect();
             format!("edited {}", shown.join(", "))
@@ -178,15 +178,15 @@ pub fn described(deed: &Deed) -> String {
         Action::Delegate { task } => format!("handed to a subagent: {}", text::one_line(task, 200)),
         Action::Plan { text } => format!("planned: {}", text::one_line(text, 200)),
         Action::Ask { question } => format!("asked: {}", text::one_line(question, 200)),
-        Action::Other { input } if deed.tool.is_empty() && input.is_empty() => "late answer".into(),
+        Action::Other { input } if call.tool.is_empty() && input.is_empty() => "late answer".into(),
         Action::Other { input } => {
-            format!("{} {}", code(&tool(deed)), code(&text::one_line(input, 160)))
+            format!("{} {}", code(&tool(call)), code(&text::one_line(input, 160)))
         }
     }
 }
 
-fn tool(deed: &Deed) -> String {
-    text::one_line(&deed.tool, 60)
+fn tool(call: &ToolCall) -> String {
+    text::one_line(&call.tool, 60)
 }
 
 fn indented(block: &str) -> String {

@@ -11,7 +11,7 @@ use regex::Regex;
 use crate::base::clock::Timestamp;
 use crate::base::text;
 use crate::distill::errors::{self, Fault};
-use crate::distill::steps::{Deed, Kind, Step};
+use crate::distill::steps::{Step, StepKind, ToolCall};
 use crate::distill::triggers;
 use crate::distill::{intent, outcome, sayings, stated};
 use crate::model::digest::Origin;
@@ -21,15 +21,15 @@ use crate::model::session::{Action, FileChange};
 /// What is known of a session, part by part.
 #[derive(Debug, Default)]
 pub struct Facts {
-    pub parts: Vec<Part>,
+    pub parts: Vec<EpisodeFacts>,
     pub started: Option<Timestamp>,
     pub ended: Option<Timestamp>,
     /// Words that were said, by the person and the agent.
     pub spoken: u64,
     /// Prompts of this session's own: a fork's inherited ones are not counted.
     pub prompts: u64,
-    pub deeds: u64,
-    pub failed_deeds: u64,
+    pub tool_calls: u64,
+    pub failed_calls: u64,
     pub interventions: u64,
     pub compactions: u64,
     pub subagents: Vec<String>,
@@ -45,7 +45,7 @@ pub struct Facts {
 
 /// What is known of one episode.
 #[derive(Debug, Default)]
-pub struct Part {
+pub struct EpisodeFacts {
     /// The episode's number; merged parts keep the first.
     pub episode: u32,
     /// The last episode that it covers.
@@ -53,8 +53,8 @@ pub struct Part {
     pub prompt: String,
     pub last_reply: String,
     pub replies: u64,
-    pub deeds: u64,
-    pub failed_deeds: u64,
+    pub tool_calls: u64,
+    pub failed_calls: u64,
     /// The files that were changed, each as it was left.
     pub edited: Vec<FileChange>,
     pub commands: Vec<String>,
@@ -157,29 +157,29 @@ impl Facts {
         }
         self.count_events(step);
         match &step.kind {
-            Kind::Prompt(said) if step.agent.is_none() => {
+            StepKind::Prompt(said) if step.agent.is_none() => {
                 self.begin_part(said, step.inherited);
                 if !step.inherited {
                     self.prompts += 1;
                 }
             }
-            Kind::Prompt(_) | Kind::Completion => {}
-            Kind::Rewind(kept) => {
+            StepKind::Prompt(_) | StepKind::Completion => {}
+            StepKind::Rewind(kept) => {
                 for part in self.parts.iter_mut().filter(|part| part.episode > *kept) {
                     part.rewound = true;
                 }
             }
-            Kind::Intervention(_) => {
+            StepKind::Intervention(_) => {
                 self.interventions += 1;
                 self.part().signal(Signal::Interrupted);
             }
-            Kind::Reply(said) => self.reply(said, step.agent.is_some()),
-            Kind::Thinking(_) => {}
-            Kind::Compaction(said) => {
+            StepKind::Reply(said) => self.reply(said, step.agent.is_some()),
+            StepKind::Thinking(_) => {}
+            StepKind::Compaction(said) => {
                 self.compactions += 1;
                 self.part().count(text::cut(said, LONGEST_REPLY), 0.3);
             }
-            Kind::Lifecycle(said) => {
+            StepKind::Lifecycle(said) => {
                 if said.starts_with('/')
                     && self.first_command.is_none()
                     && !intent::is_housekeeping(said)
@@ -189,7 +189,7 @@ impl Facts {
                     self.part().signal(Signal::Broken);
                 }
             }
-            Kind::Deed(deed) => self.deed(deed),
+            StepKind::ToolCall(call) => self.call(call),
         }
     }
 
@@ -198,15 +198,15 @@ impl Facts {
     fn count_events(&mut self, step: &Step) {
         let mut count = |kind: &'static str| *self.events.entry(kind).or_default() += 1;
         match &step.kind {
-            Kind::Prompt(_) => count("user_msg"),
-            Kind::Reply(_) => count("assistant_msg"),
-            Kind::Thinking(_) => count("thinking"),
-            Kind::Intervention(_) | Kind::Rewind(_) => count("human_intervention"),
-            Kind::Compaction(_) | Kind::Lifecycle(_) => count("lifecycle"),
-            Kind::Completion => count("completion"),
-            Kind::Deed(deed) => {
-                if !deed.tool.is_empty() {
-                    count(match &deed.action {
+            StepKind::Prompt(_) => count("user_msg"),
+            StepKind::Reply(_) => count("assistant_msg"),
+            StepKind::Thinking(_) => count("thinking"),
+            StepKind::Intervention(_) | StepKind::Rewind(_) => count("human_intervention"),
+            StepKind::Compaction(_) | StepKind::Lifecycle(_) => count("lifecycle"),
+            StepKind::Completion => count("completion"),
+            StepKind::ToolCall(call) => {
+                if !call.tool.is_empty() {
+                    count(match &call.action {
                         Action::Edit { .. } => "edit",
                         Action::Shell { command } if outcome::is_test_command(command) => {
                             "test_run"
@@ -214,15 +214,15 @@ impl Facts {
                         _ => "tool_call",
                     });
                 }
-                if deed.answer.is_some() {
-                    count(if deed.failed() { "error" } else { "tool_result" });
+                if call.answer.is_some() {
+                    count(if call.failed() { "error" } else { "tool_result" });
                 }
-                let again = matches!(&deed.action, Action::Shell { command } if self.failed_command.as_ref() == Some(command));
+                let again = matches!(&call.action, Action::Shell { command } if self.failed_command.as_ref() == Some(command));
                 if again {
                     count("retry");
                 }
-                if let Action::Shell { command } = &deed.action {
-                    self.failed_command = deed.failed().then(|| command.clone());
+                if let Action::Shell { command } = &call.action {
+                    self.failed_command = call.failed().then(|| command.clone());
                 }
             }
         }
@@ -243,7 +243,7 @@ impl Facts {
 
     /// Whether it was only talk: no tool was used.
     pub fn is_talk(&self) -> bool {
-        self.deeds == 0
+        self.tool_calls == 0
     }
 
     /// The commits of the session, oldest first.
@@ -256,12 +256,12 @@ impl Facts {
         self.finish();
         self.spoken += prompt.split_whitespace().count() as u64;
         triggers::merge_when_many(&mut self.parts);
-        let mut part = Part {
+        let mut part = EpisodeFacts {
             episode,
             last_episode: episode,
             inherited,
             prompt: text::cut(prompt, LONGEST_PROMPT).to_string(),
-            ..Part::default()
+            ..EpisodeFacts::default()
         };
         part.count(text::cut(prompt, 2 * LONGEST_PROMPT), 1.0);
         part.state(prompt, Origin::User);
@@ -269,9 +269,9 @@ impl Facts {
     }
 
     /// The part that is going on; what comes before the first prompt is `EP_000`.
-    fn part(&mut self) -> &mut Part {
+    fn part(&mut self) -> &mut EpisodeFacts {
         if self.parts.is_empty() {
-            self.parts.push(Part::default());
+            self.parts.push(EpisodeFacts::default());
         }
         self.parts.last_mut().expect("a part was just put there")
     }
@@ -290,7 +290,7 @@ impl Facts {
         part.replies += 1;
         part.last_reply = text::cut(said, LONGEST_REPLY).to_string();
         part.state(said, Origin::Assistant);
-        let nothing_worked = part.deeds > 0 && part.deeds == part.failed_deeds;
+        let nothing_worked = part.tool_calls > 0 && part.tool_calls == part.failed_calls;
         part.signal(if outcome::gives_up(said, nothing_worked) {
             Signal::GaveUp
         } else {
@@ -298,31 +298,31 @@ impl Facts {
         });
     }
 
-    fn deed(&mut self, deed: &Deed) {
-        if deed.tool.is_empty() {
+    fn call(&mut self, call: &ToolCall) {
+        if call.tool.is_empty() {
             // The late answer of a call that was counted when it was made.
-            return self.part().deed(deed);
+            return self.part().call(call);
         }
-        self.deeds += 1;
-        let tool = text::one_line(&deed.tool, 60);
+        self.tool_calls += 1;
+        let tool = text::one_line(&call.tool, 60);
         if self.tools.len() < 300 || self.tools.contains_key(&tool) {
             *self.tools.entry(tool).or_default() += 1;
         }
-        if deed.failed() {
-            self.failed_deeds += 1;
+        if call.failed() {
+            self.failed_calls += 1;
         }
-        self.part().deed(deed);
+        self.part().call(call);
     }
 }
 
-impl Part {
+impl EpisodeFacts {
     /// Makes a part of a text that nobody said: a file of a folder.
-    pub fn of_text(episode: u32, title: &str, value: &str) -> Part {
-        let mut part = Part {
+    pub fn of_text(episode: u32, title: &str, value: &str) -> EpisodeFacts {
+        let mut part = EpisodeFacts {
             episode,
             last_episode: episode,
             prompt: text::one_line(title, 200),
-            ..Part::default()
+            ..EpisodeFacts::default()
         };
         part.count(title, 2.0);
         part.count(value, 1.0);
@@ -371,18 +371,18 @@ impl Part {
         self.signals.push(signal);
     }
 
-    fn deed(&mut self, deed: &Deed) {
-        self.deeds += 1;
-        self.failed_deeds += u64::from(deed.failed());
-        if !deed.by_person() && self.signals.last() != Some(&Signal::Work) {
+    fn call(&mut self, call: &ToolCall) {
+        self.tool_calls += 1;
+        self.failed_calls += u64::from(call.failed());
+        if !call.by_person() && self.signals.last() != Some(&Signal::Work) {
             self.signal(Signal::Work);
         }
-        match &deed.action {
-            Action::Edit { files, .. } if !deed.failed() => {
+        match &call.action {
+            Action::Edit { files, .. } if !call.failed() => {
                 for file in files {
                     self.count(&file.path, 1.0);
                     // The answer tells of one file.
-                    let told = deed
+                    let told = call
                         .answer
                         .as_ref()
                         .map(|answer| &answer.state)
@@ -403,9 +403,9 @@ impl Part {
             Action::Search { query } => self.count(query, 0.3),
             _ => {}
         }
-        let Some(answer) = &deed.answer else { return };
-        if let Action::Shell { command } = &deed.action
-            && !deed.failed()
+        let Some(answer) = &call.answer else { return };
+        if let Action::Shell { command } = &call.action
+            && !call.failed()
             && commits(command)
         {
             // Some wrappers keep git's words to themselves; that it did not fail is enough.
@@ -417,16 +417,16 @@ impl Part {
             }
             self.signal(Signal::Commit);
         }
-        if let Action::Ask { .. } = deed.action {
+        if let Action::Ask { .. } = call.action {
             self.count(text::cut(&answer.text, 1000), 0.5);
         }
-        let verdict = outcome::verdict(deed);
-        if let Action::Shell { command } = &deed.action {
-            let works = verdict.as_ref().map_or(!deed.failed(), |verdict| verdict.passed);
-            if works && !deed.failed() && self.checks.len() < MOST_IN_A_LIST {
+        let verdict = outcome::verdict(call);
+        if let Action::Shell { command } = &call.action {
+            let works = verdict.as_ref().map_or(!call.failed(), |verdict| verdict.passed);
+            if works && !call.failed() && self.checks.len() < MOST_IN_A_LIST {
                 self.checks.extend(stated::check_command(command));
             }
-            if let Some(url) = opened_in(command, &answer.text).filter(|_| !deed.failed()) {
+            if let Some(url) = opened_in(command, &answer.text).filter(|_| !call.failed()) {
                 keep(&mut self.opened, url);
             }
             if verdict.is_some() || is_check(command) {
@@ -437,9 +437,9 @@ impl Part {
             self.signal(Signal::Test(verdict.passed));
             keep(&mut self.tests, verdict.clone());
         }
-        if deed.failed() && errors::is_refusal(&answer.text) {
+        if call.failed() && errors::is_refusal(&answer.text) {
             self.signal(Signal::Interrupted);
-        } else if (deed.failed() || verdict.is_some_and(|verdict| !verdict.passed))
+        } else if (call.failed() || verdict.is_some_and(|verdict| !verdict.passed))
             && let Some(fault) = errors::fault(&answer.text)
         {
             self.count(&fault.sample, 0.8);
@@ -543,10 +543,10 @@ fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
-/// What a deed made that lasts, in words: a commit, a pull request.
-pub fn made(deed: &Deed) -> Option<String> {
+/// What a call made that lasts, in words: a commit, a pull request.
+pub fn made(call: &ToolCall) -> Option<String> {
     let (Action::Shell { command }, Some(answer), false) =
-        (&deed.action, &deed.answer, deed.failed())
+        (&call.action, &call.answer, call.failed())
     else {
         return None;
     };

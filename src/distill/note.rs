@@ -2,7 +2,7 @@
 //! with its episode, what is still open, and how it went.
 
 use crate::base::text;
-use crate::distill::facts::{Facts, Part, Signal};
+use crate::distill::facts::{EpisodeFacts, Facts, Signal};
 use crate::distill::triggers::plain_words;
 use crate::distill::{intent, outcome, sayings};
 use crate::model::digest::Outcome;
@@ -57,7 +57,7 @@ pub fn core_intent(facts: &Facts) -> String {
 /// What came of it: how the agent closed, what was changed, what passed, what was committed or
 /// opened, which errors were solved by what, and what is still open. Each with its episode.
 pub fn key_outcomes(facts: &Facts, head: &Head, files: &[String]) -> Vec<String> {
-    let parts: Vec<&Part> =
+    let parts: Vec<&EpisodeFacts> =
         facts.parts.iter().filter(|part| !part.rewound && !part.inherited).collect();
     let mut outcomes = Vec::new();
     let closing = parts.iter().rev().find(|part| !part.last_reply.is_empty());
@@ -65,7 +65,7 @@ pub fn key_outcomes(facts: &Facts, head: &Head, files: &[String]) -> Vec<String>
         closing.and_then(|part| Some((part, sayings::closing_sentence_but(part, says_commit)?)))
     {
         let said = said.trim_end_matches('.');
-        let says_little = facts.deeds > 0 && sayings::telling_weight(said) < 1.0;
+        let says_little = facts.tool_calls > 0 && sayings::telling_weight(said) < 1.0;
         let stopped =
             matches!(part.signals.last(), Some(Signal::Work | Signal::Interrupted | Signal::Error));
         let said = if stopped { format!("it stopped after: {said}") } else { said.to_string() };
@@ -81,7 +81,7 @@ pub fn key_outcomes(facts: &Facts, head: &Head, files: &[String]) -> Vec<String>
         outcomes.push(at(format!("changed {}{more}", names.join(", ")), last));
     }
     outcomes.extend(tests(&parts));
-    let mut commits: Vec<(&Part, &crate::distill::facts::Commit)> = Vec::new();
+    let mut commits: Vec<(&EpisodeFacts, &crate::distill::facts::Commit)> = Vec::new();
     for (part, commit) in
         parts.iter().flat_map(|part| part.commits.iter().map(move |commit| (*part, commit)))
     {
@@ -137,8 +137,8 @@ fn says_commit(sentence: &str) -> bool {
 }
 
 /// The last test run, and how many failed before it.
-fn tests(parts: &[&Part]) -> Option<String> {
-    let runs: Vec<(&Part, &outcome::Verdict)> =
+fn tests(parts: &[&EpisodeFacts]) -> Option<String> {
+    let runs: Vec<(&EpisodeFacts, &outcome::Verdict)> =
         parts.iter().flat_map(|part| part.tests.iter().map(move |test| (*part, test))).collect();
     let (part, last) = runs.last()?;
     let failed = runs.iter().rev().skip(1).filter(|(_, run)| !run.passed).count();
@@ -156,7 +156,7 @@ fn tests(parts: &[&Part]) -> Option<String> {
 }
 
 /// A claim with the episode that it comes from.
-fn at(claim: String, part: &Part) -> String {
+fn at(claim: String, part: &EpisodeFacts) -> String {
     format!("{claim} ({})", EpisodeId(part.last_episode))
 }
 
@@ -218,13 +218,14 @@ pub fn arc(facts: &Facts, status: Outcome) -> String {
             _ => "steady".into(),
         };
     }
-    let parts: Vec<&Part> = facts.parts.iter().filter(|part| !part.inherited).collect();
-    let count = |part: &Part, wanted: Signal| {
+    let parts: Vec<&EpisodeFacts> = facts.parts.iter().filter(|part| !part.inherited).collect();
+    let count = |part: &EpisodeFacts, wanted: Signal| {
         part.signals.iter().filter(|signal| **signal == wanted).count()
     };
     let mut phases: Vec<String> = Vec::new();
-    let trouble =
-        |part: &Part| count(part, Signal::Test(false)) > 0 || count(part, Signal::Error) >= 3;
+    let trouble = |part: &EpisodeFacts| {
+        count(part, Signal::Test(false)) > 0 || count(part, Signal::Error) >= 3
+    };
     let first = parts.iter().position(|part| trouble(part));
     if first != Some(0) {
         phases.push("steady".into());
@@ -239,7 +240,7 @@ pub fn arc(facts: &Facts, status: Outcome) -> String {
         };
         phases.push(format!("stuck ({by}, {})", EpisodeId(parts[first].episode)));
     }
-    let turns: Vec<&&Part> =
+    let turns: Vec<&&EpisodeFacts> =
         parts.iter().filter(|part| part.rewound || count(part, Signal::Interrupted) > 0).collect();
     if let Some(turn) = turns.first() {
         let often = if turns.len() > 1 {
@@ -254,11 +255,11 @@ pub fn arc(facts: &Facts, status: Outcome) -> String {
         Outcome::Success if first.is_some() => phases.push("solved".into()),
         Outcome::Success if phases.len() > 1 => phases.push("done".into()),
         Outcome::Success => {
-            let failed = facts.failed_deeds;
-            let calls = if facts.deeds == 1 {
+            let failed = facts.failed_calls;
+            let calls = if facts.tool_calls == 1 {
                 "1 tool call".into()
             } else {
-                format!("{} tool calls", facts.deeds)
+                format!("{} tool calls", facts.tool_calls)
             };
             phases = vec![format!("steady ({calls}, {failed} failed)")];
         }

@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::base::text;
-use crate::distill::facts::{Facts, Part, Signal};
-use crate::distill::steps::Deed;
+use crate::distill::facts::{EpisodeFacts, Facts, Signal};
+use crate::distill::steps::ToolCall;
 use crate::distill::worth;
 use crate::model::digest::Outcome;
 use crate::model::session::Action;
@@ -23,9 +23,9 @@ pub struct Verdict {
 }
 
 /// The verdict of a test run; `None` where the call was not one, or says nothing.
-pub fn verdict(deed: &Deed) -> Option<Verdict> {
-    let Action::Shell { command } = &deed.action else { return None };
-    let answer = deed.answer.as_ref()?;
+pub fn verdict(call: &ToolCall) -> Option<Verdict> {
+    let Action::Shell { command } = &call.action else { return None };
+    let answer = call.answer.as_ref()?;
     if answer.exit_code.is_some_and(is_interruption) {
         return None;
     }
@@ -37,7 +37,7 @@ pub fn verdict(deed: &Deed) -> Option<Verdict> {
             .flatten()
             .filter(|verdict| has_count(&verdict.summary));
     }
-    match (summary_of(&answer.text), deed.failed()) {
+    match (summary_of(&answer.text), call.failed()) {
         // A pipe such as `cargo test | tail` hides that a command failed, but never that it passed.
         (Some(verdict), failed) => Some(Verdict { passed: verdict.passed && !failed, ..verdict }),
         (None, true) if never_ran(&answer.text) => None,
@@ -188,17 +188,17 @@ fn is_tally(line: &str) -> bool {
 
 /// How a session went.
 pub fn outcome(facts: &Facts) -> Outcome {
-    let parts: Vec<&Part> = facts.parts.iter().filter(|part| !part.rewound).collect();
+    let parts: Vec<&EpisodeFacts> = facts.parts.iter().filter(|part| !part.rewound).collect();
     let replies = parts.iter().map(|part| part.replies).sum::<u64>();
     if facts.prompts == 0 && replies == 0 {
         return Outcome::Unknown;
     }
-    if replies == 0 && facts.deeds == 0 {
+    if replies == 0 && facts.tool_calls == 0 {
         return Outcome::Abandoned;
     }
     // A prompt that was stopped before anything came of it, and a word of thanks, take nothing
     // back.
-    let counts = |part: &&&Part| {
+    let counts = |part: &&&EpisodeFacts| {
         part.signals.iter().any(|signal| *signal != Signal::Interrupted) || asks(part)
     };
     let Some(last) = parts.iter().rev().find(counts) else { return Outcome::Unknown };
@@ -215,7 +215,7 @@ pub fn outcome(facts: &Facts) -> Outcome {
         }
         Some(Signal::Reply | Signal::Test(true) | Signal::Commit) => Outcome::Success,
         // Nothing worked, and nobody said a word about it.
-        Some(Signal::Error) if tests_fail || last.failed_deeds == last.deeds => Outcome::Fail,
+        Some(Signal::Error) if tests_fail || last.failed_calls == last.tool_calls => Outcome::Fail,
         _ if last.last_test() == Some(false) => Outcome::Fail,
         // The log stops in the middle, but what was wanted had been done by then.
         Some(Signal::Interrupted | Signal::Work) if last.is_proved() => Outcome::Success,
@@ -225,11 +225,11 @@ pub fn outcome(facts: &Facts) -> Outcome {
 }
 
 /// Whether the prompt of a part wants an answer.
-fn asks(part: &Part) -> bool {
+fn asks(part: &EpisodeFacts) -> bool {
     part.signals.is_empty() && !part.prompt.is_empty() && !worth::is_small_talk(&part.prompt)
 }
 
-impl Part {
+impl EpisodeFacts {
     /// Whether the last test run of the part passed; a commit after a failing one means that it was
     /// known and accepted.
     fn last_test(&self) -> Option<bool> {
@@ -280,7 +280,7 @@ mod tests {
     use crate::model::evidence::FileState;
 
     fn run(command: &str, output: &str, exit_code: Option<i32>) -> Option<bool> {
-        verdict(&Deed {
+        verdict(&ToolCall {
             id: String::new(),
             tool: "Bash".into(),
             action: Action::Shell { command: command.into() },

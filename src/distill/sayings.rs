@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::base::text;
-use crate::distill::facts::{Part, StatedKind};
+use crate::distill::facts::{EpisodeFacts, StatedKind};
 use crate::distill::triggers::{plain_words, telling};
 use crate::model::digest::Origin;
 
@@ -122,12 +122,12 @@ pub fn is_narration(sentence: &str) -> bool {
 
 /// How the agent closed: of its sentences the one that tells most, and best a result, rather than
 /// "Done.".
-pub fn closing_sentence(part: &Part) -> Option<String> {
+pub fn closing_sentence(part: &EpisodeFacts) -> Option<String> {
     closing_sentence_but(part, |_| false)
 }
 
 /// How the agent closed, leaving out sentences that say what is told elsewhere.
-pub fn closing_sentence_but(part: &Part, told: impl Fn(&str) -> bool) -> Option<String> {
+pub fn closing_sentence_but(part: &EpisodeFacts, told: impl Fn(&str) -> bool) -> Option<String> {
     static RESULT: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(
             r"(?ix)^(done\b|fixed|added|created|updated|committed|pushed|implemented|removed|renamed|rebased|merged|moved|replaced|refactored|resolved|published|released|opened|draft\ pr|wrote|spawned|closed|deleted|verified|confirmed|reviewed|saved|switched|enabled|disabled|successfully|i('ve|’ve|\ have)?\ (added|fixed|created|updated|removed|changed|implemented|reviewed|patched)|found\ \d|no\ (blocking|blockers|issues)|root\ cause|all\ \d*\ ?(tests|checks)|yes\b|the\ (fix|cause|issue|problem|bug)\b)
@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn the_closing_sentence_is_a_result() {
         let closing = |reply: &str| {
-            let mut part = Part::of_text(1, "", "");
+            let mut part = EpisodeFacts::of_text(1, "", "");
             part.last_reply = reply.into();
             closing_sentence(&part).unwrap_or_default()
         };

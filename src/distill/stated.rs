@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::base::text;
-use crate::distill::facts::{Facts, Part, StatedKind};
+use crate::distill::facts::{EpisodeFacts, Facts, StatedKind};
 use crate::distill::triggers::plain_words;
 use crate::model::digest::{Claim, ClaimKind, Origin};
 use crate::model::ids::EpisodeId;
@@ -50,7 +50,7 @@ pub fn claims(facts: &Facts) -> Vec<Claim> {
             }
         }
         // Of an agent that only talked, the person's words are enough.
-        if facts.deeds > 0 {
+        if facts.tool_calls > 0 {
             for (kind, sentence) in of_agent(part) {
                 let weight = if kind == ClaimKind::Lesson { 4 } else { 3 };
                 add(weight, kind, &sentence, Origin::Assistant);
@@ -131,7 +131,7 @@ fn is_pasted(sentence: &str) -> bool {
 }
 
 /// What the agent learnt or chose in a part.
-fn of_agent(part: &Part) -> Vec<(ClaimKind, String)> {
+fn of_agent(part: &EpisodeFacts) -> Vec<(ClaimKind, String)> {
     let stated =
         part.stated.iter().filter(|stated| stated.origin == Origin::Assistant).map(|stated| {
             let kind = if stated.kind == StatedKind::Lesson {
@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn lessons_name_a_cause_and_a_thing() {
-        let told = |said: &str| of_agent(&Part::of_text(1, "", said)).len();
+        let told = |said: &str| of_agent(&EpisodeFacts::of_text(1, "", said)).len();
         assert_eq!(
             told("`npm ci` fails when the lock file was written by another version of npm."),
             1

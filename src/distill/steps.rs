@@ -6,7 +6,7 @@
 
 use crate::base::clock::Timestamp;
 use crate::model::evidence::FileState;
-use crate::model::session::{Action, Answer, Event, Place, What};
+use crate::model::session::{Action, CallResult, Event, EventKind, Position};
 
 /// One step of a session.
 #[derive(Debug, Clone)]
@@ -14,18 +14,18 @@ pub struct Step {
     /// When, where the log tells it.
     pub at: Option<Timestamp>,
     /// Where in the log.
-    pub place: Place,
+    pub position: Position,
     /// The subagent that did it; `None` is the main conversation.
     pub agent: Option<String>,
     /// Whether it is a copy of another session's.
     pub inherited: bool,
     /// What it is.
-    pub kind: Kind,
+    pub kind: StepKind,
 }
 
 /// The kinds of steps.
 #[derive(Debug, Clone)]
-pub enum Kind {
+pub enum StepKind {
     /// The person's prompt.
     Prompt(String),
     /// The conversation went back to after this many prompts.
@@ -37,7 +37,7 @@ pub enum Kind {
     /// The agent's thoughts.
     Thinking(String),
     /// A tool call with its answer.
-    Deed(Deed),
+    ToolCall(ToolCall),
     /// The agent's own summary of what came before.
     Compaction(String),
     /// Something about the session.
@@ -48,7 +48,7 @@ pub enum Kind {
 
 /// A tool call with its answer.
 #[derive(Debug, Clone)]
-pub struct Deed {
+pub struct ToolCall {
     /// Joins it to its answer.
     pub id: String,
     /// The tool, as the agent calls it.
@@ -76,7 +76,7 @@ pub struct Outcome {
     pub state: FileState,
 }
 
-impl Deed {
+impl ToolCall {
     /// Whether the person ran it beside the agent.
     pub fn by_person(&self) -> bool {
         self.tool == "bashExecution"
@@ -102,26 +102,26 @@ const MOST_WAITING: usize = 64;
 impl Joiner {
     /// Takes an event and hands over the steps that are whole now.
     pub fn take(&mut self, event: Event<'_>, mut hand_over: impl FnMut(Step)) {
-        let Event { at, place, agent, inherited, what } = event;
+        let Event { at, position, agent, inherited, kind } = event;
         let agent = agent.map(str::to_string);
-        let step = |kind| Step { at, place, agent: agent.clone(), inherited, kind };
-        match what {
-            What::Call(call) => {
+        let step = |kind| Step { at, position, agent: agent.clone(), inherited, kind };
+        match kind {
+            EventKind::Call(call) => {
                 if self.waiting.len() >= MOST_WAITING {
                     hand_over(self.waiting.remove(0));
                 }
-                self.waiting.push(step(Kind::Deed(Deed {
+                self.waiting.push(step(StepKind::ToolCall(ToolCall {
                     id: call.id.into_owned(),
                     tool: call.tool.into_owned(),
                     action: call.action,
                     answer: None,
                 })));
             }
-            What::Result(answer) => {
+            EventKind::Result(answer) => {
                 match self.waiting.iter_mut().find(|step| awaits(step, &answer.id)) {
                     Some(waiting) => {
-                        if let Kind::Deed(deed) = &mut waiting.kind {
-                            deed.answer = Some(outcome(answer));
+                        if let StepKind::ToolCall(call) = &mut waiting.kind {
+                            call.answer = Some(outcome(answer));
                         }
                         while self.waiting.first().is_some_and(is_whole) {
                             hand_over(self.waiting.remove(0));
@@ -129,7 +129,7 @@ impl Joiner {
                     }
                     // The answer of a call that was handed over already, or that the log never
                     // told.
-                    None => hand_over(step(Kind::Deed(Deed {
+                    None => hand_over(step(StepKind::ToolCall(ToolCall {
                         id: answer.id.clone().into_owned(),
                         tool: String::new(),
                         action: Action::Other { input: String::new() },
@@ -138,18 +138,18 @@ impl Joiner {
                 }
             }
             // A subagent speaks while the call that sent it may still wait: it ends nobody's turn.
-            what if agent.is_some() => {
-                if let Some(kind) = said(what) {
+            kind if agent.is_some() => {
+                if let Some(kind) = said(kind) {
                     hand_over(step(kind));
                 }
             }
-            what => {
+            kind => {
                 // Agents answer between their calls; only a new prompt means that no answer will
                 // come.
-                if matches!(what, What::Prompt(_)) {
+                if matches!(kind, EventKind::Prompt(_)) {
                     self.waiting.drain(..).for_each(&mut hand_over);
                 }
-                if let Some(kind) = said(what) {
+                if let Some(kind) = said(kind) {
                     hand_over(step(kind));
                 }
             }
@@ -162,29 +162,29 @@ impl Joiner {
     }
 }
 
-fn said(what: What<'_>) -> Option<Kind> {
-    Some(match what {
-        What::Prompt(text) => Kind::Prompt(text.into_owned()),
-        What::Rewind { kept } => Kind::Rewind(kept),
-        What::Intervention(text) => Kind::Intervention(text.into_owned()),
-        What::Reply(text) => Kind::Reply(text.into_owned()),
-        What::Thinking(text) => Kind::Thinking(text.into_owned()),
-        What::Compaction(text) => Kind::Compaction(text.into_owned()),
-        What::Lifecycle(text) => Kind::Lifecycle(text.into_owned()),
-        What::Completion => Kind::Completion,
-        What::Call(_) | What::Result(_) => return None,
+fn said(kind: EventKind<'_>) -> Option<StepKind> {
+    Some(match kind {
+        EventKind::Prompt(text) => StepKind::Prompt(text.into_owned()),
+        EventKind::Rewind { kept } => StepKind::Rewind(kept),
+        EventKind::Intervention(text) => StepKind::Intervention(text.into_owned()),
+        EventKind::Reply(text) => StepKind::Reply(text.into_owned()),
+        EventKind::Thinking(text) => StepKind::Thinking(text.into_owned()),
+        EventKind::Compaction(text) => StepKind::Compaction(text.into_owned()),
+        EventKind::Lifecycle(text) => StepKind::Lifecycle(text.into_owned()),
+        EventKind::Completion => StepKind::Completion,
+        EventKind::Call(_) | EventKind::Result(_) => return None,
     })
 }
 
 fn awaits(step: &Step, id: &str) -> bool {
-    matches!(&step.kind, Kind::Deed(deed) if deed.id == id && deed.answer.is_none())
+    matches!(&step.kind, StepKind::ToolCall(call) if call.id == id && call.answer.is_none())
 }
 
 fn is_whole(step: &Step) -> bool {
-    matches!(&step.kind, Kind::Deed(deed) if deed.answer.is_some())
+    matches!(&step.kind, StepKind::ToolCall(call) if call.answer.is_some())
 }
 
-fn outcome(answer: Answer<'_>) -> Outcome {
+fn outcome(answer: CallResult<'_>) -> Outcome {
     Outcome {
         bytes: answer.text.len(),
         text: answer.text.into_owned(),
@@ -200,12 +200,18 @@ mod tests {
     use super::*;
     use crate::model::session::Call;
 
-    fn event(what: What<'static>) -> Event<'static> {
-        Event { at: None, place: Place { file: 0, line: 1 }, agent: None, inherited: false, what }
+    fn event(kind: EventKind<'static>) -> Event<'static> {
+        Event {
+            at: None,
+            position: Position { file: 0, line: 1 },
+            agent: None,
+            inherited: false,
+            kind,
+        }
     }
 
     fn call(id: &'static str) -> Event<'static> {
-        event(What::Call(Call {
+        event(EventKind::Call(Call {
             id: id.into(),
             tool: "Bash".into(),
             action: Action::Shell { command: id.into() },
@@ -213,13 +219,13 @@ mod tests {
     }
 
     fn answer(id: &'static str) -> Event<'static> {
-        event(What::Result(Answer {
+        event(EventKind::Result(CallResult {
             id: id.into(),
             text: id.into(),
             failed: false,
             exit_code: None,
             images: 0,
-            ..Answer::default()
+            ..CallResult::default()
         }))
     }
 
@@ -228,8 +234,8 @@ mod tests {
         let mut joiner = Joiner::default();
         let mut seen = Vec::new();
         let mut note = |step: Step| {
-            if let Kind::Deed(deed) = step.kind {
-                seen.push((deed.id, deed.answer.map(|answer| answer.text)));
+            if let StepKind::ToolCall(call) = step.kind {
+                seen.push((call.id, call.answer.map(|answer| answer.text)));
             }
         };
         for event in [call("a"), call("b"), call("c"), answer("b"), answer("a")] {

@@ -9,9 +9,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::base::forms::folded;
+use crate::base::stem::stem;
 use crate::base::{common_words, text};
-use crate::distill::facts::{Facts, Part, StatedKind};
+use crate::distill::facts::{EpisodeFacts, Facts, StatedKind};
 use crate::distill::{intent, sayings};
 use crate::model::digest::{Origin, Trigger};
 use crate::model::ids::EpisodeId;
@@ -47,7 +47,7 @@ impl Room {
     /// used tools has more to tell than was said in it.
     fn of(facts: &Facts, parts: usize) -> Room {
         let said = facts.spoken as usize;
-        let (words, keys_each, topic_chars, sentence_chars) = match facts.deeds {
+        let (words, keys_each, topic_chars, sentence_chars) = match facts.tool_calls {
             // Nobody spoke: the parts are files, and each is worth a trigger while there is room.
             0 if said == 0 => ((40 * parts).min(1600), 12, 90, 140),
             0 => (conversation_words(said), 40, 56, 80),
@@ -77,7 +77,7 @@ fn conversation_words(said: usize) -> usize {
 /// The triggers of a session; `told` is what the page says elsewhere, and need not be said again,
 /// and `elsewhere` how many tokens the page has besides them.
 pub fn triggers(facts: &Facts, told: &[&str], elsewhere: usize) -> Vec<Trigger> {
-    let parts: Vec<&Part> = facts.parts.iter().filter(|part| !is_empty(part)).collect();
+    let parts: Vec<&EpisodeFacts> = facts.parts.iter().filter(|part| !is_empty(part)).collect();
     if parts.is_empty() {
         return Vec::new();
     }
@@ -91,9 +91,11 @@ pub fn triggers(facts: &Facts, told: &[&str], elsewhere: usize) -> Vec<Trigger> 
             *in_groups.entry(word).or_default() += 1.0;
         }
     }
-    let answered = |part: &Part| {
+    let answered = |part: &EpisodeFacts| {
         let before = facts.parts.iter().rev().find(|before| before.last_episode < part.episode);
-        before.and_then(|before| sayings::open_end(&before.last_reply)).filter(|_| facts.deeds > 0)
+        before
+            .and_then(|before| sayings::open_end(&before.last_reply))
+            .filter(|_| facts.tool_calls > 0)
     };
     let mut triggers: Vec<Trigger> =
         groups.iter().map(|group| headline(group, &room, &answered)).collect();
@@ -113,7 +115,7 @@ pub fn triggers(facts: &Facts, told: &[&str], elsewhere: usize) -> Vec<Trigger> 
         // elsewhere or not; only in a conversation, where room is scarce, once on the page is
         // enough.
         let mut own = HashSet::new();
-        let said = if facts.deeds == 0 { &mut told_once } else { &mut own };
+        let said = if facts.tool_calls == 0 { &mut told_once } else { &mut own };
         add_words(&trigger.topic, said);
         add_words(&trigger.sentence, said);
         trigger.keys = keys_of(group, &in_groups, groups.len() as f32, keys, said);
@@ -124,7 +126,7 @@ pub fn triggers(facts: &Facts, told: &[&str], elsewhere: usize) -> Vec<Trigger> 
 
 fn add_words(line: &str, words: &mut HashSet<String>) {
     text::each_word(line, |word| {
-        words.insert(folded(&word.text).to_string());
+        words.insert(stem(&word.text).to_string());
     });
 }
 
@@ -150,15 +152,15 @@ fn fit(triggers: &mut [Trigger], most: usize) {
     }
 }
 
-fn is_empty(part: &Part) -> bool {
+fn is_empty(part: &EpisodeFacts) -> bool {
     part.prompt.is_empty() && part.words.is_empty() && part.last_reply.is_empty()
 }
 
 /// Neighbouring parts together, each group with about the same number of telling words.
-fn grouped<'p>(parts: &[&'p Part], most: usize) -> Vec<Vec<&'p Part>> {
-    let weight = |part: &Part| part.words.len() as f32 + 4.0;
+fn grouped<'p>(parts: &[&'p EpisodeFacts], most: usize) -> Vec<Vec<&'p EpisodeFacts>> {
+    let weight = |part: &EpisodeFacts| part.words.len() as f32 + 4.0;
     let each = parts.iter().map(|part| weight(part)).sum::<f32>() / most as f32;
-    let mut groups: Vec<Vec<&Part>> = Vec::new();
+    let mut groups: Vec<Vec<&EpisodeFacts>> = Vec::new();
     let mut filled = 0.0;
     for part in parts {
         // A new group begins where the one before has its share.
@@ -175,8 +177,12 @@ fn grouped<'p>(parts: &[&'p Part], most: usize) -> Vec<Vec<&'p Part>> {
 
 /// A trigger without its keys: it leads to the part of the group that has the most telling
 /// sentence.
-fn headline(group: &[&Part], room: &Room, answered: &dyn Fn(&Part) -> Option<String>) -> Trigger {
-    let topic = |part: &Part| topic(part, answered, room.topic_chars);
+fn headline(
+    group: &[&EpisodeFacts],
+    room: &Room,
+    answered: &dyn Fn(&EpisodeFacts) -> Option<String>,
+) -> Trigger {
+    let topic = |part: &EpisodeFacts| topic(part, answered, room.topic_chars);
     let told =
         group.iter().filter_map(|part| Some((part, telling_sentence(part, room.sentence_chars)?)));
     // Of equals the first counts, which `max_by_key` would not give.
@@ -207,7 +213,11 @@ fn headline(group: &[&Part], room: &Room, answered: &dyn Fn(&Part) -> Option<Str
 
 /// What a part is about, in a few words. A prompt that says nothing by itself is told by the
 /// question that it answers.
-fn topic(part: &Part, answered: &dyn Fn(&Part) -> Option<String>, most_chars: usize) -> String {
+fn topic(
+    part: &EpisodeFacts,
+    answered: &dyn Fn(&EpisodeFacts) -> Option<String>,
+    most_chars: usize,
+) -> String {
     let mut asked = intent::wish(&part.prompt, most_chars, true);
     if !asked.is_empty()
         && !intent::says_what(&part.prompt)
@@ -235,7 +245,7 @@ fn worded(reply: &str) -> String {
 
 /// The sentence that tells most of a part, with how much it tells: a lesson, a decision, how the
 /// agent closed, an error.
-fn telling_sentence(part: &Part, most_chars: usize) -> Option<(u8, String, Origin)> {
+fn telling_sentence(part: &EpisodeFacts, most_chars: usize) -> Option<(u8, String, Origin)> {
     let stated = |kind: StatedKind| {
         part.stated.iter().find(|stated| stated.kind == kind && stated.origin == Origin::Assistant)
     };
@@ -254,7 +264,7 @@ fn telling_sentence(part: &Part, most_chars: usize) -> Option<(u8, String, Origi
         return Some((2, text::one_line(&closing, most_chars), Origin::Assistant));
     }
     let Some(fault) = part.faults.first() else {
-        return deed(part).map(|deed| (0, deed, Origin::Tool));
+        return call(part).map(|call| (0, call, Origin::Tool));
     };
     Some((
         1,
@@ -264,7 +274,7 @@ fn telling_sentence(part: &Part, most_chars: usize) -> Option<(u8, String, Origi
 }
 
 /// What was done in a part about which nobody said anything.
-fn deed(part: &Part) -> Option<String> {
+fn call(part: &EpisodeFacts) -> Option<String> {
     if !part.edited.is_empty() {
         let name = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_string();
         let names: Vec<String> = part.edited.iter().take(3).map(|file| name(&file.path)).collect();
@@ -288,7 +298,7 @@ pub fn plain_words(sentence: &str) -> String {
 
 /// The words that set a group of parts apart from the rest of the session and are not said yet.
 fn keys_of(
-    group: &[&Part],
+    group: &[&EpisodeFacts],
     in_groups: &HashMap<&str, f32>,
     groups: f32,
     most: usize,
@@ -313,7 +323,7 @@ fn keys_of(
             break;
         }
         // Once is enough, in whatever form; `day.rs` also finds `day`.
-        if !said.insert(folded(word).to_string()) {
+        if !said.insert(stem(word).to_string()) {
             continue;
         }
         if word.contains(['.', '_', '-', ':']) {
@@ -377,11 +387,11 @@ pub fn is_folder_name(value: &str, start: usize, end: usize) -> bool {
 }
 
 /// Merges neighbouring parts where a session has too many to keep apart.
-pub fn merge_when_many(parts: &mut Vec<Part>) {
+pub fn merge_when_many(parts: &mut Vec<EpisodeFacts>) {
     if parts.len() < MOST_PARTS {
         return;
     }
-    let mut merged: Vec<Part> = Vec::with_capacity(parts.len() / 2 + 1);
+    let mut merged: Vec<EpisodeFacts> = Vec::with_capacity(parts.len() / 2 + 1);
     for (at, part) in parts.drain(..).enumerate() {
         match merged.last_mut() {
             Some(before) if at % 2 == 1 => before.absorb(part),
@@ -391,13 +401,13 @@ pub fn merge_when_many(parts: &mut Vec<Part>) {
     *parts = merged;
 }
 
-impl Part {
+impl EpisodeFacts {
     /// Takes in the part that follows.
-    fn absorb(&mut self, next: Part) {
+    fn absorb(&mut self, next: EpisodeFacts) {
         self.last_episode = next.last_episode;
         self.replies += next.replies;
-        self.deeds += next.deeds;
-        self.failed_deeds += next.failed_deeds;
+        self.tool_calls += next.tool_calls;
+        self.failed_calls += next.failed_calls;
         if !next.last_reply.is_empty() {
             self.last_reply = next.last_reply;
         }
@@ -426,14 +436,14 @@ mod tests {
 
     fn facts(parts: usize) -> Facts {
         let parts = (1..=parts as u32).map(|n| {
-            Part::of_text(n, &format!("Topic{n} zebra{n}"), &format!("apple{n} orchid{n}"))
+            EpisodeFacts::of_text(n, &format!("Topic{n} zebra{n}"), &format!("apple{n} orchid{n}"))
         });
         Facts { parts: parts.collect(), spoken: 50, ..Facts::default() }
     }
 
     #[test]
     fn fences_and_rules_are_no_topic() {
-        let mut part = Part::default();
+        let mut part = EpisodeFacts::default();
         part.last_reply = "```\n━━━━━━\n REVIEW COMPLETE\n------\n```\nAll is well.".into();
         assert_eq!(topic(&part, &|_| None, 60), "REVIEW COMPLETE All is well.");
     }

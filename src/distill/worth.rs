@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::distill::facts::{Facts, Part};
+use crate::distill::facts::{EpisodeFacts, Facts};
 use crate::distill::intent;
 use crate::model::calls;
 use crate::model::digest::Worth;
@@ -29,14 +29,15 @@ pub fn worth(facts: &Facts) -> Worth {
     }
     let changed =
         facts.parts.iter().any(|part| !part.edited.is_empty() || !part.commits.is_empty());
-    if changed || facts.deeds > FEW_DEEDS {
+    if changed || facts.tool_calls > FEW_DEEDS {
         return Worth::Full;
     }
-    let asked: Vec<&Part> = facts.parts.iter().filter(|part| !part.prompt.is_empty()).collect();
+    let asked: Vec<&EpisodeFacts> =
+        facts.parts.iter().filter(|part| !part.prompt.is_empty()).collect();
     let small = asked.iter().all(|part| is_small_talk(&part.prompt) || is_health_check(part));
     match asked.is_empty() {
         // Nobody asked for anything, but a command such as `/init` may have set the agent to work.
-        true if facts.deeds > 0 || facts.spoken > 40 => Worth::Full,
+        true if facts.tool_calls > 0 || facts.spoken > 40 => Worth::Full,
         true => Worth::None,
         false if small => Worth::None,
         false => Worth::Full,
@@ -64,7 +65,7 @@ pub fn is_small_talk(prompt: &str) -> bool {
 }
 
 /// Whether a part only tried out that somebody answers: `Reply with exactly OK`, `What is 2+2?`.
-fn is_health_check(part: &Part) -> bool {
+fn is_health_check(part: &EpisodeFacts) -> bool {
     static TRIAL: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(
             r"(?ix)^(?:please\s+)?(?:just\s+|only\s+)?(?:
@@ -94,7 +95,7 @@ mod tests {
     use super::*;
 
     fn told(prompt: &str, reply: &str) -> Worth {
-        let mut part = Part::of_text(1, "", "");
+        let mut part = EpisodeFacts::of_text(1, "", "");
         (part.prompt, part.last_reply) = (prompt.into(), reply.into());
         part.replies = u64::from(!reply.is_empty());
         worth(&Facts { parts: vec![part], prompts: 1, ..Facts::default() })

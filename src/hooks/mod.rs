@@ -1,4 +1,4 @@
-//! The door through which agents call: a few milliseconds, and the agent always goes on.
+//! The entry point for agents: a few milliseconds, and the agent always goes on.
 //!
 //! A hook only looks: it takes the index as it is, waits for no lock and writes no page. Whatever
 //! takes longer is work for a program of its own, which `start` sends off. Trouble goes into the
@@ -10,10 +10,10 @@ use std::path::PathBuf;
 use crate::adapters::hooks::{self, HookSpec, Limit};
 use crate::adapters::{self, Adapter};
 use crate::base::clock::Timestamp;
-use crate::config::Config;
 use crate::error::Result;
 use crate::ops::context::{Contents, ContextRequest, Told as Given, context};
 use crate::ops::turns;
+use crate::settings::Config;
 use crate::store::{Store, journal};
 
 mod start;

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use crate::base::files::{HeldFolder, Stamp};
+use crate::base::files::{DirHandle, Stamp};
 use crate::model::ids::SessionId;
 use crate::store::Store;
 use crate::store::layout::Layout;
@@ -69,7 +69,7 @@ impl<'a> Changes<'a> {
 /// Looks at every digest of a memory: its session and its stamp, sorted by session.
 pub fn found(store: &Store) -> io::Result<Vec<(String, Stamp)>> {
     let sessions = store.layout().sessions();
-    let folder = match HeldFolder::open(&sessions) {
+    let folder = match DirHandle::open(&sessions) {
         Ok(folder) => folder,
         Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(err) => return Err(err),

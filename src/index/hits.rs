@@ -10,7 +10,7 @@ use super::matches::Wanted;
 use super::notes::{self, Note, Section};
 use super::page::Page;
 use super::rank;
-use super::words::folded;
+use super::words::stem;
 use crate::base::files;
 use crate::base::{clock, markdown, text};
 use crate::model::digest::Trigger;
@@ -117,7 +117,7 @@ impl<'p> Finder<'p> {
     /// Which of the wanted words a word is. Folding takes from its end alone.
     fn places_of(&self, word: &str) -> Option<&[usize]> {
         let begins = word.bytes().next().is_some_and(|byte| self.beginnings[usize::from(byte)]);
-        if begins { self.places.get(folded(word)).map(Vec::as_slice) } else { None }
+        if begins { self.places.get(stem(word)).map(Vec::as_slice) } else { None }
     }
 
     /// The counts of an empty text.

@@ -111,7 +111,7 @@ impl Name {
                 // What stands for the name in its place is another word by intent.
                 found = found
                     || same
-                    || words[1..].iter().any(|other| *other == words::folded(&word.text));
+                    || words[1..].iter().any(|other| *other == words::stem(&word.text));
             });
         }
         !found

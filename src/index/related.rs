@@ -7,7 +7,7 @@
 
 use memchr::memmem;
 
-use super::words::folded;
+use super::words::stem;
 
 /// One group of words on each line, and comments.
 const TABLE: &str = include_str!("../../templates/related-words.txt");
@@ -18,7 +18,7 @@ const TABLE: &str = include_str!("../../templates/related-words.txt");
 /// them first would cost more than the rest of a search.
 pub fn related(word: &str) -> Vec<&'static str> {
     let mut related = Vec::new();
-    // Folding takes from the end of a word alone, so whatever is folded to this one begins with it.
+    // Folding takes from the end of a word alone, so whatever is stem to this one begins with it.
     let mut done = 0;
     for at in memmem::find_iter(TABLE.as_bytes(), word.as_bytes()) {
         let begins = TABLE[..at].chars().next_back().is_none_or(char::is_whitespace);
@@ -27,13 +27,12 @@ pub fn related(word: &str) -> Vec<&'static str> {
         }
         let line = TABLE[..at].rfind('\n').map_or(0, |end| end + 1);
         let group = TABLE[line..].lines().next().unwrap_or_default();
-        let found =
-            TABLE[at..].split_whitespace().next().is_some_and(|whole| folded(whole) == word);
+        let found = TABLE[at..].split_whitespace().next().is_some_and(|whole| stem(whole) == word);
         if word.is_empty() || group.starts_with('#') || !found {
             continue;
         }
         done = line + group.len();
-        for other in group.split_whitespace().map(folded).filter(|other| *other != word) {
+        for other in group.split_whitespace().map(stem).filter(|other| *other != word) {
             if !related.contains(&other) {
                 related.push(other);
             }
@@ -51,8 +50,8 @@ mod tests {
         for (asked, written) in
             [("wipe", "remove"), ("folder", "directory"), ("broke", "broken"), ("ticket", "issue")]
         {
-            assert!(related(folded(asked)).contains(&folded(written)), "{asked}");
-            assert!(related(folded(written)).contains(&folded(asked)), "{written}");
+            assert!(related(stem(asked)).contains(&stem(written)), "{asked}");
+            assert!(related(stem(written)).contains(&stem(asked)), "{written}");
         }
         assert!(related("xylophone").is_empty());
     }
@@ -60,7 +59,7 @@ mod tests {
     #[test]
     fn the_table_is_tidy() {
         for group in TABLE.lines().filter(|line| !line.starts_with('#')) {
-            let group: Vec<&str> = group.split_whitespace().map(folded).collect();
+            let group: Vec<&str> = group.split_whitespace().map(stem).collect();
             for word in &group {
                 let others = related(word);
                 assert!(

@@ -7,7 +7,7 @@
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
-use super::words::folded;
+use super::words::stem;
 use crate::base::text;
 
 /// The greatest number of times that a word may count.
@@ -79,7 +79,7 @@ impl Sheet {
             self.next = self.last + GAP;
             self.words.push(mark);
             self.words.push(char::from(SAME_PLACE + step as u8));
-            self.words.push_str(folded(&word.text));
+            self.words.push_str(stem(&word.text));
         });
         whole
     }
@@ -262,7 +262,7 @@ mod tests {
             sheet.add(text, 1);
             let mut expected = Vec::new();
             text::each_word(text, |word| {
-                expected.push((folded(&word.text).to_string(), word.position))
+                expected.push((stem(&word.text).to_string(), word.position))
             });
             assert_eq!(given(&sheet.finish().0), expected, "{text}");
         }

@@ -1,12 +1,12 @@
 //! Words as the index keeps them: cut by [`text::each_word`], with the endings of English words
-//! folded away.
+//! stem away.
 //!
 //! The same cut and fold serve the index and the query, so that what is written is what is found.
 //! Word forms (`locks`, `locked`, `locking`) share one entry; identifiers and other scripts stay as
 //! they are.
 
 use super::rank;
-pub use crate::base::forms::folded;
+pub use crate::base::stem::stem;
 use crate::base::{common_words, text};
 
 /// Words that a question is made of, whatever it asks for.
@@ -53,7 +53,7 @@ pub fn units_and_wholes(text: &str) -> Vec<QueryWord> {
         }
         reach = word.end;
         words.push(QueryWord {
-            text: folded(&word.text).to_string(),
+            text: stem(&word.text).to_string(),
             position: word.position,
             // The last character of a Chinese word stands alone too, though the pair before it has
             // it.

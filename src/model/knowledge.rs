@@ -170,7 +170,7 @@ pub struct Details {
     pub lead: String,
     pub quotes: Vec<Quote>,
     /// What was done, such as the files that were changed.
-    pub deeds: Vec<String>,
+    pub actions: Vec<String>,
 }
 
 /// A page that has to do with another, and why.

@@ -82,18 +82,18 @@ pub struct Event<'a> {
     /// When, where the log tells it.
     pub at: Option<Timestamp>,
     /// The file (its position in [`Log::files`]) and line (from 1) that tell it.
-    pub place: Place,
+    pub position: Position,
     /// The subagent in which it happened; `None` is the main conversation.
     pub agent: Option<&'a str>,
     /// Whether it is a copy of another session's record (a fork's beginning).
     pub inherited: bool,
     /// What happened.
-    pub what: What<'a>,
+    pub kind: EventKind<'a>,
 }
 
 /// Where in the log an event stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct Position {
     /// Position in [`Log::files`].
     pub file: u32,
     /// Line number, from 1; for logs without lines the record's number.
@@ -102,7 +102,7 @@ pub struct Place {
 
 /// The kinds of things that happen in a session.
 #[derive(Debug, Clone)]
-pub enum What<'a> {
+pub enum EventKind<'a> {
     /// The person said something: a new episode begins.
     Prompt(Cow<'a, str>),
     /// The person took back the latest episodes and goes on from an earlier one.
@@ -119,7 +119,7 @@ pub enum What<'a> {
     /// The agent used a tool.
     Call(Call<'a>),
     /// A tool answered.
-    Result(Answer<'a>),
+    Result(CallResult<'a>),
     /// The agent's own summary of what came before, made when its context was full.
     Compaction(Cow<'a, str>),
     /// Something about the session rather than in it: a model error, a change of mode.
@@ -178,7 +178,7 @@ impl FileChange {
 
 /// A tool's answer.
 #[derive(Debug, Clone, Default)]
-pub struct Answer<'a> {
+pub struct CallResult<'a> {
     /// The id of the call it answers.
     pub id: Cow<'a, str>,
     /// What the tool printed, without images.

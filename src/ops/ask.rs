@@ -12,20 +12,20 @@ use serde::Serialize;
 
 use super::search::{self, SearchRequest};
 use crate::base::clock::{self, Timestamp};
-use crate::base::forms::folded;
 use crate::base::front_matter::Document;
 use crate::base::markdown::plain;
 use crate::base::redact::Redactor;
+use crate::base::stem::stem;
 use crate::base::{files, text};
 use crate::distill::knowledge::wording;
 use crate::distill::triggers::telling;
 use crate::error::{Context, Error, Result};
 use crate::model::knowledge::{Kind, PageName, Question};
 use crate::model::query::Query;
+use crate::models::{Alias, Answer, MARK, Models, Prompt};
 use crate::store::Store;
 use crate::store::knowledge::{self as documents, ReadPage, without_links};
 use crate::store::layout;
-use crate::summarize::{Alias, Answer, MARK, Models, Prompt};
 
 /// How many pages are read for an answer, and how many sentences it has.
 const MOST_PAGES: usize = 10;
@@ -186,7 +186,7 @@ fn session_of(reference: &str) -> Option<String> {
 
 /// The words of a question that tell what it is about.
 struct Asked {
-    /// Each folded, with its weight.
+    /// Each stem, with its weight.
     terms: HashMap<String, f32>,
 }
 
@@ -201,7 +201,7 @@ impl Asked {
                     weight => weight,
                 };
                 if weight > 0.0 && !ASKING.contains(&word.text.as_ref()) {
-                    terms.insert(folded(&word.text).to_string(), weight);
+                    terms.insert(stem(&word.text).to_string(), weight);
                 }
             }
         });
@@ -235,7 +235,7 @@ const ASKING: &[&str] = &[
 
 fn folded_words(said: &str) -> Vec<String> {
     let mut words = Vec::new();
-    text::each_word(said, |word| words.push(folded(&word.text).to_string()));
+    text::each_word(said, |word| words.push(stem(&word.text).to_string()));
     words
 }
 

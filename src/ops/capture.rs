@@ -16,7 +16,7 @@ use crate::base::{files, markdown, text};
 use crate::distill::clean::Cleaner;
 use crate::distill::episodes::EpisodePage;
 use crate::distill::facts::{Facts, StatedKind};
-use crate::distill::steps::{Joiner, Kind, Step};
+use crate::distill::steps::{Joiner, Step, StepKind};
 use crate::distill::{day, digest};
 use crate::error::{Context, Error, Result};
 use crate::model::context;
@@ -25,7 +25,7 @@ use crate::model::digest::{Content, Snapshot};
 use crate::model::exclude::Exclude;
 use crate::model::ids::EpisodeId;
 use crate::model::session::{
-    Event, EventSink, Head, Log, LogFile, ModelUsage, Role, Skipped, Source, What,
+    Event, EventKind, EventSink, Head, Log, LogFile, ModelUsage, Role, Skipped, Source,
 };
 use crate::store::layout;
 use crate::store::snapshots::{self, SnapshotFile, SnapshotWriter, parse_manifest_line};
@@ -378,9 +378,10 @@ const PAGE_PIECE: usize = 256 << 10;
 
 impl EventSink for Recorder<'_> {
     fn event(&mut self, event: Event<'_>) -> Result<()> {
-        let holds_ours = matches!(&event.what, What::Prompt(text) if text.contains(context::OPEN));
+        let holds_ours =
+            matches!(&event.kind, EventKind::Prompt(text) if text.contains(context::OPEN));
         let event = self.pages.cleaner.event(event);
-        if holds_ours && matches!(&event.what, What::Prompt(text) if text.trim().is_empty()) {
+        if holds_ours && matches!(&event.kind, EventKind::Prompt(text) if text.trim().is_empty()) {
             // Nobody asked anything: memtree itself gave the agent its memory.
             return Ok(());
         }
@@ -399,12 +400,12 @@ impl EventSink for Recorder<'_> {
 impl Recorder<'_> {
     fn step(&mut self, step: Step) -> io::Result<()> {
         self.facts.take(&step);
-        if let (Kind::Prompt(prompt), None) = (&step.kind, &step.agent) {
+        if let (StepKind::Prompt(prompt), None) = (&step.kind, &step.agent) {
             self.close()?;
             self.episode += 1;
             self.begin(&prompt.clone())?;
         } else if self.open.is_none() {
-            if matches!(step.kind, Kind::Completion) {
+            if matches!(step.kind, StepKind::Completion) {
                 return Ok(());
             }
             self.begin("")?;
@@ -595,8 +596,8 @@ fn vitals(source_id: &String, facts: &Facts, head: &Head, content: &Content) -> 
         cost_usd: content.cost_usd,
         prompts: facts.prompts,
         replies: facts.parts.iter().filter(|part| !part.inherited).map(|part| part.replies).sum(),
-        tool_calls: facts.deeds,
-        failed_calls: facts.failed_deeds,
+        tool_calls: facts.tool_calls,
+        failed_calls: facts.failed_calls,
         interventions: facts.interventions,
         compactions: facts.compactions,
         subagents: facts.subagents.iter().map(line).collect(),

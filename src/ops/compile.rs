@@ -22,11 +22,11 @@ use crate::model::day::{self, LineKind};
 use crate::model::digest::{Digest, Worth};
 use crate::model::ids::{EpisodeId, SessionId};
 use crate::model::knowledge::{About, Concept, Kind, Knowledge, PageName, SourceDay};
+use crate::models::{Alias, Answer, Models, Prompt};
 use crate::store::Store;
 use crate::store::days as day_logs;
 use crate::store::knowledge as documents;
 use crate::store::pages::Page;
-use crate::summarize::{Alias, Answer, Models, Prompt};
 
 /// How many digits of a day's hash are remembered.
 const HASH_DIGITS: usize = 16;

@@ -19,14 +19,14 @@ use crate::distill::digest::MADE_BY;
 use crate::error::{Context, Error, Result};
 use crate::model::digest::{Content, Digest, State, Worth};
 use crate::model::ids::{Device, EpisodeId, SessionId};
+use crate::models::digest::{self as asking, Episode};
+use crate::models::{Alias, Answer, Models};
 use crate::ops::capture::{self, Pages, Untold};
 use crate::ops::consolidate;
 use crate::ops::forget;
 use crate::ops::waiting::Waiting;
 use crate::store::snapshots::SnapshotWriter;
 use crate::store::{Store, documents, layout};
-use crate::summarize::digest::{self as asking, Episode};
-use crate::summarize::{Alias, Answer, Models};
 
 /// How digests are written again.
 pub struct Writer<'a> {

@@ -17,10 +17,10 @@ use crate::base::{files, text};
 use crate::distill::triggers::telling;
 use crate::error::{Context, Result};
 use crate::model::knowledge::{Kind, PageName, safe_target};
+use crate::models::{Alias, Answer, MARK, Models, Prompt};
 use crate::store::Store;
 use crate::store::knowledge::{self as documents, ReadPage};
 use crate::store::layout;
-use crate::summarize::{Alias, Answer, MARK, Models, Prompt};
 
 /// A page with fewer words says too little.
 const FEWEST_WORDS: usize = 200;

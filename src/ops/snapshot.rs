@@ -17,7 +17,7 @@ use crate::base::files::{self, Found, Stamp};
 use crate::base::text;
 use crate::base::zone::Zone;
 use crate::distill::clean::Cleaner;
-use crate::distill::facts::{Facts, Part};
+use crate::distill::facts::{EpisodeFacts, Facts};
 use crate::distill::{digest, feeling, triggers};
 use crate::error::{Context, Error, Result};
 use crate::model::digest::{Content, Digest, Origin, Outcome, State, Worth};
@@ -160,7 +160,7 @@ pub fn snapshot(store: &Store, request: &Request<'_>) -> Result<Report> {
         if let Some(number) = number {
             let (title, words) = read_for_words(&copy, &file.relative);
             let (title, words) = (request.cleaner.string(title), request.cleaner.string(words));
-            facts.parts.push(Part::of_text(number, &title, &words));
+            facts.parts.push(EpisodeFacts::of_text(number, &title, &words));
             paths.insert(number, request.link_to(&name));
             triggers::merge_when_many(&mut facts.parts);
         }

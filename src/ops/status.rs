@@ -11,10 +11,10 @@ use serde::Serialize;
 use crate::base::files;
 use crate::error::{Context, Result};
 use crate::model::digest::State;
+use crate::models::ledger::{self, Spent};
 use crate::ops::days::pending;
 use crate::ops::snapshot;
 use crate::store::{Store, cores, days, layout};
-use crate::summarize::ledger::{self, Spent};
 
 /// What there is.
 #[derive(Debug, Default, Serialize)]

@@ -29,6 +29,7 @@ use crate::model::digest::State;
 use crate::model::exclude::Exclude;
 use crate::model::ids::{Device, EpisodeId, SessionId};
 use crate::model::session::{Event, EventSink, Log, LogFile, Skipped, Source};
+use crate::models::Models;
 use crate::ops::capture::{self, Pages, Prepared, Trouble};
 use crate::ops::commit;
 use crate::ops::consolidate;
@@ -45,7 +46,6 @@ use crate::ops::turns;
 use crate::store::snapshots::{self, parse_manifest_line};
 use crate::store::tombstones::Tombstones;
 use crate::store::{Store, layout};
-use crate::summarize::Models;
 
 /// What to sweep, and how.
 pub struct Sweep<'a> {

@@ -195,9 +195,9 @@ fn detail(details: &Details) -> String {
         let quotes: Vec<String> = details.quotes.iter().map(cited).collect();
         paragraph.push_str(&format!(": {}", quotes.join(" ")));
     }
-    if !details.deeds.is_empty() {
+    if !details.actions.is_empty() {
         let end = if details.quotes.is_empty() { "." } else { "" };
-        paragraph.push_str(&format!("{end} In that exchange: {}", details.deeds.join("; ")));
+        paragraph.push_str(&format!("{end} In that exchange: {}", details.actions.join("; ")));
     }
     if paragraph.ends_with(['.', ')']) { paragraph } else { paragraph + "." }
 }

@@ -73,7 +73,7 @@ impl Store {
             (layout.gitignore(), include_str!("../../templates/gitignore")),
             (layout.gitattributes(), include_str!("../../templates/gitattributes")),
             // Last, because its presence says that all the others are there.
-            (layout.settings(), crate::config::TEMPLATE),
+            (layout.settings(), crate::settings::TEMPLATE),
         ] {
             if !path.exists() {
                 files::write_atomic(&path, text.as_bytes()).map_err(cannot)?;

@@ -13,7 +13,7 @@ use memtree::adapters::{self, Adapter, Identified, Identity, Places};
 use memtree::base::redact::Redactor;
 use memtree::base::{clock, files, text};
 use memtree::error::Result;
-use memtree::model::session::{Action, Event, EventSink, Head, Log, Source, What};
+use memtree::model::session::{Action, Event, EventKind, EventSink, Head, Log, Source};
 
 use crate::harness::{Desk, cases, expect_file, fixture, fixtures};
 
@@ -100,8 +100,8 @@ fn session(folder: &Path, source: Source, shared: &SharedFiles) -> String {
     }
     let mut story = Story::default();
     let head = adapter.read(&log, &mut story).unwrap();
-    for (file, place) in log.files.iter().zip(&places) {
-        writeln!(page, "- file: {place} ({:?}), kept as {}", file.role, file.name.display())
+    for (file, position) in log.files.iter().zip(&places) {
+        writeln!(page, "- file: {position} ({:?}), kept as {}", file.role, file.name.display())
             .unwrap();
     }
     page.push_str(&known(&head));
@@ -120,9 +120,14 @@ fn session(folder: &Path, source: Source, shared: &SharedFiles) -> String {
     }
     for skipped in &head.skipped {
         let file = log.files.iter().position(|file| file.path == skipped.path);
-        let place = file.map_or_else(|| below(folder, &skipped.path), |at| places[at].clone());
-        writeln!(page, "- skipped: {place}:{}: {}", skipped.line, text::printable(&skipped.reason))
-            .unwrap();
+        let position = file.map_or_else(|| below(folder, &skipped.path), |at| places[at].clone());
+        writeln!(
+            page,
+            "- skipped: {position}:{}: {}",
+            skipped.line,
+            text::printable(&skipped.reason)
+        )
+        .unwrap();
     }
     format!("{page}\n{}\n", story.lines)
 }
@@ -176,20 +181,20 @@ struct Story {
 impl EventSink for Story {
     fn event(&mut self, event: Event<'_>) -> Result<()> {
         let own = event.agent.is_none() && !event.inherited;
-        let (kind, said) = match &event.what {
-            What::Prompt(said) => {
+        let (kind, said) = match &event.kind {
+            EventKind::Prompt(said) => {
                 self.prompts += usize::from(own);
                 ("prompt", said.to_string())
             }
-            What::Reply(said) => {
+            EventKind::Reply(said) => {
                 self.replies += usize::from(own);
                 ("reply", said.to_string())
             }
-            What::Call(call) => {
+            EventKind::Call(call) => {
                 self.calls.insert(call.id.to_string());
                 ("call", format!("{} {}: {}", call.id, call.tool, action(&call.action)))
             }
-            What::Result(answer) => {
+            EventKind::Result(answer) => {
                 self.joined += usize::from(self.calls.contains(answer.id.as_ref()));
                 let failed = if answer.failed { " failed" } else { "" };
                 let code = answer.exit_code.map(|code| format!(" ({code})")).unwrap_or_default();
@@ -200,21 +205,21 @@ impl EventSink for Story {
                 };
                 ("result", format!("{}{failed}{code}{images}: {}", answer.id, answer.text))
             }
-            What::Rewind { kept } => ("rewind", format!("{kept} prompts stand")),
-            What::Intervention(said) => ("intervention", said.to_string()),
-            What::Thinking(said) => ("thinking", said.to_string()),
-            What::Compaction(said) => ("compaction", said.to_string()),
-            What::Lifecycle(said) => ("lifecycle", said.to_string()),
-            What::Completion => ("completion", String::new()),
+            EventKind::Rewind { kept } => ("rewind", format!("{kept} prompts stand")),
+            EventKind::Intervention(said) => ("intervention", said.to_string()),
+            EventKind::Thinking(said) => ("thinking", said.to_string()),
+            EventKind::Compaction(said) => ("compaction", said.to_string()),
+            EventKind::Lifecycle(said) => ("lifecycle", said.to_string()),
+            EventKind::Completion => ("completion", String::new()),
         };
         let at = event.at.map_or("--------".into(), |at| clock::stamp(at)[11..19].to_string());
-        let place = format!("{}:{}", event.place.file, event.place.line);
+        let position = format!("{}:{}", event.position.file, event.position.line);
         let agent = event.agent.map(|agent| format!(" [{agent}]")).unwrap_or_default();
         let inherited = if event.inherited { " (inherited)" } else { "" };
         // As it would be written: nothing that looks like a secret belongs into this repository
         // either.
         let said = self.redactor.redact(&said).replace('\n', "⏎");
-        let line = format!("{at} {place}{agent}{inherited} {kind} {}", text::printable(&said));
+        let line = format!("{at} {position}{agent}{inherited} {kind} {}", text::printable(&said));
         writeln!(self.lines, "    {}", text::cut(line.trim_end(), 110)).unwrap();
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Arrows point down: which part of the source may use which, and what nobody below the doors does.
+//! Arrows point down: which part of the source may use which, and what nobody below the entry points does.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,24 +12,24 @@ use crate::harness::checkout;
 const LAYERS: &[(&str, &[&str])] = &[
     ("base", &[]),
     ("error", &[]),
-    ("config", &["base", "error"]),
+    ("settings", &["base", "error"]),
     ("model", &["base", "error"]),
-    ("store", &["model", "base", "error", "config"]),
+    ("store", &["model", "base", "error", "settings"]),
     ("adapters", &["model", "base", "error"]),
     ("distill", &["model", "base", "error"]),
     ("index", &["store", "model", "base", "error"]),
-    ("summarize", &["store", "model", "base", "error"]),
+    ("models", &["store", "model", "base", "error"]),
     (
         "ops",
-        &["index", "adapters", "distill", "summarize", "store", "model", "base", "error", "config"],
+        &["index", "adapters", "distill", "models", "store", "model", "base", "error", "settings"],
     ),
-    ("hooks", &["ops", "adapters", "store", "model", "base", "error", "config"]),
-    // The door puts the pieces together.
+    ("hooks", &["ops", "adapters", "store", "model", "base", "error", "settings"]),
+    // The command line puts the pieces together.
     (
         "cli",
         &[
-            "hooks", "ops", "adapters", "distill", "summarize", "store", "model", "base", "error",
-            "config",
+            "hooks", "ops", "adapters", "distill", "models", "store", "model", "base", "error",
+            "settings",
         ],
     ),
     ("lib", &[]),
@@ -38,23 +38,23 @@ const LAYERS: &[(&str, &[&str])] = &[
 
 /// What stands only in some places: a pattern, where it may stand, and why.
 const ONLY_THERE: &[(&str, &[&str], &str)] = &[
-    (r"\be?print(ln)?!|\bdbg!", &["cli"], "below the doors nothing prints"),
+    (r"\be?print(ln)?!|\bdbg!", &["cli"], "below the entry points nothing prints"),
     (
         r"\bstd::env\b|\benv::(var|vars|args|current_dir|temp_dir|home_dir)",
         &["cli", "main.rs", "base/clock.rs", "base/files/faults.rs"],
-        "below the doors nothing asks for the environment; it is handed in",
+        "below the entry points nothing asks for the environment; it is handed in",
     ),
     (
         r"\bfs::(write|rename|remove_\w+|create_dir\w*|copy|hard_link|set_permissions)\b|\bFile::(create|options)\b|\bOpenOptions::new\b|\.persist\(|tempfile_in\(|NamedTempFile::new_in\(",
-        &["base/files", "adapters/sqlite.rs", "summarize/tests.rs", "cli"],
+        &["base/files", "adapters/sqlite.rs", "models/tests.rs", "cli"],
         "the disk is changed by base/files alone, where every change can be made to fail",
     ),
     (r"\b(Utc|Local|SystemTime)::now\b", &["base/clock.rs"], "the time is handed in"),
     (r"MEMTREE_NOW", &["base/clock.rs"], "only the clock knows how it is replaced"),
     (
-        r"\bconfig::\{?(Config|Layers)",
+        r"\bsettings::\{?(Config|Layers)",
         &["cli", "hooks"],
-        "settings are put together at a door; ops get the values they need",
+        "settings are put together at an entry point; ops get the values they need",
     ),
     (
         r#""sessions"|daily/raw|daily/summary|"\.memtree["/]|_DIGEST\.md"#,

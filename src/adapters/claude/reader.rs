@@ -18,7 +18,7 @@ use crate::base::clock::{self, Timestamp};
 use crate::error::{Context, Result};
 use crate::model::evidence::FileState;
 use crate::model::session::{
-    Answer, Call, Event, EventSink, Head, Log, ModelUsage, Place, Role, What,
+    Call, CallResult, Event, EventKind, EventSink, Head, Log, ModelUsage, Position, Role,
 };
 
 /// How the ids of the subagents begin that write compaction summaries.
@@ -76,11 +76,11 @@ impl Dialect for Reader<'_, '_> {
         &mut self.head
     }
 
-    fn record(&mut self, json: &[u8], place: Place) -> Result<serde_json::Result<()>> {
+    fn record(&mut self, json: &[u8], position: Position) -> Result<serde_json::Result<()>> {
         match serde_json::from_slice::<WireRecord>(json) {
             Ok(record) => {
                 let agent = self.agent.clone();
-                self.take(record, place, agent.as_deref()).map(Ok)
+                self.take(record, position, agent.as_deref()).map(Ok)
             }
             Err(err) => Ok(Err(err)),
         }
@@ -133,7 +133,7 @@ impl<'l, 's> Reader<'l, 's> {
         jsonl::ignore(&mut self.head, kind);
     }
 
-    fn take(&mut self, record: WireRecord, place: Place, agent: Option<&str>) -> Result<()> {
+    fn take(&mut self, record: WireRecord, position: Position, agent: Option<&str>) -> Result<()> {
         self.head.records += 1;
         let at = record.timestamp.as_deref().and_then(clock::parse);
         let inherited = agent.is_none()
@@ -157,7 +157,7 @@ impl<'l, 's> Reader<'l, 's> {
             (None, true) => Some(record.agent_id.as_deref().unwrap_or("sidechain").to_string()),
             (None, false) => None,
         };
-        let context = Told { at, place, inherited, agent };
+        let context = Told { at, position, inherited, agent };
         let parent =
             record.parent_uuid.as_deref().map(hash).filter(|parent| self.seen.contains_key(parent));
         let (prompts, is_user) = (self.prompts, record.kind == "user");
@@ -249,13 +249,13 @@ impl<'l, 's> Reader<'l, 's> {
         }
     }
 
-    fn emit(&mut self, context: &Told, what: What<'_>) -> Result<()> {
+    fn emit(&mut self, context: &Told, kind: EventKind<'_>) -> Result<()> {
         self.events.event(Event {
             at: context.at,
-            place: context.place,
+            position: context.position,
             agent: context.agent.as_deref(),
             inherited: context.inherited,
-            what,
+            kind,
         })
     }
 
@@ -269,15 +269,15 @@ impl<'l, 's> Reader<'l, 's> {
                 "text" => {
                     let text = block.text.unwrap_or_default();
                     if error {
-                        self.emit(context, What::Lifecycle(text))?;
+                        self.emit(context, EventKind::Lifecycle(text))?;
                     } else if !text.trim().is_empty() {
-                        self.emit(context, What::Reply(text))?;
+                        self.emit(context, EventKind::Reply(text))?;
                     }
                 }
                 "thinking" => {
                     let text = block.thinking.unwrap_or_default();
                     if !text.trim().is_empty() {
-                        self.emit(context, What::Thinking(text))?;
+                        self.emit(context, EventKind::Thinking(text))?;
                     }
                 }
                 "tool_use" | "server_tool_use" => {
@@ -285,7 +285,7 @@ impl<'l, 's> Reader<'l, 's> {
                     let action = tools::action(&tool, block.input.map_or("", |input| input.get()));
                     self.emit(
                         context,
-                        What::Call(Call { id: block.id.unwrap_or_default(), tool, action }),
+                        EventKind::Call(Call { id: block.id.unwrap_or_default(), tool, action }),
                     )?;
                 }
                 "tool_result" => self.answer(block, context, FileState::Unknown)?,
@@ -293,7 +293,7 @@ impl<'l, 's> Reader<'l, 's> {
             }
         }
         if finished && context.agent.is_none() {
-            self.emit(context, What::Completion)?;
+            self.emit(context, EventKind::Completion)?;
         }
         Ok(())
     }
@@ -329,27 +329,27 @@ impl<'l, 's> Reader<'l, 's> {
         let text = said.join("\n");
         let text = text.trim();
         if summary {
-            return self.emit(context, What::Compaction(text.into()));
+            return self.emit(context, EventKind::Compaction(text.into()));
         }
         if text.is_empty() {
             // A pasted picture stands in a record of its own, beside the words that go with it.
             return if answered || images == 0 {
                 Ok(())
             } else {
-                self.emit(context, What::Lifecycle("a picture".into()))
+                self.emit(context, EventKind::Lifecycle("a picture".into()))
             };
         }
         if context.agent.is_some() {
             // The task that was handed to the subagent; the call that handed it over says the same.
-            return self.emit(context, What::Lifecycle(text.into()));
+            return self.emit(context, EventKind::Lifecycle(text.into()));
         }
         match spoken(text) {
             _ if meta || !human => {
                 self.ignore("user record that no person wrote");
                 Ok(())
             }
-            Spoken::Interruption => self.emit(context, What::Intervention(text.into())),
-            Spoken::Command(command) => self.emit(context, What::Lifecycle(command.into())),
+            Spoken::Interruption => self.emit(context, EventKind::Intervention(text.into())),
+            Spoken::Command(command) => self.emit(context, EventKind::Lifecycle(command.into())),
             Spoken::Machine => {
                 self.ignore("user record that no person wrote");
                 Ok(())
@@ -376,10 +376,10 @@ impl<'l, 's> Reader<'l, 's> {
     fn prompt(&mut self, context: &Told, text: &str, parent: Option<u64>) -> Result<()> {
         self.unled_subagents(context.at)?;
         if let Some(kept) = parent.and_then(|parent| self.taken_back_to(parent)) {
-            self.emit(context, What::Rewind { kept })?;
+            self.emit(context, EventKind::Rewind { kept })?;
         }
         self.prompts += 1;
-        self.emit(context, What::Prompt(text.into()))
+        self.emit(context, EventKind::Prompt(text.into()))
     }
 
     /// How many prompts stand where a prompt does not go on from the latest one but from before it.
@@ -430,7 +430,7 @@ impl<'l, 's> Reader<'l, 's> {
         let exit_code = failed.then(|| exit_code(&text)).flatten();
         self.emit(
             context,
-            What::Result(Answer {
+            EventKind::Result(CallResult {
                 id: block.tool_use_id.unwrap_or_default(),
                 text,
                 failed,
@@ -522,14 +522,18 @@ impl<'l, 's> Reader<'l, 's> {
                 let how = how
                     .map(|how| format!(" ({}, at {} tokens)", how.trigger, how.pre_tokens))
                     .unwrap_or_default();
-                self.emit(context, What::Lifecycle(format!("context compacted{how}").into()))
+                self.emit(context, EventKind::Lifecycle(format!("context compacted{how}").into()))
             }
-            "api_error" => self.emit(context, What::Lifecycle("model error, tried again".into())),
+            "api_error" => {
+                self.emit(context, EventKind::Lifecycle("model error, tried again".into()))
+            }
             "local_command" => {
                 let text =
                     record.content.and_then(|raw| serde_json::from_str::<String>(raw.get()).ok());
                 match spoken(text.unwrap_or_default().trim()) {
-                    Spoken::Command(command) => self.emit(context, What::Lifecycle(command.into())),
+                    Spoken::Command(command) => {
+                        self.emit(context, EventKind::Lifecycle(command.into()))
+                    }
                     _ => {
                         self.ignore("system local_command");
                         Ok(())
@@ -561,7 +565,7 @@ impl<'l, 's> Reader<'l, 's> {
         Ok(())
     }
 
-    /// Reads a subagent's own log at the place where its answer came.
+    /// Reads a subagent's own log where its answer came.
     fn subagent(&mut self, id: &str) -> Result<()> {
         let Some(at) = self.subagents.iter().position(|subagent| subagent.id == id) else {
             return Ok(());
@@ -628,7 +632,7 @@ impl<'l, 's> Reader<'l, 's> {
 /// When, where and by whom a record was told.
 struct Told {
     at: Option<Timestamp>,
-    place: Place,
+    position: Position,
     inherited: bool,
     agent: Option<String>,
 }

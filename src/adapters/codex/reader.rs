@@ -14,7 +14,9 @@ use crate::adapters::tools;
 use crate::adapters::wire::{self, Content, Text};
 use crate::base::clock::Timestamp;
 use crate::error::{Context, Result};
-use crate::model::session::{Action, Answer, Call, Event, EventSink, Head, Log, Place, Role, What};
+use crate::model::session::{
+    Action, Call, CallResult, Event, EventKind, EventSink, Head, Log, Position, Role,
+};
 
 /// Reads the rollouts of one session into events.
 pub struct Reader<'l, 's> {
@@ -55,7 +57,7 @@ struct End {
 #[derive(Clone, Copy)]
 struct Told {
     at: Option<Timestamp>,
-    place: Place,
+    position: Position,
     inherited: bool,
 }
 
@@ -64,7 +66,7 @@ impl Dialect for Reader<'_, '_> {
         &mut self.head
     }
 
-    fn record(&mut self, json: &[u8], place: Place) -> Result<serde_json::Result<()>> {
+    fn record(&mut self, json: &[u8], position: Position) -> Result<serde_json::Result<()>> {
         let line: WireLine = match serde_json::from_slice(json) {
             Ok(line) => line,
             Err(err) => return Ok(Err(err)),
@@ -80,7 +82,7 @@ impl Dialect for Reader<'_, '_> {
                     Ok(Ok(()))
                 }
                 Ok(_) if !line.record_type.is_empty() => self.pass(&line.record_type).map(Ok),
-                Ok(item) => self.item(item, Told { at: None, place, inherited: false }).map(Ok),
+                Ok(item) => self.item(item, Told { at: None, position, inherited: false }).map(Ok),
                 Err(err) => Ok(Err(err)),
             };
         };
@@ -88,15 +90,15 @@ impl Dialect for Reader<'_, '_> {
         if inherited {
             self.head.inherited += 1;
         }
-        let told = Told { at, place, inherited };
+        let told = Told { at, position, inherited };
         match line.kind.as_str() {
             "session_meta" => self.session(item),
             "turn_context" => self.model = item.model.owned().unwrap_or_default(),
             "response_item" => self.item(item, told)?,
             "event_msg" => self.event(item, told)?,
             "compacted" => match item.message.owned() {
-                Some(summary) => self.emit(told, What::Compaction(summary.into()))?,
-                None => self.emit(told, What::Lifecycle("context compacted".into()))?,
+                Some(summary) => self.emit(told, EventKind::Compaction(summary.into()))?,
+                None => self.emit(told, EventKind::Lifecycle("context compacted".into()))?,
             },
             // What one agent writes to another: the task of a subagent.
             "inter_agent_communication" if self.head.parent.is_some() => {
@@ -153,13 +155,13 @@ impl<'l, 's> Reader<'l, 's> {
         self.session(document.session);
         for (at, raw) in document.items.iter().enumerate() {
             self.head.records += 1;
-            let place = Place { file: file as u32, line: at as u64 + 1 };
+            let position = Position { file: file as u32, line: at as u64 + 1 };
             match serde_json::from_str::<WireItem>(raw.get()) {
-                Ok(item) => self.item(item, Told { at: None, place, inherited: false })?,
+                Ok(item) => self.item(item, Told { at: None, position, inherited: false })?,
                 Err(err) => jsonl::skip(
                     &mut self.head,
                     path,
-                    place.line,
+                    position.line,
                     format!("an unexpected shape: {err}"),
                 ),
             }
@@ -260,17 +262,17 @@ impl<'l, 's> Reader<'l, 's> {
                 let action =
                     tools::action("web_search", item.action.map_or("", |action| action.get()));
                 let id =
-                    item.id.owned().unwrap_or_else(|| format!("web_search-{}", told.place.line));
+                    item.id.owned().unwrap_or_else(|| format!("web_search-{}", told.position.line));
                 self.call(id.clone().into(), "web_search".into(), action, told)?;
                 self.emit(
                     told,
-                    What::Result(Answer {
+                    EventKind::Result(CallResult {
                         id: id.into(),
                         text: "".into(),
                         failed: false,
                         exit_code: None,
                         images: 0,
-                        ..Answer::default()
+                        ..CallResult::default()
                     }),
                 )
             }
@@ -297,15 +299,18 @@ impl<'l, 's> Reader<'l, 's> {
                 }
                 Ok(())
             }
-            "task_complete" => self.emit(told, What::Completion),
+            "task_complete" => self.emit(told, EventKind::Completion),
             "turn_aborted" => {
                 let reason = event.reason.some().unwrap_or("interrupted");
-                self.emit(told, What::Intervention(format!("turn aborted: {reason}").into()))
+                self.emit(told, EventKind::Intervention(format!("turn aborted: {reason}").into()))
             }
             "thread_rolled_back" => {
                 let kept = self.standing.len().saturating_sub(event.num_turns.0 as usize);
                 self.standing.truncate(kept);
-                self.emit(told, What::Rewind { kept: self.standing.last().copied().unwrap_or(0) })
+                self.emit(
+                    told,
+                    EventKind::Rewind { kept: self.standing.last().copied().unwrap_or(0) },
+                )
             }
             "thread_name_updated" => {
                 self.head.title = event.thread_name.owned().or(self.head.title.take());
@@ -318,11 +323,12 @@ impl<'l, 's> Reader<'l, 's> {
                 let failed = result.starts_with("{\"Err\"") || result.contains("\"isError\":true");
                 self.note_end(event.call_id, failed, None)
             }
-            "error" => {
-                self.emit(told, What::Lifecycle(format!("error: {}", event.message.trim()).into()))
-            }
-            "entered_review_mode" => self.emit(told, What::Lifecycle("review begun".into())),
-            "exited_review_mode" => self.emit(told, What::Lifecycle("review ended".into())),
+            "error" => self.emit(
+                told,
+                EventKind::Lifecycle(format!("error: {}", event.message.trim()).into()),
+            ),
+            "entered_review_mode" => self.emit(told, EventKind::Lifecycle("review begun".into())),
+            "exited_review_mode" => self.emit(told, EventKind::Lifecycle("review ended".into())),
             kind => self.pass(&format!("event {kind}")),
         }
     }
@@ -338,21 +344,21 @@ impl<'l, 's> Reader<'l, 's> {
         self.prompts += 1;
         self.standing.push(self.prompts);
         self.own_turn |= !told.inherited;
-        self.emit(told, What::Prompt(prompt.trim().into()))
+        self.emit(told, EventKind::Prompt(prompt.trim().into()))
     }
 
     fn reply(&mut self, text: Cow<str>, told: Told) -> Result<()> {
         self.note_model(told);
-        if text.trim().is_empty() { Ok(()) } else { self.emit(told, What::Reply(text)) }
+        if text.trim().is_empty() { Ok(()) } else { self.emit(told, EventKind::Reply(text)) }
     }
 
     fn think(&mut self, text: Cow<str>, told: Told) -> Result<()> {
-        if text.trim().is_empty() { Ok(()) } else { self.emit(told, What::Thinking(text)) }
+        if text.trim().is_empty() { Ok(()) } else { self.emit(told, EventKind::Thinking(text)) }
     }
 
     fn call(&mut self, id: Cow<str>, tool: Cow<str>, action: Action, told: Told) -> Result<()> {
         self.note_model(told);
-        self.emit(told, What::Call(Call { id, tool, action }))
+        self.emit(told, EventKind::Call(Call { id, tool, action }))
     }
 
     /// Says what a call does; waiting for a running process is running its command on.
@@ -407,17 +413,17 @@ impl<'l, 's> Reader<'l, 's> {
         let text = answer.text;
         self.emit(
             told,
-            What::Result(Answer {
+            EventKind::Result(CallResult {
                 id: item.call_id.0,
                 text,
                 failed,
                 exit_code,
                 images: content.images,
-                ..Answer::default()
+                ..CallResult::default()
             }),
         )?;
         match refusal {
-            Some(refusal) => self.emit(told, What::Intervention(refusal.into())),
+            Some(refusal) => self.emit(told, EventKind::Intervention(refusal.into())),
             None => Ok(()),
         }
     }
@@ -462,14 +468,14 @@ impl<'l, 's> Reader<'l, 's> {
         Ok(())
     }
 
-    fn emit(&mut self, told: Told, what: What<'_>) -> Result<()> {
+    fn emit(&mut self, told: Told, kind: EventKind<'_>) -> Result<()> {
         let at = told.at.or_else(|| self.untimed.take());
         self.events.event(Event {
             at,
-            place: told.place,
+            position: told.position,
             agent: None,
             inherited: told.inherited,
-            what,
+            kind,
         })
     }
 }

@@ -9,9 +9,9 @@
 mod batch;
 mod changes;
 mod copies;
+mod dir_handle;
 mod faults;
 mod folders;
-mod held;
 mod locks;
 mod names;
 mod walk;
@@ -29,10 +29,10 @@ pub use changes::{
     remove_file, remove_folder, rename, write_plain,
 };
 pub use copies::{Copied, HashingWriter, copy_hashed, hash_file, sha256_hex};
+pub use dir_handle::DirHandle;
 pub use folders::create_private_dir;
 #[cfg(unix)]
 pub use folders::make_private;
-pub use held::HeldFolder;
 pub use locks::{
     FileLock, append_locked, append_locked_if, lock_exclusive, try_lock_exclusive, update_locked,
 };

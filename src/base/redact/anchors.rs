@@ -68,8 +68,8 @@ impl Anchors {
 /// Returns a number of 16 bits for the first three of four bytes, the same for either case of a
 /// letter.
 fn hash(window: [u8; 4]) -> usize {
-    let folded = (u32::from_le_bytes(window) | 0x2020_2020) & 0x00ff_ffff;
-    (folded.wrapping_mul(0x9e37_79b1) >> 16) as usize
+    let stem = (u32::from_le_bytes(window) | 0x2020_2020) & 0x00ff_ffff;
+    (stem.wrapping_mul(0x9e37_79b1) >> 16) as usize
 }
 
 /// Returns where the three bytes begin that are rarest in ordinary text.

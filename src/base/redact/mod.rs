@@ -7,10 +7,10 @@
 //! words before them.
 
 mod anchors;
-mod judges;
+mod entropy;
+mod placeholders;
 mod rules;
-mod runs;
-mod stand_ins;
+mod validators;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -23,9 +23,9 @@ use super::text::cut;
 pub use rules::{RULES, Rule};
 
 use anchors::Anchors;
-use judges::Candidate;
+use entropy::{LONGEST_RUN, each_long_run, is_announced, looks_random};
 use rules::PRIVATE_KEY;
-use runs::{LONGEST_RUN, each_long_run, is_announced, looks_random};
+use validators::Candidate;
 
 /// Finds secrets by the built-in rules and by a person's own.
 pub struct Redactor {

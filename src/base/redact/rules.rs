@@ -3,7 +3,7 @@
 //! This is the table. A new kind of secret is one entry here, and its example is its test; the
 //! example stands in parts, so that this file holds none that a scanner would report.
 
-use super::judges::{
+use super::validators::{
     Candidate, after_a_number, anywhere, credential, mixed, mixed_token, named_or_alone, password,
     secret, token, url_password,
 };

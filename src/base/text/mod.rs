@@ -4,22 +4,22 @@
 //! services built on them: slugs, excerpts, sentences, token estimates and text that is safe to
 //! print.
 
-mod difference;
+mod diff;
 mod excerpts;
 mod fingerprints;
+mod injection;
 mod nearest;
-mod orders;
 mod scripts;
 mod sentences;
 mod words;
 
 use std::borrow::Cow;
 
-pub use difference::difference;
+pub use diff::difference;
 pub use excerpts::excerpt;
 pub use fingerprints::each_fingerprint;
+pub use injection::is_order;
 pub use nearest::nearest;
-pub use orders::is_order;
 pub use sentences::{first_sentence, sentences};
 pub use words::{LONGEST_WORD, Word, each_word, words};
 

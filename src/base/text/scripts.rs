@@ -63,9 +63,9 @@ pub(super) fn script(character: char) -> Script {
 }
 
 /// Adds a character in lower case and without its accent, so that either spelling finds the other.
-pub(super) fn fold_into(character: char, folded: &mut String) {
+pub(super) fn fold_into(character: char, stem: &mut String) {
     if character.is_ascii() {
-        folded.push(character.to_ascii_lowercase());
+        stem.push(character.to_ascii_lowercase());
         return;
     }
     for lower in character.to_lowercase() {
@@ -109,15 +109,15 @@ pub(super) fn fold_into(character: char, folded: &mut String) {
             '\u{300}'..='\u{36f}' | '\u{591}'..='\u{5c7}' | '\u{64b}'..='\u{652}' => "",
             // Full-width Latin, as East Asian keyboards type it.
             '\u{ff10}'..='\u{ff19}' | '\u{ff41}'..='\u{ff5a}' => {
-                folded.extend(char::from_u32(u32::from(lower) - 0xfee0));
+                stem.extend(char::from_u32(u32::from(lower) - 0xfee0));
                 continue;
             }
             _ => {
-                folded.push(lower);
+                stem.push(lower);
                 continue;
             }
         };
-        folded.push_str(plain);
+        stem.push_str(plain);
     }
 }
 

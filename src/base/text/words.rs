@@ -19,7 +19,7 @@ pub const LONGEST_WORD: usize = 64;
 /// One word of a text, as the index keeps it and as a query asks for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word<'t> {
-    /// The word in lower case, with Latin accents folded away.
+    /// The word in lower case, with Latin accents stem away.
     pub text: Cow<'t, str>,
     /// Where it begins in the original, in bytes.
     pub start: usize,

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::base::forms::folded;
+use crate::base::stem::stem;
 use crate::base::text;
 use crate::distill::triggers::telling;
 
@@ -92,7 +92,7 @@ fn words_of(sentence: &str) -> BTreeSet<String> {
     let (mut telling_words, mut all) = (BTreeSet::new(), BTreeSet::new());
     text::each_word(sentence, |word| {
         if word.whole {
-            let word = folded(&word.text).to_string();
+            let word = stem(&word.text).to_string();
             if telling(&word) > 0.0
                 && !matches!(word.as_str(), "always" | "never" | "instead" | "rather" | "please")
             {

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::sayings::{Deed, Said, Saying};
+use super::sayings::{Action, Said, Saying};
 use super::topics::{Class, Topic};
-use crate::base::forms::folded;
+use crate::base::stem::stem;
 use crate::base::text;
 use crate::model::ids::SessionId;
 use crate::model::knowledge::{
@@ -142,7 +142,7 @@ fn words(sentence: &str) -> HashSet<String> {
     let mut words = HashSet::new();
     text::each_word(sentence, |word| {
         if word.whole {
-            words.insert(folded(&word.text).to_string());
+            words.insert(stem(&word.text).to_string());
         }
     });
     words
@@ -251,11 +251,11 @@ fn details(
             .take(QUOTES_EACH)
             .collect();
         quotes.sort_unstable();
-        let deeds = deeds(&it.deeds);
-        let told = !quotes.is_empty() || !deeds.is_empty();
+        let actions = actions(&it.actions);
+        let told = !quotes.is_empty() || !actions.is_empty();
         if told || !it.prompt.is_empty() {
             let quotes = quotes.into_iter().map(|at| quote(&said.sayings[at])).collect();
-            let part = Details { lead: lead(&it.place, &it.prompt, sessions), quotes, deeds };
+            let part = Details { lead: lead(&it.place, &it.prompt, sessions), quotes, actions };
             if told { &mut details } else { &mut bare }.push(part);
         }
     }
@@ -284,7 +284,7 @@ fn endings(topic: &Topic, said: &Said, sessions: &BTreeMap<SessionId, About>) ->
                 text::one_line(&about.title, 120)
             ),
             quotes: Vec::new(),
-            deeds: Vec::new(),
+            actions: Vec::new(),
         })
     });
     told.collect()
@@ -302,14 +302,14 @@ fn lead(place: &Place, prompt: &str, sessions: &BTreeMap<SessionId, About>) -> S
     }
 }
 
-fn deeds(deeds: &[Deed]) -> Vec<String> {
+fn actions(actions: &[Action]) -> Vec<String> {
     const MOST: usize = 4;
     let mut edited: Vec<String> = Vec::new();
     let mut failed: Vec<String> = Vec::new();
-    for deed in deeds {
-        let (list, said) = match deed {
-            Deed::Edited(path) => (&mut edited, path.rsplit(['/', '\\']).next().unwrap_or(path)),
-            Deed::Failed(command) => (&mut failed, command.as_str()),
+    for action in actions {
+        let (list, said) = match action {
+            Action::Edited(path) => (&mut edited, path.rsplit(['/', '\\']).next().unwrap_or(path)),
+            Action::Failed(command) => (&mut failed, command.as_str()),
         };
         if !list.iter().any(|known| known == said) {
             list.push(said.to_string());

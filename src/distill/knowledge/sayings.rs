@@ -49,12 +49,12 @@ pub struct Exchange {
     pub place: Place,
     /// The first sentence of the prompt, if there was one.
     pub prompt: String,
-    pub deeds: Vec<Deed>,
+    pub actions: Vec<Action>,
 }
 
 /// Something that was done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Deed {
+pub enum Action {
     Edited(String),
     Failed(String),
 }
@@ -89,7 +89,7 @@ impl Said {
                     self.exchanges.push(Exchange {
                         place: place.clone(),
                         prompt: if begins { prompt(&line.text) } else { String::new() },
-                        deeds: Vec::new(),
+                        actions: Vec::new(),
                     });
                     going_on.insert(line.session.as_ref(), self.exchanges.len() - 1);
                     self.exchanges.len() - 1
@@ -99,7 +99,7 @@ impl Said {
                 LineKind::User => Origin::User,
                 LineKind::MainAgent => Origin::Assistant,
                 _ => {
-                    self.exchanges[exchange].deeds.extend(deeds(&line.text));
+                    self.exchanges[exchange].actions.extend(actions(&line.text));
                     continue;
                 }
             };
@@ -182,16 +182,16 @@ fn prompt(text: &str) -> String {
 }
 
 /// What a line of a tool tells: files that were changed, or a command that failed.
-fn deeds(line: &str) -> Vec<Deed> {
+fn actions(line: &str) -> Vec<Action> {
     static TICKED: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"`([^`]+)`").expect("a fixed pattern"));
     if let Some(rest) = line.strip_prefix("edited ") {
         let names = TICKED.captures_iter(rest).map(|found| found[1].to_string());
-        return names.filter(|_| line.ends_with("ok=true")).map(Deed::Edited).collect();
+        return names.filter(|_| line.ends_with("ok=true")).map(Action::Edited).collect();
     }
     let failed = line.strip_suffix(" ok=false").and_then(|said| TICKED.captures(said));
     let command = failed.filter(|found| found[1].starts_with("$ "));
-    command.map(|found| Deed::Failed(text::one_line(&found[1], 80))).into_iter().collect()
+    command.map(|found| Action::Failed(text::one_line(&found[1], 80))).into_iter().collect()
 }
 
 macro_rules! pattern {

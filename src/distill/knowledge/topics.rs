@@ -375,7 +375,7 @@ fn stressed_term(words: &str) -> Option<Term> {
     let plain = lower.chars().all(|letter| letter.is_alphabetic() || matches!(letter, ' ' | '-'));
     let told = parts.iter().all(|part| telling(part) >= 0.3)
         && parts.iter().any(|part| telling(part) >= 0.8);
-    if !plain || !told || parts.len() > 3 || parts.iter().any(|part| is_deed(part)) {
+    if !plain || !told || parts.len() > 3 || parts.iter().any(|part| is_action(part)) {
         return None;
     }
     let class = if parts.len() == 1 && !lower.contains('-') { Class::Word } else { Class::Phrase };
@@ -455,7 +455,7 @@ fn word_term(word: &str, begins: bool) -> Option<Term> {
     }
     if word.contains('-') {
         let parts = lower.split('-').map(telling);
-        let names = !lower.split('-').any(is_deed)
+        let names = !lower.split('-').any(is_action)
             && !["pre", "per", "non", "re", "un"]
                 .iter()
                 .any(|part| lower.starts_with(&format!("{part}-")));
@@ -468,7 +468,7 @@ fn word_term(word: &str, begins: bool) -> Option<Term> {
     let quality = ["able", "ible", "ful", "less", "est"].iter().any(|end| lower.ends_with(end));
     (telling(&lower) >= 1.0
         && letters >= 5
-        && !is_deed(&lower)
+        && !is_action(&lower)
         && !quality
         && !lower.ends_with("ing"))
     .then(|| term(&lower, Class::Word))
@@ -483,7 +483,7 @@ fn phrases(run: &[&str], terms: &mut Vec<Term>) {
             let tell: Vec<f32> = lower.iter().map(|word| telling(word)).collect();
             let all_tell = tell.iter().all(|weight| *weight >= 0.5);
             let some_rare = tell.iter().any(|weight| *weight >= 0.8);
-            let says_what = !lower.iter().any(|word| is_deed(word));
+            let says_what = !lower.iter().any(|word| is_action(word));
             if all_tell
                 && some_rare
                 && says_what
@@ -496,7 +496,7 @@ fn phrases(run: &[&str], terms: &mut Vec<Term>) {
 }
 
 /// A word that tells what is done or how, which names nothing: `prints`, `checking`, `quickly`.
-fn is_deed(word: &str) -> bool {
+fn is_action(word: &str) -> bool {
     const DEEDS: &str = "adds allows alongside appears both breaks builds calls causes changes checks comes compare \
         compares contains covers creates depends differ differs does exists expects fails finds fixes follows gets gives \
         goes handles happens includes keeps leads leave leaves lets lists lives makes matches means needs only opens \

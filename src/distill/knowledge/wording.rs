@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::base::forms::folded;
+use crate::base::stem::stem;
 use crate::base::text;
 use crate::distill::triggers::telling;
 use crate::model::knowledge::{Claim, Quote};
@@ -64,7 +64,7 @@ fn is_said_by(sentence: &str, quotes: &str) -> bool {
         let mut words = HashSet::new();
         text::each_word(said, |word| {
             if telling(&word.text) >= 0.3 {
-                words.insert(folded(&word.text).to_string());
+                words.insert(stem(&word.text).to_string());
             }
         });
         words

@@ -64,7 +64,7 @@ struct Turn {
     time: String,
     asked: String,
     answered: String,
-    deeds: usize,
+    tool_calls: usize,
 }
 
 impl DayReader {
@@ -175,7 +175,7 @@ impl Gathered {
             }
             LineKind::ToolEvent => {
                 if let Some(turn) = self.turns.last_mut() {
-                    turn.deeds += 1;
+                    turn.tool_calls += 1;
                 }
                 self.tool(&said);
             }
@@ -420,7 +420,7 @@ impl Turn {
     fn weight(&self) -> usize {
         self.asked.chars().count().min(200)
             + self.answered.chars().count().min(200)
-            + 40 * self.deeds.min(5)
+            + 40 * self.tool_calls.min(5)
     }
 }
 

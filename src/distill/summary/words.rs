@@ -7,13 +7,13 @@ use regex::Regex;
 
 use super::LONGEST_ANSWER;
 use crate::base::text;
-use crate::distill::facts::Part;
+use crate::distill::facts::EpisodeFacts;
 use crate::distill::sayings;
 
 /// The most telling of the first sentences of a reply.
 pub fn gist(reply: &str) -> String {
     let of = |reply: &str| {
-        let mut part = Part::default();
+        let mut part = EpisodeFacts::default();
         part.last_reply = reply.to_string();
         let sentence = sayings::closing_sentence(&part).unwrap_or_default();
         // In a line of a day, a table or a list has become one long sentence: its beginning says

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use chrono::Duration;
 
-use super::{Doctor, Level, Report, around};
+use super::{Doctor, Level, Report, environment};
 use crate::base::files;
 use crate::error::{Context, Result};
 use crate::index::Index;
@@ -28,12 +28,12 @@ pub const ALL: &[(&str, Check)] = &[
     ("cursors", cursors),
     ("index", index),
     ("clock", clock),
-    ("permissions", around::permissions),
+    ("permissions", environment::permissions),
     ("links", links),
-    ("git", around::git),
-    ("merges", around::merges),
-    ("hooks", around::hooks),
-    ("disk", around::disk),
+    ("git", environment::git),
+    ("merges", environment::merges),
+    ("hooks", environment::hooks),
+    ("disk", environment::disk),
 ];
 
 fn settings(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result<()> {

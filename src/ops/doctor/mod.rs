@@ -3,8 +3,8 @@
 //! Each check looks and reports; with `fix`, it mends what can be mended without losing anything,
 //! and says so. What only a person can decide is left to them, with the command to run.
 
-mod around;
 mod checks;
+mod environment;
 mod secrets;
 
 use serde::Serialize;

@@ -26,6 +26,7 @@ use crate::error::{Context as _, Result};
 use crate::model::day::{LineKind, Note};
 use crate::model::digest::Worth;
 use crate::model::ids::SessionId;
+use crate::models::{Alias, Answer, Models, Prompt};
 use crate::ops::cursors::Cursors;
 use crate::ops::days::{self, Scope, Summarized};
 use crate::ops::sweep::{self, Sweep};
@@ -33,7 +34,6 @@ use crate::ops::turns;
 use crate::store::days::Entry;
 use crate::store::layout::Layout;
 use crate::store::{self, Store, journal, summaries};
-use crate::summarize::{Alias, Answer, Models, Prompt};
 
 pub use context::Context;
 use context::Said;

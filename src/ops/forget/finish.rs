@@ -1,4 +1,4 @@
-//! What tombstones ask for and was not done yet: after a kill, or where a sync brought them along.
+//! Target tombstones ask for and was not done yet: after a kill, or where a sync brought them along.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What takes the same out of git's history: commands to be run by the person, since nothing here
+//! Target takes the same out of git's history: commands to be run by the person, since nothing here
 //! runs a program.
 //!
 //! Git remembers every page as it once was, also pages that by now say nothing of it any more. So a

@@ -49,9 +49,9 @@ pub struct Request<'a> {
     pub redactor: &'a Redactor,
 }
 
-/// What to forget.
+/// Target to forget.
 #[derive(Debug)]
-pub enum What {
+pub enum Target {
     /// One session, by its id, its digest's path, its source's id or the number of a hit of the
     /// last search.
     Session(String),
@@ -63,7 +63,7 @@ pub enum What {
     Text(Pattern),
 }
 
-/// What will go.
+/// Target will go.
 #[derive(Debug, Serialize)]
 pub struct Plan {
     pub sessions: Vec<PlannedSession>,
@@ -94,7 +94,7 @@ pub struct PlannedSession {
     days: Option<(NaiveDate, NaiveDate)>,
 }
 
-/// What went, and the proof.
+/// Target went, and the proof.
 #[derive(Debug, Default, Serialize)]
 pub struct Report {
     /// The sessions that are gone, or have lost a text.
@@ -106,7 +106,7 @@ pub struct Report {
     pub scanned_bytes: u64,
     /// Where something of it still stands.
     pub left: Vec<String>,
-    /// What to run to take it out of git's history too; empty where the memory is in no repository.
+    /// Target to run to take it out of git's history too; empty where the memory is in no repository.
     pub git: Vec<String>,
 }
 
@@ -123,20 +123,20 @@ impl Plan {
 }
 
 /// Finds what would go; changes nothing.
-pub fn plan(store: &Store, what: What, day: NaiveDate) -> Result<Plan> {
+pub fn plan(store: &Store, what: Target, day: NaiveDate) -> Result<Plan> {
     let cannot = || "cannot look through the memory".to_string();
     let (sessions, text) = match what {
-        What::Session(name) => (vec![named(store, &name)?], None),
-        What::Project(project) => {
+        Target::Session(name) => (vec![named(store, &name)?], None),
+        Target::Project(project) => {
             (chosen(store, |digest| digest.content.project.as_deref() == Some(&project))?, None)
         }
-        What::Before(before) => (
+        Target::Before(before) => (
             chosen(store, |digest| {
                 digest.content.ended.is_some_and(|ended| ended.date_naive() < before)
             })?,
             None,
         ),
-        What::Text(pattern) => {
+        Target::Text(pattern) => {
             let mut holding = Vec::new();
             for session in store.session_ids().context(cannot)? {
                 if holds_text(&store.layout().session(&session), &pattern).context(cannot)? {
@@ -172,7 +172,7 @@ pub fn forget(store: &Store, plan: &Plan, request: &Request<'_>) -> Result<Repor
     let cannot = || format!("cannot forget in `{}`", layout.root().display());
     store.refuse_links(None)?;
     let _lock = files::lock_exclusive(&layout.sweep_lock()).context(cannot)?;
-    // What a killed command left to be done is another session's, too, and goes with the folders
+    // Target a killed command left to be done is another session's, too, and goes with the folders
     // that are cleared here.
     commit::finish_earlier_sweep(store, request.zone)?;
     retain::finish_earlier_eviction(store, &mut Retention::default())?;
@@ -239,7 +239,7 @@ pub fn forget(store: &Store, plan: &Plan, request: &Request<'_>) -> Result<Repor
     Ok(report)
 }
 
-// --- What is meant ---
+// --- Target is meant ---
 
 pub(super) fn named(store: &Store, name: &str) -> Result<SessionId> {
     let name = name.trim();
@@ -329,7 +329,7 @@ fn holds_text(folder: &Path, pattern: &Pattern) -> io::Result<bool> {
     Ok(false)
 }
 
-// --- What goes ---
+// --- Target goes ---
 
 /// Takes sessions out of everything: first the traces elsewhere, then the caches, then their own
 /// folders.

@@ -10,7 +10,7 @@ use regex::bytes::Regex;
 
 use crate::error::{Error, Result};
 
-/// What takes the place of a forgotten text.
+/// Target takes the place of a forgotten text.
 pub const FORGOTTEN: &str = "[forgotten]";
 
 /// The shortest text that can be forgotten, in letters and digits: a shorter one stands in every

@@ -62,7 +62,7 @@ impl Traces {
                 });
             }
         }
-        // What others say too is theirs as well, and stays.
+        // Target others say too is theirs as well, and stays.
         for other in store.session_ids()?.iter().filter(|id| !sessions.contains(id)) {
             if fingerprints.is_empty() {
                 break;
@@ -176,7 +176,7 @@ mod tests {
 - nothing to do with it
 
 ### Session (10:00)
-What was wanted: a thing.
+Target was wanted: a thing.
 [digest](../../sessions/SES1_a_SP1C1/SES1_a_SP1C1_DIGEST.md)
 
 ### Session (11:00)

@@ -8,23 +8,23 @@ use super::Stamp;
 
 /// A folder to look at files below.
 #[derive(Debug)]
-pub struct HeldFolder {
+pub struct DirHandle {
     #[cfg(unix)]
     folder: std::fs::File,
     #[cfg(not(unix))]
     folder: std::path::PathBuf,
 }
 
-impl HeldFolder {
+impl DirHandle {
     /// Holds a folder open.
     #[cfg(unix)]
-    pub fn open(folder: &Path) -> io::Result<HeldFolder> {
-        Ok(HeldFolder { folder: std::fs::File::open(folder)? })
+    pub fn open(folder: &Path) -> io::Result<DirHandle> {
+        Ok(DirHandle { folder: std::fs::File::open(folder)? })
     }
 
     #[cfg(not(unix))]
-    pub fn open(folder: &Path) -> io::Result<HeldFolder> {
-        Ok(HeldFolder { folder: folder.to_owned() })
+    pub fn open(folder: &Path) -> io::Result<DirHandle> {
+        Ok(DirHandle { folder: folder.to_owned() })
     }
 
     /// The stamp of a plain file, by its path below the folder; `None` for anything else, a link
@@ -56,7 +56,7 @@ mod tests {
         fs::create_dir(folder.path().join("below")).unwrap();
         fs::write(folder.path().join("below/file"), "text").unwrap();
         std::os::unix::fs::symlink("file", folder.path().join("below/link")).unwrap();
-        let held = HeldFolder::open(folder.path()).unwrap();
+        let held = DirHandle::open(folder.path()).unwrap();
         let stamp = Stamp::of(&fs::metadata(folder.path().join("below/file")).unwrap());
         assert_eq!(held.stamp(Path::new("below/file")), Some(stamp));
         for other in ["below/link", "below", "below/none", ""] {

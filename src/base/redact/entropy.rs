@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::stand_ins::is_harmless_name;
+use super::placeholders::is_harmless_name;
 
 /// The shortest run that is looked at, in bytes.
 const SHORTEST_RUN: usize = 24;

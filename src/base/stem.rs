@@ -1,7 +1,7 @@
 //! Word forms: `locks`, `locked` and `locking` are one word to a person who asks for it.
 
 /// A word without its English ending, so that its forms are one; only ever shorter, never changed.
-pub fn folded(word: &str) -> &str {
+pub fn stem(word: &str) -> &str {
     if word.len() < 4 || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return word;
     }
@@ -69,7 +69,7 @@ mod tests {
             "control controls controlled controlling",
             "resolve resolves resolved resolving",
         ] {
-            let stems: Vec<&str> = family.split(' ').map(folded).collect();
+            let stems: Vec<&str> = family.split(' ').map(stem).collect();
             assert!(stems.iter().all(|stem| *stem == stems[0]), "{family}: {stems:?}");
         }
     }
@@ -83,11 +83,11 @@ mod tests {
             ("this", "thi"),
             ("speed", "spe"),
         ] {
-            assert_ne!(folded(a), folded(b));
+            assert_ne!(stem(a), stem(b));
         }
         for word in ["src/days.rs", "retry_backoffs", "bus", "été", "数据库", "v2.1s", "ss", ""]
         {
-            assert_eq!(folded(word), word);
+            assert_eq!(stem(word), word);
         }
     }
 }

@@ -6,8 +6,8 @@
 
 use std::ops::Range;
 
-use super::runs::{looks_random, splits};
-use super::stand_ins::{is_harmless_name, is_placeholder, is_plain, names_a_secret};
+use super::entropy::{looks_random, splits};
+use super::placeholders::{is_harmless_name, is_placeholder, is_plain, names_a_secret};
 
 /// A match before it is judged.
 pub(super) struct Candidate<'t> {

@@ -1,4 +1,4 @@
-//! Models, where a person configured one: asked through one door, which counts what they cost.
+//! Models, where a person configured one: asked in one place, which counts what they cost.
 //!
 //! What memtree writes is complete without a model. A model may add words to it, and every step
 //! that asks one has something to say when the answer is [`Answer::Unavailable`]: no model is
@@ -75,7 +75,7 @@ pub const NOTHING: &str = "FLUSH_OK";
 /// What stands behind a line that a model wrote.
 pub const MARK: &str = "(model)";
 
-/// What the settings say of models, as a door puts it together.
+/// What the settings say of models, as an entry point puts it together.
 pub struct Settings {
     pub who: Who,
     pub low: Model,
@@ -89,7 +89,7 @@ pub struct Settings {
     pub daily_usd: f64,
     /// Whether a memory's own prompts may instruct a program, which may have tools.
     pub trust_prompts: bool,
-    /// The time at which the door was opened, and where the days are parted.
+    /// The time at which the command began, and where the days are parted.
     pub now: Timestamp,
     pub zone: Zone,
 }

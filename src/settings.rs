@@ -1,4 +1,4 @@
-//! The settings, put together once at a door: defaults, the memory's file, the user's own, the
+//! The settings, put together once at an entry point: defaults, the memory's file, the user's own, the
 //! environment, flags.
 //!
 //! `templates/memtree.toml` is both the documentation and the list of known keys. A memory's file
@@ -189,7 +189,7 @@ fn half_an_hour() -> u32 {
     30
 }
 
-/// Where settings come from, handed in by a door.
+/// Where settings come from, handed in by an entry point.
 #[derive(Debug, Default)]
 pub struct Layers<'a> {
     /// The text of the memory's `memtree.toml`, with its path for messages.
