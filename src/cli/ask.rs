@@ -30,7 +30,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
             file_back: args.file_back,
             redactor: &redactor,
             models: &models,
-            now: app.now,
+            now: app.environment.now,
             dry_run: app.dry_run,
         },
     )?;

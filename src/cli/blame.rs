@@ -31,7 +31,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         }
         return Ok(0);
     }
-    let blamed = blame::blame_file(&store, &file, &here, &app.places.home)?;
+    let blamed = blame::blame_file(&store, &file, &here, &app.environment.places.home)?;
     match app.json {
         true => output::json(&blamed),
         false => show_file(&blamed, app),

@@ -15,7 +15,7 @@ pub struct Args {}
 
 pub fn run(_: Args, app: &App) -> Result<u8> {
     let store = app.store()?;
-    let report = consolidate::consolidate(&store, &app.device, app.dry_run)?;
+    let report = consolidate::consolidate(&store, &app.environment.device, app.dry_run)?;
     if app.json {
         output::json(&report);
         return Ok(0);

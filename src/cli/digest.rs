@@ -31,7 +31,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     let pages = pages(&config, app)?;
     let writer = Writer {
         store: &store,
-        device: &app.device,
+        device: &app.environment.device,
         domains: &config.domains,
         pages: &pages,
         models: &models,

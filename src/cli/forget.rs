@@ -46,7 +46,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     };
     let config = app.config()?;
     let zone = config.zone()?;
-    let day = app.now.with_timezone(&zone).date_naive();
+    let day = app.environment.now.with_timezone(&zone).date_naive();
     let plan = forget::plan(&store, what, day)?;
     if plan.is_empty() {
         if app.json {
@@ -71,7 +71,12 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         return Ok(0);
     }
     let redactor = app.redactor(&config)?;
-    let request = forget::Request { device: &app.device, now: app.now, zone, redactor: &redactor };
+    let request = forget::Request {
+        device: &app.environment.device,
+        now: app.environment.now,
+        zone,
+        redactor: &redactor,
+    };
     let report = forget::forget(&store, &plan, &request)?;
     if app.json {
         output::json(&report);

@@ -66,7 +66,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         app.store_or_new()?;
     }
     let layout = Layout::new(&app.root);
-    let install = Install { program: &program, layout: &layout, places: &app.places };
+    let install = Install { program: &program, layout: &layout, places: &app.environment.places };
     let chosen = chosen(&args.agents, args.all, app)?;
     let mut plans = Vec::new();
     for adapter in &chosen {
@@ -79,7 +79,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
 pub fn undo(args: UndoArgs, app: &App) -> Result<u8> {
     let program = std::env::current_exe().context(|| "cannot tell where this program is".into())?;
     let layout = Layout::new(&app.root);
-    let install = Install { program: &program, layout: &layout, places: &app.places };
+    let install = Install { program: &program, layout: &layout, places: &app.environment.places };
     let mut plans = Vec::new();
     for adapter in chosen(&args.agents, args.all, app)? {
         plans.push((adapter.name(), install.uninstall(adapter)?));
@@ -145,7 +145,7 @@ fn chosen(names: &[String], all: bool, app: &App) -> Result<Vec<&'static dyn Ada
         let here: Vec<&dyn Adapter> = adapters::ALL
             .iter()
             .copied()
-            .filter(|adapter| is_here(*adapter, &app.places))
+            .filter(|adapter| is_here(*adapter, &app.environment.places))
             .collect();
         if here.is_empty() {
             let known: Vec<&str> = adapters::ALL

@@ -27,7 +27,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         structural_only: args.structural_only,
         fix: args.fix,
         models: &models,
-        today: app.now.with_timezone(&config.zone()?).date_naive(),
+        today: app.environment.now.with_timezone(&config.zone()?).date_naive(),
         dry_run: app.dry_run,
     };
     let report = lint::lint(&store, &request)?;

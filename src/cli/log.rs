@@ -38,7 +38,10 @@ pub struct Args {
 pub fn run(args: Args, app: &App) -> Result<u8> {
     let config = app.config()?;
     let zone = config.zone()?;
-    let at = args.at.as_deref().map_or(Ok(app.now), |at| moment(at, app.now, zone))?;
+    let at = args
+        .at
+        .as_deref()
+        .map_or(Ok(app.environment.now), |at| moment(at, app.environment.now, zone))?;
     let metadata = args.meta.iter().map(|pair| key_and_value(pair)).collect::<Result<_>>()?;
     let text = if args.text == "-" { from_stdin()? } else { args.text };
     let redactor = app.redactor(&config)?;

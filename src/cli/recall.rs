@@ -34,7 +34,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
             around: args.around,
             raw: args.raw,
             budget: args.budget,
-            now: app.now,
+            now: app.environment.now,
             dry_run: app.dry_run,
         },
     )?;

@@ -27,7 +27,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     let config = app.config()?;
     let store = app.store()?;
     let zone = config.zone()?;
-    let today = days::today(app.now, zone);
+    let today = days::today(app.environment.now, zone);
     let day = match args.day.as_deref() {
         None | Some("today") => today,
         Some("yesterday") => today.pred_opt().unwrap_or(today),
@@ -47,7 +47,8 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     }
     let (models, redactor) = (app.models(&config)?, app.redactor(&config)?);
     let idle = super::flush::idle(&config);
-    let flush = Flush { now: app.now, zone, idle, models: &models, redactor: &redactor };
+    let flush =
+        Flush { now: app.environment.now, zone, idle, models: &models, redactor: &redactor };
     let which = if args.pending { Which::Pending } else { Which::Day(day) };
     let summarized = summarize::summarize(&store, which, &flush)?;
     if app.json {
