@@ -8,6 +8,7 @@ pub mod git;
 pub mod jsonc;
 pub mod markdown;
 pub mod redact;
+pub mod setters;
 pub mod size;
 pub mod stem;
 pub mod text;
