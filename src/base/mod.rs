@@ -7,6 +7,7 @@ pub mod front_matter;
 pub mod git;
 pub mod jsonc;
 pub mod markdown;
+pub mod pattern;
 pub mod redact;
 pub mod setters;
 pub mod size;
