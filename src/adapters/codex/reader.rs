@@ -240,7 +240,7 @@ impl<'l, 's> Reader<'l, 's> {
             }
             "function_call" | "custom_tool_call" | "tool_search_call" => {
                 let raw = item.arguments.or(item.input);
-                let input = raw.map(wire::plain).unwrap_or_default();
+                let input = wire::plain(raw);
                 let name = if item.name.is_empty() { "tool_search".into() } else { item.name.0 };
                 let tool = match item.namespace.some() {
                     Some(namespace) => {
