@@ -9,6 +9,7 @@ pub mod jsonc;
 pub mod markdown;
 pub mod pattern;
 pub mod redact;
+pub mod setters;
 pub mod size;
 pub mod stem;
 pub mod text;
