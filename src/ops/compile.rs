@@ -14,10 +14,10 @@ use serde::Serialize;
 
 use crate::base::files::{self, Batch};
 use crate::base::markdown::plain;
+use crate::base::markdown::strip_marks;
 use crate::base::redact::Redactor;
 use crate::base::setters::setters;
 use crate::distill::knowledge::{self, Day, Line, wording};
-use crate::distill::triggers::plain_words;
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
 use crate::model::day::{self, LineKind};
@@ -350,7 +350,7 @@ fn read_day(
         if let Some(id) = &session {
             let Some(prompts) = sessions.prompts(id) else { continue };
             if line.kind == LineKind::User {
-                let prompt = plain_words(&said);
+                let prompt = strip_marks(&said);
                 let after = episodes.get(id).copied().flatten();
                 let found = prompts
                     .iter()

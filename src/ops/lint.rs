@@ -15,7 +15,7 @@ use crate::base::front_matter::Document;
 use crate::base::markdown::plain;
 use crate::base::setters::setters;
 use crate::base::{files, text};
-use crate::distill::triggers::telling;
+use crate::distill::words;
 use crate::error::{Context, Result};
 use crate::memory::Memory;
 use crate::model::knowledge::{Kind, PageName, safe_target};
@@ -475,7 +475,7 @@ fn stance(sentence: &str) -> Option<(String, bool)> {
     let subject = |pattern: &Regex| {
         let found = pattern.captures(sentence)?;
         let name = found[1].trim_matches('`').trim_end_matches(['.', ',']).to_lowercase();
-        (telling(&name) >= 0.75 && name.chars().count() >= 3).then_some(name)
+        (words::weight(&name) >= 0.75 && name.chars().count() >= 3).then_some(name)
     };
     subject(&AGAINST).map(|name| (name, false)).or_else(|| subject(&FOR).map(|name| (name, true)))
 }

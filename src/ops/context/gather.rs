@@ -14,7 +14,7 @@ use super::page::{Line, Section};
 use super::stale::Present;
 use crate::base::clock::Timestamp;
 use crate::base::{files, markdown, text};
-use crate::distill::triggers::telling;
+use crate::distill::words;
 use crate::error::Result;
 use crate::index::Index;
 use crate::model::digest::{Digest, Origin, Outcome, State, Trigger, Worth};
@@ -239,7 +239,7 @@ pub fn prompted(
 
 /// How much the words tell by which a session was found: “yes, do it” is in many a session.
 fn told_by(words: &[String]) -> f32 {
-    words.iter().map(|word| telling(&word.to_lowercase())).sum()
+    words.iter().map(|word| words::weight(&word.to_lowercase())).sum()
 }
 
 fn trigger_line(digest: &Digest, trigger: &Trigger, present: &Present) -> Line {
