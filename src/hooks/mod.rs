@@ -11,7 +11,7 @@ use crate::adapters::hooks::{self, HookSpec, Limit};
 use crate::adapters::{self, Adapter};
 use crate::error::Result;
 use crate::memory::Memory;
-use crate::ops::context::{Contents, ContextRequest, Told as Given};
+use crate::ops::context::{Contents, ContextRequest, Injected};
 use crate::ops::turns;
 use crate::store::journal;
 
@@ -104,7 +104,7 @@ fn answered(
             let reset = told.source == "clear";
             if reset || told.source == "compact" {
                 // What it was given is gone from its context.
-                Given::forget(memory.store(), session);
+                Injected::forget(memory.store(), session);
             }
             let page = page(told, spec, memory, Contents::All, memory.settings().context.budget)?;
             Answer {
@@ -136,11 +136,11 @@ fn answered(
             Answer { said: String::new(), work: Some(flush(adapter, told, "precompact", memory)) }
         }
         hooks::POST_COMPACT => {
-            Given::forget(memory.store(), session);
+            Injected::forget(memory.store(), session);
             Answer::default()
         }
         hooks::SESSION_END => {
-            Given::forget(memory.store(), session);
+            Injected::forget(memory.store(), session);
             turns::forget(memory.store(), session);
             let reason = if told.reason == "clear" { "reset" } else { "end" };
             Answer { said: String::new(), work: Some(flush(adapter, told, reason, memory)) }
