@@ -11,8 +11,9 @@ use crate::base::clock::Timestamp;
 use crate::base::{files, text};
 use crate::error::{Error, Result};
 use crate::index::Index;
+use crate::model::hit::{Hit, NoteHit, Tree};
 use crate::model::ids::SessionId;
-use crate::model::query::{Filter, Hit, NoteHit, Query, Tree};
+use crate::query::{Filter, Query};
 use crate::store::Store;
 
 /// How many suggestions are made, and how many unknown words are named in them.

@@ -17,19 +17,23 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("store", &["model", "base", "error", "settings"]),
     ("adapters", &["model", "base", "error"]),
     ("distill", &["model", "base", "error"]),
-    ("index", &["store", "model", "base", "error"]),
+    ("query", &["model", "base", "error"]),
+    ("index", &["query", "store", "model", "base", "error"]),
     ("models", &["store", "model", "base", "error"]),
     (
         "ops",
-        &["index", "adapters", "distill", "models", "store", "model", "base", "error", "settings"],
+        &[
+            "index", "query", "adapters", "distill", "models", "store", "model", "base", "error",
+            "settings",
+        ],
     ),
     ("hooks", &["ops", "adapters", "store", "model", "base", "error", "settings"]),
     // The command line puts the pieces together.
     (
         "cli",
         &[
-            "hooks", "ops", "adapters", "distill", "models", "store", "model", "base", "error",
-            "settings",
+            "hooks", "ops", "query", "adapters", "distill", "models", "store", "model", "base",
+            "error", "settings",
         ],
     ),
     ("lib", &[]),
