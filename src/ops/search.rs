@@ -10,8 +10,9 @@ use crate::base::clock::Timestamp;
 use crate::base::text;
 use crate::error::{Error, Result};
 use crate::index::Index;
+use crate::model::hit::{Hit, NoteHit, Tree};
 use crate::model::ids::SessionId;
-use crate::model::query::{Filter, Hit, NoteHit, Query, Tree};
+use crate::query::{Filter, Query};
 use crate::store::Store;
 use crate::store::local::StateFile;
 
