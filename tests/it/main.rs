@@ -34,6 +34,7 @@ mod losses; // what could be lost or leak, each found by trying
 mod models; // a server and a program that answer, fail, hang or lie
 mod older_files; // pages of days and event logs that other tools left
 mod outcomes; // how a session went, against labels by hand
+mod package; // the project's own pages: every link leads somewhere
 #[cfg(unix)]
 mod real_model; // flushes against a real server, where one is named
 mod recall; // the raw part that a reference, a trigger, a hit or a question names
