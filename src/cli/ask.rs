@@ -16,6 +16,9 @@ pub struct Args {
     /// File the answer as a page below knowledge/qa
     #[arg(long)]
     file_back: bool,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
@@ -30,7 +33,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
             file_back: args.file_back,
             redactor: &redactor,
             models: &models,
-            now: app.now,
+            now: app.environment.now,
             dry_run: app.dry_run,
         },
     )?;

@@ -31,6 +31,9 @@ pub struct Args {
     /// The folder in which the agent works [default: the current one]
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
 }
 
 /// How much of a prompt is read.
@@ -53,12 +56,12 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     let request = ContextRequest {
         project: args.project,
         folder,
-        home: app.places.home.clone(),
+        home: app.environment.places.home.clone(),
         prompt: prompt.filter(|prompt| !prompt.trim().is_empty()),
         budget,
         characters: usize::MAX,
         session: args.session,
-        now: app.now,
+        now: app.environment.now,
         zone: config.zone()?,
         contents: Contents::All,
         strong_only: false,

@@ -3,6 +3,7 @@
 use super::sources::SourceArgs;
 use super::{App, output};
 use crate::error::{Context, Result};
+use crate::memory::Memory;
 use crate::ops::doctor::{self, Doctor, Level, Report};
 
 /// Say what is unwell in the memory, what it means and what mends it
@@ -19,23 +20,28 @@ pub struct Args {
     secrets: bool,
     #[command(flatten)]
     sources: SourceArgs,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
     args.sources.check()?;
     let store = app.store()?;
-    let (config, warnings) = app.settings()?;
+    let memory = Memory::open_in(&app.root, app.environment.clone())?;
+    let (config, warnings) = (memory.settings().clone(), memory.warnings());
     let models = app.models(&config)?;
     let roots = args.sources.roots(&config, app)?;
-    let sweep = args.sources.request(roots, &config, app, app.now, &models, &|_, _| ())?;
+    let sweep =
+        args.sources.request(roots, &config, app, app.environment.now, &models, &|_, _| ())?;
     let redactor = app.redactor(&config)?;
     let program = std::env::current_exe().context(|| "cannot tell where this program is".into())?;
     let report = doctor::doctor(&Doctor {
         store: &store,
         sweep: &sweep,
-        places: &app.places,
+        places: &app.environment.places,
         program: &program,
-        warnings: &warnings,
+        warnings,
         fix: args.fix && !app.dry_run,
         dry_run: app.dry_run,
         secrets: args.secrets.then_some(&redactor),

@@ -15,7 +15,7 @@ use crate::ops::compile_gate;
 use crate::ops::days::Scope;
 use crate::ops::flush::{self, Flush, Flushed, Reason};
 use crate::ops::sweep::Root;
-use crate::settings::Config;
+use crate::settings::Settings;
 use crate::store::{Store, journal};
 
 /// Summarize what was said into its day
@@ -46,6 +46,9 @@ pub struct Args {
     /// call
     #[arg(long, hide = true, requires = "transcript")]
     linger: bool,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
 }
 
 /// How long to wait before looking again, and how often.
@@ -57,7 +60,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     let store = app.store()?;
     let (models, redactor) = (app.models(&config)?, app.redactor(&config)?);
     let flush = Flush {
-        now: app.now,
+        now: app.environment.now,
         zone: config.zone()?,
         idle: idle(&config),
         models: &models,
@@ -75,7 +78,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         // Whoever called us detached has gone on; it is told where somebody may look.
         journal::note(
             store.layout(),
-            app.now,
+            app.environment.now,
             &format!("flush: there is no file `{}`", path.display()),
         );
         Ok(0)
@@ -95,8 +98,14 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
             }
             let once = || {
                 let none = SourceArgs::default();
-                let mut sweep =
-                    none.request(roots(log), &config, app, app.now, &models, &|_, _| {})?;
+                let mut sweep = none.request(
+                    roots(log),
+                    &config,
+                    app,
+                    app.environment.now,
+                    &models,
+                    &|_, _| {},
+                )?;
                 sweep.finalize = Some("flush");
                 flush::transcript(&store, &sweep, session, args.reason, &flush)
             };
@@ -115,7 +124,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         }
         _ => flush::due(&store, &flush, Scope::All, "flush")?,
     };
-    compile(&store, &config, app, app.now, &models, &flushed)?;
+    compile(&store, &config, app, app.environment.now, &models, &flushed)?;
     show(&flushed, app);
     Ok(0)
 }
@@ -123,6 +132,8 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
 /// How long to wait between two compilations of knowledge.
 fn compile_interval(app: &App) -> Duration {
     let minutes = app
+        .environment
+        .places
         .environment
         .get("MEMTREE_COMPILE_INTERVAL_MIN")
         .and_then(|minutes| minutes.parse().ok());
@@ -132,7 +143,7 @@ fn compile_interval(app: &App) -> Duration {
 /// Tries again what earlier flushes could not do.
 pub fn retry(
     store: &Store,
-    config: &Config,
+    config: &Settings,
     app: &App,
     now: Timestamp,
     models: &Models,
@@ -144,7 +155,7 @@ pub fn retry(
 /// Flushes what is due, for `watch`.
 pub fn due(
     store: &Store,
-    config: &Config,
+    config: &Settings,
     app: &App,
     now: Timestamp,
     models: &Models,
@@ -158,7 +169,7 @@ pub fn due(
 /// Compiles knowledge after a flush, if days have changed and an hour has passed.
 pub fn compile(
     store: &Store,
-    config: &Config,
+    config: &Settings,
     app: &App,
     now: Timestamp,
     models: &Models,
@@ -178,7 +189,7 @@ pub fn compile(
 }
 
 /// How long a session is silent before it counts as idle.
-pub fn idle(config: &Config) -> Duration {
+pub fn idle(config: &Settings) -> Duration {
     Duration::minutes(config.sessions.open_minutes.into())
 }
 

@@ -29,6 +29,12 @@ pub struct Args {
     /// Every session that ended before a day, such as 2026-01-31
     #[arg(long, group = "what", value_name = "DAY")]
     before: Option<NaiveDate>,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Ask no questions
+    #[arg(long, short = 'y')]
+    pub(super) yes: bool,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
@@ -46,7 +52,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     };
     let config = app.config()?;
     let zone = config.zone()?;
-    let day = app.now.with_timezone(&zone).date_naive();
+    let day = app.environment.now.with_timezone(&zone).date_naive();
     let plan = forget::plan(&store, what, day)?;
     if plan.is_empty() {
         if app.json {
@@ -71,7 +77,12 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         return Ok(0);
     }
     let redactor = app.redactor(&config)?;
-    let request = forget::Request { device: &app.device, now: app.now, zone, redactor: &redactor };
+    let request = forget::Request {
+        device: &app.environment.device,
+        now: app.environment.now,
+        zone,
+        redactor: &redactor,
+    };
     let report = forget::forget(&store, &plan, &request)?;
     if app.json {
         output::json(&report);

@@ -37,7 +37,7 @@ pub fn run(args: Args, app: Result<App>) -> u8 {
         && let Err(error) = answer(args, &app)
         && let Ok(store) = Store::open(&app.root)
     {
-        journal::note(store.layout(), app.now, &format!("hook: {error}"));
+        journal::note(store.layout(), app.environment.now, &format!("hook: {error}"));
     }
     0
 }
@@ -48,7 +48,7 @@ fn answer(args: Args, app: &App) -> Result<()> {
         _ => stdin(),
     };
     // The settings refuse a memory that a newer program made.
-    let (config, _) = app.settings()?;
+    let config = app.settings()?;
     let store = Store::open(&app.root)?;
     let folder = std::env::current_dir().unwrap_or_default();
     let call = Call { agent: args.agent, event: args.event, told };
@@ -57,9 +57,9 @@ fn answer(args: Args, app: &App) -> Result<()> {
         &World {
             store: &store,
             config: &config,
-            now: app.now,
+            now: app.environment.now,
             folder,
-            home: app.places.home.clone(),
+            home: app.environment.places.home.clone(),
         },
     );
     if let Some(work) = &answer.work {

@@ -23,6 +23,12 @@ pub struct Args {
     /// Every agent with hooks that is on this machine
     #[arg(long)]
     all: bool,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Ask no questions
+    #[arg(long, short = 'y')]
+    pub(super) yes: bool,
 }
 
 /// Take memtree's hooks out of an agent's settings again
@@ -37,6 +43,12 @@ pub struct UndoArgs {
     /// Every agent with hooks that is on this machine
     #[arg(long)]
     all: bool,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Ask no questions
+    #[arg(long, short = 'y')]
+    pub(super) yes: bool,
 }
 
 /// What was done to one agent.
@@ -66,7 +78,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         app.store_or_new()?;
     }
     let layout = Layout::new(&app.root);
-    let install = Install { program: &program, layout: &layout, places: &app.places };
+    let install = Install { program: &program, layout: &layout, places: &app.environment.places };
     let chosen = chosen(&args.agents, args.all, app)?;
     let mut plans = Vec::new();
     for adapter in &chosen {
@@ -79,7 +91,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
 pub fn undo(args: UndoArgs, app: &App) -> Result<u8> {
     let program = std::env::current_exe().context(|| "cannot tell where this program is".into())?;
     let layout = Layout::new(&app.root);
-    let install = Install { program: &program, layout: &layout, places: &app.places };
+    let install = Install { program: &program, layout: &layout, places: &app.environment.places };
     let mut plans = Vec::new();
     for adapter in chosen(&args.agents, args.all, app)? {
         plans.push((adapter.name(), install.uninstall(adapter)?));
@@ -145,7 +157,7 @@ fn chosen(names: &[String], all: bool, app: &App) -> Result<Vec<&'static dyn Ada
         let here: Vec<&dyn Adapter> = adapters::ALL
             .iter()
             .copied()
-            .filter(|adapter| is_here(*adapter, &app.places))
+            .filter(|adapter| is_here(*adapter, &app.environment.places))
             .collect();
         if here.is_empty() {
             let known: Vec<&str> = adapters::ALL

@@ -17,6 +17,9 @@ pub struct Args {
     /// Leave out what needs reading: contradictions
     #[arg(long)]
     structural_only: bool,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
@@ -27,7 +30,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         structural_only: args.structural_only,
         fix: args.fix,
         models: &models,
-        today: app.now.with_timezone(&config.zone()?).date_naive(),
+        today: app.environment.now.with_timezone(&config.zone()?).date_naive(),
         dry_run: app.dry_run,
     };
     let report = lint::lint(&store, &request)?;

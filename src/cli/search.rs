@@ -83,6 +83,12 @@ pub struct Args {
     /// Open the best hit in your editor
     #[arg(long, conflicts_with_all = ["json", "paths"])]
     open: bool,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// At most this many results
+    #[arg(long, value_name = "N")]
+    pub(super) limit: Option<usize>,
 }
 
 /// Searches, and shows the hits.
@@ -110,7 +116,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     }
     let store = app.store()?;
     let limit = if args.open { 1 } else { app.limit.unwrap_or(LIMIT) };
-    let (now, dry_run) = (app.now, app.dry_run);
+    let (now, dry_run) = (app.environment.now, app.dry_run);
     let request =
         SearchRequest { query, trees, deep: args.deep, limit, now, hurried: args.cached, dry_run };
     let answer = search(&store, &request)?;
@@ -251,7 +257,7 @@ fn open(answer: &SearchAnswer, app: &App) -> Result<()> {
     let status = Command::new(program).args(words).arg(&path).status();
     let status = status.context(|| format!("cannot start the editor `{editor}`"))?;
     if !status.success() {
-        return Err(Error::new(format!("the editor `{editor}` failed")).because(status));
+        return Err(Error::new(format!("the editor `{editor}` failed")).because(status.to_string()));
     }
     Ok(())
 }

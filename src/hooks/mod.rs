@@ -13,7 +13,7 @@ use crate::base::clock::Timestamp;
 use crate::error::Result;
 use crate::ops::context::{Contents, ContextRequest, Told as Given, context};
 use crate::ops::turns;
-use crate::settings::Config;
+use crate::settings::Settings;
 use crate::store::{Store, journal};
 
 mod start;
@@ -55,7 +55,7 @@ pub struct Answer {
 /// What a call is answered from.
 pub struct World<'a> {
     pub store: &'a Store,
-    pub config: &'a Config,
+    pub config: &'a Settings,
     pub now: Timestamp,
     /// The folder in which the hook was called.
     pub folder: PathBuf,

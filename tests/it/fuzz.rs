@@ -21,7 +21,7 @@ use memtree::model::day::Line as DayLine;
 use memtree::model::ids::SessionId;
 use memtree::model::query::Query;
 use memtree::model::session::{Event, EventSink, Log, LogFile, Role};
-use memtree::settings::{Config, Layers};
+use memtree::settings::{Layers, Settings};
 use memtree::store::documents;
 use memtree::store::layout::Layout;
 use memtree::store::snapshots::parse_manifest_line;
@@ -350,7 +350,7 @@ fn lines_settings_and_markdown_of_any_kind_are_taken() {
                 );
             }
             let memory = Some((Path::new("memtree.toml"), page.as_ref()));
-            let _ = Config::load(&Layers { memory, ..Layers::default() });
+            let _ = Settings::load(&Layers { memory, ..Layers::default() });
             let redacted = redactor.redact(&page);
             assert_eq!(
                 redactor.redact(&redacted),

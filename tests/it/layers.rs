@@ -20,18 +20,26 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("adapters", &["model", "base", "error"]),
     ("distill", &["model", "base", "error"]),
     ("index", &["store", "model", "base", "error"]),
-    ("models", &["store", "model", "base", "error"]),
+    ("models", &["distill", "store", "settings", "model", "base", "error"]),
+    ("environment", &["adapters", "model", "base", "error"]),
+    (
+        "memory",
+        &["environment", "models", "distill", "store", "settings", "model", "base", "error"],
+    ),
     (
         "ops",
-        &["index", "adapters", "distill", "models", "store", "model", "base", "error", "settings"],
+        &[
+            "memory", "environment", "index", "adapters", "distill", "models", "store", "model",
+            "base", "error", "settings",
+        ],
     ),
-    ("hooks", &["ops", "adapters", "store", "model", "base", "error", "settings"]),
+    ("hooks", &["memory", "ops", "adapters", "store", "model", "base", "error", "settings"]),
     // The command line puts the pieces together.
     (
         "cli",
         &[
-            "hooks", "ops", "adapters", "distill", "models", "store", "model", "base", "error",
-            "settings",
+            "memory", "environment", "hooks", "ops", "adapters", "distill", "models", "store",
+            "model", "base", "error", "settings",
         ],
     ),
     ("lib", &[]),
@@ -43,7 +51,7 @@ const ONLY_THERE: &[(&str, &[&str], &str)] = &[
     (r"\be?print(ln)?!|\bdbg!", &["cli"], "below the entry points nothing prints"),
     (
         r"\bstd::env\b|\benv::(var|vars|args|current_dir|temp_dir|home_dir)",
-        &["cli", "main.rs", "base/clock.rs", "base/files/faults.rs"],
+        &["cli", "main.rs", "environment.rs", "base/clock.rs", "base/files/faults.rs"],
         "below the entry points nothing asks for the environment; it is handed in",
     ),
     (
@@ -54,8 +62,8 @@ const ONLY_THERE: &[(&str, &[&str], &str)] = &[
     (r"\b(Utc|Local|SystemTime)::now\b", &["base/clock.rs"], "the time is handed in"),
     (r"MEMTREE_NOW", &["base/clock.rs"], "only the clock knows how it is replaced"),
     (
-        r"\bsettings::\{?(Config|Layers)",
-        &["cli", "hooks"],
+        r"\bsettings::\{?(Settings|Layers)",
+        &["cli", "hooks", "memory.rs", "models/configured.rs"],
         "settings are put together at an entry point; ops get the values they need",
     ),
     (
