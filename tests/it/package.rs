@@ -1,0 +1,147 @@
+//! The project's own pages: every link leads somewhere, also for a person who has only the package.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::harness::checkout;
+
+#[test]
+fn every_link_of_a_page_leads_to_a_file_in_the_package() {
+    let excluded = excluded();
+    assert!(excluded.contains(&PathBuf::from("tests")), "{excluded:?}");
+    let is_packed = |path: &Path| !excluded.iter().any(|folder| path.starts_with(folder));
+    let pages = pages();
+    assert!(pages.contains(&"README.md".into()) && pages.contains(&"docs/guide.md".into()));
+    let mut wrong = Vec::new();
+    let mut links = 0;
+    for page in pages.iter().filter(|page| is_packed(page)) {
+        let text = fs::read_to_string(checkout().join(page)).unwrap();
+        for link in links_in(&text) {
+            links += 1;
+            if let Err(reason) = follow(page, &link, is_packed) {
+                wrong.push(format!("{}: `{link}` {reason}", page.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(links > 10, "only {links} links were found");
+}
+
+#[test]
+fn a_dead_link_would_be_noticed() {
+    let text =
+        "[a](b.md), ![c](d.png \"title\")\n```text\n[e](f.md)\n```\n`[g](h.md)` <https://x.y>";
+    assert_eq!(links_in(text), ["b.md", "d.png"]);
+    let all = |_: &Path| true;
+    let readme = Path::new("README.md");
+    assert_eq!(follow(readme, "docs/guide.md", all), Ok(()));
+    assert_eq!(follow(readme, "https://example.org/x", all), Ok(()));
+    assert_eq!(follow(readme, "docs/guide.md#models-and-what-they-cost", all), Ok(()));
+    assert_eq!(follow(Path::new("docs/guide.md"), "../README.md#why", all), Ok(()));
+    assert_eq!(follow(readme, "docs/gone.md", all), Err("is not there"));
+    assert_eq!(follow(readme, "docs/guide.md#no-such-heading", all), Err("has no such heading"));
+    let no_docs = |path: &Path| !path.starts_with("docs");
+    assert_eq!(follow(readme, "docs/guide.md", no_docs), Err("is not in the package"));
+}
+
+/// Looks where a link of a page leads.
+fn follow(page: &Path, link: &str, is_packed: impl Fn(&Path) -> bool) -> Result<(), &'static str> {
+    if link.contains("://") || link.starts_with("mailto:") {
+        return Ok(());
+    }
+    let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
+    let path = if path.is_empty() {
+        page.to_path_buf()
+    } else {
+        without_dots(&page.parent().unwrap().join(path))
+    };
+    let file = checkout().join(&path);
+    if !file.exists() {
+        return Err("is not there");
+    }
+    if !is_packed(&path) {
+        return Err("is not in the package");
+    }
+    if anchor.is_empty() || anchors(&fs::read_to_string(file).unwrap()).any(|one| one == anchor) {
+        Ok(())
+    } else {
+        Err("has no such heading")
+    }
+}
+
+/// The path that `docs/../README.md` means.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+/// The links of a Markdown text, outside of code.
+fn links_in(text: &str) -> Vec<String> {
+    static CODE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"`[^`\n]*`").unwrap());
+    static LINK: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\]\(([^)\s]+)[^)]*\)").unwrap());
+    let text = prose(text).collect::<Vec<_>>().join("\n");
+    let text = CODE.replace_all(&text, "code");
+    LINK.captures_iter(&text).map(|link| link[1].to_string()).collect()
+}
+
+/// The lines of a Markdown text that are not fenced.
+fn prose(text: &str) -> impl Iterator<Item = &str> {
+    let mut fence: Option<String> = None;
+    text.lines().filter(move |line| {
+        let line = line.trim_start();
+        let ticks: String = line.chars().take_while(|letter| *letter == '`').collect();
+        match &fence {
+            Some(open) if line.trim_end() == open => fence = None,
+            None if ticks.len() >= 3 => fence = Some(ticks),
+            None => return true,
+            Some(_) => {}
+        }
+        false
+    })
+}
+
+/// What links to the headings of a page end in, as the usual renderers make it.
+fn anchors(text: &str) -> impl Iterator<Item = String> {
+    let headings = prose(text).filter(|line| line.starts_with('#'));
+    headings.map(|line| {
+        let words = line.trim_start_matches('#').trim().to_lowercase();
+        words
+            .chars()
+            .filter(|letter| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_'))
+            .map(|letter| if letter == ' ' { '-' } else { letter })
+            .collect()
+    })
+}
+
+/// What `Cargo.toml` keeps out of the package: folders and files at the top, each named from there.
+fn excluded() -> Vec<PathBuf> {
+    let manifest = fs::read_to_string(checkout().join("Cargo.toml")).unwrap();
+    let manifest: toml::Table = manifest.parse().unwrap();
+    let list = manifest["package"]["exclude"].as_array().expect("a list");
+    let one = |name: &toml::Value| {
+        let name = name.as_str().expect("a path");
+        let path = name.strip_prefix('/').filter(|path| !path.contains('*'));
+        PathBuf::from(path.unwrap_or_else(|| panic!("`{name}`: write it as `/folder`")))
+    };
+    list.iter().map(one).collect()
+}
+
+/// The Markdown pages of the project itself, from the top.
+fn pages() -> Vec<PathBuf> {
+    let top = checkout();
+    let folders = [(top.to_path_buf(), 1), (top.join("docs"), 9)];
+    let files = folders.into_iter().flat_map(|(folder, depth)| {
+        walkdir::WalkDir::new(folder).max_depth(depth).sort_by_file_name().into_iter().flatten()
+    });
+    let paths = files.map(|entry| entry.path().strip_prefix(top).unwrap().to_path_buf());
+    paths.filter(|path| path.extension().is_some_and(|end| end == "md")).collect()
+}
