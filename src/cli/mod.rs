@@ -313,7 +313,6 @@ fn flags(command: &Command) -> (bool, Option<usize>, bool) {
         Command::Digest(args) => (args.dry_run, None, false),
         Command::Doctor(args) => (args.dry_run, None, false),
         Command::Flush(args) => (args.dry_run, None, false),
-        Command::Init(args) => (args.dry_run, None, false),
         Command::Pin(args) => (args.dry_run, None, false),
         Command::Retain(args) => (args.dry_run, args.limit, false),
         Command::Snapshot(args) => (args.dry_run, None, false),
