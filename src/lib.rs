@@ -70,3 +70,14 @@ pub mod models;
 pub mod ops;
 pub mod settings;
 pub mod store;
+
+pub use environment::Environment;
+pub use error::{Error, ErrorKind, Result};
+pub use memory::Memory;
+pub use ops::blame::{BlameReport, BlameRequest};
+pub use ops::compile::{CompileReport, CompileRequest};
+pub use ops::consolidate::{ConsolidateReport, ConsolidateRequest};
+pub use ops::context::{ContextReport, ContextRequest};
+pub use ops::forget::{ForgetPlan, ForgetReport, ForgetRequest};
+pub use ops::lint::{LintReport, LintRequest};
+pub use ops::log::{LogReport, LogRequest};

@@ -30,9 +30,20 @@ fn every_command_explains_itself() {
         let help = desk.memtree([command, "--help"]).success();
         let said = help.stdout.lines().next().unwrap_or_default();
         assert!(said.len() > 10, "`memtree {command}` does not say what it does:\n{}", help.stdout);
-        for flag in ["--store", "--json", "--quiet", "--dry-run", "--limit", "--yes"] {
+        for flag in ["--store", "--json", "--quiet"] {
             assert!(help.stdout.contains(flag), "`memtree {command}` has no {flag}");
         }
+    }
+    // A flag that a command would ignore is refused.
+    for (command, flag) in [
+        ("status", "--dry-run"),
+        ("status", "--limit=3"),
+        ("sweep", "--yes"),
+        ("context", "--limit=3"),
+        ("verify", "--dry-run"),
+        ("search", "--yes"),
+    ] {
+        desk.memtree([command, flag]).code(2).stderr_has("unexpected argument");
     }
     assert!(
         overview.contains(

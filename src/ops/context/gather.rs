@@ -12,6 +12,7 @@ use chrono::{Days, NaiveDate};
 
 use super::page::{Line, Section};
 use super::stale::Present;
+use crate::base::clock::Timestamp;
 use crate::base::{files, markdown, text};
 use crate::distill::words;
 use crate::error::Result;
@@ -199,6 +200,7 @@ pub fn prompted(
     store: &Store,
     index: &Index,
     prompt: &str,
+    now: Timestamp,
     request: &super::ContextRequest,
     own: &Own,
     present: &Present,
@@ -206,7 +208,7 @@ pub fn prompted(
     let query = Query::of_words(prompt);
     let mut lines = Vec::new();
     if !query.is_empty() {
-        let found = index.search(&query, request.now, HITS + 1)?;
+        let found = index.search(&query, now, HITS + 1)?;
         let least = found.hits.first().map_or(0.0, |best| NEAR_THE_BEST * best.score);
         for hit in found
             .hits
