@@ -16,7 +16,7 @@ pub fn weight(word: &str) -> f32 {
         // Only the commonest tell nothing at all: what is common in manuals may be just what
         // somebody asks for.
         let share = place as f32 / common_words::count() as f32;
-        return if place < common_words::NOTHING_TOLD { 0.0 } else { 0.9 * share.powf(0.3) };
+        return if place < common_words::STOP_WORDS { 0.0 } else { 0.9 * share.powf(0.3) };
     }
     let digits = word.bytes().filter(u8::is_ascii_digit).count();
     if digits == word.len() {

@@ -10,7 +10,7 @@ use crate::adapters::hooks::{self, HookSpec, Limit};
 use crate::adapters::{self, Adapter};
 use crate::error::Result;
 use crate::memory::Memory;
-use crate::ops::context::{Contents, ContextRequest, Told as Given};
+use crate::ops::context::{Contents, ContextRequest, Injected};
 use crate::ops::turns;
 use crate::store::journal;
 
@@ -48,6 +48,12 @@ pub struct HookReply {
     pub output: String,
     /// The arguments of the program that does the rest.
     pub work: Option<Vec<OsString>>,
+}
+
+impl HookReply {
+    fn of_work(work: Option<Vec<OsString>>) -> HookReply {
+        HookReply { output: String::new(), work }
+    }
 }
 
 /// Answers a call. An error is noted in the device's log, and the reply is then empty.
@@ -103,7 +109,7 @@ fn reply_to(
             let reset = input.source == "clear";
             if reset || input.source == "compact" {
                 // What it was given is gone from its context.
-                Given::forget(memory.store(), session);
+                Injected::forget(memory.store(), session);
             }
             let page = page(input, spec, memory, Contents::All, memory.settings().context.budget)?;
             HookReply {
@@ -126,24 +132,20 @@ fn reply_to(
         }
         hooks::STOP | NOTIFY => {
             let due = turns::count(memory.store(), session).unwrap_or(false);
-            HookReply {
-                output: String::new(),
-                work: due.then(|| flush(adapter, input, "interval", memory)),
-            }
+            HookReply::of_work(due.then(|| flush(adapter, input, "interval", memory)))
         }
-        hooks::PRE_COMPACT => HookReply {
-            output: String::new(),
-            work: Some(flush(adapter, input, "precompact", memory)),
-        },
+        hooks::PRE_COMPACT => {
+            HookReply::of_work(Some(flush(adapter, input, "precompact", memory)))
+        }
         hooks::POST_COMPACT => {
-            Given::forget(memory.store(), session);
+            Injected::forget(memory.store(), session);
             HookReply::default()
         }
         hooks::SESSION_END => {
-            Given::forget(memory.store(), session);
+            Injected::forget(memory.store(), session);
             turns::forget(memory.store(), session);
             let reason = if input.reason == "clear" { "reset" } else { "end" };
-            HookReply { output: String::new(), work: Some(flush(adapter, input, reason, memory)) }
+            HookReply::of_work(Some(flush(adapter, input, reason, memory)))
         }
         _ => HookReply::default(),
     })

@@ -17,7 +17,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("store", &["model", "base", "error", "settings"]),
     ("adapters", &["model", "base", "error"]),
     ("distill", &["model", "base", "error"]),
-    ("index", &["store", "model", "base", "error"]),
+    ("query", &["model", "base", "error"]),
+    ("index", &["query", "store", "model", "base", "error"]),
     ("models", &["distill", "store", "settings", "model", "base", "error"]),
     ("environment", &["adapters", "model", "base", "error"]),
     (
@@ -27,8 +28,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "ops",
         &[
-            "memory", "environment", "index", "adapters", "distill", "models", "store", "model",
-            "base", "error", "settings",
+            "memory", "environment", "index", "query", "adapters", "distill", "models", "store",
+            "model", "base", "error", "settings",
         ],
     ),
     ("hooks", &["memory", "ops", "adapters", "store", "model", "base", "error", "settings"]),
@@ -36,8 +37,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "memory", "environment", "hooks", "ops", "adapters", "distill", "models", "store",
-            "model", "base", "error", "settings",
+            "memory", "environment", "hooks", "ops", "query", "adapters", "distill", "models",
+            "store", "model", "base", "error", "settings",
         ],
     ),
     ("lib", &[]),

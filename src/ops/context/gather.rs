@@ -19,7 +19,7 @@ use crate::error::Result;
 use crate::index::Index;
 use crate::model::digest::{Digest, Origin, Outcome, State, Trigger, Worth};
 use crate::model::ids::SessionId;
-use crate::model::query::Query;
+use crate::query::Query;
 use crate::store::Store;
 use crate::store::cores::memory as memory_page;
 

@@ -19,12 +19,12 @@ use crate::memory::Memory;
 use crate::model::context;
 
 mod gather;
+mod injected;
 mod page;
 mod stale;
-mod told;
 
+pub use injected::Injected;
 pub use page::{Line, Section};
-pub use told::Told;
 
 use gather::Own;
 use stale::Present;
@@ -137,16 +137,18 @@ impl Memory {
         for section in &mut sections {
             section.lines.retain(|line| !text::is_order(&line.text));
         }
-        let told = request.session.as_deref().map(|session| Told::load(store, session));
-        if let Some(told) = &told {
-            told.filter(&mut sections);
+        let injected = request.session.as_deref().map(|session| Injected::load(store, session));
+        if let Some(injected) = &injected {
+            injected.filter(&mut sections);
         }
         // A page of so many characters costs at least a third as many tokens.
         let budget = request.budget.unwrap_or(self.settings().context.budget);
         let budget = budget.min(request.characters.unwrap_or(usize::MAX) / 3);
         let (text, sections) = framed(sections, projects.first().map(String::as_str), budget);
-        if let (Some(told), Some(session), false) = (told, &request.session, request.dry_run) {
-            told.add(store, session, &sections);
+        if let (Some(injected), Some(session), false) =
+            (injected, &request.session, request.dry_run)
+        {
+            injected.add(store, session, &sections);
         }
         Ok(ContextReport {
             tokens: text::tokens(&text),
