@@ -6,7 +6,8 @@
 //! - [`distill`] decides, purely, what the pages of a session say;
 //! - [`models`] asks a model to add to that, where one is configured;
 //! - [`store`] is the Markdown tree: snapshots, digests, days;
-//! - [`index`] finds things in it, from a cache that can be thrown away;
+//! - [`query`] reads what people type to find things in it;
+//! - [`index`] finds them, from a cache that can be thrown away;
 //! - [`ops`] are the verbs, where reading, deciding and writing meet;
 //! - [`cli`] is the command line: it parses, asks one op, prints; [`hooks`] is the entry point for agents.
 //!
@@ -18,8 +19,9 @@
 //! ```
 //! use memtree::base::{clock, redact::Redactor, zone::Zone};
 //! use memtree::distill::clean::Cleaner;
-//! use memtree::model::{ids::Device, query::Query};
+//! use memtree::model::ids::Device;
 //! use memtree::ops::{capture::Pages, sample, search, sweep};
+//! use memtree::query::Query;
 //! use memtree::store::Store;
 //! use memtree::models::Models;
 //!
@@ -68,5 +70,17 @@ pub mod memory;
 pub mod model;
 pub mod models;
 pub mod ops;
+pub mod query;
 pub mod settings;
 pub mod store;
+
+pub use environment::Environment;
+pub use error::{Error, ErrorKind, Result};
+pub use memory::Memory;
+pub use ops::blame::{BlameReport, BlameRequest};
+pub use ops::compile::{CompileReport, CompileRequest};
+pub use ops::consolidate::{ConsolidateReport, ConsolidateRequest};
+pub use ops::context::{ContextReport, ContextRequest};
+pub use ops::forget::{ForgetPlan, ForgetReport, ForgetRequest};
+pub use ops::lint::{LintReport, LintRequest};
+pub use ops::log::{LogReport, LogRequest};

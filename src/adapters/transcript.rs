@@ -215,13 +215,18 @@ impl<'t> Transcript<'t> {
         json: &[u8],
         position: Position,
     ) -> Result<serde_json::Result<()>> {
+        self.go_to(position);
+        let read = dialect.json(json, self)?;
+        self.end_record();
+        Ok(read)
+    }
+
+    /// Begins another record, of which only the position is known.
+    pub fn go_to(&mut self, position: Position) {
         self.context = RecordContext::new(position);
         if let Role::Subagent(agent) = &self.log.files[position.file as usize].role {
             self.context.agent = Some(Cow::Borrowed(agent));
         }
-        let read = dialect.json(json, self)?;
-        self.end_record();
-        Ok(read)
     }
 
     /// Reads a file that is one JSON document; one that is too long to be held is named as skipped.
@@ -429,8 +434,7 @@ impl Transcript<'_> {
 }
 
 impl RecordContext<'_> {
-    /// A record of which only the position is known.
-    pub fn new(position: Position) -> RecordContext<'static> {
+    fn new(position: Position) -> RecordContext<'static> {
         RecordContext { at: None, position, agent: None, inherited: false, branch: None }
     }
 }

@@ -123,11 +123,10 @@ pub fn raw(json: Option<&RawValue>) -> &str {
 }
 
 /// The text of a JSON string, or the JSON itself where it is something else.
-pub fn plain(raw: &RawValue) -> Cow<'_, str> {
-    match serde_json::from_str::<Text>(raw.get()) {
-        Ok(text) if raw.get().starts_with('"') => text.0,
-        _ => Cow::Borrowed(raw.get()),
-    }
+pub fn plain(json: Option<&RawValue>) -> Cow<'_, str> {
+    let json = raw(json);
+    let text = json.starts_with('"').then(|| serde_json::from_str::<Text>(json).ok()).flatten();
+    text.map_or(Cow::Borrowed(json), |text| text.0)
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use super::{App, output};
 use crate::error::{Error, Result};
-use crate::hooks::{self, Call, NOTIFY, World};
+use crate::hooks::{self, Call, NOTIFY};
+use crate::memory::Memory;
 use crate::store::{Store, journal};
 
 /// Answer an agent's hook; `memtree install` writes these calls into an agent's settings
@@ -48,20 +49,9 @@ fn answer(args: Args, app: &App) -> Result<()> {
         _ => stdin(),
     };
     // The settings refuse a memory that a newer program made.
-    let config = app.settings()?;
-    let store = Store::open(&app.root)?;
-    let folder = std::env::current_dir().unwrap_or_default();
+    let memory = Memory::open_in(&app.root, app.environment.clone())?;
     let call = Call { agent: args.agent, event: args.event, told };
-    let answer = hooks::answer(
-        &call,
-        &World {
-            store: &store,
-            config: &config,
-            now: app.environment.now,
-            folder,
-            home: app.environment.places.home.clone(),
-        },
-    );
+    let answer = hooks::answer(&call, &memory);
     if let Some(work) = &answer.work {
         let started = std::env::current_exe()
             .and_then(|program| hooks::start_detached(&program, work, &app.root));

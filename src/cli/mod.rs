@@ -175,8 +175,8 @@ impl App {
 
     /// Asks the person before something that cannot be undone. Where nobody can answer, only
     /// `--yes` is an answer.
-    pub fn confirm(&self, question: &str) -> Result<bool> {
-        if self.yes {
+    pub fn confirm(&self, question: &str, yes: bool) -> Result<bool> {
+        if yes {
             return Ok(true);
         }
         if !std::io::stdin().is_terminal() {
@@ -311,17 +311,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 fn flags(command: &Command) -> (bool, Option<usize>, bool) {
     match command {
         Command::Ask(args) => (args.dry_run, None, false),
-        Command::Blame(args) => (false, args.limit, false),
-        Command::Compile(args) => (args.dry_run, None, false),
-        Command::Consolidate(args) => (args.dry_run, None, false),
-        Command::Context(args) => (args.dry_run, None, false),
         Command::Digest(args) => (args.dry_run, None, false),
         Command::Doctor(args) => (args.dry_run, None, false),
         Command::Flush(args) => (args.dry_run, None, false),
-        Command::Forget(args) => (args.dry_run, None, args.yes),
         Command::Init(args) => (args.dry_run, None, false),
-        Command::Install(args) => (args.dry_run, None, args.yes),
-        Command::Lint(args) => (args.dry_run, None, false),
         Command::Pin(args) => (args.dry_run, None, false),
         Command::Recall(args) => (args.dry_run, None, false),
         Command::Retain(args) => (args.dry_run, args.limit, false),
@@ -331,7 +324,6 @@ fn flags(command: &Command) -> (bool, Option<usize>, bool) {
         Command::Sweep(args) => (args.dry_run, None, false),
         Command::Verify(args) => (false, args.limit, false),
         Command::Watch(args) => (args.dry_run, None, false),
-        Command::Uninstall(args) => (args.dry_run, None, args.yes),
         _ => (false, None, false),
     }
 }

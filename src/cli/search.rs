@@ -6,8 +6,9 @@ use std::process::Command;
 use super::{App, output};
 use crate::base::text;
 use crate::error::{Context, Error, Result};
-use crate::model::query::{FilterKey, Hit, NoteHit, Query, Tree};
+use crate::model::hit::{Hit, NoteHit, Tree};
 use crate::ops::search::{AnyHit, SearchAnswer, SearchRequest, search};
+use crate::query::{FilterKey, Query};
 
 /// How many hits are shown unless `--limit` says otherwise.
 const LIMIT: usize = 10;

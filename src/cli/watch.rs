@@ -252,7 +252,7 @@ impl Machine<'_> {
         let config = app.settings()?;
         let (store, now, models) = (app.store()?, now()?, app.models(&config)?);
         let flushed = flush::due(&store, &config, app, now, &models, Scope::All)?;
-        flush::compile(&store, &config, app, now, &models, &flushed)?;
+        flush::compile(&store, app, now, &flushed)?;
         Ok(flushed)
     }
 

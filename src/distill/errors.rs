@@ -8,15 +8,15 @@ use crate::base::text;
 
 /// An error as it was printed, and what is the same each time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct ErrorLine {
     pub sample: String,
     pub fingerprint: String,
 }
 
 /// Finds the error in a failed call's output.
-pub fn fault(output: &str) -> Option<Fault> {
+pub fn find(output: &str) -> Option<ErrorLine> {
     let line = meaningful_line(output)?;
-    Some(Fault { fingerprint: fingerprint(line), sample: text::one_line(line, 200) })
+    Some(ErrorLine { fingerprint: fingerprint(line), sample: text::one_line(line, 200) })
 }
 
 /// Whether a failed call is no failure, but the person's no.
@@ -98,7 +98,7 @@ mod tests {
 
     #[track_caller]
     fn check(output: &str, sample: &str) {
-        assert_eq!(fault(output).map(|fault| fault.sample).as_deref(), Some(sample));
+        assert_eq!(find(output).map(|error| error.sample).as_deref(), Some(sample));
     }
 
     #[test]
@@ -119,13 +119,13 @@ mod tests {
             "<tool_use_error>File has not been read yet</tool_use_error>",
             "<tool_use_error>File has not been read yet</tool_use_error>",
         );
-        assert_eq!(fault(""), None);
+        assert_eq!(find(""), None);
     }
 
     #[test]
     fn the_same_error_has_the_same_fingerprint() {
-        let one = fault("error: /home/a/x.rs:12: lock held by pid 4211 at 0x7ffe12").unwrap();
-        let two = fault("error: /tmp/b/y/x.rs:99: lock held by pid 17 at 0x11aa").unwrap();
+        let one = find("error: /home/a/x.rs:12: lock held by pid 4211 at 0x7ffe12").unwrap();
+        let two = find("error: /tmp/b/y/x.rs:99: lock held by pid 17 at 0x11aa").unwrap();
         assert_eq!(one.fingerprint, two.fingerprint);
     }
 }

@@ -9,12 +9,11 @@ use std::path::PathBuf;
 
 use crate::adapters::hooks::{self, HookSpec, Limit};
 use crate::adapters::{self, Adapter};
-use crate::base::clock::Timestamp;
 use crate::error::Result;
-use crate::ops::context::{Contents, ContextRequest, Told as Given, context};
+use crate::memory::Memory;
+use crate::ops::context::{Contents, ContextRequest, Injected};
 use crate::ops::turns;
-use crate::settings::Settings;
-use crate::store::{Store, journal};
+use crate::store::journal;
 
 mod start;
 mod wire;
@@ -52,23 +51,12 @@ pub struct Answer {
     pub work: Option<Vec<OsString>>,
 }
 
-/// What a call is answered from.
-pub struct World<'a> {
-    pub store: &'a Store,
-    pub config: &'a Settings,
-    pub now: Timestamp,
-    /// The folder in which the hook was called.
-    pub folder: PathBuf,
-    /// The person's home.
-    pub home: PathBuf,
-}
-
 /// Answers a call. Trouble is noted in the device's log, and the answer is then: nothing.
-pub fn answer(call: &Call, world: &World<'_>) -> Answer {
+pub fn answer(call: &Call, memory: &Memory) -> Answer {
     let note = |what: String| {
         journal::note(
-            world.store.layout(),
-            world.now,
+            memory.layout(),
+            memory.now(),
             &format!("hook {} {}: {what}", call.agent, call.event),
         )
     };
@@ -87,7 +75,7 @@ pub fn answer(call: &Call, world: &World<'_>) -> Answer {
             return Answer::default();
         }
     };
-    answered(call, adapter, &spec, &told, world).unwrap_or_else(|error| {
+    answered(call, adapter, &spec, &told, memory).unwrap_or_else(|error| {
         note(error.to_string());
         Answer::default()
     })
@@ -98,7 +86,7 @@ fn answered(
     adapter: &dyn Adapter,
     spec: &HookSpec,
     told: &Told,
-    world: &World<'_>,
+    memory: &Memory,
 ) -> Result<Answer> {
     let same = |name: &&str| name.eq_ignore_ascii_case(&call.event.replace(['-', '_'], ""));
     let events = spec.events.iter().map(|event| event.name).chain([NOTIFY]);
@@ -116,46 +104,46 @@ fn answered(
             let reset = told.source == "clear";
             if reset || told.source == "compact" {
                 // What it was given is gone from its context.
-                Given::forget(world.store, session);
+                Injected::forget(memory.store(), session);
             }
-            let page = page(told, spec, world, Contents::All, world.config.context.budget)?;
+            let page = page(told, spec, memory, Contents::All, memory.settings().context.budget)?;
             Answer {
                 said: said(event, &page),
-                work: reset.then(|| flush(adapter, told, "reset", world)),
+                work: reset.then(|| flush(adapter, told, "reset", memory)),
             }
         }
         hooks::USER_PROMPT_SUBMIT => {
-            let contents = if world.config.context.each_turn {
+            let contents = if memory.settings().context.each_turn {
                 Contents::PromptAndDays
             } else {
                 Contents::Prompt
             };
             let budget = match contents {
-                Contents::PromptAndDays => world.config.context.budget,
-                _ => world.config.context.budget.min(RECALL_BUDGET),
+                Contents::PromptAndDays => memory.settings().context.budget,
+                _ => memory.settings().context.budget.min(RECALL_BUDGET),
             };
-            let page = page(told, spec, world, contents, budget)?;
+            let page = page(told, spec, memory, contents, budget)?;
             Answer { said: said(event, &page), work: None }
         }
         hooks::STOP | NOTIFY => {
-            let due = turns::count(world.store, session).unwrap_or(false);
+            let due = turns::count(memory.store(), session).unwrap_or(false);
             Answer {
                 said: String::new(),
-                work: due.then(|| flush(adapter, told, "interval", world)),
+                work: due.then(|| flush(adapter, told, "interval", memory)),
             }
         }
         hooks::PRE_COMPACT => {
-            Answer { said: String::new(), work: Some(flush(adapter, told, "precompact", world)) }
+            Answer { said: String::new(), work: Some(flush(adapter, told, "precompact", memory)) }
         }
         hooks::POST_COMPACT => {
-            Given::forget(world.store, session);
+            Injected::forget(memory.store(), session);
             Answer::default()
         }
         hooks::SESSION_END => {
-            Given::forget(world.store, session);
-            turns::forget(world.store, session);
+            Injected::forget(memory.store(), session);
+            turns::forget(memory.store(), session);
             let reason = if told.reason == "clear" { "reset" } else { "end" };
-            Answer { said: String::new(), work: Some(flush(adapter, told, reason, world)) }
+            Answer { said: String::new(), work: Some(flush(adapter, told, reason, memory)) }
         }
         _ => Answer::default(),
     })
@@ -165,7 +153,7 @@ fn answered(
 fn page(
     told: &Told,
     spec: &HookSpec,
-    world: &World<'_>,
+    memory: &Memory,
     contents: Contents,
     budget: usize,
 ) -> Result<String> {
@@ -175,23 +163,19 @@ fn page(
         // Their tokens are not quite ours.
         Limit::Tokens(limit) => (budget.min(limit - limit / 5), usize::MAX),
     };
-    let folder = if told.cwd.is_empty() { world.folder.clone() } else { PathBuf::from(&told.cwd) };
     let request = ContextRequest {
         project: None,
-        folder,
-        home: world.home.clone(),
+        folder: (!told.cwd.is_empty()).then(|| PathBuf::from(&told.cwd)),
         prompt: (!prompt.is_empty()).then_some(prompt),
-        budget,
-        characters,
+        budget: Some(budget),
+        characters: Some(characters),
         session: (!told.session_id.is_empty()).then(|| told.session_id.clone()),
-        now: world.now,
-        zone: world.config.zone()?,
         contents,
         strong_only: true,
         hurried: true,
         dry_run: false,
     };
-    Ok(context(world.store, &request)?.text)
+    Ok(memory.context(request)?.text)
 }
 
 fn said(event: &str, page: &str) -> String {
@@ -200,8 +184,8 @@ fn said(event: &str, page: &str) -> String {
 
 /// The program that takes a session in: what was said until now is in the memory before the agent
 /// forgets it.
-fn flush(adapter: &dyn Adapter, told: &Told, reason: &str, world: &World<'_>) -> Vec<OsString> {
-    let root = world.store.layout().root();
+fn flush(adapter: &dyn Adapter, told: &Told, reason: &str, memory: &Memory) -> Vec<OsString> {
+    let root = memory.layout().root();
     let mut arguments: Vec<OsString> = vec!["--store".into(), root.into(), "--quiet".into()];
     match std::path::Path::new(&told.transcript_path).is_file() {
         // Some agents do not say where their log is, an old way of calling us never did, and it may

@@ -10,12 +10,12 @@ use super::matches::Wanted;
 use super::notes::{self, Note, Section};
 use super::page::Page;
 use super::rank;
-use super::words::stem;
 use crate::base::files;
 use crate::base::{clock, markdown, text};
 use crate::model::digest::Trigger;
+use crate::model::hit::{Hit, HitTrigger, NoteHit};
 use crate::model::ids::SessionId;
-use crate::model::query::{Hit, HitTrigger, NoteHit};
+use crate::query::terms::stem;
 use crate::store::layout::Layout;
 
 /// How long an excerpt is, in characters.

@@ -4,6 +4,8 @@
 //! win: that is fast enough for 100,000 digests, and makes a score depend on the living documents
 //! alone, not on how they happen to be spread over segments.
 
+use std::collections::HashSet;
+
 use tantivy::postings::SegmentPostings;
 use tantivy::query::{EnableScoring, PhraseQuery, Query as _};
 use tantivy::schema::{Field, IndexRecordOption};
@@ -11,12 +13,13 @@ use tantivy::{DocAddress, DocId, DocSet, Searcher, SegmentReader, TERMINATED, Te
 
 use super::document::Fields;
 use super::rank::{self, Scored};
-use super::related::related;
-use super::words::{self, QueryWord};
 use crate::base::clock::Timestamp;
 use crate::base::text;
-use crate::model::query::{Filter, FilterKey, Query, Tree};
-use crate::model::times::NamedTimes;
+use crate::model::hit::Tree;
+use crate::query::dates::NamedTimes;
+use crate::query::synonyms::synonyms;
+use crate::query::terms::{self, QueryTerm};
+use crate::query::{Filter, FilterKey, Query};
 
 /// How many words of a query are looked up.
 const MOST_WORDS: usize = 96;
@@ -66,7 +69,7 @@ pub fn plan(searcher: &Searcher, query: &Query) -> tantivy::Result<Plan> {
     let field = Fields::get().words;
     let living = searcher.num_docs() as u32;
     let mut plan = Plan { times: NamedTimes::of(&query.words.join(" ")), ..Plan::default() };
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     let typed = asked(query);
     let few = typed.iter().filter(|word| word.unit).count() <= FEW_WORDS;
     for (group, word) in typed.into_iter().enumerate() {
@@ -75,7 +78,7 @@ pub fn plan(searcher: &Searcher, query: &Query) -> tantivy::Result<Plan> {
         }
         let having = living_having(searcher, field, &word.text)?;
         // Everyday words stand in a page by chance: how rare they are there says little.
-        let told = words::told(&word.typed);
+        let told = terms::weight(&word.typed);
         // When it was is no part of what it was; see `rank::as_asked`.
         let is_time = plan.times.words.contains(&word.typed);
         let rarity = rank::rarity(having, living) * told;
@@ -96,7 +99,7 @@ pub fn plan(searcher: &Searcher, query: &Query) -> tantivy::Result<Plan> {
         };
         stand_in(&word.text, having, 1.0);
         let mut taken = Vec::new();
-        for other in related(&word.text) {
+        for other in synonyms(&word.text) {
             let having = living_having(searcher, field, other)?;
             stand_in(other, having, rank::RELATED);
             if having > 0 {
@@ -134,6 +137,22 @@ impl Plan {
             && (names_lacked > 0.0 || rank::is_weak(by_part / asked, by_all / asked))
     }
 
+    /// A term with those that may stand for it, as the index has them.
+    pub fn alternatives(&self, term: &str) -> Vec<String> {
+        let all = || self.wanted.iter().chain(&self.absent);
+        let groups: HashSet<usize> =
+            all().filter(|wanted| wanted.word == term).map(|wanted| wanted.group).collect();
+        let mut words: Vec<String> = self
+            .wanted
+            .iter()
+            .filter(|wanted| groups.contains(&wanted.group))
+            .map(|wanted| wanted.word.clone())
+            .collect();
+        words.retain(|stands_for| stands_for != term);
+        words.insert(0, term.to_string());
+        words
+    }
+
     /// All words that may stand in an episode, those of one group together.
     pub fn for_episodes(&self) -> Vec<Wanted> {
         let mut all: Vec<Wanted> = self.wanted.iter().chain(&self.absent).cloned().collect();
@@ -143,13 +162,13 @@ impl Plan {
 }
 
 /// The words that count: all but those that any question has, unless there are no others.
-fn asked(query: &Query) -> Vec<QueryWord> {
-    let mut typed: Vec<QueryWord> = words::units_and_wholes(&query.words.join(" "));
-    if typed.iter().any(|word| !words::is_question_word(&word.typed)) || !query.phrases.is_empty() {
-        typed.retain(|word| !words::is_question_word(&word.typed));
+fn asked(query: &Query) -> Vec<QueryTerm> {
+    let mut typed: Vec<QueryTerm> = terms::of(&query.words.join(" "));
+    if typed.iter().any(|word| !terms::is_question_word(&word.typed)) || !query.phrases.is_empty() {
+        typed.retain(|word| !terms::is_question_word(&word.typed));
     }
     for phrase in &query.phrases {
-        typed.extend(words::units_and_wholes(phrase));
+        typed.extend(terms::of(phrase));
     }
     typed
 }
@@ -181,7 +200,7 @@ fn near(searcher: &Searcher, field: Field, word: &str) -> tantivy::Result<Vec<(S
         return Ok(Vec::new());
     }
     let mut near = Vec::new();
-    for slip in words::slips(word) {
+    for slip in terms::slips(word) {
         let having = living_having(searcher, field, &slip)?;
         if having > 0 {
             near.push((slip, having));
@@ -358,6 +377,13 @@ pub fn postings(
     Ok(segment.inverted_index(field)?.read_postings(&Term::from_field_text(field, word), record)?)
 }
 
+/// Whether a document has a term.
+pub fn contains(segment: &SegmentReader, doc: DocId, term: &str) -> tantivy::Result<bool> {
+    let list = postings(segment, Fields::get().words, term, IndexRecordOption::Basic)?;
+    Ok(list
+        .is_some_and(|mut list| doc == if list.doc() < doc { list.seek(doc) } else { list.doc() }))
+}
+
 /// The documents of a segment that filters, phrases and exclusions let through; `None` lets all
 /// through.
 struct Allowed(Option<Vec<bool>>);
@@ -417,7 +443,7 @@ impl Allowed {
 
 /// The documents in which the smallest words of a phrase follow each other.
 fn with_phrase(segment: &SegmentReader, field: Field, phrase: &str) -> tantivy::Result<Vec<DocId>> {
-    let mut units = words::units_and_wholes(phrase);
+    let mut units = terms::of(phrase);
     units.retain(|word| word.unit);
     units.truncate(MOST_WORDS);
     match units.as_slice() {

@@ -11,8 +11,10 @@ use tantivy::{ReloadPolicy, Searcher, TantivyDocument};
 
 use crate::base::clock::{self, Timestamp};
 use crate::error::{Error, Result};
+use crate::model::hit::{Hit, NoteHit, Passage, Tree};
 use crate::model::ids::SessionId;
-use crate::model::query::{FilterKey, Hit, NoteHit, Passage, Query, Tree};
+use crate::query::names::Names;
+use crate::query::{FilterKey, Query};
 use crate::store::Store;
 
 mod cache;
@@ -23,13 +25,10 @@ mod document;
 mod hits;
 mod latest;
 mod matches;
-mod names;
 mod notes;
 mod page;
 mod rank;
-mod related;
 mod sheet;
-mod words;
 
 pub use cache::Refreshed;
 
@@ -38,7 +37,6 @@ use closer::CloserLook;
 use document::{Fields, Shelf};
 use hits::Finder;
 use matches::Plan;
-use names::Names;
 use page::Page;
 
 /// An index that is open for searching.
@@ -218,7 +216,7 @@ impl<'s> Index<'s> {
         now: Timestamp,
         limit: usize,
     ) -> Result<(Vec<Ranked>, usize)> {
-        let names = Names::of(query, plan);
+        let names = Names::of(query, |term| plan.alternatives(term));
         let looked_at = if limit == 0 { 0 } else { limit.max(rank::CLOSER_LOOK) };
         let (close, total) = self.closely(query, plan, &names, now, &[], looked_at)?;
         let session =
@@ -229,7 +227,7 @@ impl<'s> Index<'s> {
         let read = |(score, weak, session): (f32, bool, SessionId)| {
             // Gone since the index was made: the next search will know.
             let page = document::read_page(self.store, &session.to_string())?;
-            let weak = weak || names.misread_in(&page, &session.to_string());
+            let weak = weak || names.are_misread_in(page.texts(&session.to_string()));
             Some(Ranked { score, weak, session, page })
         };
         Ok((sessions.into_iter().filter_map(read).take(limit).collect(), total))
@@ -268,7 +266,9 @@ impl<'s> Index<'s> {
                 let parts = document.get_first(fields.parts).and_then(|value| value.as_bytes());
                 let looked = look.look(scored.place.doc_id, parts.unwrap_or_default());
                 let ended = ended.first(scored.place.doc_id);
-                let lacked = names.lacked(&self.searcher, scored.place).map_err(unusable)?;
+                let lacked = names
+                    .share_lacking(|term| matches::contains(segment, scored.place.doc_id, term))
+                    .map_err(unusable)?;
                 let at = ended.and_then(|seconds| clock::from_millis(seconds.saturating_mul(1000)));
                 let nearness = at.map_or(0.0, |at| plan.times.nearness(at, now));
                 let score = rank::together(scored.score, looked.part.score * rank::recency(ended));
@@ -296,7 +296,7 @@ impl<'s> Index<'s> {
     ) -> Result<Found<NoteHit>> {
         let plan = matches::plan(&self.searcher, query).map_err(unusable)?;
         let finder = Finder::new(&plan.wanted);
-        let names = Names::of(query, &plan);
+        let names = Names::of(query, |term| plan.alternatives(term));
         let looked_at = if limit == 0 { 0 } else { (4 * limit).max(rank::CLOSER_LOOK) };
         let (mut sections, total) = self.closely(query, &plan, &names, now, trees, looked_at)?;
         sections.sort_by(|a, b| {

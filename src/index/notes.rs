@@ -15,7 +15,7 @@ use crate::base::clock::{self, Timestamp};
 use crate::base::files::{self, Stamp};
 use crate::base::front_matter::Document;
 use crate::base::markdown;
-use crate::model::query::Tree;
+use crate::model::hit::Tree;
 use crate::store::Store;
 
 /// How long a section is, in bytes, before it comes in pieces.

@@ -30,9 +30,6 @@ const CONFIDENT: f32 = 0.42;
 const NAMES: f32 = 0.2;
 /// How much a hit gains that is of the time that was asked for.
 const IN_TIME: f32 = 0.8;
-/// How much the commonest words count, which no page has to have, and other everyday words.
-pub const COMMONEST: f32 = 0.2;
-pub const EVERYDAY: f32 = 0.5;
 /// How much a word counts that is found in the place of a misspelled one.
 pub const NEAR_WORD: f32 = 0.6;
 /// How much a word counts that means about the same as the one that was asked for.

@@ -7,8 +7,8 @@
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
-use super::words::stem;
 use crate::base::text;
+use crate::query::terms::stem;
 
 /// The greatest number of times that a word may count.
 const MOST_TIMES: u8 = 8;

@@ -182,7 +182,7 @@ fn parts_are_scored_from_the_index_as_from_the_page() {
         let query = Query::parse(query).unwrap();
         let plan = matches::plan(&index.searcher, &query).unwrap();
         let finder = Finder::new(&plan.wanted);
-        let names = Names::of(&query, &plan);
+        let names = Names::of(&query, |term| plan.alternatives(term));
         let (close, total) = index.closely(&query, &plan, &names, now, &[], 100).unwrap();
         assert!(total > 0 && total == close.len());
         let whole = matches::matches(&index.searcher, &query, &plan, now, &[]).unwrap();

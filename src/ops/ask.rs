@@ -18,11 +18,11 @@ use crate::base::redact::Redactor;
 use crate::base::stem::stem;
 use crate::base::{files, text};
 use crate::distill::knowledge::wording;
-use crate::distill::triggers::telling;
+use crate::distill::words;
 use crate::error::{Context, Error, Result};
 use crate::model::knowledge::{Kind, PageName, Question};
-use crate::model::query::Query;
 use crate::models::{Alias, Answer, MARK, Models, Prompt};
+use crate::query::Query;
 use crate::store::Store;
 use crate::store::knowledge::{self as documents, ReadPage, without_links};
 use crate::store::layout;
@@ -196,7 +196,7 @@ impl Asked {
         text::each_word(question, |word| {
             if word.whole {
                 // A number or a short name may be just what is meant.
-                let weight = match telling(&word.text) {
+                let weight = match words::weight(&word.text) {
                     0.0 if word.text.bytes().any(|byte| byte.is_ascii_digit()) => 0.6,
                     weight => weight,
                 };

@@ -34,6 +34,17 @@ fn every_command_explains_itself() {
             assert!(help.stdout.contains(flag), "`memtree {command}` has no {flag}");
         }
     }
+    // A flag that a command would ignore is refused.
+    for (command, flag) in [
+        ("status", "--dry-run"),
+        ("status", "--limit=3"),
+        ("sweep", "--yes"),
+        ("context", "--limit=3"),
+        ("verify", "--dry-run"),
+        ("search", "--yes"),
+    ] {
+        desk.memtree([command, flag]).code(2).stderr_has("unexpected argument");
+    }
     assert!(
         overview.contains(
             "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but something was skipped"

@@ -68,6 +68,40 @@ fn limits_are_those_of_the_code() {
 }
 
 #[test]
+fn every_promise_names_tests_that_are_there() {
+    static NAMES: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[^*]\*([^*]+)\*\n").unwrap());
+    let page = fs::read_to_string(checkout().join("docs/security.md")).unwrap();
+    let (_, promises) = page.split_once("\n## Promises\n").expect("a section on promises");
+    let names: Vec<&str> = NAMES
+        .captures_iter(promises)
+        .flat_map(|found| found.get(1).unwrap().as_str().split(','))
+        .map(str::trim)
+        .collect();
+    assert!(names.len() > 20, "{names:?}");
+    let wrong: Vec<_> = names.into_iter().filter(|name| !is_tested(name)).collect();
+    assert!(wrong.is_empty(), "neither test modules nor modules with tests: {wrong:?}");
+}
+
+/// Whether there is a test module of this name, or a module of the source with its own tests; the
+/// last part may be a function in it.
+fn is_tested(name: &str) -> bool {
+    let path = name.replace("::", "/");
+    let (folder, function) = path.rsplit_once('/').unwrap_or((&path, ""));
+    let read = |path: String| fs::read_to_string(checkout().join(path)).ok();
+    let module = |path: &str| {
+        read(format!("tests/it/{path}.rs"))
+            .or_else(|| read(format!("src/{path}.rs")))
+            .or_else(|| read(format!("src/{path}/mod.rs")))
+    };
+    let has_function = |text: &str| text.contains(&format!("fn {function}("));
+    let is_module =
+        module(&path).is_some_and(|text| text.contains("#[test]") || text.contains("mod tests"));
+    is_module
+        || !function.is_empty()
+            && module(folder).is_some_and(|text| has_function(&text) || text.contains(function))
+}
+
+#[test]
 fn a_wrong_limit_would_be_noticed() {
     let row = "| bytes, and lines | 25,000, 200 | `MOST_BYTES`, `MOST_LINES` |\n";
     let limit = |name: &str, value| (name.to_string(), value);

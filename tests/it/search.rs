@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Stdio;
 
-use memtree::model::query::Query;
+use memtree::query::Query;
 use proptest::prelude::*;
 use serde_json::Value;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::base::pattern::Pattern;
 use crate::base::stem::stem;
 use crate::base::text;
-use crate::distill::triggers::telling;
+use crate::distill::words;
 
 /// From here on two sentences say the same.
 const ALIKE: f32 = 0.6;
@@ -88,7 +88,7 @@ fn words_of(sentence: &str) -> BTreeSet<String> {
     text::each_word(sentence, |word| {
         if word.whole {
             let word = stem(&word.text).to_string();
-            if telling(&word) > 0.0
+            if words::weight(&word) > 0.0
                 && !matches!(word.as_str(), "always" | "never" | "instead" | "rather" | "please")
             {
                 telling_words.insert(word.clone());

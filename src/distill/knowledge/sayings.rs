@@ -6,8 +6,7 @@
 
 use super::Day;
 use crate::base::pattern::Pattern;
-use crate::base::text;
-use crate::distill::triggers::plain_words;
+use crate::base::{markdown, text};
 use crate::model::day::LineKind;
 use crate::model::digest::Origin;
 use crate::model::ids::SessionId;
@@ -102,8 +101,10 @@ impl Said {
             };
             for (at, sentence) in text::sentences(&unflattened(&line.text)).enumerate() {
                 let stressed = stressed(sentence);
-                let sentence =
-                    balanced(&text::one_line(&without_stress(&plain_words(sentence)), 600));
+                let sentence = balanced(&text::one_line(
+                    &without_stress(&markdown::strip_marks(sentence)),
+                    600,
+                ));
                 // Of what a person pasted, little was said by them.
                 let pasted = origin == Origin::User && line.text.chars().count() > PASTED;
                 let worth = worth(&sentence, origin) * if pasted { 0.7 } else { 1.0 };
@@ -168,7 +169,7 @@ fn without_stress(sentence: &str) -> String {
 }
 
 fn prompt(text: &str) -> String {
-    let line = text::one_line(&without_stress(&plain_words(text)), 120);
+    let line = text::one_line(&without_stress(&markdown::strip_marks(text)), 120);
     balanced(line.trim_end_matches(['.', ':']))
 }
 

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use crate::base::pattern::Pattern;
 use crate::base::stem::stem;
 use crate::base::text;
-use crate::distill::triggers::telling;
+use crate::distill::words;
 use crate::model::knowledge::{Claim, Quote};
 
 /// A reply with fewer sentences that hold is no summary.
@@ -59,7 +59,7 @@ fn is_said_by(sentence: &str, quotes: &str) -> bool {
     let words = |said: &str| {
         let mut words = HashSet::new();
         text::each_word(said, |word| {
-            if telling(&word.text) >= 0.3 {
+            if words::weight(&word.text) >= 0.3 {
                 words.insert(stem(&word.text).to_string());
             }
         });

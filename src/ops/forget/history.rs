@@ -9,13 +9,13 @@ use std::path::Path;
 
 use chrono::{Days, NaiveDate};
 
-use super::{Plan, PlannedSession};
+use super::{ForgetPlan, PlannedSession};
 use crate::store::Store;
 use crate::store::layout::{self, Layout};
 
 /// The commands; none where the memory is in no repository. The pages keep their present and lose
 /// their past.
-pub fn commands(store: &Store, plan: &Plan) -> Vec<String> {
+pub fn commands(store: &Store, plan: &ForgetPlan) -> Vec<String> {
     let layout = store.layout();
     let root = layout.root();
     let Some(repository) = root.ancestors().find(|folder| folder.join(".git").exists()) else {

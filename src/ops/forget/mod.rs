@@ -27,10 +27,11 @@ use crate::base::files;
 use crate::base::front_matter::Document;
 use crate::base::redact::Redactor;
 use crate::error::{Context, Error, Result};
+use crate::memory::Memory;
 use crate::model::ids::{Device, SessionId};
 use crate::ops::cursors::Cursors;
 use crate::ops::retain::{self, Retention};
-use crate::ops::waiting::Waiting;
+use crate::ops::waiting::DigestQueue;
 use crate::ops::{commit, consolidate, flush, search};
 use crate::store::tombstones::{self, Tombstone};
 use crate::store::{Store, days, layout};
@@ -49,7 +50,20 @@ pub struct Request<'a> {
     pub redactor: &'a Redactor,
 }
 
-/// Target to forget.
+/// What to forget.
+#[derive(Debug)]
+pub struct ForgetRequest {
+    pub target: Target,
+}
+
+impl ForgetRequest {
+    /// Names what is to be forgotten.
+    pub fn of(target: Target) -> ForgetRequest {
+        ForgetRequest { target }
+    }
+}
+
+/// What is meant: sessions, or a text.
 #[derive(Debug)]
 pub enum Target {
     /// One session, by its id, its digest's path, its source's id or the number of a hit of the
@@ -63,9 +77,9 @@ pub enum Target {
     Text(Pattern),
 }
 
-/// Target will go.
+/// What will go.
 #[derive(Debug, Serialize)]
-pub struct Plan {
+pub struct ForgetPlan {
     pub sessions: Vec<PlannedSession>,
     /// The other files that lose lines or go, by their path in the memory.
     pub files: Vec<String>,
@@ -94,9 +108,9 @@ pub struct PlannedSession {
     days: Option<(NaiveDate, NaiveDate)>,
 }
 
-/// Target went, and the proof.
+/// What went, and the proof.
 #[derive(Debug, Default, Serialize)]
-pub struct Report {
+pub struct ForgetReport {
     /// The sessions that are gone, or have lost a text.
     pub sessions: Vec<SessionId>,
     /// The other files that lost lines or went.
@@ -106,11 +120,26 @@ pub struct Report {
     pub scanned_bytes: u64,
     /// Where something of it still stands.
     pub left: Vec<String>,
-    /// Target to run to take it out of git's history too; empty where the memory is in no repository.
+    /// What to run to take it out of git's history too; empty where the memory is in no repository.
     pub git: Vec<String>,
 }
 
-impl Plan {
+impl Memory {
+    /// Finds what would go; changes nothing.
+    pub fn plan_forget(&self, request: ForgetRequest) -> Result<ForgetPlan> {
+        let day = self.now().with_timezone(&self.zone()?).date_naive();
+        plan(self.store(), request.target, day)
+    }
+
+    /// Forgets what was planned, and proves that it is gone.
+    pub fn forget(&self, plan: &ForgetPlan) -> Result<ForgetReport> {
+        let (device, now, zone, redactor) =
+            (self.device(), self.now(), self.zone()?, self.redactor()?);
+        forget(self.store(), plan, &Request { device, now, zone, redactor })
+    }
+}
+
+impl ForgetPlan {
     /// Whether there is nothing to forget.
     pub fn is_empty(&self) -> bool {
         self.sessions.is_empty() && self.files.is_empty()
@@ -123,7 +152,7 @@ impl Plan {
 }
 
 /// Finds what would go; changes nothing.
-pub fn plan(store: &Store, what: Target, day: NaiveDate) -> Result<Plan> {
+pub fn plan(store: &Store, what: Target, day: NaiveDate) -> Result<ForgetPlan> {
     let cannot = || "cannot look through the memory".to_string();
     let (sessions, text) = match what {
         Target::Session(name) => (vec![named(store, &name)?], None),
@@ -163,11 +192,11 @@ pub fn plan(store: &Store, what: Target, day: NaiveDate) -> Result<Plan> {
             planned.log_stays_out = !raw.exists() || holds_text(&raw, pattern).context(cannot)?;
         }
     }
-    Ok(Plan { sessions, files, day, text })
+    Ok(ForgetPlan { sessions, files, day, text })
 }
 
 /// Forgets, and looks whether anything is left.
-pub fn forget(store: &Store, plan: &Plan, request: &Request<'_>) -> Result<Report> {
+pub fn forget(store: &Store, plan: &ForgetPlan, request: &Request<'_>) -> Result<ForgetReport> {
     let layout = store.layout();
     let cannot = || format!("cannot forget in `{}`", layout.root().display());
     store.refuse_links(None)?;
@@ -191,10 +220,10 @@ pub fn forget(store: &Store, plan: &Plan, request: &Request<'_>) -> Result<Repor
     }
     let sessions: Vec<SessionId> =
         plan.sessions.iter().map(|planned| planned.session.clone()).collect();
-    let mut report = Report {
+    let mut report = ForgetReport {
         sessions: sessions.clone(),
         git: history::commands(store, plan),
-        ..Report::default()
+        ..ForgetReport::default()
     };
     match &plan.text {
         Some(pattern) => {
@@ -239,7 +268,7 @@ pub fn forget(store: &Store, plan: &Plan, request: &Request<'_>) -> Result<Repor
     Ok(report)
 }
 
-// --- Target is meant ---
+// --- What is meant ---
 
 pub(super) fn named(store: &Store, name: &str) -> Result<SessionId> {
     let name = name.trim();
@@ -376,8 +405,8 @@ fn whole_files(store: &Store, sessions: &[SessionId], traces: &Traces) -> io::Re
             removed.push(layout.shown(&path));
         }
     }
-    if Waiting::is_there(layout) {
-        Waiting::change(layout, |waiting| waiting.retain(|id| !sessions.contains(id)))?;
+    if DigestQueue::file(layout).exists() {
+        DigestQueue::change(layout, |waiting| waiting.retain(|id| !sessions.contains(id)))?;
     }
     Ok(removed)
 }
@@ -396,7 +425,7 @@ fn clear_cache(store: &Store) -> io::Result<()> {
 /// Looks through every file of the memory, and notes where something is left.
 fn prove(
     store: &Store,
-    report: &mut Report,
+    report: &mut ForgetReport,
     tells: impl Fn(&Path, &str) -> io::Result<bool>,
 ) -> Result<()> {
     let layout = store.layout();

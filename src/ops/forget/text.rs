@@ -48,7 +48,7 @@ pub fn without_text(
                 true if is_raw(&name) || pattern.is_in(&name) => drop(removed.insert(name)),
                 true => match fs::read_to_string(&found.path) {
                     Ok(page) => writer.write(&name, &pattern.removed(&page)).context(cannot)?,
-                    // Target is no text cannot lose a part of it.
+                    // What is no text cannot lose a part of it.
                     Err(_) => drop(removed.insert(name)),
                 },
             }

@@ -1,4 +1,4 @@
-//! A query: what a person types to find a session; and a hit, which is what they get.
+//! A query: what a person types to find a session.
 //!
 //! `flock "header race" -windows project:zubot since:2w`: words rank, a phrase in quotes has to be
 //! there, `-` leaves out, filters narrow. Whatever is broken in it (a quote without an end, a lone
@@ -6,14 +6,17 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{Days, Months, NaiveDate, NaiveTime};
-use serde::Serialize;
-
-use super::digest::{Origin, Outcome};
-use super::ids::{EpisodeId, SessionId};
-use crate::base::clock::{self, Timestamp};
+use crate::base::clock::Timestamp;
 use crate::base::text;
 use crate::error::{Error, Result};
+use crate::model::digest::Outcome;
+
+pub mod dates;
+pub mod names;
+pub mod synonyms;
+pub mod terms;
+
+use dates::FilterDate;
 
 /// How much of a query is read, in bytes: far more than anybody types, far less than a pasted log.
 const LONGEST_QUERY: usize = 4 << 10;
@@ -43,8 +46,8 @@ pub struct Filter {
     pub value: String,
     /// Whether it leaves out what it names, as `-project:zubot` does.
     pub negated: bool,
-    /// The time that a `since:` or `before:` names.
-    when: Option<When>,
+    /// The date that a `since:` or `before:` names.
+    date: Option<FilterDate>,
 }
 
 /// What a filter looks at.
@@ -80,139 +83,6 @@ impl FilterKey {
     pub fn name(self) -> &'static str {
         FILTERS.iter().find(|(_, key)| *key == self).map_or("", |(name, _)| name)
     }
-}
-
-/// A point in time, as typed: a date, or so long ago.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum When {
-    At(Timestamp),
-    DaysAgo(u64),
-    MonthsAgo(u32),
-}
-
-/// A part of the tree that search looks through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Tree {
-    Digests,
-    Days,
-    Core,
-    Knowledge,
-    Patterns,
-}
-
-impl Tree {
-    /// All but the digests.
-    pub const NOTES: [Tree; 4] = [Tree::Days, Tree::Core, Tree::Knowledge, Tree::Patterns];
-
-    /// The folder of the memory that it is, where it is one.
-    pub fn folder(self) -> Option<&'static str> {
-        match self {
-            Tree::Digests => None,
-            Tree::Days => Some("daily"),
-            Tree::Core => Some("core"),
-            Tree::Knowledge => Some("knowledge"),
-            Tree::Patterns => Some("patterns"),
-        }
-    }
-
-    /// Its name, as it is typed and shown.
-    pub fn name(self) -> &'static str {
-        match self {
-            Tree::Digests => "digests",
-            Tree::Days => "days",
-            Tree::Core => "core",
-            Tree::Knowledge => "knowledge",
-            Tree::Patterns => "patterns",
-        }
-    }
-}
-
-/// A session that was found, or one of its episodes.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Hit {
-    pub rank: usize,
-    pub score: f64,
-    pub session: SessionId,
-    pub source_id: String,
-    pub title: String,
-    pub status: String,
-    pub project: Option<String>,
-    pub flavor: String,
-    pub ended: Option<String>,
-    /// The digest, or the episode's page, relative to the memory.
-    pub path: String,
-    pub excerpt: String,
-    /// Whether it is only a guess: too little of what was asked for is in it.
-    pub weak: bool,
-    /// The triggers that match, best first.
-    pub triggers: Vec<HitTrigger>,
-    /// Why it was found: where, and by which words.
-    pub reason: String,
-    /// Where in the session it is, when the search went deep.
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    pub passage: Option<Passage>,
-    /// The words of the digest that match, to be shown as such.
-    #[serde(skip)]
-    pub words: Vec<String>,
-}
-
-/// Where in a session a [`Hit`] is.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Passage {
-    #[serde(serialize_with = "as_shown")]
-    pub episode: EpisodeId,
-    /// What `recall` takes.
-    #[serde(rename = "ref")]
-    pub reference: String,
-    /// The line of the episode's page, counted from one.
-    pub line: usize,
-}
-
-/// A section of a page that is no digest, and was found.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct NoteHit {
-    pub rank: usize,
-    pub score: f64,
-    #[serde(rename = "in")]
-    pub tree: Tree,
-    /// The title of the page.
-    pub title: String,
-    /// The heading above the section.
-    pub heading: String,
-    pub project: Option<String>,
-    /// The day that it tells of, or when it was last written.
-    pub ended: Option<String>,
-    /// The page, relative to the memory.
-    pub path: String,
-    /// Where the section begins, counted from one.
-    pub line: usize,
-    pub excerpt: String,
-    /// Whether it is only a guess.
-    pub weak: bool,
-    /// Why it was found.
-    pub reason: String,
-    /// The words that match, to be shown as such.
-    #[serde(skip)]
-    pub words: Vec<String>,
-}
-
-/// A trigger of a [`Hit`].
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct HitTrigger {
-    pub topic: String,
-    #[serde(serialize_with = "as_shown")]
-    pub episode: EpisodeId,
-    /// The raw part to open, relative to the memory.
-    pub path: String,
-    pub origin: Origin,
-}
-
-fn as_shown<S: serde::Serializer>(
-    episode: &EpisodeId,
-    serializer: S,
-) -> std::result::Result<S::Ok, S::Error> {
-    serializer.collect_str(episode)
 }
 
 impl Query {
@@ -316,8 +186,8 @@ impl Query {
 
 impl Filter {
     fn new(key: FilterKey, value: &str, negated: bool) -> Result<Filter> {
-        let when = match key {
-            FilterKey::Since | FilterKey::Before => Some(When::parse(value).ok_or_else(|| {
+        let date = match key {
+            FilterKey::Since | FilterKey::Before => Some(FilterDate::parse(value).ok_or_else(|| {
                 Error::usage(format!("`{value}` is no time"))
                     .hint("say a day (2026-11-15), a month (2026-11), a year, `today`, `yesterday`, or an age: 7d, 2w, 3m, 1y")
             })?),
@@ -329,52 +199,12 @@ impl Filter {
             }
             _ => None,
         };
-        Ok(Filter { key, value: value.to_string(), negated, when })
+        Ok(Filter { key, value: value.to_string(), negated, date })
     }
 
     /// The time that a `since:` or `before:` means now.
     pub fn time(&self, now: Timestamp) -> Option<Timestamp> {
-        let midnight = |day: NaiveDate| day.and_time(NaiveTime::MIN).and_utc();
-        match self.when? {
-            When::At(at) => Some(at),
-            When::DaysAgo(days) => now.date_naive().checked_sub_days(Days::new(days)).map(midnight),
-            When::MonthsAgo(months) => {
-                now.date_naive().checked_sub_months(Months::new(months)).map(midnight)
-            }
-        }
-    }
-}
-
-impl When {
-    fn parse(text: &str) -> Option<When> {
-        let lower = text.to_lowercase();
-        match lower.as_str() {
-            "today" => return Some(When::DaysAgo(0)),
-            "yesterday" => return Some(When::DaysAgo(1)),
-            _ => {}
-        }
-        let date = |text: &str| {
-            let day = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?;
-            Some(When::At(day.and_time(NaiveTime::MIN).and_utc()))
-        };
-        let digits = lower.bytes().take_while(u8::is_ascii_digit).count();
-        match (digits, lower.len()) {
-            (4, 4) => return date(&format!("{lower}-01-01")),
-            (4, 7) => return date(&format!("{lower}-01")),
-            (4, 10) => return date(&lower),
-            _ => {}
-        }
-        if let Some(at) = clock::parse(text) {
-            return Some(When::At(at));
-        }
-        let number: u32 = lower[..digits].parse().ok()?;
-        match &lower[digits..] {
-            "d" => Some(When::DaysAgo(u64::from(number))),
-            "w" => Some(When::DaysAgo(u64::from(number) * 7)),
-            "m" => Some(When::MonthsAgo(number)),
-            "y" => Some(When::MonthsAgo(number.checked_mul(12)?)),
-            _ => None,
-        }
+        self.date?.time(now)
     }
 }
 
@@ -410,6 +240,7 @@ fn unknown_filter(name: &str, value: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::clock;
 
     fn parse(text: &str) -> Query {
         Query::parse(text).unwrap()

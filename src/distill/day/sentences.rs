@@ -2,18 +2,16 @@
 
 use std::borrow::Cow;
 
-use super::LONGEST_ANSWER;
 use crate::base::pattern::Pattern;
 use crate::base::text;
-use crate::distill::facts::EpisodeFacts;
-use crate::distill::sayings;
+use crate::distill::replies;
+
+const LONGEST_ANSWER: usize = 220;
 
 /// The most telling of the first sentences of a reply.
 pub fn gist(reply: &str) -> String {
     let of = |reply: &str| {
-        let mut part = EpisodeFacts::default();
-        part.last_reply = reply.to_string();
-        let sentence = sayings::closing_sentence(&part).unwrap_or_default();
+        let sentence = replies::closing_sentence(reply).unwrap_or_default();
         // In a line of a day, a table or a list has become one long sentence: its beginning says
         // what it is.
         let end = ["|", ": - ", ": 1. ", ": * ", " ## ", " ### ", " --- "]
@@ -77,7 +75,7 @@ fn without_tags(sentence: &str) -> &str {
 /// Whether an answer says so little that an earlier one tells more: "Done.", a heading, what will
 /// be looked at next.
 pub fn is_curt(answer: &str) -> bool {
-    answer.chars().count() < 24 || sayings::is_narration(answer)
+    answer.chars().count() < 24 || replies::is_narration(answer)
 }
 
 /// Whether words say nothing by themselves: an acknowledgement, as a whole and not as a part of a

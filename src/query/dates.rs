@@ -1,11 +1,65 @@
-//! Times that a question names in words: "in May 2023", "on 7 July", "last week", "three days ago".
+//! Dates in a query: those of `since:` and `before:`, and those that a question names in words:
+//! "in May 2023", "on 7 July", "last week", "three days ago".
 //!
-//! They are no condition, as `since:` is one: people are often wrong about when, and a session may
-//! tell of what happened before it. Sessions near such a time count more, that is all.
+//! The latter are no condition: people are often wrong about when, and a session may be about what
+//! happened before it. Sessions near such a date count more, that is all.
 
-use chrono::{Datelike, Days, NaiveDate};
+use chrono::{Datelike, Days, Months, NaiveDate, NaiveTime};
 
-use crate::base::clock::Timestamp;
+use crate::base::clock::{self, Timestamp};
+
+/// A point in time as a filter names it: a date, or an age.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum FilterDate {
+    At(Timestamp),
+    DaysAgo(u64),
+    MonthsAgo(u32),
+}
+
+impl FilterDate {
+    /// Reads `2026-11-15`, `2026-11`, `2026`, `today`, `yesterday`, `7d`, `2w`, `3m`, `1y`.
+    pub fn parse(text: &str) -> Option<FilterDate> {
+        let lower = text.to_lowercase();
+        match lower.as_str() {
+            "today" => return Some(FilterDate::DaysAgo(0)),
+            "yesterday" => return Some(FilterDate::DaysAgo(1)),
+            _ => {}
+        }
+        let date = |text: &str| {
+            let day = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?;
+            Some(FilterDate::At(day.and_time(NaiveTime::MIN).and_utc()))
+        };
+        let digits = lower.bytes().take_while(u8::is_ascii_digit).count();
+        match (digits, lower.len()) {
+            (4, 4) => return date(&format!("{lower}-01-01")),
+            (4, 7) => return date(&format!("{lower}-01")),
+            (4, 10) => return date(&lower),
+            _ => {}
+        }
+        if let Some(at) = clock::parse(text) {
+            return Some(FilterDate::At(at));
+        }
+        let number: u32 = lower[..digits].parse().ok()?;
+        match &lower[digits..] {
+            "d" => Some(FilterDate::DaysAgo(u64::from(number))),
+            "w" => Some(FilterDate::DaysAgo(u64::from(number) * 7)),
+            "m" => Some(FilterDate::MonthsAgo(number)),
+            "y" => Some(FilterDate::MonthsAgo(number.checked_mul(12)?)),
+            _ => None,
+        }
+    }
+
+    /// The time that it means now.
+    pub fn time(self, now: Timestamp) -> Option<Timestamp> {
+        let today = now.date_naive();
+        let day = match self {
+            FilterDate::At(at) => return Some(at),
+            FilterDate::DaysAgo(days) => today.checked_sub_days(Days::new(days))?,
+            FilterDate::MonthsAgo(months) => today.checked_sub_months(Months::new(months))?,
+        };
+        Some(day.and_time(NaiveTime::MIN).and_utc())
+    }
+}
 
 /// A time that is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,10 +90,10 @@ const BEFORE_A_TIME: &[&str] = &[
     "mid", "last", "this", "spring", "summer", "autumn", "fall", "winter", "year", "beginning",
     "end",
 ];
-/// How long after a time people still tell of it, in days.
-const TOLD_AFTER: f32 = 30.0;
+/// How long after a time people still speak of it, in days.
+const SPOKEN_OF_FOR: f32 = 30.0;
 
-/// Tells the name of a month or of a day of the week, in lower case.
+/// Recognizes the name of a month or of a day of the week, in lower case.
 pub fn is_calendar_word(word: &str) -> bool {
     MONTHS.contains(&word) || WEEKDAYS.contains(&word)
 }
@@ -87,13 +141,13 @@ impl NamedTime {
                 f32::from(u8::from(ago >= from as i64 && ago <= to as i64))
             }
             NamedTime::Calendar { year, month, day } => {
-                // Without a year, the last one in which it could be told of.
+                // Without a year, the last one in which it could be spoken of.
                 let years = year.map_or(vec![ended.year() - 1, ended.year()], |year| vec![year]);
                 let ranges = years.into_iter().filter_map(|year| range(year, month, day));
                 let near = ranges.map(|(first, last)| match ended {
                     ended if ended < first => 0.0,
                     ended if ended <= last => 1.0,
-                    ended => (1.0 - (ended - last).num_days() as f32 / TOLD_AFTER).max(0.0),
+                    ended => (1.0 - (ended - last).num_days() as f32 / SPOKEN_OF_FOR).max(0.0),
                 });
                 near.fold(0.0, f32::max)
             }
@@ -212,7 +266,6 @@ fn number(word: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::clock;
 
     fn calendar(year: Option<i32>, month: Option<u32>, day: Option<u32>) -> NamedTime {
         NamedTime::Calendar { year, month, day }
@@ -263,7 +316,10 @@ mod tests {
         assert!((0.4..0.6).contains(&near("in May 2026", "2026-06-15")));
         assert_eq!(near("in May 2026", "2026-07-15"), 0.0);
         assert_eq!(near("in December", "2025-12-10"), 1.0);
-        assert!(near("in December", "2026-01-05") > 0.8, "told a few days later, in the next year");
+        assert!(
+            near("in December", "2026-01-05") > 0.8,
+            "spoken of a few days later, in the next year"
+        );
         assert_eq!(near("on 29 February 2025", "2025-02-28"), 0.0);
         assert_eq!((near("last week", "2026-11-08"), near("last week", "2026-10-08")), (1.0, 0.0));
         assert_eq!(near("the header race", "2026-11-08"), 0.0);

@@ -1,4 +1,4 @@
-//! Related words: people ask in other words than those they worked in. Who looks for what *wiped
+//! Synonyms: people ask in other words than those they worked in. Who looks for what *wiped
 //! the leftovers* should find the session that *removed stale files*.
 //!
 //! The table is written by hand and knows the words of work on software, no project's own. What it
@@ -7,18 +7,18 @@
 
 use memchr::memmem;
 
-use super::words::stem;
+use super::terms::stem;
 
 /// One group of words on each line, and comments.
 const TABLE: &str = include_str!("../../templates/related-words.txt");
 
 /// The words that may stand for one, all as the index keeps them; in the order of the table.
 ///
-/// The table is looked through as it is: a process asks for a few words only, and to fold all of
+/// The table is looked through as it is: a process asks for a few words only, and to stem all of
 /// them first would cost more than the rest of a search.
-pub fn related(word: &str) -> Vec<&'static str> {
+pub fn synonyms(word: &str) -> Vec<&'static str> {
     let mut related = Vec::new();
-    // Folding takes from the end of a word alone, so whatever is stem to this one begins with it.
+    // Stemming takes from the end of a word alone, so whatever has this stem begins with it.
     let mut done = 0;
     for at in memmem::find_iter(TABLE.as_bytes(), word.as_bytes()) {
         let begins = TABLE[..at].chars().next_back().is_none_or(char::is_whitespace);
@@ -50,10 +50,10 @@ mod tests {
         for (asked, written) in
             [("wipe", "remove"), ("folder", "directory"), ("broke", "broken"), ("ticket", "issue")]
         {
-            assert!(related(stem(asked)).contains(&stem(written)), "{asked}");
-            assert!(related(stem(written)).contains(&stem(asked)), "{written}");
+            assert!(synonyms(stem(asked)).contains(&stem(written)), "{asked}");
+            assert!(synonyms(stem(written)).contains(&stem(asked)), "{written}");
         }
-        assert!(related("xylophone").is_empty());
+        assert!(synonyms("xylophone").is_empty());
     }
 
     #[test]
@@ -61,7 +61,7 @@ mod tests {
         for group in TABLE.lines().filter(|line| !line.starts_with('#')) {
             let group: Vec<&str> = group.split_whitespace().map(stem).collect();
             for word in &group {
-                let others = related(word);
+                let others = synonyms(word);
                 assert!(
                     group.iter().all(|other| other == word || others.contains(other)),
                     "{word}: {others:?}"

@@ -8,9 +8,8 @@
 use std::collections::BTreeMap;
 
 use crate::base::pattern::Pattern;
-use crate::base::text;
-use crate::distill::facts::{EpisodeFacts, Facts, StatedKind};
-use crate::distill::triggers::plain_words;
+use crate::base::{markdown, text};
+use crate::distill::facts::{EpisodeFacts, Facts};
 use crate::model::digest::{Claim, ClaimKind, Origin};
 use crate::model::ids::EpisodeId;
 
@@ -27,7 +26,7 @@ pub fn claims(facts: &Facts) -> Vec<Claim> {
     let mut weighed: Vec<(u32, Claim)> = Vec::new();
     for part in facts.parts.iter().filter(|part| !part.inherited && !part.rewound) {
         let mut add = |weight: u32, kind: ClaimKind, said: &str, origin: Origin| {
-            let text = text::one_line(&plain_words(said), LONGEST_CLAIM);
+            let text = text::one_line(&markdown::strip_marks(said), LONGEST_CLAIM);
             let text = text.trim_end_matches(['.', ',', ';', ' ']);
             let bare = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'));
             let text = bare.unwrap_or(text).to_string();
@@ -120,8 +119,8 @@ fn is_pasted(sentence: &str) -> bool {
 /// What the agent learnt or chose in a part.
 fn of_agent(part: &EpisodeFacts) -> Vec<(ClaimKind, String)> {
     let stated =
-        part.stated.iter().filter(|stated| stated.origin == Origin::Assistant).map(|stated| {
-            let kind = if stated.kind == StatedKind::Lesson {
+        part.statements.iter().filter(|stated| stated.origin == Origin::Assistant).map(|stated| {
+            let kind = if stated.kind == ClaimKind::Lesson {
                 ClaimKind::Lesson
             } else {
                 ClaimKind::Decision
@@ -224,36 +223,6 @@ fn checks(facts: &Facts) -> Vec<Claim> {
         .collect()
 }
 
-/// The part of a command line that checks the work: tests, linters, type checks; without what
-/// surrounds it.
-pub fn check_command(command: &str) -> Option<String> {
-    static CHECK: Pattern = Pattern::new(
-        r"(?x)^(
-                (npm|pnpm|yarn|bun|deno)\s+(run\s+)?(--\S+\s+)*(test|lint|typecheck|type-check|check|build|ci|verify|fmt|format)\S*
-              | (npm|pnpm|yarn|bun)\s+(--filter|-F|--prefix|-C|--cwd)\s*\S+\s+(run\s+)?(test|lint|typecheck|build|check)\S*
-              | (npx|bunx|pnpm\s+exec|pnpm\s+dlx)\s+(vitest|jest|tsc|eslint|biome|prettier|playwright|nx)\b
-              | nx\s+(test|lint|build|run-many)\b | tsc\b | eslint\b | biome\s+(check|lint|ci)
-              | (python3?\s+-m\s+)?(pytest|unittest|mypy|ruff|tox|nox)\b | uv\s+run\s+(pytest|ruff|mypy)\b
-              | go\s+(test|vet|build)\b | gotestsum\b | golangci-lint\b
-              | cargo\s+(\+\S+\s+)?(test|nextest|clippy|check|fmt)\b
-              | (make|just|task)\s+\S*(test|lint|check|ci|verify|fmt)\S* | mise\s+(run|r)\s+\S*(test|lint|check|ci|fmt)\S*
-              | mix\s+test | dotnet\s+(test|build) | (\./)?gradlew?\s+\S*(test|check) | mvnw?\s+\S*(test|verify) | swift\s+test
-              | bundle\s+exec\s+(rspec|rubocop) | rspec\b | phpunit\b | ctest\b | bats\b
-            )",
-    );
-    static TAIL: Pattern = Pattern::new(r"\s*(\d?>&?\s*\S+|\||;|&&|\|\|)");
-    let line = command.lines().next().unwrap_or_default();
-    let found = line
-        .split("&&")
-        .flat_map(|piece| piece.split(';'))
-        .map(str::trim)
-        .find(|piece| CHECK.is_match(piece))?;
-    let end = TAIL.find(found).map_or(found.len(), |tail| tail.start());
-    let plain = text::one_line(found[..end].trim(), 400);
-    // A long list of files or names is that day's, not the project's.
-    (!plain.contains('`') && plain.len() <= 90).then_some(plain)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -300,19 +269,6 @@ mod tests {
             "I'll check whether `x` fails when y is set, one moment please.",
         ] {
             assert_eq!(told(chatter), 0, "{chatter}");
-        }
-    }
-
-    #[test]
-    fn a_check_is_the_command_without_its_surroundings() {
-        for (line, check) in [
-            ("cd web && bun run test 2>&1 | tail -5", Some("bun run test")),
-            ("cargo test --test it sweep", Some("cargo test --test it sweep")),
-            ("mise run lint", Some("mise run lint")),
-            ("git commit -m 'cargo test passes'", None),
-            ("ls; echo done", None),
-        ] {
-            assert_eq!(check_command(line).as_deref(), check, "{line}");
         }
     }
 }

@@ -1,11 +1,9 @@
-//! Words as the index keeps them: cut by [`text::each_word`], with the endings of English words
-//! stem away.
+//! Terms: the words of a query as the index keeps them, cut by [`text::each_word`] and stemmed.
 //!
-//! The same cut and fold serve the index and the query, so that what is written is what is found.
+//! The same cut and stems serve the index and the query, so that what is written is what is found.
 //! Word forms (`locks`, `locked`, `locking`) share one entry; identifiers and other scripts stay as
 //! they are.
 
-use super::rank;
 pub use crate::base::stem::stem;
 use crate::base::{common_words, text};
 
@@ -21,28 +19,32 @@ const QUESTION_WORDS: &[&str] = &[
     "who", "whose", "why", "will", "with", "would", "you", "your",
 ];
 
-/// Tells a word that says nothing about what is asked.
+/// How much the commonest words count, which no page has to have, and other everyday words.
+const COMMONEST: f32 = 0.2;
+const EVERYDAY: f32 = 0.5;
+
+/// Recognizes a word that says nothing about what is asked.
 pub fn is_question_word(word: &str) -> bool {
     QUESTION_WORDS.binary_search(&word).is_ok()
 }
 
-/// How much a word of a query tells, in lower case as it was typed: less the commoner it is in any
+/// How much a word of a query counts, in lower case as it was typed: less the commoner it is in any
 /// text.
-pub fn told(typed: &str) -> f32 {
+pub fn weight(typed: &str) -> f32 {
     match common_words::everyday_place(typed) {
-        Some(place) if place < common_words::NOTHING_TOLD => rank::COMMONEST,
-        Some(_) => rank::EVERYDAY,
+        Some(place) if place < common_words::STOP_WORDS => COMMONEST,
+        Some(_) => EVERYDAY,
         None => 1.0,
     }
 }
 
-/// Gives each word of a text as the index keeps it, with its place, and whether it is the smallest
+/// The terms of a text, each with its place, and whether it is the smallest
 /// unit there.
 ///
 /// Every larger word (`src/day.rs`) is made of units (`src`, `day`, `rs`), which stand at
 /// consecutive places; a unit covers one place, so a text is covered where its units are.
-pub fn units_and_wholes(text: &str) -> Vec<QueryWord> {
-    let mut words: Vec<QueryWord> = Vec::new();
+pub fn of(text: &str) -> Vec<QueryTerm> {
+    let mut words: Vec<QueryTerm> = Vec::new();
     // How far the units before the present place reach, and those at it.
     let (mut reached, mut reach) = (0, 0);
     text::each_word(text, |word| {
@@ -52,7 +54,7 @@ pub fn units_and_wholes(text: &str) -> Vec<QueryWord> {
             _ => reached = reach,
         }
         reach = word.end;
-        words.push(QueryWord {
+        words.push(QueryTerm {
             text: stem(&word.text).to_string(),
             position: word.position,
             // The last character of a Chinese word stands alone too, though the pair before it has
@@ -66,7 +68,7 @@ pub fn units_and_wholes(text: &str) -> Vec<QueryWord> {
 
 /// A word of a query.
 #[derive(Debug, Clone, PartialEq)]
-pub struct QueryWord {
+pub struct QueryTerm {
     /// As the index keeps it.
     pub text: String,
     /// As it was typed, in lower case.
@@ -114,19 +116,11 @@ mod tests {
     #[test]
     fn units_make_up_what_is_typed() {
         let units = |text: &str| -> Vec<String> {
-            units_and_wholes(text)
-                .into_iter()
-                .filter(|word| word.unit)
-                .map(|word| word.typed)
-                .collect()
+            of(text).into_iter().filter(|word| word.unit).map(|word| word.typed).collect()
         };
         assert_eq!(units("src/HashMap.rs locks"), ["src", "hash", "map", "rs", "locks"]);
         assert_eq!(units("数据库"), ["数据", "据库"]);
-        assert!(
-            units_and_wholes("retry_backoff")
-                .iter()
-                .any(|word| !word.unit && word.text == "retry_backoff")
-        );
+        assert!(of("retry_backoff").iter().any(|word| !word.unit && word.text == "retry_backoff"));
     }
 
     #[test]

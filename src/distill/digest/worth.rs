@@ -3,7 +3,7 @@
 
 use crate::base::pattern::Pattern;
 use crate::distill::facts::{EpisodeFacts, Facts};
-use crate::distill::intent;
+use crate::distill::prompts;
 use crate::model::calls;
 use crate::model::digest::Worth;
 
@@ -31,7 +31,8 @@ pub fn worth(facts: &Facts) -> Worth {
     }
     let asked: Vec<&EpisodeFacts> =
         facts.parts.iter().filter(|part| !part.prompt.is_empty()).collect();
-    let small = asked.iter().all(|part| is_small_talk(&part.prompt) || is_health_check(part));
+    let small =
+        asked.iter().all(|part| prompts::is_small_talk(&part.prompt) || is_health_check(part));
     match asked.is_empty() {
         // Nobody asked for anything, but a command such as `/init` may have set the agent to work.
         true if facts.tool_calls > 0 || facts.spoken > 40 => Worth::Full,
@@ -39,26 +40,6 @@ pub fn worth(facts: &Facts) -> Worth {
         false if small => Worth::None,
         false => Worth::Full,
     }
-}
-
-/// Whether a prompt is a greeting, a thank-you or a farewell and nothing else.
-pub fn is_small_talk(prompt: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "hi", "hello", "hey", "yo", "hiya", "howdy", "there", "again", "good", "morning",
-        "afternoon", "evening", "day", "night", "ok", "okay", "thanks", "thank", "you", "thx",
-        "ty", "cheers", "great", "nice", "cool", "perfect", "bye", "goodbye", "exit", "quit",
-        "ping", "pong", "test", "testing", "say", "are", "claude", "codex", "gemini", "copilot",
-        "so", "much", "very", "well", "done", "how", "what's", "up", "hallo", "hola", "bonjour",
-        "moin", "servus", "danke", "ciao", "salut", "merci", "gracias", "你好", "谢谢", "привет",
-        "спасибо",
-    ];
-    let words = prompt.to_lowercase();
-    let mut words = words
-        .split(|c: char| !c.is_alphanumeric() && c != '\'')
-        .filter(|word| !word.is_empty())
-        .peekable();
-    let any = words.peek().is_some();
-    any && prompt.chars().count() <= 40 && words.all(|word| WORDS.contains(&word))
 }
 
 /// Whether a part only tried out that somebody answers: `Reply with exactly OK`, `What is 2+2?`.
@@ -71,7 +52,7 @@ fn is_health_check(part: &EpisodeFacts) -> bool {
               | are\s+you\s+(?:there|working|alive|ready|online) | can\s+you\s+hear\s+me | is\s+this\s+(?:thing\s+)?(?:on|working)
             )",
     );
-    let asked = intent::own_words(&part.prompt);
+    let asked = prompts::own_words(&part.prompt);
     let (asked, answered) = (asked.trim(), part.last_reply.split_whitespace().count());
     let Some(trial) = TRIAL.find(asked) else { return false };
     // Who names something, or asks on after the trial, wants to know it.

@@ -4,17 +4,8 @@
 //! Who asks what fixed the crash on iOS is not served by another crash, however much of the
 //! question it has. So a page that lacks a name counts a little less, and is no more than a guess.
 
-use std::collections::HashSet;
-
-use tantivy::{DocAddress, DocSet, Searcher};
-
-use super::document::Fields;
-use super::matches::{self, Plan};
-use super::page::Page;
-use super::words;
+use super::{Query, dates, terms};
 use crate::base::{common_words, text};
-use crate::model::query::Query;
-use crate::model::times;
 
 /// How many names of a query are looked for.
 const MOST_NAMES: usize = 12;
@@ -38,15 +29,15 @@ struct Name {
 pub struct Names(Vec<Name>);
 
 impl Names {
-    /// The names that a query asks for; what stands for one of them in the plan counts as it.
-    pub fn of(query: &Query, plan: &Plan) -> Names {
+    /// The names that a query asks for; any of the alternatives of a term counts as it.
+    pub fn of(query: &Query, alternatives: impl Fn(&str) -> Vec<String>) -> Names {
         let raw: Vec<&str> = query
             .words
             .iter()
             .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
             .collect();
         let capitals = raw.iter().filter(|word| word.starts_with(char::is_uppercase)).count();
-        // Where most words have a capital (a heading, a title), it tells nothing.
+        // Where most words have a capital (a heading, a title), it says nothing.
         if raw.len() > 2 && 2 * capitals > raw.len() {
             return Names::default();
         }
@@ -54,43 +45,43 @@ impl Names {
         for (at, word) in raw.iter().enumerate() {
             let begins = at == 0 || query.words[at - 1].ends_with(['.', '?', '!', ':']);
             if names.len() < MOST_NAMES && is_name(word, begins) {
-                names.extend(Name::of(word, plan));
+                names.extend(Name::of(word, &alternatives));
             }
         }
         Names(names)
     }
 
-    /// Whether a page has other words for some of them, which only share their form.
-    pub fn misread_in(&self, page: &Page, session: &str) -> bool {
+    /// Whether a page has other words for some of them, which only share their stem.
+    pub fn are_misread_in<'t>(&self, texts: impl Iterator<Item = &'t str>) -> bool {
         if self.0.iter().all(|name| name.typed.is_none()) {
             return false;
         }
-        let texts: Vec<&str> = page.texts(session).collect();
+        let texts: Vec<&str> = texts.collect();
         self.0.iter().any(|name| name.is_other_word_in(&texts))
     }
 
-    /// The share of them that a document does not have.
-    pub fn lacked(&self, searcher: &Searcher, place: DocAddress) -> tantivy::Result<f32> {
-        let mut lacked = 0;
+    /// The share of them that a document lacks, which knows the terms that it has.
+    pub fn share_lacking<E>(&self, mut has: impl FnMut(&str) -> Result<bool, E>) -> Result<f32, E> {
+        let mut lacking = 0;
         for name in &self.0 {
-            lacked += usize::from(!name.stands_in(searcher, place)?);
+            lacking += usize::from(!name.is_in(&mut has)?);
         }
-        Ok(lacked as f32 / self.0.len().max(1) as f32)
+        Ok(lacking as f32 / self.0.len().max(1) as f32)
     }
 }
 
 impl Name {
-    fn of(word: &str, plan: &Plan) -> Option<Name> {
-        let all = words::units_and_wholes(word);
-        let telling = |typed: &str| !words::is_question_word(typed) && !is_everyday(typed);
+    fn of(word: &str, alternatives: impl Fn(&str) -> Vec<String>) -> Option<Name> {
+        let all = terms::of(word);
+        let specific = |typed: &str| !terms::is_question_word(typed) && !is_everyday(typed);
         let whole = all.iter().find(|word| !word.unit).map(|word| word.text.clone());
         let joined = whole.is_some() && word.chars().all(char::is_alphanumeric);
-        let units: Vec<&words::QueryWord> =
-            all.iter().filter(|word| word.unit && telling(&word.typed)).collect();
+        let units: Vec<&terms::QueryTerm> =
+            all.iter().filter(|word| word.unit && specific(&word.typed)).collect();
         let short = units.iter().any(|unit| unit.typed.chars().count() < SHORTEST_PART);
         let parts: Vec<Vec<String>> = match joined && (short || units.len() < 2) {
             true => Vec::new(),
-            false => units.iter().map(|unit| plan.standing_for(&unit.text)).collect(),
+            false => units.iter().map(|unit| alternatives(&unit.text)).collect(),
         };
         let typed = match units.as_slice() {
             [only] if only.typed != only.text && whole.is_none() => Some(only.typed.clone()),
@@ -111,22 +102,22 @@ impl Name {
                 // What stands for the name in its place is another word by intent.
                 found = found
                     || same
-                    || words[1..].iter().any(|other| *other == words::stem(&word.text));
+                    || words[1..].iter().any(|other| *other == terms::stem(&word.text));
             });
         }
         !found
     }
 
-    fn stands_in(&self, searcher: &Searcher, place: DocAddress) -> tantivy::Result<bool> {
+    fn is_in<E>(&self, mut has: impl FnMut(&str) -> Result<bool, E>) -> Result<bool, E> {
         if let Some(whole) = &self.whole
-            && has(searcher, place, whole)?
+            && has(whole)?
         {
             return Ok(true);
         }
         for part in &self.parts {
             let mut found = false;
             for word in part {
-                found = found || has(searcher, place, word)?;
+                found = found || has(word)?;
             }
             if !found {
                 return Ok(false);
@@ -136,18 +127,7 @@ impl Name {
     }
 }
 
-/// Whether a document has a word.
-fn has(searcher: &Searcher, place: DocAddress, word: &str) -> tantivy::Result<bool> {
-    let segment = searcher.segment_reader(place.segment_ord);
-    let record = tantivy::schema::IndexRecordOption::Basic;
-    let Some(mut list) = matches::postings(segment, Fields::get().words, word, record)? else {
-        return Ok(false);
-    };
-    let doc = if list.doc() < place.doc_id { list.seek(place.doc_id) } else { list.doc() };
-    Ok(doc == place.doc_id)
-}
-
-/// Tells a name by how it is written: `Kafka`, `iOS`, `GraphQL`, but not the first word of a
+/// Recognizes a name by how it is written: `Kafka`, `iOS`, `GraphQL`, but not the first word of a
 /// sentence.
 fn is_name(word: &str, begins_sentence: bool) -> bool {
     let mut letters = word.chars();
@@ -155,7 +135,7 @@ fn is_name(word: &str, begins_sentence: bool) -> bool {
     let inner = letters.any(char::is_uppercase);
     let lower = word.to_lowercase();
     let plain =
-        words::is_question_word(&lower) || is_everyday(&lower) || times::is_calendar_word(&lower);
+        terms::is_question_word(&lower) || is_everyday(&lower) || dates::is_calendar_word(&lower);
     // `OK`, `UI` and `PR` are said of anything.
     (inner || (capital && !begins_sentence)) && !plain && lower.chars().count() >= SHORTEST_PART
 }
@@ -164,31 +144,18 @@ fn is_everyday(lower: &str) -> bool {
     common_words::everyday_place(lower).is_some()
 }
 
-impl Plan {
-    /// A word with those that may stand for it, as the index has them.
-    fn standing_for(&self, word: &str) -> Vec<String> {
-        let all = || self.wanted.iter().chain(&self.absent);
-        let groups: HashSet<usize> =
-            all().filter(|wanted| wanted.word == word).map(|wanted| wanted.group).collect();
-        let mut words: Vec<String> = self
-            .wanted
-            .iter()
-            .filter(|wanted| groups.contains(&wanted.group))
-            .map(|wanted| wanted.word.clone())
-            .collect();
-        words.retain(|stands_for| stands_for != word);
-        words.insert(0, word.to_string());
-        words
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// No term stands for another.
+    fn itself(term: &str) -> Vec<String> {
+        vec![term.to_string()]
+    }
+
     fn names(text: &str) -> Vec<String> {
         let query = Query::parse(text).unwrap();
-        let names = Names::of(&query, &Plan::default()).0;
+        let names = Names::of(&query, itself).0;
         names
             .into_iter()
             .map(|name| name.whole.unwrap_or_else(|| name.parts.concat().join("+")))
@@ -196,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_told_by_their_capitals() {
+    fn names_are_recognized_by_their_capitals() {
         assert_eq!(names("why did we drop Redis in favour of Kafka?"), ["redis", "kafka"]);
         assert_eq!(names("what fixed the iOS crash in GraphQL"), ["ios", "graphql"]);
         assert_eq!(names("Why did Kubernetes fail? Pods died"), ["kubernet"]);
@@ -210,7 +177,7 @@ mod tests {
 
     #[test]
     fn another_word_of_the_same_form_is_no_name() {
-        let name = |word: &str| Name::of(word, &Plan::default()).unwrap();
+        let name = |word: &str| Name::of(word, itself).unwrap();
         assert!(name("Stripe").is_other_word_in(&["strip the prefix", "stripped"]));
         assert!(!name("Stripe").is_other_word_in(&["the prefix", "paid by Stripe"]));
         assert!(!name("Kubernetes").is_other_word_in(&["a kubernetes pod"]));
