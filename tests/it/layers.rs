@@ -121,10 +121,7 @@ fn what_belongs_in_one_place_is_only_there() {
 /// The circles that are still there: a folder, and those of its entries that use each other. An
 /// entry is a file or a whole folder. Nothing is added here.
 const CIRCLES: &[&str] = &[
-    "adapters: rows shared sqlite",
     "cli: retain sources",
-    "distill: digest evidence",
-    "distill: facts intent outcome sayings stated triggers worth",
     "ops/doctor: checks environment",
     "ops: commit digest discover flush folders forget retain snapshot standstill sweep",
 ];

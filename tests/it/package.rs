@@ -1,5 +1,7 @@
-//! The project's own pages: every link leads somewhere, also for a person who has only the package.
+//! The project's own pages: every link leads somewhere, also for a person who has only the package,
+//! and the limits that the format names are those of the code.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::sync::LazyLock;
@@ -45,6 +47,93 @@ fn a_dead_link_would_be_noticed() {
     assert_eq!(follow(readme, "docs/guide.md#no-such-heading", all), Err("has no such heading"));
     let no_docs = |path: &Path| !path.starts_with("docs");
     assert_eq!(follow(readme, "docs/guide.md", no_docs), Err("is not in the package"));
+}
+
+#[test]
+fn limits_are_those_of_the_code() {
+    let page = fs::read_to_string(checkout().join("docs/format.md")).unwrap();
+    let (_, table) = page.split_once("\n## Limits\n").expect("a section on limits");
+    let limits = limits_in(table.split("\n## ").next().unwrap());
+    assert!(limits.len() > 20, "{limits:?}");
+    let sources: Vec<String> = walkdir::WalkDir::new(checkout().join("src"))
+        .into_iter()
+        .flatten()
+        .filter(|entry| entry.path().extension().is_some_and(|end| end == "rs"))
+        .map(|entry| fs::read_to_string(entry.path()).unwrap())
+        .collect();
+    let constants: BTreeSet<(String, u64)> =
+        sources.iter().flat_map(|text| constants_in(text)).collect();
+    let wrong: Vec<_> = limits.into_iter().filter(|limit| !constants.contains(limit)).collect();
+    assert!(wrong.is_empty(), "the code has no such constant: {wrong:?}");
+}
+
+#[test]
+fn every_promise_names_tests_that_are_there() {
+    static NAMES: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[^*]\*([^*]+)\*\n").unwrap());
+    let page = fs::read_to_string(checkout().join("docs/security.md")).unwrap();
+    let (_, promises) = page.split_once("\n## Promises\n").expect("a section on promises");
+    let names: Vec<&str> = NAMES
+        .captures_iter(promises)
+        .flat_map(|found| found.get(1).unwrap().as_str().split(','))
+        .map(str::trim)
+        .collect();
+    assert!(names.len() > 20, "{names:?}");
+    let wrong: Vec<_> = names.into_iter().filter(|name| !is_tested(name)).collect();
+    assert!(wrong.is_empty(), "neither test modules nor modules with tests: {wrong:?}");
+}
+
+/// Whether there is a test module of this name, or a module of the source with its own tests; the
+/// last part may be a function in it.
+fn is_tested(name: &str) -> bool {
+    let path = name.replace("::", "/");
+    let (folder, function) = path.rsplit_once('/').unwrap_or((&path, ""));
+    let read = |path: String| fs::read_to_string(checkout().join(path)).ok();
+    let module = |path: &str| {
+        read(format!("tests/it/{path}.rs"))
+            .or_else(|| read(format!("src/{path}.rs")))
+            .or_else(|| read(format!("src/{path}/mod.rs")))
+    };
+    let has_function = |text: &str| text.contains(&format!("fn {function}("));
+    let is_module =
+        module(&path).is_some_and(|text| text.contains("#[test]") || text.contains("mod tests"));
+    is_module
+        || !function.is_empty()
+            && module(folder).is_some_and(|text| has_function(&text) || text.contains(function))
+}
+
+#[test]
+fn a_wrong_limit_would_be_noticed() {
+    let row = "| bytes, and lines | 25,000, 200 | `MOST_BYTES`, `MOST_LINES` |\n";
+    let limit = |name: &str, value| (name.to_string(), value);
+    assert_eq!(limits_in(row), [limit("MOST_BYTES", 25_000), limit("MOST_LINES", 200)]);
+    let code = "pub const A: usize = 25_000;\n    const B: u64 = 2 << 20;\nconst C: &str = \"1\";";
+    assert_eq!(constants_in(code), [limit("A", 25_000), limit("B", 2 << 20)]);
+}
+
+/// The limits of a table, as the names of constants and their values.
+fn limits_in(table: &str) -> Vec<(String, u64)> {
+    let rows = table.lines().filter(|line| line.starts_with("| ") && line.contains("| `"));
+    rows.flat_map(|row| {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        let [_, values, names] = cells[..] else { panic!("a row has three cells: {row}") };
+        let number = |value: &str| value.replace(',', "").parse().expect(row);
+        let names = names.split(", ").map(|name| name.trim_matches('`').to_string());
+        names.zip(values.split(", ").map(number)).collect::<Vec<_>>()
+    })
+    .collect()
+}
+
+/// The constants of a source file that are whole numbers.
+fn constants_in(text: &str) -> Vec<(String, u64)> {
+    static CONSTANT: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"const ([A-Z_]+): (?:usize|u32|u64) = ([\d_]+)(?: << (\d+))?;").unwrap()
+    });
+    let constants = CONSTANT.captures_iter(text).map(|found| {
+        let number: u64 = found[2].replace('_', "").parse().unwrap();
+        let shift = found.get(3).map_or(0, |shift| shift.as_str().parse().unwrap());
+        (found[1].to_string(), number << shift)
+    });
+    constants.collect()
 }
 
 /// Looks where a link of a page leads.
