@@ -15,7 +15,7 @@ use crate::base::text;
 use crate::base::zone::Zone;
 use crate::distill::digest::project_name;
 use crate::error::Result;
-use crate::index::Index;
+use crate::index::{Corpus, Index, Source};
 use crate::model::context;
 use crate::store::Store;
 
@@ -94,10 +94,11 @@ pub struct ContextAnswer {
 /// Makes the page for an agent.
 pub fn context(store: &Store, request: &ContextRequest) -> Result<ContextAnswer> {
     let projects = projects(request);
+    let open = |source| Index::open(store, Corpus::Digests, source);
     let index = match (request.hurried, request.dry_run) {
-        (true, _) => Index::cached(store),
-        (false, true) => Some(Index::in_memory(store)?),
-        (false, false) => Some(Index::open(store)?),
+        (true, _) => open(Source::Cached).ok(),
+        (false, true) => Some(open(Source::InMemory)?),
+        (false, false) => Some(open(Source::Refreshed)?),
     };
     let own = Own { session: request.session.clone(), id: None };
     let present = Present::new(&request.folder, &request.home, &projects, request.hurried);

@@ -9,7 +9,7 @@ use chrono::Duration;
 use super::{Doctor, Level, Report, environment};
 use crate::base::files;
 use crate::error::{Context, Result};
-use crate::index::Index;
+use crate::index::{Corpus, Index, Source};
 use crate::model::ids::SessionId;
 use crate::ops::cursors::Cursors;
 use crate::ops::{forget, retain, sweep};
@@ -271,9 +271,8 @@ fn cursors(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Resu
 
 fn index(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result<()> {
     // Opening mends it; where nothing may be written, it is made in memory.
-    let opened =
-        if doctor.dry_run { Index::in_memory(doctor.store) } else { Index::open(doctor.store) };
-    if let Err(err) = opened.map(drop) {
+    let source = if doctor.dry_run { Source::InMemory } else { Source::Refreshed };
+    if let Err(err) = Index::open(doctor.store, Corpus::Digests, source) {
         let mend =
             format!("remove `{}`; it is made again", doctor.store.layout().index().display());
         report.found(
