@@ -10,7 +10,7 @@ use crate::base::clock::Timestamp;
 use crate::base::setters::setters;
 use crate::base::text;
 use crate::error::{Error, Result};
-use crate::index::Index;
+use crate::index::{Corpus, Index, Source};
 use crate::memory::Memory;
 use crate::model::hit::{Hit, NoteHit, Tree};
 use crate::model::ids::SessionId;
@@ -173,15 +173,15 @@ impl Memory {
             total: 0,
             suggestions: Vec::new(),
         };
-        let mut asked_of_notes = 0.0;
+        let mut notes_weight = 0.0;
         if !notes.is_empty() {
-            let index =
-                opened(store, request, Index::notes_cached, Index::notes_in_memory, Index::notes)?;
+            let index = open_index(store, Corpus::Notes, request)?;
             let found = index.search_notes(query, &notes, now, most)?;
-            (answer.notes, answer.total, asked_of_notes) = (found.hits, found.total, found.asked);
+            (answer.notes, answer.total, notes_weight) =
+                (found.hits, found.total, found.query_weight);
         }
         if digests || answer.notes.iter().all(|hit| hit.weak) {
-            let index = opened(store, request, Index::cached, Index::in_memory, Index::open)?;
+            let index = open_index(store, Corpus::Digests, request)?;
             let limit = if digests { most } else { 0 };
             let ask = |query: &Query| match request.deep && digests {
                 true => index.deep(query, now, limit),
@@ -195,8 +195,8 @@ impl Memory {
             }
             // Words are rarer among the many sections than among sessions; that makes no section a
             // better answer.
-            if digests && asked_of_notes > found.asked && found.asked > 0.0 {
-                let factor = found.asked / asked_of_notes;
+            if digests && notes_weight > found.query_weight && found.query_weight > 0.0 {
+                let factor = found.query_weight / notes_weight;
                 answer
                     .notes
                     .iter_mut()
@@ -226,17 +226,11 @@ impl Memory {
 
 /// The index that a request asks for. Where none was left, or a damaged one, even who is in a hurry
 /// waits for it.
-fn opened<'s>(
-    store: &'s Store,
-    request: &SearchRequest,
-    as_left: fn(&'s Store) -> Option<Index<'s>>,
-    in_memory: fn(&'s Store) -> Result<Index<'s>>,
-    as_the_tree_is: fn(&'s Store) -> Result<Index<'s>>,
-) -> Result<Index<'s>> {
-    match request.hurried.then(|| as_left(store)).flatten() {
-        Some(index) => Ok(index),
-        None if request.dry_run => in_memory(store),
-        None => as_the_tree_is(store),
+fn open_index<'s>(store: &'s Store, corpus: Corpus, request: &SearchRequest) -> Result<Index<'s>> {
+    match request.hurried.then(|| Index::open(store, corpus, Source::Cached)) {
+        Some(Ok(index)) => Ok(index),
+        _ if request.dry_run => Index::open(store, corpus, Source::InMemory),
+        _ => Index::open(store, corpus, Source::Refreshed),
     }
 }
 
@@ -284,7 +278,7 @@ fn suggested(
         );
     }
     for (word, _) in unknown.iter().filter(|(_, taken)| taken.is_empty()).take(MOST_UNKNOWN) {
-        suggestions.push(match index.alike(word) {
+        suggestions.push(match index.similar_word(word) {
             Some(alike) => format!("no session has the word `{word}`; did you mean `{alike}`?"),
             None => format!("no session has the word `{word}`"),
         });
