@@ -11,6 +11,7 @@ use crate::model::digest::Digest;
 use crate::model::ids::{Device, SessionId};
 use crate::model::knowledge::Kind;
 
+pub mod authored;
 pub mod cores;
 pub mod days;
 pub mod documents;
@@ -18,7 +19,6 @@ pub mod journal;
 pub mod knowledge;
 pub mod layout;
 pub mod local;
-pub mod pages;
 pub mod snapshots;
 pub mod summaries;
 pub mod tombstones;

@@ -13,7 +13,7 @@ use crate::error::{Context, Result};
 use crate::model::ids::SessionId;
 use crate::ops::{commit, snapshot};
 use crate::store::snapshots::{SnapshotWriter, parse_manifest_line};
-use crate::store::{Store, documents, layout, pages, summaries};
+use crate::store::{Store, authored, documents, knowledge, layout, summaries};
 
 /// Makes a session's snapshot and digest again without a text: raw files that hold it go as a
 /// whole, pages lose it.
@@ -114,7 +114,9 @@ pub fn page_without(store: &Store, path: &Path, page: &str, pattern: &Pattern) -
     let once = without_originals(page);
     let page = pattern.removed(once.as_deref().unwrap_or(page));
     Some(match path {
-        path if path.starts_with(layout.knowledge()) => pages::without_stale_hashes(&page),
+        path if path.starts_with(layout.knowledge()) => {
+            authored::without_stale_hashes(&page, &knowledge::RULES)
+        }
         path if path.starts_with(layout.summaries()) => summaries::without_stale_hashes(&page),
         _ => page.into_owned(),
     })
