@@ -22,17 +22,18 @@ use crate::model::knowledge::{
 /// Which summarizer writes pages without a model.
 const EXTRACTIVE: &str = "extractive/1";
 /// Pages that several devices compile. What they are from and since when is not a matter of opinion.
-pub static RULES: Rules = Rules {
+pub const RULES: Rules = Rules {
     split: parts,
     unit: Unit::Line,
     order: Order::AsFound,
-    measured: &["schema", "sources", "created", "updated", "connects", "made_by", "evidence"],
+    measured: |key| {
+        ["schema", "sources", "created", "updated", "connects", "made_by", "evidence"]
+            .contains(&key)
+    },
 };
 static QUESTION_RULES: Rules = Rules {
-    measured: &["schema", "question", "consulted", "filed", "made_by"],
-    split: parts,
-    unit: Unit::Line,
-    order: Order::AsFound,
+    measured: |key| ["schema", "question", "consulted", "filed", "made_by"].contains(&key),
+    ..RULES
 };
 /// How many days a row of the index names.
 const DAYS_IN_A_ROW: usize = 3;

@@ -14,7 +14,8 @@ use crate::model::knowledge::Kind;
 pub mod authored;
 pub mod cores;
 pub mod days;
-pub mod documents;
+pub mod digest;
+pub use digest as documents;
 pub mod journal;
 pub mod knowledge;
 pub mod layout;
@@ -164,7 +165,7 @@ impl Store {
         let path = self.layout.digest(id);
         let cannot = || format!("cannot read the digest `{}`", self.layout.shown(&path));
         match fs::read_to_string(&path) {
-            Ok(text) => documents::parse_digest(&text).map(Some).context(cannot),
+            Ok(text) => digest::parse_digest(&text).map(Some).context(cannot),
             Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(err) => Err(err).context(cannot),
         }

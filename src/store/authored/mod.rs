@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag};
 
 pub use regions::{Regions, is_line_start};
-pub use written::{Written, is_ours};
+pub use written::{Written, is_ours, part_hash};
 
 use crate::base::front_matter::Document;
 use written::KnownLines;
@@ -28,8 +28,8 @@ pub struct Rules {
     pub split: fn(&str) -> Vec<Part<'_>>,
     pub unit: Unit,
     pub order: Order,
-    /// Keys that an edit does not change: what was measured is not a matter of opinion.
-    pub measured: &'static [&'static str],
+    /// Whether an edit does not change a key: what was measured is not a matter of opinion.
+    pub measured: fn(&str) -> bool,
 }
 
 /// What an edit is told by.
@@ -172,7 +172,7 @@ impl Page {
         before: &Written,
         written: &mut Written,
     ) -> bool {
-        let is_measured = |key: &str| self.rules.measured.contains(&key);
+        let is_measured = self.rules.measured;
         let is_untouched = |key: &str| match document.get_raw(key) {
             Some(value) => before.matches(self.rules, key, value),
             // Removed by a person, or never written yet.
@@ -211,7 +211,7 @@ impl Page {
         for key in document.keys() {
             let value = document.get_raw(key).unwrap_or_default();
             let ours = key == WRITTEN
-                || self.rules.measured.contains(&key)
+                || (self.rules.measured)(key)
                 || before.matches(self.rules, key, value);
             if !ours {
                 return false;

@@ -2,8 +2,12 @@
 
 use super::*;
 
-static RULES: Rules =
-    Rules { split: by_heading, unit: Unit::Line, order: Order::AsFound, measured: &["updated"] };
+static RULES: Rules = Rules {
+    split: by_heading,
+    unit: Unit::Line,
+    order: Order::AsFound,
+    measured: |key| key == "updated",
+};
 
 fn by_heading(body: &str) -> Vec<Part<'_>> {
     let name = |text: &str| Some(text.lines().next()?.replace(' ', "-").into());

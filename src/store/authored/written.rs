@@ -45,10 +45,16 @@ impl Written {
         self.hashes(name).is_some_and(|known| *known == rules.unit.hashes(text))
     }
 
+    /// Whether a text is one of those that we wrote under a name: git may have joined two.
+    pub fn wrote(&self, rules: &Rules, name: &str, text: &str) -> bool {
+        let hashes = rules.unit.hashes(text);
+        self.records.iter().any(|(known, then)| known == name && *then == hashes)
+    }
+
     /// Remembers what is written under a name.
     pub fn put(&mut self, rules: &Rules, name: &str, text: &str) {
         // Where lines may come to stand anywhere, those of measured keys have to be known too.
-        if rules.unit == Unit::Part && rules.measured.contains(&name) {
+        if rules.unit == Unit::Part && (rules.measured)(name) {
             return;
         }
         let hashes = rules.unit.hashes(text);
@@ -101,13 +107,19 @@ impl Unit {
     /// What tells an edit of a text. White space at the ends and line ends do not count; where
     /// lines are counted, neither do their order and empty ones.
     fn hashes(self, text: &str) -> BTreeSet<String> {
-        let hash = |text: &str, digits: usize| files::sha256_hex(text.as_bytes())[..digits].into();
         let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
         match self {
-            Unit::Part => BTreeSet::from([hash(text.replace('\r', "").trim(), 12)]),
-            Unit::Line => lines().map(|line| hash(line, 8)).collect(),
+            Unit::Part => BTreeSet::from([part_hash(text)]),
+            Unit::Line => {
+                lines().map(|line| files::sha256_hex(line.as_bytes())[..8].into()).collect()
+            }
         }
     }
+}
+
+/// A hash that tells an edit of a key or part as a whole.
+pub fn part_hash(text: &str) -> String {
+    files::sha256_hex(text.replace('\r', "").trim().as_bytes())[..12].to_string()
 }
 
 /// Whether no line of a page is a person's.
