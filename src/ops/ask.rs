@@ -273,7 +273,7 @@ fn sentences(page: &ReadPage) -> Vec<Citation> {
     let mut cited = Vec::new();
     let body = document.body();
     // What is listed as related or as a source answers nothing.
-    let parts = crate::store::pages::parts(body);
+    let parts = crate::store::authored::sections(body);
     let lists = ["## Related", "## Sources", "## Follow-Up", "## See Also"];
     for part in parts.iter().filter(|part| !lists.iter().any(|list| part.starts_with(list))) {
         for found in QUOTED.captures_iter(part) {
