@@ -27,7 +27,6 @@ pub mod eventlog;
 mod gemini;
 mod goose;
 mod grok;
-mod grok_cli;
 pub mod hooks;
 pub mod jsonl;
 mod opencode;

@@ -250,7 +250,7 @@ impl Sessions {
         let mut streams = Vec::new();
         for (table, columns, statement) in &mut statements {
             let mut stream =
-                Stream { table, columns, found: statement.query([native_id])?, next: None };
+                TableRows { table, columns, found: statement.query([native_id])?, next: None };
             stream.advance()?;
             streams.push(stream);
         }
@@ -283,7 +283,7 @@ impl Shared for Sessions {
 }
 
 /// The rows that one table has of a session.
-struct Stream<'s> {
+struct TableRows<'s> {
     table: &'s Table,
     columns: &'s [&'static str],
     found: rusqlite::Rows<'s>,
@@ -291,7 +291,7 @@ struct Stream<'s> {
     next: Option<(Vec<rows::Key>, Vec<u8>)>,
 }
 
-impl Stream<'_> {
+impl TableRows<'_> {
     fn key(&self) -> Option<&[rows::Key]> {
         self.next.as_ref().map(|(key, _)| key.as_slice())
     }
