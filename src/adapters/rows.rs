@@ -1,7 +1,7 @@
 //! The rows of one session, written out of a database: the canonical form in which they are kept.
 //!
 //! The first line says whose they are, `{"extract":"goose/1","session":…}`. Each further line is a
-//! row, `{"table":…,"key":[…],"row":{…}}`, ordered by key; table and key are what tells a row from
+//! row, `{"table":…,"key":[…],"row":{…}}`, ordered by key; table and key distinguish a row from
 //! the others. Extracts of one session made at different times are read together: of each row the
 //! latest form counts, and a row that the database has no more is still read.
 

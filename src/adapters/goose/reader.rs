@@ -155,7 +155,7 @@ fn message(
     }
 }
 
-/// What tells a message from the others.
+/// What distinguishes a message from the others.
 fn key(role: &str, created: Count, parts: &[WirePart]) -> u64 {
     let mut hasher = DefaultHasher::new();
     (role, created.0).hash(&mut hasher);

@@ -189,7 +189,7 @@ impl Reader {
     ) -> Result<()> {
         out.head.records += 1;
         let (at, position) = (info.time.created.milliseconds(), out.context.position);
-        // Tools that share logs blot ids out where they look like secrets; the time tells such
+        // Tools that share logs blot ids out where they look like secrets; the time keeps such
         // messages apart. The same session may lie in more than one form.
         if !info.id.is_empty() && out.is_repeated(hash((info.id.as_str(), at)))? {
             return Ok(());
