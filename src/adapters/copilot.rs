@@ -1,7 +1,7 @@
 //! GitHub Copilot CLI: `session-state/<id>/events.jsonl`, earlier `session-state/<id>.jsonl`, one
 //! event per line (seen in 1.0.64 to 1.0.78).
 //!
-//! A line is `{type, data, id, timestamp, parentId}`. Full usage is told once, at
+//! A line is `{type, data, id, timestamp, parentId}`. Full usage is given once, at
 //! `session.shutdown`, for the part of the session since it was started or resumed; a crash leaves
 //! only the output tokens of each message. `workspace.yaml` beside it has the title.
 

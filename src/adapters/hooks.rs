@@ -1,5 +1,4 @@
-//! How agents call us: the events they tell of, where they are told to, and how much they take in
-//! return.
+//! How agents call us: at which events, where that is set up, and how much they take in return.
 //!
 //! What the agents' documentation fixes, as data. `hooks/` answers the calls, `ops/install.rs` sets
 //! them up.
@@ -27,7 +26,7 @@ pub struct HookSpec {
     pub afterwards: Option<&'static str>,
 }
 
-/// One event that an agent tells of.
+/// One event at which an agent calls.
 #[derive(Debug, Clone, Copy)]
 pub struct HookEvent {
     /// As the agent spells it.
