@@ -270,7 +270,7 @@ struct WireResponse<'a> {
 
 impl<'a> WireFunctionResponse<'a> {
     /// Its output or its error, and whether it is an error.
-    pub(super) fn answer(self) -> (Content<'a>, bool) {
+    pub(super) fn content(self) -> (Content<'a>, bool) {
         match self.response {
             Some(response) if !response.error.text.is_empty() => (response.error, true),
             Some(response) => (response.output, false),
@@ -571,7 +571,7 @@ fn output(raw: &RawValue) -> Content<'_> {
     let mut content: Content = serde_json::from_str(raw.get()).unwrap_or_default();
     let parts: Vec<WirePart> = serde_json::from_str(raw.get()).unwrap_or_default();
     let answers =
-        parts.into_iter().filter_map(|part| Some(part.function_response?.answer().0.text));
+        parts.into_iter().filter_map(|part| Some(part.function_response?.content().0.text));
     let texts: Vec<_> = answers.filter(|text| !text.is_empty()).collect();
     if !texts.is_empty() {
         content.text = texts.join("\n").into();

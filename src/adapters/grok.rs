@@ -647,7 +647,7 @@ impl Reader<'_> {
                 Some(function) => (function.name, function.arguments),
                 None => (call.name, call.arguments),
             };
-            let action = tools::action(&name, &arguments.map(wire::plain).unwrap_or_default());
+            let action = tools::action(&name, &wire::plain(arguments));
             let at = self.seen.calls.get(call.id.as_str()).copied().flatten();
             self.emit(at, position, EventKind::Call(Call { id: call.id.0, tool: name.0, action }))?;
         }

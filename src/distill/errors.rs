@@ -3,23 +3,20 @@
 //! The fingerprint forgets what differs from run to run (paths, numbers, ids, addresses), so the
 //! same error met twice, or by two agents, is one error.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
+use crate::base::static_regex::StaticRegex;
 use crate::base::text;
 
 /// An error as it was printed, and what is the same each time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct ErrorLine {
     pub sample: String,
     pub fingerprint: String,
 }
 
 /// Finds the error in a failed call's output.
-pub fn fault(output: &str) -> Option<Fault> {
+pub fn find(output: &str) -> Option<ErrorLine> {
     let line = meaningful_line(output)?;
-    Some(Fault { fingerprint: fingerprint(line), sample: text::one_line(line, 200) })
+    Some(ErrorLine { fingerprint: fingerprint(line), sample: text::one_line(line, 200) })
 }
 
 /// Whether a failed call is no failure, but the person's no.
@@ -37,13 +34,13 @@ pub fn is_refusal(output: &str) -> bool {
 
 /// The line that says what went wrong, rather than where or that something did.
 fn meaningful_line(output: &str) -> Option<&str> {
-    static TELLING: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?x)
+    static TELLING: StaticRegex = StaticRegex::new(
+        r"(?x)
             ^\s*(error(\[[A-Z]\d+\])?|fatal|panic|FAIL(ED|URE)?|E\s{2,}|npm\ ERR!|Exception|AssertionError)\b
           | ^\s*[A-Za-z_.]*(Error|Exception|Panic|Warning)\b\s*[:(\[]
           | \b(error|panicked\ at|cannot|not\ found|no\ such\ file|permission\ denied|refused|denied|timed\ out|undefined|unexpected|failed)\b
-        ").expect("a fixed pattern")
-    });
+        ",
+    );
     let worth = |line: &&str| {
         let line = line.trim();
         line.len() > 3
@@ -85,15 +82,12 @@ fn is_stamped(line: &str) -> bool {
 }
 
 fn fingerprint(line: &str) -> String {
-    static VARIES: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(
-            r#"(?x)
+    static VARIES: StaticRegex = StaticRegex::new(
+        r#"(?x)
             [0-9a-fA-F]{8}-[0-9a-fA-F-]{27} | 0x[0-9a-fA-F]+ | \b[0-9a-f]{7,64}\b
           | (?:[A-Za-z]:)?(?:[\w.~@+-]*[/\\])+[\w.@+-]+ (?: :\d+)* | \d+
         "#,
-        )
-        .expect("a fixed pattern")
-    });
+    );
     let flat = VARIES.replace_all(line.trim(), "_").to_lowercase();
     text::one_line(&flat, 160)
 }
@@ -104,7 +98,7 @@ mod tests {
 
     #[track_caller]
     fn check(output: &str, sample: &str) {
-        assert_eq!(fault(output).map(|fault| fault.sample).as_deref(), Some(sample));
+        assert_eq!(find(output).map(|error| error.sample).as_deref(), Some(sample));
     }
 
     #[test]
@@ -125,13 +119,13 @@ mod tests {
             "<tool_use_error>File has not been read yet</tool_use_error>",
             "<tool_use_error>File has not been read yet</tool_use_error>",
         );
-        assert_eq!(fault(""), None);
+        assert_eq!(find(""), None);
     }
 
     #[test]
     fn the_same_error_has_the_same_fingerprint() {
-        let one = fault("error: /home/a/x.rs:12: lock held by pid 4211 at 0x7ffe12").unwrap();
-        let two = fault("error: /tmp/b/y/x.rs:99: lock held by pid 17 at 0x11aa").unwrap();
+        let one = find("error: /home/a/x.rs:12: lock held by pid 4211 at 0x7ffe12").unwrap();
+        let two = find("error: /tmp/b/y/x.rs:99: lock held by pid 17 at 0x11aa").unwrap();
         assert_eq!(one.fingerprint, two.fingerprint);
     }
 }

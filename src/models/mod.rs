@@ -6,6 +6,7 @@
 //! split where it is too long, sent, booked in the ledger.
 
 mod command;
+mod configured;
 pub mod digest;
 pub mod ledger;
 mod openai;
@@ -76,7 +77,7 @@ pub const NOTHING: &str = "FLUSH_OK";
 pub const MARK: &str = "(model)";
 
 /// What the settings say of models, as an entry point puts it together.
-pub struct Settings {
+pub struct ModelSettings {
     pub who: Who,
     pub low: Model,
     pub high: Model,
@@ -118,7 +119,7 @@ pub struct Models {
 }
 
 struct Asked {
-    settings: Settings,
+    settings: ModelSettings,
     redactor: Redactor,
     layout: Layout,
     opened: Instant,
@@ -148,7 +149,7 @@ impl Models {
     }
 
     /// The models of the settings, for one memory.
-    pub fn new(settings: Settings, redactor: Redactor, layout: &Layout) -> Models {
+    pub fn new(settings: ModelSettings, redactor: Redactor, layout: &Layout) -> Models {
         let summarizer: Box<dyn Summarizer> = match &settings.who {
             Who::Program(words) => {
                 let folder = layout.local();
@@ -167,7 +168,7 @@ impl Models {
 
     fn asking(
         summarizer: Box<dyn Summarizer>,
-        settings: Settings,
+        settings: ModelSettings,
         redactor: Redactor,
         layout: &Layout,
     ) -> Models {
@@ -223,7 +224,7 @@ impl Models {
 
 impl Asked {
     fn model(&self, alias: Alias) -> &Model {
-        let Settings { low, high, .. } = &self.settings;
+        let ModelSettings { low, high, .. } = &self.settings;
         if alias == Alias::Low || high.name.is_empty() { low } else { high }
     }
 
@@ -263,7 +264,7 @@ impl Asked {
     /// Whether so many tokens more are within the day's cap.
     fn fits(&self, model: &Model, tokens_in: u64, tokens_out: u64) -> Result<(), String> {
         let spent = self.spent()?;
-        let Settings { daily_tokens, daily_usd, .. } = self.settings;
+        let ModelSettings { daily_tokens, daily_usd, .. } = self.settings;
         let reached = |what: String| {
             let reason =
                 format!("the day's cap of {what} is reached (the settings `models.daily_…`)");

@@ -37,10 +37,10 @@ struct Stage {
 
 const PROMPT: Prompt = Prompt { task: "digest", text: "Sum it up.", reply_tokens: 20 };
 
-fn stage(replies: Vec<Result<Reply, Failure>>, change: impl FnOnce(&mut Settings)) -> Stage {
+fn stage(replies: Vec<Result<Reply, Failure>>, change: impl FnOnce(&mut ModelSettings)) -> Stage {
     let folder = tempfile::tempdir().unwrap();
     let layout = Layout::new(folder.path());
-    let mut settings = Settings {
+    let mut settings = ModelSettings {
         who: Who::Server { base_url: String::new(), key: None },
         low: Model { name: "small".into(), usd: Some((1.0, 2.0)) },
         high: Model::default(),
@@ -216,7 +216,7 @@ fn the_cap_holds_in_tokens_and_in_money() {
 
 #[test]
 fn a_memorys_own_prompt_instructs_a_server_but_no_program() {
-    let own = |settings: fn(&mut Settings)| {
+    let own = |settings: fn(&mut ModelSettings)| {
         let stage = stage(vec![says("x")], settings);
         let path = stage.layout.prompt("digest");
         fs::create_dir_all(path.parent().unwrap()).unwrap();

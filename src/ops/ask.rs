@@ -10,16 +10,17 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::Serialize;
 
-use super::search::{self, SearchRequest};
+use super::search::SearchRequest;
 use crate::base::clock::{self, Timestamp};
 use crate::base::front_matter::Document;
 use crate::base::markdown::plain;
-use crate::base::redact::Redactor;
+use crate::base::setters::setters;
 use crate::base::{files, text};
 use crate::distill::knowledge::wording;
-use crate::distill::triggers::telling;
+use crate::distill::words;
 use crate::error::{Context, Error, Result};
 use crate::index::{self, PageTexts};
+use crate::memory::Memory;
 use crate::model::knowledge::{Kind, PageName, Question};
 use crate::models::{Alias, Answer, MARK, Models, Prompt};
 use crate::query::Query;
@@ -41,20 +42,19 @@ const FOLLOW_UPS: usize = 4;
 const FROM_DIGESTS: usize = 6;
 
 /// What to answer.
-pub struct AskRequest<'a> {
+#[derive(Debug, Clone, Default)]
+pub struct AskRequest {
     pub question: String,
     /// Whether the answer becomes a page.
     pub file_back: bool,
-    pub redactor: &'a Redactor,
-    /// Who words the answer better, if anybody is there.
-    pub models: &'a Models,
-    pub now: Timestamp,
     pub dry_run: bool,
 }
 
+setters!(AskRequest { question: String, file_back: bool, dry_run: bool });
+
 /// An answer, or that there is none.
 #[derive(Debug, Serialize)]
-pub struct AskAnswer {
+pub struct AskReport {
     pub question: String,
     pub answer: Option<String>,
     pub citations: Vec<Citation>,
@@ -77,51 +77,55 @@ pub struct Citation {
     pub origin: Option<String>,
 }
 
-/// Answers a question.
-pub fn ask(store: &Store, request: &AskRequest<'_>) -> Result<AskAnswer> {
-    let question = request.redactor.redact(&text::one_line(&request.question, 400)).into_owned();
-    let terms = QuestionTerms::of(&question);
-    if terms.0.is_empty() {
-        return Err(Error::usage("there is nothing to answer")
-            .hint("ask a question: `memtree ask \"why full jitter?\"`"));
-    }
-    let pages = store.read_pages().context(|| "cannot read the pages of knowledge".into())?;
-    // An answer that was filed earlier is not evidence for itself.
-    let own = question_name(store, &question);
-    let pages: Vec<&ReadPage> = pages.iter().filter(|page| page.name != own).collect();
-    let picked = pick(&terms, &pages);
-    let mut consulted: Vec<String> = picked.iter().map(|page| page.name.to_string()).collect();
-    let mut citations = best(&terms, picked.iter().flat_map(|page| sentences(page)).collect());
-    if !terms.are_answered_by(&citations) {
-        let (more, digests) = from_digests(store, &question, request)?;
-        let both = citations.into_iter().chain(more).collect();
-        citations = best(&terms, both);
-        consulted.extend(digests);
-    }
-    let mut answer = AskAnswer {
-        question,
-        answer: None,
-        citations: Vec::new(),
-        consulted,
-        filed: None,
-        made_by: "extractive/1".into(),
-    };
-    if terms.are_answered_by(&citations) {
-        let quoted: String = citations.iter().map(|cited| format!("{}\n", line(cited))).collect();
-        let worded = worded(&answer.question, &citations, request.models);
-        answer.citations = citations;
-        answer.answer = Some(match worded {
-            Some(prose) => {
-                answer.made_by = request.models.made_by(Alias::High);
-                format!("{prose}\n\n{quoted}")
-            }
-            None => quoted,
-        });
-        if request.file_back && !request.dry_run {
-            answer.filed = Some(file(store, &own, &answer, request)?);
+impl Memory {
+    /// Answers a question from the pages of knowledge, with citations.
+    pub fn ask(&self, request: AskRequest) -> Result<AskReport> {
+        let (store, redactor, models) = (self.store(), self.redactor()?, self.models()?);
+        let question = redactor.redact(&text::one_line(&request.question, 400)).into_owned();
+        let terms = QuestionTerms::of(&question);
+        if terms.0.is_empty() {
+            return Err(Error::usage("there is nothing to answer")
+                .hint("ask a question: `memtree ask \"why full jitter?\"`"));
         }
+        let pages = store.read_pages().context(|| "cannot read the pages of knowledge".into())?;
+        // An answer that was filed earlier is not evidence for itself.
+        let own = question_name(store, &question);
+        let pages: Vec<&ReadPage> = pages.iter().filter(|page| page.name != own).collect();
+        let picked = pick(&terms, &pages);
+        let mut consulted: Vec<String> = picked.iter().map(|page| page.name.to_string()).collect();
+        let mut citations = best(&terms, picked.iter().flat_map(|page| sentences(page)).collect());
+        if !terms.are_answered_by(&citations) {
+            let (more, digests) = from_digests(self, &question, request.dry_run)?;
+            let both = citations.into_iter().chain(more).collect();
+            citations = best(&terms, both);
+            consulted.extend(digests);
+        }
+        let mut answer = AskReport {
+            question,
+            answer: None,
+            citations: Vec::new(),
+            consulted,
+            filed: None,
+            made_by: "extractive/1".into(),
+        };
+        if terms.are_answered_by(&citations) {
+            let quoted: String =
+                citations.iter().map(|cited| format!("{}\n", line(cited))).collect();
+            let worded = worded(&answer.question, &citations, models);
+            answer.citations = citations;
+            answer.answer = Some(match worded {
+                Some(prose) => {
+                    answer.made_by = models.made_by(Alias::High);
+                    format!("{prose}\n\n{quoted}")
+                }
+                None => quoted,
+            });
+            if request.file_back && !request.dry_run {
+                answer.filed = Some(file(store, &own, &answer, self.now())?);
+            }
+        }
+        Ok(answer)
     }
-    Ok(answer)
 }
 
 const ANSWER: Prompt = Prompt {
@@ -188,7 +192,7 @@ impl QuestionTerms {
         let mut terms: Vec<(String, f32)> = Vec::new();
         text::each_word(question, |word| {
             // A number or a short name may be just what is meant.
-            let weight = match telling(&word.text) {
+            let weight = match words::weight(&word.text) {
                 0.0 if word.text.bytes().any(|byte| byte.is_ascii_digit()) => 0.6,
                 weight => weight,
             };
@@ -337,17 +341,14 @@ fn preference(terms: &QuestionTerms, cited: &Citation) -> f32 {
 
 /// What the digests of sessions say, where the pages do not answer.
 fn from_digests(
-    store: &Store,
+    memory: &Memory,
     question: &str,
-    request: &AskRequest<'_>,
+    dry_run: bool,
 ) -> Result<(Vec<Citation>, Vec<String>)> {
     let words = text::words(question).join(" ");
     let query = Query::parse(&words)?;
-    let search = SearchRequest {
-        dry_run: request.dry_run,
-        ..SearchRequest::new(query, FROM_DIGESTS, request.now)
-    };
-    let found = search::search(store, &search)?;
+    let search = SearchRequest::default().query(query).limit(FROM_DIGESTS).dry_run(dry_run);
+    let (store, found) = (memory.store(), memory.search(search)?);
     let (mut cited, mut consulted) = (Vec::new(), Vec::new());
     for hit in found.hits.into_iter().filter(|hit| !hit.weak) {
         let Ok(Some(digest)) = store.digest(&hit.session) else { continue };
@@ -385,12 +386,7 @@ fn question_name(store: &Store, question: &str) -> PageName {
     )
 }
 
-fn file(
-    store: &Store,
-    name: &PageName,
-    answer: &AskAnswer,
-    request: &AskRequest<'_>,
-) -> Result<String> {
+fn file(store: &Store, name: &PageName, answer: &AskReport, now: Timestamp) -> Result<String> {
     store.refuse_links(None)?;
     let _lock = files::lock_exclusive(&store.layout().knowledge_lock())
         .context(|| "cannot lock the knowledge".into())?;
@@ -401,7 +397,7 @@ fn file(
     let question = Question {
         question: answer.question.clone(),
         consulted: answer.consulted.clone(),
-        filed: filed.unwrap_or_else(|| clock::stamp(request.now)),
+        filed: filed.unwrap_or_else(|| clock::stamp(now)),
         answer: answer.answer.iter().flat_map(|text| text.lines()).map(str::to_string).collect(),
         follow_up: follow_up(store, &answer.consulted).context(cannot)?,
         made_by: answer.made_by.clone(),

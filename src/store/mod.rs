@@ -17,6 +17,7 @@ pub mod documents;
 pub mod journal;
 pub mod knowledge;
 pub mod layout;
+pub mod local;
 pub mod pages;
 pub mod snapshots;
 pub mod summaries;
@@ -46,7 +47,7 @@ impl Store {
         if layout.settings().is_file() {
             return Ok(Store { layout });
         }
-        Err(Error::new(format!("there is no memory in `{}`", root.display()))
+        Err(Error::not_found(format!("there is no memory in `{}`", root.display()))
             .because(if root.exists() {
                 "it has no `memtree.toml`"
             } else {
@@ -56,6 +57,11 @@ impl Store {
                 "make one with `memtree --store {} init`, or name another with `--store`",
                 root.display()
             )))
+    }
+
+    /// The memory that is, or would be, in a folder: for who only reads.
+    pub fn at(root: &Path) -> Store {
+        Store { layout: Layout::new(root) }
     }
 
     /// Makes a memory in a folder, keeping whatever is there; says which files it wrote.

@@ -15,11 +15,11 @@ use crate::model::session::Role;
 /// Its name, below the home of Codex.
 pub const FILE: &str = "session_index.jsonl";
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct WireTitle<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow, default)]
     thread_name: Text<'a>,
 }
 

@@ -5,16 +5,17 @@ use serde_json::value::RawValue;
 
 use crate::adapters::wire::{Content, Count, Text};
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 pub struct WireLine<'a> {
-    #[serde(rename = "type", borrow, default)]
+    #[serde(rename = "type", borrow)]
     pub kind: Text<'a>,
-    #[serde(borrow, default)]
     pub timestamp: Text<'a>,
-    #[serde(borrow, default)]
     pub payload: Option<WireItem<'a>>,
-    #[serde(borrow, default)]
     pub record_type: Text<'a>,
+    /// The line itself, where it is no envelope.
+    #[serde(skip)]
+    pub bare: Option<WireItem<'a>>,
 }
 
 /// The payloads of all kinds in one: their fields do not collide.
@@ -23,65 +24,37 @@ pub struct WireLine<'a> {
 pub struct WireItem<'a> {
     #[serde(rename = "type", borrow)]
     pub kind: Text<'a>,
-    #[serde(borrow)]
     pub id: Text<'a>,
-    #[serde(borrow)]
     pub timestamp: Text<'a>,
-    #[serde(borrow)]
     pub cwd: Text<'a>,
-    #[serde(borrow)]
     pub cli_version: Text<'a>,
-    #[serde(borrow)]
     pub forked_from_id: Text<'a>,
-    #[serde(borrow)]
     pub parent_thread_id: Text<'a>,
-    #[serde(borrow)]
     pub source: Option<&'a RawValue>,
     pub git: Option<WireGit>,
-    #[serde(borrow)]
     pub turn_id: Text<'a>,
-    #[serde(borrow)]
     pub model: Text<'a>,
-    #[serde(borrow)]
     pub role: Text<'a>,
-    #[serde(borrow)]
     pub content: Content<'a>,
-    #[serde(borrow)]
     pub summary: Content<'a>,
-    #[serde(borrow)]
     pub name: Text<'a>,
-    #[serde(borrow)]
     pub namespace: Text<'a>,
-    #[serde(borrow)]
     pub call_id: Text<'a>,
-    #[serde(borrow)]
     pub arguments: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub input: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub action: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub output: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub tools: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub result: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub exit_code: Text<'a>,
     pub success: Option<bool>,
-    #[serde(borrow)]
     pub message: Text<'a>,
-    #[serde(borrow)]
     pub text: Text<'a>,
-    #[serde(rename = "kind", borrow)]
-    pub told_as: Text<'a>,
-    #[serde(borrow)]
+    #[serde(rename = "kind")]
+    pub message_kind: Text<'a>,
     pub images: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub local_images: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub reason: Text<'a>,
-    #[serde(borrow)]
     pub thread_name: Text<'a>,
     pub num_turns: Count,
     pub info: Option<WireInfo>,
@@ -114,7 +87,6 @@ pub struct WireUsage {
 pub struct WireDocument<'a> {
     #[serde(borrow)]
     pub session: WireItem<'a>,
-    #[serde(borrow)]
     pub items: Vec<&'a RawValue>,
 }
 

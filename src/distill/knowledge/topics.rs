@@ -6,14 +6,13 @@
 //! days arrive does not matter.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::LazyLock;
 
 use chrono::NaiveDate;
-use regex::Regex;
 
 use super::sayings::{Said, Saying};
+use crate::base::static_regex::StaticRegex;
 use crate::base::text;
-use crate::distill::triggers::telling;
+use crate::distill::words;
 use crate::model::ids::SessionId;
 use crate::model::knowledge::{About, Kind, PageName};
 
@@ -243,7 +242,7 @@ fn score(said: &Said, key: &str, term: &Found) -> f32 {
         sayings().map(|saying| saying.worth).filter(|worth| *worth > 0.0).collect();
     worths.sort_by(|a, b| b.total_cmp(a));
     let best = worths.iter().take(4).sum::<f32>() / 4.0;
-    let words: Vec<f32> = key.split('-').map(telling).collect();
+    let words: Vec<f32> = key.split('-').map(words::weight).collect();
     let rare = words.iter().sum::<f32>() / words.len().max(1) as f32;
     let class = term.class().weight() * if term.stressed > 0 { 1.4 } else { 1.0 };
     class
@@ -289,20 +288,16 @@ fn of_projects(said: &Said, sessions: &BTreeMap<SessionId, About>) -> BTreeMap<S
 
 // --- Terms of a sentence ---
 
-macro_rules! pattern {
-    ($name:ident, $pattern:expr) => {
-        static $name: LazyLock<Regex> =
-            LazyLock::new(|| Regex::new($pattern).expect("a fixed pattern"));
-    };
-}
-
-pattern!(PIECE, r"`([^`]+)`|(\p{L}[\p{L}\p{N}_'’]*(?:[-.][\p{L}\p{N}_]+)*)|([^\s`\p{L}]+)|(\s+)");
-pattern!(HASH, r"^[0-9a-f]{7,64}$");
-pattern!(SYMBOL, r"^[\p{L}_@][\p{L}\p{N}_.:@+-]*[\p{L}\p{N}_]$");
-pattern!(FILE, r"^[\p{L}\p{N}_.-]*[\p{L}\p{N}_-]\.[a-z]{1,5}$");
-pattern!(ERROR, r"^(E[A-Z]{4,}|E\d{4}|[A-Z][A-Za-z]+(Error|Exception)|[A-Z]{2,4}\d{3,5})$");
-pattern!(HUMP, r"([\p{Ll}\d])(\p{Lu})");
-pattern!(CAMEL, r"[\p{Ll}\d]\p{Lu}|_|::");
+static PIECE: StaticRegex = StaticRegex::new(
+    r"`([^`]+)`|(\p{L}[\p{L}\p{N}_'’]*(?:[-.][\p{L}\p{N}_]+)*)|([^\s`\p{L}]+)|(\s+)",
+);
+static HASH: StaticRegex = StaticRegex::new(r"^[0-9a-f]{7,64}$");
+static SYMBOL: StaticRegex = StaticRegex::new(r"^[\p{L}_@][\p{L}\p{N}_.:@+-]*[\p{L}\p{N}_]$");
+static FILE: StaticRegex = StaticRegex::new(r"^[\p{L}\p{N}_.-]*[\p{L}\p{N}_-]\.[a-z]{1,5}$");
+static ERROR: StaticRegex =
+    StaticRegex::new(r"^(E[A-Z]{4,}|E\d{4}|[A-Z][A-Za-z]+(Error|Exception)|[A-Z]{2,4}\d{3,5})$");
+static HUMP: StaticRegex = StaticRegex::new(r"([\p{Ll}\d])(\p{Lu})");
+static CAMEL: StaticRegex = StaticRegex::new(r"[\p{Ll}\d]\p{Lu}|_|::");
 
 /// What a sentence speaks of, each once.
 fn terms(saying: &Saying) -> Vec<Term> {
@@ -373,8 +368,8 @@ fn stressed_term(words: &str) -> Option<Term> {
     let lower = words.to_lowercase();
     let parts: Vec<&str> = lower.split_whitespace().collect();
     let plain = lower.chars().all(|letter| letter.is_alphabetic() || matches!(letter, ' ' | '-'));
-    let told = parts.iter().all(|part| telling(part) >= 0.3)
-        && parts.iter().any(|part| telling(part) >= 0.8);
+    let told = parts.iter().all(|part| words::weight(part) >= 0.3)
+        && parts.iter().any(|part| words::weight(part) >= 0.8);
     if !plain || !told || parts.len() > 3 || parts.iter().any(|part| is_action(part)) {
         return None;
     }
@@ -422,7 +417,7 @@ fn code_term(code: &str) -> Option<Term> {
     let plain = code.chars().all(|letter| letter.is_ascii_lowercase());
     match plain {
         // `main`, `test`: a word like any other.
-        true if telling(code) < 1.0 => None,
+        true if words::weight(code) < 1.0 => None,
         true => term(code, Class::Word),
         false => term(code, Class::Symbol),
     }
@@ -432,7 +427,7 @@ fn code_term(code: &str) -> Option<Term> {
 fn word_term(word: &str, begins: bool) -> Option<Term> {
     let letters = word.chars().count();
     let lower = word.to_lowercase();
-    if letters < 3 || HASH.is_match(word) || telling(&lower) == 0.0 {
+    if letters < 3 || HASH.is_match(word) || words::weight(&lower) == 0.0 {
         return None;
     }
     if FILE.is_match(word) {
@@ -450,11 +445,11 @@ fn word_term(word: &str, begins: bool) -> Option<Term> {
     let upper =
         word.chars().all(|letter| letter.is_uppercase() || letter.is_numeric() || letter == '-');
     let capital = !begins && word.starts_with(|first: char| first.is_uppercase());
-    if (upper || capital) && telling(&lower) >= 0.75 {
+    if (upper || capital) && words::weight(&lower) >= 0.75 {
         return term(word, Class::Name);
     }
     if word.contains('-') {
-        let parts = lower.split('-').map(telling);
+        let parts = lower.split('-').map(words::weight);
         let names = !lower.split('-').any(is_action)
             && !["pre", "per", "non", "re", "un"]
                 .iter()
@@ -466,7 +461,7 @@ fn word_term(word: &str, begins: bool) -> Option<Term> {
         };
     }
     let quality = ["able", "ible", "ful", "less", "est"].iter().any(|end| lower.ends_with(end));
-    (telling(&lower) >= 1.0
+    (words::weight(&lower) >= 1.0
         && letters >= 5
         && !is_action(&lower)
         && !quality
@@ -480,7 +475,7 @@ fn phrases(run: &[&str], terms: &mut Vec<Term>) {
     for length in [2, 3] {
         for words in run.windows(length) {
             let lower: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
-            let tell: Vec<f32> = lower.iter().map(|word| telling(word)).collect();
+            let tell: Vec<f32> = lower.iter().map(|word| words::weight(word)).collect();
             let all_tell = tell.iter().all(|weight| *weight >= 0.5);
             let some_rare = tell.iter().any(|weight| *weight >= 0.8);
             let says_what = !lower.iter().any(|word| is_action(word));

@@ -1,14 +1,13 @@
-//! Intent: what a person wanted, in their own words, without what programs put around them.
+//! Prompts: what a person asked for, in their own words, without what programs put around them.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::base::text;
-use crate::distill::facts::Facts;
-use crate::distill::triggers::{plain_words, telling};
-use crate::distill::worth;
+use crate::base::static_regex::StaticRegex;
+use crate::base::{markdown, text};
+use crate::distill::words;
 
 /// A sentence shorter than this says little without the next one.
 const SHORT_SENTENCE: usize = 25;
@@ -16,10 +15,9 @@ const SHORT_SENTENCE: usize = 25;
 /// The words that the person typed: without the context that an editor puts before them, the
 /// markers of a prompt template, and the quotes of a shell around the whole.
 pub fn own_words(prompt: &str) -> Cow<'_, str> {
-    static MARKER: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?m)^[ \t]*(?:\[\[ ## \w+ ## \]\]|@\[\w+\]:|\[\d+ image\(s\)\])[ \t]*$|\s*\[\d+ image\(s\)\]\s*$")
-            .expect("a fixed pattern")
-    });
+    static MARKER: StaticRegex = StaticRegex::new(
+        r"(?m)^[ \t]*(?:\[\[ ## \w+ ## \]\]|@\[\w+\]:|\[\d+ image\(s\)\])[ \t]*$|\s*\[\d+ image\(s\)\]\s*$",
+    );
     let mut words = prompt.trim();
     if let Some((_, request)) = words.split_once("## My request for Codex:") {
         words = request.trim();
@@ -43,28 +41,19 @@ pub fn own_words(prompt: &str) -> Cow<'_, str> {
     }
 }
 
-/// What follows a leading `<environment_context>…</environment_context>`, where anything does.
-fn after_block(words: &str) -> Option<&str> {
-    let rest = words.strip_prefix('<')?;
-    let name = &rest[..rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-')?];
-    let end = format!("</{name}>");
-    let after = rest[rest.find(&end)? + end.len()..].trim();
-    (!name.is_empty() && !after.is_empty()).then_some(after)
-}
-
 /// What a prompt asks for, in one line of at most `most_chars`: its first telling sentence, and
 /// more where there is room and `fill` says so. "Implement the following plan:" is told by the
 /// plan's title, and a role that the agent is given ("You are a reviewer.") by the job.
-pub fn wish(prompt: &str, most_chars: usize, fill: bool) -> String {
+pub fn request(prompt: &str, most_chars: usize, fill: bool) -> String {
     let words = own_words(prompt);
     let mut sentences =
-        text::sentences(&words).map(|sentence| job(&plain_words(sentence))).peekable();
+        text::sentences(&words).map(|sentence| job(&markdown::strip_marks(sentence))).peekable();
     let mut said = String::new();
     while let Some(sentence) = sentences.next() {
         let last = sentences.peek().is_none();
         if said.is_empty()
             && !last
-            && (is_role(&sentence) || worth::is_small_talk(&sentence) || is_pleasantry(&sentence))
+            && (is_role(&sentence) || is_small_talk(&sentence) || is_pleasantry(&sentence))
         {
             continue;
         }
@@ -95,6 +84,15 @@ pub fn wish(prompt: &str, most_chars: usize, fill: bool) -> String {
         said = words.to_string();
     }
     text::one_line(&said, most_chars)
+}
+
+/// What follows a leading `<environment_context>…</environment_context>`, where anything does.
+fn after_block(words: &str) -> Option<&str> {
+    let rest = words.strip_prefix('<')?;
+    let name = &rest[..rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-')?];
+    let end = format!("</{name}>");
+    let after = rest[rest.find(&end)? + end.len()..].trim();
+    (!name.is_empty() && !after.is_empty()).then_some(after)
 }
 
 /// "Your job is to review code" is "Review code".
@@ -133,35 +131,14 @@ fn is_pleasantry(sentence: &str) -> bool {
 }
 
 fn is_lead_in(said: &str) -> bool {
-    static LEAD_IN: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(
-            r"(?i)^(?:please )?(?:implement|execute|follow|carry out) (?:the|this) (?:following )?plan\b.{0,20}:$",
-        )
-        .expect("a fixed pattern")
-    });
+    static LEAD_IN: StaticRegex = StaticRegex::new(
+        r"(?i)^(?:please )?(?:implement|execute|follow|carry out) (?:the|this) (?:following )?plan\b.{0,20}:$",
+    );
     LEAD_IN.is_match(said)
 }
 
-/// The prompt that says what a session is about: the first that does, rather than a "continue"
-/// before it.
-pub fn leading_prompt(facts: &Facts) -> Option<&str> {
-    let prompts = || facts.parts.iter().filter(|part| !part.prompt.is_empty() && !part.rewound);
-    let own = || prompts().filter(|part| !part.inherited);
-    let first = own()
-        .find(|part| says_what(&part.prompt))
-        .or_else(|| prompts().find(|part| says_what(&part.prompt)));
-    let command = facts.first_command.as_deref();
-    let longest = || {
-        prompts().max_by_key(|part| (part.prompt.chars().count(), std::cmp::Reverse(part.episode)))
-    };
-    first
-        .map(|part| part.prompt.as_str())
-        .or(command)
-        .or_else(|| longest().map(|part| part.prompt.as_str()))
-}
-
 /// Whether a prompt tells by itself what it is about.
-pub fn says_what(prompt: &str) -> bool {
+pub fn is_specific(prompt: &str) -> bool {
     const EMPTY: &[&str] = &[
         "continue", "proceed", "ahead", "yes", "yeah", "yep", "sure", "okay", "please", "next",
         "step", "steps", "both", "left", "commit", "push", "draft", "changes", "again", "retry",
@@ -173,11 +150,31 @@ pub fn says_what(prompt: &str) -> bool {
     let mut told = 0;
     text::each_word(text::cut(&words, 400), |word| {
         told += u32::from(
-            word.whole && telling(&word.text) > 0.0 && !EMPTY.contains(&word.text.as_ref()),
+            word.whole && words::weight(&word.text) > 0.0 && !EMPTY.contains(&word.text.as_ref()),
         );
     });
     let enough = told >= 2 || (told == 1 && words.split_whitespace().count() >= 4);
     enough && !text::sentences(text::cut(&words, 400)).all(is_pleasantry)
+}
+
+/// Whether a prompt is a greeting, a thank-you or a farewell and nothing else.
+pub fn is_small_talk(prompt: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "hi", "hello", "hey", "yo", "hiya", "howdy", "there", "again", "good", "morning",
+        "afternoon", "evening", "day", "night", "ok", "okay", "thanks", "thank", "you", "thx",
+        "ty", "cheers", "great", "nice", "cool", "perfect", "bye", "goodbye", "exit", "quit",
+        "ping", "pong", "test", "testing", "say", "are", "claude", "codex", "gemini", "copilot",
+        "so", "much", "very", "well", "done", "how", "what's", "up", "hallo", "hola", "bonjour",
+        "moin", "servus", "danke", "ciao", "salut", "merci", "gracias", "你好", "谢谢", "привет",
+        "спасибо",
+    ];
+    let words = prompt.to_lowercase();
+    let mut words = words
+        .split(|c: char| !c.is_alphanumeric() && c != '\'')
+        .filter(|word| !word.is_empty())
+        .peekable();
+    let any = words.peek().is_some();
+    any && prompt.chars().count() <= 40 && words.all(|word| WORDS.contains(&word))
 }
 
 /// Whether a command is about the program rather than about the work.
@@ -222,7 +219,7 @@ mod tests {
 
     #[track_caller]
     fn check(prompt: &str, expect: &str) {
-        assert_eq!(wish(prompt, 120, false), expect);
+        assert_eq!(request(prompt, 120, false), expect);
     }
 
     #[test]
@@ -289,14 +286,14 @@ mod tests {
             "Thanks!",
             "Ann: Hey Bartholomew, how have you been since June?",
         ] {
-            assert!(!says_what(prompt), "{prompt}");
+            assert!(!is_specific(prompt), "{prompt}");
         }
         for prompt in [
             "fix the flaky login test",
             "was there any work on AES-CTR encryption?",
             "update go to 1.25.6",
         ] {
-            assert!(says_what(prompt), "{prompt}");
+            assert!(is_specific(prompt), "{prompt}");
         }
     }
 }

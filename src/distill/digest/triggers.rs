@@ -5,19 +5,14 @@
 //! more parts than that allows, neighbours share a trigger, and none is dropped.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use crate::base::stem::stem;
-use crate::base::{common_words, text};
-use crate::distill::facts::{EpisodeFacts, Facts, StatedKind};
-use crate::distill::{intent, sayings};
-use crate::model::digest::{Origin, Trigger};
+use crate::base::{markdown, text};
+use crate::distill::facts::{EpisodeFacts, Facts};
+use crate::distill::{prompts, replies, words};
+use crate::model::digest::{ClaimKind, Origin, Trigger};
 use crate::model::ids::EpisodeId;
 
-/// How many parts a session keeps apart while it streams by.
-const MOST_PARTS: usize = 1024;
 /// How many triggers a page has room for.
 const MOST_TRIGGERS: usize = 40;
 /// What a trigger costs besides its keys, in words: topic, sentence, reference.
@@ -94,7 +89,7 @@ pub fn triggers(facts: &Facts, told: &[&str], elsewhere: usize) -> Vec<Trigger> 
     let answered = |part: &EpisodeFacts| {
         let before = facts.parts.iter().rev().find(|before| before.last_episode < part.episode);
         before
-            .and_then(|before| sayings::open_end(&before.last_reply))
+            .and_then(|before| replies::open_item(&before.last_reply))
             .filter(|_| facts.tool_calls > 0)
     };
     let mut triggers: Vec<Trigger> =
@@ -218,9 +213,9 @@ fn topic(
     answered: &dyn Fn(&EpisodeFacts) -> Option<String>,
     most_chars: usize,
 ) -> String {
-    let mut asked = intent::wish(&part.prompt, most_chars, true);
+    let mut asked = prompts::request(&part.prompt, most_chars, true);
     if !asked.is_empty()
-        && !intent::says_what(&part.prompt)
+        && !prompts::is_specific(&part.prompt)
         && let Some(question) = answered(part)
     {
         asked = text::one_line(
@@ -229,7 +224,7 @@ fn topic(
         );
     }
     let topic = if asked.is_empty() {
-        text::one_line(&plain_words(&worded(&part.last_reply)), most_chars)
+        text::one_line(&markdown::strip_marks(&worded(&part.last_reply)), most_chars)
     } else {
         asked
     };
@@ -246,24 +241,26 @@ fn worded(reply: &str) -> String {
 /// The sentence that tells most of a part, with how much it tells: a lesson, a decision, how the
 /// agent closed, an error.
 fn telling_sentence(part: &EpisodeFacts, most_chars: usize) -> Option<(u8, String, Origin)> {
-    let stated = |kind: StatedKind| {
-        part.stated.iter().find(|stated| stated.kind == kind && stated.origin == Origin::Assistant)
+    let stated = |kind: ClaimKind| {
+        part.statements
+            .iter()
+            .find(|stated| stated.kind == kind && stated.origin == Origin::Assistant)
     };
-    for (rank, kind) in [(4, StatedKind::Lesson), (3, StatedKind::Decision)] {
+    for (rank, kind) in [(4, ClaimKind::Lesson), (3, ClaimKind::Decision)] {
         if let Some(stated) = stated(kind) {
             return Some((
                 rank,
-                text::one_line(&plain_words(&stated.text), most_chars),
+                text::one_line(&markdown::strip_marks(&stated.text), most_chars),
                 stated.origin,
             ));
         }
     }
-    let closing =
-        sayings::closing_sentence(part).filter(|closing| sayings::telling_weight(closing) >= 0.5);
+    let closing = replies::closing_sentence(&part.last_reply)
+        .filter(|closing| words::sentence_weight(closing) >= 0.5);
     if let Some(closing) = closing {
         return Some((2, text::one_line(&closing, most_chars), Origin::Assistant));
     }
-    let Some(fault) = part.faults.first() else {
+    let Some(fault) = part.errors.first() else {
         return call(part).map(|call| (0, call, Origin::Tool));
     };
     Some((
@@ -282,18 +279,6 @@ fn call(part: &EpisodeFacts) -> Option<String> {
     }
     let command = part.commands.last()?;
     Some(format!("ran `{}`", text::one_line(&command.replace('`', "'"), 90)))
-}
-
-/// A sentence without the marks of Markdown around its words.
-pub fn plain_words(sentence: &str) -> String {
-    static LINK: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"\[([^\[\]]{1,200})\]\([^()\s]{1,400}\)").expect("a fixed pattern")
-    });
-    let words = sentence
-        .trim_start_matches(['#', '-', '*', '>', '|', ' '])
-        .replace("**", "")
-        .replace("__", "");
-    if words.contains("](") { LINK.replace_all(&words, "$1").into_owned() } else { words }
 }
 
 /// The words that set a group of parts apart from the rest of the session and are not said yet.
@@ -329,105 +314,17 @@ fn keys_of(
         if word.contains(['.', '_', '-', ':']) {
             add_words(word, said);
         }
-        keys.push((word.to_string(), score / telling(word)));
+        keys.push((word.to_string(), score / words::weight(word)));
     }
     // A trigger whose sentence says it all still ends in the words that it is looked for by.
     for (word, score) in &ranked {
         if keys.len() < FEWEST_KEYS.min(most) && !keys.iter().any(|(key, _)| key == word) {
-            keys.push((word.to_string(), score / telling(word)));
+            keys.push((word.to_string(), score / words::weight(word)));
         }
     }
     // What was said most comes first; how rare a word is counts when searching.
     keys.sort_by(|a, b| b.1.total_cmp(&a.1));
     keys.into_iter().map(|(word, _)| word).collect()
-}
-
-/// How much a word may tell: nothing for the commonest, more the rarer its kind is in ordinary
-/// prose.
-pub fn telling(word: &str) -> f32 {
-    let length = word.chars().count();
-    let ascii = word.is_ascii();
-    if length > 48 || (ascii && length < 3) {
-        return 0.0;
-    }
-    if let Some(place) = common_words::place(word) {
-        // Only the commonest tell nothing at all: what is common in manuals may be just what
-        // somebody asks for.
-        let share = place as f32 / common_words::count() as f32;
-        return if place < common_words::STOP_WORDS { 0.0 } else { 0.9 * share.powf(0.3) };
-    }
-    let digits = word.bytes().filter(u8::is_ascii_digit).count();
-    if digits == word.len() {
-        // Numbers are typed now and then (ports, issues, years), but most are noise.
-        return if (3..=5).contains(&length) { 0.5 } else { 0.0 };
-    }
-    let letters = word.chars().filter(|letter| letter.is_alphabetic()).count();
-    if ascii && letters < 3 && digits > 0 {
-        // `0.5s`, `16_08`, `v2`: measured or counted, and different the next time.
-        return 0.0;
-    }
-    if ascii && length >= 20 && digits >= 6 && !word.contains(['.', '_']) {
-        return 0.0;
-    }
-    if word.contains('/') {
-        // A path is found by its file name, which people remember.
-        return 0.0;
-    }
-    if word.contains(['_', '.', ':']) { 1.2 } else { 1.0 }
-}
-
-/// Tells the name of a folder within a path: `src` and `store` of `src/store/day.rs`, but no word
-/// of `read/write`.
-pub fn is_folder_name(value: &str, start: usize, end: usize) -> bool {
-    let Some(rest) = value[end..].strip_prefix('/') else { return false };
-    let ends = |letter: char| letter.is_whitespace() || "\"'`()[]<>,;".contains(letter);
-    let after =
-        || rest.split(ends).next().unwrap_or_default().trim_end_matches(['.', ':', '!', '?']);
-    value[..start].ends_with('/') || after().contains(['/', '.'])
-}
-
-/// Merges neighbouring parts where a session has too many to keep apart.
-pub fn merge_when_many(parts: &mut Vec<EpisodeFacts>) {
-    if parts.len() < MOST_PARTS {
-        return;
-    }
-    let mut merged: Vec<EpisodeFacts> = Vec::with_capacity(parts.len() / 2 + 1);
-    for (at, part) in parts.drain(..).enumerate() {
-        match merged.last_mut() {
-            Some(before) if at % 2 == 1 => before.absorb(part),
-            _ => merged.push(part),
-        }
-    }
-    *parts = merged;
-}
-
-impl EpisodeFacts {
-    /// Takes in the part that follows.
-    fn absorb(&mut self, next: EpisodeFacts) {
-        self.last_episode = next.last_episode;
-        self.replies += next.replies;
-        self.tool_calls += next.tool_calls;
-        self.failed_calls += next.failed_calls;
-        if !next.last_reply.is_empty() {
-            self.last_reply = next.last_reply;
-        }
-        self.edited.retain(|file| !next.edited.iter().any(|later| later.path == file.path));
-        self.edited.extend(next.edited);
-        self.tests.extend(next.tests);
-        self.checks.extend(next.checks);
-        self.faults.extend(next.faults);
-        self.commits.extend(next.commits);
-        self.opened.extend(next.opened);
-        self.solved.extend(next.solved);
-        self.stated.extend(next.stated);
-        self.signals.extend(next.signals);
-        let excess = self.signals.len().saturating_sub(64);
-        self.signals.drain(..excess);
-        self.words.extend(next.words);
-        self.words.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        self.words.dedup_by(|a, b| a.0 == b.0);
-        self.words.truncate(96);
-    }
 }
 
 #[cfg(test)]
@@ -449,22 +346,6 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_remembered_by_its_last_name() {
-        let folders = |value: &str| -> Vec<String> {
-            let mut folders = Vec::new();
-            text::each_word(value, |word| {
-                if is_folder_name(value, word.start, word.end) {
-                    folders.push(word.text.into_owned());
-                }
-            });
-            folders
-        };
-        assert_eq!(folders("see `src/store/day.rs`, please"), ["src", "store"]);
-        assert_eq!(folders("/home/dev/x"), ["home", "dev"]);
-        assert!(folders("read/write is fine. either/or.").is_empty());
-    }
-
-    #[test]
     fn every_part_is_covered_and_none_is_dropped() {
         for count in [1, 2, 7, 40, 300] {
             let facts = facts(count);
@@ -473,13 +354,5 @@ mod tests {
             let episodes: Vec<u32> = triggers.iter().map(|trigger| trigger.episode.0).collect();
             assert!(episodes.windows(2).all(|pair| pair[0] < pair[1]), "{episodes:?}");
         }
-    }
-
-    #[test]
-    fn common_words_tell_nothing_and_names_do() {
-        assert_eq!(telling("the"), 0.0);
-        assert!(
-            telling("retry_backoff") > telling("orchid") && telling("orchid") > telling("buffer")
-        );
     }
 }

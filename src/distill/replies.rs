@@ -1,16 +1,12 @@
-//! Sayings: which sentences of a session are worth repeating. What was decided and why, what was
-//! learnt, and how the agent closed.
+//! Replies: which sentences of an agent's words are worth repeating. What was decided and why, what
+//! was learnt, how the agent closed, what it left open, and whether it gave up.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
-use std::sync::LazyLock;
 
-use regex::Regex;
-
-use crate::base::text;
-use crate::distill::facts::{EpisodeFacts, StatedKind};
-use crate::distill::triggers::{plain_words, telling};
-use crate::model::digest::Origin;
+use crate::base::static_regex::StaticRegex;
+use crate::base::{markdown, text};
+use crate::distill::words;
+use crate::model::digest::{ClaimKind, Origin};
 
 /// How many sentences of a reply may stand for it.
 const SENTENCES_CONSIDERED: usize = 14;
@@ -20,7 +16,7 @@ const OF_CODE: f32 = 0.25;
 const FEWEST_TELLING: usize = 3;
 
 /// A reply in two: what is said in it, and its blocks of code.
-pub fn prose_and_code(reply: &str) -> (Cow<'_, str>, String) {
+pub fn split_code(reply: &str) -> (Cow<'_, str>, String) {
     if !reply.contains("```") && !reply.contains("~~~") {
         return (Cow::Borrowed(reply), String::new());
     }
@@ -46,28 +42,22 @@ pub fn prose_and_code(reply: &str) -> (Cow<'_, str>, String) {
 }
 
 /// Whether a sentence decides something or says what was learnt.
-pub fn stated(sentence: &str, origin: Origin) -> Option<StatedKind> {
-    static DECISION: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)\b(decided|decision|(we|i) chose|chose to|going with|go with|went with|opt(ed)? for|settled on|let['’]?s use|agreed to)\b")
-            .expect("a fixed pattern")
-    });
+pub fn claim_kind(sentence: &str, origin: Origin) -> Option<ClaimKind> {
+    static DECISION: StaticRegex = StaticRegex::new(
+        r"(?i)\b(decided|decision|(we|i) chose|chose to|going with|go with|went with|opt(ed)? for|settled on|let['’]?s use|agreed to)\b",
+    );
     // "Instead of" alone tells a difference; with a reason or somebody's will it tells a choice.
-    static CHOICE: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)\b(instead of|rather than|prefer(red)?|we['’]ll use|i['’]ll use)\b")
-            .expect("a fixed pattern")
-    });
-    static REASON: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)\b(because|since|so that|so it|so we|to avoid|to keep|in order to|otherwise|as it|due to)\b")
-            .expect("a fixed pattern")
-    });
-    static WILL: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)^(use|make|call|keep|let['’]?s|we |i |i['’]|no,|yes,|instead|please|changed|switched|replaced|moved|refactored)")
-            .expect("a fixed pattern")
-    });
-    static LESSON: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)\b(root cause|turns? out|turned out|the (real |actual )?(problem|issue|bug|cause|culprit|fix|reason|failure) (is|was|here)|lesson|learn(ed|t) that|was caused by|the trick (is|was))\b|^(fix|cause|reason):")
-            .expect("a fixed pattern")
-    });
+    static CHOICE: StaticRegex =
+        StaticRegex::new(r"(?i)\b(instead of|rather than|prefer(red)?|we['’]ll use|i['’]ll use)\b");
+    static REASON: StaticRegex = StaticRegex::new(
+        r"(?i)\b(because|since|so that|so it|so we|to avoid|to keep|in order to|otherwise|as it|due to)\b",
+    );
+    static WILL: StaticRegex = StaticRegex::new(
+        r"(?i)^(use|make|call|keep|let['’]?s|we |i |i['’]|no,|yes,|instead|please|changed|switched|replaced|moved|refactored)",
+    );
+    static LESSON: StaticRegex = StaticRegex::new(
+        r"(?i)\b(root cause|turns? out|turned out|the (real |actual )?(problem|issue|bug|cause|culprit|fix|reason|failure) (is|was|here)|lesson|learn(ed|t) that|was caused by|the trick (is|was))\b|^(fix|cause|reason):",
+    );
     if !(28..320).contains(&sentence.len()) || !stands_alone(sentence, origin) {
         return None;
     }
@@ -79,9 +69,9 @@ pub fn stated(sentence: &str, origin: Origin) -> Option<StatedKind> {
             || (CHOICE.is_match(sentence) && (REASON.is_match(sentence) || WILL.is_match(sentence)))
     };
     if lesson {
-        Some(StatedKind::Lesson)
+        Some(ClaimKind::Lesson)
     } else if decides() {
-        Some(StatedKind::Decision)
+        Some(ClaimKind::Decision)
     } else {
         None
     }
@@ -100,19 +90,16 @@ fn stands_alone(sentence: &str, origin: Origin) -> bool {
         Origin::User => sentence.chars().count() >= 40,
         _ => begins && !is_narration(sentence),
     };
-    closed && told && telling_words(sentence) >= FEWEST_TELLING
+    closed && told && words::weighty_count(sentence) >= FEWEST_TELLING
 }
 
 /// Whether the agent only says what it is about to do.
 pub fn is_narration(sentence: &str) -> bool {
-    static NARRATION: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(
-            r"(?ix)^(let\ me|let['’]?s\ (check|see|look|find|start|first)|now\b|next[, ]|first[, ]|wait|hmm|ok(ay)?[, ]|good[,!. ]|great|perfect|excellent
+    static NARRATION: StaticRegex = StaticRegex::new(
+        r"(?ix)^(let\ me|let['’]?s\ (check|see|look|find|start|first)|now\b|next[, ]|first[, ]|wait|hmm|ok(ay)?[, ]|good[,!. ]|great|perfect|excellent
               |i['’](ll|m)\b
               |i\ (need|want|should|will|see|can|notice|have\ enough)\b|if\ you\b|you\ can\b|would\ you|do\ you|should\ i|here['’]?s|here\ is|here\ are|the\ user\b|no\ response\ requested)",
-        )
-        .expect("a fixed pattern")
-    });
+    );
     let aside = [
         "I’m letting", "I'm letting", "I’m going to", "I'm going to", "I’ll have the",
         "I'll have the",
@@ -122,28 +109,25 @@ pub fn is_narration(sentence: &str) -> bool {
 
 /// How the agent closed: of its sentences the one that tells most, and best a result, rather than
 /// "Done.".
-pub fn closing_sentence(part: &EpisodeFacts) -> Option<String> {
-    closing_sentence_but(part, |_| false)
+pub fn closing_sentence(reply: &str) -> Option<String> {
+    closing_sentence_except(reply, |_| false)
 }
 
 /// How the agent closed, leaving out sentences that say what is told elsewhere.
-pub fn closing_sentence_but(part: &EpisodeFacts, told: impl Fn(&str) -> bool) -> Option<String> {
-    static RESULT: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(
-            r"(?ix)^(done\b|fixed|added|created|updated|committed|pushed|implemented|removed|renamed|rebased|merged|moved|replaced|refactored|resolved|published|released|opened|draft\ pr|wrote|spawned|closed|deleted|verified|confirmed|reviewed|saved|switched|enabled|disabled|successfully|i('ve|’ve|\ have)?\ (added|fixed|created|updated|removed|changed|implemented|reviewed|patched)|found\ \d|no\ (blocking|blockers|issues)|root\ cause|all\ \d*\ ?(tests|checks)|yes\b|the\ (fix|cause|issue|problem|bug)\b)
+pub fn closing_sentence_except(reply: &str, is_said: impl Fn(&str) -> bool) -> Option<String> {
+    static RESULT: StaticRegex = StaticRegex::new(
+        r"(?ix)^(done\b|fixed|added|created|updated|committed|pushed|implemented|removed|renamed|rebased|merged|moved|replaced|refactored|resolved|published|released|opened|draft\ pr|wrote|spawned|closed|deleted|verified|confirmed|reviewed|saved|switched|enabled|disabled|successfully|i('ve|’ve|\ have)?\ (added|fixed|created|updated|removed|changed|implemented|reviewed|patched)|found\ \d|no\ (blocking|blockers|issues)|root\ cause|all\ \d*\ ?(tests|checks)|yes\b|the\ (fix|cause|issue|problem|bug)\b)
               |\b(is|are|was|were|been|now)\ (fixed|done|pushed|merged|committed|created|green|passing|complete|landed|in\ place|removed|updated|published)\b|\btests?\ (now\ )?pass",
-        )
-        .expect("a fixed pattern")
-    });
-    let (prose, code) = prose_and_code(&part.last_reply);
+    );
+    let (prose, code) = split_code(reply);
     let sentences = text::sentences(&prose)
         .map(|sentence| (sentence, 1.0))
         .chain(text::sentences(&code).map(|sentence| (sentence, OF_CODE)))
         .filter(|(sentence, _)| !is_table_row(sentence))
-        .map(|(sentence, factor)| (text::one_line(&plain_words(sentence), 200), factor))
+        .map(|(sentence, factor)| (text::one_line(&markdown::strip_marks(sentence), 200), factor))
         .filter(|(sentence, _)| sentence.chars().count() >= 16 && !sentence.starts_with("http"))
         .filter(|(sentence, _)| {
-            !sentence.ends_with([':', '?']) && !is_narration(sentence) && !told(sentence)
+            !sentence.ends_with([':', '?']) && !is_narration(sentence) && !is_said(sentence)
         })
         .take(SENTENCES_CONSIDERED);
     let told = sentences.enumerate().map(|(at, (sentence, factor))| {
@@ -155,58 +139,51 @@ pub fn closing_sentence_but(part: &EpisodeFacts, told: impl Fn(&str) -> bool) ->
             (false, false) => 0.2,
         };
         // The first sentence says what the others explain.
-        (telling_weight(&sentence).min(6.0) * kind * factor * 0.93_f32.powi(at as i32), sentence)
+        (
+            words::sentence_weight(&sentence).min(6.0) * kind * factor * 0.93_f32.powi(at as i32),
+            sentence,
+        )
     });
     told.reduce(|best, next| if next.0 > best.0 { next } else { best })
         .filter(|(weight, _)| *weight > 0.0)
         .map(|(_, sentence)| sentence)
         .or_else(|| {
-            Some(text::first_sentence(&plain_words(&part.last_reply), 200))
+            Some(text::first_sentence(&markdown::strip_marks(reply), 200))
                 .filter(|sentence| !sentence.is_empty())
         })
 }
 
 /// What is still to be done, or asked.
-static NEXT: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)^(next( steps?)?\b|remaining\b|still (to do|open|missing|untracked)|not (yet|done)\b|left (for|open)\b|todo\b|what['’]s (next|left)|open questions?\b|would you like|do you want|should i\b|shall i\b|want me to)|\b(is|are) still (stale|open|missing|failing|pending)\b|\bnot yet\b")
-        .expect("a fixed pattern")
-});
+static NEXT: StaticRegex = StaticRegex::new(
+    r"(?i)^(next( steps?)?\b|remaining\b|still (to do|open|missing|untracked)|not (yet|done)\b|left (for|open)\b|todo\b|what['’]s (next|left)|open questions?\b|would you like|do you want|should i\b|shall i\b|want me to)|\b(is|are) still (stale|open|missing|failing|pending)\b|\bnot yet\b",
+);
 
 /// What the agent left open: a question to the person, or what it named as the next thing, where it
 /// closed with that.
-pub fn open_end(reply: &str) -> Option<String> {
-    let sentences: Vec<String> = text::sentences(&prose_and_code(reply).0)
+pub fn open_item(reply: &str) -> Option<String> {
+    let sentences: Vec<String> = text::sentences(&split_code(reply).0)
         .filter(|sentence| !is_table_row(sentence))
-        .map(|sentence| text::one_line(&plain_words(sentence), 160))
+        .map(|sentence| text::one_line(&markdown::strip_marks(sentence), 160))
         .collect();
     let late = sentences.iter().skip(sentences.len().saturating_sub(4));
     let open = late.filter(|sentence| sentence.chars().count() >= 24 && !sentence.ends_with(':'));
     open.rev().find(|sentence| NEXT.is_match(sentence)).cloned()
 }
 
-/// How many different telling words a sentence has.
-fn telling_words(sentence: &str) -> usize {
-    let mut words = HashSet::new();
-    text::each_word(sentence, |word| {
-        if word.whole && telling(&word.text) > 0.2 {
-            words.insert(word.text.into_owned());
-        }
-    });
-    words.len()
-}
-
-/// How much a sentence tells.
-pub fn telling_weight(sentence: &str) -> f32 {
-    let mut words = HashSet::new();
-    text::each_word(sentence, |word| {
-        if word.whole {
-            words.insert(word.text.into_owned());
-        }
-    });
-    // Summed in order: the sum of floats depends on it, and a set has none.
-    let mut words: Vec<f32> = words.iter().map(|word| telling(word).min(1.0)).collect();
-    words.sort_by(f32::total_cmp);
-    words.iter().sum()
+/// Whether a reply says that the work could not be done. Where nothing that the agent tried has
+/// worked, less is enough.
+pub fn gives_up(reply: &str, nothing_worked: bool) -> bool {
+    static GIVING_UP: StaticRegex = StaticRegex::new(
+        r"(?ix)\b( still\ (fails|failing|broken|not\ working) | giving\ up | gave\ up
+              | (i|we)\ (could\ ?n[o']t|can(no|')t|were\ unable\ to|was\ unable\ to|am\ unable\ to|['a]?m\ unable\ to)\ (fix|solve|resolve|complete|finish|make\ .{0,40}\ work|get\ .{0,40}\ to\ work)
+              | unable\ to\ (fix|resolve|complete|finish) | remains?\ (unsolved|broken|unresolved) )\b",
+    );
+    static NOT_DONE: StaticRegex = StaticRegex::new(
+        r"(?i)\b(not available|not found|unavailable|cannot|can['’]t|could ?n[o'’]t|could not|unable|no access)\b",
+    );
+    let from = reply.len().saturating_sub(600);
+    let from = (from..reply.len()).find(|at| reply.is_char_boundary(*at)).unwrap_or(0);
+    GIVING_UP.is_match(&reply[from..]) || (nothing_worked && NOT_DONE.is_match(&reply[from..]))
 }
 
 /// Whether a line belongs to a table or a piece of code, which nobody reads as a sentence. Whether
@@ -248,8 +225,8 @@ mod tests {
 
     #[test]
     fn a_decision_has_a_reason_or_a_will() {
-        let kind = |sentence| stated(sentence, Origin::Assistant);
-        let decision = Some(StatedKind::Decision);
+        let kind = |sentence| claim_kind(sentence, Origin::Assistant);
+        let decision = Some(ClaimKind::Decision);
         assert_eq!(
             kind("I went with flock rather than a lock file because it survives a crash."),
             decision
@@ -263,7 +240,7 @@ mod tests {
             decision
         );
         assert_eq!(
-            stated("let's use the existing queue instead of a new worker", Origin::User),
+            claim_kind("let's use the existing queue instead of a new worker", Origin::User),
             decision
         );
         for nothing in [
@@ -280,8 +257,8 @@ mod tests {
 
     #[test]
     fn a_lesson_says_what_was_wrong() {
-        let kind = |sentence| stated(sentence, Origin::Assistant);
-        let lesson = Some(StatedKind::Lesson);
+        let kind = |sentence| claim_kind(sentence, Origin::Assistant);
+        let lesson = Some(ClaimKind::Lesson);
         assert_eq!(kind("The issue was that go-git doesn't respect the global gitignore."), lesson);
         assert_eq!(
             kind("Root cause: `v4.40.1` exists on the server, but npm never published it."),
@@ -299,11 +276,7 @@ mod tests {
 
     #[test]
     fn the_closing_sentence_is_a_result() {
-        let closing = |reply: &str| {
-            let mut part = EpisodeFacts::of_text(1, "", "");
-            part.last_reply = reply.into();
-            closing_sentence(&part).unwrap_or_default()
-        };
+        let closing = |reply: &str| closing_sentence(reply).unwrap_or_default();
         assert_eq!(
             closing(
                 "Perfect! Here's a summary:\n\n- **Package renamed:** `summarise` is now `summarize`\n- Comments updated"
@@ -343,15 +316,17 @@ mod tests {
     #[test]
     fn what_is_left_open_is_told() {
         assert_eq!(
-            open_end("All done.\n\nWould you like me to add tests for the importer as well?")
+            open_item("All done.\n\nWould you like me to add tests for the importer as well?")
                 .as_deref(),
             Some("Would you like me to add tests for the importer as well?")
         );
         assert_eq!(
-            open_end("Landed. The npm dist-tags are still stale until the workflow is dispatched.")
-                .as_deref(),
+            open_item(
+                "Landed. The npm dist-tags are still stale until the workflow is dispatched."
+            )
+            .as_deref(),
             Some("The npm dist-tags are still stale until the workflow is dispatched.")
         );
-        assert_eq!(open_end("Committed, and all tests pass."), None);
+        assert_eq!(open_item("Committed, and all tests pass."), None);
     }
 }

@@ -1,17 +1,10 @@
-//! How things went, told by evidence: the verdict of a test run, the outcome of a session.
-//!
-//! "0 failed" is a pass, a later passing run outweighs an earlier failure, an interrupted run is
-//! not an abandonment, and a question that was answered is a success.
+//! Test runs: what a test runner's output says. "0 failed" is a pass, and a run that was interrupted
+//! or never began says nothing.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
+use crate::base::static_regex::StaticRegex;
 use crate::base::text;
-use crate::distill::facts::{EpisodeFacts, Facts, Signal};
+use crate::distill::commands::is_test_command;
 use crate::distill::steps::ToolCall;
-use crate::distill::worth;
-use crate::model::digest::Outcome;
 use crate::model::session::Action;
 
 /// What a test run said.
@@ -49,30 +42,6 @@ pub fn verdict(call: &ToolCall) -> Option<Verdict> {
     }
 }
 
-/// Whether a command runs tests: one of its parts does, whatever stands before it (`cd x && CI=1
-/// npx jest`).
-pub fn is_test_command(command: &str) -> bool {
-    static RUNNER: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(
-            r"(?x)^(?:\w+=\S*\s+ | (?:npx|bunx|pnpx|rtk|time|sudo|env|xvfb-run)\s+ | timeout\s+\S+\s+
-                | (?:uv|poetry|pipenv|pdm|hatch|rye)\s+run\s+ | (?:pnpm|yarn|npm)\s+(?:exec|dlx)\s+(?:--\s+)?
-                | bundle\s+exec\s+ | python[\d.]*\s+-m\s+ | mise\s+(?:x|exec)\s+(?:\S+\s+)?--\s+ | \S*/ )*
-              (?: (?:pytest|py\.test|unittest|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|gotestsum|prove|bats|ava|pest)(?:\s|$)
-                | (?:npm|pnpm|yarn|bun|deno)\s+(?:(?:--?\S+|@\S+|workspace|\S+/\S*)\s+)*(?:run\s+)?(?:test|t)(?::\S+)?(?:\s|$)
-                | (?:go|swift|mix|dotnet|rails|bazel|flutter|dart|sbt|lein|stack|cabal|nx|just|zig\s+build|turbo(?:\s+run)?|mise\s+run|moon\s+run|task|meson)\s+test
-                | cargo\s+(?:\+\S+\s+)?(?:(?:-\S+)\s+)*(?:test|nextest|t)(?:\s|$)
-                | make\s+(?:-C\s+\S+\s+|-\S+\s+)*(?:test|check)
-                | gradlew?\s+(?:\S+\s+)*?\S*[tT]est | mvnw?\s+(?:\S+\s+)*?(?:test|verify)
-                | playwright\s+test | cypress\s+run | node\s+(?:\S+\s+)*?--test
-                | \S*run[-_]?tests?(?:\.\w+)?(?:\s|$) )",
-        )
-        .expect("a fixed pattern")
-    });
-    // A heredoc or a commit message may mention a test runner without running it.
-    let typed = command.split("<<").next().unwrap_or(command);
-    typed.split(['\n', ';', '&', '|', '(']).any(|part| RUNNER.is_match(part.trim_start()))
-}
-
 fn has_count(summary: &str) -> bool {
     summary.bytes().any(|byte| byte.is_ascii_digit()) && summary.contains("pass")
 }
@@ -85,24 +54,18 @@ fn is_interruption(code: i32) -> bool {
 /// Whether a runner says that it could not even start: that is trouble with the machine, not with
 /// the code.
 fn never_ran(output: &str) -> bool {
-    static NO_START: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(
-            r"(?i)command not found|unsupported[ _](engine|environment)|missing script|no module named .?(pytest|unittest|tox)|is not recognized as|cannot find module 'node:|could not find .?cargo\.toml|no test specified|no such file or directory|permission denied",
-        )
-        .expect("a fixed pattern")
-    });
+    static NO_START: StaticRegex = StaticRegex::new(
+        r"(?i)command not found|unsupported[ _](engine|environment)|missing script|no module named .?(pytest|unittest|tox)|is not recognized as|cannot find module 'node:|could not find .?cargo\.toml|no test specified|no such file or directory|permission denied",
+    );
     output.lines().count() <= 24 && NO_START.is_match(output)
 }
 
 /// What a runner's output says as a whole: by its counts where it has any, else by its words.
 fn summary_of(output: &str) -> Option<Verdict> {
-    static COUNT: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(
-            r"(?ix)\b(\d+)\s+(?:tests?\s+|examples?,?\s+|suites?\s+)?(pass(?:ed|ing|es)?|fail(?:ed|ing|ures?|s)?|errors?|broken)\b
+    static COUNT: StaticRegex = StaticRegex::new(
+        r"(?ix)\b(\d+)\s+(?:tests?\s+|examples?,?\s+|suites?\s+)?(pass(?:ed|ing|es)?|fail(?:ed|ing|ures?|s)?|errors?|broken)\b
               | \b(pass(?:ed)?|fail(?:ed|ures?)?|errors?)\b\s*[:=]?\s+(\d+)\b | \b(failures|errors)=(\d+)",
-        )
-        .expect("a fixed pattern")
-    });
+    );
     let mut counted: Option<Verdict> = None;
     let mut worded: Option<Verdict> = None;
     let mut last_count = 0;
@@ -184,93 +147,6 @@ fn is_tally(line: &str) -> bool {
     // Who counts both kinds may name what was tested.
     let both = lower.contains("pass") && lower.contains("fail");
     foreign <= if both { 3 } else { 0 }
-}
-
-/// How a session went.
-pub fn outcome(facts: &Facts) -> Outcome {
-    let parts: Vec<&EpisodeFacts> = facts.parts.iter().filter(|part| !part.rewound).collect();
-    let replies = parts.iter().map(|part| part.replies).sum::<u64>();
-    if facts.prompts == 0 && replies == 0 {
-        return Outcome::Unknown;
-    }
-    if replies == 0 && facts.tool_calls == 0 {
-        return Outcome::Abandoned;
-    }
-    // A prompt that was stopped before anything came of it, and a word of thanks, take nothing
-    // back.
-    let counts = |part: &&&EpisodeFacts| {
-        part.signals.iter().any(|signal| *signal != Signal::Interrupted) || asks(part)
-    };
-    let Some(last) = parts.iter().rev().find(counts) else { return Outcome::Unknown };
-    // What the latest part that changed or tested something came to; talk after it changes nothing.
-    let worked =
-        parts.iter().rev().find(|part| !part.edited.is_empty() || part.last_test().is_some());
-    let tests_fail = worked.is_some_and(|part| part.last_test() == Some(false));
-    // Where nothing was changed, a failing test is a finding, not a failure.
-    let changed = parts.iter().any(|part| !part.edited.is_empty() || !part.commits.is_empty());
-    match last.signals.last() {
-        Some(Signal::Broken | Signal::GaveUp | Signal::Test(false)) => Outcome::Fail,
-        Some(Signal::Reply | Signal::Test(true) | Signal::Commit) if tests_fail && changed => {
-            Outcome::Fail
-        }
-        Some(Signal::Reply | Signal::Test(true) | Signal::Commit) => Outcome::Success,
-        // Nothing worked, and nobody said a word about it.
-        Some(Signal::Error) if tests_fail || last.failed_calls == last.tool_calls => Outcome::Fail,
-        _ if last.last_test() == Some(false) => Outcome::Fail,
-        // The log stops in the middle, but what was wanted had been done by then.
-        Some(Signal::Interrupted | Signal::Work) if last.is_proved() => Outcome::Success,
-        // The log stops in the middle, or at a question that nobody took up.
-        _ => Outcome::Unknown,
-    }
-}
-
-/// Whether the prompt of a part wants an answer.
-fn asks(part: &EpisodeFacts) -> bool {
-    part.signals.is_empty() && !part.prompt.is_empty() && !worth::is_small_talk(&part.prompt)
-}
-
-impl EpisodeFacts {
-    /// Whether the last test run of the part passed; a commit after a failing one means that it was
-    /// known and accepted.
-    fn last_test(&self) -> Option<bool> {
-        self.signals.iter().rev().find_map(|signal| match signal {
-            Signal::Test(passed) => Some(*passed),
-            Signal::Commit => Some(true),
-            _ => None,
-        })
-    }
-
-    /// Whether the part's last telling signal is a passing test or a commit.
-    fn is_proved(&self) -> bool {
-        let telling = self
-            .signals
-            .iter()
-            .rev()
-            .find(|signal| !matches!(signal, Signal::Work | Signal::Interrupted));
-        matches!(telling, Some(Signal::Test(true) | Signal::Commit))
-    }
-}
-
-/// Whether a reply says that the work could not be done. Where nothing that the agent tried has
-/// worked, less is enough.
-pub fn gives_up(reply: &str, nothing_worked: bool) -> bool {
-    static GIVING_UP: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(
-            r"(?ix)\b( still\ (fails|failing|broken|not\ working) | giving\ up | gave\ up
-              | (i|we)\ (could\ ?n[o']t|can(no|')t|were\ unable\ to|was\ unable\ to|am\ unable\ to|['a]?m\ unable\ to)\ (fix|solve|resolve|complete|finish|make\ .{0,40}\ work|get\ .{0,40}\ to\ work)
-              | unable\ to\ (fix|resolve|complete|finish) | remains?\ (unsolved|broken|unresolved) )\b",
-        )
-        .expect("a fixed pattern")
-    });
-    static NOT_DONE: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(
-            r"(?i)\b(not available|not found|unavailable|cannot|can['’]t|could ?n[o'’]t|could not|unable|no access)\b",
-        )
-        .expect("a fixed pattern")
-    });
-    let from = reply.len().saturating_sub(600);
-    let from = (from..reply.len()).find(|at| reply.is_char_boundary(*at)).unwrap_or(0);
-    GIVING_UP.is_match(&reply[from..]) || (nothing_worked && NOT_DONE.is_match(&reply[from..]))
 }
 
 #[cfg(test)]
@@ -360,39 +236,5 @@ mod tests {
             None
         );
         assert_eq!(run("pytest", "bash: pytest: command not found", Some(127)), None);
-    }
-
-    #[test]
-    fn only_what_runs_tests_is_a_test_run() {
-        for command in [
-            "cargo test",
-            "cd a && CI=1 npx jest --coverage 2>&1 | tail -40",
-            "PYTHONPATH=. pytest -q",
-            "rtk bun run test",
-            "pnpm --filter @a/b test",
-            "mise run test && mise run lint",
-            "./gradlew :app:test",
-            "/usr/bin/pytest x",
-            "uv run pytest",
-            "timeout 60 go test ./...",
-            "cargo +nightly test",
-            "make -C core check",
-            "npm run test:unit",
-        ] {
-            assert!(is_test_command(command), "{command}");
-        }
-        for command in [
-            "pip install pytest",
-            "cat tests/pytest.ini",
-            "git commit -m 'cargo test passes'",
-            "grep -rn 'npm test' .",
-            "ls test",
-            "npm install",
-            "cat <<'EOF' > x\ncargo test\nEOF",
-            "bun run typecheck",
-            "echo pytest",
-        ] {
-            assert!(!is_test_command(command), "{command}");
-        }
     }
 }

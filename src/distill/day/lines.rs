@@ -4,9 +4,10 @@
 
 use crate::base::text;
 use crate::distill::steps::{Step, StepKind};
-use crate::distill::{facts, outcome};
+use crate::distill::{commands, episodes, test_runs};
 use crate::model::day::{DayLine, LONGEST_LINE, LineKind};
 use crate::model::ids::EpisodeId;
+use crate::model::session::Action;
 
 /// The line that a step leaves in its day, if it leaves one.
 pub fn line(step: &Step, episode: EpisodeId) -> Option<DayLine> {
@@ -20,23 +21,21 @@ pub fn line(step: &Step, episode: EpisodeId) -> Option<DayLine> {
         (StepKind::Reply(said), None) => (LineKind::MainAgent, said.clone()),
         (StepKind::Compaction(_), None) => (LineKind::System, "context compacted".into()),
         (StepKind::ToolCall(call), None) => {
-            if let Some(made) = facts::made(call) {
+            if let Some(made) = commands::created(call) {
                 return finished(step, episode, LineKind::ToolEvent, &format!("{made} ok=true"));
             }
-            let verdict = outcome::verdict(call);
-            let telling = call.failed()
-                || verdict.is_some()
-                || matches!(call.action, crate::model::session::Action::Edit { .. });
+            let verdict = test_runs::verdict(call);
+            let telling =
+                call.failed() || verdict.is_some() || matches!(call.action, Action::Edit { .. });
             if !telling {
                 return None;
             }
             let ok = verdict.as_ref().map_or(!call.failed(), |verdict| verdict.passed);
-            (LineKind::ToolEvent, format!("{} ok={ok}", crate::distill::episodes::described(call)))
+            (LineKind::ToolEvent, format!("{} ok={ok}", episodes::described(call)))
         }
-        (StepKind::ToolCall(call), Some(_)) if call.failed() => (
-            LineKind::TaskAgentEvent,
-            format!("{} ok=false", crate::distill::episodes::described(call)),
-        ),
+        (StepKind::ToolCall(call), Some(_)) if call.failed() => {
+            (LineKind::TaskAgentEvent, format!("{} ok=false", episodes::described(call)))
+        }
         _ => return None,
     };
     finished(step, episode, kind, &said)

@@ -1,10 +1,9 @@
-//! Who spoke, and what came of a call: the program writes its own words around those of people and
-//! commands.
+//! The texts of people and of commands, which the program writes its own words around.
 
 use std::borrow::Cow;
 
-/// What a person said in a prompt; `None` where the program put the text there.
-pub fn spoken(text: &str) -> Option<&str> {
+/// What a person typed in a prompt; `None` where the program put the text there.
+pub fn typed(text: &str) -> Option<&str> {
     const INJECTED: &[&str] = &[
         "<environment_context>",
         "# AGENTS.md instructions",
@@ -36,14 +35,14 @@ pub fn spoken(text: &str) -> Option<&str> {
 }
 
 /// What a command printed, and how it ended.
-pub struct Answered<'a> {
+pub struct ToolOutput<'a> {
     pub text: Cow<'a, str>,
     pub exit_code: Option<i32>,
     pub process: Option<String>,
 }
 
 /// Takes off what the program puts before a command's output, and reads how it ended out of it.
-pub fn without_preamble(text: Cow<'_, str>) -> Answered<'_> {
+pub fn without_preamble(text: Cow<'_, str>) -> ToolOutput<'_> {
     let (mut exit_code, mut process, mut at) = (None, None, 0);
     for line in text.split_inclusive('\n').take(10) {
         at += line.len();
@@ -59,7 +58,7 @@ pub fn without_preamble(text: Cow<'_, str>) -> Answered<'_> {
                 Cow::Borrowed(text) => Cow::Borrowed(&text[at..]),
                 Cow::Owned(text) => Cow::Owned(text[at..].to_string()),
             };
-            return Answered { text, exit_code, process };
+            return ToolOutput { text, exit_code, process };
         } else if !["Chunk ID: ", "Wall time: ", "Original token count: ", "Total output lines: "]
             .iter()
             .any(|start| line.starts_with(start))
@@ -67,11 +66,11 @@ pub fn without_preamble(text: Cow<'_, str>) -> Answered<'_> {
             break;
         }
     }
-    Answered { text, exit_code, process }
+    ToolOutput { text, exit_code, process }
 }
 
 /// Whether an answer without an exit code says that the tool could not do it.
-pub fn tells_failure(text: &str) -> bool {
+pub fn says_failure(text: &str) -> bool {
     const STARTS: &[&str] = &[
         "failed in sandbox",
         "error: ",
@@ -116,14 +115,14 @@ mod tests {
 
     #[test]
     fn only_what_a_person_wrote_is_a_prompt() {
-        assert_eq!(spoken(" Fix it.\n"), Some("Fix it."));
-        assert_eq!(spoken("<environment_context>\n</environment_context>"), None);
+        assert_eq!(typed(" Fix it.\n"), Some("Fix it."));
+        assert_eq!(typed("<environment_context>\n</environment_context>"), None);
         assert_eq!(
-            spoken(
+            typed(
                 "# Context from my IDE setup:\n\n## Open tabs:\n- a.rs\n\n## My request for Codex:\nFix it."
             ),
             Some("Fix it.")
         );
-        assert_eq!(spoken("# Plan\nFix it."), Some("# Plan\nFix it."));
+        assert_eq!(typed("# Plan\nFix it."), Some("# Plan\nFix it."));
     }
 }

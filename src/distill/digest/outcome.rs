@@ -1,10 +1,13 @@
-//! The note: what a colleague would write down about a session. What was wanted, what came of it
-//! with its episode, what is still open, and how it went.
+//! Outcome: how a session went and what came of it, from its evidence.
+//!
+//! A later passing run outweighs an earlier failure, an interrupted run is not an abandonment, and a
+//! question that was answered is a success.
 
 use crate::base::text;
+use crate::distill::commands::Commit;
 use crate::distill::facts::{EpisodeFacts, Facts, Signal};
-use crate::distill::triggers::plain_words;
-use crate::distill::{intent, outcome, sayings};
+use crate::distill::test_runs::Verdict;
+use crate::distill::{prompts, replies, words};
 use crate::model::digest::Outcome;
 use crate::model::ids::EpisodeId;
 use crate::model::session::Head;
@@ -16,42 +19,69 @@ const MOST_SOLVED: usize = 2;
 /// So many files are named.
 const MOST_FILES: usize = 4;
 
-/// What was wanted, in a sentence or two.
-pub fn objective(facts: &Facts) -> String {
-    let room = if facts.is_talk() { 80 } else { 140 };
-    intent::leading_prompt(facts)
-        .map(|prompt| intent::wish(prompt, room, !facts.is_talk()))
-        .unwrap_or_default()
-}
-
-/// The title that a session gets where nobody gave it one.
-pub fn title(facts: &Facts) -> String {
-    intent::leading_prompt(facts).map(|prompt| intent::wish(prompt, 80, false)).unwrap_or_default()
-}
-
-/// The person's words: the first wish, and what was asked for after it.
-pub fn core_intent(facts: &Facts) -> String {
-    let Some(leading) = intent::leading_prompt(facts) else { return String::new() };
-    let first = intent::wish(leading, if facts.is_talk() { 160 } else { 240 }, true);
-    let later: Vec<String> = facts
-        .parts
-        .iter()
-        .filter(|part| {
-            !part.rewound
-                && !part.inherited
-                && part.prompt != leading
-                && intent::says_what(&part.prompt)
-        })
-        .map(|part| intent::wish(&part.prompt, 70, false))
-        .filter(|wish| wish.chars().count() > 24)
-        .collect();
-    // The beginning of what came later, and where it ended.
-    let told: Vec<&str> = match later.as_slice() {
-        [one, two, .., last] => vec![one, two, last],
-        some => some.iter().map(String::as_str).collect(),
+/// How a session went.
+pub fn outcome(facts: &Facts) -> Outcome {
+    let parts: Vec<&EpisodeFacts> = facts.parts.iter().filter(|part| !part.rewound).collect();
+    let replies = parts.iter().map(|part| part.replies).sum::<u64>();
+    if facts.prompts == 0 && replies == 0 {
+        return Outcome::Unknown;
+    }
+    if replies == 0 && facts.tool_calls == 0 {
+        return Outcome::Abandoned;
+    }
+    // A prompt that was stopped before anything came of it, and a word of thanks, take nothing
+    // back.
+    let counts = |part: &&&EpisodeFacts| {
+        part.signals.iter().any(|signal| *signal != Signal::Interrupted) || asks(part)
     };
-    let told = if facts.is_talk() { &told[..told.len().min(2)] } else { &told[..] };
-    if told.is_empty() { first } else { format!("{first} Then: {}", told.join("; ")) }
+    let Some(last) = parts.iter().rev().find(counts) else { return Outcome::Unknown };
+    // What the latest part that changed or tested something came to; talk after it changes nothing.
+    let worked =
+        parts.iter().rev().find(|part| !part.edited.is_empty() || part.last_test().is_some());
+    let tests_fail = worked.is_some_and(|part| part.last_test() == Some(false));
+    // Where nothing was changed, a failing test is a finding, not a failure.
+    let changed = parts.iter().any(|part| !part.edited.is_empty() || !part.commits.is_empty());
+    match last.signals.last() {
+        Some(Signal::Broken | Signal::GaveUp | Signal::Test(false)) => Outcome::Fail,
+        Some(Signal::Reply | Signal::Test(true) | Signal::Commit) if tests_fail && changed => {
+            Outcome::Fail
+        }
+        Some(Signal::Reply | Signal::Test(true) | Signal::Commit) => Outcome::Success,
+        // Nothing worked, and nobody said a word about it.
+        Some(Signal::Error) if tests_fail || last.failed_calls == last.tool_calls => Outcome::Fail,
+        _ if last.last_test() == Some(false) => Outcome::Fail,
+        // The log stops in the middle, but what was wanted had been done by then.
+        Some(Signal::Interrupted | Signal::Work) if last.is_proved() => Outcome::Success,
+        // The log stops in the middle, or at a question that nobody took up.
+        _ => Outcome::Unknown,
+    }
+}
+
+/// Whether the prompt of a part wants an answer.
+fn asks(part: &EpisodeFacts) -> bool {
+    part.signals.is_empty() && !part.prompt.is_empty() && !prompts::is_small_talk(&part.prompt)
+}
+
+impl EpisodeFacts {
+    /// Whether the last test run of the part passed; a commit after a failing one means that it was
+    /// known and accepted.
+    fn last_test(&self) -> Option<bool> {
+        self.signals.iter().rev().find_map(|signal| match signal {
+            Signal::Test(passed) => Some(*passed),
+            Signal::Commit => Some(true),
+            _ => None,
+        })
+    }
+
+    /// Whether the part's last telling signal is a passing test or a commit.
+    fn is_proved(&self) -> bool {
+        let telling = self
+            .signals
+            .iter()
+            .rev()
+            .find(|signal| !matches!(signal, Signal::Work | Signal::Interrupted));
+        matches!(telling, Some(Signal::Test(true) | Signal::Commit))
+    }
 }
 
 /// What came of it: how the agent closed, what was changed, what passed, what was committed or
@@ -61,11 +91,11 @@ pub fn key_outcomes(facts: &Facts, head: &Head, files: &[String]) -> Vec<String>
         facts.parts.iter().filter(|part| !part.rewound && !part.inherited).collect();
     let mut outcomes = Vec::new();
     let closing = parts.iter().rev().find(|part| !part.last_reply.is_empty());
-    if let Some((part, said)) =
-        closing.and_then(|part| Some((part, sayings::closing_sentence_but(part, says_commit)?)))
-    {
+    if let Some((part, said)) = closing.and_then(|part| {
+        Some((part, replies::closing_sentence_except(&part.last_reply, says_commit)?))
+    }) {
         let said = said.trim_end_matches('.');
-        let says_little = facts.tool_calls > 0 && sayings::telling_weight(said) < 1.0;
+        let says_little = facts.tool_calls > 0 && words::sentence_weight(said) < 1.0;
         let stopped =
             matches!(part.signals.last(), Some(Signal::Work | Signal::Interrupted | Signal::Error));
         let said = if stopped { format!("it stopped after: {said}") } else { said.to_string() };
@@ -81,7 +111,7 @@ pub fn key_outcomes(facts: &Facts, head: &Head, files: &[String]) -> Vec<String>
         outcomes.push(at(format!("changed {}{more}", names.join(", ")), last));
     }
     outcomes.extend(tests(&parts));
-    let mut commits: Vec<(&EpisodeFacts, &crate::distill::facts::Commit)> = Vec::new();
+    let mut commits: Vec<(&EpisodeFacts, &Commit)> = Vec::new();
     for (part, commit) in
         parts.iter().flat_map(|part| part.commits.iter().map(move |commit| (*part, commit)))
     {
@@ -119,7 +149,7 @@ pub fn key_outcomes(facts: &Facts, head: &Head, files: &[String]) -> Vec<String>
             .push(at(format!("`{}` solved by {}", quotable(&solved.error, 90), solved.by), part));
     }
     if let Some((part, open)) =
-        parts.last().and_then(|part| Some((part, sayings::open_end(&part.last_reply)?)))
+        parts.last().and_then(|part| Some((part, replies::open_item(&part.last_reply)?)))
         && !facts.is_talk()
         && !outcomes.first().is_some_and(|closing| closing.starts_with(open.trim_end_matches('.')))
     {
@@ -129,7 +159,7 @@ pub fn key_outcomes(facts: &Facts, head: &Head, files: &[String]) -> Vec<String>
 }
 
 /// Whether a sentence only says that something was committed: which commit is told by git.
-fn says_commit(sentence: &str) -> bool {
+pub fn says_commit(sentence: &str) -> bool {
     let start = sentence.trim_start_matches(['✅', ' ']);
     ["Committed", "Commit ", "Commit:", "Pushed commit"]
         .iter()
@@ -138,7 +168,7 @@ fn says_commit(sentence: &str) -> bool {
 
 /// The last test run, and how many failed before it.
 fn tests(parts: &[&EpisodeFacts]) -> Option<String> {
-    let runs: Vec<(&EpisodeFacts, &outcome::Verdict)> =
+    let runs: Vec<(&EpisodeFacts, &Verdict)> =
         parts.iter().flat_map(|part| part.tests.iter().map(move |test| (*part, test))).collect();
     let (part, last) = runs.last()?;
     let failed = runs.iter().rev().skip(1).filter(|(_, run)| !run.passed).count();
@@ -163,50 +193,6 @@ fn at(claim: String, part: &EpisodeFacts) -> String {
 /// Text of a tool between backquotes: evidence, whatever it says.
 fn quotable(text: &str, most_chars: usize) -> String {
     text::one_line(&text.replace('`', "'"), most_chars)
-}
-
-/// A short saying from the session itself: what was learnt, what was decided and why, what was
-/// committed last, how it closed; and only then what was wanted.
-pub fn motto(facts: &Facts, objective: &str) -> String {
-    let short = |sentence: &String| (24..=110).contains(&sentence.chars().count());
-    let parts = || facts.parts.iter().filter(|part| !part.rewound && !part.inherited);
-    let best = |sentences: Vec<String>| {
-        let weighed = sentences
-            .into_iter()
-            .filter(short)
-            .map(|sentence| (sayings::telling_weight(&sentence), sentence));
-        weighed
-            .reduce(|best, next| if next.0 > best.0 { next } else { best })
-            .map(|(_, sentence)| sentence)
-    };
-    let stated =
-        |kind| parts().flat_map(|part| &part.stated).filter(move |stated| stated.kind == kind);
-    let lessons = || {
-        best(
-            stated(crate::distill::facts::StatedKind::Lesson)
-                .map(|stated| stated.text.clone())
-                .collect(),
-        )
-    };
-    let decisions = || {
-        best(
-            stated(crate::distill::facts::StatedKind::Decision)
-                .map(|stated| stated.text.clone())
-                .collect(),
-        )
-    };
-    let commit =
-        || parts().flat_map(|part| &part.commits).last().map(|commit| commit.message.clone());
-    let closing = || {
-        let last = parts().rev().find(|part| !part.last_reply.is_empty())?;
-        let closing = sayings::closing_sentence_but(last, says_commit)?;
-        let closing = Some(closing).filter(|closing| !sayings::is_narration(closing))?;
-        (!facts.is_talk() && closing.chars().count() >= 16).then_some(closing)
-    };
-    let long = || parts().flat_map(|part| &part.stated).map(|stated| stated.text.clone()).next();
-    let said = lessons().or_else(decisions).or_else(commit).or_else(long).or_else(closing);
-    let said = said.unwrap_or_else(|| objective.to_string());
-    text::one_line(&plain_words(&said), 110)
 }
 
 /// How it went, from its signals: steady, stuck and by what, turned by the person, solved or not.

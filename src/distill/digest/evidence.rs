@@ -1,7 +1,7 @@
 //! Evidence: what the claims of a page can be checked against later.
 
+use super::paths::shown_path;
 use crate::base::text;
-use crate::distill::digest::shown_path;
 use crate::distill::facts::Facts;
 use crate::model::evidence::{Evidence, FileState, Proof, SHOWN_DIGITS};
 use crate::model::ids::EpisodeId;

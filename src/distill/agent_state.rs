@@ -3,10 +3,9 @@
 //! each from 0 to 1, in thousandths. `H5` is its short form with the first five; the other four
 //! cannot be had back from it.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
 use serde_json::Value;
+
+use crate::base::static_regex::StaticRegex;
 
 /// The dimensions in their order, each with its mark and the names that it goes by.
 const DIMENSIONS: [(&str, &[&str]); 9] = [
@@ -26,12 +25,12 @@ const DEEPEST: usize = 12;
 
 /// A whole state: the resonance index and the nine dimensions, in thousandths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct State {
+pub struct AgentState {
     pub resonance: u16,
     pub dimensions: [u16; 9],
 }
 
-impl State {
+impl AgentState {
     /// The line that stands for the whole state.
     pub fn encode(&self) -> String {
         let marked = DIMENSIONS
@@ -42,9 +41,8 @@ impl State {
     }
 
     /// Reads a line back. The short form is refused: it does not hold the whole state.
-    pub fn decode(line: &str) -> Result<State, String> {
-        static MARKED: LazyLock<Regex> =
-            LazyLock::new(|| Regex::new(r"([A-Z]{1,2})(\d{1,4})").expect("a fixed pattern"));
+    pub fn decode(line: &str) -> Result<AgentState, String> {
+        static MARKED: StaticRegex = StaticRegex::new(r"([A-Z]{1,2})(\d{1,4})");
         let rest = match (line.strip_prefix("H9-"), line.starts_with("H5-")) {
             (Some(rest), _) => rest,
             (None, true) => {
@@ -75,7 +73,7 @@ impl State {
         }
         let whole = read == marked.len() && marked.contains("OP");
         whole
-            .then_some(State { resonance, dimensions })
+            .then_some(AgentState { resonance, dimensions })
             .ok_or_else(|| format!("`{line}` is not whole"))
     }
 
@@ -87,17 +85,15 @@ impl State {
 
 /// The state that a file of state values holds, where all nine are there under whatever names; or
 /// its own line.
-pub fn state_in(text: &str) -> Option<State> {
-    static OWN_LINE: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"\bH9-\d{1,4}-(?:[A-Z]{1,2}\d{1,4}){9}").expect("a fixed pattern")
-    });
+pub fn state_in(text: &str) -> Option<AgentState> {
+    static OWN_LINE: StaticRegex = StaticRegex::new(r"\bH9-\d{1,4}-(?:[A-Z]{1,2}\d{1,4}){9}");
     let mut values = Values::default();
     match serde_json::from_str::<Value>(text) {
         Ok(value) => values.of_json(&value, 0),
         // YAML is read line by line: nothing in it is expanded.
         Err(_) => text.lines().for_each(|line| values.of_line(line)),
     }
-    values.state().or_else(|| State::decode(OWN_LINE.find(text)?.as_str()).ok())
+    values.state().or_else(|| AgentState::decode(OWN_LINE.find(text)?.as_str()).ok())
 }
 
 #[derive(Default)]
@@ -107,12 +103,12 @@ struct Values {
 }
 
 impl Values {
-    fn state(&self) -> Option<State> {
+    fn state(&self) -> Option<AgentState> {
         let mut dimensions = [0; 9];
         for (value, told) in dimensions.iter_mut().zip(self.dimensions) {
             *value = told?;
         }
-        Some(State { resonance: self.resonance.unwrap_or(0), dimensions })
+        Some(AgentState { resonance: self.resonance.unwrap_or(0), dimensions })
     }
 
     fn take(&mut self, name: &str, value: f64) {
@@ -174,19 +170,19 @@ mod tests {
     proptest! {
         #[test]
         fn every_state_is_read_back(resonance in 0u16..=1000, dimensions in prop::array::uniform9(0u16..=1000)) {
-            let state = State { resonance, dimensions };
-            prop_assert_eq!(State::decode(&state.encode()), Ok(state));
+            let state = AgentState { resonance, dimensions };
+            prop_assert_eq!(AgentState::decode(&state.encode()), Ok(state));
         }
 
         #[test]
         fn no_text_is_too_odd(text in "\\PC{0,80}") {
-            let _ = (State::decode(&text), State::decode(&format!("H9-{text}")), state_in(&text));
+            let _ = (AgentState::decode(&text), AgentState::decode(&format!("H9-{text}")), state_in(&text));
         }
     }
 
     #[test]
     fn a_line_is_divided_by_a_thousand() {
-        let state = State::decode(LINE).unwrap();
+        let state = AgentState::decode(LINE).unwrap();
         assert_eq!((state.value(0), state.value(8), state.resonance), (0.12, 0.75, 720));
         assert_eq!(state.encode(), LINE);
         for bad in [
@@ -197,7 +193,7 @@ mod tests {
             "x",
             "",
         ] {
-            assert!(State::decode(bad).is_err(), "{bad}");
+            assert!(AgentState::decode(bad).is_err(), "{bad}");
         }
     }
 

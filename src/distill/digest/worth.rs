@@ -1,12 +1,9 @@
 //! Worth: whether a session is worth remembering, or was empty, a greeting, a health check or
 //! memtree's own.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
+use crate::base::static_regex::StaticRegex;
 use crate::distill::facts::{EpisodeFacts, Facts};
-use crate::distill::intent;
+use crate::distill::prompts;
 use crate::model::calls;
 use crate::model::digest::Worth;
 
@@ -34,7 +31,8 @@ pub fn worth(facts: &Facts) -> Worth {
     }
     let asked: Vec<&EpisodeFacts> =
         facts.parts.iter().filter(|part| !part.prompt.is_empty()).collect();
-    let small = asked.iter().all(|part| is_small_talk(&part.prompt) || is_health_check(part));
+    let small =
+        asked.iter().all(|part| prompts::is_small_talk(&part.prompt) || is_health_check(part));
     match asked.is_empty() {
         // Nobody asked for anything, but a command such as `/init` may have set the agent to work.
         true if facts.tool_calls > 0 || facts.spoken > 40 => Worth::Full,
@@ -44,40 +42,17 @@ pub fn worth(facts: &Facts) -> Worth {
     }
 }
 
-/// Whether a prompt is a greeting, a thank-you or a farewell and nothing else.
-pub fn is_small_talk(prompt: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "hi", "hello", "hey", "yo", "hiya", "howdy", "there", "again", "good", "morning",
-        "afternoon", "evening", "day", "night", "ok", "okay", "thanks", "thank", "you", "thx",
-        "ty", "cheers", "great", "nice", "cool", "perfect", "bye", "goodbye", "exit", "quit",
-        "ping", "pong", "test", "testing", "say", "are", "claude", "codex", "gemini", "copilot",
-        "so", "much", "very", "well", "done", "how", "what's", "up", "hallo", "hola", "bonjour",
-        "moin", "servus", "danke", "ciao", "salut", "merci", "gracias", "你好", "谢谢", "привет",
-        "спасибо",
-    ];
-    let words = prompt.to_lowercase();
-    let mut words = words
-        .split(|c: char| !c.is_alphanumeric() && c != '\'')
-        .filter(|word| !word.is_empty())
-        .peekable();
-    let any = words.peek().is_some();
-    any && prompt.chars().count() <= 40 && words.all(|word| WORDS.contains(&word))
-}
-
 /// Whether a part only tried out that somebody answers: `Reply with exactly OK`, `What is 2+2?`.
 fn is_health_check(part: &EpisodeFacts) -> bool {
-    static TRIAL: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(
-            r"(?ix)^(?:please\s+)?(?:just\s+|only\s+)?(?:
+    static TRIAL: StaticRegex = StaticRegex::new(
+        r"(?ix)^(?:please\s+)?(?:just\s+|only\s+)?(?:
                 (?:reply|respond|answer|say|return|output|print|echo|write)\b[^?]{0,40}?
                     (?:\bexact(?:ly)?\b|\bonly\b|\bnothing\s+else\b|\b(?:ok|okay|pong|ready|hello|hi|pass|yes)\b)
               | (?:what(?:'s|\s+is)|compute|calculate)\s+\d+\s*[-+*x×/]\s*\d+
               | are\s+you\s+(?:there|working|alive|ready|online) | can\s+you\s+hear\s+me | is\s+this\s+(?:thing\s+)?(?:on|working)
             )",
-        )
-        .expect("a fixed pattern")
-    });
-    let asked = intent::own_words(&part.prompt);
+    );
+    let asked = prompts::own_words(&part.prompt);
     let (asked, answered) = (asked.trim(), part.last_reply.split_whitespace().count());
     let Some(trial) = TRIAL.find(asked) else { return false };
     // Who names something, or asks on after the trial, wants to know it.

@@ -5,21 +5,16 @@
 //! are those that were said: nothing here is made up, and the same lines give the same summary.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
 
-use regex::Regex;
-
+use crate::base::static_regex::StaticRegex;
 use crate::base::{markdown, text};
-use crate::distill::facts::StatedKind;
-use crate::distill::{outcome, sayings, triggers};
+use crate::distill::{commands, replies};
 use crate::model::day::{DaySummary, Line, LineKind, Point, SessionOfDay, Telling};
-use crate::model::digest::{Digest, Origin, Outcome};
+use crate::model::digest::{ClaimKind, Digest, Origin, Outcome};
 
-mod words;
-
-pub use words::is_low;
-use words::{
-    decides, gist, is_curt, is_drawn, is_noise, sentences, whole, without_headings, without_more,
+use super::sentences::{
+    decides, gist, is_curt, is_drawn, is_low, is_noise, sentences, whole, without_headings,
+    without_more,
 };
 
 /// How much of each kind is shown of one session, and of the day.
@@ -29,7 +24,6 @@ const MOST_POINTS: usize = 16;
 /// How much is kept while the lines come.
 const MOST_KEPT: usize = 400;
 const LONGEST_QUOTE: usize = 160;
-const LONGEST_ANSWER: usize = 220;
 
 /// Takes the lines of a day.
 #[derive(Debug, Default)]
@@ -45,7 +39,7 @@ struct Gathered {
     first: String,
     last: String,
     turns: Vec<Turn>,
-    stated: Vec<(String, StatedKind, String)>,
+    stated: Vec<(String, ClaimKind, String)>,
     /// What the agent said last, with its time: there it tells what is left to do.
     last_reply: (String, String),
     edited: Vec<String>,
@@ -98,7 +92,7 @@ impl DayReader {
         let most = (MOST_POINTS / self.sessions.len().max(1)).clamp(2, MOST_OF_A_KIND + 2);
         for gathered in &self.sessions {
             let digest = digest(&gathered.session);
-            let whole = gathered.telling(digest.as_ref(), |_| true);
+            let whole = gathered.section(digest.as_ref(), |_| true);
             let session = gathered.session.clone();
             let point = |text: String| Point { text, session: session.clone() };
             summary.wanted.extend(gathered.wanted_with_title(digest.as_ref()).map(point));
@@ -126,7 +120,7 @@ impl DayReader {
                 told: if covered.is_empty() {
                     whole
                 } else {
-                    gathered.telling(digest.as_ref(), is_new)
+                    gathered.section(digest.as_ref(), is_new)
                 },
             });
         }
@@ -148,7 +142,7 @@ impl Gathered {
             LineKind::User => {
                 self.state(line.time, &said);
                 let asked = text::one_line(
-                    &without_headings(&triggers::plain_words(&said)),
+                    &without_headings(&markdown::strip_marks(&said)),
                     2 * LONGEST_QUOTE,
                 );
                 // Said again, before there was an answer.
@@ -180,10 +174,8 @@ impl Gathered {
                 self.tool(&said);
             }
             LineKind::WorkerEvent | LineKind::TaskAgentEvent => {
-                static MILESTONE: LazyLock<Regex> = LazyLock::new(|| {
-                    Regex::new(r"(?i)\b(finished|failed|blocked|completed|cancelled)\b")
-                        .expect("a fixed pattern")
-                });
+                static MILESTONE: StaticRegex =
+                    StaticRegex::new(r"(?i)\b(finished|failed|blocked|completed|cancelled)\b");
                 if MILESTONE.is_match(&said) && self.milestones.len() < MOST_KEPT {
                     self.milestones
                         .push((line.time.to_string(), text::one_line(&said, LONGEST_QUOTE)));
@@ -217,7 +209,7 @@ impl Gathered {
                 [" 2>&1", " | tail", " | head"].iter().filter_map(|end| command.find(end)).min();
             let shown = &command[..shown.unwrap_or(command.len())];
             // A command that failed on the way, such as a search without a hit, is no news.
-            if ok || outcome::is_test_command(command) {
+            if ok || commands::is_test_command(command) {
                 self.failed_runs += usize::from(!ok);
                 self.last_run = Some((markdown::code(&text::one_line(shown, 80)), ok));
             }
@@ -232,10 +224,10 @@ impl Gathered {
             if !fits || self.stated.len() >= MOST_KEPT || is_drawn(sentence) {
                 continue;
             }
-            let kind = sayings::stated(sentence, Origin::Assistant);
-            if let Some(kind) = kind.filter(|kind| *kind == StatedKind::Lesson || decides(sentence))
+            let kind = replies::claim_kind(sentence, Origin::Assistant);
+            if let Some(kind) = kind.filter(|kind| *kind == ClaimKind::Lesson || decides(sentence))
             {
-                let sentence = triggers::plain_words(sentence);
+                let sentence = markdown::strip_marks(sentence);
                 let sentence =
                     text::one_line(sentence.strip_prefix("Decision: ").unwrap_or(&sentence), 240);
                 if !self.stated.iter().any(|(_, _, known)| *known == sentence) {
@@ -246,9 +238,9 @@ impl Gathered {
     }
 
     /// What is told of the session's lines whose time counts.
-    fn telling(&self, digest: Option<&Digest>, counts: impl Fn(&str) -> bool) -> Telling {
+    fn section(&self, digest: Option<&Digest>, counts: impl Fn(&str) -> bool) -> Telling {
         let turns: Vec<&Turn> = self.turns.iter().filter(|turn| counts(&turn.time)).collect();
-        let of = |kind: StatedKind| {
+        let of = |kind: ClaimKind| {
             let stated =
                 self.stated.iter().filter(|(time, known, _)| *known == kind && counts(time));
             stated.map(|(_, _, sentence)| sentence.clone()).take(MOST_OF_A_KIND).collect::<Vec<_>>()
@@ -274,8 +266,8 @@ impl Gathered {
         Telling {
             context,
             exchanges,
-            decisions: of(StatedKind::Decision),
-            lessons: of(StatedKind::Lesson),
+            decisions: of(ClaimKind::Decision),
+            lessons: of(ClaimKind::Lesson),
             actions: if counts(&self.last_reply.0) { self.actions() } else { Vec::new() },
         }
     }
@@ -380,15 +372,10 @@ impl Gathered {
 
     /// What the agent's last words leave to be done.
     fn actions(&self) -> Vec<String> {
-        static ACTION: LazyLock<Regex> = LazyLock::new(|| {
-            Regex::new(
-                r"(?i)\b(todo|to-do|next steps?|follow[- ]?ups?|left to do|remains? to|still (needs?|missing|open|fails?|failing|to do)|not yet|you('ll| will)? (need|want) to|remember to|want me to|would you like|should i|shall i)\b",
-            )
-            .expect("a fixed pattern")
-        });
-        static IF: LazyLock<Regex> = LazyLock::new(|| {
-            Regex::new(r"(?i)\bif (it|this|that|you|there)\b").expect("a fixed pattern")
-        });
+        static ACTION: StaticRegex = StaticRegex::new(
+            r"(?i)\b(todo|to-do|next steps?|follow[- ]?ups?|left to do|remains? to|still (needs?|missing|open|fails?|failing|to do)|not yet|you('ll| will)? (need|want) to|remember to|want me to|would you like|should i|shall i)\b",
+        );
+        static IF: StaticRegex = StaticRegex::new(r"(?i)\bif (it|this|that|you|there)\b");
         sentences(&self.last_reply.1)
             .filter(|sentence| {
                 (16..300).contains(&sentence.chars().count()) && !sentence.ends_with(':')
@@ -398,7 +385,7 @@ impl Gathered {
             })
             // "If this still fails, we can …" is what may come, not what is left.
             .filter(|sentence| !IF.is_match(sentence))
-            .map(|sentence| text::one_line(whole(&triggers::plain_words(sentence)), 240))
+            .map(|sentence| text::one_line(whole(&markdown::strip_marks(sentence)), 240))
             .take(MOST_OF_A_KIND)
             .collect()
     }

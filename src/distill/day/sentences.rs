@@ -1,21 +1,17 @@
 //! Words of a day's lines: what in them says something, and what does not.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
 
-use regex::Regex;
-
-use super::LONGEST_ANSWER;
+use crate::base::static_regex::StaticRegex;
 use crate::base::text;
-use crate::distill::facts::EpisodeFacts;
-use crate::distill::sayings;
+use crate::distill::replies;
+
+const LONGEST_ANSWER: usize = 220;
 
 /// The most telling of the first sentences of a reply.
 pub fn gist(reply: &str) -> String {
     let of = |reply: &str| {
-        let mut part = EpisodeFacts::default();
-        part.last_reply = reply.to_string();
-        let sentence = sayings::closing_sentence(&part).unwrap_or_default();
+        let sentence = replies::closing_sentence(reply).unwrap_or_default();
         // In a line of a day, a table or a list has become one long sentence: its beginning says
         // what it is.
         let end = ["|", ": - ", ": 1. ", ": * ", " ## ", " ### ", " --- "]
@@ -34,10 +30,8 @@ pub fn gist(reply: &str) -> String {
 /// The pieces of a line of a day: one line was made of all that was said, and headings, rules and
 /// lists tell where it had several.
 fn pieces(said: &str) -> Vec<&str> {
-    static BREAK: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"\s(#{1,6}\s|-{3,}\s|- \[[ x]\] )|[:.!?)`*]\s+((?:[-•*]|\d{1,2}[.)])\s)")
-            .expect("a fixed pattern")
-    });
+    static BREAK: StaticRegex =
+        StaticRegex::new(r"\s(#{1,6}\s|-{3,}\s|- \[[ x]\] )|[:.!?)`*]\s+((?:[-•*]|\d{1,2}[.)])\s)");
     let mut pieces = Vec::new();
     let mut start = 0;
     for found in BREAK.captures_iter(said) {
@@ -61,30 +55,27 @@ pub fn sentences(said: &str) -> impl Iterator<Item = &str> {
 
 /// A sentence without what a list left at its end: its colon, and the number of the next item.
 pub fn whole(sentence: &str) -> &str {
-    static TAIL: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"([\s:]+\d{1,2}[.)]|[\s:*–—-]+)$").expect("a fixed pattern"));
+    static TAIL: StaticRegex = StaticRegex::new(r"([\s:]+\d{1,2}[.)]|[\s:*–—-]+)$");
     let sentence = sentence.trim().trim_start_matches(['*', ' ']);
     TAIL.find(sentence).map_or(sentence, |tail| &sentence[..tail.start()])
 }
 
 /// A text without the marks of the headings that were in it.
 pub fn without_headings(said: &str) -> Cow<'_, str> {
-    static MARK: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"(^|\s)#{1,6}\s+").expect("a fixed pattern"));
+    static MARK: StaticRegex = StaticRegex::new(r"(^|\s)#{1,6}\s+");
     MARK.replace_all(said, "$1")
 }
 
 /// A sentence without the tags that some agents put around it.
 fn without_tags(sentence: &str) -> &str {
-    static TAG: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"^(\s*</?[\w-]{1,40}>)+").expect("a fixed pattern"));
+    static TAG: StaticRegex = StaticRegex::new(r"^(\s*</?[\w-]{1,40}>)+");
     TAG.find(sentence).map_or(sentence, |tags| sentence[tags.end()..].trim_start())
 }
 
 /// Whether an answer says so little that an earlier one tells more: "Done.", a heading, what will
 /// be looked at next.
 pub fn is_curt(answer: &str) -> bool {
-    answer.chars().count() < 24 || sayings::is_narration(answer)
+    answer.chars().count() < 24 || replies::is_narration(answer)
 }
 
 /// Whether words say nothing by themselves: an acknowledgement, as a whole and not as a part of a
@@ -104,14 +95,12 @@ pub fn is_low(said: &str) -> bool {
 
 /// Whether somebody decides something in a sentence, rather than only speaking of a choice.
 pub fn decides(sentence: &str) -> bool {
-    static DECIDED: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)\b(decided|decision( is| was|:)|we chose|i chose|going with|go with|opt(ed)? for|let's|we'll|i'll|we will|i will|prefer)\b")
-            .expect("a fixed pattern")
-    });
-    static UNDECIDED: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)\b((needs?|into|no|your|until|before) (a |the )?decision|(this|that|it)('s| is| was) (a|an|the|another)\b.{0,40}\bdecision|not (yet )?decided|rather than guess|decide (which|whether|if|how|between)|(would|you'd|you) (you )?prefer)\b")
-            .expect("a fixed pattern")
-    });
+    static DECIDED: StaticRegex = StaticRegex::new(
+        r"(?i)\b(decided|decision( is| was|:)|we chose|i chose|going with|go with|opt(ed)? for|let's|we'll|i'll|we will|i will|prefer)\b",
+    );
+    static UNDECIDED: StaticRegex = StaticRegex::new(
+        r"(?i)\b((needs?|into|no|your|until|before) (a |the )?decision|(this|that|it)('s| is| was) (a|an|the|another)\b.{0,40}\bdecision|not (yet )?decided|rather than guess|decide (which|whether|if|how|between)|(would|you'd|you) (you )?prefer)\b",
+    );
     DECIDED.is_match(sentence) && !UNDECIDED.is_match(sentence)
 }
 
