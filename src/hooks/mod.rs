@@ -134,9 +134,7 @@ fn reply_to(
             let due = turns::count(memory.store(), session).unwrap_or(false);
             HookReply::of_work(due.then(|| flush(adapter, input, "interval", memory)))
         }
-        hooks::PRE_COMPACT => {
-            HookReply::of_work(Some(flush(adapter, input, "precompact", memory)))
-        }
+        hooks::PRE_COMPACT => HookReply::of_work(Some(flush(adapter, input, "precompact", memory))),
         hooks::POST_COMPACT => {
             Injected::forget(memory.store(), session);
             HookReply::default()
