@@ -105,7 +105,10 @@ fn a_huge_budget_stays_within_the_agents_limits() {
             &[("MEMTREE_CONTEXT_BUDGET", "100000")],
         );
         let page = context_of(&quiet(output), "SessionStart");
-        assert!(page.chars().count() <= characters && memtree::base::text::tokens(&page) <= tokens);
+        assert!(
+            page.chars().count() <= characters
+                && memtree::internals::base::text::tokens(&page) <= tokens
+        );
         assert!(page.chars().count() > 4_000, "{page}");
     }
 }

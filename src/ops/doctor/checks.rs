@@ -10,7 +10,7 @@ use super::finding::Findings;
 use super::{Doctor, environment};
 use crate::base::files;
 use crate::error::{Context, Result};
-use crate::index::Index;
+use crate::index::{Corpus, Index, Source};
 use crate::model::ids::SessionId;
 use crate::ops::cursors::Cursors;
 use crate::ops::{forget, retain, sweep};
@@ -257,9 +257,8 @@ fn cursors(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
 
 fn index(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     // Opening repairs it. Where nothing may be written, it is made in memory.
-    let opened =
-        if doctor.dry_run { Index::in_memory(doctor.store) } else { Index::open(doctor.store) };
-    if let Err(err) = opened.map(drop) {
+    let source = if doctor.dry_run { Source::InMemory } else { Source::Refreshed };
+    if let Err(err) = Index::open(doctor.store, Corpus::Digests, source) {
         let fix = format!("remove `{}`; it is made again", doctor.store.layout().index().display());
         findings.error(format!("the index cannot be opened: {err}"), "searches fail", &fix);
     }

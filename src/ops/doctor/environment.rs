@@ -12,6 +12,7 @@ use crate::ops::install::{self, Install};
 use crate::store::{documents, layout};
 
 /// Less free space than this is a warning, and a tenth of it an error.
+#[cfg(unix)]
 const LITTLE_SPACE: u64 = 1 << 30;
 
 #[cfg(unix)]

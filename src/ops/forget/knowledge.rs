@@ -12,7 +12,7 @@ use crate::base::redact::Redactor;
 use crate::error::{Context, Result};
 use crate::model::knowledge::{Kind, PageName};
 use crate::ops::compile;
-use crate::store::{Store, pages};
+use crate::store::{Store, authored};
 
 /// Writes the pages anew and removes those that nothing bears out any more; returns which files
 /// changed or went.
@@ -33,7 +33,7 @@ pub fn rewrite(store: &Store, traces: &Traces, redactor: &Redactor) -> Result<Ve
             Kind::Question => traces.are_all_that_is_quoted(&text),
             Kind::Concept | Kind::Connection => text.lines().any(|line| traces.are_in(line)),
         };
-        if rests_on_it && pages::is_ours(&text) {
+        if rests_on_it && authored::is_ours(&text) {
             gone.insert(name.clone());
         }
     }

@@ -13,7 +13,7 @@ use crate::error::{Context, Result};
 use crate::model::ids::SessionId;
 use crate::ops::{commit, snapshot};
 use crate::store::snapshots::{SnapshotWriter, parse_manifest_line};
-use crate::store::{Store, documents, layout, pages, summaries};
+use crate::store::{Store, authored, digest, knowledge, layout, summaries};
 
 /// Makes a session's snapshot and digest again without a text: raw files that hold it go as a
 /// whole, pages lose it.
@@ -101,7 +101,7 @@ fn without(page: &str, pattern: &TextPattern) -> Document {
         true => pattern.removed(document.as_text()).into_owned(),
         false => document.into_text(),
     };
-    Document::parse(&documents::without_stale_hashes(&page))
+    Document::parse(&authored::without_stale_hashes(&page, &digest::RULES))
 }
 
 /// Another page of the memory without a text, and without hashes of it.
@@ -119,7 +119,9 @@ pub fn page_without(
     let once = without_originals(page);
     let page = pattern.removed(once.as_deref().unwrap_or(page));
     Some(match path {
-        path if path.starts_with(layout.knowledge()) => pages::without_stale_hashes(&page),
+        path if path.starts_with(layout.knowledge()) => {
+            authored::without_stale_hashes(&page, &knowledge::RULES)
+        }
         path if path.starts_with(layout.summaries()) => summaries::without_stale_hashes(&page),
         _ => page.into_owned(),
     })
