@@ -215,7 +215,7 @@ impl Machine<'_> {
             self.args.sources.request(roots, &config, app, now, &models, &|_, _| {})?;
         (request.folders, request.finalize) = (folders, None);
         let report = sweep::sweep(&store, &request)?;
-        if models.are_there() && report.captured > 0 {
+        if models.is_enabled() && report.captured > 0 {
             flush::due(&store, &config, app, now, &models, Scope::Today)?;
         }
         if report.captured > 0 {

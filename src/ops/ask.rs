@@ -137,7 +137,7 @@ const ANSWER: Prompt = Prompt {
 /// The answer in a model's words, each sentence with the citations that it rests on and marked as a
 /// model's.
 fn worded(question: &str, citations: &[Citation], models: &Models) -> Option<String> {
-    if !models.are_there() {
+    if !models.is_enabled() {
         return None;
     }
     let numbered = wording::numbered(citations.iter().map(|cited| cited.text.as_str()));

@@ -175,7 +175,7 @@ fn compile(store: &Store, request: &Compilation<'_>) -> Result<CompileReport> {
     let there = store.page_names().context(|| "cannot list the pages of knowledge".into())?;
     let mut failed: BTreeMap<NaiveDate, String> = BTreeMap::new();
     let mut wanted = there.clone();
-    if request.models.are_there() && !request.dry_run {
+    if request.models.is_enabled() && !request.dry_run {
         wanted.extend(named_by_model(store, &due, request, &mut failed)?);
     }
     let days: Vec<Day> = read.values().map(|read| read.day.clone()).collect();
@@ -476,7 +476,7 @@ fn model_summary(
     }
     let of_due: Vec<NaiveDate> =
         concept.sources.iter().map(|source| source.day).filter(|day| due.contains(day)).collect();
-    if !request.models.are_there() || request.dry_run || of_due.is_empty() {
+    if !request.models.is_enabled() || request.dry_run || of_due.is_empty() {
         return Ok(None);
     }
     let quotes = concept.quotes();
