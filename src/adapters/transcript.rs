@@ -335,14 +335,7 @@ impl Transcript<'_> {
 
     /// Adds what a model used.
     pub fn count(&mut self, model: &str, used: Tokens) {
-        let usage = self.usage(model);
-        usage.input += used.input;
-        usage.output += used.output;
-        usage.cache_read += used.cache_read;
-        usage.cache_write += used.cache_write;
-        if let Some(cost) = used.cost_usd {
-            *usage.cost_usd.get_or_insert(0.0) += cost;
-        }
+        used.add_to(self.usage(model));
     }
 }
 
@@ -454,6 +447,17 @@ impl Tokens {
     pub fn without_cached_input(self) -> Tokens {
         let input = self.input.saturating_sub(self.cache_read + self.cache_write);
         Tokens { input, ..self }
+    }
+
+    /// Adds them to what a model used before.
+    pub fn add_to(self, usage: &mut ModelUsage) {
+        usage.input += self.input;
+        usage.output += self.output;
+        usage.cache_read += self.cache_read;
+        usage.cache_write += self.cache_write;
+        if let Some(cost) = self.cost_usd {
+            *usage.cost_usd.get_or_insert(0.0) += cost;
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use pulldown_cmark::{Event, Parser, Tag};
 
-use super::pattern::Pattern;
+use super::static_regex::StaticRegex;
 use super::text;
 
 /// Text as one line that holds no tag, link or line break.
@@ -48,7 +48,7 @@ pub fn plain(value: &str) -> String {
 
 /// A sentence without the marks of Markdown around its words.
 pub fn strip_marks(sentence: &str) -> String {
-    static LINK: Pattern = Pattern::new(r"\[([^\[\]]{1,200})\]\([^()\s]{1,400}\)");
+    static LINK: StaticRegex = StaticRegex::new(r"\[([^\[\]]{1,200})\]\([^()\s]{1,400}\)");
     let words = sentence
         .trim_start_matches(['#', '-', '*', '>', '|', ' '])
         .replace("**", "")

@@ -4,7 +4,7 @@ use chrono::NaiveDate;
 
 use super::{App, output};
 use crate::error::{Error, Result};
-use crate::ops::forget::{ForgetPlan, ForgetReport, ForgetRequest, Pattern, Target};
+use crate::ops::forget::{ForgetPlan, ForgetReport, ForgetRequest, Target, TextPattern};
 
 /// Remove a session or a text for good, and prove that it is gone
 ///
@@ -40,7 +40,7 @@ pub struct Args {
 pub fn run(args: Args, app: &App) -> Result<u8> {
     let target = match (args.session, args.text, args.project, args.before) {
         (Some(session), ..) => Target::Session(session),
-        (_, Some(text), ..) => Target::Text(Pattern::new(&text)?),
+        (_, Some(text), ..) => Target::Text(TextPattern::new(&text)?),
         (_, _, Some(project), _) => Target::Project(project),
         (.., Some(day)) => Target::Before(day),
         _ => {

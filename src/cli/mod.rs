@@ -310,15 +310,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 /// The flags that several commands have, until each hands its own on.
 fn flags(command: &Command) -> (bool, Option<usize>, bool) {
     match command {
-        Command::Ask(args) => (args.dry_run, None, false),
         Command::Digest(args) => (args.dry_run, None, false),
         Command::Doctor(args) => (args.dry_run, None, false),
         Command::Flush(args) => (args.dry_run, None, false),
-        Command::Init(args) => (args.dry_run, None, false),
         Command::Pin(args) => (args.dry_run, None, false),
-        Command::Recall(args) => (args.dry_run, None, false),
         Command::Retain(args) => (args.dry_run, args.limit, false),
-        Command::Search(args) => (args.dry_run, args.limit, false),
         Command::Snapshot(args) => (args.dry_run, None, false),
         Command::Summarize(args) => (args.dry_run, None, false),
         Command::Sweep(args) => (args.dry_run, None, false),

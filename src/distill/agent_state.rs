@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use crate::base::pattern::Pattern;
+use crate::base::static_regex::StaticRegex;
 
 /// The dimensions in their order, each with its mark and the names that it goes by.
 const DIMENSIONS: [(&str, &[&str]); 9] = [
@@ -42,7 +42,7 @@ impl AgentState {
 
     /// Reads a line back. The short form is refused: it does not hold the whole state.
     pub fn decode(line: &str) -> Result<AgentState, String> {
-        static MARKED: Pattern = Pattern::new(r"([A-Z]{1,2})(\d{1,4})");
+        static MARKED: StaticRegex = StaticRegex::new(r"([A-Z]{1,2})(\d{1,4})");
         let rest = match (line.strip_prefix("H9-"), line.starts_with("H5-")) {
             (Some(rest), _) => rest,
             (None, true) => {
@@ -86,7 +86,7 @@ impl AgentState {
 /// The state that a file of state values holds, where all nine are there under whatever names; or
 /// its own line.
 pub fn state_in(text: &str) -> Option<AgentState> {
-    static OWN_LINE: Pattern = Pattern::new(r"\bH9-\d{1,4}-(?:[A-Z]{1,2}\d{1,4}){9}");
+    static OWN_LINE: StaticRegex = StaticRegex::new(r"\bH9-\d{1,4}-(?:[A-Z]{1,2}\d{1,4}){9}");
     let mut values = Values::default();
     match serde_json::from_str::<Value>(text) {
         Ok(value) => values.of_json(&value, 0),

@@ -1,7 +1,7 @@
 //! Commands: what a shell command does, read from how it was typed and what it printed: whether it
 //! runs tests or checks the work, and which commits and pull requests it made.
 
-use crate::base::pattern::Pattern;
+use crate::base::static_regex::StaticRegex;
 use crate::base::text;
 use crate::distill::steps::ToolCall;
 use crate::model::session::Action;
@@ -16,7 +16,7 @@ pub struct Commit {
 /// Whether a command runs tests: one of its parts does, whatever stands before it (`cd x && CI=1
 /// npx jest`).
 pub fn is_test_command(command: &str) -> bool {
-    static RUNNER: Pattern = Pattern::new(
+    static RUNNER: StaticRegex = StaticRegex::new(
         r"(?x)^(?:\w+=\S*\s+ | (?:npx|bunx|pnpx|rtk|time|sudo|env|xvfb-run)\s+ | timeout\s+\S+\s+
                 | (?:uv|poetry|pipenv|pdm|hatch|rye)\s+run\s+ | (?:pnpm|yarn|npm)\s+(?:exec|dlx)\s+(?:--\s+)?
                 | bundle\s+exec\s+ | python[\d.]*\s+-m\s+ | mise\s+(?:x|exec)\s+(?:\S+\s+)?--\s+ | \S*/ )*
@@ -37,7 +37,7 @@ pub fn is_test_command(command: &str) -> bool {
 /// The part of a command line that checks the work: tests, linters, type checks; without what
 /// surrounds it.
 pub fn check_command(command: &str) -> Option<String> {
-    static CHECK: Pattern = Pattern::new(
+    static CHECK: StaticRegex = StaticRegex::new(
         r"(?x)^(
                 (npm|pnpm|yarn|bun|deno)\s+(run\s+)?(--\S+\s+)*(test|lint|typecheck|type-check|check|build|ci|verify|fmt|format)\S*
               | (npm|pnpm|yarn|bun)\s+(--filter|-F|--prefix|-C|--cwd)\s*\S+\s+(run\s+)?(test|lint|typecheck|build|check)\S*
@@ -51,7 +51,7 @@ pub fn check_command(command: &str) -> Option<String> {
               | bundle\s+exec\s+(rspec|rubocop) | rspec\b | phpunit\b | ctest\b | bats\b
             )",
     );
-    static TAIL: Pattern = Pattern::new(r"\s*(\d?>&?\s*\S+|\||;|&&|\|\|)");
+    static TAIL: StaticRegex = StaticRegex::new(r"\s*(\d?>&?\s*\S+|\||;|&&|\|\|)");
     let line = command.lines().next().unwrap_or_default();
     let found = line
         .split("&&")
@@ -66,7 +66,7 @@ pub fn check_command(command: &str) -> Option<String> {
 
 /// Whether a command checks what was changed: it builds, compiles or lints.
 pub fn is_build(command: &str) -> bool {
-    static CHECK: Pattern = Pattern::new(
+    static CHECK: StaticRegex = StaticRegex::new(
         r"\b(build|check|clippy|lint|typecheck|tsc|compile|vet|mypy|ruff|eslint|biome|golangci-lint|pre-commit|make)\b",
     );
     let typed = command.split("<<").next().unwrap_or(command);
@@ -103,8 +103,8 @@ pub fn created(call: &ToolCall) -> Option<String> {
 
 /// The pull request that a command opened.
 pub fn opened_in(command: &str, output: &str) -> Option<String> {
-    static OPENED: Pattern =
-        Pattern::new(r"https://[^\s<>()\[\]]{3,100}/(?:pull|merge_requests|pulls)/\d{1,9}");
+    static OPENED: StaticRegex =
+        StaticRegex::new(r"https://[^\s<>()\[\]]{3,100}/(?:pull|merge_requests|pulls)/\d{1,9}");
     let opens = ["gh pr create", "glab mr create", "tea pr create"]
         .iter()
         .any(|opening| command.contains(opening));
@@ -113,15 +113,16 @@ pub fn opened_in(command: &str, output: &str) -> Option<String> {
 
 /// Whether a command makes a commit.
 pub fn makes_commit(command: &str) -> bool {
-    static COMMIT: Pattern = Pattern::new(r"(?:^|[\s;&|(])git\s+(?:-\S+\s+\S+\s+)*commit(?:\s|$)");
+    static COMMIT: StaticRegex =
+        StaticRegex::new(r"(?:^|[\s;&|(])git\s+(?:-\S+\s+\S+\s+)*commit(?:\s|$)");
     // A repository that the command makes for a try is not the session's.
     COMMIT.is_match(command) && !command.contains("--dry-run") && !command.contains("git init")
 }
 
 /// The commit that git tells of: `[main 1a2b3c4] the message`.
 pub fn commit_in(output: &str) -> Option<Commit> {
-    static COMMIT: Pattern =
-        Pattern::new(r"(?m)^\[[^\]\n]{1,200}? (?:\(root-commit\) )?([0-9a-f]{7,40})\] (.+)$");
+    static COMMIT: StaticRegex =
+        StaticRegex::new(r"(?m)^\[[^\]\n]{1,200}? (?:\(root-commit\) )?([0-9a-f]{7,40})\] (.+)$");
     let found = COMMIT.captures(output)?;
     Some(Commit { hash: found[1].to_string(), message: text::one_line(&found[2], 120) })
 }

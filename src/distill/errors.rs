@@ -3,7 +3,7 @@
 //! The fingerprint forgets what differs from run to run (paths, numbers, ids, addresses), so the
 //! same error met twice, or by two agents, is one error.
 
-use crate::base::pattern::Pattern;
+use crate::base::static_regex::StaticRegex;
 use crate::base::text;
 
 /// An error as it was printed, and what is the same each time.
@@ -34,7 +34,7 @@ pub fn is_refusal(output: &str) -> bool {
 
 /// The line that says what went wrong, rather than where or that something did.
 fn meaningful_line(output: &str) -> Option<&str> {
-    static TELLING: Pattern = Pattern::new(
+    static TELLING: StaticRegex = StaticRegex::new(
         r"(?x)
             ^\s*(error(\[[A-Z]\d+\])?|fatal|panic|FAIL(ED|URE)?|E\s{2,}|npm\ ERR!|Exception|AssertionError)\b
           | ^\s*[A-Za-z_.]*(Error|Exception|Panic|Warning)\b\s*[:(\[]
@@ -82,7 +82,7 @@ fn is_stamped(line: &str) -> bool {
 }
 
 fn fingerprint(line: &str) -> String {
-    static VARIES: Pattern = Pattern::new(
+    static VARIES: StaticRegex = StaticRegex::new(
         r#"(?x)
             [0-9a-fA-F]{8}-[0-9a-fA-F-]{27} | 0x[0-9a-fA-F]+ | \b[0-9a-f]{7,64}\b
           | (?:[A-Za-z]:)?(?:[\w.~@+-]*[/\\])+[\w.@+-]+ (?: :\d+)* | \d+

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::base::pattern::Pattern;
+use crate::base::static_regex::StaticRegex;
 use crate::base::{markdown, text};
 use crate::distill::words;
 
@@ -15,7 +15,7 @@ const SHORT_SENTENCE: usize = 25;
 /// The words that the person typed: without the context that an editor puts before them, the
 /// markers of a prompt template, and the quotes of a shell around the whole.
 pub fn own_words(prompt: &str) -> Cow<'_, str> {
-    static MARKER: Pattern = Pattern::new(
+    static MARKER: StaticRegex = StaticRegex::new(
         r"(?m)^[ \t]*(?:\[\[ ## \w+ ## \]\]|@\[\w+\]:|\[\d+ image\(s\)\])[ \t]*$|\s*\[\d+ image\(s\)\]\s*$",
     );
     let mut words = prompt.trim();
@@ -131,7 +131,7 @@ fn is_pleasantry(sentence: &str) -> bool {
 }
 
 fn is_lead_in(said: &str) -> bool {
-    static LEAD_IN: Pattern = Pattern::new(
+    static LEAD_IN: StaticRegex = StaticRegex::new(
         r"(?i)^(?:please )?(?:implement|execute|follow|carry out) (?:the|this) (?:following )?plan\b.{0,20}:$",
     );
     LEAD_IN.is_match(said)

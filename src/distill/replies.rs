@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::base::pattern::Pattern;
+use crate::base::static_regex::StaticRegex;
 use crate::base::{markdown, text};
 use crate::distill::words;
 use crate::model::digest::{ClaimKind, Origin};
@@ -43,19 +43,19 @@ pub fn split_code(reply: &str) -> (Cow<'_, str>, String) {
 
 /// Whether a sentence decides something or says what was learnt.
 pub fn claim_kind(sentence: &str, origin: Origin) -> Option<ClaimKind> {
-    static DECISION: Pattern = Pattern::new(
+    static DECISION: StaticRegex = StaticRegex::new(
         r"(?i)\b(decided|decision|(we|i) chose|chose to|going with|go with|went with|opt(ed)? for|settled on|let['’]?s use|agreed to)\b",
     );
     // "Instead of" alone tells a difference; with a reason or somebody's will it tells a choice.
-    static CHOICE: Pattern =
-        Pattern::new(r"(?i)\b(instead of|rather than|prefer(red)?|we['’]ll use|i['’]ll use)\b");
-    static REASON: Pattern = Pattern::new(
+    static CHOICE: StaticRegex =
+        StaticRegex::new(r"(?i)\b(instead of|rather than|prefer(red)?|we['’]ll use|i['’]ll use)\b");
+    static REASON: StaticRegex = StaticRegex::new(
         r"(?i)\b(because|since|so that|so it|so we|to avoid|to keep|in order to|otherwise|as it|due to)\b",
     );
-    static WILL: Pattern = Pattern::new(
+    static WILL: StaticRegex = StaticRegex::new(
         r"(?i)^(use|make|call|keep|let['’]?s|we |i |i['’]|no,|yes,|instead|please|changed|switched|replaced|moved|refactored)",
     );
-    static LESSON: Pattern = Pattern::new(
+    static LESSON: StaticRegex = StaticRegex::new(
         r"(?i)\b(root cause|turns? out|turned out|the (real |actual )?(problem|issue|bug|cause|culprit|fix|reason|failure) (is|was|here)|lesson|learn(ed|t) that|was caused by|the trick (is|was))\b|^(fix|cause|reason):",
     );
     if !(28..320).contains(&sentence.len()) || !stands_alone(sentence, origin) {
@@ -95,7 +95,7 @@ fn stands_alone(sentence: &str, origin: Origin) -> bool {
 
 /// Whether the agent only says what it is about to do.
 pub fn is_narration(sentence: &str) -> bool {
-    static NARRATION: Pattern = Pattern::new(
+    static NARRATION: StaticRegex = StaticRegex::new(
         r"(?ix)^(let\ me|let['’]?s\ (check|see|look|find|start|first)|now\b|next[, ]|first[, ]|wait|hmm|ok(ay)?[, ]|good[,!. ]|great|perfect|excellent
               |i['’](ll|m)\b
               |i\ (need|want|should|will|see|can|notice|have\ enough)\b|if\ you\b|you\ can\b|would\ you|do\ you|should\ i|here['’]?s|here\ is|here\ are|the\ user\b|no\ response\ requested)",
@@ -115,7 +115,7 @@ pub fn closing_sentence(reply: &str) -> Option<String> {
 
 /// How the agent closed, leaving out sentences that say what is told elsewhere.
 pub fn closing_sentence_except(reply: &str, is_said: impl Fn(&str) -> bool) -> Option<String> {
-    static RESULT: Pattern = Pattern::new(
+    static RESULT: StaticRegex = StaticRegex::new(
         r"(?ix)^(done\b|fixed|added|created|updated|committed|pushed|implemented|removed|renamed|rebased|merged|moved|replaced|refactored|resolved|published|released|opened|draft\ pr|wrote|spawned|closed|deleted|verified|confirmed|reviewed|saved|switched|enabled|disabled|successfully|i('ve|’ve|\ have)?\ (added|fixed|created|updated|removed|changed|implemented|reviewed|patched)|found\ \d|no\ (blocking|blockers|issues)|root\ cause|all\ \d*\ ?(tests|checks)|yes\b|the\ (fix|cause|issue|problem|bug)\b)
               |\b(is|are|was|were|been|now)\ (fixed|done|pushed|merged|committed|created|green|passing|complete|landed|in\ place|removed|updated|published)\b|\btests?\ (now\ )?pass",
     );
@@ -154,7 +154,7 @@ pub fn closing_sentence_except(reply: &str, is_said: impl Fn(&str) -> bool) -> O
 }
 
 /// What is still to be done, or asked.
-static NEXT: Pattern = Pattern::new(
+static NEXT: StaticRegex = StaticRegex::new(
     r"(?i)^(next( steps?)?\b|remaining\b|still (to do|open|missing|untracked)|not (yet|done)\b|left (for|open)\b|todo\b|what['’]s (next|left)|open questions?\b|would you like|do you want|should i\b|shall i\b|want me to)|\b(is|are) still (stale|open|missing|failing|pending)\b|\bnot yet\b",
 );
 
@@ -173,12 +173,12 @@ pub fn open_item(reply: &str) -> Option<String> {
 /// Whether a reply says that the work could not be done. Where nothing that the agent tried has
 /// worked, less is enough.
 pub fn gives_up(reply: &str, nothing_worked: bool) -> bool {
-    static GIVING_UP: Pattern = Pattern::new(
+    static GIVING_UP: StaticRegex = StaticRegex::new(
         r"(?ix)\b( still\ (fails|failing|broken|not\ working) | giving\ up | gave\ up
               | (i|we)\ (could\ ?n[o']t|can(no|')t|were\ unable\ to|was\ unable\ to|am\ unable\ to|['a]?m\ unable\ to)\ (fix|solve|resolve|complete|finish|make\ .{0,40}\ work|get\ .{0,40}\ to\ work)
               | unable\ to\ (fix|resolve|complete|finish) | remains?\ (unsolved|broken|unresolved) )\b",
     );
-    static NOT_DONE: Pattern = Pattern::new(
+    static NOT_DONE: StaticRegex = StaticRegex::new(
         r"(?i)\b(not available|not found|unavailable|cannot|can['’]t|could ?n[o'’]t|could not|unable|no access)\b",
     );
     let from = reply.len().saturating_sub(600);

@@ -1,7 +1,7 @@
 //! Test runs: what a test runner's output says. "0 failed" is a pass, and a run that was interrupted
 //! or never began says nothing.
 
-use crate::base::pattern::Pattern;
+use crate::base::static_regex::StaticRegex;
 use crate::base::text;
 use crate::distill::commands::is_test_command;
 use crate::distill::steps::ToolCall;
@@ -54,7 +54,7 @@ fn is_interruption(code: i32) -> bool {
 /// Whether a runner says that it could not even start: that is trouble with the machine, not with
 /// the code.
 fn never_ran(output: &str) -> bool {
-    static NO_START: Pattern = Pattern::new(
+    static NO_START: StaticRegex = StaticRegex::new(
         r"(?i)command not found|unsupported[ _](engine|environment)|missing script|no module named .?(pytest|unittest|tox)|is not recognized as|cannot find module 'node:|could not find .?cargo\.toml|no test specified|no such file or directory|permission denied",
     );
     output.lines().count() <= 24 && NO_START.is_match(output)
@@ -62,7 +62,7 @@ fn never_ran(output: &str) -> bool {
 
 /// What a runner's output says as a whole: by its counts where it has any, else by its words.
 fn summary_of(output: &str) -> Option<Verdict> {
-    static COUNT: Pattern = Pattern::new(
+    static COUNT: StaticRegex = StaticRegex::new(
         r"(?ix)\b(\d+)\s+(?:tests?\s+|examples?,?\s+|suites?\s+)?(pass(?:ed|ing|es)?|fail(?:ed|ing|ures?|s)?|errors?|broken)\b
               | \b(pass(?:ed)?|fail(?:ed|ures?)?|errors?)\b\s*[:=]?\s+(\d+)\b | \b(failures|errors)=(\d+)",
     );

@@ -9,7 +9,7 @@
 use std::collections::HashSet;
 
 use super::{MARK, Prompt};
-use crate::base::pattern::Pattern;
+use crate::base::static_regex::StaticRegex;
 use crate::base::text;
 use crate::model::digest::Content;
 use crate::model::ids::EpisodeId;
@@ -112,7 +112,7 @@ enum Kind {
 
 impl Line {
     fn read(line: &str, episodes: &[Episode]) -> Option<Line> {
-        static FORM: Pattern = Pattern::new(
+        static FORM: StaticRegex = StaticRegex::new(
             r"(?i)^[\s>*#-]*(intent|outcome|trigger|motto)[\s*\[(]*EP_(\d+)[\s\])*]*:[\s*]*(.+)$",
         );
         let found = FORM.captures(line)?;

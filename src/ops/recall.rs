@@ -12,10 +12,12 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::search::{self, SearchRequest};
-use crate::base::clock::Timestamp;
+use crate::base::setters::setters;
 use crate::base::{files, text};
 use crate::error::{Context, Error, Result};
+use crate::memory::Memory;
 use crate::model::digest::{Digest, Origin, Trigger};
+use crate::model::hit::Hit;
 use crate::model::ids::{EpisodeId, SessionId};
 use crate::ops::snapshot;
 use crate::query::Query;
@@ -29,7 +31,7 @@ const HITS: usize = 10;
 const WORTH_BEGINNING: usize = 16;
 
 /// What to recall.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct RecallRequest {
     /// The reference or query, as typed.
     pub what: String,
@@ -39,14 +41,39 @@ pub struct RecallRequest {
     pub raw: bool,
     /// At most so many tokens.
     pub budget: Option<usize>,
-    pub now: Timestamp,
     /// Whether nothing at all may be written, not even the cache.
     pub dry_run: bool,
 }
 
+setters!(RecallRequest {
+    what: String,
+    around: u32,
+    raw: bool,
+    budget: Option<usize>,
+    dry_run: bool,
+});
+
+impl RecallRequest {
+    /// Recalls a reference (`SES1_desk_SP1C1#EP_002`), a hit of the last search (`1`) or a query.
+    pub fn of(what: impl Into<String>) -> RecallRequest {
+        RecallRequest::default().what(what)
+    }
+}
+
+impl From<&Hit> for RecallRequest {
+    /// The part behind a hit: what its best trigger points to, or its digest.
+    fn from(hit: &Hit) -> RecallRequest {
+        let session = &hit.session;
+        RecallRequest::of(match hit.triggers.first() {
+            Some(trigger) => format!("{session}#{}", trigger.episode),
+            None => session.to_string(),
+        })
+    }
+}
+
 /// What was recalled.
 #[derive(Debug, Serialize)]
-pub struct RecallAnswer {
+pub struct RecallReport {
     /// The full reference, which recalls the same again.
     #[serde(rename = "ref")]
     pub reference: String,
@@ -81,30 +108,34 @@ enum Part {
     File(PathBuf),
 }
 
-/// Opens the part of the memory that a reference or a query names.
-pub fn recall(store: &Store, request: &RecallRequest) -> Result<RecallAnswer> {
-    let target = target(store, request)?;
-    let session = &target.session;
-    if !store.layout().session(session).is_dir() {
-        return Err(Error::new(format!("there is no session `{session}`"))
-            .hint("`memtree search` finds sessions by their words"));
+impl Memory {
+    /// Opens the part of the memory that a reference or a query names.
+    pub fn recall(&self, request: impl Into<RecallRequest>) -> Result<RecallReport> {
+        let (store, request) = (self.store(), &request.into());
+        let target = target(self, request)?;
+        let session = &target.session;
+        if !store.layout().session(session).is_dir() {
+            return Err(Error::new(format!("there is no session `{session}`"))
+                .hint("`memtree search` finds sessions by their words"));
+        }
+        let mut answer = match &target.part {
+            Part::Digest if request.raw => raw(store, session, None)?,
+            Part::Digest => digest_page(store, session)?,
+            Part::Episode(episode) => episode_page(store, session, *episode, request)?,
+            Part::File(within) => file(store, session, within)?,
+        };
+        answer.weak = target.weak;
+        if let Some(budget) = request.budget {
+            answer.text = within_budget(&answer.text, budget);
+        }
+        Ok(answer)
     }
-    let mut answer = match &target.part {
-        Part::Digest if request.raw => raw(store, session, None)?,
-        Part::Digest => digest_page(store, session)?,
-        Part::Episode(episode) => episode_page(store, session, *episode, request)?,
-        Part::File(within) => file(store, session, within)?,
-    };
-    answer.weak = target.weak;
-    if let Some(budget) = request.budget {
-        answer.text = within_budget(&answer.text, budget);
-    }
-    Ok(answer)
 }
 
 // --- What is meant ---
 
-fn target(store: &Store, request: &RecallRequest) -> Result<Target> {
+fn target(memory: &Memory, request: &RecallRequest) -> Result<Target> {
+    let store = memory.store();
     let what = request.what.trim();
     if what.is_empty() {
         return Err(Error::usage("there is nothing to recall")
@@ -140,12 +171,13 @@ fn target(store: &Store, request: &RecallRequest) -> Result<Target> {
     if let Some(target) = from_path(store, what) {
         return Ok(target);
     }
-    searched(store, request, what)
+    searched(memory, request, what)
 }
 
 /// What a query leads to: the trigger that it is, word for word, or else the best trigger of the
 /// best hit.
-fn searched(store: &Store, request: &RecallRequest, what: &str) -> Result<Target> {
+fn searched(memory: &Memory, request: &RecallRequest, what: &str) -> Result<Target> {
+    let store = memory.store();
     let line = parse_trigger(what);
     let topic = match &line {
         Some(trigger) => trigger.topic.as_str(),
@@ -153,9 +185,8 @@ fn searched(store: &Store, request: &RecallRequest, what: &str) -> Result<Target
     };
     // What stands in a trigger are words, whatever signs are among them.
     let query = if topic == what { Query::parse(what)? } else { Query::of_words(topic) };
-    let search =
-        SearchRequest { dry_run: request.dry_run, ..SearchRequest::new(query, HITS, request.now) };
-    let answer = search::search(store, &search)?;
+    let search = SearchRequest::default().query(query).limit(HITS).dry_run(request.dry_run);
+    let answer = memory.search(search)?;
     for hit in &answer.hits {
         let triggers =
             store.digest(&hit.session).ok().flatten().map(|digest| digest.content.triggers);
@@ -250,13 +281,13 @@ fn from_path(store: &Store, what: &str) -> Option<Target> {
 
 // --- What it says ---
 
-fn digest_page(store: &Store, session: &SessionId) -> Result<RecallAnswer> {
+fn digest_page(store: &Store, session: &SessionId) -> Result<RecallReport> {
     let path = store.layout().digest(session);
     let shown = store.layout().shown(&path);
     let text = read_inside(store, session, &path)?.ok_or_else(|| {
         Error::new(format!("`{session}` has no digest yet")).hint("`memtree sweep` writes it")
     })?;
-    Ok(RecallAnswer {
+    Ok(RecallReport {
         reference: session.to_string(),
         session: session.clone(),
         episode: None,
@@ -273,7 +304,7 @@ fn episode_page(
     session: &SessionId,
     episode: EpisodeId,
     request: &RecallRequest,
-) -> Result<RecallAnswer> {
+) -> Result<RecallReport> {
     // A digest that cannot be parsed hides no episode.
     let digest = store.digest(session).ok().flatten();
     let path = episode_path(store, session, digest.as_ref(), episode);
@@ -299,7 +330,7 @@ fn episode_page(
             }
         }
     }
-    Ok(RecallAnswer {
+    Ok(RecallReport {
         reference: format!("{session}#{episode}"),
         session: session.clone(),
         episode: Some(episode.to_string()),
@@ -350,7 +381,7 @@ fn remains(
     session: &SessionId,
     episode: EpisodeId,
     digest: Option<&Digest>,
-) -> Result<RecallAnswer> {
+) -> Result<RecallReport> {
     let shown = store.layout().shown(&store.layout().digest(session));
     let missing = || Error::new(format!("`{session}` has no episode {episode}"));
     let digest = digest.ok_or_else(|| {
@@ -388,7 +419,7 @@ fn remains(
     for outcome in &content.key_outcomes {
         text.push_str(&format!("- outcome: {outcome}\n"));
     }
-    Ok(RecallAnswer {
+    Ok(RecallReport {
         reference: format!("{session}#{episode}"),
         session: session.clone(),
         episode: Some(episode.to_string()),
@@ -400,14 +431,14 @@ fn remains(
     })
 }
 
-fn file(store: &Store, session: &SessionId, within: &Path) -> Result<RecallAnswer> {
+fn file(store: &Store, session: &SessionId, within: &Path) -> Result<RecallReport> {
     let path = store.layout().session(session).join(within);
     let shown = store.layout().shown(&path);
     let text = read_inside(store, session, &path)?.ok_or_else(|| {
         Error::new(format!("there is no `{shown}`"))
             .hint(format!("`memtree recall {session}` shows its digest"))
     })?;
-    Ok(RecallAnswer {
+    Ok(RecallReport {
         reference: shown.clone(),
         session: session.clone(),
         episode: None,
@@ -426,14 +457,14 @@ fn raw(
     store: &Store,
     session: &SessionId,
     of: Option<(EpisodeId, Option<&Digest>)>,
-) -> Result<RecallAnswer> {
+) -> Result<RecallReport> {
     let folder = store.layout().snapshot(session);
     let episode = of.map(|(episode, _)| episode);
     let digest = match of {
         Some((_, digest)) => digest.cloned(),
         None => store.digest(session).ok().flatten(),
     };
-    let mut answer = RecallAnswer {
+    let mut answer = RecallReport {
         reference: episode
             .map_or_else(|| session.to_string(), |episode| format!("{session}#{episode}")),
         session: session.clone(),
@@ -727,18 +758,12 @@ mod tests {
         let episodes = store.layout().snapshot(&id).join("episodic");
         fs::create_dir_all(&episodes).unwrap();
         std::os::unix::fs::symlink(store.layout().settings(), episodes.join("EP_001.md")).unwrap();
-        let request = |what: &str| RecallRequest {
-            what: what.into(),
-            around: 0,
-            raw: false,
-            budget: None,
-            now: Timestamp::default(),
-            dry_run: false,
-        };
-        let error = recall(&store, &request("SES3_laptop_SP1C2#EP_001")).unwrap_err();
+        let memory = Memory::open(folder.path()).unwrap();
+        let recall = |what: &str| memory.recall(RecallRequest::of(what));
+        let error = recall("SES3_laptop_SP1C2#EP_001").unwrap_err();
         assert!(error.causes()[0].contains("link"), "{error}");
-        assert!(recall(&store, &request("SES3_laptop_SP1C2#../x")).is_err());
-        assert!(recall(&store, &request("SES9_laptop_SP9C9#EP_001")).is_err());
-        assert!(recall(&store, &request("1")).is_err());
+        assert!(recall("SES3_laptop_SP1C2#../x").is_err());
+        assert!(recall("SES9_laptop_SP9C9#EP_001").is_err());
+        assert!(recall("1").is_err());
     }
 }

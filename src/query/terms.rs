@@ -23,6 +23,9 @@ const QUESTION_WORDS: &[&str] = &[
 const COMMONEST: f32 = 0.2;
 const EVERYDAY: f32 = 0.5;
 
+/// The shortest word that may be a misspelled one.
+pub const SHORTEST_SLIP: usize = 4;
+
 /// Recognizes a word that says nothing about what is asked.
 pub fn is_question_word(word: &str) -> bool {
     QUESTION_WORDS.binary_search(&word).is_ok()

@@ -16,7 +16,7 @@ use crate::base::front_matter::{self, Document};
 use crate::base::markdown::{code, inline, plain};
 use crate::model::day::{DaySummary, Note, Point, SessionOfDay, Telling};
 use crate::model::ids::SessionId;
-use crate::store::documents::short_hash;
+use crate::store::authored::part_hash as short_hash;
 use crate::store::layout;
 
 /// The schema that we write.

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::Command;
 
+use memtree::internals::store::cores::{self, memory};
+use memtree::internals::store::{Store, documents};
 use memtree::model::core::LandmarkId;
 use memtree::model::digest::{
     Claim, ClaimKind, Content, Digest, Origin, Outcome, Snapshot, State, Worth,
 };
 use memtree::model::ids::{CoreId, Device, EpisodeId, SessionId};
-use memtree::store::cores::{self, memory};
-use memtree::store::{Store, documents};
 use memtree::{ConsolidateReport, ConsolidateRequest};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -358,7 +358,9 @@ fn digest(ordinal: u32, device: &str, claims: &[(u8, u8)], worth: Worth, version
             Claim { kind, text: WORDS[what].replace("{}", subject), episode: EpisodeId(1), origin }
         })
         .collect();
-    let at = |seconds: i64| memtree::base::clock::from_millis((1_760_000_000 + seconds) * 1000);
+    let at = |seconds: i64| {
+        memtree::internals::base::clock::from_millis((1_760_000_000 + seconds) * 1000)
+    };
     let session = SessionId::new(Device::new(device), ordinal);
     Digest {
         source_id: format!("claude:{session}"),

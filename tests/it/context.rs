@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
-use memtree::base::{clock, text};
+use memtree::internals::base::{clock, text};
 use memtree::model::context::without_ours;
 use memtree::{ContextReport, ContextRequest};
 
@@ -236,7 +236,7 @@ fn no_session_of_the_corpus_exceeds_a_budget() {
     for flavor in std::fs::read_dir(corpus).unwrap().flatten().filter(|entry| entry.path().is_dir())
     {
         let name = flavor.file_name().into_string().unwrap();
-        if memtree::adapters::named(&name).is_some() {
+        if memtree::internals::adapters::named(&name).is_some() {
             let source = format!("{name}={}", flavor.path().display());
             let _ = desk.memtree(["sweep", "--quiet", "--source", &source]).done();
         }
@@ -276,7 +276,7 @@ fn what_no_longer_holds_is_marked_as_stale() {
     let commit = git(&["rev-parse", "--short", "HEAD"]);
     std::fs::write(work.join("src/shed.rs"), "fn shed() {}\r\n").unwrap();
     std::fs::write(work.join("src/gate.rs"), "fn gate() {}\n").unwrap();
-    let hash = &memtree::base::files::sha256_hex(b"fn shed() {}\n")[..8];
+    let hash = &memtree::internals::base::files::sha256_hex(b"fn shed() {}\n")[..8];
     let text = desk.digest_text(session);
     let trigger = |topic: &str, episode: u32| {
         format!(

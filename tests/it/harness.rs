@@ -15,10 +15,10 @@ use std::process::{Command, Stdio};
 
 use chrono::{DateTime, Duration, Utc};
 use fs_extra::dir::CopyOptions;
-use memtree::adapters::{self, Places};
+use memtree::internals::adapters::{self, Places};
+use memtree::internals::store::documents;
 use memtree::model::digest::Digest;
 use memtree::model::ids::Device;
-use memtree::store::documents;
 use memtree::{Environment, Memory};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -442,7 +442,7 @@ impl Tree {
                 kind if kind.is_symlink() => {
                     format!("a link to {}", fs::read_link(entry.path()).unwrap().display())
                 }
-                _ => memtree::base::files::hash_file(entry.path()).unwrap().1,
+                _ => memtree::internals::base::files::hash_file(entry.path()).unwrap().1,
             };
             tree.insert(entry.path().strip_prefix(folder).unwrap().to_owned(), holds);
         }

@@ -11,7 +11,7 @@ mod day_and_night; // 24 hours on two devices, proved at every hour
 mod day_of_hooks; // both agents' hooks across midnight, with kills
 mod digests; // what a digest says of a session
 #[cfg(unix)]
-mod doctor; // what is unwell, what it means, what mends it
+mod doctor; // what is wrong, what it means, how to fix it
 mod documents; // what is written is read back as it was meant
 mod exclude; // projects and folders that are never captured
 mod faults; // the n-th change to the disk fails or kills, for every n

@@ -355,7 +355,10 @@ fn a_program_that_fails_or_hangs_leaves_the_digest_as_it_was() {
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.success() && said.contains(why), "{said}");
         for session in desk.sessions() {
-            assert_eq!(desk.digest(&session).content.made_by, memtree::distill::digest::MADE_BY);
+            assert_eq!(
+                desk.digest(&session).content.made_by,
+                memtree::internals::distill::digest::MADE_BY
+            );
         }
     }
     configure(&desk, "command", "");

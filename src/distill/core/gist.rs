@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::base::pattern::Pattern;
+use crate::base::static_regex::StaticRegex;
 use crate::base::stem::stem;
 use crate::base::text;
 use crate::distill::words;
@@ -27,7 +27,7 @@ pub struct Gist {
 impl Gist {
     /// The gist of a sentence.
     pub fn of(sentence: &str) -> Gist {
-        static NO: Pattern = Pattern::new(
+        static NO: StaticRegex = StaticRegex::new(
             r"(?i)\b(never|don['’]?t|do not|doesn['’]?t|must not|mustn['’]?t|no longer|not|stop|avoid|without)\b",
         );
         let code = sentence
@@ -101,9 +101,12 @@ fn words_of(sentence: &str) -> BTreeSet<String> {
 
 /// What is chosen over what: "use A instead of B", "A, not B", "instead of B, use A".
 fn choice(sentence: &str) -> Option<(BTreeSet<String>, BTreeSet<String>)> {
-    static OVER: Pattern = Pattern::new(r"(?i)\b(instead of|rather than|over)\s|[,;]?\s+not\s+");
-    static END: Pattern = Pattern::new(r"[,;:(—]|\.\s|\b(because|so that|since|for|when|and)\b");
-    static USE: Pattern = Pattern::new(r"(?i)[,;]?\s+(use|call|do|put|keep|make|go with)\s");
+    static OVER: StaticRegex =
+        StaticRegex::new(r"(?i)\b(instead of|rather than|over)\s|[,;]?\s+not\s+");
+    static END: StaticRegex =
+        StaticRegex::new(r"[,;:(—]|\.\s|\b(because|so that|since|for|when|and)\b");
+    static USE: StaticRegex =
+        StaticRegex::new(r"(?i)[,;]?\s+(use|call|do|put|keep|make|go with)\s");
     let over = OVER.find(sentence)?;
     let (before, after) = (&sentence[..over.start()], &sentence[over.end()..]);
     let few =

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Draft, Gist, project, sentence};
-use crate::base::pattern::Pattern;
+use crate::base::static_regex::StaticRegex;
 use crate::model::core::{Domain, Kind, Support};
 use crate::model::digest::{ClaimKind, Digest, Origin};
 use crate::model::ids::EpisodeId;
@@ -88,7 +88,7 @@ fn checks(project: &Option<String>, digests: &[&Digest]) -> Vec<Draft> {
             .min_by_key(|(command, count)| (std::cmp::Reverse(*count), command.len()))
             .expect("some");
         let shown = if count >= RECURS { command.to_string() } else { format!("{stem} …") };
-        static TESTS: Pattern = Pattern::new(r"test|jest|rspec|nextest");
+        static TESTS: StaticRegex = StaticRegex::new(r"test|jest|rspec|nextest");
         let what = if TESTS.is_match(&stem) { "Tests run with" } else { "Checked with" };
         let supports = uses
             .iter()
@@ -170,7 +170,7 @@ fn last_episode(digest: &Digest) -> EpisodeId {
 
 /// The form of commit messages, where nearly all have it.
 fn commit_form(project: &Option<String>, digests: &[&Digest]) -> Option<Draft> {
-    static CONVENTIONAL: Pattern = Pattern::new(
+    static CONVENTIONAL: StaticRegex = StaticRegex::new(
         r"^(feat|fix|docs|chore|refactor|tests?|ci|build|perf|style|revert)(\([^)]+\))?!?: \S",
     );
     let commits: Vec<(&Digest, &str, &str)> = digests

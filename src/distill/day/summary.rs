@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use crate::base::pattern::Pattern;
+use crate::base::static_regex::StaticRegex;
 use crate::base::{markdown, text};
 use crate::distill::{commands, replies};
 use crate::model::day::{DaySummary, Line, LineKind, Point, SessionOfDay, Telling};
@@ -174,8 +174,8 @@ impl Gathered {
                 self.tool(&said);
             }
             LineKind::WorkerEvent | LineKind::TaskAgentEvent => {
-                static MILESTONE: Pattern =
-                    Pattern::new(r"(?i)\b(finished|failed|blocked|completed|cancelled)\b");
+                static MILESTONE: StaticRegex =
+                    StaticRegex::new(r"(?i)\b(finished|failed|blocked|completed|cancelled)\b");
                 if MILESTONE.is_match(&said) && self.milestones.len() < MOST_KEPT {
                     self.milestones
                         .push((line.time.to_string(), text::one_line(&said, LONGEST_QUOTE)));
@@ -372,10 +372,10 @@ impl Gathered {
 
     /// What the agent's last words leave to be done.
     fn actions(&self) -> Vec<String> {
-        static ACTION: Pattern = Pattern::new(
+        static ACTION: StaticRegex = StaticRegex::new(
             r"(?i)\b(todo|to-do|next steps?|follow[- ]?ups?|left to do|remains? to|still (needs?|missing|open|fails?|failing|to do)|not yet|you('ll| will)? (need|want) to|remember to|want me to|would you like|should i|shall i)\b",
         );
-        static IF: Pattern = Pattern::new(r"(?i)\bif (it|this|that|you|there)\b");
+        static IF: StaticRegex = StaticRegex::new(r"(?i)\bif (it|this|that|you|there)\b");
         sentences(&self.last_reply.1)
             .filter(|sentence| {
                 (16..300).contains(&sentence.chars().count()) && !sentence.ends_with(':')

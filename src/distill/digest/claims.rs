@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::base::pattern::Pattern;
+use crate::base::static_regex::StaticRegex;
 use crate::base::{markdown, text};
 use crate::distill::facts::{EpisodeFacts, Facts};
 use crate::model::digest::{Claim, ClaimKind, Origin};
@@ -65,7 +65,7 @@ pub fn claims(facts: &Facts) -> Vec<Claim> {
 /// What a person's sentence states for good, if it does.
 fn of_person(sentence: &str) -> Option<ClaimKind> {
     // A standing wish: a rule, not an errand.
-    static RULE: Pattern = Pattern::new(
+    static RULE: StaticRegex = StaticRegex::new(
         r"(?xi)
             ^(please\s+|and\s+|but\s+|also,?\s+|no,?\s+|ok,?\s+)*(always|never)\s+\w
           | \b(from\ now\ on|going\ forward|as\ a\ rule|by\ convention|our\ (convention|policy|rule)s?)\b
@@ -75,7 +75,7 @@ fn of_person(sentence: &str) -> Option<ClaimKind> {
           | ^(please\s+)?prefer\s
           ",
     );
-    static CHOICE: Pattern = Pattern::new(
+    static CHOICE: StaticRegex = StaticRegex::new(
         r"(?xi)
             ^(ok,?\s+|yes,?\s+|no,?\s+|yeah,?\s+|and\s+)*let'?s\s+(use|go\ with|keep|drop|stick|call|rename|not|do)\b
           | \b(use|call|rename|keep|put|prefer)\b.{2,80}\b(instead\ of|rather\ than|not)\b
@@ -100,7 +100,7 @@ fn of_person(sentence: &str) -> Option<ClaimKind> {
     }
 }
 
-static ASKING: Pattern = Pattern::new(
+static ASKING: StaticRegex = StaticRegex::new(
     r"(?i)^(can|could|should|would|do|does|did|is|are|was|what|why|how|where|which|who|when|will|shall|have|has|am|isn'?t|so,? (can|could|should)|confirm|check|verify|to|i (tried|thought)|also i)\b",
 );
 
@@ -148,7 +148,7 @@ fn of_agent(part: &EpisodeFacts) -> Vec<(ClaimKind, String)> {
 }
 
 /// A fact with its reason or its limit.
-static BECAUSE: Pattern = Pattern::new(
+static BECAUSE: StaticRegex = StaticRegex::new(
     r"(?xi)
         \b(fail(s|ed)?|breaks?|broke|crash(es|ed)?|hangs?|ignores?)\b.{0,120}\b(because|when|if|unless|since)\b
       | \bonly\ works\b | \b(does\ not|doesn't|cannot|can't)\ (support|work|handle|accept)\b.{0,120}\b(because|when|if|unless|without|so)\b
@@ -157,14 +157,14 @@ static BECAUSE: Pattern = Pattern::new(
 );
 
 /// A sentence that says itself what it is.
-static DECIDED: Pattern = Pattern::new(r"(?i)^(decision|decided|we decided|i decided)\b");
+static DECIDED: StaticRegex = StaticRegex::new(r"(?i)^(decision|decided|we decided|i decided)\b");
 
 /// A choice of one thing over another.
-static OVER: Pattern =
-    Pattern::new(r"(?i)\b(instead of|rather than|decided|chose|opted for|going with)\b");
+static OVER: StaticRegex =
+    StaticRegex::new(r"(?i)\b(instead of|rather than|decided|chose|opted for|going with)\b");
 
 /// The agent speaking of what it does just now, or offering something.
-static NARRATION: Pattern = Pattern::new(
+static NARRATION: StaticRegex = StaticRegex::new(
     r"(?xi)
         ^(i['’]ll|i['’]m|i\ (will|am|was|need|have|can|want|should|would|could|think|see|also|just|also|don['’]t)|i['’](ve|d)|let\ me|let['’]s|now\b|next\b|next,|if\ you|would|want|once|you\ (can|could|may|said)|good\b|great\b|perfect|ah\b|ok\b|okay|looking|one\ |understood|previously|pre-existing|option|alternatively|maybe|perhaps|we\ could|could)
       | ['’](ll|m)\b | \b(guessing|assuming|guess\b|assume\b|interrupting|let\ me\ know|tell\ me|shall\ i|want\ me)\b
@@ -172,17 +172,17 @@ static NARRATION: Pattern = Pattern::new(
 );
 
 /// Sentences that announce a lesson and do not tell it.
-static EMPTY: Pattern = Pattern::new(
+static EMPTY: StaticRegex = StaticRegex::new(
     r"(?i)^(found|here'?s|this is|that'?s|so|the (issue|problem|bug) is (clear|here|simple|more|twofold|that the tests?))\b|\b(root cause (and|&)|root cause\.?$)",
 );
 
 /// Words of a choice that was made, rather than of a fault that was found.
-static CHANGE: Pattern = Pattern::new(
+static CHANGE: StaticRegex = StaticRegex::new(
     r"(?i)\b(now|changed|made|moved|switched|replaced|renamed|kept|keep|use|reuse|uses|chose|decided|opted|going with|put|point)\b",
 );
 
 /// A fault, a maybe, or something that somebody proposes.
-static FINDING: Pattern = Pattern::new(
+static FINDING: StaticRegex = StaticRegex::new(
     r"(?i)\b(could|might|would|may|should we|bug|missing|incorrect(ly)?|wrong|silently|suggested|suggests?|verified|confirmed|result:|still|was expecting|latest tail)\b|^(low|medium|high|critical)\b",
 );
 
@@ -192,8 +192,8 @@ fn names_a_thing(sentence: &str) -> bool {
     if sentence.starts_with(|c: char| c.is_lowercase()) {
         return false;
     }
-    static THING: Pattern =
-        Pattern::new(r"`[^`]+`|\b\w+[./_]\w+|\b[a-z]+[A-Z]\w*|\b[A-Z]{3,}\b|--\w+");
+    static THING: StaticRegex =
+        StaticRegex::new(r"`[^`]+`|\b\w+[./_]\w+|\b[a-z]+[A-Z]\w*|\b[A-Z]{3,}\b|--\w+");
     THING.is_match(sentence)
 }
 

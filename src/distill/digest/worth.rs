@@ -1,7 +1,7 @@
 //! Worth: whether a session is worth remembering, or was empty, a greeting, a health check or
 //! memtree's own.
 
-use crate::base::pattern::Pattern;
+use crate::base::static_regex::StaticRegex;
 use crate::distill::facts::{EpisodeFacts, Facts};
 use crate::distill::prompts;
 use crate::model::calls;
@@ -44,7 +44,7 @@ pub fn worth(facts: &Facts) -> Worth {
 
 /// Whether a part only tried out that somebody answers: `Reply with exactly OK`, `What is 2+2?`.
 fn is_health_check(part: &EpisodeFacts) -> bool {
-    static TRIAL: Pattern = Pattern::new(
+    static TRIAL: StaticRegex = StaticRegex::new(
         r"(?ix)^(?:please\s+)?(?:just\s+|only\s+)?(?:
                 (?:reply|respond|answer|say|return|output|print|echo|write)\b[^?]{0,40}?
                     (?:\bexact(?:ly)?\b|\bonly\b|\bnothing\s+else\b|\b(?:ok|okay|pong|ready|hello|hi|pass|yes)\b)

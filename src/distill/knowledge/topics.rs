@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use chrono::NaiveDate;
 
 use super::sayings::{Said, Saying};
-use crate::base::pattern::Pattern;
+use crate::base::static_regex::StaticRegex;
 use crate::base::text;
 use crate::distill::words;
 use crate::model::ids::SessionId;
@@ -288,15 +288,16 @@ fn of_projects(said: &Said, sessions: &BTreeMap<SessionId, About>) -> BTreeMap<S
 
 // --- Terms of a sentence ---
 
-static PIECE: Pattern =
-    Pattern::new(r"`([^`]+)`|(\p{L}[\p{L}\p{N}_'’]*(?:[-.][\p{L}\p{N}_]+)*)|([^\s`\p{L}]+)|(\s+)");
-static HASH: Pattern = Pattern::new(r"^[0-9a-f]{7,64}$");
-static SYMBOL: Pattern = Pattern::new(r"^[\p{L}_@][\p{L}\p{N}_.:@+-]*[\p{L}\p{N}_]$");
-static FILE: Pattern = Pattern::new(r"^[\p{L}\p{N}_.-]*[\p{L}\p{N}_-]\.[a-z]{1,5}$");
-static ERROR: Pattern =
-    Pattern::new(r"^(E[A-Z]{4,}|E\d{4}|[A-Z][A-Za-z]+(Error|Exception)|[A-Z]{2,4}\d{3,5})$");
-static HUMP: Pattern = Pattern::new(r"([\p{Ll}\d])(\p{Lu})");
-static CAMEL: Pattern = Pattern::new(r"[\p{Ll}\d]\p{Lu}|_|::");
+static PIECE: StaticRegex = StaticRegex::new(
+    r"`([^`]+)`|(\p{L}[\p{L}\p{N}_'’]*(?:[-.][\p{L}\p{N}_]+)*)|([^\s`\p{L}]+)|(\s+)",
+);
+static HASH: StaticRegex = StaticRegex::new(r"^[0-9a-f]{7,64}$");
+static SYMBOL: StaticRegex = StaticRegex::new(r"^[\p{L}_@][\p{L}\p{N}_.:@+-]*[\p{L}\p{N}_]$");
+static FILE: StaticRegex = StaticRegex::new(r"^[\p{L}\p{N}_.-]*[\p{L}\p{N}_-]\.[a-z]{1,5}$");
+static ERROR: StaticRegex =
+    StaticRegex::new(r"^(E[A-Z]{4,}|E\d{4}|[A-Z][A-Za-z]+(Error|Exception)|[A-Z]{2,4}\d{3,5})$");
+static HUMP: StaticRegex = StaticRegex::new(r"([\p{Ll}\d])(\p{Lu})");
+static CAMEL: StaticRegex = StaticRegex::new(r"[\p{Ll}\d]\p{Lu}|_|::");
 
 /// What a sentence speaks of, each once.
 fn terms(saying: &Saying) -> Vec<Term> {

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use crate::base::pattern::Pattern;
+use crate::base::static_regex::StaticRegex;
 use crate::base::stem::stem;
 use crate::base::text;
 use crate::distill::words;
@@ -23,9 +23,9 @@ pub fn numbered<'q>(quotes: impl Iterator<Item = &'q str>) -> String {
 /// The sentences of a reply that name at least one of so many quotes, each with the places of these
 /// in the list.
 pub fn sentences(reply: &str, quotes: &[&str]) -> Vec<(String, Vec<usize>)> {
-    static NUMBER: Pattern = Pattern::new(r"\[(\d{1,3})\]");
+    static NUMBER: StaticRegex = StaticRegex::new(r"\[(\d{1,3})\]");
     // A number behind the full stop belongs to the sentence before it.
-    static BEHIND: Pattern = Pattern::new(r"([.!?])((?:\s*\[\d{1,3}\])+)");
+    static BEHIND: StaticRegex = StaticRegex::new(r"([.!?])((?:\s*\[\d{1,3}\])+)");
     let reply = BEHIND.replace_all(reply, "$2$1");
     let mut told: Vec<(String, Vec<usize>)> = Vec::new();
     for sentence in text::sentences(&reply) {

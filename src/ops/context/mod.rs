@@ -14,7 +14,7 @@ use crate::base::setters::setters;
 use crate::base::text;
 use crate::distill::digest::project_name;
 use crate::error::Result;
-use crate::index::Index;
+use crate::index::{Corpus, Index, Source};
 use crate::memory::Memory;
 use crate::model::context;
 
@@ -106,10 +106,11 @@ impl Memory {
         let folder = request.folder.as_ref().unwrap_or(&self.environment().current_dir);
         let home = &self.environment().places.home;
         let projects = projects(request.project.as_ref(), folder);
+        let open = |source| Index::open(store, Corpus::Digests, source);
         let index = match (request.hurried, request.dry_run) {
-            (true, _) => Index::cached(store),
-            (false, true) => Some(Index::in_memory(store)?),
-            (false, false) => Some(Index::open(store)?),
+            (true, _) => open(Source::Cached).ok(),
+            (false, true) => Some(open(Source::InMemory)?),
+            (false, false) => Some(open(Source::Refreshed)?),
         };
         let own = Own { session: request.session.clone(), id: None };
         let present = Present::new(folder, home, &projects, request.hurried);

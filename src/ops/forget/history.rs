@@ -1,5 +1,5 @@
-//! Target takes the same out of git's history: commands to be run by the person, since nothing here
-//! runs a program.
+//! Git's history: the commands that remove the same from it. The person runs them, since nothing
+//! here runs a program.
 //!
 //! Git remembers every page as it once was, also pages that by now say nothing of it any more. So a
 //! session takes the past of all pages with it in which it can ever have stood; a text can have

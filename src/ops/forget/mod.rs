@@ -37,11 +37,11 @@ use crate::store::tombstones::{self, Tombstone};
 use crate::store::{Store, days, layout};
 
 pub use finish::finish;
-use pages::{clean_pages, is_apart, pages_with};
-pub use pattern::Pattern;
+use pages::{clean_pages, is_static, pages_with};
+pub use pattern::TextPattern;
 use traces::Traces;
 
-/// Who forgets, and by which settings.
+/// The settings by which it forgets.
 pub struct Request<'a> {
     pub device: &'a Device,
     pub now: Timestamp,
@@ -74,7 +74,7 @@ pub enum Target {
     /// Every session that ended before a day.
     Before(NaiveDate),
     /// A text, wherever it stands.
-    Text(Pattern),
+    Text(TextPattern),
 }
 
 /// What will go.
@@ -86,7 +86,7 @@ pub struct ForgetPlan {
     #[serde(skip)]
     day: NaiveDate,
     #[serde(skip)]
-    text: Option<Pattern>,
+    text: Option<TextPattern>,
 }
 
 /// One session that will go, or lose a text.
@@ -96,7 +96,7 @@ pub struct PlannedSession {
     pub title: String,
     pub project: Option<String>,
     pub ended: Option<String>,
-    /// How much room its folder takes.
+    /// The disk use of its folder.
     pub bytes: u64,
     /// Whether its log will not be captured again: always, but where a text stands only in what we
     /// or a person wrote.
@@ -201,8 +201,8 @@ pub fn forget(store: &Store, plan: &ForgetPlan, request: &Request<'_>) -> Result
     let cannot = || format!("cannot forget in `{}`", layout.root().display());
     store.refuse_links(None)?;
     let _lock = files::lock_exclusive(&layout.sweep_lock()).context(cannot)?;
-    // Target a killed command left to be done is another session's, too, and goes with the folders
-    // that are cleared here.
+    // A killed command may have left work of other sessions in the folders that are cleared here, so
+    // that is finished first.
     commit::finish_earlier_sweep(store, request.zone)?;
     retain::finish_earlier_eviction(store, &mut Retention::default())?;
     let stones: Vec<Tombstone> = plan
@@ -234,9 +234,9 @@ pub fn forget(store: &Store, plan: &ForgetPlan, request: &Request<'_>) -> Result
             report.files = clean_pages(store, |_| true, |name| pattern.is_in(name), removed)
                 .context(cannot)?;
             clear_cache(store).context(cannot)?;
-            // Not before all is done: whoever sees such a stone beside raw takes all of that away,
-            // since it tells no text. One that no log held is remembered to be gone, too, though
-            // not which.
+            // Not before all is done: whoever sees such a tombstone beside raw files removes all of
+            // them, since it does not name the text. A text that no log held gets a tombstone too,
+            // which says only that there was one.
             let stones =
                 if stones.is_empty() { vec![Tombstone::of_text(plan.day)] } else { stones };
             tombstones::add(layout, &stones).context(cannot)?;
@@ -254,7 +254,7 @@ pub fn forget(store: &Store, plan: &ForgetPlan, request: &Request<'_>) -> Result
             let traces = traces.without_ids();
             prove(store, &mut report, |path, name| {
                 // Other sessions may well have said the same; the tombstones name the ids.
-                if is_apart(layout, path) || path.starts_with(layout.sessions()) {
+                if is_static(layout, path) || path.starts_with(layout.sessions()) {
                     return Ok(false);
                 }
                 if traces.are_in(name) {
@@ -347,7 +347,7 @@ fn planned(store: &Store, session: SessionId) -> PlannedSession {
     }
 }
 
-fn holds_text(folder: &Path, pattern: &Pattern) -> io::Result<bool> {
+fn holds_text(folder: &Path, pattern: &TextPattern) -> io::Result<bool> {
     for found in files::walk_files(folder).flatten() {
         if pattern.is_in(&found.relative.to_string_lossy())
             || (found.link.is_none() && pattern.is_in_file(&found.path)?)
@@ -358,7 +358,7 @@ fn holds_text(folder: &Path, pattern: &Pattern) -> io::Result<bool> {
     Ok(false)
 }
 
-// --- Target goes ---
+// --- What goes ---
 
 /// Takes sessions out of everything: first the traces elsewhere, then the caches, then their own
 /// folders.
@@ -372,7 +372,7 @@ fn purge(
     let cannot = || format!("cannot forget in `{}`", layout.root().display());
     let mut changed = whole_files(store, sessions, traces).context(cannot)?;
     let (cores, learnt) = (layout.shown(&layout.cores()), layout.shown(&layout.knowledge()));
-    // Cores know themselves what rested on a forgotten session, and are made again without it.
+    // Cores are made again, without what rested on a forgotten session.
     let is_below = |name: &str, folder: &str| Path::new(name).starts_with(folder);
     let is_other = |name: &str| !is_below(name, &cores) && !is_below(name, &learnt);
     let clean = |is_ours: &dyn Fn(&str) -> bool| {
@@ -380,9 +380,9 @@ fn purge(
             .context(cannot)
     };
     changed.extend(clean(&is_other)?);
-    // Pages of knowledge are told anew by the days that are left; then those go that nothing bears
-    // out any more.
-    changed.extend(knowledge::tell_anew(store, traces, redactor)?);
+    // Pages of knowledge are written again from the days that are left; then those go that rest on
+    // nothing any more.
+    changed.extend(knowledge::rewrite(store, traces, redactor)?);
     changed.extend(clean(&|name: &str| is_below(name, &learnt))?);
     changed.sort();
     changed.dedup();
@@ -426,7 +426,7 @@ fn clear_cache(store: &Store) -> io::Result<()> {
 fn prove(
     store: &Store,
     report: &mut ForgetReport,
-    tells: impl Fn(&Path, &str) -> io::Result<bool>,
+    holds: impl Fn(&Path, &str) -> io::Result<bool>,
 ) -> Result<()> {
     let layout = store.layout();
     let (git, locks) = (layout.git(), layout.locks());
@@ -437,7 +437,7 @@ fn prove(
         let name = layout.shown(&found.path);
         report.scanned_files += 1;
         report.scanned_bytes += found.metadata.len();
-        if tells(&found.path, &name).context(|| format!("cannot look into `{name}`"))? {
+        if holds(&found.path, &name).context(|| format!("cannot look into `{name}`"))? {
             report.left.push(name);
         }
     }

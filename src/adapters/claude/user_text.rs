@@ -1,8 +1,7 @@
-//! Who spoke: the records of a user hold a person's words, commands, and what the program put there
-//! itself.
+//! The text of a user's record: a person's words, a command, or what the program put there itself.
 
 /// Who wrote the text of a user record.
-pub enum Spoken {
+pub enum UserText {
     Prompt(String),
     Interruption,
     Command(String),
@@ -10,14 +9,16 @@ pub enum Spoken {
 }
 
 /// Tells a person's words from what the program wrote in their name.
-pub fn spoken(text: &str) -> Spoken {
+pub fn classify(text: &str) -> UserText {
     if text.starts_with("[Request interrupted by user") {
-        return Spoken::Interruption;
+        return UserText::Interruption;
     }
     if text.starts_with("<command-name>") || text.starts_with("<command-message>") {
         let name = between(text, "<command-name>", "</command-name>").unwrap_or_default();
         let arguments = between(text, "<command-args>", "</command-args>").unwrap_or_default();
-        return Spoken::Command(format!("{} {}", name.trim(), arguments.trim()).trim().to_string());
+        return UserText::Command(
+            format!("{} {}", name.trim(), arguments.trim()).trim().to_string(),
+        );
     }
     const MACHINE: &[&str] = &[
         "<local-command-",
@@ -32,7 +33,7 @@ pub fn spoken(text: &str) -> Spoken {
         "{\"task_id\"",
     ];
     if MACHINE.iter().any(|start| text.starts_with(start)) {
-        return Spoken::Machine;
+        return UserText::Machine;
     }
     // What the program puts around a person's words is taken off; if nothing remains, no one spoke.
     let mut rest = text.to_string();
@@ -45,9 +46,9 @@ pub fn spoken(text: &str) -> Spoken {
     }
     let rest = rest.trim();
     if rest.is_empty() && !text.is_empty() {
-        Spoken::Machine
+        UserText::Machine
     } else {
-        Spoken::Prompt(rest.to_string())
+        UserText::Prompt(rest.to_string())
     }
 }
 

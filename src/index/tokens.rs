@@ -1,9 +1,12 @@
-//! A sheet: the words of a document as the index takes them, cut and counted once.
+//! Tokens: the words of a document as the index takes them, cut and counted once.
 //!
 //! The parts of a digest (each trigger with its keys, the summary) lie one after the other, so that
-//! a part is a stretch of places. Where each ends is stored with the document: a search then tells
-//! from the lists of the index alone how often a word stands in which part, and need not read the
-//! page.
+//! a part is a stretch of positions. Where each ends is stored with the document: a search then
+//! knows from the posting lists alone how often a word stands in which part, and reads no page.
+//!
+//! tantivy has pre-tokenized text too, but one heap string for each token, and it writes them into
+//! the document as JSON and parses that again before they are indexed. One packed string costs a
+//! fraction of it, and says in a byte how often a word counts.
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
@@ -13,7 +16,7 @@ use crate::query::terms::stem;
 /// The greatest number of times that a word may count.
 const MOST_TIMES: u8 = 8;
 /// A word is preceded by two control characters, as none is part of a word: how often it counts,
-/// and how many places it stands after the word before it, on top of this one.
+/// and how many positions it stands after the word before it, on top of this one.
 const SAME_PLACE: u8 = 0x10;
 /// The farthest that a word may stand after the one before it; what lies farther apart is moved
 /// together.
@@ -21,55 +24,51 @@ const FARTHEST: usize = 15;
 /// How far apart two texts lie at least, so that no phrase runs from one into the other.
 const GAP: usize = 2;
 
-/// The words of a document, in the making.
+/// The tokens of a document, in the making.
 #[derive(Debug, Default)]
-pub struct Sheet {
+pub struct TokenBuffer {
     words: String,
-    /// The place of the last word, and the first one that is free.
+    /// The position of the last word, and the first one that is free.
     last: usize,
     next: usize,
     /// Where the parts end, in bytes.
     parts: Vec<u8>,
 }
 
-impl Sheet {
-    /// Adds a text that belongs to no part; its words count so many times.
-    pub fn add(&mut self, text: &str, times: usize) {
-        self.lay(text, times);
-    }
-
+impl TokenBuffer {
     /// Adds a part, of texts with how often their words count. Parts come before whatever belongs
     /// to none.
-    pub fn add_part<'t>(&mut self, texts: impl IntoIterator<Item = (&'t str, usize)>) {
+    pub fn push_part<'t>(&mut self, texts: impl IntoIterator<Item = (&'t str, usize)>) {
         let mut length = 0;
         let mut runs: Vec<Run> = Vec::new();
         for (text, times) in texts {
             let begin = self.next;
-            length += self.lay(text, times);
-            let places = (self.next - begin) as u32;
+            length += self.push_text(text, times);
+            let positions = (self.next - begin) as u32;
             let times = u32::from(clamped(times));
             match runs.last_mut() {
-                Some(run) if run.times == times => run.places += places,
-                _ => runs.push(Run { places, times }),
+                Some(run) if run.times == times => run.positions += positions,
+                _ => runs.push(Run { positions, times }),
             }
         }
-        runs.retain(|run| run.places > 0);
+        runs.retain(|run| run.positions > 0);
         for number in [length, runs.len() as u32] {
             write_number(number, &mut self.parts);
         }
         for run in runs {
-            write_number(run.places, &mut self.parts);
+            write_number(run.positions, &mut self.parts);
             write_number(run.times, &mut self.parts);
         }
     }
 
-    /// The words in the form that [`Laid`] takes apart, and where the parts end.
+    /// The words in the form that [`BufferTokenizer`] takes apart, and where the parts end.
     pub fn finish(self) -> (String, Vec<u8>) {
         (self.words, self.parts)
     }
 
-    /// Lays the words of a text down, and returns how many a person would type.
-    fn lay(&mut self, text: &str, times: usize) -> u32 {
+    /// Adds a text whose words count so many times, and returns how many a person would type. What
+    /// is added by itself belongs to no part.
+    pub fn push_text(&mut self, text: &str, times: usize) -> u32 {
         let mut whole = 0;
         let (begin, mark) = (self.next, char::from(clamped(times)));
         text::each_word(text, |word| {
@@ -89,10 +88,10 @@ fn clamped(times: usize) -> u8 {
     u8::try_from(times).unwrap_or(u8::MAX).clamp(1, MOST_TIMES)
 }
 
-/// A stretch of places whose words count equally often.
+/// A stretch of positions whose words count equally often.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Run {
-    places: u32,
+    positions: u32,
     times: u32,
 }
 
@@ -129,19 +128,19 @@ impl Parts {
         Some(())
     }
 
-    /// Tells for each part that has some of the places how many; they come in order, a word that
+    /// Gives for each part that has some of the positions how many; they come in order, a word that
     /// counts several times as often.
-    pub fn count(&self, places: &[u32], mut each: impl FnMut(usize, u32)) {
-        let mut places = places.iter().peekable();
+    pub fn count(&self, positions: &[u32], mut each: impl FnMut(usize, u32)) {
+        let mut positions = positions.iter().peekable();
         for (part, end, times) in &self.runs {
             let mut there = 0;
-            while places.next_if(|place| *place < end).is_some() {
+            while positions.next_if(|position| *position < end).is_some() {
                 there += 1;
             }
             if there > 0 {
                 each(*part, there / times);
             }
-            if places.peek().is_none() {
+            if positions.peek().is_none() {
                 return;
             }
         }
@@ -170,27 +169,27 @@ fn read_number(bytes: &mut &[u8]) -> Option<u32> {
     None
 }
 
-/// Takes a sheet apart for the index.
+/// Takes a buffer apart for the index.
 #[derive(Debug, Clone, Default)]
-pub struct Laid;
+pub struct BufferTokenizer;
 
-impl Tokenizer for Laid {
-    type TokenStream<'a> = LaidWords<'a>;
+impl Tokenizer for BufferTokenizer {
+    type TokenStream<'a> = BufferedTokens<'a>;
 
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> LaidWords<'a> {
-        LaidWords { rest: text, again: 0, token: Token { position: 0, ..Token::default() } }
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> BufferedTokens<'a> {
+        BufferedTokens { rest: text, again: 0, token: Token { position: 0, ..Token::default() } }
     }
 }
 
-/// The words of one sheet, handed to the index.
-pub struct LaidWords<'a> {
+/// The tokens of one buffer, handed to the index.
+pub struct BufferedTokens<'a> {
     rest: &'a str,
     /// How often the present word is still to be given.
     again: u8,
     token: Token,
 }
 
-impl TokenStream for LaidWords<'_> {
+impl TokenStream for BufferedTokens<'_> {
     fn advance(&mut self) -> bool {
         if self.again > 0 {
             self.again -= 1;
@@ -221,7 +220,7 @@ mod tests {
 
     fn given(words: &str) -> Vec<(String, usize)> {
         let mut given = Vec::new();
-        let mut tokenizer = Laid;
+        let mut tokenizer = BufferTokenizer;
         let mut stream = tokenizer.token_stream(words);
         while stream.advance() {
             given.push((stream.token().text.clone(), stream.token().position));
@@ -231,14 +230,14 @@ mod tests {
 
     #[test]
     fn words_count_several_times_at_one_place_and_texts_lie_apart() {
-        let mut sheet = Sheet::default();
-        sheet.add("two locks", 3);
-        sheet.add("", 1);
-        sheet.add("plain", 1);
-        sheet.add("huge src/day.rs", 1000);
-        let given = given(&sheet.finish().0);
-        let count = |word: &str, place: usize| {
-            given.iter().filter(|one| **one == (word.to_string(), place)).count()
+        let mut tokens = TokenBuffer::default();
+        tokens.push_text("two locks", 3);
+        tokens.push_text("", 1);
+        tokens.push_text("plain", 1);
+        tokens.push_text("huge src/day.rs", 1000);
+        let given = given(&tokens.finish().0);
+        let count = |word: &str, position: usize| {
+            given.iter().filter(|one| **one == (word.to_string(), position)).count()
         };
         assert_eq!(
             (count("two", 0), count("lock", 1), count("plain", 3), count("hug", 5)),
@@ -251,41 +250,41 @@ mod tests {
     }
 
     #[test]
-    fn a_sheet_has_the_words_of_its_texts() {
+    fn a_buffer_has_the_words_of_its_texts() {
         for text in [
             "LockIng the 数据库锁 in src/HashMap.rs",
             "don't ฐานข้อมูล v2.1.0 데이터베이스",
             "",
             " \u{1}\u{1f} x",
         ] {
-            let mut sheet = Sheet::default();
-            sheet.add(text, 1);
+            let mut tokens = TokenBuffer::default();
+            tokens.push_text(text, 1);
             let mut expected = Vec::new();
             text::each_word(text, |word| {
                 expected.push((stem(&word.text).to_string(), word.position))
             });
-            assert_eq!(given(&sheet.finish().0), expected, "{text}");
+            assert_eq!(given(&tokens.finish().0), expected, "{text}");
         }
     }
 
     #[test]
     fn the_words_of_each_part_are_counted() {
-        let mut sheet = Sheet::default();
-        sheet.add_part([("lock the lock", 1), ("LockIng", 4), ("locks", 2), ("", 3)]);
-        sheet.add_part([]);
-        sheet.add_part([("nothing", 1), ("locked", 1)]);
-        sheet.add("lock", 1);
-        let (words, bytes) = sheet.finish();
-        let places: Vec<u32> = given(&words)
+        let mut tokens = TokenBuffer::default();
+        tokens.push_part([("lock the lock", 1), ("LockIng", 4), ("locks", 2), ("", 3)]);
+        tokens.push_part([]);
+        tokens.push_part([("nothing", 1), ("locked", 1)]);
+        tokens.push_text("lock", 1);
+        let (words, bytes) = tokens.finish();
+        let positions: Vec<u32> = given(&words)
             .into_iter()
             .filter(|(word, _)| word == "lock")
-            .map(|(_, place)| place as u32)
+            .map(|(_, position)| position as u32)
             .collect();
         let mut parts = Parts::default();
         parts.read(&bytes);
         assert_eq!(parts.lengths, [5, 0, 2]);
         let mut counted = [0; 3];
-        parts.count(&places, |part, times| counted[part] += times);
+        parts.count(&positions, |part, times| counted[part] += times);
         // `LockIng` is the word and its first part, both of one form.
         assert_eq!(counted, [5, 0, 1]);
     }

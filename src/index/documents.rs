@@ -1,4 +1,5 @@
-//! A document: a digest as the index stores it, field by field, and how documents get in and out.
+//! Documents: digests and other pages as the index stores them, field by field, and how they get
+//! in and out.
 //!
 //! All words go into one field, those of the title and the keys several times: a word then counts
 //! by where it stands, a search reads one list for each word, and phrases run on. The other fields
@@ -15,19 +16,19 @@ use tantivy::schema::{
     FAST, Field, IndexRecordOption, NumericOptions, STORED, STRING, Schema, TextFieldIndexing,
     TextOptions,
 };
-use tantivy::{IndexBuilder, IndexSettings, IndexWriter, TantivyDocument, Term};
+use tantivy::{IndexSettings, IndexWriter, TantivyDocument, Term};
 
-use super::changes::{self, Stamped};
-use super::notes::{self, Note};
-use super::page::Page;
-use super::sheet::{Laid, Sheet};
-use crate::base::files;
-use crate::model::ids::SessionId;
+use super::changes::StampedFile;
+use super::digests::{self, DigestPage};
+use super::head::Head;
+use super::notes::{self, Note, Section};
+use super::tokens::{BufferTokenizer, TokenBuffer};
+use crate::query::FilterKey;
 use crate::store::Store;
 use crate::store::layout::Layout;
 
 /// The name of our tokenizer in the index.
-const LAID_WORDS: &str = "memtree";
+const TOKENIZER: &str = "memtree";
 /// Pieces with fewer documents count as alike.
 const FEW: u32 = 64;
 /// How many documents are many: worth several threads.
@@ -40,9 +41,6 @@ const MOST_THREADS: usize = 4;
 const MEMORY_FOR_EACH: usize = 5 << 10;
 const LEAST_MEMORY: usize = 16 << 20;
 const MOST_MEMORY: usize = 256 << 20;
-
-/// How much of a digest is read, in bytes: a hundred times what we ever write.
-const LONGEST_DIGEST: u64 = 2 << 20;
 
 /// The fields of a document.
 #[derive(Debug, Clone, Copy)]
@@ -85,7 +83,7 @@ impl Fields {
     fn build() -> (Schema, Fields) {
         let words = |record| {
             let indexing =
-                TextFieldIndexing::default().set_tokenizer(LAID_WORDS).set_index_option(record);
+                TextFieldIndexing::default().set_tokenizer(TOKENIZER).set_index_option(record);
             TextOptions::default().set_indexing_options(indexing)
         };
         let mut schema = Schema::builder();
@@ -105,125 +103,109 @@ impl Fields {
         (schema.build(), fields)
     }
 
-    /// The sections of a page that is no digest.
-    fn sections(&self, path: &str, note: &Note) -> Vec<TantivyDocument> {
-        let tree = notes::tree_of(path).map_or("", |tree| tree.name());
-        let mut documents = Vec::with_capacity(note.sections.len());
-        for section in &note.sections {
-            let mut document = TantivyDocument::default();
-            document.add_text(self.session, path);
-            document.add_text(self.tree, tree);
-            document.add_u64(self.line, section.line as u64);
-            let mut sheet = Sheet::default();
-            sheet.add_part([
-                (note.title.as_str(), 1),
-                (section.heading.as_str(), 2),
-                (section.text.as_str(), 1),
-            ]);
-            note.tags.iter().for_each(|tag| sheet.add(tag, 1));
-            self.add_words(&mut document, sheet, &note.files);
-            note.tags.iter().for_each(|tag| document.add_text(self.tag, tag.to_lowercase()));
-            for (field, value) in [(self.flavor, &note.flavor), (self.status, &note.status)] {
-                document.add_text(field, value.to_lowercase());
-            }
-            note.project
-                .iter()
-                .for_each(|project| document.add_text(self.project, project.to_lowercase()));
-            if let Some(at) = note.at {
-                document.add_i64(self.ended, at.timestamp());
-            }
-            documents.push(document);
+    /// The field that a filter looks at by name.
+    pub fn of_filter(&self, key: FilterKey) -> Option<Field> {
+        match key {
+            FilterKey::Project => Some(self.project),
+            FilterKey::Flavor => Some(self.flavor),
+            FilterKey::Status => Some(self.status),
+            FilterKey::Tag => Some(self.tag),
+            FilterKey::File => Some(self.file),
+            FilterKey::Since | FilterKey::Before => None,
         }
-        documents
     }
 
-    fn document(&self, session: &str, page: &Page) -> TantivyDocument {
+    fn document(&self, name: &str, head: &Head, tokens: TokenBuffer) -> TantivyDocument {
         let mut document = TantivyDocument::default();
-        document.add_text(self.session, session);
-        self.add_words(&mut document, page.lay_out(session), &page.files);
-        let mut name = |field, value: &str| document.add_text(field, value.to_lowercase());
-        page.project.iter().for_each(|project| name(self.project, project));
-        page.tags.iter().for_each(|tag| name(self.tag, tag));
-        name(self.flavor, &page.flavor);
-        name(self.status, &page.status);
-        if let Some(ended) = page.ended {
+        document.add_text(self.session, name);
+        let (words, parts) = tokens.finish();
+        document.add_text(self.words, words);
+        document.add_bytes(self.parts, &parts);
+        let mut files = TokenBuffer::default();
+        head.files.iter().for_each(|file| _ = files.push_text(file, 1));
+        document.add_text(self.file, files.finish().0);
+        let mut add = |field, value: &str| document.add_text(field, value.to_lowercase());
+        head.project.iter().for_each(|project| add(self.project, project));
+        head.tags.iter().for_each(|tag| add(self.tag, tag));
+        add(self.flavor, &head.flavor);
+        add(self.status, &head.status);
+        if let Some(ended) = head.ended {
             document.add_i64(self.ended, ended.timestamp());
         }
         document
     }
-}
 
-impl Fields {
-    /// Adds the words of a document, and those of the files it is about.
-    fn add_words(&self, document: &mut TantivyDocument, sheet: Sheet, files: &[String]) {
-        let (words, parts) = sheet.finish();
-        document.add_text(self.words, words);
-        document.add_bytes(self.parts, &parts);
-        let mut sheet = Sheet::default();
-        files.iter().for_each(|file| sheet.add(file, 1));
-        document.add_text(self.file, sheet.finish().0);
+    /// A section of a page that is no digest.
+    fn section(&self, path: &str, note: &Note, section: &Section) -> TantivyDocument {
+        let mut tokens = TokenBuffer::default();
+        tokens.push_part([
+            (note.head.title.as_str(), 1),
+            (section.heading.as_str(), 2),
+            (section.text.as_str(), 1),
+        ]);
+        note.head.tags.iter().for_each(|tag| _ = tokens.push_text(tag, 1));
+        let mut document = self.document(path, &note.head, tokens);
+        document.add_text(self.tree, notes::tree_of(path).map_or("", |tree| tree.name()));
+        document.add_u64(self.line, section.line as u64);
+        document
     }
 }
 
 /// What one index is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shelf {
+pub enum Corpus {
     Digests,
     /// Every other page, section by section.
     Notes,
 }
 
-impl Shelf {
+impl Corpus {
     /// The folder of its index.
     pub fn folder(self, layout: &Layout) -> PathBuf {
         match self {
-            Shelf::Digests => layout.index(),
-            Shelf::Notes => layout.notes_index(),
+            Corpus::Digests => layout.index(),
+            Corpus::Notes => layout.notes_index(),
         }
     }
 
-    /// Everything that stands on it: by name, and how it looks.
-    pub fn found(self, store: &Store) -> io::Result<Vec<Stamped>> {
+    /// Every file of it: by name, and how it looks.
+    pub fn files(self, store: &Store) -> io::Result<Vec<StampedFile>> {
         match self {
-            Shelf::Digests => changes::found(store),
-            Shelf::Notes => notes::found(store),
+            Corpus::Digests => digests::files(store),
+            Corpus::Notes => notes::files(store),
         }
     }
 
-    /// The documents of one thing on it. What vanished in between has none, nor has a session that
+    /// The documents of one file of it. What vanished in between has none, nor has a session that
     /// is not worth remembering.
     fn documents(self, store: &Store, name: &str) -> Vec<TantivyDocument> {
         let fields = Fields::get();
         match self {
-            Shelf::Digests => {
-                let page = read_page(store, name).filter(|page| page.worth);
-                page.map(|page| fields.document(name, &page)).into_iter().collect()
+            Corpus::Digests => {
+                let page = DigestPage::read(store, name).filter(|page| page.worth);
+                let document =
+                    |page: DigestPage| fields.document(name, &page.head, page.tokens(name));
+                page.map(document).into_iter().collect()
             }
-            Shelf::Notes => notes::read(store, name)
-                .map(|note| fields.sections(name, &note))
-                .unwrap_or_default(),
+            Corpus::Notes => {
+                let Some(note) = Note::read(store, name) else { return Vec::new() };
+                note.sections.iter().map(|section| fields.section(name, &note, section)).collect()
+            }
         }
     }
 }
 
-/// Begins an index in an empty folder.
-pub fn create(folder: &Path) -> tantivy::Result<tantivy::Index> {
-    let index = builder().create_in_dir(folder)?;
-    register(&index);
-    Ok(index)
-}
-
-/// Begins an index in working memory.
-pub fn create_in_memory() -> tantivy::Result<tantivy::Index> {
-    let index = builder().create_in_ram()?;
-    register(&index);
-    Ok(index)
-}
-
-fn builder() -> IndexBuilder {
+/// Begins an index in an empty folder, or in working memory.
+pub fn create(folder: Option<&Path>) -> tantivy::Result<tantivy::Index> {
     // What is stored of a document is little, and a search wants that of some scattered ones.
     let settings = IndexSettings { docstore_blocksize: 2 << 10, ..IndexSettings::default() };
-    tantivy::Index::builder().schema(Fields::schema()).settings(settings)
+    let builder = tantivy::Index::builder().schema(Fields::schema()).settings(settings);
+    let index = match folder {
+        Some(folder) => builder.create_in_dir(folder)?,
+        None => builder.create_in_ram()?,
+    };
+    register(&index);
+    Ok(index)
 }
 
 /// Opens the index in a folder.
@@ -238,14 +220,14 @@ pub fn open(folder: &Path) -> Result<tantivy::Index, Box<dyn std::error::Error +
 
 /// Makes our tokenizer known to an index.
 fn register(index: &tantivy::Index) {
-    index.tokenizers().register(LAID_WORDS, Laid);
+    index.tokenizers().register(TOKENIZER, BufferTokenizer);
 }
 
 /// Takes documents out, puts others in, and commits.
 pub fn write(
     index: &tantivy::Index,
     store: &Store,
-    shelf: Shelf,
+    corpus: Corpus,
     gone: &[&str],
     new: &[&str],
 ) -> tantivy::Result<()> {
@@ -261,7 +243,7 @@ pub fn write(
         writer.delete_term(Term::from_field_text(fields.session, session));
     }
     new.par_iter().try_for_each(|name| {
-        let mut documents = shelf.documents(store, name).into_iter();
+        let mut documents = corpus.documents(store, name).into_iter();
         documents.try_for_each(|document| writer.add_document(document).map(drop))
     })?;
     writer.commit()?;
@@ -276,13 +258,6 @@ fn little_by_little() -> LogMergePolicy {
     policy.set_min_num_segments(4);
     policy.set_min_layer_size(FEW);
     policy
-}
-
-/// Reads a digest as search sees it; `None` where there is none any more.
-pub fn read_page(store: &Store, session: &str) -> Option<Page> {
-    let id: SessionId = session.parse().ok()?;
-    let bytes = files::read_at_most(&store.layout().digest(&id), LONGEST_DIGEST).ok()?;
-    Some(Page::read(session, &String::from_utf8_lossy(&bytes)))
 }
 
 #[cfg(test)]
