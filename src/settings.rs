@@ -11,6 +11,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
+use crate::base::redact::Redactor;
 use crate::base::size::Size;
 use crate::base::zone::Zone;
 use crate::base::{clock, text};
@@ -47,51 +48,51 @@ const OPEN_TABLES: &[&str] = &["sources", "domains"];
 
 /// Every setting.
 #[derive(Debug, Clone, Deserialize, Serialize)]
-pub struct Config {
+pub struct Settings {
     pub format: i64,
     pub timezone: String,
     pub max_log_chars: usize,
     pub summarizer: Summarizer,
-    pub sessions: Sessions,
-    pub snapshot: Snapshot,
-    pub context: Context,
-    pub redact: Redact,
+    pub sessions: SessionsSettings,
+    pub snapshot: SnapshotSettings,
+    pub context: ContextSettings,
+    pub redact: RedactSettings,
     pub exclude: ExcludeSettings,
-    pub folders: Vec<Folder>,
+    pub folders: Vec<FolderSettings>,
     #[serde(default)]
-    pub sources: BTreeMap<String, Source>,
+    pub sources: BTreeMap<String, SourceSettings>,
     #[serde(default)]
     pub domains: BTreeMap<String, String>,
-    pub retention: Retention,
-    pub models: Models,
-    pub watch: Watch,
-    pub open: Open,
+    pub retention: RetentionSettings,
+    pub models: ModelsSettings,
+    pub watch: WatchSettings,
+    pub open: OpenSettings,
 }
 
 /// When a session counts as over.
 #[derive(Debug, Clone, Deserialize, Serialize)]
-pub struct Sessions {
+pub struct SessionsSettings {
     pub open_minutes: u32,
     pub jsonl_log: bool,
 }
 
 /// What goes into a snapshot's readable parts.
 #[derive(Debug, Clone, Deserialize, Serialize)]
-pub struct Snapshot {
+pub struct SnapshotSettings {
     pub inline_lines: usize,
     pub sensory_bytes: usize,
 }
 
 /// What an agent is given.
 #[derive(Debug, Clone, Deserialize, Serialize)]
-pub struct Context {
+pub struct ContextSettings {
     pub budget: usize,
     pub each_turn: bool,
 }
 
 /// The user's own secrets.
 #[derive(Debug, Clone, Deserialize, Serialize)]
-pub struct Redact {
+pub struct RedactSettings {
     pub rules: Vec<RedactRule>,
 }
 
@@ -112,7 +113,7 @@ pub struct ExcludeSettings {
 /// A folder that becomes a session when it has changed and lain still.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Folder {
+pub struct FolderSettings {
     pub path: String,
     pub objective: Option<String>,
     #[serde(default = "half_an_hour")]
@@ -121,7 +122,7 @@ pub struct Folder {
 
 /// Where to look for one agent's logs.
 #[derive(Debug, Clone, Deserialize, Serialize)]
-pub struct Source {
+pub struct SourceSettings {
     #[serde(default = "yes")]
     pub enabled: bool,
     pub root: Option<String>,
@@ -139,7 +140,7 @@ pub enum Summarizer {
 
 /// Which models there are, and what they may cost.
 #[derive(Debug, Clone, Deserialize, Serialize)]
-pub struct Models {
+pub struct ModelsSettings {
     pub low: String,
     pub high: String,
     pub base_url: String,
@@ -157,7 +158,7 @@ pub struct Models {
 
 /// How much of the sessions is kept in full.
 #[derive(Debug, Clone, Deserialize, Serialize)]
-pub struct Retention {
+pub struct RetentionSettings {
     pub soft_cap: Size,
     pub hard_cap: Size,
     /// 0 is none.
@@ -169,7 +170,7 @@ pub struct Retention {
 
 /// When `memtree watch` sweeps.
 #[derive(Debug, Clone, Deserialize, Serialize)]
-pub struct Watch {
+pub struct WatchSettings {
     pub interval: String,
     pub debounce_seconds: u32,
     pub finalize_seconds: u32,
@@ -177,7 +178,7 @@ pub struct Watch {
 
 /// What `--open` starts.
 #[derive(Debug, Clone, Deserialize, Serialize)]
-pub struct Open {
+pub struct OpenSettings {
     pub editor: String,
 }
 
@@ -200,9 +201,9 @@ pub struct Layers<'a> {
     pub environment: BTreeMap<String, String>,
 }
 
-impl Config {
+impl Settings {
     /// Puts the layers together; the second value holds warnings for the user.
-    pub fn load(layers: &Layers<'_>) -> Result<(Config, Vec<String>)> {
+    pub fn load(layers: &Layers<'_>) -> Result<(Settings, Vec<String>)> {
         let known = defaults();
         let mut merged = known.clone();
         let mut warnings = Vec::new();
@@ -235,20 +236,20 @@ impl Config {
                 put(&mut merged, &key, from_environment(&name, text, &default)?);
             }
         }
-        let config: Config = merged.try_into().map_err(|err: toml::de::Error| {
+        let settings: Settings = merged.try_into().map_err(|err: toml::de::Error| {
             Error::new("cannot use the settings")
                 .because(err.message())
                 .hint("`memtree config` shows every setting with its default")
         })?;
-        if config.format > FORMAT {
+        if settings.format > FORMAT {
             return Err(Error::new(format!(
                 "this memory has format {}, newer than this program knows",
-                config.format
+                settings.format
             ))
             .because(format!("memtree {} writes format {FORMAT}", env!("CARGO_PKG_VERSION")))
             .hint("install a newer memtree; nothing was changed"));
         }
-        Ok((config, warnings))
+        Ok((settings, warnings))
     }
 
     /// The time zone whose midnight parts the days.
@@ -260,6 +261,14 @@ impl Config {
                 None => error.hint("use a name such as `UTC` or `Europe/Paris`"),
             }
         })
+    }
+
+    /// Finds secrets, by the rules that are built in and the person's own.
+    pub fn redactor(&self) -> Result<Redactor> {
+        let rules = self.redact.rules.iter();
+        let rules: Vec<_> = rules.map(|rule| (rule.name.clone(), rule.pattern.clone())).collect();
+        Redactor::with_rules(&rules)
+            .map_err(|reason| Error::new("cannot use the setting `redact.rules`").because(reason))
     }
 
     /// How long a watch waits for its next sweep when nothing changes.
@@ -379,8 +388,8 @@ fn from_environment(name: &str, text: &str, default: &Value) -> Result<Value> {
 mod tests {
     use super::*;
 
-    fn load(memory: &str, user: &str) -> Result<(Config, Vec<String>)> {
-        Config::load(&Layers {
+    fn load(memory: &str, user: &str) -> Result<(Settings, Vec<String>)> {
+        Settings::load(&Layers {
             memory: Some((Path::new("m.toml"), memory)),
             user: Some((Path::new("u.toml"), user)),
             environment: BTreeMap::new(),
@@ -389,7 +398,7 @@ mod tests {
 
     #[test]
     fn every_setting_has_a_default() {
-        let (config, warnings) = Config::load(&Layers::default()).unwrap();
+        let (config, warnings) = Settings::load(&Layers::default()).unwrap();
         assert_eq!((config.format, config.timezone.as_str()), (1, "UTC"));
         assert_eq!(config.sessions.open_minutes, 30);
         assert_eq!(config.watch_interval().unwrap(), Duration::from_secs(12 * 3600));

@@ -22,6 +22,9 @@ pub struct Args {
     /// Ask the model also where it has answered already
     #[arg(long)]
     again: bool,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
@@ -31,7 +34,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     let pages = pages(&config, app)?;
     let writer = Writer {
         store: &store,
-        device: &app.device,
+        device: &app.environment.device,
         domains: &config.domains,
         pages: &pages,
         models: &models,

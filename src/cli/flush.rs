@@ -8,14 +8,14 @@ use super::sources::SourceArgs;
 use super::{App, output};
 use crate::base::clock::Timestamp;
 use crate::base::files::Stamp;
+use crate::environment::Environment;
 use crate::error::{Error, Result};
+use crate::memory::Memory;
 use crate::models::Models;
-use crate::ops::compile::{CompileRequest, Which};
-use crate::ops::compile_gate;
 use crate::ops::days::Scope;
 use crate::ops::flush::{self, Flush, Flushed, Reason};
 use crate::ops::sweep::Root;
-use crate::settings::Config;
+use crate::settings::Settings;
 use crate::store::{Store, journal};
 
 /// Summarize what was said into its day
@@ -46,6 +46,9 @@ pub struct Args {
     /// call
     #[arg(long, hide = true, requires = "transcript")]
     linger: bool,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
 }
 
 /// How long to wait before looking again, and how often.
@@ -57,7 +60,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     let store = app.store()?;
     let (models, redactor) = (app.models(&config)?, app.redactor(&config)?);
     let flush = Flush {
-        now: app.now,
+        now: app.environment.now,
         zone: config.zone()?,
         idle: idle(&config),
         models: &models,
@@ -75,7 +78,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         // Whoever called us detached has gone on; it is told where somebody may look.
         journal::note(
             store.layout(),
-            app.now,
+            app.environment.now,
             &format!("flush: there is no file `{}`", path.display()),
         );
         Ok(0)
@@ -95,8 +98,14 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
             }
             let once = || {
                 let none = SourceArgs::default();
-                let mut sweep =
-                    none.request(roots(log), &config, app, app.now, &models, &|_, _| {})?;
+                let mut sweep = none.request(
+                    roots(log),
+                    &config,
+                    app,
+                    app.environment.now,
+                    &models,
+                    &|_, _| {},
+                )?;
                 sweep.finalize = Some("flush");
                 flush::transcript(&store, &sweep, session, args.reason, &flush)
             };
@@ -115,24 +124,15 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         }
         _ => flush::due(&store, &flush, Scope::All, "flush")?,
     };
-    compile(&store, &config, app, app.now, &models, &flushed)?;
+    compile(&store, app, app.environment.now, &flushed)?;
     show(&flushed, app);
     Ok(0)
-}
-
-/// How long to wait between two compilations of knowledge.
-fn compile_interval(app: &App) -> Duration {
-    let minutes = app
-        .environment
-        .get("MEMTREE_COMPILE_INTERVAL_MIN")
-        .and_then(|minutes| minutes.parse().ok());
-    Duration::try_minutes(minutes.unwrap_or(compile_gate::INTERVAL_MINUTES)).unwrap_or_default()
 }
 
 /// Tries again what earlier flushes could not do.
 pub fn retry(
     store: &Store,
-    config: &Config,
+    config: &Settings,
     app: &App,
     now: Timestamp,
     models: &Models,
@@ -144,7 +144,7 @@ pub fn retry(
 /// Flushes what is due, for `watch`.
 pub fn due(
     store: &Store,
-    config: &Config,
+    config: &Settings,
     app: &App,
     now: Timestamp,
     models: &Models,
@@ -156,29 +156,21 @@ pub fn due(
 }
 
 /// Compiles knowledge after a flush, if days have changed and an hour has passed.
-pub fn compile(
-    store: &Store,
-    config: &Config,
-    app: &App,
-    now: Timestamp,
-    models: &Models,
-    flushed: &Flushed,
-) -> Result<()> {
+pub fn compile(store: &Store, app: &App, now: Timestamp, flushed: &Flushed) -> Result<()> {
     // What waits for a model will change the days again.
     if flushed.kept > 0 {
         return Ok(());
     }
-    let redactor = &app.redactor(config)?;
-    let (which, max_log_chars) = (Which::Changed, config.max_log_chars);
-    let request = CompileRequest { which, redactor, models, max_log_chars, dry_run: false };
-    if let Err(error) = compile_gate::compile_if_due(store, &request, now, compile_interval(app)) {
+    let environment = Environment { now, ..app.environment.clone() };
+    let memory = Memory::open_in(&app.root, environment)?;
+    if let Err(error) = memory.compile_if_due() {
         journal::note(store.layout(), now, &format!("compile: {error}"));
     }
     Ok(())
 }
 
 /// How long a session is silent before it counts as idle.
-pub fn idle(config: &Config) -> Duration {
+pub fn idle(config: &Settings) -> Duration {
     Duration::minutes(config.sessions.open_minutes.into())
 }
 

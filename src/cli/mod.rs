@@ -3,28 +3,26 @@
 //! Data goes to stdout, talk to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but
 //! something was skipped.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::{ErrorKind, IsTerminal};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 
-use crate::adapters::Places;
-use crate::base::clock::{self, Timestamp};
 use crate::base::redact::Redactor;
+use crate::environment::Environment;
 use crate::error::{Context, Error, Result};
-use crate::model::calls;
+use crate::memory::Memory;
 use crate::model::exclude::Exclude;
-use crate::model::ids::Device;
 use crate::models::Models;
-use crate::settings::{Config, Layers};
+use crate::settings::Settings;
 use crate::store::Store;
 use crate::store::layout::Layout;
 
 mod ask;
 mod blame;
 mod compile;
+mod completions;
 mod config;
 mod consolidate;
 mod context;
@@ -38,7 +36,7 @@ mod init;
 mod install;
 mod lint;
 mod log;
-mod models;
+mod man;
 pub mod output;
 mod pin;
 mod recall;
@@ -84,15 +82,6 @@ struct Common {
     /// Say only what went wrong
     #[arg(long, short, global = true)]
     quiet: bool,
-    /// Do nothing, but say what would be done
-    #[arg(long, global = true)]
-    dry_run: bool,
-    /// At most this many results
-    #[arg(long, global = true, value_name = "N")]
-    limit: Option<usize>,
-    /// Ask no questions
-    #[arg(long, short = 'y', global = true)]
-    yes: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -123,10 +112,11 @@ enum Command {
     Pin(pin::Args),
     Verify(verify::Args),
     Config(config::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
-/// What the world outside hands to a command: nothing below asks the environment or the clock
-/// itself.
+/// What a command works with besides its own arguments.
 pub struct App {
     /// Where the memory is, or would be.
     pub root: PathBuf,
@@ -137,128 +127,56 @@ pub struct App {
     pub dry_run: bool,
     pub limit: Option<usize>,
     pub yes: bool,
-    pub now: Timestamp,
-    /// This machine's name in the memory.
-    pub device: Device,
-    /// Where agents keep their logs.
-    pub places: Places,
-    /// The person's own settings, where `--config` names them.
-    config_file: Option<PathBuf>,
-    environment: BTreeMap<String, String>,
+    /// The time, the variables and the folders: nothing below asks for them itself.
+    pub environment: Environment,
 }
 
 impl App {
-    /// The memory, which has to be there.
-    pub fn store(&self) -> Result<Store> {
-        let store = Store::open(&self.root)?;
-        // Refuses a memory that a newer program made; warnings are for whoever uses the settings.
-        self.settings()?;
-        Ok(store)
+    /// The memory, which has to be there; warnings about its settings go to stderr.
+    pub fn memory(&self) -> Result<Memory> {
+        self.opened(Memory::open_in(&self.root, self.environment.clone())?)
     }
 
     /// The memory; a missing one is made, with a word about it.
-    pub fn store_or_new(&self) -> Result<Store> {
+    pub fn memory_or_new(&self) -> Result<Memory> {
         if Layout::new(&self.root).settings().is_file() {
-            return self.store();
+            return self.memory();
         }
-        let (store, _) = Store::init(&self.root)?;
+        let (memory, _) = Memory::init_in(&self.root, self.environment.clone())?;
         self.note(format!("made a memory in `{}`", self.root.display()));
-        Ok(store)
+        self.opened(memory)
     }
 
-    /// The settings; warnings about them go to stderr.
-    pub fn config(&self) -> Result<Config> {
-        let (config, warnings) = self.settings()?;
-        for warning in warnings {
-            eprintln!("warning: {}", output::safe(&warning));
+    /// The memory as far as it is there: nothing is written to it.
+    pub fn memory_for_dry_run(&self) -> Result<Memory> {
+        self.opened(Memory::open_for_dry_run(&self.root, self.environment.clone())?)
+    }
+
+    fn opened(&self, memory: Memory) -> Result<Memory> {
+        for warning in memory.warnings() {
+            eprintln!("warning: {}", output::safe(warning));
         }
-        Ok(config)
-    }
-
-    fn settings(&self) -> Result<(Config, Vec<String>)> {
-        let read = |path: &Path| match std::fs::read_to_string(path) {
-            Ok(text) => Ok(Some(text)),
-            // Also where a file stands in the way: whoever makes the memory will say so.
-            Err(err) if matches!(err.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                Ok(None)
-            }
-            Err(err) => {
-                Err(err).context(|| format!("cannot read the settings `{}`", path.display()))
-            }
-        };
-        let memory_path = Layout::new(&self.root).settings();
-        if let Some(named) = &self.config_file
-            && !named.is_file()
-        {
-            return Err(Error::usage(format!("there is no file `{}`", named.display()))
-                .hint("check the path after `--config`"));
-        }
-        let user_path = match (
-            &self.config_file,
-            self.environment.get("XDG_CONFIG_HOME").filter(|f| !f.is_empty()),
-        ) {
-            (Some(file), _) => file.clone(),
-            (None, Some(folder)) => PathBuf::from(folder).join("memtree/config.toml"),
-            (None, None) => self.places.home.join(".config/memtree/config.toml"),
-        };
-        let (memory, user) = (read(&memory_path)?, read(&user_path)?);
-        Config::load(&Layers {
-            memory: memory.as_deref().map(|text| (memory_path.as_path(), text)),
-            user: user.as_deref().map(|text| (user_path.as_path(), text)),
-            environment: self.environment.clone(),
-        })
-    }
-
-    /// The models that the settings name, if any. Below a call of a model there are none, or it
-    /// could go on for ever.
-    pub fn models(&self, config: &Config) -> Result<Models> {
-        if self.environment.get(calls::GUARDS[0]).is_some_and(|caller| caller == calls::CALLER) {
-            return Ok(Models::none());
-        }
-        models::models(config, self)
-    }
-
-    /// Finds secrets, by the rules that are built in and the person's own.
-    pub fn redactor(&self, config: &Config) -> Result<Redactor> {
-        let rules =
-            config.redact.rules.iter().map(|rule| (rule.name.clone(), rule.pattern.clone()));
-        Redactor::with_rules(&rules.collect::<Vec<_>>())
-            .map_err(|reason| Error::new("cannot use the setting `redact.rules`").because(reason))
+        Ok(memory)
     }
 
     /// Whether a program that memtree started, or an agent on its behalf, calls: then nothing is to
     /// come of it.
     pub fn was_invoked_by_us(&self) -> bool {
-        let set = |name: &str| self.environment.get(name).is_some_and(|value| !value.is_empty());
+        let set = |name: &str| self.environment.variable(name).is_some();
         set("CLAUDE_INVOKED_BY") || set(crate::hooks::INVOKED_BY)
     }
 
-    /// Talks to the person, unless they want quiet.
+    /// Tells the person something on stderr, unless they want quiet.
     pub fn note(&self, text: impl AsRef<str>) {
         if !self.quiet {
             eprintln!("{}", output::safe(text.as_ref()));
         }
     }
 
-    /// What the person wants left out.
-    pub fn exclude(&self, config: &Config) -> Exclude {
-        let folders = config.exclude.folders.iter().map(|folder| self.expanded(folder)).collect();
-        Exclude { projects: config.exclude.projects.clone(), folders }
-    }
-
-    /// A path of the settings, in which `~` is the home directory.
-    pub fn expanded(&self, path: &str) -> PathBuf {
-        match path.strip_prefix("~/") {
-            Some(below) => self.places.home.join(below),
-            None if path == "~" => self.places.home.clone(),
-            None => PathBuf::from(path),
-        }
-    }
-
     /// Asks the person before something that cannot be undone. Where nobody can answer, only
     /// `--yes` is an answer.
-    pub fn confirm(&self, question: &str) -> Result<bool> {
-        if self.yes {
+    pub fn confirm(&self, question: &str, yes: bool) -> Result<bool> {
+        if yes {
             return Ok(true);
         }
         if !std::io::stdin().is_terminal() {
@@ -274,10 +192,9 @@ impl App {
 
     /// How the program was called, so that the next command can be copied.
     pub fn program(&self) -> String {
-        let set = |name: &str| self.environment.get(name).is_some_and(|value| !value.is_empty());
-        if set("CARGO") {
+        if self.environment.variable("CARGO").is_some() {
             "cargo run --release --".into()
-        } else if set("MEMTREE_STORE") || !self.store_was_named {
+        } else if self.environment.variable("MEMTREE_STORE").is_some() || !self.store_was_named {
             "memtree".into()
         } else {
             format!("memtree --store {}", self.root.display())
@@ -285,12 +202,52 @@ impl App {
     }
 
     /// The program that opens a file for the person.
-    pub fn editor(&self, config: &Config) -> Option<String> {
-        [Some(&config.open.editor), self.environment.get("VISUAL"), self.environment.get("EDITOR")]
-            .into_iter()
-            .flatten()
-            .find(|editor| !editor.is_empty())
-            .cloned()
+    pub fn editor(&self, settings: &Settings) -> Option<String> {
+        let own = Some(settings.open.editor.as_str()).filter(|editor| !editor.is_empty());
+        let variable = |name| self.environment.variable(name);
+        own.or_else(|| variable("VISUAL")).or_else(|| variable("EDITOR")).map(str::to_string)
+    }
+}
+
+// Until every command works with a `Memory`.
+impl App {
+    pub fn store(&self) -> Result<Store> {
+        Ok(Memory::open_in(&self.root, self.environment.clone())?.store().clone())
+    }
+
+    pub fn store_or_new(&self) -> Result<Store> {
+        Ok(self.memory_or_new()?.store().clone())
+    }
+
+    pub fn config(&self) -> Result<Settings> {
+        Ok(self.memory_for_dry_run()?.settings().clone())
+    }
+
+    pub fn settings(&self) -> Result<Settings> {
+        let memory = Memory::open_for_dry_run(&self.root, self.environment.clone())?;
+        Ok(memory.settings().clone())
+    }
+
+    pub fn models(&self, settings: &Settings) -> Result<Models> {
+        let places = &self.environment.places;
+        if self.environment.variable(crate::model::calls::GUARDS[0])
+            == Some(crate::model::calls::CALLER)
+        {
+            return Ok(Models::none());
+        }
+        let (home, variables) = (&places.home, &places.environment);
+        let layout = Layout::new(&self.root);
+        Models::configured(settings, home, variables, self.environment.now, &layout)
+    }
+
+    pub fn redactor(&self, settings: &Settings) -> Result<Redactor> {
+        settings.redactor()
+    }
+
+    pub fn exclude(&self, settings: &Settings) -> Exclude {
+        let excluded = &settings.exclude;
+        let folders = excluded.folders.iter().map(|folder| self.environment.expand(folder));
+        Exclude { projects: excluded.projects.clone(), folders: folders.collect() }
     }
 }
 
@@ -312,7 +269,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Hook(args) => return hook::run(args, app(cli.common)),
         command => command,
     };
-    let answer = app(cli.common).and_then(|app| match command {
+    let (dry_run, limit, yes) = flags(&command);
+    let app = app(cli.common).map(|app| App { dry_run, limit, yes, ..app });
+    let answer = app.and_then(|app| match command {
         Command::Init(args) => init::run(args, &app),
         Command::Sweep(args) => sweep::run(args, &app),
         Command::Watch(args) => watch::run(args, &app),
@@ -339,11 +298,30 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Pin(args) => pin::run(args, &app),
         Command::Verify(args) => verify::run(args, &app),
         Command::Config(args) => config::run(args, &app),
+        Command::Completions(args) => completions::run(args, &app),
+        Command::Man(args) => man::run(args, &app),
     });
     answer.unwrap_or_else(|error| {
         output::error(&error, json);
         error.exit_code()
     })
+}
+
+/// The flags that several commands have, until each hands its own on.
+fn flags(command: &Command) -> (bool, Option<usize>, bool) {
+    match command {
+        Command::Digest(args) => (args.dry_run, None, false),
+        Command::Doctor(args) => (args.dry_run, None, false),
+        Command::Flush(args) => (args.dry_run, None, false),
+        Command::Pin(args) => (args.dry_run, None, false),
+        Command::Retain(args) => (args.dry_run, args.limit, false),
+        Command::Snapshot(args) => (args.dry_run, None, false),
+        Command::Summarize(args) => (args.dry_run, None, false),
+        Command::Sweep(args) => (args.dry_run, None, false),
+        Command::Verify(args) => (false, args.limit, false),
+        Command::Watch(args) => (args.dry_run, None, false),
+        _ => (false, None, false),
+    }
 }
 
 /// Whether a command line that cannot be understood was to be a hook's: its first word that belongs
@@ -352,7 +330,7 @@ fn calls_hook(arguments: &[OsString]) -> bool {
     let mut words = arguments.iter().skip(1).map(|word| word.to_string_lossy());
     while let Some(word) = words.next() {
         match word.as_ref() {
-            "--store" | "--config" | "--limit" => drop(words.next()),
+            "--store" | "--config" => drop(words.next()),
             flag if flag.starts_with('-') => {}
             word => return word == "hook",
         }
@@ -361,23 +339,13 @@ fn calls_hook(arguments: &[OsString]) -> bool {
 }
 
 fn app(common: Common) -> Result<App> {
-    let environment: BTreeMap<String, String> = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect();
-    let home = environment
-        .get("HOME")
-        .or(environment.get("USERPROFILE"))
-        .filter(|home| !home.is_empty())
-        .map_or_else(|| PathBuf::from("."), PathBuf::from);
-    let now =
-        clock::now().map_err(|reason| Error::usage("cannot tell the time").because(reason))?;
+    let environment = Environment { settings_file: common.config, ..Environment::of_process()? };
     let store_was_named = common.store.is_some();
-    let root = match common.store {
-        Some(root) => root,
-        None => match environment.get("MEMTREE_STORE").filter(|store| !store.is_empty()) {
-            Some(root) => PathBuf::from(root),
-            None => nearest_memory().unwrap_or_else(|| home.join("memory")),
-        },
+    let root = match (common.store, environment.variable("MEMTREE_STORE")) {
+        (Some(root), _) => root,
+        (None, Some(root)) => PathBuf::from(root),
+        (None, None) => nearest_memory(&environment.current_dir)
+            .unwrap_or_else(|| environment.places.home.join("memory")),
     };
     let root =
         std::path::absolute(&root).context(|| format!("cannot find `{}`", root.display()))?;
@@ -386,43 +354,19 @@ fn app(common: Common) -> Result<App> {
         store_was_named,
         json: common.json,
         quiet: common.quiet,
-        dry_run: common.dry_run,
-        limit: common.limit,
-        yes: common.yes,
-        now,
-        device: device(&environment),
-        places: Places { home, environment: environment.clone() },
-        config_file: common.config,
+        dry_run: false,
+        limit: None,
+        yes: false,
         environment,
     })
 }
 
-/// The nearest `memory/` that holds a `memtree.toml`, at or above the current folder.
-fn nearest_memory() -> Option<PathBuf> {
-    let here = std::env::current_dir().ok()?;
+/// The nearest `memory/` that holds a `memtree.toml`, at or above a folder.
+fn nearest_memory(here: &Path) -> Option<PathBuf> {
     here.ancestors().flat_map(|folder| [folder.join("memory"), folder.to_path_buf()]).find(
         |folder| {
             folder.file_name().is_some_and(|name| name == "memory")
                 && Layout::new(folder).settings().is_file()
         },
     )
-}
-
-/// The host's name and four digits of its machine id, or what `$MEMTREE_DEVICE` says.
-fn device(environment: &BTreeMap<String, String>) -> Device {
-    if let Some(name) = environment.get("MEMTREE_DEVICE").filter(|name| !name.is_empty()) {
-        return Device::new(name);
-    }
-    let first_line =
-        |path: &str| std::fs::read_to_string(path).ok().map(|text| text.trim().to_string());
-    let host = first_line("/etc/hostname")
-        .filter(|host| !host.is_empty())
-        .or_else(|| environment.get("HOSTNAME").cloned())
-        .or_else(|| environment.get("COMPUTERNAME").cloned())
-        .unwrap_or_else(|| "device".into());
-    let host = host.split('.').next().unwrap_or(&host).to_string();
-    let machine =
-        first_line("/etc/machine-id").filter(|id| !id.is_empty()).unwrap_or_else(|| host.clone());
-    let digits = &crate::base::files::sha256_hex(machine.as_bytes())[..4];
-    Device::new(&format!("{host}-{digits}"))
 }

@@ -2,7 +2,7 @@
 
 use super::{App, output};
 use crate::error::Result;
-use crate::ops::recall::{RecallRequest, recall};
+use crate::ops::recall::RecallRequest;
 
 /// Open the part of a session that a reference, a search hit or a question names
 ///
@@ -23,21 +23,16 @@ pub struct Args {
     /// At most this many tokens, cut at a line's end
     #[arg(long, value_name = "TOKENS")]
     budget: Option<usize>,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    dry_run: bool,
 }
 
 /// Recalls, and prints the text.
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let answer = recall(
-        &app.store()?,
-        &RecallRequest {
-            what: args.what.join(" "),
-            around: args.around,
-            raw: args.raw,
-            budget: args.budget,
-            now: app.now,
-            dry_run: app.dry_run,
-        },
-    )?;
+    let Args { what, around, raw, budget, dry_run } = args;
+    let what = what.join(" ");
+    let answer = app.memory()?.recall(RecallRequest { what, around, raw, budget, dry_run })?;
     if app.json {
         output::json(&answer);
         return Ok(0);

@@ -8,7 +8,7 @@ use crate::base::size::Size;
 use crate::error::Result;
 use crate::ops::retain::plan::Limits;
 use crate::ops::retain::{self, Decision, Request, Retention};
-use crate::settings::Config;
+use crate::settings::Settings;
 
 /// Apply the storage budget: evict raw that is too old or too much
 ///
@@ -25,6 +25,12 @@ pub struct Args {
     /// Remove event logs (`sessions/*.jsonl`) that nobody wrote to for this long; 0 means never
     #[arg(long, value_name = "DAYS", allow_negative_numbers = true)]
     jsonl_max_age_days: Option<u32>,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// At most this many results
+    #[arg(long, value_name = "N")]
+    pub(super) limit: Option<usize>,
 }
 
 /// The limits that the flags name, or else the settings.
@@ -46,7 +52,7 @@ pub struct RetentionArgs {
 
 impl RetentionArgs {
     /// The limits.
-    pub fn limits(&self, config: &Config) -> Limits {
+    pub fn limits(&self, config: &Settings) -> Limits {
         let set = &config.retention;
         let days = self.max_age_days.unwrap_or(set.max_age_days);
         Limits {
@@ -71,8 +77,8 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     let store = app.store()?;
     let request = Request {
         limits: args.retention.limits(&config),
-        device: app.device.clone(),
-        now: app.now,
+        device: app.environment.device.clone(),
+        now: app.environment.now,
         zone: config.zone()?,
         pages: &pages(&config, app)?,
         event_log_age: Some(args.jsonl_max_age_days.unwrap_or(config.retention.jsonl_max_age_days))

@@ -26,6 +26,9 @@ pub struct Args {
     /// How it went: success, fail, abandoned or unknown
     #[arg(long, value_name = "STATUS")]
     status: Option<Outcome>,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
@@ -47,8 +50,8 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         objective: args.objective,
         motto: args.motto,
         status: args.status,
-        device: app.device.clone(),
-        now: app.now,
+        device: app.environment.device.clone(),
+        now: app.environment.now,
         zone: config.zone()?,
         cleaner: &Cleaner::new(redactor, config.snapshot.sensory_bytes),
         dry_run: app.dry_run,

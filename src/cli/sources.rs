@@ -14,7 +14,7 @@ use crate::models::Models;
 use crate::ops::capture::Pages;
 use crate::ops::folders::Folder;
 use crate::ops::sweep::{Root, Sweep};
-use crate::settings::{self, Config};
+use crate::settings::{self, Settings};
 use crate::store::Store;
 
 #[derive(Debug, Default, clap::Args)]
@@ -38,7 +38,7 @@ impl SourceArgs {
     }
 
     /// The places that the flags name, or else those of the settings.
-    pub fn roots(&self, config: &Config, app: &App) -> Result<Vec<Root>> {
+    pub fn roots(&self, config: &Settings, app: &App) -> Result<Vec<Root>> {
         if self.source.is_empty() {
             return own_roots(config, app);
         }
@@ -46,12 +46,12 @@ impl SourceArgs {
     }
 
     /// The folders that the settings name, unless the flags choose among logs.
-    pub fn folders(&self, config: &Config, app: &App) -> Vec<Folder> {
+    pub fn folders(&self, config: &Settings, app: &App) -> Vec<Folder> {
         if !self.source.is_empty() || !self.only.is_empty() {
             return Vec::new();
         }
-        let folder = |folder: &settings::Folder| Folder {
-            path: app.expanded(&folder.path),
+        let folder = |folder: &settings::FolderSettings| Folder {
+            path: app.environment.expand(&folder.path),
             objective: folder.objective.clone(),
             idle: Duration::minutes(folder.idle_minutes.into()),
         };
@@ -62,7 +62,7 @@ impl SourceArgs {
     pub fn request<'a>(
         &self,
         roots: Vec<Root>,
-        config: &Config,
+        config: &Settings,
         app: &App,
         now: Timestamp,
         models: &'a Models,
@@ -73,7 +73,7 @@ impl SourceArgs {
             only: self.only.clone(),
             except: self.except.clone(),
             domains: config.domains.clone(),
-            device: app.device.clone(),
+            device: app.environment.device.clone(),
             now,
             zone: config.zone()?,
             open_for: Duration::minutes(config.sessions.open_minutes.into()),
@@ -89,7 +89,7 @@ impl SourceArgs {
 }
 
 /// How pages are written, as the settings say.
-pub fn pages(config: &Config, app: &App) -> Result<Pages> {
+pub fn pages(config: &Settings, app: &App) -> Result<Pages> {
     Ok(Pages {
         cleaner: Cleaner::new(app.redactor(config)?, config.snapshot.sensory_bytes),
         inline_lines: config.snapshot.inline_lines,
@@ -98,8 +98,9 @@ pub fn pages(config: &Config, app: &App) -> Result<Pages> {
 }
 
 /// Warns of settings for agents that nobody knows.
-pub fn warn_of_unknown_agents(config: &Config, app: &App) {
-    let is_used = |setting: &crate::settings::Source| setting.enabled && setting.root.is_some();
+pub fn warn_of_unknown_agents(config: &Settings, app: &App) {
+    let is_used =
+        |setting: &crate::settings::SourceSettings| setting.enabled && setting.root.is_some();
     for (name, _) in config.sources.iter().filter(|(_, setting)| !is_used(setting)) {
         if adapters::named(name).is_none() {
             app.note(format!(
@@ -110,19 +111,19 @@ pub fn warn_of_unknown_agents(config: &Config, app: &App) {
 }
 
 /// Where the agents of this machine keep their logs, as the settings say.
-fn own_roots(config: &Config, app: &App) -> Result<Vec<Root>> {
+fn own_roots(config: &Settings, app: &App) -> Result<Vec<Root>> {
     let mut roots = Vec::new();
     for adapter in adapters::ALL {
         let setting = config.sources.get(adapter.name());
         if setting.is_some_and(|setting| !setting.enabled || setting.root.is_some()) {
             continue;
         }
-        let paths = adapter.roots(&app.places);
+        let paths = adapter.roots(&app.environment.places);
         roots.extend(paths.into_iter().map(|path| Root { path, glob: None, named: false }));
     }
     for (name, setting) in &config.sources {
         let (true, Some(root)) = (setting.enabled, &setting.root) else { continue };
-        let path = app.expanded(root);
+        let path = app.environment.expand(root);
         let glob = setting.glob.as_deref().map(glob::Pattern::new).transpose().map_err(|err| {
             Error::new(format!("cannot use the setting `sources.{name}.glob`")).because(err)
         })?;
@@ -134,7 +135,7 @@ fn own_roots(config: &Config, app: &App) -> Result<Vec<Root>> {
 
 /// The event logs that an older tool left in the memory. Those of our own sessions tell nothing
 /// new.
-fn old_event_logs(config: &Config, app: &App) -> Result<Vec<Root>> {
+fn old_event_logs(config: &Settings, app: &App) -> Result<Vec<Root>> {
     let enabled = config.sources.get(eventlog::NAME).is_none_or(|setting| setting.enabled);
     let Some(store) = Store::open(&app.root).ok().filter(|_| enabled) else {
         return Ok(Vec::new());

@@ -3,7 +3,7 @@
 use super::sources::SourceArgs;
 use super::{App, output};
 use crate::error::Result;
-use crate::models::ledger::Spent;
+use crate::models::ledger::DaySpending;
 use crate::ops::status::{self, AtRisk};
 use crate::ops::{days, rescue};
 use crate::store::Store;
@@ -14,8 +14,8 @@ pub struct Args {}
 
 pub fn run(_: Args, app: &App) -> Result<u8> {
     let store = app.store()?;
-    let today = days::today(app.now, app.config()?.zone()?);
-    let mut status = status::status(&store, app.device.as_str(), today)?;
+    let today = days::today(app.environment.now, app.config()?.zone()?);
+    let mut status = status::status(&store, app.environment.device.as_str(), today)?;
     status.at_risk = at_risk(&store, app)?;
     if app.json {
         output::json(&status);
@@ -53,7 +53,7 @@ pub fn run(_: Args, app: &App) -> Result<u8> {
         ));
     }
     if status.models.calls > 0 {
-        let Spent { calls, failed, tokens, usd } = status.models;
+        let DaySpending { calls, failed, tokens, usd } = status.models;
         let failed = if failed > 0 { format!(", {failed} of them in vain") } else { String::new() };
         text.push_str(&format!(
             "models    today {}, {tokens} tokens, ${usd:.4}{failed}\n",
@@ -84,18 +84,18 @@ pub fn run(_: Args, app: &App) -> Result<u8> {
 
 /// What agents will delete soon.
 fn at_risk(store: &Store, app: &App) -> Result<Vec<AtRisk>> {
-    let (config, _) = app.settings()?;
+    let config = app.settings()?;
     let sources = SourceArgs::default();
     let models = app.models(&config)?;
     let sweep = sources.request(
         sources.roots(&config, app)?,
         &config,
         app,
-        app.now,
+        app.environment.now,
         &models,
         &|_, _| (),
     )?;
-    let clocks = rescue::clocks(store, &sweep, &app.places)?;
+    let clocks = rescue::clocks(store, &sweep, &app.environment.places)?;
     let risks = clocks.iter().flat_map(|clock| {
         let flavor = &clock.flavor;
         clock.soon.iter().map(|(&in_days, &sessions)| AtRisk {

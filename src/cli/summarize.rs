@@ -21,13 +21,16 @@ pub struct Args {
     /// All days whose lines have changed since their summary was written
     #[arg(long, conflicts_with = "day")]
     pending: bool,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
     let config = app.config()?;
     let store = app.store()?;
     let zone = config.zone()?;
-    let today = days::today(app.now, zone);
+    let today = days::today(app.environment.now, zone);
     let day = match args.day.as_deref() {
         None | Some("today") => today,
         Some("yesterday") => today.pred_opt().unwrap_or(today),
@@ -47,7 +50,8 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     }
     let (models, redactor) = (app.models(&config)?, app.redactor(&config)?);
     let idle = super::flush::idle(&config);
-    let flush = Flush { now: app.now, zone, idle, models: &models, redactor: &redactor };
+    let flush =
+        Flush { now: app.environment.now, zone, idle, models: &models, redactor: &redactor };
     let which = if args.pending { Which::Pending } else { Which::Day(day) };
     let summarized = summarize::summarize(&store, which, &flush)?;
     if app.json {

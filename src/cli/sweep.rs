@@ -24,6 +24,9 @@ pub struct Args {
     sources: SourceArgs,
     #[command(flatten)]
     retention: RetentionArgs,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
@@ -51,7 +54,8 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         bar.set_position(done as u64);
     };
     let models = app.models(&config)?;
-    let mut request = args.sources.request(roots, &config, app, app.now, &models, &progress)?;
+    let mut request =
+        args.sources.request(roots, &config, app, app.environment.now, &models, &progress)?;
     request.limits = args.retention.limits(&config);
     if !args.sample {
         request.folders = args.sources.folders(&config, app);
@@ -71,7 +75,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
             sample::unpack(folder).context(|| "cannot unpack the samples".into())?;
         }
         let report = sweep::sweep(&store, &request)?;
-        super::flush::retry(&store, &config, app, app.now, &models)?;
+        super::flush::retry(&store, &config, app, app.environment.now, &models)?;
         report
     };
     bar.finish_and_clear();

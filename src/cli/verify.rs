@@ -20,6 +20,9 @@ pub struct Args {
     deep: bool,
     #[command(flatten)]
     sources: SourceArgs,
+    /// At most this many results
+    #[arg(long, value_name = "N")]
+    pub(super) limit: Option<usize>,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
@@ -28,7 +31,8 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     let store = app.store()?;
     let roots = args.sources.roots(&config, app)?;
     let models = Models::none();
-    let request = args.sources.request(roots, &config, app, app.now, &models, &|_, _| {})?;
+    let request =
+        args.sources.request(roots, &config, app, app.environment.now, &models, &|_, _| {})?;
     let proof = verify::verify(&store, &request, args.deep)?;
     if app.json {
         output::json(&proof);

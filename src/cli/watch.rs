@@ -20,7 +20,7 @@ use crate::ops::flush::Flushed;
 use crate::ops::folders::Status;
 use crate::ops::sweep::{self, Report, Root};
 use crate::ops::watch::{self, News, Pace, Skip, Swept, Trigger, World};
-use crate::settings::Config;
+use crate::settings::Settings;
 
 /// Sweep whenever logs change, until stopped
 ///
@@ -34,6 +34,9 @@ use crate::settings::Config;
 pub struct Args {
     #[command(flatten)]
     sources: SourceArgs,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
 }
 
 /// While logs keep changing, a sweep starts after this long.
@@ -85,7 +88,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     Ok(0)
 }
 
-fn rehearse(watched: &[PathBuf], awaited: &[PathBuf], config: &Config, pace: Pace, app: &App) {
+fn rehearse(watched: &[PathBuf], awaited: &[PathBuf], config: &Settings, pace: Pace, app: &App) {
     if app.json {
         return output::json(&json!({
             "watched": watched,
@@ -182,7 +185,7 @@ impl Machine<'_> {
     fn sweep_once(&mut self) -> Result<Swept> {
         let app = self.app;
         // Settings may change while we run.
-        let (config, _) = app.settings()?;
+        let config = app.settings()?;
         let store = app.store()?;
         let mut pace = pace(&config)?;
         let roots = places(&self.args.sources, &config, app)?;
@@ -212,7 +215,7 @@ impl Machine<'_> {
             self.args.sources.request(roots, &config, app, now, &models, &|_, _| {})?;
         (request.folders, request.finalize) = (folders, None);
         let report = sweep::sweep(&store, &request)?;
-        if models.are_there() && report.captured > 0 {
+        if models.is_enabled() && report.captured > 0 {
             flush::due(&store, &config, app, now, &models, Scope::Today)?;
         }
         if report.captured > 0 {
@@ -246,10 +249,10 @@ impl Machine<'_> {
     /// Does what can wait.
     fn finalize_now(&self) -> Result<Flushed> {
         let app = self.app;
-        let (config, _) = app.settings()?;
+        let config = app.settings()?;
         let (store, now, models) = (app.store()?, now()?, app.models(&config)?);
         let flushed = flush::due(&store, &config, app, now, &models, Scope::All)?;
-        flush::compile(&store, &config, app, now, &models, &flushed)?;
+        flush::compile(&store, app, now, &flushed)?;
         Ok(flushed)
     }
 
@@ -302,12 +305,12 @@ fn now() -> Result<Timestamp> {
 }
 
 /// The places to watch; one that was named need not be there yet.
-fn places(sources: &SourceArgs, config: &Config, app: &App) -> Result<Vec<Root>> {
+fn places(sources: &SourceArgs, config: &Settings, app: &App) -> Result<Vec<Root>> {
     let roots = sources.roots(config, app)?;
     Ok(roots.into_iter().map(|root| Root { named: false, ..root }).collect())
 }
 
-fn pace(config: &Config) -> Result<Pace> {
+fn pace(config: &Settings) -> Result<Pace> {
     let seconds = |seconds: u32| Duration::from_secs(seconds.into());
     let interval = config.watch_interval()?;
     Ok(Pace {

@@ -12,8 +12,10 @@ use serde::Serialize;
 
 use crate::base::clock::Timestamp;
 use crate::base::redact::Redactor;
+use crate::base::setters::setters;
 use crate::base::{files, text};
 use crate::error::{Context, Error, Result};
+use crate::memory::Memory;
 use crate::model::core::{Landmark, LandmarkId};
 use crate::model::digest::{Digest, Origin};
 use crate::model::ids::{CoreId, EpisodeId, SessionId};
@@ -21,6 +23,45 @@ use crate::ops::consolidate;
 use crate::ops::recall::lines_named;
 use crate::store::cores::{self, lines};
 use crate::store::{Store, documents, layout};
+
+/// What to trace back.
+#[derive(Debug, Clone, Default)]
+pub struct BlameRequest {
+    /// A file of the memory, or a source file; relative to the current folder or to the memory.
+    pub file: PathBuf,
+    /// One line of it; all where nothing is said.
+    pub line: Option<usize>,
+}
+
+setters!(BlameRequest { file: PathBuf, line: Option<usize> });
+
+/// What stands behind a file.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum BlameReport {
+    /// It is a file of the memory.
+    Memory { lines: Vec<LineBlame> },
+    /// It is a source file.
+    Source(FileBlame),
+}
+
+impl Memory {
+    /// Leads from a line of the memory to what is behind it, or from a source file to the sessions
+    /// that touched it.
+    pub fn blame(&self, request: BlameRequest) -> Result<BlameReport> {
+        let (store, environment) = (self.store(), self.environment());
+        let here = &environment.current_dir;
+        Ok(match memory_file(store, &request.file, here) {
+            Some(path) => BlameReport::Memory { lines: blame_lines(store, &path, request.line)? },
+            None => BlameReport::Source(blame_file(
+                store,
+                &request.file,
+                here,
+                &environment.places.home,
+            )?),
+        })
+    }
+}
 
 /// What stands behind a line of the memory.
 #[derive(Debug, Serialize)]
@@ -104,7 +145,7 @@ pub struct Naming {
 ///
 /// A file beside the person is that file. And a name without a folder, such as `README.md`, means
 /// one of their project's, though the memory has one too.
-pub fn memory_file(store: &Store, named: &Path, here: &Path) -> Option<PathBuf> {
+fn memory_file(store: &Store, named: &Path, here: &Path) -> Option<PathBuf> {
     let root = fs::canonicalize(store.layout().root()).ok()?;
     let beside = here.join(named);
     let path = if beside.is_file() {
@@ -126,7 +167,7 @@ pub fn memory_file(store: &Store, named: &Path, here: &Path) -> Option<PathBuf> 
 }
 
 /// Blames one line of a file of the memory, or every line that has something behind it.
-pub fn blame_lines(store: &Store, path: &Path, line: Option<usize>) -> Result<Vec<LineBlame>> {
+fn blame_lines(store: &Store, path: &Path, line: Option<usize>) -> Result<Vec<LineBlame>> {
     let shown = store.layout().shown(path);
     let page = fs::read_to_string(path).context(|| format!("cannot read `{shown}`"))?;
     let count = page.lines().count();
@@ -385,7 +426,7 @@ fn each_word(text: &str, mut each: impl FnMut(usize, usize, String)) {
 // --- Source files ---
 
 /// The sessions that changed a file, newest first.
-pub fn blame_file(store: &Store, named: &Path, here: &Path, home: &Path) -> Result<FileBlame> {
+fn blame_file(store: &Store, named: &Path, here: &Path, home: &Path) -> Result<FileBlame> {
     let absolute = here.join(named);
     let name = named.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_string();
     if name.is_empty() {

@@ -14,14 +14,15 @@ use crate::adapters::{Adapter, Identity, rows};
 use crate::base::clock::{self, Timestamp};
 use crate::base::{files, markdown, text};
 use crate::distill::clean::Cleaner;
+use crate::distill::day;
+use crate::distill::digest::{self, SnapshotParts};
 use crate::distill::episodes::EpisodePage;
-use crate::distill::facts::{Facts, StatedKind};
+use crate::distill::facts::Facts;
 use crate::distill::steps::{Joiner, Step, StepKind};
-use crate::distill::{day, digest};
 use crate::error::{Context, Error, Result};
 use crate::model::context;
 use crate::model::day::DayLine;
-use crate::model::digest::{Content, Snapshot};
+use crate::model::digest::{ClaimKind, Content, Snapshot};
 use crate::model::exclude::Exclude;
 use crate::model::ids::EpisodeId;
 use crate::model::session::{
@@ -476,8 +477,9 @@ impl Recorder<'_> {
         let ignored = std::mem::take(&mut head.ignored).into_iter();
         head.ignored =
             ignored.map(|(kind, count)| (self.pages.cleaner.string(kind), count)).collect();
-        let mut content = digest::content(flavor, &self.facts, &head, self.sensory);
-        content.vitals = layout::from_digest(layout::VITALS);
+        let parts =
+            SnapshotParts { sensory: self.sensory, vitals: layout::from_digest(layout::VITALS) };
+        let content = digest::content(flavor, &self.facts, &head, parts);
         if let Some(stated) = stated(&self.facts) {
             self.writer.write(layout::STATED, &stated)?;
         }
@@ -512,11 +514,11 @@ impl OpenEpisode {
 /// The decisions and lessons that were stated, each with its episode.
 fn stated(facts: &Facts) -> Option<String> {
     let mut page = String::new();
-    for (kind, title) in [(StatedKind::Decision, "Decisions"), (StatedKind::Lesson, "Lessons")] {
+    for (kind, title) in [(ClaimKind::Decision, "Decisions"), (ClaimKind::Lesson, "Lessons")] {
         let mut lines = String::new();
         for part in &facts.parts {
             let episode = EpisodeId(part.episode);
-            for stated in part.stated.iter().filter(|stated| stated.kind == kind) {
+            for stated in part.statements.iter().filter(|stated| stated.kind == kind) {
                 let text = markdown::inline(&stated.text);
                 lines.push_str(&format!(
                     "- {text} ({}, [{episode}](../{}))\n",

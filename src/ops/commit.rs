@@ -11,7 +11,7 @@ use crate::adapters::eventlog;
 use crate::base::clock::Timestamp;
 use crate::base::files::{self, Batch};
 use crate::base::zone::Zone;
-use crate::distill::event_log::event_log;
+use crate::distill::day::event_log;
 use crate::error::{Context, Result};
 use crate::model::digest::{Digest, State, Worth};
 use crate::model::ids::SessionId;

@@ -16,14 +16,15 @@ use crate::base::clock::Timestamp;
 use crate::base::files::{self, Found, Stamp};
 use crate::base::text;
 use crate::base::zone::Zone;
+use crate::distill::agent_state::{self, AgentState};
 use crate::distill::clean::Cleaner;
+use crate::distill::digest::{self, FolderFacts, SnapshotParts};
 use crate::distill::facts::{EpisodeFacts, Facts};
-use crate::distill::{digest, feeling, triggers};
 use crate::error::{Context, Error, Result};
-use crate::model::digest::{Content, Digest, Origin, Outcome, State, Worth};
+use crate::model::digest::{Content, Digest, Outcome, State};
 use crate::model::exclude::Exclude;
 use crate::model::ids::{Device, EpisodeId, SessionId};
-use crate::model::session::{Head, Skipped};
+use crate::model::session::Skipped;
 use crate::ops::commit;
 use crate::store::layout::Layout;
 use crate::store::snapshots::{self, SnapshotWriter};
@@ -134,9 +135,9 @@ pub fn snapshot(store: &Store, request: &Request<'_>) -> Result<Report> {
     files::remove_folder(&staged).context(cannot)?;
     let mut writer = SnapshotWriter::create(&commit::snapshot_of(&staged)).context(cannot)?;
     let mut facts = Facts::default();
-    let mut paths: BTreeMap<u32, String> = BTreeMap::new();
+    let mut links: BTreeMap<u32, String> = BTreeMap::new();
     let numbers = part_numbers(&found);
-    let mut feeling = None;
+    let mut state = None;
     for (file, number) in found.iter().zip(numbers) {
         let name = snapshot_name(&file.relative);
         let copy = match (writer.copy(&file.path, &name), File::open(&file.path)) {
@@ -154,15 +155,15 @@ pub fn snapshot(store: &Store, request: &Request<'_>) -> Result<Report> {
                 return Err(err).context(|| format!("cannot copy `{}`", file.path.display()));
             }
         };
-        if feeling.is_none() && holds_state(file) {
-            feeling = fs::read_to_string(&copy).ok().and_then(|text| feeling::state_in(&text));
+        if state.is_none() && holds_state(file) {
+            state = fs::read_to_string(&copy).ok().and_then(|text| agent_state::state_in(&text));
         }
         if let Some(number) = number {
             let (title, words) = read_for_words(&copy, &file.relative);
             let (title, words) = (request.cleaner.string(title), request.cleaner.string(words));
             facts.parts.push(EpisodeFacts::of_text(number, &title, &words));
-            paths.insert(number, request.link_to(&name));
-            triggers::merge_when_many(&mut facts.parts);
+            links.insert(number, request.link_to(&name));
+            facts.merge_when_many();
         }
     }
     let tells_secret = writer.hashes().keys().any(|name| request.has_secret(name));
@@ -193,7 +194,7 @@ pub fn snapshot(store: &Store, request: &Request<'_>) -> Result<Report> {
         source_id,
         captured: request.now,
         state: State::Closed,
-        content: content(request, &folder, &found, facts, &paths, feeling),
+        content: content(request, &folder, &found, &facts, links, state),
         snapshot: kept,
     };
     // A kill in between leaves a note by which whoever comes next writes the digest.
@@ -358,49 +359,37 @@ fn content(
     request: &Request<'_>,
     folder: &Path,
     found: &[Found],
-    facts: Facts,
-    paths: &BTreeMap<u32, String>,
-    feeling: Option<feeling::State>,
+    facts: &Facts,
+    links: BTreeMap<u32, String>,
+    state: Option<AgentState>,
 ) -> Content {
     let clean = |text: String| request.cleaner.string(text);
     let name = clean(folder_name(folder));
-    let objective = clean(
-        request.objective.clone().unwrap_or_else(|| format!("Keep the folder {name} as it is")),
-    );
-    let cwd = clean(folder.display().to_string());
-    let head =
-        Head { title: Some(format!("Snapshot of {name}")), cwd: Some(cwd), ..Head::default() };
-    let mut content =
-        digest::content(FLAVOR, &facts, &head, in_folder(found, "sensory").count() as u64);
-    for trigger in &mut content.triggers {
-        trigger.path = paths.get(&trigger.episode.0).cloned().unwrap_or_default();
-        // Nobody said it in a conversation: it is what a file holds.
-        trigger.origin = Origin::Tool;
-    }
+    let objective =
+        request.objective.clone().unwrap_or_else(|| format!("Keep the folder {name} as it is"));
     let latest = found.iter().filter_map(|file| file.metadata.modified().ok()).max();
-    content.ended = latest.map(Timestamp::from);
-    content.started = content.ended;
-    content.status = request.status.unwrap_or(Outcome::Unknown);
-    content.worth = Worth::Full;
-    content.motto = request.motto.clone().map_or_else(|| objective.clone(), clean);
-    content.core_intent = objective.clone();
-    content.objective = objective;
-    content.key_outcomes = vec![format!("{} files kept byte for byte", found.len())];
-    content.turns = 0;
-    content.arc = feeling.map(|state| state.encode()).unwrap_or_default();
-    content.own_episodes = clean(own_range(found));
     let is_vitals = |file: &&Found| file.relative.file_stem().is_some_and(|stem| stem == "vitals");
-    content.vitals = in_folder(found, "state")
-        .find(is_vitals)
-        .or_else(|| in_folder(found, "state").next())
-        .map(|file| request.link_to(&snapshot_name(&file.relative)))
-        .unwrap_or_default();
-    content.episodes = facts
-        .parts
-        .first()
-        .zip(facts.parts.last())
-        .map(|(first, last)| (EpisodeId(first.episode), EpisodeId(last.last_episode)));
-    content
+    let vitals =
+        in_folder(found, "state").find(is_vitals).or_else(|| in_folder(found, "state").next());
+    let parts = SnapshotParts {
+        sensory: in_folder(found, "sensory").count() as u64,
+        vitals: vitals
+            .map(|file| request.link_to(&snapshot_name(&file.relative)))
+            .unwrap_or_default(),
+    };
+    let folder = FolderFacts {
+        name,
+        path: clean(folder.display().to_string()),
+        objective: clean(objective),
+        motto: request.motto.clone().map(clean),
+        status: request.status,
+        modified: latest.map(Timestamp::from),
+        files: found.len(),
+        links,
+        own_episodes: clean(own_range(found)),
+        state,
+    };
+    digest::folder_content(FLAVOR, facts, folder, parts)
 }
 
 fn in_folder<'f>(found: &'f [Found], name: &'static str) -> impl Iterator<Item = &'f Found> {

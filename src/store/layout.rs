@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use chrono::NaiveDate;
 
+use crate::model::hit::Tree;
 use crate::model::ids::{CoreId, EpisodeId, SessionId, SphereId};
 use crate::model::knowledge::{Kind, PageName};
-use crate::model::query::Tree;
 
 /// The end of every digest's file name: what RAG tools look for.
 pub const DIGEST_SUFFIX: &str = "_DIGEST.md";
@@ -500,7 +500,7 @@ impl Layout {
     }
 
     /// Which lines a session of an agent was already given.
-    pub fn told(&self, session: &str) -> PathBuf {
+    pub fn injected(&self, session: &str) -> PathBuf {
         self.root.join(format!(".memtree/local/told/{session}.json"))
     }
 

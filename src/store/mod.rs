@@ -11,13 +11,15 @@ use crate::model::digest::Digest;
 use crate::model::ids::{Device, SessionId};
 use crate::model::knowledge::Kind;
 
+pub mod authored;
 pub mod cores;
 pub mod days;
-pub mod documents;
+pub mod digest;
+pub use digest as documents;
 pub mod journal;
 pub mod knowledge;
 pub mod layout;
-pub mod pages;
+pub mod local;
 pub mod snapshots;
 pub mod summaries;
 pub mod tombstones;
@@ -46,7 +48,7 @@ impl Store {
         if layout.settings().is_file() {
             return Ok(Store { layout });
         }
-        Err(Error::new(format!("there is no memory in `{}`", root.display()))
+        Err(Error::not_found(format!("there is no memory in `{}`", root.display()))
             .because(if root.exists() {
                 "it has no `memtree.toml`"
             } else {
@@ -56,6 +58,11 @@ impl Store {
                 "make one with `memtree --store {} init`, or name another with `--store`",
                 root.display()
             )))
+    }
+
+    /// The memory that is, or would be, in a folder: for who only reads.
+    pub fn at(root: &Path) -> Store {
+        Store { layout: Layout::new(root) }
     }
 
     /// Makes a memory in a folder, keeping whatever is there; says which files it wrote.
@@ -163,7 +170,7 @@ impl Store {
         let path = self.layout.digest(id);
         let cannot = || format!("cannot read the digest `{}`", self.layout.shown(&path));
         match fs::read_to_string(&path) {
-            Ok(text) => documents::parse_digest(&text).map(Some).context(cannot),
+            Ok(text) => digest::parse_digest(&text).map(Some).context(cannot),
             Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(err) => Err(err).context(cannot),
         }

@@ -12,13 +12,14 @@ use chrono::{Days, NaiveDate};
 
 use super::page::{Line, Section};
 use super::stale::Present;
+use crate::base::clock::Timestamp;
 use crate::base::{files, markdown, text};
-use crate::distill::triggers::telling;
+use crate::distill::words;
 use crate::error::Result;
 use crate::index::Index;
 use crate::model::digest::{Digest, Origin, Outcome, State, Trigger, Worth};
 use crate::model::ids::SessionId;
-use crate::model::query::Query;
+use crate::query::Query;
 use crate::store::Store;
 use crate::store::cores::memory as memory_page;
 
@@ -199,6 +200,7 @@ pub fn prompted(
     store: &Store,
     index: &Index,
     prompt: &str,
+    now: Timestamp,
     request: &super::ContextRequest,
     own: &Own,
     present: &Present,
@@ -206,7 +208,7 @@ pub fn prompted(
     let query = Query::of_words(prompt);
     let mut lines = Vec::new();
     if !query.is_empty() {
-        let found = index.search(&query, request.now, HITS + 1)?;
+        let found = index.search(&query, now, HITS + 1)?;
         let least = found.hits.first().map_or(0.0, |best| NEAR_THE_BEST * best.score);
         for hit in found
             .hits
@@ -237,7 +239,7 @@ pub fn prompted(
 
 /// How much the words tell by which a session was found: “yes, do it” is in many a session.
 fn told_by(words: &[String]) -> f32 {
-    words.iter().map(|word| telling(&word.to_lowercase())).sum()
+    words.iter().map(|word| words::weight(&word.to_lowercase())).sum()
 }
 
 fn trigger_line(digest: &Digest, trigger: &Trigger, present: &Present) -> Line {

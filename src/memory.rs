@@ -1,0 +1,204 @@
+//! An open memory: the one thing that every verb starts from.
+//!
+//! [`Memory`] holds the tree, its settings and what the environment handed in. The verbs are `impl`
+//! blocks beside their code: `memory.sweep(…)` stands in `ops/sweep.rs`, `memory.search(…)` in
+//! `ops/search.rs`. What only some of them need (the redaction rules, the models) is made when it
+//! is first asked for, so that a search does not pay for it.
+
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use chrono::Duration;
+
+use crate::base::clock::Timestamp;
+use crate::base::redact::Redactor;
+use crate::base::zone::Zone;
+use crate::distill::clean::Cleaner;
+use crate::environment::Environment;
+use crate::error::{Context, Error, Result};
+use crate::model::calls;
+use crate::model::exclude::Exclude;
+use crate::model::ids::Device;
+use crate::models::Models;
+use crate::settings::{Layers, Settings};
+use crate::store::Store;
+use crate::store::layout::Layout;
+
+/// An open memory.
+pub struct Memory {
+    store: Store,
+    settings: Settings,
+    warnings: Vec<String>,
+    environment: Environment,
+    zone: OnceLock<Zone>,
+    cleaner: OnceLock<Cleaner>,
+    models: OnceLock<Models>,
+}
+
+impl Memory {
+    /// Opens the memory in a folder, which has to be there.
+    pub fn open(root: impl AsRef<Path>) -> Result<Memory> {
+        Memory::open_in(root.as_ref(), Environment::of_process()?)
+    }
+
+    /// Makes a memory in a folder, keeping whatever is there.
+    pub fn init(root: impl AsRef<Path>) -> Result<Memory> {
+        let environment = Environment::of_process()?;
+        Ok(Memory::init_in(root.as_ref(), environment)?.0)
+    }
+
+    /// Opens the memory in a folder, or makes one there.
+    pub fn open_or_init(root: impl AsRef<Path>) -> Result<Memory> {
+        match Layout::new(root.as_ref()).settings().is_file() {
+            true => Memory::open(root),
+            false => Memory::init(root),
+        }
+    }
+
+    /// The same as [`open`](Memory::open), in a given environment.
+    pub fn open_in(root: &Path, environment: Environment) -> Result<Memory> {
+        Memory::with_store(Store::open(root)?, environment)
+    }
+
+    /// The same as [`init`](Memory::init), in a given environment; says which files were written.
+    pub fn init_in(root: &Path, environment: Environment) -> Result<(Memory, Vec<String>)> {
+        let (store, written) = Store::init(root)?;
+        Ok((Memory::with_store(store, environment)?, written))
+    }
+
+    /// A memory that need not be there: a dry run reads it as an empty one and creates nothing.
+    pub fn open_for_dry_run(root: &Path, environment: Environment) -> Result<Memory> {
+        Memory::with_store(Store::at(root), environment)
+    }
+
+    fn with_store(store: Store, environment: Environment) -> Result<Memory> {
+        let (settings, warnings) = settings(store.layout(), &environment)?;
+        Ok(Memory {
+            store,
+            settings,
+            warnings,
+            environment,
+            zone: OnceLock::new(),
+            cleaner: OnceLock::new(),
+            models: OnceLock::new(),
+        })
+    }
+
+    /// The tree.
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The paths of the tree.
+    pub(crate) fn layout(&self) -> &Layout {
+        self.store.layout()
+    }
+
+    /// The folder that the memory is.
+    pub fn root(&self) -> &Path {
+        self.layout().root()
+    }
+
+    /// The settings: defaults, the memory's own, the person's, the environment's.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// What is wrong with the settings without being an error, in sentences.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// What the machine handed in.
+    pub fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    /// The time at which the run began.
+    pub fn now(&self) -> Timestamp {
+        self.environment.now
+    }
+
+    /// This machine's name in the memory.
+    pub fn device(&self) -> &Device {
+        &self.environment.device
+    }
+
+    /// The time zone whose midnight parts the days.
+    pub(crate) fn zone(&self) -> Result<Zone> {
+        made(&self.zone, || self.settings.zone()).copied()
+    }
+
+    /// What every text goes through before it is written, with the person's own rules.
+    pub(crate) fn cleaner(&self) -> Result<&Cleaner> {
+        let output_bytes = self.settings.snapshot.sensory_bytes;
+        made(&self.cleaner, || Ok(Cleaner::new(self.settings.redactor()?, output_bytes)))
+    }
+
+    /// Finds secrets, by the rules that are built in and the person's own.
+    pub(crate) fn redactor(&self) -> Result<&Redactor> {
+        Ok(self.cleaner()?.redactor())
+    }
+
+    /// What the person wants left out.
+    pub(crate) fn exclude(&self) -> Exclude {
+        let excluded = &self.settings.exclude;
+        let folders = excluded.folders.iter().map(|folder| self.environment.expand(folder));
+        Exclude { projects: excluded.projects.clone(), folders: folders.collect() }
+    }
+
+    /// How long a session is silent before it counts as over.
+    pub(crate) fn open_for(&self) -> Duration {
+        Duration::minutes(self.settings.sessions.open_minutes.into())
+    }
+
+    /// The models that the settings name, if any. Below a call of a model there are none, or it
+    /// could go on for ever.
+    pub(crate) fn models(&self) -> Result<&Models> {
+        made(&self.models, || {
+            if self.environment.variable(calls::GUARDS[0]) == Some(calls::CALLER) {
+                return Ok(Models::none());
+            }
+            Models::configured(
+                &self.settings,
+                &self.environment.places.home,
+                &self.environment.places.environment,
+                self.now(),
+                self.layout(),
+            )
+        })
+    }
+}
+
+/// What a cell holds; it is made the first time.
+fn made<T>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
+    if let Some(there) = cell.get() {
+        return Ok(there);
+    }
+    let new = make()?;
+    Ok(cell.get_or_init(|| new))
+}
+
+/// The settings of a memory, with warnings about them.
+fn settings(layout: &Layout, environment: &Environment) -> Result<(Settings, Vec<String>)> {
+    let read = |path: &Path| match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        // Also where a file stands in the way: whoever makes the memory will say so.
+        Err(err) if matches!(err.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(err) => Err(err).context(|| format!("cannot read the settings `{}`", path.display())),
+    };
+    if let Some(named) = environment.settings_file.as_ref().filter(|file| !file.is_file()) {
+        return Err(Error::usage(format!("there is no file `{}`", named.display()))
+            .hint("check the path after `--config`"));
+    }
+    let (memory_path, user_path) = (layout.settings(), environment.settings_path());
+    let (memory, user) = (read(&memory_path)?, read(&user_path)?);
+    Settings::load(&Layers {
+        memory: memory.as_deref().map(|text| (memory_path.as_path(), text)),
+        user: user.as_deref().map(|text| (user_path.as_path(), text)),
+        environment: environment.places.environment.clone(),
+    })
+}
