@@ -36,19 +36,41 @@ pub struct Schema {
 
 /// A table of which rows are read.
 pub struct Table {
-    /// Its name.
-    pub name: &'static str,
+    name: &'static str,
     /// The session that a row belongs to, as an SQL expression.
-    pub session: &'static str,
-    /// What distinguishes a row of a session from the others, and where it stands among the rows of
-    /// all tables.
-    pub key: &'static [&'static str],
+    session: &'static str,
+    key: &'static [&'static str],
+    required: &'static [&'static str],
+    optional: &'static [&'static str],
+    touched: Option<&'static str>,
+}
+
+impl Table {
+    /// A table by its name, with the session that a row belongs to, as an SQL expression, and the
+    /// key: what distinguishes a row of a session from the others, and where it stands among the
+    /// rows of all tables.
+    pub const fn new(
+        name: &'static str,
+        session: &'static str,
+        key: &'static [&'static str],
+    ) -> Table {
+        Table { name, session, key, required: &[], optional: &[], touched: None }
+    }
+
     /// The columns that have to be there; a table without any need not be there itself.
-    pub columns: &'static [&'static str],
+    pub const fn required(self, columns: &'static [&'static str]) -> Table {
+        Table { required: columns, ..self }
+    }
+
     /// The columns that are there in some versions.
-    pub more: &'static [&'static str],
+    pub const fn optional(self, columns: &'static [&'static str]) -> Table {
+        Table { optional: columns, ..self }
+    }
+
     /// The column that is set anew when a row changes.
-    pub touched: Option<&'static str>,
+    pub const fn touched(self, column: &'static str) -> Table {
+        Table { touched: Some(column), ..self }
+    }
 }
 
 type FileState = (Stamp, Beside);
@@ -116,7 +138,7 @@ impl Database {
         for table in schema.tables {
             let there = self.columns(table.name)?;
             if let Some(column) =
-                table.columns.iter().find(|column| !there.iter().any(|name| name == *column))
+                table.required.iter().find(|column| !there.iter().any(|name| name == *column))
             {
                 return Ok(Some(match there.is_empty() {
                     true => format!("there is no table `{}`", table.name),
@@ -160,7 +182,7 @@ impl Sessions {
         let mut columns = Vec::new();
         for table in schema.tables {
             let there = database.columns(table.name)?;
-            let wanted = table.columns.iter().chain(table.more);
+            let wanted = table.required.iter().chain(table.optional);
             columns.push(
                 wanted.copied().filter(|column| there.iter().any(|name| name == column)).collect(),
             );

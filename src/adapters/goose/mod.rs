@@ -75,12 +75,9 @@ static SCHEMA: Schema = Schema {
     // Ids are counted by the day, on each machine anew; those of old are moments and so unique.
     lineage: "CASE WHEN length(id) > 12 THEN id ELSE id || ' ' || ifnull(created_at, '') || ' ' || working_dir END",
     tables: &[
-        Table {
-            name: "sessions",
-            session: "id",
-            key: &["0"],
-            columns: &["id", "working_dir", "created_at", "updated_at"],
-            more: &[
+        Table::new("sessions", "id", &["0"])
+            .required(&["id", "working_dir", "created_at", "updated_at"])
+            .optional(&[
                 "name",
                 "description",
                 "user_set_name",
@@ -103,27 +100,15 @@ static SCHEMA: Schema = Schema {
                 "archived_at",
                 "project_id",
                 "parent_session_id",
-            ],
-            touched: Some("updated_at"),
-        },
-        Table {
-            name: "messages",
-            session: "session_id",
-            key: &["1", "id"],
-            columns: &["id", "session_id", "role", "content_json", "created_timestamp"],
-            more: &["message_id", "timestamp", "tokens", "metadata_json"],
-            touched: Some("timestamp"),
-        },
-        Table {
-            name: "usage_ledger",
-            session: "session_id",
-            key: &["2", "id"],
-            columns: &[],
-            more: &[
-                "id", "session_id", "created_timestamp", "model", "input_tokens", "output_tokens",
-                "total_tokens", "cache_read_tokens", "cache_write_tokens", "cost", "is_compaction",
-            ],
-            touched: None,
-        },
+            ])
+            .touched("updated_at"),
+        Table::new("messages", "session_id", &["1", "id"])
+            .required(&["id", "session_id", "role", "content_json", "created_timestamp"])
+            .optional(&["message_id", "timestamp", "tokens", "metadata_json"])
+            .touched("timestamp"),
+        Table::new("usage_ledger", "session_id", &["2", "id"]).optional(&[
+            "id", "session_id", "created_timestamp", "model", "input_tokens", "output_tokens",
+            "total_tokens", "cache_read_tokens", "cache_write_tokens", "cost", "is_compaction",
+        ]),
     ],
 };

@@ -4,14 +4,13 @@
 //! A message is what the AI SDK calls a model message: a text, or a list of parts, with the calls
 //! and their answers among them. A compaction leaves the messages where they are.
 
-use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::adapters::rows::{self, WireRow};
 use crate::adapters::sqlite::{Schema, Table};
 use crate::adapters::transcript::{Dialect, Tokens, Transcript, attached};
-use crate::adapters::wire::{Content, Count, Text, raw};
+use crate::adapters::wire::{Content, Count, Text, raw, wire_types};
 use crate::base::clock::Timestamp;
 use crate::error::Result;
 use crate::model::session::Position;
@@ -23,41 +22,20 @@ pub static SCHEMA: Schema = Schema {
     is_named: |name| name == "grok.db",
     lineage: "id",
     tables: &[
-        Table {
-            name: "sessions",
-            session: "id",
-            key: &["0"],
-            columns: &["id", "workspace_id", "model", "cwd_at_start", "created_at", "updated_at"],
-            more: &["title", "recap_text", "mode", "cwd_last", "status"],
-            touched: Some("updated_at"),
-        },
-        Table {
-            name: "compactions",
-            session: "session_id",
-            key: &["1", "id"],
-            columns: &[],
-            more: &["id", "session_id", "first_kept_seq", "summary", "tokens_before", "created_at"],
-            touched: None,
-        },
-        Table {
-            name: "messages",
-            session: "session_id",
-            key: &["2", "seq"],
-            columns: &["session_id", "seq", "role", "message_json", "created_at"],
-            more: &[],
-            touched: Some("created_at"),
-        },
-        Table {
-            name: "usage_events",
-            session: "session_id",
-            key: &["3", "id"],
-            columns: &[],
-            more: &[
-                "id", "session_id", "message_seq", "source", "model", "input_tokens",
-                "output_tokens", "total_tokens", "cost_micros", "created_at",
-            ],
-            touched: None,
-        },
+        Table::new("sessions", "id", &["0"])
+            .required(&["id", "workspace_id", "model", "cwd_at_start", "created_at", "updated_at"])
+            .optional(&["title", "recap_text", "mode", "cwd_last", "status"])
+            .touched("updated_at"),
+        Table::new("compactions", "session_id", &["1", "id"]).optional(&[
+            "id", "session_id", "first_kept_seq", "summary", "tokens_before", "created_at",
+        ]),
+        Table::new("messages", "session_id", &["2", "seq"])
+            .required(&["session_id", "seq", "role", "message_json", "created_at"])
+            .touched("created_at"),
+        Table::new("usage_events", "session_id", &["3", "id"]).optional(&[
+            "id", "session_id", "message_seq", "source", "model", "input_tokens", "output_tokens",
+            "total_tokens", "cost_micros", "created_at",
+        ]),
     ],
 };
 
@@ -70,54 +48,43 @@ pub fn read(out: &mut Transcript, extracts: &[usize]) -> Result<()> {
 
 // What stands in the rows, exactly as the agent writes it.
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct WireSession<'a> {
-    #[serde(borrow)]
-    title: Text<'a>,
-    cwd_at_start: Text<'a>,
-}
+wire_types! {
+    struct WireSession<'a> {
+        title: Text<'a>,
+        cwd_at_start: Text<'a>,
+    }
 
-/// The rows of the smaller tables in one: their fields do not collide.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct WireFields<'a> {
-    #[serde(borrow)]
-    summary: Text<'a>,
-    created_at: Text<'a>,
-    model: Text<'a>,
-    input_tokens: Count,
-    output_tokens: Count,
-    cost_micros: Count,
-}
+    /// The rows of the smaller tables in one: their fields do not collide.
+    struct WireFields<'a> {
+        summary: Text<'a>,
+        created_at: Text<'a>,
+        model: Text<'a>,
+        input_tokens: Count,
+        output_tokens: Count,
+        cost_micros: Count,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct WireMessageRow<'a> {
-    #[serde(borrow)]
-    role: Text<'a>,
-    /// A document of its own.
-    message_json: Text<'a>,
-    created_at: Text<'a>,
-}
+    struct WireMessageRow<'a> {
+        role: Text<'a>,
+        /// A document of its own.
+        message_json: Text<'a>,
+        created_at: Text<'a>,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct WireMessage<'a> {
-    #[serde(borrow)]
-    content: Option<&'a RawValue>,
-}
+    struct WireMessage<'a> {
+        content: Option<&'a RawValue>,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct WirePart<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Text<'a>,
-    text: Text<'a>,
-    tool_call_id: Text<'a>,
-    tool_name: Text<'a>,
-    input: Option<&'a RawValue>,
-    output: Option<&'a RawValue>,
+    #[serde(rename_all = "camelCase")]
+    struct WirePart<'a> {
+        #[serde(rename = "type")]
+        kind: Text<'a>,
+        text: Text<'a>,
+        tool_call_id: Text<'a>,
+        tool_name: Text<'a>,
+        input: Option<&'a RawValue>,
+        output: Option<&'a RawValue>,
+    }
 }
 
 struct RowReader {

@@ -100,54 +100,32 @@ static SCHEMA: Schema = Schema {
     is_named: |name| name.starts_with("opencode") && name.ends_with(".db"),
     lineage: "id",
     tables: &[
-        Table {
-            name: "session",
-            session: "id",
-            key: &["0"],
-            columns: &["id", "directory", "title", "time_created", "time_updated"],
-            more: &[
+        Table::new("session", "id", &["0"])
+            .required(&["id", "directory", "title", "time_created", "time_updated"])
+            .optional(&[
                 "project_id", "parent_id", "slug", "version", "agent", "model", "cost",
                 "tokens_input", "tokens_output", "tokens_reasoning", "tokens_cache_read",
                 "tokens_cache_write", "revert", "summary_additions", "summary_deletions",
                 "summary_files", "time_compacting", "time_archived",
-            ],
-            touched: Some("time_updated"),
-        },
-        Table {
-            name: "message",
-            session: "session_id",
-            key: &["1", "id"],
-            columns: &["id", "session_id", "data"],
-            more: &["time_created", "time_updated"],
-            touched: Some("time_updated"),
-        },
-        Table {
-            name: "part",
-            session: "session_id",
-            key: &["1", "message_id", "id"],
-            columns: &["id", "message_id", "session_id", "data"],
-            more: &["time_created", "time_updated"],
-            touched: Some("time_updated"),
-        },
-        Table {
-            name: "todo",
-            session: "session_id",
-            key: &["2", "position"],
-            columns: &[],
-            more: &[
+            ])
+            .touched("time_updated"),
+        Table::new("message", "session_id", &["1", "id"])
+            .required(&["id", "session_id", "data"])
+            .optional(&["time_created", "time_updated"])
+            .touched("time_updated"),
+        Table::new("part", "session_id", &["1", "message_id", "id"])
+            .required(&["id", "message_id", "session_id", "data"])
+            .optional(&["time_created", "time_updated"])
+            .touched("time_updated"),
+        Table::new("todo", "session_id", &["2", "position"])
+            .optional(&[
                 "session_id", "content", "status", "priority", "position", "time_created",
                 "time_updated",
-            ],
-            touched: Some("time_updated"),
-        },
+            ])
+            .touched("time_updated"),
         // What a later version may keep instead; empty where it was seen. Kept, but not read.
-        Table {
-            name: "session_message",
-            session: "session_id",
-            key: &["3", "seq", "id"],
-            columns: &[],
-            more: &["id", "session_id", "type", "seq", "time_created", "time_updated", "data"],
-            touched: Some("time_updated"),
-        },
+        Table::new("session_message", "session_id", &["3", "seq", "id"])
+            .optional(&["id", "session_id", "type", "seq", "time_created", "time_updated", "data"])
+            .touched("time_updated"),
     ],
 };
