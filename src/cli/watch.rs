@@ -200,7 +200,7 @@ impl Machine<'_> {
             let _ = sender.try_send(());
         });
         let before = std::mem::take(&mut self.told);
-        let told = watcher.trouble.iter().map(|trouble| {
+        let told = watcher.errors.iter().map(|trouble| {
             format!(
                 "warning: changes are noticed only every {}: {}",
                 config.watch.interval,

@@ -47,7 +47,7 @@ impl Alias {
     }
 }
 
-/// What a model is told to do with the parts that it is given.
+/// What a model is to do with the parts that it is given.
 #[derive(Debug, Clone, Copy)]
 pub struct Prompt {
     /// What it is for, in one word: the name of its file in `templates/prompts/`, and of its lines

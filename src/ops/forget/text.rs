@@ -64,11 +64,11 @@ pub fn without_text(
     if let Some(listed) = digest.get_list("manifest") {
         // Where the files are not here, nobody can say which of them held it.
         let unknown = all_raw && !folder.is_dir();
-        let tells = |line: &String| {
+        let names_it = |line: &String| {
             let name = parse_manifest_line(line).map(|(_, name)| name);
             unknown || name.is_some_and(|name| removed.contains(&name) || pattern.is_in(&name))
         };
-        let kept: Vec<String> = listed.into_iter().filter(|line| !tells(line)).collect();
+        let kept: Vec<String> = listed.into_iter().filter(|line| !names_it(line)).collect();
         digest.set_block_list("manifest", &kept);
     }
     if removed.iter().any(|name| is_raw(name)) {
