@@ -17,6 +17,7 @@ pub mod documents;
 pub mod journal;
 pub mod knowledge;
 pub mod layout;
+pub mod local;
 pub mod pages;
 pub mod snapshots;
 pub mod summaries;

@@ -1,0 +1,139 @@
+//! State files: what this device remembers below `.memtree`, behind one type.
+//!
+//! A state file is JSON, written whole or not at all, and only where it changed. A missing or
+//! damaged one reads as none. What lies in `cache` can be made again, so a damaged file is simply
+//! replaced; one in `local` is kept beside the new one, as `<name>.bak`.
+
+use std::fs;
+use std::io;
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::journal;
+use super::layout::Layout;
+use crate::base::clock::{self, Timestamp};
+use crate::base::files;
+
+/// A file that holds one value of a type.
+#[derive(Debug, Clone)]
+pub struct StateFile<T> {
+    path: PathBuf,
+    /// Whether a damaged file is kept, because nothing else holds what it held.
+    keeps_damaged: bool,
+    value: PhantomData<fn() -> T>,
+}
+
+impl<T: Serialize + DeserializeOwned> StateFile<T> {
+    /// A file below `.memtree/local`.
+    pub fn local(path: PathBuf) -> StateFile<T> {
+        StateFile { path, keeps_damaged: true, value: PhantomData }
+    }
+
+    /// A file below `.memtree/cache`.
+    pub fn cache(path: PathBuf) -> StateFile<T> {
+        StateFile { path, keeps_damaged: false, value: PhantomData }
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether there is such a file, damaged or not.
+    pub fn exists(&self) -> bool {
+        self.path.is_file()
+    }
+
+    /// Reads the value; `None` where the file is missing or damaged.
+    pub fn read(&self) -> Option<T> {
+        serde_json::from_slice(&fs::read(&self.path).ok()?).ok()
+    }
+
+    /// Reads the value, or takes the default.
+    pub fn load(&self) -> T
+    where
+        T: Default,
+    {
+        self.read().unwrap_or_default()
+    }
+
+    /// Reads the value, or takes the default; a damaged file is moved to `<name>.bak-<time>` and
+    /// named in the log. Only for whoever may write the file.
+    pub fn load_or_move_aside(&self, layout: &Layout, now: Timestamp) -> io::Result<T>
+    where
+        T: Default,
+    {
+        let bytes = match fs::read(&self.path) {
+            Ok(bytes) => bytes,
+            Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(T::default()),
+            Err(err) => return Err(err),
+        };
+        serde_json::from_slice(&bytes).or_else(|err| {
+            let stamp = clock::stamp(now).replace(['-', ':'], "");
+            let aside = self.move_aside(&format!(".bak-{stamp}"))?;
+            let (path, aside) = (self.path.display(), aside.display());
+            let what = format!("`{path}` was damaged ({err}); moved to `{aside}`");
+            journal::note(layout, now, &what);
+            Ok(T::default())
+        })
+    }
+
+    /// Writes the value, unless the file holds it already; returns whether it wrote.
+    pub fn save(&self, value: &T) -> io::Result<bool> {
+        if self.keeps_damaged && self.exists() && self.read().is_none() {
+            self.move_aside(".bak")?;
+        }
+        files::write_if_changed(&self.path, &serde_json::to_vec(value)?)
+    }
+
+    /// Writes the value without waiting for the disk, where that is possible: for a convenience
+    /// that may be lost.
+    pub fn save_if_possible(&self, value: &T) {
+        if let Ok(bytes) = serde_json::to_vec(value) {
+            let _ = files::write_unsynced(&self.path, &bytes);
+        }
+    }
+
+    /// Removes the file, if there is one.
+    pub fn remove(&self) -> io::Result<()> {
+        files::remove_file(&self.path)
+    }
+
+    fn move_aside(&self, suffix: &str) -> io::Result<PathBuf> {
+        let mut aside = self.path.clone().into_os_string();
+        aside.push(suffix);
+        files::rename(&self.path, Path::new(&aside))?;
+        Ok(aside.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_file_is_the_default_and_kept_where_nothing_else_holds_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("local/numbers.json");
+        let backup = folder.path().join("local/numbers.json.bak");
+        let [local, cache]: [StateFile<Vec<u8>>; 2] =
+            [StateFile::local(path.clone()), StateFile::cache(path.clone())];
+        assert_eq!((local.read(), local.load(), local.exists()), (None, vec![], false));
+        local.remove().unwrap();
+        assert!(local.save(&vec![1]).unwrap() && !local.save(&vec![1]).unwrap());
+        assert_eq!(local.read(), Some(vec![1]));
+        files::write_atomic(&path, b"[1").unwrap();
+        assert_eq!((local.read(), local.load(), local.exists()), (None, vec![], true));
+        assert!(cache.save(&vec![2]).unwrap() && !backup.exists());
+        files::write_atomic(&path, b"[1").unwrap();
+        assert!(local.save(&vec![2]).unwrap());
+        assert_eq!((fs::read(&backup).unwrap(), local.load()), (b"[1".to_vec(), vec![2]));
+        local.save_if_possible(&vec![3]);
+        assert_eq!(local.load(), [3]);
+        local.remove().unwrap();
+        assert!(!local.exists());
+    }
+}
