@@ -10,11 +10,11 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::jsonl::{self, Dialect};
-use super::wire::Text;
-use super::{Adapter, Identity, Places, tools};
+use super::transcript::{Dialect, Transcript, attached};
+use super::wire::{self, Text};
+use super::{Adapter, Identity, Places, jsonl};
 use crate::error::Result;
-use crate::model::session::{Call, Event, EventKind, EventSink, Head, Log, Position, Role};
+use crate::model::session::{EventSink, Head, Log, Role};
 
 /// Cursor's agent.
 pub struct Cursor;
@@ -29,9 +29,7 @@ impl Adapter for Cursor {
     }
 
     fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let name = name.as_ref();
-        let Some(stem) = name.strip_suffix(".jsonl") else { return Ok(None) };
+        let Some(stem) = jsonl::stem(file) else { return Ok(None) };
         let records = jsonl::first_objects(file, 3)?;
         if records.is_empty() || !records.iter().all(is_cursor_line) {
             return Ok(None);
@@ -42,31 +40,23 @@ impl Adapter for Cursor {
         let session =
             folder.and_then(Path::parent).and_then(Path::file_name).and_then(|name| name.to_str());
         Ok(Some(match session {
-            Some(session) => Identity {
-                native_id: session.to_string(),
-                role: Role::Subagent(stem.to_string()),
-                lineage: None,
-            },
-            None => Identity { native_id: stem.to_string(), role: Role::Main, lineage: None },
+            Some(session) => Identity::beside(session, Role::Subagent(stem)),
+            None => Identity::main(stem, None),
         }))
     }
 
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
-        let mut reader = Reader { events, head: Head::default(), agent: None, calls: 0 };
-        jsonl::read_log(&mut reader, log)?;
-        for (at, file) in log.files.iter().enumerate() {
-            if let Role::Subagent(agent) = &file.role {
-                reader.agent = Some(agent.clone());
-                jsonl::read_file(&mut reader, log, at, None)?;
-            }
+        let (mut out, mut messages) = (Transcript::new(log, events), Messages::default());
+        out.read_log(&mut messages)?;
+        for file in out.subagent_files() {
+            out.read_file(&mut messages, file)?;
         }
-        Ok(reader.head)
+        Ok(out.head)
     }
 }
 
 fn is_cursor_line(record: &Map<String, Value>) -> bool {
-    let role = record.get("role").and_then(Value::as_str).unwrap_or_default();
-    matches!(role, "user" | "assistant")
+    matches!(jsonl::string(record, "role"), "user" | "assistant")
         && record.get("message").is_some_and(|message| message.get("content").is_some())
         && ["type", "uuid", "id", "created_at", "sessionId"]
             .iter()
@@ -75,116 +65,77 @@ fn is_cursor_line(record: &Map<String, Value>) -> bool {
 
 // What stands in a line, exactly as the agent writes it.
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct WireLine<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     role: Text<'a>,
-    #[serde(borrow, default)]
     message: WireMessage<'a>,
 }
 
 #[derive(Deserialize, Default)]
+#[serde(default)]
 struct WireMessage<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     content: Vec<WireBlock<'a>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct WireBlock<'a> {
-    #[serde(rename = "type", borrow, default)]
+    #[serde(rename = "type", borrow)]
     kind: Text<'a>,
-    #[serde(borrow, default)]
     text: Text<'a>,
-    #[serde(borrow, default)]
     id: Text<'a>,
-    #[serde(borrow, default)]
     name: Text<'a>,
-    #[serde(borrow, default)]
     input: Option<&'a RawValue>,
 }
 
-/// Reads the lines of one session.
-struct Reader<'s> {
-    events: &'s mut dyn EventSink,
-    head: Head,
-    agent: Option<String>,
+/// Reads the messages of one session.
+#[derive(Default)]
+struct Messages {
+    /// How many tools were called: the log has no ids of calls.
     calls: u32,
 }
 
-impl Dialect for Reader<'_> {
-    fn head(&mut self) -> &mut Head {
-        &mut self.head
-    }
+impl Dialect for Messages {
+    type Record<'a> = WireLine<'a>;
 
-    fn record(&mut self, json: &[u8], position: Position) -> Result<serde_json::Result<()>> {
-        let line: WireLine = match serde_json::from_slice(json) {
-            Ok(line) => line,
-            Err(err) => return Ok(Err(err)),
-        };
-        self.head.records += 1;
+    fn record(&mut self, line: WireLine, out: &mut Transcript) -> Result<()> {
         match line.role.as_str() {
-            "user" => self.user(line.message, position)?,
-            "assistant" => self.assistant(line.message, position)?,
-            role => jsonl::ignore(
-                &mut self.head,
-                if role.is_empty() { "record without a role" } else { role },
-            ),
+            "user" => prompt(line.message, out),
+            "assistant" => self.assistant(line.message, out),
+            "" => out.ignore("record without a role"),
+            role => out.ignore(role),
         }
-        Ok(Ok(()))
     }
 }
 
-impl Reader<'_> {
-    fn user(&mut self, message: WireMessage, position: Position) -> Result<()> {
-        let images = message.content.iter().filter(|block| block.kind.as_str() == "image").count();
-        let text = message
-            .content
-            .iter()
-            .filter_map(|block| block.text.some())
-            .collect::<Vec<_>>()
-            .join("\n");
-        let mut prompt = typed(&text).to_string();
-        if images > 0 {
-            prompt.push_str(&format!("\n[{images} image(s)]"));
-        }
-        match prompt.trim() {
-            "" => Ok(()),
-            task if self.agent.is_some() => self.emit(position, EventKind::Lifecycle(task.into())),
-            prompt => self.emit(position, EventKind::Prompt(prompt.into())),
-        }
-    }
-
-    fn assistant(&mut self, message: WireMessage, position: Position) -> Result<()> {
+impl Messages {
+    fn assistant(&mut self, message: WireMessage, out: &mut Transcript) -> Result<()> {
         for block in message.content {
             match block.kind.as_str() {
-                "text" if block.text.trim().is_empty() => {}
-                "text" => self.emit(position, EventKind::Reply(block.text.0))?,
+                "text" => out.reply(block.text.0)?,
                 "tool_use" => {
                     self.calls += 1;
-                    let action =
-                        tools::action(&block.name, block.input.map_or("", |input| input.get()));
                     let id = if block.id.is_empty() {
                         format!("call-{}", self.calls).into()
                     } else {
                         block.id.0
                     };
-                    self.emit(position, EventKind::Call(Call { id, tool: block.name.0, action }))?;
+                    out.call(id, block.name.0, wire::raw(block.input))?;
                 }
-                kind => jsonl::ignore(&mut self.head, &format!("block {kind}")),
+                kind => out.ignore(&format!("block {kind}"))?,
             }
         }
         Ok(())
     }
+}
 
-    fn emit(&mut self, position: Position, kind: EventKind<'_>) -> Result<()> {
-        self.events.event(Event {
-            at: None,
-            position,
-            agent: self.agent.as_deref(),
-            inherited: false,
-            kind,
-        })
-    }
+fn prompt(message: WireMessage, out: &mut Transcript) -> Result<()> {
+    let images = message.content.iter().filter(|block| block.kind.as_str() == "image").count();
+    let texts: Vec<&str> = message.content.iter().filter_map(|block| block.text.some()).collect();
+    out.prompt(&attached(typed(&texts.join("\n")), images as u32, "image"))
 }
 
 /// What the person typed: what stands beside `<user_query>` was put there by the program.

@@ -3,18 +3,18 @@
 //!
 //! Older tools kept them in `sessions/` of the memory itself, and memtree writes the same where
 //! `sessions.jsonl_log` asks for it. There is no agent whose own folder they lie in. Who speaks is
-//! told by `source`, else by `event_type`.
+//! said by `source`, else by `event_type`.
 
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::jsonl::{self, Dialect};
+use super::transcript::{Dialect, Transcript};
 use super::wire::Text;
-use super::{Adapter, Identity, Places};
+use super::{Adapter, Identity, Places, jsonl};
 use crate::error::Result;
-use crate::model::session::{Event, EventKind, EventSink, Head, Log, Position, Role};
+use crate::model::session::{EventKind, EventSink, Head, Log};
 
 /// Event logs.
 pub struct EventLog;
@@ -32,101 +32,70 @@ impl Adapter for EventLog {
     }
 
     fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
-        let Some(stem) = file.file_name().and_then(|name| name.to_str()?.strip_suffix(".jsonl"))
-        else {
-            return Ok(None);
-        };
+        let Some(stem) = jsonl::stem(file) else { return Ok(None) };
         let records = jsonl::first_objects(file, 3)?;
-        let is_event = |record: &serde_json::Map<String, Value>| {
-            let has_text = |key: &str| record.get(key).is_some_and(Value::is_string);
-            has_text("session_id")
-                && has_text("event_type")
-                && record.get("payload").is_some_and(Value::is_object)
-        };
         if records.is_empty() || !records.iter().all(is_event) {
             return Ok(None);
         }
-        let own =
-            records[0].get("session_id").and_then(Value::as_str).filter(|id| !id.trim().is_empty());
-        Ok(Some(Identity {
-            native_id: own.unwrap_or(stem).to_string(),
-            role: Role::Main,
-            lineage: None,
-        }))
+        let own = jsonl::string(&records[0], "session_id");
+        Ok(Some(Identity::main(if own.trim().is_empty() { &stem } else { own }, None)))
     }
 
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
-        let mut reader = Reader { events, head: Head::default() };
-        jsonl::read_log(&mut reader, log)?;
-        Ok(reader.head)
+        let mut out = Transcript::new(log, events);
+        out.read_log(&mut Turns)?;
+        Ok(out.head)
     }
+}
+
+fn is_event(record: &Map<String, Value>) -> bool {
+    ["session_id", "event_type"].iter().all(|key| record.get(*key).is_some_and(Value::is_string))
+        && record.get("payload").is_some_and(Value::is_object)
 }
 
 // What stands in a line.
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct WireEvent<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     event_type: Text<'a>,
-    #[serde(borrow, default)]
     source: Text<'a>,
-    #[serde(
-        borrow,
-        default,
-        alias = "event_time",
-        alias = "created_at",
-        alias = "time",
-        alias = "at"
-    )]
+    #[serde(alias = "event_time", alias = "created_at", alias = "time", alias = "at")]
     timestamp: Text<'a>,
-    #[serde(borrow, default)]
     payload: WirePayload<'a>,
 }
 
 #[derive(Deserialize, Default)]
+#[serde(default)]
 struct WirePayload<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     text: Text<'a>,
 }
 
-/// Reads the lines of one session.
-struct Reader<'s> {
-    events: &'s mut dyn EventSink,
-    head: Head,
-}
+/// Reads the turns of one session.
+struct Turns;
 
-impl Dialect for Reader<'_> {
-    fn head(&mut self) -> &mut Head {
-        &mut self.head
-    }
+impl Dialect for Turns {
+    type Record<'a> = WireEvent<'a>;
 
-    fn record(&mut self, json: &[u8], position: Position) -> Result<serde_json::Result<()>> {
-        let event: WireEvent = match serde_json::from_slice(json) {
-            Ok(event) => event,
-            Err(err) => return Ok(Err(err)),
-        };
-        self.head.records += 1;
-        let at = event.timestamp.time();
+    fn record(&mut self, event: WireEvent, out: &mut Transcript) -> Result<()> {
+        out.context.at = event.timestamp.time();
         let says = |words: &[&str]| {
-            let told = [event.source.as_str(), event.event_type.as_str()].map(str::to_lowercase);
+            let said = [event.source.as_str(), event.event_type.as_str()].map(str::to_lowercase);
             words.iter().any(|word| {
-                told.iter().any(|told| told.split(['_', '.', '-', ' ']).any(|part| part == *word))
+                said.iter().any(|said| said.split(['_', '.', '-', ' ']).any(|part| part == *word))
             })
         };
         let text = event.payload.text;
-        let kind = if says(&["user", "human"]) {
-            Some(EventKind::Prompt(text.0))
+        if text.trim().is_empty() {
+            out.ignore(&event.event_type)
+        } else if says(&["user", "human"]) {
+            out.emit(EventKind::Prompt(text.0))
         } else if says(&["assistant", "agent", "main", "reply", "bot", "model"]) {
-            Some(EventKind::Reply(text.0))
+            out.reply(text.0)
         } else {
-            None
-        };
-        let is_empty = |kind: &EventKind<'_>| matches!(kind, EventKind::Prompt(text) | EventKind::Reply(text) if text.trim().is_empty());
-        let Some(kind) = kind.filter(|kind| !is_empty(kind)) else {
-            jsonl::ignore(&mut self.head, event.event_type.as_str());
-            return Ok(Ok(()));
-        };
-        self.events.event(Event { at, position, agent: None, inherited: false, kind })?;
-        Ok(Ok(()))
+            out.ignore(&event.event_type)
+        }
     }
 }

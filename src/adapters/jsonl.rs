@@ -23,6 +23,8 @@ use crate::model::session::{Head, Log, ModelUsage, Position, Role, Skipped};
 
 /// A line longer than this is skipped by name.
 pub const LONGEST_LINE: usize = 32 << 20;
+/// Why it is.
+pub const TOO_LONG: &str = "a line longer than 32 MB";
 
 const FIRST_BUFFER: usize = 128 << 10;
 
@@ -106,6 +108,11 @@ impl<R: Read> Lines<R> {
                 return Ok(Some((self.number, Line::Bytes { bytes, last: true })));
             }
         }
+    }
+
+    /// How many lines were read.
+    pub fn number(&self) -> u64 {
+        self.number
     }
 
     fn fill(&mut self) -> io::Result<usize> {
@@ -256,7 +263,8 @@ fn damaged<E>(_: E) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "the packed log cannot be unpacked any further")
 }
 
-fn is_packed(path: &Path) -> bool {
+/// Whether a log is packed.
+pub fn is_packed(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "zst")
 }
 
@@ -293,6 +301,16 @@ pub fn first_objects(path: &Path, most: usize) -> io::Result<Vec<Map<String, Val
     }
     objects.truncate(most);
     Ok(objects)
+}
+
+/// The name of a file without its `.jsonl`; `None` where it has another ending.
+pub fn stem(file: &Path) -> Option<String> {
+    file.file_name()?.to_string_lossy().strip_suffix(".jsonl").map(str::to_string)
+}
+
+/// A field of a record as text; empty where there is none.
+pub fn string<'r>(record: &'r Map<String, Value>, name: &str) -> &'r str {
+    record.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// How one agent writes its records: what [`read_log`] hands them to.

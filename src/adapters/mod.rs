@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::model::session::{EventSink, Head, Log, LogFile, Role, Skipped, Source};
 
 use hooks::HookSpec;
-use shared::Shared;
+use shared::{Scratch, Shared, SharedFile};
 use sqlite::Schema;
 
 mod aider;
@@ -37,6 +37,7 @@ pub mod rows;
 pub mod shared;
 mod sqlite;
 pub mod tools;
+pub mod transcript;
 mod wire;
 
 /// Every adapter, in the order in which they are asked to recognize a log.
@@ -116,10 +117,12 @@ pub struct Places {
 impl Places {
     /// The folder that an environment variable names, or a folder below the home directory.
     pub fn folder(&self, variable: &str, below_home: &str) -> PathBuf {
-        match self.environment.get(variable).filter(|v| !v.is_empty()) {
-            Some(value) => PathBuf::from(value),
-            None => self.home.join(below_home),
-        }
+        self.variable(variable).map_or_else(|| self.home.join(below_home), PathBuf::from)
+    }
+
+    /// What an environment variable says, where it is set.
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        self.environment.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 }
 
@@ -135,6 +138,18 @@ pub struct Identity {
     pub lineage: Option<String>,
 }
 
+impl Identity {
+    /// A file of the conversation itself.
+    pub fn main(native_id: impl Into<String>, lineage: Option<String>) -> Identity {
+        Identity { native_id: native_id.into(), role: Role::Main, lineage }
+    }
+
+    /// A file of a session that it does not tell of by itself: a subagent's, or an attachment.
+    pub fn beside(native_id: impl Into<String>, role: Role) -> Identity {
+        Identity { native_id: native_id.into(), role, lineage: None }
+    }
+}
+
 /// Finds an adapter by its name.
 pub fn named(name: &str) -> Option<&'static dyn Adapter> {
     ALL.iter().copied().find(|adapter| adapter.name() == name)
@@ -145,6 +160,19 @@ pub fn recognize(file: &Path) -> std::io::Result<Option<(&'static dyn Adapter, I
     for adapter in ALL {
         if let Some(identity) = adapter.identify(file)? {
             return Ok(Some((*adapter, identity)));
+        }
+    }
+    Ok(None)
+}
+
+/// Asks every adapter in turn whether many of its sessions lie in a file, and opens it.
+pub fn open_shared(file: &Path, scratch: &Scratch) -> std::io::Result<Option<SharedFile>> {
+    if let Some(database) = sqlite::Database::open(file, scratch)? {
+        return sqlite::recognize(database);
+    }
+    for adapter in ALL {
+        if let Some(shared) = adapter.share(file)? {
+            return Ok(Some((*adapter, shared)));
         }
     }
     Ok(None)

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::{ALL, Adapter, sqlite};
+use super::Adapter;
 use crate::base::files::{self, HashingWriter, Stamp};
 use crate::model::session::Role;
 
@@ -46,8 +46,8 @@ pub struct SharedFiles {
     open: Mutex<HashMap<PathBuf, Opened>>,
 }
 
-/// A file and whose it is.
-pub type Owned = (&'static dyn Adapter, Box<dyn Shared>);
+/// An open file and whose it is.
+pub type SharedFile = (&'static dyn Adapter, Box<dyn Shared>);
 
 /// A file that was opened; `None` where it is nobody's.
 type Opened = Option<(&'static dyn Adapter, Arc<Mutex<Box<dyn Shared>>>)>;
@@ -95,22 +95,10 @@ impl SharedFiles {
         if let Some(opened) = open.get(file) {
             return Ok(opened.clone());
         }
-        let opened =
-            self.open(file)?.map(|(adapter, shared)| (adapter, Arc::new(Mutex::new(shared))));
+        let opened = super::open_shared(file, &self.scratch)?
+            .map(|(adapter, shared)| (adapter, Arc::new(Mutex::new(shared))));
         open.insert(file.to_path_buf(), opened.clone());
         Ok(opened)
-    }
-
-    fn open(&self, file: &Path) -> io::Result<Option<Owned>> {
-        if let Some(database) = sqlite::Database::open(file, &self.scratch)? {
-            return sqlite::recognize(database);
-        }
-        for adapter in ALL {
-            if let Some(shared) = adapter.share(file)? {
-                return Ok(Some((*adapter, shared)));
-            }
-        }
-        Ok(None)
     }
 }
 

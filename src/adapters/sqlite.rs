@@ -17,7 +17,7 @@ use std::time::Duration;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Row};
 
-use super::shared::{self, Beside, Owned, Scratch, Shared, SharedSession};
+use super::shared::{self, Beside, Scratch, Shared, SharedFile, SharedSession};
 use super::{ALL, rows};
 use crate::base::files::{self, Stamp};
 use crate::model::session::Role;
@@ -127,7 +127,7 @@ impl Database {
 }
 
 /// Says whose database it is. One that is called as an agent's own but is none is an error.
-pub fn recognize(database: Database) -> io::Result<Option<Owned>> {
+pub fn recognize(database: Database) -> io::Result<Option<SharedFile>> {
     let name = database.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut unknown = None;
     for adapter in ALL {

@@ -32,6 +32,21 @@ impl Text<'_> {
         Some(self.0.trim()).filter(|text| !text.is_empty()).map(str::to_string)
     }
 
+    /// Puts the text where an earlier one may stand.
+    pub fn replace(&self, slot: &mut Option<String>) {
+        let text = self.0.trim();
+        if !text.is_empty() && slot.as_deref() != Some(text) {
+            *slot = Some(text.to_string());
+        }
+    }
+
+    /// Puts the text where none stands yet.
+    pub fn fill(&self, slot: &mut Option<String>) {
+        if slot.is_none() {
+            *slot = self.owned();
+        }
+    }
+
     /// The moment that it names.
     pub fn time(&self) -> Option<Timestamp> {
         self.some().and_then(clock::parse)
@@ -49,6 +64,18 @@ impl Deref for Text<'_> {
 /// A count of something; whatever is no number counts as none.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Count(pub u64);
+
+impl Count {
+    /// The moment so many seconds after 1970; 0 stands for none.
+    pub fn seconds(self) -> Option<Timestamp> {
+        (self.0 > 0).then(|| clock::from_seconds(self.0 as f64))?
+    }
+
+    /// The moment so many milliseconds after 1970; 0 stands for none.
+    pub fn milliseconds(self) -> Option<Timestamp> {
+        (self.0 > 0).then(|| clock::from_millis(self.0 as i64))?
+    }
+}
 
 /// A string, a block, or a list of them: all of its text, and how many images were left out.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -88,6 +115,11 @@ struct WireBlock<'a> {
 pub fn length(list: Option<&RawValue>) -> u32 {
     list.and_then(|raw| serde_json::from_str::<Vec<IgnoredAny>>(raw.get()).ok())
         .map_or(0, |list| list.len() as u32)
+}
+
+/// The JSON as it stands; empty where there is none.
+pub fn raw(json: Option<&RawValue>) -> &str {
+    json.map_or("", RawValue::get)
 }
 
 /// The text of a JSON string, or the JSON itself where it is something else.

@@ -16,6 +16,9 @@ pub struct Args {
     /// File the answer as a page below knowledge/qa
     #[arg(long)]
     file_back: bool,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {

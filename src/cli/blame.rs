@@ -17,6 +17,9 @@ pub struct Args {
     /// A file of the memory, a line of it, or a source file
     #[arg(value_name = "FILE[:LINE]")]
     what: PathBuf,
+    /// At most this many results
+    #[arg(long, value_name = "N")]
+    pub(super) limit: Option<usize>,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {

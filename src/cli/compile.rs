@@ -20,6 +20,9 @@ pub struct Args {
     /// Only this day: 2026-11-15, or the path of its file; may be given more than once
     #[arg(long, value_name = "DAY|FILE")]
     file: Vec<String>,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {

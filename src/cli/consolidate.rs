@@ -11,7 +11,11 @@ use crate::ops::consolidate::{self, Report};
 /// forgotten or not worth remembering; a digest that changes later opens it again. Nothing is
 /// deleted: what holds no more is superseded, with what replaced it and why.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
+}
 
 pub fn run(_: Args, app: &App) -> Result<u8> {
     let store = app.store()?;

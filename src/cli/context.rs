@@ -31,6 +31,9 @@ pub struct Args {
     /// The folder in which the agent works [default: the current one]
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
 }
 
 /// How much of a prompt is read.

@@ -22,6 +22,9 @@ pub struct Args {
     /// Ask the model also where it has answered already
     #[arg(long)]
     again: bool,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {

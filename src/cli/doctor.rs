@@ -20,6 +20,9 @@ pub struct Args {
     secrets: bool,
     #[command(flatten)]
     sources: SourceArgs,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {

@@ -46,6 +46,9 @@ pub struct Args {
     /// call
     #[arg(long, hide = true, requires = "transcript")]
     linger: bool,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
 }
 
 /// How long to wait before looking again, and how often.

@@ -29,6 +29,12 @@ pub struct Args {
     /// Every session that ended before a day, such as 2026-01-31
     #[arg(long, group = "what", value_name = "DAY")]
     before: Option<NaiveDate>,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Ask no questions
+    #[arg(long, short = 'y')]
+    pub(super) yes: bool,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {

@@ -9,7 +9,11 @@ use crate::store::layout::Layout;
 ///
 /// Whatever is in the folder already stays as it is.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
+}
 
 pub fn run(_: Args, app: &App) -> Result<u8> {
     let there = Layout::new(&app.root).settings().is_file();

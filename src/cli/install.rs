@@ -23,6 +23,12 @@ pub struct Args {
     /// Every agent with hooks that is on this machine
     #[arg(long)]
     all: bool,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Ask no questions
+    #[arg(long, short = 'y')]
+    pub(super) yes: bool,
 }
 
 /// Take memtree's hooks out of an agent's settings again
@@ -37,6 +43,12 @@ pub struct UndoArgs {
     /// Every agent with hooks that is on this machine
     #[arg(long)]
     all: bool,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Ask no questions
+    #[arg(long, short = 'y')]
+    pub(super) yes: bool,
 }
 
 /// What was done to one agent.

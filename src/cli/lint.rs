@@ -17,6 +17,9 @@ pub struct Args {
     /// Leave out what needs reading: contradictions
     #[arg(long)]
     structural_only: bool,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {

@@ -9,7 +9,7 @@ use crate::base::clock::{self, Timestamp};
 use crate::base::zone::Zone;
 use crate::error::{Context, Error, Result};
 use crate::model::day::LineKind;
-use crate::ops::log::{self, Request};
+use crate::ops::log::LogRequest;
 
 /// Append one line to a day's raw log
 ///
@@ -33,35 +33,23 @@ pub struct Args {
     /// More about it, written behind the text; may be given more than once
     #[arg(long, value_name = "KEY=VALUE")]
     meta: Vec<String>,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    dry_run: bool,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let config = app.config()?;
-    let zone = config.zone()?;
-    let at = args
-        .at
-        .as_deref()
-        .map_or(Ok(app.environment.now), |at| moment(at, app.environment.now, zone))?;
     let metadata = args.meta.iter().map(|pair| key_and_value(pair)).collect::<Result<_>>()?;
     let text = if args.text == "-" { from_stdin()? } else { args.text };
-    let redactor = app.redactor(&config)?;
-    let store = if app.dry_run { app.store()? } else { app.store_or_new()? };
-    let session = args.session.as_deref();
-    let request = Request {
-        kind: args.kind,
-        text: &text,
-        at,
-        zone,
-        session,
-        metadata,
-        redactor: &redactor,
-        dry_run: app.dry_run,
-    };
-    let logged = log::log(&store, &request)?;
+    let memory = if args.dry_run { app.memory()? } else { app.memory_or_new()? };
+    let zone = memory.zone()?;
+    let at = args.at.as_deref().map(|at| moment(at, memory.now(), zone)).transpose()?;
+    let (kind, session, dry_run) = (args.kind, args.session, args.dry_run);
+    let report = memory.log(LogRequest { kind, text, at, session, metadata, dry_run })?;
     if app.json {
-        output::json(&logged);
+        output::json(&report);
     } else if !app.quiet {
-        output::print(&format!("{}\n", output::safe(&logged.line)));
+        output::print(&format!("{}\n", output::safe(&report.line)));
     }
     Ok(0)
 }

@@ -80,15 +80,6 @@ struct Common {
     /// Say only what went wrong
     #[arg(long, short, global = true)]
     quiet: bool,
-    /// Do nothing, but say what would be done
-    #[arg(long, global = true)]
-    dry_run: bool,
-    /// At most this many results
-    #[arg(long, global = true, value_name = "N")]
-    limit: Option<usize>,
-    /// Ask no questions
-    #[arg(long, short = 'y', global = true)]
-    yes: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -274,7 +265,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Hook(args) => return hook::run(args, app(cli.common)),
         command => command,
     };
-    let answer = app(cli.common).and_then(|app| match command {
+    let (dry_run, limit, yes) = flags(&command);
+    let app = app(cli.common).map(|app| App { dry_run, limit, yes, ..app });
+    let answer = app.and_then(|app| match command {
         Command::Init(args) => init::run(args, &app),
         Command::Sweep(args) => sweep::run(args, &app),
         Command::Watch(args) => watch::run(args, &app),
@@ -308,13 +301,42 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     })
 }
 
+/// The flags that several commands have, until each hands its own on.
+fn flags(command: &Command) -> (bool, Option<usize>, bool) {
+    match command {
+        Command::Ask(args) => (args.dry_run, None, false),
+        Command::Blame(args) => (false, args.limit, false),
+        Command::Compile(args) => (args.dry_run, None, false),
+        Command::Consolidate(args) => (args.dry_run, None, false),
+        Command::Context(args) => (args.dry_run, None, false),
+        Command::Digest(args) => (args.dry_run, None, false),
+        Command::Doctor(args) => (args.dry_run, None, false),
+        Command::Flush(args) => (args.dry_run, None, false),
+        Command::Forget(args) => (args.dry_run, None, args.yes),
+        Command::Init(args) => (args.dry_run, None, false),
+        Command::Install(args) => (args.dry_run, None, args.yes),
+        Command::Lint(args) => (args.dry_run, None, false),
+        Command::Pin(args) => (args.dry_run, None, false),
+        Command::Recall(args) => (args.dry_run, None, false),
+        Command::Retain(args) => (args.dry_run, args.limit, false),
+        Command::Search(args) => (args.dry_run, args.limit, false),
+        Command::Snapshot(args) => (args.dry_run, None, false),
+        Command::Summarize(args) => (args.dry_run, None, false),
+        Command::Sweep(args) => (args.dry_run, None, false),
+        Command::Verify(args) => (false, args.limit, false),
+        Command::Watch(args) => (args.dry_run, None, false),
+        Command::Uninstall(args) => (args.dry_run, None, args.yes),
+        _ => (false, None, false),
+    }
+}
+
 /// Whether a command line that cannot be understood was to be a hook's: its first word that belongs
 /// to no flag says so.
 fn calls_hook(arguments: &[OsString]) -> bool {
     let mut words = arguments.iter().skip(1).map(|word| word.to_string_lossy());
     while let Some(word) = words.next() {
         match word.as_ref() {
-            "--store" | "--config" | "--limit" => drop(words.next()),
+            "--store" | "--config" => drop(words.next()),
             flag if flag.starts_with('-') => {}
             word => return word == "hook",
         }
@@ -338,9 +360,9 @@ fn app(common: Common) -> Result<App> {
         store_was_named,
         json: common.json,
         quiet: common.quiet,
-        dry_run: common.dry_run,
-        limit: common.limit,
-        yes: common.yes,
+        dry_run: false,
+        limit: None,
+        yes: false,
         environment,
     })
 }

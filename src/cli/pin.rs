@@ -19,6 +19,9 @@ pub struct Args {
     /// Let it go again
     #[arg(long)]
     remove: bool,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
 }
 
 /// What `--json` prints.

@@ -23,6 +23,9 @@ pub struct Args {
     /// At most this many tokens, cut at a line's end
     #[arg(long, value_name = "TOKENS")]
     budget: Option<usize>,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
 }
 
 /// Recalls, and prints the text.

@@ -25,6 +25,12 @@ pub struct Args {
     /// Remove event logs (`sessions/*.jsonl`) that nobody wrote to for this long; 0 means never
     #[arg(long, value_name = "DAYS", allow_negative_numbers = true)]
     jsonl_max_age_days: Option<u32>,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// At most this many results
+    #[arg(long, value_name = "N")]
+    pub(super) limit: Option<usize>,
 }
 
 /// The limits that the flags name, or else the settings.

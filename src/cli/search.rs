@@ -83,6 +83,12 @@ pub struct Args {
     /// Open the best hit in your editor
     #[arg(long, conflicts_with_all = ["json", "paths"])]
     open: bool,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// At most this many results
+    #[arg(long, value_name = "N")]
+    pub(super) limit: Option<usize>,
 }
 
 /// Searches, and shows the hits.

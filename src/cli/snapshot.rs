@@ -26,6 +26,9 @@ pub struct Args {
     /// How it went: success, fail, abandoned or unknown
     #[arg(long, value_name = "STATUS")]
     status: Option<Outcome>,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {

@@ -21,6 +21,9 @@ pub struct Args {
     /// All days whose lines have changed since their summary was written
     #[arg(long, conflicts_with = "day")]
     pending: bool,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {

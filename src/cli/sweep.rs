@@ -24,6 +24,9 @@ pub struct Args {
     sources: SourceArgs,
     #[command(flatten)]
     retention: RetentionArgs,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {

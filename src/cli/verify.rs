@@ -20,6 +20,9 @@ pub struct Args {
     deep: bool,
     #[command(flatten)]
     sources: SourceArgs,
+    /// At most this many results
+    #[arg(long, value_name = "N")]
+    pub(super) limit: Option<usize>,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {

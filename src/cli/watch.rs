@@ -34,6 +34,9 @@ use crate::settings::Settings;
 pub struct Args {
     #[command(flatten)]
     sources: SourceArgs,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
 }
 
 /// While logs keep changing, a sweep starts after this long.

@@ -3,10 +3,7 @@
 //! The fingerprint forgets what differs from run to run (paths, numbers, ids, addresses), so the
 //! same error met twice, or by two agents, is one error.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
+use crate::base::pattern::Pattern;
 use crate::base::text;
 
 /// An error as it was printed, and what is the same each time.
@@ -37,13 +34,13 @@ pub fn is_refusal(output: &str) -> bool {
 
 /// The line that says what went wrong, rather than where or that something did.
 fn meaningful_line(output: &str) -> Option<&str> {
-    static TELLING: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?x)
+    static TELLING: Pattern = Pattern::new(
+        r"(?x)
             ^\s*(error(\[[A-Z]\d+\])?|fatal|panic|FAIL(ED|URE)?|E\s{2,}|npm\ ERR!|Exception|AssertionError)\b
           | ^\s*[A-Za-z_.]*(Error|Exception|Panic|Warning)\b\s*[:(\[]
           | \b(error|panicked\ at|cannot|not\ found|no\ such\ file|permission\ denied|refused|denied|timed\ out|undefined|unexpected|failed)\b
-        ").expect("a fixed pattern")
-    });
+        ",
+    );
     let worth = |line: &&str| {
         let line = line.trim();
         line.len() > 3
@@ -85,15 +82,12 @@ fn is_stamped(line: &str) -> bool {
 }
 
 fn fingerprint(line: &str) -> String {
-    static VARIES: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(
-            r#"(?x)
+    static VARIES: Pattern = Pattern::new(
+        r#"(?x)
             [0-9a-fA-F]{8}-[0-9a-fA-F-]{27} | 0x[0-9a-fA-F]+ | \b[0-9a-f]{7,64}\b
           | (?:[A-Za-z]:)?(?:[\w.~@+-]*[/\\])+[\w.@+-]+ (?: :\d+)* | \d+
         "#,
-        )
-        .expect("a fixed pattern")
-    });
+    );
     let flat = VARIES.replace_all(line.trim(), "_").to_lowercase();
     text::one_line(&flat, 160)
 }

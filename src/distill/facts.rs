@@ -4,11 +4,9 @@
 //! end, and of an episode's words only those that may set it apart are kept when it ends.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use crate::base::clock::Timestamp;
+use crate::base::pattern::Pattern;
 use crate::base::text;
 use crate::distill::errors::{self, Fault};
 use crate::distill::steps::{Step, StepKind, ToolCall};
@@ -528,10 +526,9 @@ fn command_kind(command: &str) -> String {
 
 /// Whether a command checks what was changed: it builds, compiles or lints.
 fn is_check(command: &str) -> bool {
-    static CHECK: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"\b(build|check|clippy|lint|typecheck|tsc|compile|vet|mypy|ruff|eslint|biome|golangci-lint|pre-commit|make)\b")
-            .expect("a fixed pattern")
-    });
+    static CHECK: Pattern = Pattern::new(
+        r"\b(build|check|clippy|lint|typecheck|tsc|compile|vet|mypy|ruff|eslint|biome|golangci-lint|pre-commit|make)\b",
+    );
     let typed = command.split("<<").next().unwrap_or(command);
     CHECK.is_match(typed)
         && !typed.contains("git ")
@@ -561,10 +558,8 @@ pub fn made(call: &ToolCall) -> Option<String> {
 
 /// The pull request that a command opened.
 fn opened_in(command: &str, output: &str) -> Option<String> {
-    static OPENED: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"https://[^\s<>()\[\]]{3,100}/(?:pull|merge_requests|pulls)/\d{1,9}")
-            .expect("a fixed pattern")
-    });
+    static OPENED: Pattern =
+        Pattern::new(r"https://[^\s<>()\[\]]{3,100}/(?:pull|merge_requests|pulls)/\d{1,9}");
     let opens = ["gh pr create", "glab mr create", "tea pr create"]
         .iter()
         .any(|opening| command.contains(opening));
@@ -573,20 +568,15 @@ fn opened_in(command: &str, output: &str) -> Option<String> {
 
 /// Whether a command makes a commit.
 fn commits(command: &str) -> bool {
-    static COMMIT: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?:^|[\s;&|(])git\s+(?:-\S+\s+\S+\s+)*commit(?:\s|$)")
-            .expect("a fixed pattern")
-    });
+    static COMMIT: Pattern = Pattern::new(r"(?:^|[\s;&|(])git\s+(?:-\S+\s+\S+\s+)*commit(?:\s|$)");
     // A repository that the command makes for a try is not the session's.
     COMMIT.is_match(command) && !command.contains("--dry-run") && !command.contains("git init")
 }
 
 /// The commit that git tells of: `[main 1a2b3c4] the message`.
 fn commit_in(output: &str) -> Option<Commit> {
-    static COMMIT: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?m)^\[[^\]\n]{1,200}? (?:\(root-commit\) )?([0-9a-f]{7,40})\] (.+)$")
-            .expect("a fixed pattern")
-    });
+    static COMMIT: Pattern =
+        Pattern::new(r"(?m)^\[[^\]\n]{1,200}? (?:\(root-commit\) )?([0-9a-f]{7,40})\] (.+)$");
     let found = COMMIT.captures(output)?;
     Some(Commit { hash: found[1].to_string(), message: text::one_line(&found[2], 120) })
 }

@@ -3,10 +3,9 @@
 //! each from 0 to 1, in thousandths. `H5` is its short form with the first five; the other four
 //! cannot be had back from it.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
 use serde_json::Value;
+
+use crate::base::pattern::Pattern;
 
 /// The dimensions in their order, each with its mark and the names that it goes by.
 const DIMENSIONS: [(&str, &[&str]); 9] = [
@@ -43,8 +42,7 @@ impl State {
 
     /// Reads a line back. The short form is refused: it does not hold the whole state.
     pub fn decode(line: &str) -> Result<State, String> {
-        static MARKED: LazyLock<Regex> =
-            LazyLock::new(|| Regex::new(r"([A-Z]{1,2})(\d{1,4})").expect("a fixed pattern"));
+        static MARKED: Pattern = Pattern::new(r"([A-Z]{1,2})(\d{1,4})");
         let rest = match (line.strip_prefix("H9-"), line.starts_with("H5-")) {
             (Some(rest), _) => rest,
             (None, true) => {
@@ -88,9 +86,7 @@ impl State {
 /// The state that a file of state values holds, where all nine are there under whatever names; or
 /// its own line.
 pub fn state_in(text: &str) -> Option<State> {
-    static OWN_LINE: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"\bH9-\d{1,4}-(?:[A-Z]{1,2}\d{1,4}){9}").expect("a fixed pattern")
-    });
+    static OWN_LINE: Pattern = Pattern::new(r"\bH9-\d{1,4}-(?:[A-Z]{1,2}\d{1,4}){9}");
     let mut values = Values::default();
     match serde_json::from_str::<Value>(text) {
         Ok(value) => values.of_json(&value, 0),

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::base::pattern::Pattern;
 use crate::base::text;
 use crate::distill::facts::Facts;
 use crate::distill::triggers::{plain_words, telling};
@@ -16,10 +17,9 @@ const SHORT_SENTENCE: usize = 25;
 /// The words that the person typed: without the context that an editor puts before them, the
 /// markers of a prompt template, and the quotes of a shell around the whole.
 pub fn own_words(prompt: &str) -> Cow<'_, str> {
-    static MARKER: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?m)^[ \t]*(?:\[\[ ## \w+ ## \]\]|@\[\w+\]:|\[\d+ image\(s\)\])[ \t]*$|\s*\[\d+ image\(s\)\]\s*$")
-            .expect("a fixed pattern")
-    });
+    static MARKER: Pattern = Pattern::new(
+        r"(?m)^[ \t]*(?:\[\[ ## \w+ ## \]\]|@\[\w+\]:|\[\d+ image\(s\)\])[ \t]*$|\s*\[\d+ image\(s\)\]\s*$",
+    );
     let mut words = prompt.trim();
     if let Some((_, request)) = words.split_once("## My request for Codex:") {
         words = request.trim();
@@ -133,12 +133,9 @@ fn is_pleasantry(sentence: &str) -> bool {
 }
 
 fn is_lead_in(said: &str) -> bool {
-    static LEAD_IN: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(
-            r"(?i)^(?:please )?(?:implement|execute|follow|carry out) (?:the|this) (?:following )?plan\b.{0,20}:$",
-        )
-        .expect("a fixed pattern")
-    });
+    static LEAD_IN: Pattern = Pattern::new(
+        r"(?i)^(?:please )?(?:implement|execute|follow|carry out) (?:the|this) (?:following )?plan\b.{0,20}:$",
+    );
     LEAD_IN.is_match(said)
 }
 

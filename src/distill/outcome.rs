@@ -3,10 +3,7 @@
 //! "0 failed" is a pass, a later passing run outweighs an earlier failure, an interrupted run is
 //! not an abandonment, and a question that was answered is a success.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
+use crate::base::pattern::Pattern;
 use crate::base::text;
 use crate::distill::facts::{EpisodeFacts, Facts, Signal};
 use crate::distill::steps::ToolCall;
@@ -52,9 +49,8 @@ pub fn verdict(call: &ToolCall) -> Option<Verdict> {
 /// Whether a command runs tests: one of its parts does, whatever stands before it (`cd x && CI=1
 /// npx jest`).
 pub fn is_test_command(command: &str) -> bool {
-    static RUNNER: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(
-            r"(?x)^(?:\w+=\S*\s+ | (?:npx|bunx|pnpx|rtk|time|sudo|env|xvfb-run)\s+ | timeout\s+\S+\s+
+    static RUNNER: Pattern = Pattern::new(
+        r"(?x)^(?:\w+=\S*\s+ | (?:npx|bunx|pnpx|rtk|time|sudo|env|xvfb-run)\s+ | timeout\s+\S+\s+
                 | (?:uv|poetry|pipenv|pdm|hatch|rye)\s+run\s+ | (?:pnpm|yarn|npm)\s+(?:exec|dlx)\s+(?:--\s+)?
                 | bundle\s+exec\s+ | python[\d.]*\s+-m\s+ | mise\s+(?:x|exec)\s+(?:\S+\s+)?--\s+ | \S*/ )*
               (?: (?:pytest|py\.test|unittest|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|gotestsum|prove|bats|ava|pest)(?:\s|$)
@@ -65,9 +61,7 @@ pub fn is_test_command(command: &str) -> bool {
                 | gradlew?\s+(?:\S+\s+)*?\S*[tT]est | mvnw?\s+(?:\S+\s+)*?(?:test|verify)
                 | playwright\s+test | cypress\s+run | node\s+(?:\S+\s+)*?--test
                 | \S*run[-_]?tests?(?:\.\w+)?(?:\s|$) )",
-        )
-        .expect("a fixed pattern")
-    });
+    );
     // A heredoc or a commit message may mention a test runner without running it.
     let typed = command.split("<<").next().unwrap_or(command);
     typed.split(['\n', ';', '&', '|', '(']).any(|part| RUNNER.is_match(part.trim_start()))
@@ -85,24 +79,18 @@ fn is_interruption(code: i32) -> bool {
 /// Whether a runner says that it could not even start: that is trouble with the machine, not with
 /// the code.
 fn never_ran(output: &str) -> bool {
-    static NO_START: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(
-            r"(?i)command not found|unsupported[ _](engine|environment)|missing script|no module named .?(pytest|unittest|tox)|is not recognized as|cannot find module 'node:|could not find .?cargo\.toml|no test specified|no such file or directory|permission denied",
-        )
-        .expect("a fixed pattern")
-    });
+    static NO_START: Pattern = Pattern::new(
+        r"(?i)command not found|unsupported[ _](engine|environment)|missing script|no module named .?(pytest|unittest|tox)|is not recognized as|cannot find module 'node:|could not find .?cargo\.toml|no test specified|no such file or directory|permission denied",
+    );
     output.lines().count() <= 24 && NO_START.is_match(output)
 }
 
 /// What a runner's output says as a whole: by its counts where it has any, else by its words.
 fn summary_of(output: &str) -> Option<Verdict> {
-    static COUNT: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(
-            r"(?ix)\b(\d+)\s+(?:tests?\s+|examples?,?\s+|suites?\s+)?(pass(?:ed|ing|es)?|fail(?:ed|ing|ures?|s)?|errors?|broken)\b
+    static COUNT: Pattern = Pattern::new(
+        r"(?ix)\b(\d+)\s+(?:tests?\s+|examples?,?\s+|suites?\s+)?(pass(?:ed|ing|es)?|fail(?:ed|ing|ures?|s)?|errors?|broken)\b
               | \b(pass(?:ed)?|fail(?:ed|ures?)?|errors?)\b\s*[:=]?\s+(\d+)\b | \b(failures|errors)=(\d+)",
-        )
-        .expect("a fixed pattern")
-    });
+    );
     let mut counted: Option<Verdict> = None;
     let mut worded: Option<Verdict> = None;
     let mut last_count = 0;
@@ -254,20 +242,14 @@ impl EpisodeFacts {
 /// Whether a reply says that the work could not be done. Where nothing that the agent tried has
 /// worked, less is enough.
 pub fn gives_up(reply: &str, nothing_worked: bool) -> bool {
-    static GIVING_UP: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(
-            r"(?ix)\b( still\ (fails|failing|broken|not\ working) | giving\ up | gave\ up
+    static GIVING_UP: Pattern = Pattern::new(
+        r"(?ix)\b( still\ (fails|failing|broken|not\ working) | giving\ up | gave\ up
               | (i|we)\ (could\ ?n[o']t|can(no|')t|were\ unable\ to|was\ unable\ to|am\ unable\ to|['a]?m\ unable\ to)\ (fix|solve|resolve|complete|finish|make\ .{0,40}\ work|get\ .{0,40}\ to\ work)
               | unable\ to\ (fix|resolve|complete|finish) | remains?\ (unsolved|broken|unresolved) )\b",
-        )
-        .expect("a fixed pattern")
-    });
-    static NOT_DONE: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(
-            r"(?i)\b(not available|not found|unavailable|cannot|can['’]t|could ?n[o'’]t|could not|unable|no access)\b",
-        )
-        .expect("a fixed pattern")
-    });
+    );
+    static NOT_DONE: Pattern = Pattern::new(
+        r"(?i)\b(not available|not found|unavailable|cannot|can['’]t|could ?n[o'’]t|could not|unable|no access)\b",
+    );
     let from = reply.len().saturating_sub(600);
     let from = (from..reply.len()).find(|at| reply.is_char_boundary(*at)).unwrap_or(0);
     GIVING_UP.is_match(&reply[from..]) || (nothing_worked && NOT_DONE.is_match(&reply[from..]))

@@ -3,10 +3,8 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::sync::LazyLock;
 
-use regex::Regex;
-
+use crate::base::pattern::Pattern;
 use crate::base::text;
 use crate::distill::facts::{EpisodeFacts, StatedKind};
 use crate::distill::triggers::{plain_words, telling};
@@ -47,27 +45,21 @@ pub fn prose_and_code(reply: &str) -> (Cow<'_, str>, String) {
 
 /// Whether a sentence decides something or says what was learnt.
 pub fn stated(sentence: &str, origin: Origin) -> Option<StatedKind> {
-    static DECISION: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)\b(decided|decision|(we|i) chose|chose to|going with|go with|went with|opt(ed)? for|settled on|let['’]?s use|agreed to)\b")
-            .expect("a fixed pattern")
-    });
+    static DECISION: Pattern = Pattern::new(
+        r"(?i)\b(decided|decision|(we|i) chose|chose to|going with|go with|went with|opt(ed)? for|settled on|let['’]?s use|agreed to)\b",
+    );
     // "Instead of" alone tells a difference; with a reason or somebody's will it tells a choice.
-    static CHOICE: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)\b(instead of|rather than|prefer(red)?|we['’]ll use|i['’]ll use)\b")
-            .expect("a fixed pattern")
-    });
-    static REASON: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)\b(because|since|so that|so it|so we|to avoid|to keep|in order to|otherwise|as it|due to)\b")
-            .expect("a fixed pattern")
-    });
-    static WILL: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)^(use|make|call|keep|let['’]?s|we |i |i['’]|no,|yes,|instead|please|changed|switched|replaced|moved|refactored)")
-            .expect("a fixed pattern")
-    });
-    static LESSON: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)\b(root cause|turns? out|turned out|the (real |actual )?(problem|issue|bug|cause|culprit|fix|reason|failure) (is|was|here)|lesson|learn(ed|t) that|was caused by|the trick (is|was))\b|^(fix|cause|reason):")
-            .expect("a fixed pattern")
-    });
+    static CHOICE: Pattern =
+        Pattern::new(r"(?i)\b(instead of|rather than|prefer(red)?|we['’]ll use|i['’]ll use)\b");
+    static REASON: Pattern = Pattern::new(
+        r"(?i)\b(because|since|so that|so it|so we|to avoid|to keep|in order to|otherwise|as it|due to)\b",
+    );
+    static WILL: Pattern = Pattern::new(
+        r"(?i)^(use|make|call|keep|let['’]?s|we |i |i['’]|no,|yes,|instead|please|changed|switched|replaced|moved|refactored)",
+    );
+    static LESSON: Pattern = Pattern::new(
+        r"(?i)\b(root cause|turns? out|turned out|the (real |actual )?(problem|issue|bug|cause|culprit|fix|reason|failure) (is|was|here)|lesson|learn(ed|t) that|was caused by|the trick (is|was))\b|^(fix|cause|reason):",
+    );
     if !(28..320).contains(&sentence.len()) || !stands_alone(sentence, origin) {
         return None;
     }
@@ -105,14 +97,11 @@ fn stands_alone(sentence: &str, origin: Origin) -> bool {
 
 /// Whether the agent only says what it is about to do.
 pub fn is_narration(sentence: &str) -> bool {
-    static NARRATION: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(
-            r"(?ix)^(let\ me|let['’]?s\ (check|see|look|find|start|first)|now\b|next[, ]|first[, ]|wait|hmm|ok(ay)?[, ]|good[,!. ]|great|perfect|excellent
+    static NARRATION: Pattern = Pattern::new(
+        r"(?ix)^(let\ me|let['’]?s\ (check|see|look|find|start|first)|now\b|next[, ]|first[, ]|wait|hmm|ok(ay)?[, ]|good[,!. ]|great|perfect|excellent
               |i['’](ll|m)\b
               |i\ (need|want|should|will|see|can|notice|have\ enough)\b|if\ you\b|you\ can\b|would\ you|do\ you|should\ i|here['’]?s|here\ is|here\ are|the\ user\b|no\ response\ requested)",
-        )
-        .expect("a fixed pattern")
-    });
+    );
     let aside = [
         "I’m letting", "I'm letting", "I’m going to", "I'm going to", "I’ll have the",
         "I'll have the",
@@ -128,13 +117,10 @@ pub fn closing_sentence(part: &EpisodeFacts) -> Option<String> {
 
 /// How the agent closed, leaving out sentences that say what is told elsewhere.
 pub fn closing_sentence_but(part: &EpisodeFacts, told: impl Fn(&str) -> bool) -> Option<String> {
-    static RESULT: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(
-            r"(?ix)^(done\b|fixed|added|created|updated|committed|pushed|implemented|removed|renamed|rebased|merged|moved|replaced|refactored|resolved|published|released|opened|draft\ pr|wrote|spawned|closed|deleted|verified|confirmed|reviewed|saved|switched|enabled|disabled|successfully|i('ve|’ve|\ have)?\ (added|fixed|created|updated|removed|changed|implemented|reviewed|patched)|found\ \d|no\ (blocking|blockers|issues)|root\ cause|all\ \d*\ ?(tests|checks)|yes\b|the\ (fix|cause|issue|problem|bug)\b)
+    static RESULT: Pattern = Pattern::new(
+        r"(?ix)^(done\b|fixed|added|created|updated|committed|pushed|implemented|removed|renamed|rebased|merged|moved|replaced|refactored|resolved|published|released|opened|draft\ pr|wrote|spawned|closed|deleted|verified|confirmed|reviewed|saved|switched|enabled|disabled|successfully|i('ve|’ve|\ have)?\ (added|fixed|created|updated|removed|changed|implemented|reviewed|patched)|found\ \d|no\ (blocking|blockers|issues)|root\ cause|all\ \d*\ ?(tests|checks)|yes\b|the\ (fix|cause|issue|problem|bug)\b)
               |\b(is|are|was|were|been|now)\ (fixed|done|pushed|merged|committed|created|green|passing|complete|landed|in\ place|removed|updated|published)\b|\btests?\ (now\ )?pass",
-        )
-        .expect("a fixed pattern")
-    });
+    );
     let (prose, code) = prose_and_code(&part.last_reply);
     let sentences = text::sentences(&prose)
         .map(|sentence| (sentence, 1.0))
@@ -167,10 +153,9 @@ pub fn closing_sentence_but(part: &EpisodeFacts, told: impl Fn(&str) -> bool) ->
 }
 
 /// What is still to be done, or asked.
-static NEXT: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)^(next( steps?)?\b|remaining\b|still (to do|open|missing|untracked)|not (yet|done)\b|left (for|open)\b|todo\b|what['’]s (next|left)|open questions?\b|would you like|do you want|should i\b|shall i\b|want me to)|\b(is|are) still (stale|open|missing|failing|pending)\b|\bnot yet\b")
-        .expect("a fixed pattern")
-});
+static NEXT: Pattern = Pattern::new(
+    r"(?i)^(next( steps?)?\b|remaining\b|still (to do|open|missing|untracked)|not (yet|done)\b|left (for|open)\b|todo\b|what['’]s (next|left)|open questions?\b|would you like|do you want|should i\b|shall i\b|want me to)|\b(is|are) still (stale|open|missing|failing|pending)\b|\bnot yet\b",
+);
 
 /// What the agent left open: a question to the person, or what it named as the next thing, where it
 /// closed with that.

@@ -6,10 +6,8 @@
 //! over another, a command that passed.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
-use regex::Regex;
-
+use crate::base::pattern::Pattern;
 use crate::base::text;
 use crate::distill::facts::{EpisodeFacts, Facts, StatedKind};
 use crate::distill::triggers::plain_words;
@@ -68,9 +66,8 @@ pub fn claims(facts: &Facts) -> Vec<Claim> {
 /// What a person's sentence states for good, if it does.
 fn of_person(sentence: &str) -> Option<ClaimKind> {
     // A standing wish: a rule, not an errand.
-    static RULE: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(
-            r"(?xi)
+    static RULE: Pattern = Pattern::new(
+        r"(?xi)
             ^(please\s+|and\s+|but\s+|also,?\s+|no,?\s+|ok,?\s+)*(always|never)\s+\w
           | \b(from\ now\ on|going\ forward|as\ a\ rule|by\ convention|our\ (convention|policy|rule)s?)\b
           | \b(you|we|agents?|it|this|they)\s+(should|must|may|can|shall|will)\s+(always|never)\b
@@ -78,21 +75,16 @@ fn of_person(sentence: &str) -> Option<ClaimKind> {
           | ^(i|we|in\ this\ \w+,?\ we)\s+(always|never|prefer|don'?t\ (want|like|use)|do\ not\ (want|like|use))\b
           | ^(please\s+)?prefer\s
           ",
-        )
-        .expect("a fixed pattern")
-    });
-    static CHOICE: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(
-            r"(?xi)
+    );
+    static CHOICE: Pattern = Pattern::new(
+        r"(?xi)
             ^(ok,?\s+|yes,?\s+|no,?\s+|yeah,?\s+|and\s+)*let'?s\s+(use|go\ with|keep|drop|stick|call|rename|not|do)\b
           | \b(use|call|rename|keep|put|prefer)\b.{2,80}\b(instead\ of|rather\ than|not)\b
           | ^(ok,?\s+|no,?\s+)*instead\ of\b.{3,80}\b(use|call|do|put|keep|make)\b
           | \b(we|i)('ve|\ have)?\ (decided|chose|opted|settled)\b | \b(go|going|stick)\ with\b
           ",
-        )
-        .expect("a fixed pattern")
-    });
-    let asks = sentence.contains('?') || is_match(&ASKING, sentence);
+    );
+    let asks = sentence.contains('?') || ASKING.is_match(sentence);
     if asks
         || !(16..=300).contains(&sentence.len())
         || sentence.ends_with([':', ','])
@@ -109,14 +101,9 @@ fn of_person(sentence: &str) -> Option<ClaimKind> {
     }
 }
 
-static ASKING: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)^(can|could|should|would|do|does|did|is|are|was|what|why|how|where|which|who|when|will|shall|have|has|am|isn'?t|so,? (can|could|should)|confirm|check|verify|to|i (tried|thought)|also i)\b")
-        .expect("a fixed pattern")
-});
-
-fn is_match(pattern: &LazyLock<Regex>, sentence: &str) -> bool {
-    pattern.is_match(sentence)
-}
+static ASKING: Pattern = Pattern::new(
+    r"(?i)^(can|could|should|would|do|does|did|is|are|was|what|why|how|where|which|who|when|will|shall|have|has|am|isn'?t|so,? (can|could|should)|confirm|check|verify|to|i (tried|thought)|also i)\b",
+);
 
 /// Whether a line is a piece of code, a log, a table or markup rather than a sentence.
 fn is_pasted(sentence: &str) -> bool {
@@ -143,21 +130,17 @@ fn of_agent(part: &EpisodeFacts) -> Vec<(ClaimKind, String)> {
         });
     let closing = text::sentences(&part.last_reply)
         .map(str::trim)
-        .filter(|sentence| is_match(&BECAUSE, sentence))
+        .filter(|sentence| BECAUSE.is_match(sentence))
         .map(|sentence| (ClaimKind::Lesson, sentence.to_string()));
     let mut told: Vec<(ClaimKind, String)> = Vec::new();
     for (kind, said) in stated.chain(closing) {
         let sound = match kind {
-            ClaimKind::Lesson => !is_match(&EMPTY, &said),
-            _ if is_match(&DECIDED, &said) => true,
-            _ => is_match(&OVER, &said) && is_match(&CHANGE, &said) && !is_match(&FINDING, &said),
+            ClaimKind::Lesson => !EMPTY.is_match(&said),
+            _ if DECIDED.is_match(&said) => true,
+            _ => OVER.is_match(&said) && CHANGE.is_match(&said) && !FINDING.is_match(&said),
         };
         let fits = (40..=300).contains(&said.len()) && !said.ends_with([':', '?', ',']);
-        if sound
-            && fits
-            && !is_match(&NARRATION, &said)
-            && !is_pasted(&said)
-            && names_a_thing(&said)
+        if sound && fits && !NARRATION.is_match(&said) && !is_pasted(&said) && names_a_thing(&said)
         {
             told.push((kind, said));
         }
@@ -166,56 +149,43 @@ fn of_agent(part: &EpisodeFacts) -> Vec<(ClaimKind, String)> {
 }
 
 /// A fact with its reason or its limit.
-static BECAUSE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"(?xi)
+static BECAUSE: Pattern = Pattern::new(
+    r"(?xi)
         \b(fail(s|ed)?|breaks?|broke|crash(es|ed)?|hangs?|ignores?)\b.{0,120}\b(because|when|if|unless|since)\b
       | \bonly\ works\b | \b(does\ not|doesn't|cannot|can't)\ (support|work|handle|accept)\b.{0,120}\b(because|when|if|unless|without|so)\b
       | \broot\ cause\b
       ",
-    )
-    .expect("a fixed pattern")
-});
+);
 
 /// A sentence that says itself what it is.
-static DECIDED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)^(decision|decided|we decided|i decided)\b").expect("a fixed pattern")
-});
+static DECIDED: Pattern = Pattern::new(r"(?i)^(decision|decided|we decided|i decided)\b");
 
 /// A choice of one thing over another.
-static OVER: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)\b(instead of|rather than|decided|chose|opted for|going with)\b")
-        .expect("a fixed pattern")
-});
+static OVER: Pattern =
+    Pattern::new(r"(?i)\b(instead of|rather than|decided|chose|opted for|going with)\b");
 
 /// The agent speaking of what it does just now, or offering something.
-static NARRATION: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"(?xi)
+static NARRATION: Pattern = Pattern::new(
+    r"(?xi)
         ^(i['’]ll|i['’]m|i\ (will|am|was|need|have|can|want|should|would|could|think|see|also|just|also|don['’]t)|i['’](ve|d)|let\ me|let['’]s|now\b|next\b|next,|if\ you|would|want|once|you\ (can|could|may|said)|good\b|great\b|perfect|ah\b|ok\b|okay|looking|one\ |understood|previously|pre-existing|option|alternatively|maybe|perhaps|we\ could|could)
       | ['’](ll|m)\b | \b(guessing|assuming|guess\b|assume\b|interrupting|let\ me\ know|tell\ me|shall\ i|want\ me)\b
       ",
-    )
-    .expect("a fixed pattern")
-});
+);
 
 /// Sentences that announce a lesson and do not tell it.
-static EMPTY: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)^(found|here'?s|this is|that'?s|so|the (issue|problem|bug) is (clear|here|simple|more|twofold|that the tests?))\b|\b(root cause (and|&)|root cause\.?$)")
-        .expect("a fixed pattern")
-});
+static EMPTY: Pattern = Pattern::new(
+    r"(?i)^(found|here'?s|this is|that'?s|so|the (issue|problem|bug) is (clear|here|simple|more|twofold|that the tests?))\b|\b(root cause (and|&)|root cause\.?$)",
+);
 
 /// Words of a choice that was made, rather than of a fault that was found.
-static CHANGE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)\b(now|changed|made|moved|switched|replaced|renamed|kept|keep|use|reuse|uses|chose|decided|opted|going with|put|point)\b")
-        .expect("a fixed pattern")
-});
+static CHANGE: Pattern = Pattern::new(
+    r"(?i)\b(now|changed|made|moved|switched|replaced|renamed|kept|keep|use|reuse|uses|chose|decided|opted|going with|put|point)\b",
+);
 
 /// A fault, a maybe, or something that somebody proposes.
-static FINDING: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)\b(could|might|would|may|should we|bug|missing|incorrect(ly)?|wrong|silently|suggested|suggests?|verified|confirmed|result:|still|was expecting|latest tail)\b|^(low|medium|high|critical)\b")
-        .expect("a fixed pattern")
-});
+static FINDING: Pattern = Pattern::new(
+    r"(?i)\b(could|might|would|may|should we|bug|missing|incorrect(ly)?|wrong|silently|suggested|suggests?|verified|confirmed|result:|still|was expecting|latest tail)\b|^(low|medium|high|critical)\b",
+);
 
 /// Whether a sentence names something that exists: code, a path, an identifier.
 fn names_a_thing(sentence: &str) -> bool {
@@ -223,10 +193,8 @@ fn names_a_thing(sentence: &str) -> bool {
     if sentence.starts_with(|c: char| c.is_lowercase()) {
         return false;
     }
-    static THING: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"`[^`]+`|\b\w+[./_]\w+|\b[a-z]+[A-Z]\w*|\b[A-Z]{3,}\b|--\w+")
-            .expect("a fixed pattern")
-    });
+    static THING: Pattern =
+        Pattern::new(r"`[^`]+`|\b\w+[./_]\w+|\b[a-z]+[A-Z]\w*|\b[A-Z]{3,}\b|--\w+");
     THING.is_match(sentence)
 }
 
@@ -259,9 +227,8 @@ fn checks(facts: &Facts) -> Vec<Claim> {
 /// The part of a command line that checks the work: tests, linters, type checks; without what
 /// surrounds it.
 pub fn check_command(command: &str) -> Option<String> {
-    static CHECK: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(
-            r"(?x)^(
+    static CHECK: Pattern = Pattern::new(
+        r"(?x)^(
                 (npm|pnpm|yarn|bun|deno)\s+(run\s+)?(--\S+\s+)*(test|lint|typecheck|type-check|check|build|ci|verify|fmt|format)\S*
               | (npm|pnpm|yarn|bun)\s+(--filter|-F|--prefix|-C|--cwd)\s*\S+\s+(run\s+)?(test|lint|typecheck|build|check)\S*
               | (npx|bunx|pnpm\s+exec|pnpm\s+dlx)\s+(vitest|jest|tsc|eslint|biome|prettier|playwright|nx)\b
@@ -273,11 +240,8 @@ pub fn check_command(command: &str) -> Option<String> {
               | mix\s+test | dotnet\s+(test|build) | (\./)?gradlew?\s+\S*(test|check) | mvnw?\s+\S*(test|verify) | swift\s+test
               | bundle\s+exec\s+(rspec|rubocop) | rspec\b | phpunit\b | ctest\b | bats\b
             )",
-        )
-        .expect("a fixed pattern")
-    });
-    static TAIL: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"\s*(\d?>&?\s*\S+|\||;|&&|\|\|)").expect("a fixed pattern"));
+    );
+    static TAIL: Pattern = Pattern::new(r"\s*(\d?>&?\s*\S+|\||;|&&|\|\|)");
     let line = command.lines().next().unwrap_or_default();
     let found = line
         .split("&&")

@@ -5,10 +5,8 @@
 //! more parts than that allows, neighbours share a trigger, and none is dropped.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::LazyLock;
 
-use regex::Regex;
-
+use crate::base::pattern::Pattern;
 use crate::base::stem::stem;
 use crate::base::{common_words, text};
 use crate::distill::facts::{EpisodeFacts, Facts, StatedKind};
@@ -286,9 +284,7 @@ fn call(part: &EpisodeFacts) -> Option<String> {
 
 /// A sentence without the marks of Markdown around its words.
 pub fn plain_words(sentence: &str) -> String {
-    static LINK: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"\[([^\[\]]{1,200})\]\([^()\s]{1,400}\)").expect("a fixed pattern")
-    });
+    static LINK: Pattern = Pattern::new(r"\[([^\[\]]{1,200})\]\([^()\s]{1,400}\)");
     let words = sentence
         .trim_start_matches(['#', '-', '*', '>', '|', ' '])
         .replace("**", "")

@@ -1,10 +1,7 @@
 //! Worth: whether a session is worth remembering, or was empty, a greeting, a health check or
 //! memtree's own.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
+use crate::base::pattern::Pattern;
 use crate::distill::facts::{EpisodeFacts, Facts};
 use crate::distill::intent;
 use crate::model::calls;
@@ -66,17 +63,14 @@ pub fn is_small_talk(prompt: &str) -> bool {
 
 /// Whether a part only tried out that somebody answers: `Reply with exactly OK`, `What is 2+2?`.
 fn is_health_check(part: &EpisodeFacts) -> bool {
-    static TRIAL: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(
-            r"(?ix)^(?:please\s+)?(?:just\s+|only\s+)?(?:
+    static TRIAL: Pattern = Pattern::new(
+        r"(?ix)^(?:please\s+)?(?:just\s+|only\s+)?(?:
                 (?:reply|respond|answer|say|return|output|print|echo|write)\b[^?]{0,40}?
                     (?:\bexact(?:ly)?\b|\bonly\b|\bnothing\s+else\b|\b(?:ok|okay|pong|ready|hello|hi|pass|yes)\b)
               | (?:what(?:'s|\s+is)|compute|calculate)\s+\d+\s*[-+*x×/]\s*\d+
               | are\s+you\s+(?:there|working|alive|ready|online) | can\s+you\s+hear\s+me | is\s+this\s+(?:thing\s+)?(?:on|working)
             )",
-        )
-        .expect("a fixed pattern")
-    });
+    );
     let asked = intent::own_words(&part.prompt);
     let (asked, answered) = (asked.trim(), part.last_reply.split_whitespace().count());
     let Some(trial) = TRIAL.find(asked) else { return false };

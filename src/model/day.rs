@@ -135,9 +135,10 @@ pub struct Note {
 }
 
 /// Who or what speaks in a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LineKind {
+    #[default]
     User,
     MainAgent,
     WorkerEvent,

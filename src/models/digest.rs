@@ -7,11 +7,9 @@
 //! so do most of its other words.
 
 use std::collections::HashSet;
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use super::{MARK, Prompt};
+use crate::base::pattern::Pattern;
 use crate::base::text;
 use crate::model::digest::Content;
 use crate::model::ids::EpisodeId;
@@ -114,10 +112,9 @@ enum Kind {
 
 impl Line {
     fn read(line: &str, episodes: &[Episode]) -> Option<Line> {
-        static FORM: LazyLock<Regex> = LazyLock::new(|| {
-            Regex::new(r"(?i)^[\s>*#-]*(intent|outcome|trigger|motto)[\s*\[(]*EP_(\d+)[\s\])*]*:[\s*]*(.+)$")
-                .expect("a fixed pattern")
-        });
+        static FORM: Pattern = Pattern::new(
+            r"(?i)^[\s>*#-]*(intent|outcome|trigger|motto)[\s*\[(]*EP_(\d+)[\s\])*]*:[\s*]*(.+)$",
+        );
         let found = FORM.captures(line)?;
         let kind = match found[1].to_ascii_lowercase().as_str() {
             "intent" => Kind::Intent,

@@ -1,10 +1,8 @@
 //! The gist of a sentence: by which two of them are found to say the same, or the opposite.
 
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
 
-use regex::Regex;
-
+use crate::base::pattern::Pattern;
 use crate::base::stem::stem;
 use crate::base::text;
 use crate::distill::triggers::telling;
@@ -29,12 +27,9 @@ pub struct Gist {
 impl Gist {
     /// The gist of a sentence.
     pub fn of(sentence: &str) -> Gist {
-        static NO: LazyLock<Regex> = LazyLock::new(|| {
-            Regex::new(
-                r"(?i)\b(never|don['’]?t|do not|doesn['’]?t|must not|mustn['’]?t|no longer|not|stop|avoid|without)\b",
-            )
-            .expect("a fixed pattern")
-        });
+        static NO: Pattern = Pattern::new(
+            r"(?i)\b(never|don['’]?t|do not|doesn['’]?t|must not|mustn['’]?t|no longer|not|stop|avoid|without)\b",
+        );
         let code = sentence
             .split('`')
             .skip(1)
@@ -106,17 +101,9 @@ fn words_of(sentence: &str) -> BTreeSet<String> {
 
 /// What is chosen over what: "use A instead of B", "A, not B", "instead of B, use A".
 fn choice(sentence: &str) -> Option<(BTreeSet<String>, BTreeSet<String>)> {
-    static OVER: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)\b(instead of|rather than|over)\s|[,;]?\s+not\s+")
-            .expect("a fixed pattern")
-    });
-    static END: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"[,;:(—]|\.\s|\b(because|so that|since|for|when|and)\b")
-            .expect("a fixed pattern")
-    });
-    static USE: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)[,;]?\s+(use|call|do|put|keep|make|go with)\s").expect("a fixed pattern")
-    });
+    static OVER: Pattern = Pattern::new(r"(?i)\b(instead of|rather than|over)\s|[,;]?\s+not\s+");
+    static END: Pattern = Pattern::new(r"[,;:(—]|\.\s|\b(because|so that|since|for|when|and)\b");
+    static USE: Pattern = Pattern::new(r"(?i)[,;]?\s+(use|call|do|put|keep|make|go with)\s");
     let over = OVER.find(sentence)?;
     let (before, after) = (&sentence[..over.start()], &sentence[over.end()..]);
     let few =

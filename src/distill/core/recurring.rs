@@ -2,11 +2,9 @@
 //! files that change together, the form of commit messages.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use super::{Draft, Gist, project, sentence};
+use crate::base::pattern::Pattern;
 use crate::model::core::{Domain, Kind, Support};
 use crate::model::digest::{ClaimKind, Digest, Origin};
 use crate::model::ids::EpisodeId;
@@ -90,8 +88,7 @@ fn checks(project: &Option<String>, digests: &[&Digest]) -> Vec<Draft> {
             .min_by_key(|(command, count)| (std::cmp::Reverse(*count), command.len()))
             .expect("some");
         let shown = if count >= RECURS { command.to_string() } else { format!("{stem} …") };
-        static TESTS: LazyLock<Regex> =
-            LazyLock::new(|| Regex::new(r"test|jest|rspec|nextest").expect("a fixed pattern"));
+        static TESTS: Pattern = Pattern::new(r"test|jest|rspec|nextest");
         let what = if TESTS.is_match(&stem) { "Tests run with" } else { "Checked with" };
         let supports = uses
             .iter()
@@ -173,12 +170,9 @@ fn last_episode(digest: &Digest) -> EpisodeId {
 
 /// The form of commit messages, where nearly all have it.
 fn commit_form(project: &Option<String>, digests: &[&Digest]) -> Option<Draft> {
-    static CONVENTIONAL: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(
-            r"^(feat|fix|docs|chore|refactor|tests?|ci|build|perf|style|revert)(\([^)]+\))?!?: \S",
-        )
-        .expect("a fixed pattern")
-    });
+    static CONVENTIONAL: Pattern = Pattern::new(
+        r"^(feat|fix|docs|chore|refactor|tests?|ci|build|perf|style|revert)(\([^)]+\))?!?: \S",
+    );
     let commits: Vec<(&Digest, &str, &str)> = digests
         .iter()
         .flat_map(|digest| {

@@ -4,11 +4,8 @@
 //! and least of all an instruction; of it, only which files were changed and which commands failed
 //! are taken over.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use super::Day;
+use crate::base::pattern::Pattern;
 use crate::base::text;
 use crate::distill::triggers::plain_words;
 use crate::model::day::LineKind;
@@ -129,11 +126,8 @@ impl Said {
 /// A line of a day is one line, also where a list was said: its items are put on lines of their own
 /// again.
 fn unflattened(line: &str) -> String {
-    static ITEM: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r#" (?:[-*•]|\d{1,2}[.)]|#{1,4}) ([\p{Lu}*`"“])"#).expect("a fixed pattern")
-    });
-    static NEXT: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"([;:.]) [-*•] ").expect("a fixed pattern"));
+    static ITEM: Pattern = Pattern::new(r#" (?:[-*•]|\d{1,2}[.)]|#{1,4}) ([\p{Lu}*`"“])"#);
+    static NEXT: Pattern = Pattern::new(r"([;:.]) [-*•] ");
     NEXT.replace_all(&ITEM.replace_all(line, "\n\n- $1"), "$1\n\n- ").into_owned()
 }
 
@@ -148,10 +142,7 @@ fn balanced(sentence: &str) -> String {
 
 /// The words between stars, which somebody wanted to be seen.
 fn stressed(sentence: &str) -> Vec<String> {
-    static STARS: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"\*{1,2}([\p{L}\p{N}][^*:`]{2,40}[\p{L}\p{N}])\*{1,2}")
-            .expect("a fixed pattern")
-    });
+    static STARS: Pattern = Pattern::new(r"\*{1,2}([\p{L}\p{N}][^*:`]{2,40}[\p{L}\p{N}])\*{1,2}");
     STARS.captures_iter(sentence).map(|found| found[1].to_string()).collect()
 }
 
@@ -183,8 +174,7 @@ fn prompt(text: &str) -> String {
 
 /// What a line of a tool tells: files that were changed, or a command that failed.
 fn actions(line: &str) -> Vec<Action> {
-    static TICKED: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"`([^`]+)`").expect("a fixed pattern"));
+    static TICKED: Pattern = Pattern::new(r"`([^`]+)`");
     if let Some(rest) = line.strip_prefix("edited ") {
         let names = TICKED.captures_iter(rest).map(|found| found[1].to_string());
         return names.filter(|_| line.ends_with("ok=true")).map(Action::Edited).collect();
@@ -194,29 +184,19 @@ fn actions(line: &str) -> Vec<Action> {
     command.map(|found| Action::Failed(text::one_line(&found[1], 80))).into_iter().collect()
 }
 
-macro_rules! pattern {
-    ($name:ident, $pattern:expr) => {
-        static $name: LazyLock<Regex> =
-            LazyLock::new(|| Regex::new($pattern).expect("a fixed pattern"));
-    };
-}
-
-pattern!(
-    NARRATION,
-    r"(?i)^(i('|’)ll|i will|i('|’)d like to|i am |i('|’)m |i('|’)ve (read|looked|got|now)|i (need|can see|see|want to|now|found (the|a) file)|let me|let's|let us|now[, ]|next[, ]|first[, ]|then[, ]|good[.!,:;]|great|perfect|excellent|okay|ok[.!, ]|sure[.!,]|yes[.!,]|no[.!,]|thanks|thank you|done[.!:]|you're|here('s| is| are)|looking|checking|reading|running|understood|all (tests|done|good)|summary|key |status|updated:|next steps?|would you|do you want|shall i|want me)"
+static NARRATION: Pattern = Pattern::new(
+    r"(?i)^(i('|’)ll|i will|i('|’)d like to|i am |i('|’)m |i('|’)ve (read|looked|got|now)|i (need|can see|see|want to|now|found (the|a) file)|let me|let's|let us|now[, ]|next[, ]|first[, ]|then[, ]|good[.!,:;]|great|perfect|excellent|okay|ok[.!, ]|sure[.!,]|yes[.!,]|no[.!,]|thanks|thank you|done[.!:]|you're|here('s| is| are)|looking|checking|reading|running|understood|all (tests|done|good)|summary|key |status|updated:|next steps?|would you|do you want|shall i|want me)",
 );
-pattern!(
-    LESSON,
-    r"(?i)\b(root cause|turns? out|(problem|issue|bug|cause|culprit|fix|reason|fault|mistake|catch|trap) (is|was|were|here)|lesson|learn(ed|t)|caused by|the trick|the point|because|otherwise|cannot|can't|only (works|when|if)|that is why|which is why|means that)\b"
+static LESSON: Pattern = Pattern::new(
+    r"(?i)\b(root cause|turns? out|(problem|issue|bug|cause|culprit|fix|reason|fault|mistake|catch|trap) (is|was|were|here)|lesson|learn(ed|t)|caused by|the trick|the point|because|otherwise|cannot|can't|only (works|when|if)|that is why|which is why|means that)\b",
 );
-pattern!(
-    DECISION,
-    r"(?i)\b(decided|decision|we chose|i chose|chosen|going with|opt(ed)? for|rather than|instead of|in favou?r of|prefer|we('ll| will) use|no longer|must(n't)?|never|always|don't|do not|should( not|n't)?|so that)\b"
+static DECISION: Pattern = Pattern::new(
+    r"(?i)\b(decided|decision|we chose|i chose|chosen|going with|opt(ed)? for|rather than|instead of|in favou?r of|prefer|we('ll| will) use|no longer|must(n't)?|never|always|don't|do not|should( not|n't)?|so that)\b",
 );
-pattern!(MEASURED, r"(?i)\b\d+([.,]\d+)?\s?(ms|s|x|%|kb|mb|gb|bytes|rows|times|tests)\b");
-pattern!(
-    DANGLING,
-    r"(?i)^(it|this|that|these|those|they|he|she|both|there|and|but|or|so|also|which|one)\b"
+static MEASURED: Pattern =
+    Pattern::new(r"(?i)\b\d+([.,]\d+)?\s?(ms|s|x|%|kb|mb|gb|bytes|rows|times|tests)\b");
+static DANGLING: Pattern = Pattern::new(
+    r"(?i)^(it|this|that|these|those|they|he|she|both|there|and|but|or|so|also|which|one)\b",
 );
 
 /// How much a sentence tells, whatever it is about; nothing where it is no statement.

@@ -6,12 +6,11 @@
 //! days arrive does not matter.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::LazyLock;
 
 use chrono::NaiveDate;
-use regex::Regex;
 
 use super::sayings::{Said, Saying};
+use crate::base::pattern::Pattern;
 use crate::base::text;
 use crate::distill::triggers::telling;
 use crate::model::ids::SessionId;
@@ -289,20 +288,15 @@ fn of_projects(said: &Said, sessions: &BTreeMap<SessionId, About>) -> BTreeMap<S
 
 // --- Terms of a sentence ---
 
-macro_rules! pattern {
-    ($name:ident, $pattern:expr) => {
-        static $name: LazyLock<Regex> =
-            LazyLock::new(|| Regex::new($pattern).expect("a fixed pattern"));
-    };
-}
-
-pattern!(PIECE, r"`([^`]+)`|(\p{L}[\p{L}\p{N}_'’]*(?:[-.][\p{L}\p{N}_]+)*)|([^\s`\p{L}]+)|(\s+)");
-pattern!(HASH, r"^[0-9a-f]{7,64}$");
-pattern!(SYMBOL, r"^[\p{L}_@][\p{L}\p{N}_.:@+-]*[\p{L}\p{N}_]$");
-pattern!(FILE, r"^[\p{L}\p{N}_.-]*[\p{L}\p{N}_-]\.[a-z]{1,5}$");
-pattern!(ERROR, r"^(E[A-Z]{4,}|E\d{4}|[A-Z][A-Za-z]+(Error|Exception)|[A-Z]{2,4}\d{3,5})$");
-pattern!(HUMP, r"([\p{Ll}\d])(\p{Lu})");
-pattern!(CAMEL, r"[\p{Ll}\d]\p{Lu}|_|::");
+static PIECE: Pattern =
+    Pattern::new(r"`([^`]+)`|(\p{L}[\p{L}\p{N}_'’]*(?:[-.][\p{L}\p{N}_]+)*)|([^\s`\p{L}]+)|(\s+)");
+static HASH: Pattern = Pattern::new(r"^[0-9a-f]{7,64}$");
+static SYMBOL: Pattern = Pattern::new(r"^[\p{L}_@][\p{L}\p{N}_.:@+-]*[\p{L}\p{N}_]$");
+static FILE: Pattern = Pattern::new(r"^[\p{L}\p{N}_.-]*[\p{L}\p{N}_-]\.[a-z]{1,5}$");
+static ERROR: Pattern =
+    Pattern::new(r"^(E[A-Z]{4,}|E\d{4}|[A-Z][A-Za-z]+(Error|Exception)|[A-Z]{2,4}\d{3,5})$");
+static HUMP: Pattern = Pattern::new(r"([\p{Ll}\d])(\p{Lu})");
+static CAMEL: Pattern = Pattern::new(r"[\p{Ll}\d]\p{Lu}|_|::");
 
 /// What a sentence speaks of, each once.
 fn terms(saying: &Saying) -> Vec<Term> {

@@ -2,10 +2,8 @@
 //! left out.
 
 use std::collections::HashSet;
-use std::sync::LazyLock;
 
-use regex::Regex;
-
+use crate::base::pattern::Pattern;
 use crate::base::stem::stem;
 use crate::base::text;
 use crate::distill::triggers::telling;
@@ -25,11 +23,9 @@ pub fn numbered<'q>(quotes: impl Iterator<Item = &'q str>) -> String {
 /// The sentences of a reply that name at least one of so many quotes, each with the places of these
 /// in the list.
 pub fn sentences(reply: &str, quotes: &[&str]) -> Vec<(String, Vec<usize>)> {
-    static NUMBER: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"\[(\d{1,3})\]").expect("a fixed pattern"));
+    static NUMBER: Pattern = Pattern::new(r"\[(\d{1,3})\]");
     // A number behind the full stop belongs to the sentence before it.
-    static BEHIND: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"([.!?])((?:\s*\[\d{1,3}\])+)").expect("a fixed pattern"));
+    static BEHIND: Pattern = Pattern::new(r"([.!?])((?:\s*\[\d{1,3}\])+)");
     let reply = BEHIND.replace_all(reply, "$2$1");
     let mut told: Vec<(String, Vec<usize>)> = Vec::new();
     for sentence in text::sentences(&reply) {

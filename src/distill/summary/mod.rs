@@ -5,10 +5,8 @@
 //! are those that were said: nothing here is made up, and the same lines give the same summary.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
 
-use regex::Regex;
-
+use crate::base::pattern::Pattern;
 use crate::base::{markdown, text};
 use crate::distill::facts::StatedKind;
 use crate::distill::{outcome, sayings, triggers};
@@ -180,10 +178,8 @@ impl Gathered {
                 self.tool(&said);
             }
             LineKind::WorkerEvent | LineKind::TaskAgentEvent => {
-                static MILESTONE: LazyLock<Regex> = LazyLock::new(|| {
-                    Regex::new(r"(?i)\b(finished|failed|blocked|completed|cancelled)\b")
-                        .expect("a fixed pattern")
-                });
+                static MILESTONE: Pattern =
+                    Pattern::new(r"(?i)\b(finished|failed|blocked|completed|cancelled)\b");
                 if MILESTONE.is_match(&said) && self.milestones.len() < MOST_KEPT {
                     self.milestones
                         .push((line.time.to_string(), text::one_line(&said, LONGEST_QUOTE)));
@@ -380,15 +376,10 @@ impl Gathered {
 
     /// What the agent's last words leave to be done.
     fn actions(&self) -> Vec<String> {
-        static ACTION: LazyLock<Regex> = LazyLock::new(|| {
-            Regex::new(
-                r"(?i)\b(todo|to-do|next steps?|follow[- ]?ups?|left to do|remains? to|still (needs?|missing|open|fails?|failing|to do)|not yet|you('ll| will)? (need|want) to|remember to|want me to|would you like|should i|shall i)\b",
-            )
-            .expect("a fixed pattern")
-        });
-        static IF: LazyLock<Regex> = LazyLock::new(|| {
-            Regex::new(r"(?i)\bif (it|this|that|you|there)\b").expect("a fixed pattern")
-        });
+        static ACTION: Pattern = Pattern::new(
+            r"(?i)\b(todo|to-do|next steps?|follow[- ]?ups?|left to do|remains? to|still (needs?|missing|open|fails?|failing|to do)|not yet|you('ll| will)? (need|want) to|remember to|want me to|would you like|should i|shall i)\b",
+        );
+        static IF: Pattern = Pattern::new(r"(?i)\bif (it|this|that|you|there)\b");
         sentences(&self.last_reply.1)
             .filter(|sentence| {
                 (16..300).contains(&sentence.chars().count()) && !sentence.ends_with(':')

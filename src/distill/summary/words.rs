@@ -1,11 +1,9 @@
 //! Words of a day's lines: what in them says something, and what does not.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use super::LONGEST_ANSWER;
+use crate::base::pattern::Pattern;
 use crate::base::text;
 use crate::distill::facts::EpisodeFacts;
 use crate::distill::sayings;
@@ -34,10 +32,8 @@ pub fn gist(reply: &str) -> String {
 /// The pieces of a line of a day: one line was made of all that was said, and headings, rules and
 /// lists tell where it had several.
 fn pieces(said: &str) -> Vec<&str> {
-    static BREAK: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"\s(#{1,6}\s|-{3,}\s|- \[[ x]\] )|[:.!?)`*]\s+((?:[-•*]|\d{1,2}[.)])\s)")
-            .expect("a fixed pattern")
-    });
+    static BREAK: Pattern =
+        Pattern::new(r"\s(#{1,6}\s|-{3,}\s|- \[[ x]\] )|[:.!?)`*]\s+((?:[-•*]|\d{1,2}[.)])\s)");
     let mut pieces = Vec::new();
     let mut start = 0;
     for found in BREAK.captures_iter(said) {
@@ -61,23 +57,20 @@ pub fn sentences(said: &str) -> impl Iterator<Item = &str> {
 
 /// A sentence without what a list left at its end: its colon, and the number of the next item.
 pub fn whole(sentence: &str) -> &str {
-    static TAIL: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"([\s:]+\d{1,2}[.)]|[\s:*–—-]+)$").expect("a fixed pattern"));
+    static TAIL: Pattern = Pattern::new(r"([\s:]+\d{1,2}[.)]|[\s:*–—-]+)$");
     let sentence = sentence.trim().trim_start_matches(['*', ' ']);
     TAIL.find(sentence).map_or(sentence, |tail| &sentence[..tail.start()])
 }
 
 /// A text without the marks of the headings that were in it.
 pub fn without_headings(said: &str) -> Cow<'_, str> {
-    static MARK: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"(^|\s)#{1,6}\s+").expect("a fixed pattern"));
+    static MARK: Pattern = Pattern::new(r"(^|\s)#{1,6}\s+");
     MARK.replace_all(said, "$1")
 }
 
 /// A sentence without the tags that some agents put around it.
 fn without_tags(sentence: &str) -> &str {
-    static TAG: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"^(\s*</?[\w-]{1,40}>)+").expect("a fixed pattern"));
+    static TAG: Pattern = Pattern::new(r"^(\s*</?[\w-]{1,40}>)+");
     TAG.find(sentence).map_or(sentence, |tags| sentence[tags.end()..].trim_start())
 }
 
@@ -104,14 +97,12 @@ pub fn is_low(said: &str) -> bool {
 
 /// Whether somebody decides something in a sentence, rather than only speaking of a choice.
 pub fn decides(sentence: &str) -> bool {
-    static DECIDED: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)\b(decided|decision( is| was|:)|we chose|i chose|going with|go with|opt(ed)? for|let's|we'll|i'll|we will|i will|prefer)\b")
-            .expect("a fixed pattern")
-    });
-    static UNDECIDED: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)\b((needs?|into|no|your|until|before) (a |the )?decision|(this|that|it)('s| is| was) (a|an|the|another)\b.{0,40}\bdecision|not (yet )?decided|rather than guess|decide (which|whether|if|how|between)|(would|you'd|you) (you )?prefer)\b")
-            .expect("a fixed pattern")
-    });
+    static DECIDED: Pattern = Pattern::new(
+        r"(?i)\b(decided|decision( is| was|:)|we chose|i chose|going with|go with|opt(ed)? for|let's|we'll|i'll|we will|i will|prefer)\b",
+    );
+    static UNDECIDED: Pattern = Pattern::new(
+        r"(?i)\b((needs?|into|no|your|until|before) (a |the )?decision|(this|that|it)('s| is| was) (a|an|the|another)\b.{0,40}\bdecision|not (yet )?decided|rather than guess|decide (which|whether|if|how|between)|(would|you'd|you) (you )?prefer)\b",
+    );
     DECIDED.is_match(sentence) && !UNDECIDED.is_match(sentence)
 }
 
