@@ -11,7 +11,7 @@ use crate::adapters::hooks::{self, HookSpec, Limit};
 use crate::adapters::{self, Adapter};
 use crate::base::clock::Timestamp;
 use crate::error::Result;
-use crate::ops::context::{Contents, ContextRequest, Told as Given, context};
+use crate::ops::context::{Contents, ContextRequest, Injected, context};
 use crate::ops::turns;
 use crate::settings::Settings;
 use crate::store::{Store, journal};
@@ -116,7 +116,7 @@ fn answered(
             let reset = told.source == "clear";
             if reset || told.source == "compact" {
                 // What it was given is gone from its context.
-                Given::forget(world.store, session);
+                Injected::forget(world.store, session);
             }
             let page = page(told, spec, world, Contents::All, world.config.context.budget)?;
             Answer {
@@ -148,11 +148,11 @@ fn answered(
             Answer { said: String::new(), work: Some(flush(adapter, told, "precompact", world)) }
         }
         hooks::POST_COMPACT => {
-            Given::forget(world.store, session);
+            Injected::forget(world.store, session);
             Answer::default()
         }
         hooks::SESSION_END => {
-            Given::forget(world.store, session);
+            Injected::forget(world.store, session);
             turns::forget(world.store, session);
             let reason = if told.reason == "clear" { "reset" } else { "end" };
             Answer { said: String::new(), work: Some(flush(adapter, told, reason, world)) }

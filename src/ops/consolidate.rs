@@ -20,6 +20,7 @@ use crate::model::core::{Entity, LandmarkState, Merged, Sphere};
 use crate::model::digest::{State, Worth};
 use crate::model::ids::{CoreId, Device, SessionId, SphereId};
 use crate::store::cores::{self, WrittenCore, memory};
+use crate::store::local::StateFile;
 use crate::store::{Store, documents, layout};
 
 /// What a consolidation did.
@@ -65,7 +66,8 @@ pub fn run(store: &Store, device: &Device, dry_run: bool) -> Result<Report> {
     let layout = store.layout();
     let cannot = || format!("cannot write to the memory `{}`", layout.root().display());
     let mut report = Report::default();
-    let known = Known::load(&layout.consolidated());
+    let state = StateFile::<Known>::cache(layout.consolidated());
+    let known = state.load();
     let mut now = Known::default();
     let forgotten = store.forgotten();
     report.digests = digests(store).context(|| "cannot list the sessions".to_string())?;
@@ -134,7 +136,7 @@ pub fn run(store: &Store, device: &Device, dry_run: bool) -> Result<Report> {
         now.cores.insert(id.to_string(), inputs(store, &id, &eight));
     }
     now.upper = looked_above.then(|| upper_stamp(layout)).flatten();
-    now.save(&layout.consolidated()).context(cannot)?;
+    state.save(&now).context(cannot)?;
     Ok(report)
 }
 
@@ -424,19 +426,6 @@ struct Known {
     cores: BTreeMap<String, String>,
     /// How the folder and MEMORY.md looked.
     upper: Option<String>,
-}
-
-impl Known {
-    fn load(path: &Path) -> Known {
-        fs::read(path)
-            .ok()
-            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-            .unwrap_or_default()
-    }
-
-    fn save(&self, path: &Path) -> io::Result<()> {
-        files::write_if_changed(path, &serde_json::to_vec(self)?).map(drop)
-    }
 }
 
 /// A hash of how a core's digests and its page look.

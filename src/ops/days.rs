@@ -22,6 +22,7 @@ use crate::distill::summary::DayReader;
 use crate::error::{Context, Result};
 use crate::model::day::{LONGEST_LINE, LineKind, Note};
 use crate::store::days::{self, Entry};
+use crate::store::local::StateFile;
 use crate::store::summaries::{self, Notes};
 use crate::store::{Store, layout::Layout};
 
@@ -61,7 +62,7 @@ pub fn stamps(layout: &Layout) -> Vec<(String, Stamp)> {
 /// The days before today whose summaries do not cover them, in order.
 pub fn pending(store: &Store, today: NaiveDate) -> io::Result<Vec<NaiveDate>> {
     let layout = store.layout();
-    let settled = Settled::load(&layout.settled_days());
+    let settled = Settled::file(layout).load();
     let mut pending = Vec::new();
     for day in days::all(layout)? {
         if day < today && !settled.holds(layout, day) && !is_covered(layout, day)? {
@@ -91,7 +92,7 @@ pub fn settle(
     let layout = store.layout();
     let cannot = || format!("cannot write the summaries of `{}`", layout.root().display());
     let _lock = lock(layout).context(cannot)?;
-    let mut settled = Settled::load(&layout.settled_days());
+    let mut settled = Settled::file(layout).load();
     let all = days::all(layout).context(cannot)?;
     let mut due = Vec::new();
     for day in &all {
@@ -108,7 +109,7 @@ pub fn settle(
     }
     let summarized = write(layout, store, &due, now, zone, trigger, &mut settled)?;
     settled.keep(&all);
-    settled.save(&layout.settled_days()).context(cannot)?;
+    settled.save(layout).context(cannot)?;
     Ok(summarized)
 }
 
@@ -142,9 +143,9 @@ pub fn rewrite(
             pending.push(*day);
         }
     }
-    let mut settled = Settled::load(&layout.settled_days());
+    let mut settled = Settled::file(layout).load();
     let written = write(layout, store, &pending, now, zone, trigger, &mut settled)?;
-    settled.save(&layout.settled_days()).context(cannot)?;
+    settled.save(layout).context(cannot)?;
     summarized.days.extend(written.days);
     summarized.days.sort_unstable();
     summarized.days.dedup();
@@ -168,7 +169,7 @@ fn write(
     if !finalized.is_empty() {
         // A kill must not keep a log from naming them; what one kept from being named is named with
         // them.
-        let before = Finalizing::load(layout);
+        let before = Finalizing::file(layout).read();
         let mut note = before.unwrap_or_else(|| Finalizing {
             at: now,
             trigger: trigger.to_string(),
@@ -177,8 +178,7 @@ fn write(
         note.days.extend(&finalized);
         note.days.sort_unstable();
         note.days.dedup();
-        files::write_atomic(&layout.finalizing(), &serde_json::to_vec(&note).context(cannot)?)
-            .context(cannot)?;
+        Finalizing::file(layout).save(&note).context(cannot)?;
     }
     for chunk in due.chunks(BATCH) {
         let texts: Vec<io::Result<(NaiveDate, Looks, Option<String>)>> = chunk
@@ -275,21 +275,21 @@ struct Finalizing {
 }
 
 impl Finalizing {
-    fn load(layout: &Layout) -> Option<Finalizing> {
-        serde_json::from_slice(&fs::read(layout.finalizing()).ok()?).ok()
+    fn file(layout: &Layout) -> StateFile<Finalizing> {
+        StateFile::local(layout.finalizing())
     }
 }
 
 /// Names the days that were finalized in the log of the day on which that was done.
 fn name_finalized(layout: &Layout, zone: Zone) -> io::Result<()> {
-    let Some(note) = Finalizing::load(layout) else { return Ok(()) };
+    let Some(note) = Finalizing::file(layout).read() else { return Ok(()) };
     let count = note.days.len();
     let days = if count == 1 { "day" } else { "days" };
     let said = format!("{} finalized {count} {days}: {}", note.trigger, stretches(&note.days));
     let said = text::one_line(&said, LONGEST_LINE);
     Entry { at: note.at, kind: LineKind::System, session: "-", text: &said }
         .append_once(layout, zone)?;
-    files::remove_file(&layout.finalizing())
+    Finalizing::file(layout).remove()
 }
 
 /// Days in words, with those that follow one another as one stretch.
@@ -334,9 +334,8 @@ struct Settled {
 }
 
 impl Settled {
-    /// Reads them; a missing or damaged file is none.
-    fn load(path: &Path) -> Settled {
-        fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
+    fn file(layout: &Layout) -> StateFile<Settled> {
+        StateFile::cache(layout.settled_days())
     }
 
     fn holds(&self, layout: &Layout, day: NaiveDate) -> bool {
@@ -353,12 +352,8 @@ impl Settled {
         self.changed |= self.days.len() != before;
     }
 
-    fn save(&self, path: &Path) -> io::Result<()> {
-        if self.changed {
-            files::write_if_changed(path, &serde_json::to_vec(self)?).map(drop)
-        } else {
-            Ok(())
-        }
+    fn save(&self, layout: &Layout) -> io::Result<()> {
+        if self.changed { Settled::file(layout).save(self).map(drop) } else { Ok(()) }
     }
 }
 

@@ -24,7 +24,7 @@ use crate::models::{Alias, Answer, Models};
 use crate::ops::capture::{self, Pages, Untold};
 use crate::ops::consolidate;
 use crate::ops::forget;
-use crate::ops::waiting::Waiting;
+use crate::ops::waiting::DigestQueue;
 use crate::store::snapshots::SnapshotWriter;
 use crate::store::{Store, documents, layout};
 
@@ -128,7 +128,7 @@ pub fn catch_up(writer: &Writer<'_>, progress: &dyn Fn(usize, usize)) -> Result<
     let Some(_lock) = files::try_lock_exclusive(&layout.digests_lock()).context(cannot)? else {
         return Ok(report);
     };
-    let asked: Vec<SessionId> = Waiting::load(layout).sessions().cloned().collect();
+    let asked: Vec<SessionId> = DigestQueue::file(layout).load().sessions().cloned().collect();
     for (at, id) in asked.iter().rev().enumerate() {
         if let Some(reason) = writer.models.given_up() {
             report.unavailable = Some(reason);
@@ -145,7 +145,7 @@ pub fn catch_up(writer: &Writer<'_>, progress: &dyn Fn(usize, usize)) -> Result<
             writer.wait(|waiting| waiting.done(id))?;
         }
     }
-    report.waiting = Waiting::load(layout).len();
+    report.waiting = DigestQueue::file(layout).load().len();
     if !report.written.is_empty() {
         made_from_digests(writer.store, writer.device)?;
     }
@@ -207,11 +207,11 @@ impl Writer<'_> {
     }
 
     /// Changes who waits for a model.
-    fn wait(&self, change: impl FnOnce(&mut Waiting)) -> Result<()> {
+    fn wait(&self, change: impl FnOnce(&mut DigestQueue)) -> Result<()> {
         let layout = self.store.layout();
         let cannot = || format!("cannot write to `{}`", layout.local().display());
         let _lock = files::lock_exclusive(&layout.sweep_lock()).context(cannot)?;
-        Waiting::change(layout, change).context(cannot)
+        DigestQueue::change(layout, change).context(cannot)
     }
 
     fn rewrite(&self, id: &SessionId) -> Result<(Fate, Added)> {
@@ -359,22 +359,22 @@ pub fn note_waiting<'s>(
     let layout = store.layout();
     let cannot = || format!("cannot write to `{}`", layout.local().display());
     if !models.are_there() {
-        return Waiting::forget(layout).context(cannot);
+        return DigestQueue::forget(layout).context(cannot);
     }
     let waits = |id: &SessionId| {
         store.digest(id).ok().flatten().is_some_and(|digest| awaits_model(&digest, models))
     };
-    if Waiting::is_there(layout) {
+    if DigestQueue::file(layout).exists() {
         let new: Vec<&SessionId> = captured.filter(|id| waits(id)).collect();
         return if new.is_empty() {
             Ok(())
         } else {
-            Waiting::change(layout, |all| all.add(new.iter().copied())).context(cannot)
+            DigestQueue::change(layout, |all| all.add(new.iter().copied())).context(cannot)
         };
     }
     // A model was configured just now, or what concerns this device alone was lost: the tree tells.
     let ids =
         store.session_ids().map_err(|err| Error::new("cannot list the sessions").because(err))?;
     let own: Vec<&SessionId> = ids.iter().filter(|id| id.device == *device && waits(id)).collect();
-    Waiting::change(layout, |all| all.add(own.iter().copied())).context(cannot)
+    DigestQueue::change(layout, |all| all.add(own.iter().copied())).context(cannot)
 }

@@ -1,19 +1,19 @@
 //! Search: ranks the digests of a memory by a query, or other pages, or episodes; and remembers the
 //! hits, so that `recall 2` knows what is meant.
 
-use std::fs;
 use std::time::Instant;
 
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize};
 
 use crate::base::clock::Timestamp;
-use crate::base::{files, text};
+use crate::base::text;
 use crate::error::{Error, Result};
 use crate::index::Index;
 use crate::model::ids::SessionId;
 use crate::model::query::{Filter, Hit, NoteHit, Query, Tree};
 use crate::store::Store;
+use crate::store::local::StateFile;
 
 /// How many suggestions are made, and how many unknown words are named in them.
 const MOST_SUGGESTIONS: usize = 5;
@@ -339,7 +339,7 @@ pub struct LastHit {
 
 /// Reads the hits of the last search back.
 pub fn last_search(store: &Store) -> Option<LastSearch> {
-    serde_json::from_slice(&fs::read(store.layout().last_search()).ok()?).ok()
+    StateFile::cache(store.layout().last_search()).read()
 }
 
 /// Notes the hits; that is a convenience, so trouble with it is none.
@@ -358,8 +358,5 @@ fn remember(store: &Store, answer: &SearchAnswer) {
         }
     });
     let last = LastSearch { hits: hits.collect() };
-    // Whole or not at all, but without waiting for the disk as for something that matters.
-    if let Ok(bytes) = serde_json::to_vec(&last) {
-        let _ = files::write_unsynced(&store.layout().last_search(), &bytes);
-    }
+    StateFile::cache(store.layout().last_search()).save_if_possible(&last);
 }

@@ -89,7 +89,7 @@ mod tests {
             folders.flat_map(|folder| fs::read_dir(folder).into_iter().flatten()).count()
         };
         let put = |session: &str, days: i64| {
-            for path in [store.layout().turns(session), store.layout().told(session)] {
+            for path in [store.layout().turns(session), store.layout().injected(session)] {
                 fs::create_dir_all(path.parent().unwrap()).unwrap();
                 let file = fs::File::create(path).unwrap();
                 file.set_modified((now - Duration::days(days)).into()).unwrap();
@@ -99,7 +99,7 @@ mod tests {
         put("new", 29);
         prune(&store, now);
         assert_eq!(names(), 2);
-        assert!(store.layout().turns("new").exists() && store.layout().told("new").exists());
+        assert!(store.layout().turns("new").exists() && store.layout().injected("new").exists());
         (0..MOST).for_each(|number| put(&number.to_string(), 1));
         prune(&store, now);
         assert_eq!(names(), 2 * MOST);

@@ -4,18 +4,17 @@
 //! same.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::files;
 use crate::model::ids::SessionId;
 use crate::store::layout::Layout;
+use crate::store::local::StateFile;
 
 /// The sessions that wait, with how often each was asked about in vain.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Waiting {
+pub struct DigestQueue {
     sessions: BTreeMap<SessionId, u32>,
 }
 
@@ -23,28 +22,23 @@ pub struct Waiting {
 /// somebody asks.
 const MOST_TIMES: u32 = 3;
 
-impl Waiting {
-    /// Whether there is such a list at all.
-    pub fn is_there(layout: &Layout) -> bool {
-        layout.waiting().is_file()
-    }
-
-    /// Reads the list; a missing or damaged one is empty.
-    pub fn load(layout: &Layout) -> Waiting {
-        let bytes = fs::read(layout.waiting()).unwrap_or_default();
-        serde_json::from_slice(&bytes).unwrap_or_default()
+impl DigestQueue {
+    /// Where the list lies.
+    pub fn file(layout: &Layout) -> StateFile<DigestQueue> {
+        StateFile::local(layout.waiting())
     }
 
     /// Changes the list. Only who holds the sweep's lock does it.
-    pub fn change(layout: &Layout, change: impl FnOnce(&mut Waiting)) -> io::Result<()> {
-        let mut waiting = Waiting::load(layout);
+    pub fn change(layout: &Layout, change: impl FnOnce(&mut DigestQueue)) -> io::Result<()> {
+        let mut waiting = DigestQueue::file(layout).load();
         change(&mut waiting);
-        files::write_if_changed(&layout.waiting(), &serde_json::to_vec(&waiting)?).map(drop)
+        DigestQueue::file(layout).save(&waiting).map(drop)
     }
 
     /// Forgets the list: without a model nobody waits.
     pub fn forget(layout: &Layout) -> io::Result<()> {
-        if Waiting::is_there(layout) { files::remove_file(&layout.waiting()) } else { Ok(()) }
+        let file = DigestQueue::file(layout);
+        if file.exists() { file.remove() } else { Ok(()) }
     }
 
     /// The sessions, in order.
@@ -92,20 +86,23 @@ mod tests {
         let layout = Layout::new(folder.path());
         let ids: Vec<SessionId> =
             ["SES1_desk_SP1C1", "SES2_desk_SP1C1"].iter().map(|id| id.parse().unwrap()).collect();
-        assert!(!Waiting::is_there(&layout));
-        Waiting::change(&layout, |all| all.add(ids.iter())).unwrap();
+        assert!(!DigestQueue::file(&layout).exists());
+        DigestQueue::change(&layout, |all| all.add(ids.iter())).unwrap();
         for _ in 0..5 {
-            Waiting::change(&layout, |all| all.unanswered(&ids[0], false)).unwrap();
+            DigestQueue::change(&layout, |all| all.unanswered(&ids[0], false)).unwrap();
         }
-        assert_eq!(Waiting::load(&layout).len(), 2);
+        assert_eq!(DigestQueue::file(&layout).load().len(), 2);
         for left in [2, 2, 1] {
-            Waiting::change(&layout, |all| all.unanswered(&ids[0], true)).unwrap();
-            assert_eq!(Waiting::load(&layout).len(), left);
+            DigestQueue::change(&layout, |all| all.unanswered(&ids[0], true)).unwrap();
+            assert_eq!(DigestQueue::file(&layout).load().len(), left);
         }
-        Waiting::change(&layout, |all| all.done(&ids[1])).unwrap();
-        assert!(Waiting::is_there(&layout) && Waiting::load(&layout).sessions().next().is_none());
-        Waiting::forget(&layout).unwrap();
-        Waiting::forget(&layout).unwrap();
-        assert!(!Waiting::is_there(&layout));
+        DigestQueue::change(&layout, |all| all.done(&ids[1])).unwrap();
+        assert!(
+            DigestQueue::file(&layout).exists()
+                && DigestQueue::file(&layout).load().sessions().next().is_none()
+        );
+        DigestQueue::forget(&layout).unwrap();
+        DigestQueue::forget(&layout).unwrap();
+        assert!(!DigestQueue::file(&layout).exists());
     }
 }

@@ -500,7 +500,7 @@ impl Layout {
     }
 
     /// Which lines a session of an agent was already given.
-    pub fn told(&self, session: &str) -> PathBuf {
+    pub fn injected(&self, session: &str) -> PathBuf {
         self.root.join(format!(".memtree/local/told/{session}.json"))
     }
 

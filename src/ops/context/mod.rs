@@ -20,12 +20,12 @@ use crate::model::context;
 use crate::store::Store;
 
 mod gather;
+mod injected;
 mod page;
 mod stale;
-mod told;
 
+pub use injected::Injected;
 pub use page::{Line, Section};
-pub use told::Told;
 
 use gather::Own;
 use stale::Present;
@@ -117,13 +117,13 @@ pub fn context(store: &Store, request: &ContextRequest) -> Result<ContextAnswer>
     for section in &mut sections {
         section.lines.retain(|line| !text::is_order(&line.text));
     }
-    let told = request.session.as_deref().map(|session| Told::load(store, session));
-    if let Some(told) = &told {
-        told.filter(&mut sections);
+    let injected = request.session.as_deref().map(|session| Injected::load(store, session));
+    if let Some(injected) = &injected {
+        injected.filter(&mut sections);
     }
     let (text, sections) = framed(sections, projects.first().map(String::as_str), request);
-    if let (Some(told), Some(session), false) = (told, &request.session, request.dry_run) {
-        told.add(store, session, &sections);
+    if let (Some(injected), Some(session), false) = (injected, &request.session, request.dry_run) {
+        injected.add(store, session, &sections);
     }
     Ok(ContextAnswer {
         tokens: text::tokens(&text),

@@ -3,15 +3,13 @@
 //! It only saves asking a model again: the summaries themselves hold the same hashes.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::clock::{self, Timestamp};
-use crate::base::files;
-use crate::store::journal;
+use crate::base::clock::Timestamp;
 use crate::store::layout::Layout;
+use crate::store::local::StateFile;
 
 /// How many hashes are remembered.
 const MOST: usize = 2000;
@@ -38,27 +36,7 @@ pub struct Compiled {
 impl State {
     /// Reads it; a damaged one is moved aside, named in the journal, and begun anew.
     pub fn load(layout: &Layout, now: Timestamp) -> io::Result<State> {
-        let path = layout.flush_state();
-        let text = match fs::read(&path) {
-            Ok(text) => text,
-            Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(State::default()),
-            Err(err) => return Err(err),
-        };
-        serde_json::from_slice(&text).or_else(|err| {
-            let stamp = clock::stamp(now).replace(['-', ':'], "");
-            let aside = path.with_file_name(format!("flush.json.bak-{stamp}"));
-            files::rename(&path, &aside)?;
-            journal::note(
-                layout,
-                now,
-                &format!(
-                    "flush: `{}` was damaged ({err}); moved to `{}`",
-                    path.display(),
-                    aside.display()
-                ),
-            );
-            Ok(State::default())
-        })
+        State::file(layout).load_or_move_aside(layout, now)
     }
 
     /// Whether a context was flushed before.
@@ -79,6 +57,10 @@ impl State {
 
     /// Writes it.
     pub fn save(&self, layout: &Layout) -> io::Result<()> {
-        files::write_if_changed(&layout.flush_state(), &serde_json::to_vec_pretty(self)?).map(drop)
+        State::file(layout).save(self).map(drop)
+    }
+
+    fn file(layout: &Layout) -> StateFile<State> {
+        StateFile::local(layout.flush_state())
     }
 }

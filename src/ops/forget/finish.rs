@@ -14,6 +14,7 @@ use crate::error::{Context, Result};
 use crate::model::ids::{Device, SessionId};
 use crate::ops::retain;
 use crate::store::layout::Layout;
+use crate::store::local::StateFile;
 use crate::store::tombstones::Tombstones;
 use crate::store::{Store, layout};
 
@@ -34,7 +35,7 @@ pub fn finish(store: &Store, tombstones: &Tombstones, request: &Request<'_>) -> 
         let traces = Traces::of(store, &back).context(cannot)?;
         purge(store, &back, &traces, request.redactor)?;
     }
-    let before = CleanDays::load(store.layout());
+    let before = CleanDays::file(store.layout()).load();
     if before.tombstones != tombstones.lines() {
         let held = holding_forgotten_texts(store, tombstones, request.device)?;
         retain::evict_all(store, &held, request.now)?;
@@ -67,11 +68,8 @@ struct CleanDays {
 }
 
 impl CleanDays {
-    fn load(layout: &Layout) -> CleanDays {
-        fs::read(layout.clean_days())
-            .ok()
-            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-            .unwrap_or_default()
+    fn file(layout: &Layout) -> StateFile<CleanDays> {
+        StateFile::cache(layout.clean_days())
     }
 }
 
@@ -95,10 +93,5 @@ fn clean_days(store: &Store, tombstones: &Tombstones, before: &CleanDays) -> io:
         // As it is now: a line that comes later makes it another one.
         now.days.insert(name, Stamp::of(&fs::symlink_metadata(&found.path)?));
     }
-    match now == *before {
-        true => Ok(()),
-        false => {
-            files::write_if_changed(&layout.clean_days(), &serde_json::to_vec(&now)?).map(drop)
-        }
-    }
+    if now == *before { Ok(()) } else { CleanDays::file(layout).save(&now).map(drop) }
 }

@@ -30,7 +30,7 @@ use crate::error::{Context, Error, Result};
 use crate::model::ids::{Device, SessionId};
 use crate::ops::cursors::Cursors;
 use crate::ops::retain::{self, Retention};
-use crate::ops::waiting::Waiting;
+use crate::ops::waiting::DigestQueue;
 use crate::ops::{commit, consolidate, flush, search};
 use crate::store::tombstones::{self, Tombstone};
 use crate::store::{Store, days, layout};
@@ -376,8 +376,8 @@ fn whole_files(store: &Store, sessions: &[SessionId], traces: &Traces) -> io::Re
             removed.push(layout.shown(&path));
         }
     }
-    if Waiting::is_there(layout) {
-        Waiting::change(layout, |waiting| waiting.retain(|id| !sessions.contains(id)))?;
+    if DigestQueue::file(layout).exists() {
+        DigestQueue::change(layout, |waiting| waiting.retain(|id| !sessions.contains(id)))?;
     }
     Ok(removed)
 }

@@ -18,6 +18,7 @@ use crate::base::redact::Redactor;
 use crate::base::text;
 use crate::error::{Context, Error, Result};
 use crate::store::layout::Layout;
+use crate::store::local::StateFile;
 
 mod edit;
 
@@ -225,12 +226,10 @@ impl Install<'_> {
         }
         match &plan.change {
             Change::Install { note, base } => {
-                if let Some(base) = base {
-                    self.write_own(&self.layout.before_install(plan.agent), base.as_bytes())?;
-                }
-                let bytes = serde_json::to_vec_pretty(note)
-                    .expect("our own types can always be written as JSON");
-                self.write_own(&self.layout.installed(plan.agent), &bytes)?;
+                self.keep(plan.agent, note, base.as_deref()).context(|| {
+                    let path = self.layout.installed(plan.agent);
+                    format!("cannot write `{}`", path.display())
+                })?;
                 let after = plan.after.as_deref().unwrap_or_default();
                 files::write_atomic(&plan.target, after.as_bytes()).context(cannot)
             }
@@ -256,8 +255,12 @@ impl Install<'_> {
         }
     }
 
+    fn note_file(&self, agent: &'static str) -> StateFile<Note> {
+        StateFile::local(self.layout.installed(agent))
+    }
+
     fn note(&self, agent: &'static str) -> Option<Note> {
-        serde_json::from_slice(&fs::read(self.layout.installed(agent)).ok()?).ok()
+        self.note_file(agent).read()
     }
 
     /// The text that a settings file had before us.
@@ -265,11 +268,14 @@ impl Install<'_> {
         fs::read_to_string(self.layout.before_install(agent)).ok().filter(|_| note.existed)
     }
 
-    /// Writes a file that may hold what settings hold: for nobody else's eyes.
-    fn write_own(&self, path: &Path, bytes: &[u8]) -> Result<()> {
-        let cannot = || format!("cannot write `{}`", path.display());
-        path.parent().map(files::create_private_dir).transpose().context(cannot)?;
-        files::write_atomic(path, bytes).context(cannot)
+    /// Writes what may hold what settings hold: for nobody else's eyes.
+    fn keep(&self, agent: &'static str, note: &Note, base: Option<&str>) -> io::Result<()> {
+        let file = self.note_file(agent);
+        file.path().parent().map(files::create_private_dir).transpose()?;
+        if let Some(base) = base {
+            files::write_atomic(&self.layout.before_install(agent), base.as_bytes())?;
+        }
+        file.save(note).map(drop)
     }
 }
 

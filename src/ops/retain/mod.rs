@@ -26,6 +26,7 @@ use crate::ops::cursors::{Cursors, SessionCursor};
 use crate::ops::folders::Status;
 use crate::ops::sweep::{self, Sweep};
 use crate::ops::{commit, snapshot};
+use crate::store::local::StateFile;
 use crate::store::{Store, documents, layout, snapshots};
 
 mod digest_now;
@@ -317,6 +318,10 @@ struct Going {
 }
 
 impl Going {
+    fn file(store: &Store) -> StateFile<Vec<Going>> {
+        StateFile::local(store.layout().evicting())
+    }
+
     fn new(one: &Kept, fate: &Fate) -> Option<Going> {
         let Fate::Evict(pass, portion) = *fate else { return None };
         let bytes = one.heavy + if portion == Portion::All { one.light } else { 0 };
@@ -333,8 +338,7 @@ fn evict(store: &Store, going: Vec<Going>, now: Timestamp, report: &mut Retentio
     let cannot = || format!("cannot evict from the memory `{}`", layout.root().display());
     // What the short cut of the next sweep knows is no longer so.
     files::remove_file(&layout.standstill()).context(cannot)?;
-    let note = serde_json::to_vec(&going).context(cannot)?;
-    files::write_atomic(&layout.evicting(), &note).context(cannot)?;
+    Going::file(store).save(&going).context(cannot)?;
     let day = now.date_naive().to_string();
     let mut digests = Batch::new();
     for one in going.iter().filter(|one| one.digested) {
@@ -366,9 +370,11 @@ pub fn evict_all(store: &Store, sessions: &[SessionId], now: Timestamp) -> Resul
 /// Does what an eviction that was killed did not come to. Only a session whose digest says so, or
 /// that has none, goes.
 pub fn finish_earlier_eviction(store: &Store, report: &mut Retention) -> Result<()> {
-    let Ok(note) = fs::read(store.layout().evicting()) else { return Ok(()) };
+    if !Going::file(store).exists() {
+        return Ok(());
+    }
     commit::remove_leftovers(store).context(|| "cannot clear away what an eviction left".into())?;
-    let mut going: Vec<Going> = serde_json::from_slice(&note).unwrap_or_default();
+    let mut going = Going::file(store).load();
     going.retain(|one| match store.digest(&one.session) {
         Ok(Some(digest)) => digest.snapshot.evicted.is_some(),
         _ => !one.digested,
@@ -394,7 +400,7 @@ fn remove(store: &Store, going: Vec<Going>, report: &mut Retention) -> Result<()
     }
     files::remove_folder(&layout.evicted()).context(cannot)?;
     settle(store, &going).context(cannot)?;
-    files::remove_file(&layout.evicting()).context(cannot)
+    Going::file(store).remove().context(cannot)
 }
 
 /// Lets the cursors know how much is left.

@@ -1,13 +1,13 @@
-//! What an agent's session was already told, so that no line comes twice; and when it has to be
-//! told again.
+//! What was already injected into an agent's session, so that no line comes twice; and when it has
+//! to come again.
 
 use std::collections::BTreeSet;
-use std::fs;
 
 use serde::{Deserialize, Serialize};
 
 use crate::base::files;
 use crate::store::Store;
+use crate::store::local::StateFile;
 
 use super::page::{Line, Section};
 use crate::ops::turns::key;
@@ -17,18 +17,14 @@ const MOST: usize = 4000;
 
 /// The lines that one session of an agent has seen, by a short hash of each.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Told {
+pub struct Injected {
     lines: BTreeSet<String>,
 }
 
-impl Told {
-    /// What a session was told. A note that is missing or damaged says: nothing.
-    pub fn load(store: &Store, session: &str) -> Told {
-        let path = store.layout().told(&key(session));
-        fs::read(path)
-            .ok()
-            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-            .unwrap_or_default()
+impl Injected {
+    /// What a session has seen. A note that is missing or damaged says: nothing.
+    pub fn load(store: &Store, session: &str) -> Injected {
+        file(store, session).load()
     }
 
     /// Leaves out of the sections what the session has seen.
@@ -48,19 +44,21 @@ impl Told {
             return;
         }
         if self.lines.len() > MOST {
-            self = Told {
+            self = Injected {
                 lines: sections.iter().flat_map(|section| &section.lines).map(hash).collect(),
             };
         }
-        if let Ok(bytes) = serde_json::to_vec(&self) {
-            let _ = files::write_unsynced(&store.layout().told(&key(session)), &bytes);
-        }
+        file(store, session).save_if_possible(&self);
     }
 
-    /// Forgets what a session was told: its agent has forgotten it too, or it has ended.
+    /// Forgets what a session has seen: its agent has forgotten it too, or it has ended.
     pub fn forget(store: &Store, session: &str) {
-        let _ = files::remove_file(&store.layout().told(&key(session)));
+        let _ = file(store, session).remove();
     }
+}
+
+fn file(store: &Store, session: &str) -> StateFile<Injected> {
+    StateFile::local(store.layout().injected(&key(session)))
 }
 
 fn hash(line: &Line) -> String {
