@@ -3,6 +3,7 @@
 //! The data's way, from top to bottom of this list:
 //!
 //! - [`adapters`] read the logs that agents leave on disk, one agent a file, as a stream of events;
+//! - [`capture`] takes sessions from there into the tree;
 //! - [`distill`] decides, purely, what the pages of a session say;
 //! - [`models`] asks a model to add to that, where one is configured;
 //! - [`store`] is the Markdown tree: snapshots, digests, days;
@@ -16,41 +17,22 @@
 //! The whole way in one example, from the bundled sample logs to a hit:
 //!
 //! ```
-//! use memtree::base::{clock, redact::Redactor, zone::Zone};
-//! use memtree::distill::clean::Cleaner;
-//! use memtree::model::{ids::Device, query::Query};
-//! use memtree::ops::{capture::Pages, sample, search, sweep};
+//! use memtree::memory::Memory;
+//! use memtree::model::query::Query;
+//! use memtree::ops::{sample, search, sweep::SweepRequest};
 //! use memtree::store::Store;
-//! use memtree::models::Models;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let desk = tempfile::tempdir()?;
 //! let logs = desk.path().join("logs");
 //! sample::unpack(&logs)?;
-//! let (store, _) = Store::init(&desk.path().join("memory"))?;
-//!
-//! let now = clock::parse("2026-11-15T12:00:00Z").ok_or("no such time")?;
-//! let report = sweep::sweep(&store, &sweep::Sweep {
-//!     roots: vec![sweep::Root { path: logs, glob: None, named: true }],
-//!     only: Vec::new(),
-//!     except: Vec::new(),
-//!     domains: Default::default(),
-//!     device: Device::new("desk"),
-//!     now,
-//!     zone: Zone::UTC,
-//!     open_for: chrono::Duration::minutes(30),
-//!     models: &Models::none(),
-//!     pages: Pages { cleaner: Cleaner::new(Redactor::new(), 16384), inline_lines: 12, exclude: Default::default() },
-//!     limits: Default::default(),
-//!     folders: Vec::new(),
-//!     finalize: Some("sweep"),
-//!     event_logs: false,
-//!     progress: &|_, _| {},
-//! })?;
+//! let memory = Memory::init(desk.path().join("memory"))?;
+//! let report = memory.sweep(SweepRequest::of(&logs))?;
 //! assert_eq!(report.captured, 10);
 //!
 //! let query = Query::parse("EWOULDBLOCK lock")?;
-//! let answer = search::search(&store, &search::SearchRequest::new(query, 3, now))?;
+//! let store = Store::open(memory.root())?;
+//! let answer = search::search(&store, &search::SearchRequest::new(query, 3, memory.now()))?;
 //! assert_eq!(answer.hits[0].project.as_deref(), Some("tidepool"));
 //! # Ok(())
 //! # }
@@ -58,6 +40,7 @@
 
 pub mod adapters;
 pub mod base;
+pub mod capture;
 pub mod cli;
 pub mod distill;
 pub mod environment;

@@ -14,11 +14,11 @@ use serde::Serialize;
 use super::search::{self, SearchRequest};
 use crate::base::clock::Timestamp;
 use crate::base::{files, text};
+use crate::capture::folder;
 use crate::error::{Context, Error, Result};
-use crate::model::digest::{Digest, Origin, Trigger};
+use crate::model::digest::{Digest, Origin, SnapshotShape, Trigger};
 use crate::model::ids::{EpisodeId, SessionId};
 use crate::model::query::Query;
-use crate::ops::snapshot;
 use crate::store::Store;
 use crate::store::documents::parse_trigger;
 use crate::store::layout;
@@ -330,9 +330,13 @@ fn episode_path(
         return linked;
     }
     // The parts of a folder are files of any name.
-    let folder = digest.is_some_and(|digest| digest.content.flavor == snapshot::FLAVOR);
-    let part = folder.then(|| snapshot::part(&store.layout().snapshot(session), episode)).flatten();
+    let snapshot = store.layout().snapshot(session);
+    let part = is_folder(digest).then(|| folder::part(&snapshot, episode)).flatten();
     part.unwrap_or_else(|| store.layout().session(session).join(usual))
+}
+
+fn is_folder(digest: Option<&Digest>) -> bool {
+    digest.is_some_and(|digest| digest.content.shape() == SnapshotShape::Folder)
 }
 
 fn origin(digest: Option<&Digest>, episode: EpisodeId) -> Option<Origin> {
@@ -444,11 +448,9 @@ fn raw(
         evicted: false,
         weak: false,
     };
-    if let (Some(episode), Some(digest)) = (episode, &digest)
-        && digest.content.flavor == snapshot::FLAVOR
-    {
+    if let Some(episode) = episode.filter(|_| is_folder(digest.as_ref())) {
         // Such a snapshot is raw throughout.
-        let path = episode_path(store, session, Some(digest), episode);
+        let path = episode_path(store, session, digest.as_ref(), episode);
         answer.path = store.layout().shown(&path);
         answer.text = read_inside(store, session, &path)?.unwrap_or_default();
         return Ok(answer);

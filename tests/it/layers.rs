@@ -17,6 +17,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("store", &["model", "base", "error", "settings"]),
     ("adapters", &["model", "base", "error"]),
     ("distill", &["model", "base", "error"]),
+    ("capture", &["adapters", "distill", "store", "model", "base", "error"]),
     ("index", &["store", "model", "base", "error"]),
     ("models", &["distill", "store", "settings", "model", "base", "error"]),
     ("environment", &["adapters", "model", "base", "error"]),
@@ -27,8 +28,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "ops",
         &[
-            "memory", "environment", "index", "adapters", "distill", "models", "store", "model",
-            "base", "error", "settings",
+            "memory", "environment", "capture", "index", "adapters", "distill", "models", "store",
+            "model", "base", "error", "settings",
         ],
     ),
     ("hooks", &["memory", "ops", "adapters", "store", "model", "base", "error", "settings"]),
@@ -36,8 +37,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "memory", "environment", "hooks", "ops", "adapters", "distill", "models", "store",
-            "model", "base", "error", "settings",
+            "memory", "environment", "hooks", "ops", "capture", "adapters", "distill", "models",
+            "store", "model", "base", "error", "settings",
         ],
     ),
     ("lib", &[]),

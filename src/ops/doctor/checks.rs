@@ -8,11 +8,12 @@ use chrono::Duration;
 
 use super::{Doctor, Level, Report, environment};
 use crate::base::files;
+use crate::capture::cursors::Cursors;
+use crate::capture::raw;
 use crate::error::{Context, Result};
 use crate::index::Index;
 use crate::model::ids::SessionId;
-use crate::ops::cursors::Cursors;
-use crate::ops::{forget, retain, sweep};
+use crate::ops::forget;
 use crate::store::tombstones::Tombstones;
 use crate::store::{layout, snapshots};
 
@@ -78,7 +79,7 @@ fn unfinished(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> R
     // The sweep takes the lock itself.
     drop(lock);
     if doctor.fix {
-        sweep::sweep(doctor.store, doctor.sweep)?;
+        doctor.sweep()?;
         for path in left.iter().filter(|path| is_temporary(path)) {
             let _ = files::remove_file(path);
         }
@@ -127,7 +128,7 @@ fn digests(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Resu
                     );
                     continue;
                 }
-                let mend = match id.device == doctor.sweep.device {
+                let mend = match id.device == *doctor.memory.device() {
                     true => {
                         "`memtree doctor --fix` writes it from its raw, or `memtree sweep` from the log"
                     }
@@ -158,12 +159,12 @@ fn digests(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Resu
 
 /// Writes a digest again from its session's raw, where that is asked for and can be done.
 fn written_again(doctor: &Doctor<'_>, id: &SessionId) -> Result<bool> {
-    if !doctor.fix || id.device != doctor.sweep.device {
+    if !doctor.fix || id.device != *doctor.memory.device() {
         return Ok(false);
     }
     let cannot = || "cannot take the lock".to_string();
     let _lock = files::lock_exclusive(&doctor.store.layout().sweep_lock()).context(cannot)?;
-    retain::digest_now(doctor.store, &retain::Request::of(doctor.sweep), id)
+    raw::restore_digest(&doctor.memory.capture_settings()?, id)
 }
 
 fn kept(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result<()> {
@@ -171,7 +172,7 @@ fn kept(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result<
     for id in sessions(doctor)? {
         let Ok(Some(digest)) = doctor.store.digest(&id) else { continue };
         // Snapshots are local: another device's are on that device.
-        if id.device != doctor.sweep.device || digest.snapshot.evicted.is_some() {
+        if id.device != *doctor.memory.device() || digest.snapshot.evicted.is_some() {
             continue;
         }
         let snapshot = layout.snapshot(&id);
@@ -241,7 +242,7 @@ fn forgotten(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Re
     if doctor.fix {
         let lock = files::lock_exclusive(&layout.sweep_lock())
             .context(|| "cannot take the lock".into())?;
-        forget::finish(doctor.store, &tombstones, &doctor.sweep.forgetting())?;
+        forget::finish(doctor.store, &tombstones, &forget::Request::of(doctor.memory)?)?;
         drop(lock);
         report.mended(name, what, means, "removed");
     } else {
@@ -288,7 +289,7 @@ fn index(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result
 }
 
 fn clock(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result<()> {
-    let limit = doctor.sweep.now + Duration::minutes(10);
+    let limit = doctor.memory.now() + Duration::minutes(10);
     let mut ahead = Vec::new();
     for id in sessions(doctor)? {
         if let Ok(Some(digest)) = doctor.store.digest(&id)

@@ -11,16 +11,19 @@ use serde::Serialize;
 
 use crate::adapters::Places;
 use crate::base::redact::Redactor;
+use crate::capture::rescue::{self, RescueClock};
+use crate::capture::sources::Selection;
 use crate::error::Result;
-use crate::ops::rescue::{self, Clock};
-use crate::ops::sweep::{self, Sweep};
+use crate::memory::Memory;
+use crate::ops::sweep::SweepRequest;
 use crate::store::Store;
 
 /// What to look at, and how.
 pub struct Doctor<'a> {
     pub store: &'a Store,
-    /// How a sweep of this machine looks.
-    pub sweep: &'a Sweep<'a>,
+    pub memory: &'a Memory,
+    /// Which logs are looked at.
+    pub selection: &'a Selection,
     pub places: &'a Places,
     /// This program, as hooks call it.
     pub program: &'a std::path::Path,
@@ -34,6 +37,21 @@ pub struct Doctor<'a> {
     pub secrets: Option<&'a Redactor>,
 }
 
+impl Doctor<'_> {
+    /// What agents will delete.
+    fn clocks(&self) -> Result<Vec<RescueClock>> {
+        let settings = self.memory.capture_settings()?;
+        let selection = self.memory.resolved(self.selection)?;
+        rescue::clocks(&settings, &selection, self.places)
+    }
+
+    /// Sweeps the logs that are looked at.
+    fn sweep(&self) -> Result<()> {
+        let request = SweepRequest::default().selection(self.selection.clone()).folders(false);
+        self.memory.sweep(request).map(drop)
+    }
+}
+
 /// What was found.
 #[derive(Debug, Default, Serialize)]
 pub struct Report {
@@ -41,7 +59,7 @@ pub struct Report {
     /// The names of all checks that were made.
     pub checked: Vec<&'static str>,
     /// What agents will delete.
-    pub clocks: Vec<Clock>,
+    pub clocks: Vec<RescueClock>,
     /// How many sessions were swept because an agent is about to delete them.
     pub rescued: usize,
 }
@@ -119,11 +137,11 @@ pub fn doctor(doctor: &Doctor<'_>) -> Result<Report> {
 fn rescue(doctor: &Doctor<'_>, report: &mut Report) -> Result<()> {
     const NAME: &str = "rescue clock";
     report.checked.push(NAME);
-    let mut clocks = rescue::clocks(doctor.store, doctor.sweep, doctor.places)?;
+    let mut clocks = doctor.clocks()?;
     let in_danger: usize = clocks.iter().map(|clock| clock.not_swept).sum();
     if in_danger > 0 && !doctor.dry_run {
-        sweep::sweep(doctor.store, doctor.sweep)?;
-        clocks = rescue::clocks(doctor.store, doctor.sweep, doctor.places)?;
+        doctor.sweep()?;
+        clocks = doctor.clocks()?;
         let still: usize = clocks.iter().map(|clock| clock.not_swept).sum();
         report.rescued = in_danger.saturating_sub(still);
     }

@@ -11,8 +11,8 @@ use super::{Doctor, Level, Report};
 use crate::base::files;
 use crate::base::redact::Redactor;
 use crate::error::{Context, Result};
+use crate::model::digest::SnapshotShape;
 use crate::model::ids::SessionId;
-use crate::ops::snapshot;
 use crate::store::layout;
 
 pub const NAME: &str = "secrets";
@@ -28,7 +28,7 @@ pub fn check(doctor: &Doctor<'_>, redactor: &Redactor, report: &mut Report) -> R
     let sessions = doctor.store.session_ids().context(|| "cannot list the sessions".into())?;
     let is_folder = |id: &SessionId| {
         let digest = doctor.store.digest(id).ok().flatten();
-        digest.is_some_and(|digest| digest.content.flavor == snapshot::FLAVOR)
+        digest.is_some_and(|digest| digest.content.shape() == SnapshotShape::Folder)
     };
     let folders: Vec<PathBuf> =
         sessions.iter().filter(|id| is_folder(id)).map(|id| layout.snapshot(id)).collect();
