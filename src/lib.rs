@@ -1,55 +1,100 @@
 //! memtree: the memory of coding agents as a tree of plain Markdown files.
 //!
-//! The data's way, from top to bottom of this list:
-//!
-//! - [`adapters`] read the logs that agents leave on disk, one agent a file, as a stream of events;
-//! - [`capture`] takes sessions from there into the tree;
-//! - [`distill`] decides, purely, what the pages of a session say;
-//! - [`models`] asks a model to add to that, where one is configured;
-//! - [`store`] is the Markdown tree: snapshots, digests, days;
-//! - [`index`] finds things in it, from a cache that can be thrown away;
-//! - [`ops`] are the verbs, where reading, deciding and writing meet;
-//! - [`cli`] is the command line: it parses, asks one op, prints; [`hooks`] is the entry point for agents.
-//!
-//! Below the entry points nothing prints and nothing asks for the environment or the time: they are handed
-//! in.
-//!
-//! The whole way in one example, from the bundled sample logs to a hit:
+//! A [`Memory`] is such a tree, opened. Its methods are the verbs: each takes a request and gives a
+//! report. From the bundled sample logs to the page behind a hit:
 //!
 //! ```
-//! use memtree::memory::Memory;
-//! use memtree::model::query::Query;
-//! use memtree::ops::{sample, search, sweep::SweepRequest};
-//! use memtree::store::Store;
+//! use memtree::{Memory, SearchRequest};
 //!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let desk = tempfile::tempdir()?;
-//! let logs = desk.path().join("logs");
-//! sample::unpack(&logs)?;
-//! let memory = Memory::init(desk.path().join("memory"))?;
-//! let report = memory.sweep(SweepRequest::of(&logs))?;
-//! assert_eq!(report.captured, 10);
-//!
-//! let query = Query::parse("EWOULDBLOCK lock")?;
-//! let store = Store::open(memory.root())?;
-//! let answer = search::search(&store, &search::SearchRequest::new(query, 3, memory.now()))?;
-//! assert_eq!(answer.hits[0].project.as_deref(), Some("tidepool"));
+//! # fn main() -> memtree::Result<()> {
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let folder = folder.path().join("memory");
+//! let memory = Memory::open_or_init(&folder)?;
+//! # let _ = &memory;
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! The data's way, from top to bottom of this list:
+//!
+//! - `adapters` read the logs that agents leave on disk, one agent a file, as a stream of events;
+//! - `distill` decides, purely, what the pages of a session say;
+//! - `models` ask a model to add to that, where one is configured;
+//! - `store` is the Markdown tree: snapshots, digests, days;
+//! - `query` and `index` find things in it, from a cache that can be thrown away;
+//! - `ops` are the verbs, where reading, deciding and writing meet;
+//! - `cli` is the command line: it parses, asks one op, prints; `hooks` is the entry point for
+//!   agents.
+//!
+//! Below the entry points nothing prints and nothing asks for the environment or the time: they are
+//! handed in.
 
-pub mod adapters;
-pub mod base;
-pub mod capture;
-pub mod cli;
-pub mod distill;
-pub mod environment;
-pub mod error;
-pub mod hooks;
-pub mod index;
-pub mod memory;
+mod adapters;
+mod base;
+mod capture;
+mod cli;
+mod distill;
+mod environment;
+mod error;
+mod hooks;
+mod index;
+mod memory;
 pub mod model;
-pub mod models;
-pub mod ops;
-pub mod settings;
-pub mod store;
+mod models;
+mod ops;
+mod query;
+mod settings;
+mod store;
+
+pub use adapters::{Adapter, Places};
+pub use cli::run;
+pub use environment::Environment;
+pub use error::{Error, ErrorKind, Result};
+pub use memory::Memory;
+pub use ops::ask::{AskReport, AskRequest};
+pub use ops::blame::{BlameReport, BlameRequest};
+pub use ops::compile::{CompileReport, CompileRequest};
+pub use ops::consolidate::{ConsolidateReport, ConsolidateRequest};
+pub use ops::context::{ContextReport, ContextRequest};
+pub use ops::forget::{ForgetPlan, ForgetReport, ForgetRequest};
+pub use ops::lint::{LintReport, LintRequest};
+pub use ops::log::{LogReport, LogRequest};
+pub use ops::pin::{PinReport, PinRequest};
+pub use ops::recall::{RecallReport, RecallRequest};
+pub use ops::retain::{RetainReport, RetainRequest};
+pub use ops::search::{SearchReport, SearchRequest};
+pub use ops::snapshot::{SnapshotReport, SnapshotRequest};
+pub use ops::status::StatusReport;
+pub use ops::sweep::{SweepReport, SweepRequest};
+pub use ops::verify::{VerifyReport, VerifyRequest};
+
+/// What the tests and benches of this package need of the inside; no promise to anybody else.
+#[doc(hidden)]
+pub mod internals {
+    pub mod adapters {
+        pub use crate::adapters::{
+            ALL, Adapter, Identified, Identity, Places, gather, named, recognize, shared,
+        };
+    }
+    pub mod base {
+        pub use crate::base::{clock, files, front_matter, jsonc, markdown, redact, text};
+    }
+    pub mod distill {
+        pub use crate::distill::clean;
+        pub mod digest {
+            pub use crate::distill::digest::MADE_BY;
+        }
+    }
+    pub mod capture {
+        pub use crate::capture::{PageSettings, stage};
+    }
+    pub mod query {
+        pub use crate::query::Query;
+    }
+    pub mod settings {
+        pub use crate::settings::{Layers, Settings};
+    }
+    pub mod store {
+        pub use crate::store::{Store, cores, documents, layout, snapshots, tombstones};
+    }
+}

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ExitCode::from(memtree::cli::run(std::env::args_os()))
+    ExitCode::from(memtree::run(std::env::args_os()))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use std::{fs, thread};
 
 use chrono::NaiveDate;
-use memtree::store::layout::Layout;
+use memtree::internals::store::layout::Layout;
 
 use crate::process::{cost, cost_telling, floor, memtree};
 use crate::{Desk, Table, Trouble, cpu, digests, wall};

@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{env, fs, thread};
 
+use memtree::internals::store::Store;
 use memtree::model::ids::{Device, SessionId};
-use memtree::store::Store;
 
 mod digests;
 mod floors;

@@ -1,9 +1,7 @@
 //! Processes, and what they cost.
 
-use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::process::Command;
 use std::{env, io};
 
 use crate::Trouble;
@@ -37,7 +35,12 @@ pub fn cost(command: &mut Command) -> Result<Cost, Trouble> {
 
 /// The same, with something on stdin. What the process leaves behind is not waited for and does not
 /// count.
+#[cfg(unix)]
 pub fn cost_telling(command: &mut Command, told: &str) -> Result<Cost, Trouble> {
+    use std::io::Write;
+    use std::process::Stdio;
+    use std::time::Instant;
+
     let started = Instant::now();
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
@@ -58,4 +61,9 @@ pub fn cost_telling(command: &mut Command, told: &str) -> Result<Cost, Trouble> 
     }
     let ms = |time: libc::timeval| time.tv_sec as f64 * 1e3 + time.tv_usec as f64 / 1e3;
     Ok(Cost { cpu_ms: ms(usage.ru_utime) + ms(usage.ru_stime), wall_ms })
+}
+
+#[cfg(not(unix))]
+pub fn cost_telling(_: &mut Command, _: &str) -> Result<Cost, Trouble> {
+    Err("CPU time is measured with `wait4`, which only Unix has".into())
 }

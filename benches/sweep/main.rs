@@ -12,7 +12,7 @@
 use std::error::Error;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::{env, fs};
 
 mod floors;
@@ -188,8 +188,18 @@ trait Measured {
     fn cost(&mut self) -> Result<Cost, Box<dyn Error>>;
 }
 
+#[cfg(not(unix))]
 impl Measured for Command {
     fn cost(&mut self) -> Result<Cost, Box<dyn Error>> {
+        Err("CPU time is measured with `wait4`, which only Unix has".into())
+    }
+}
+
+#[cfg(unix)]
+impl Measured for Command {
+    fn cost(&mut self) -> Result<Cost, Box<dyn Error>> {
+        use std::process::Stdio;
+
         let child =
             self.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
         let mut status = 0;

@@ -1,26 +1,21 @@
 //! GitHub Copilot CLI: `session-state/<id>/events.jsonl`, earlier `session-state/<id>.jsonl`, one
 //! event per line (seen in 1.0.64 to 1.0.78).
 //!
-//! A line is `{type, data, id, timestamp, parentId}`. Full usage is told once, at
+//! A line is `{type, data, id, timestamp, parentId}`. Full usage is given once, at
 //! `session.shutdown`, for the part of the session since it was started or resumed; a crash leaves
 //! only the output tokens of each message. `workspace.yaml` beside it has the title.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::jsonl::{self, Dialect};
-use super::wire::{self, Content, Count, Text};
-use super::{Adapter, Identity, Places, tools};
-use crate::base::clock::Timestamp;
+use super::transcript::{Dialect, Tokens, Transcript, attached};
+use super::wire::{self, Content, Count, Text, wire_types};
+use super::{Adapter, Identity, Places, jsonl};
 use crate::error::Result;
-use crate::model::session::{
-    Call, CallResult, Event, EventKind, EventSink, Head, Log, Position, Role,
-};
+use crate::model::session::{EventKind, EventSink, Head, Log, Role};
 
 /// GitHub Copilot CLI.
 pub struct Copilot;
@@ -69,23 +64,19 @@ impl Adapter for Copilot {
     }
 
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
-        let mut reader = Reader {
-            events,
-            head: Head::default(),
-            model: String::new(),
-            called: HashSet::new(),
-            open: BTreeMap::new(),
-            finished: false,
-        };
-        jsonl::read_log(&mut reader, log)?;
-        reader.close();
-        if reader.head.title.is_none()
+        let (mut out, mut reader) = (Transcript::new(log, events), SessionEvents::default());
+        out.read_log(&mut reader)?;
+        // What was used after the last shutdown, as far as the log says it.
+        for (model, output) in reader.open_output {
+            out.usage(&model).output += output;
+        }
+        if out.head.title.is_none()
             && let Some(workspace) = log.files.iter().find(|file| file.name == Path::new(WORKSPACE))
             && let Ok(text) = std::fs::read_to_string(&workspace.path)
         {
-            reader.head.title = field(&text, "name").or_else(|| field(&text, "summary"));
+            out.head.title = field(&text, "name").or_else(|| field(&text, "summary"));
         }
-        Ok(reader.head)
+        Ok(out.head)
     }
 }
 
@@ -103,7 +94,7 @@ fn session_folder<'f>(file: &'f Path, name: &str) -> Option<&'f Path> {
 }
 
 fn is_copilot_event(record: &Map<String, Value>) -> bool {
-    let kind = record.get("type").and_then(Value::as_str).unwrap_or_default();
+    let kind = jsonl::string(record, "type");
     let known =
         ["session.", "user.message", "assistant.", "tool.execution", "hook.", "system.message"];
     record.get("data").is_some_and(Value::is_object)
@@ -122,202 +113,144 @@ fn field(yaml: &str, name: &str) -> Option<String> {
 
 // What stands in a line, exactly as the agent writes it.
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireLine<'a> {
-    #[serde(rename = "type", borrow, default)]
-    kind: Text<'a>,
-    #[serde(borrow, default)]
-    timestamp: Text<'a>,
-    #[serde(borrow, default)]
-    agent_id: Text<'a>,
-    #[serde(borrow, default)]
-    data: WireData<'a>,
-}
+wire_types! {
+    #[serde(rename_all = "camelCase")]
+    struct WireLine<'a> {
+        #[serde(rename = "type")]
+        kind: Text<'a>,
+        timestamp: Text<'a>,
+        agent_id: Text<'a>,
+        data: WireData<'a>,
+    }
 
-/// The data of all kinds in one: their fields do not collide.
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct WireData<'a> {
-    #[serde(borrow)]
-    copilot_version: Text<'a>,
-    #[serde(borrow)]
-    selected_model: Text<'a>,
-    #[serde(borrow)]
-    new_model: Text<'a>,
-    context: Option<WireContext>,
-    #[serde(borrow)]
-    content: Content<'a>,
-    #[serde(borrow)]
-    source: Text<'a>,
-    #[serde(borrow)]
-    attachments: Option<&'a RawValue>,
-    #[serde(borrow)]
-    parent_tool_call_id: Text<'a>,
-    #[serde(borrow)]
-    model: Text<'a>,
-    #[serde(borrow)]
-    reasoning_text: Text<'a>,
-    #[serde(borrow)]
-    tool_requests: Vec<WireRequest<'a>>,
-    output_tokens: Count,
-    #[serde(borrow)]
-    tool_call_id: Text<'a>,
-    #[serde(borrow)]
-    tool_name: Text<'a>,
-    #[serde(borrow)]
-    arguments: Option<&'a RawValue>,
-    success: Option<bool>,
-    #[serde(borrow)]
-    result: Option<WireResult<'a>>,
-    #[serde(borrow)]
-    error: Option<WireError<'a>>,
-    #[serde(borrow)]
-    message: Text<'a>,
-    #[serde(borrow)]
-    reason: Text<'a>,
-    #[serde(borrow)]
-    summary_content: Text<'a>,
-    #[serde(borrow)]
-    title: Text<'a>,
-    model_metrics: BTreeMap<String, WireMetrics>,
-}
+    /// The data of all kinds in one: their fields do not collide.
+    #[serde(rename_all = "camelCase")]
+    struct WireData<'a> {
+        copilot_version: Text<'a>,
+        selected_model: Text<'a>,
+        new_model: Text<'a>,
+        context: Option<WireContext>,
+        content: Content<'a>,
+        source: Text<'a>,
+        attachments: Option<&'a RawValue>,
+        parent_tool_call_id: Text<'a>,
+        model: Text<'a>,
+        reasoning_text: Text<'a>,
+        tool_requests: Vec<WireRequest<'a>>,
+        output_tokens: Count,
+        tool_call_id: Text<'a>,
+        tool_name: Text<'a>,
+        arguments: Option<&'a RawValue>,
+        success: Option<bool>,
+        result: Option<WireResult<'a>>,
+        error: Option<WireError<'a>>,
+        message: Text<'a>,
+        reason: Text<'a>,
+        summary_content: Text<'a>,
+        title: Text<'a>,
+        model_metrics: BTreeMap<String, WireMetrics>,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct WireContext {
-    cwd: Option<String>,
-    branch: Option<String>,
-    head_commit: Option<String>,
-    repository: Option<String>,
-    repository_host: Option<String>,
-}
+    #[serde(rename_all = "camelCase")]
+    struct WireContext {
+        cwd: Option<String>,
+        branch: Option<String>,
+        head_commit: Option<String>,
+        repository: Option<String>,
+        repository_host: Option<String>,
+    }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireRequest<'a> {
-    #[serde(borrow, default)]
-    tool_call_id: Text<'a>,
-    #[serde(borrow, default)]
-    name: Text<'a>,
-    #[serde(borrow, default)]
-    arguments: Option<&'a RawValue>,
-}
+    #[serde(rename_all = "camelCase")]
+    struct WireRequest<'a> {
+        tool_call_id: Text<'a>,
+        name: Text<'a>,
+        arguments: Option<&'a RawValue>,
+    }
 
-#[derive(Deserialize)]
-struct WireResult<'a> {
-    #[serde(borrow, default)]
-    content: Content<'a>,
-    /// How a permission was resolved.
-    #[serde(borrow, default)]
-    kind: Text<'a>,
-}
+    struct WireResult<'a> {
+        content: Content<'a>,
+        /// How a permission was resolved.
+        kind: Text<'a>,
+    }
 
-#[derive(Deserialize)]
-struct WireError<'a> {
-    #[serde(borrow, default)]
-    message: Text<'a>,
-}
+    struct WireError<'a> {
+        message: Text<'a>,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct WireMetrics {
-    usage: WireUsage,
-}
+    struct WireMetrics {
+        usage: WireUsage,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct WireUsage {
-    input_tokens: Count,
-    output_tokens: Count,
-    cache_read_tokens: Count,
-    cache_write_tokens: Count,
+    #[serde(rename_all = "camelCase")]
+    struct WireUsage {
+        input_tokens: Count,
+        output_tokens: Count,
+        cache_read_tokens: Count,
+        cache_write_tokens: Count,
+    }
 }
 
 /// Reads the events of one session.
-struct Reader<'s> {
-    events: &'s mut dyn EventSink,
-    head: Head,
+#[derive(Default)]
+struct SessionEvents {
     /// The model that was chosen, for messages that do not name theirs.
     model: String,
     called: HashSet<String>,
-    /// By model: the output of messages for which no shutdown has told the full usage yet.
-    open: BTreeMap<String, u64>,
+    /// By model: the output of messages for which no shutdown has given the full usage yet.
+    open_output: BTreeMap<String, u64>,
     /// Whether the last message of the agent asked for no more tools.
     finished: bool,
 }
 
-/// When, where and by whom an event was told.
-struct Told {
-    at: Option<Timestamp>,
-    position: Position,
-    agent: Option<String>,
-}
+impl Dialect for SessionEvents {
+    type Record<'a> = WireLine<'a>;
 
-impl Dialect for Reader<'_> {
-    fn head(&mut self) -> &mut Head {
-        &mut self.head
-    }
-
-    fn record(&mut self, json: &[u8], position: Position) -> Result<serde_json::Result<()>> {
-        let line: WireLine = match serde_json::from_slice(json) {
-            Ok(line) => line,
-            Err(err) => return Ok(Err(err)),
-        };
-        self.head.records += 1;
-        self.head.ended = line.kind.as_str() == "session.shutdown";
-        let agent = line.agent_id.owned().or_else(|| line.data.parent_tool_call_id.owned());
-        let told = Told { at: line.timestamp.time(), position, agent };
-        self.tell(&line.kind, line.data, &told).map(Ok)
-    }
-}
-
-impl Reader<'_> {
-    fn tell(&mut self, kind: &str, data: WireData, told: &Told) -> Result<()> {
+    fn record(&mut self, line: WireLine, out: &mut Transcript) -> Result<()> {
+        let (kind, data) = (line.kind.as_str(), line.data);
+        out.head.ended = kind == "session.shutdown";
+        out.context.at = line.timestamp.time();
+        let agent = line.agent_id.owned().or_else(|| data.parent_tool_call_id.owned());
+        out.context.agent = agent.map(Into::into);
         match kind {
-            "session.start" | "session.resume" => self.started(data),
-            "user.message" => self.user(data, told)?,
-            "assistant.message" => self.assistant(data, told)?,
-            "assistant.turn_end" if self.finished && told.agent.is_none() => {
+            "session.start" | "session.resume" => self.started(data, &mut out.head),
+            "user.message" => self.prompt(data, out)?,
+            "assistant.message" => self.assistant(data, out)?,
+            "assistant.turn_end" if self.finished && out.context.agent.is_none() => {
                 self.finished = false;
-                self.emit(told, EventKind::Completion)?;
+                out.completion()?;
             }
             "tool.execution_start" if !self.called.contains(data.tool_call_id.as_str()) => {
-                self.call(data.tool_call_id, data.tool_name, data.arguments, told)?;
+                self.call(data.tool_call_id, data.tool_name, data.arguments, out)?;
             }
-            "tool.execution_complete" => self.answer(data, told)?,
+            "tool.execution_complete" => result(data, out)?,
             "session.compaction_complete" if !data.summary_content.trim().is_empty() => {
-                self.emit(told, EventKind::Compaction(data.summary_content.0))?;
+                out.emit(EventKind::Compaction(data.summary_content.0))?;
             }
-            "session.error" => self.emit(
-                told,
-                EventKind::Lifecycle(format!("error: {}", data.message.trim()).into()),
-            )?,
-            "session.title_changed" => {
-                self.head.title = data.title.owned().or(self.head.title.take())
-            }
+            "session.error" => out.lifecycle(format!("error: {}", data.message.trim()))?,
+            "session.title_changed" => data.title.replace(&mut out.head.title),
             "abort" => {
                 let reason = data.reason.some().unwrap_or("interrupted");
-                self.emit(told, EventKind::Intervention(format!("turn aborted: {reason}").into()))?;
+                out.intervention(format!("turn aborted: {reason}"))?;
             }
             "permission.completed"
                 if data.result.as_ref().is_some_and(|result| result.kind.starts_with("denied")) =>
             {
-                self.emit(told, EventKind::Intervention("the person refused a tool".into()))?;
+                out.intervention("the person refused a tool")?;
             }
             "session.model_change" => self.model = data.new_model.owned().unwrap_or_default(),
-            "session.shutdown" => self.shutdown(data.model_metrics),
-            kind => jsonl::ignore(&mut self.head, kind),
+            "session.shutdown" => self.shutdown(data.model_metrics, out),
+            kind => out.ignore(kind)?,
         }
         Ok(())
     }
+}
 
-    fn started(&mut self, data: WireData) {
-        self.head.version = data.copilot_version.owned().or(self.head.version.take());
+impl SessionEvents {
+    fn started(&mut self, data: WireData, head: &mut Head) {
+        data.copilot_version.replace(&mut head.version);
         self.model = data.selected_model.owned().unwrap_or_else(|| std::mem::take(&mut self.model));
         let Some(context) = data.context else { return };
         let filled = |text: Option<String>| text.filter(|text| !text.is_empty());
-        let head = &mut self.head;
         head.cwd = head.cwd.take().or(filled(context.cwd));
         head.branch = filled(context.branch).or(head.branch.take());
         head.head_commit = head.head_commit.take().or(filled(context.head_commit));
@@ -327,38 +260,29 @@ impl Reader<'_> {
         }
     }
 
-    fn user(&mut self, data: WireData, told: &Told) -> Result<()> {
+    fn prompt(&mut self, data: WireData, out: &mut Transcript) -> Result<()> {
         self.finished = false;
-        let text = data.content.text.trim();
         // Skills and schedules speak with the person's voice, and say so.
-        if told.agent.is_some() || data.source.some().is_some_and(|source| source != "user") {
-            jsonl::ignore(&mut self.head, "user.message that no person wrote");
-            return Ok(());
+        let is_person = data.source.some().is_none_or(|source| source == "user");
+        if out.context.agent.is_some() || !is_person {
+            return out.ignore("user.message that no person wrote");
         }
-        let attached = wire::length(data.attachments);
-        let prompt = match attached {
-            0 => text.to_string(),
-            _ => format!("{text}\n[{attached} attachment(s)]").trim().to_string(),
-        };
-        if prompt.is_empty() { Ok(()) } else { self.emit(told, EventKind::Prompt(prompt.into())) }
+        let count = wire::length(data.attachments);
+        out.prompt(&attached(data.content.text.trim(), count, "attachment"))
     }
 
-    fn assistant(&mut self, data: WireData, told: &Told) -> Result<()> {
+    fn assistant(&mut self, data: WireData, out: &mut Transcript) -> Result<()> {
         let chosen = if self.model.is_empty() { "unknown" } else { &self.model };
         let model = data.model.some().unwrap_or(chosen);
-        jsonl::usage(&mut self.head, model);
-        *self.open.entry(model.to_string()).or_default() += data.output_tokens.0;
-        if !data.reasoning_text.trim().is_empty() {
-            self.emit(told, EventKind::Thinking(data.reasoning_text.0))?;
-        }
-        if !data.content.text.trim().is_empty() {
-            self.emit(told, EventKind::Reply(data.content.text))?;
-        }
-        if told.agent.is_none() {
+        out.usage(model);
+        *self.open_output.entry(model.to_string()).or_default() += data.output_tokens.0;
+        out.think(data.reasoning_text.0)?;
+        out.reply(data.content.text)?;
+        if out.context.agent.is_none() {
             self.finished = data.tool_requests.is_empty();
         }
         for request in data.tool_requests {
-            self.call(request.tool_call_id, request.name, request.arguments, told)?;
+            self.call(request.tool_call_id, request.name, request.arguments, out)?;
         }
         Ok(())
     }
@@ -368,70 +292,41 @@ impl Reader<'_> {
         id: Text,
         tool: Text,
         arguments: Option<&RawValue>,
-        told: &Told,
+        out: &mut Transcript,
     ) -> Result<()> {
         self.called.insert(id.to_string());
-        let action = tools::action(&tool, &arguments.map(wire::plain).unwrap_or_default());
-        self.emit(told, EventKind::Call(Call { id: id.0, tool: tool.0, action }))
+        out.call(id.0, tool.0, &wire::plain(arguments))
     }
 
-    fn answer(&mut self, data: WireData, told: &Told) -> Result<()> {
-        let content = match (data.result, data.error) {
-            (_, Some(error)) if !error.message.is_empty() => {
-                Content { text: error.message.0, images: 0 }
-            }
-            (Some(result), _) => result.content,
-            (None, _) => Content::default(),
-        };
-        let exit_code = exit_code(&content.text);
-        let failed = data.success == Some(false) || exit_code.is_some_and(|code| code != 0);
-        let answer = CallResult {
-            id: data.tool_call_id.0,
-            text: content.text,
-            failed,
-            exit_code,
-            images: content.images,
-            ..CallResult::default()
-        };
-        self.emit(told, EventKind::Result(answer))
-    }
-
-    fn shutdown(&mut self, metrics: BTreeMap<String, WireMetrics>) {
-        for (model, WireMetrics { usage: used }) in metrics {
-            let usage = jsonl::usage(&mut self.head, &model);
-            // The log counts what was cached as input, too.
-            usage.input += used
-                .input_tokens
-                .0
-                .saturating_sub(used.cache_read_tokens.0 + used.cache_write_tokens.0);
-            usage.output += used.output_tokens.0;
-            usage.cache_read += used.cache_read_tokens.0;
-            usage.cache_write += used.cache_write_tokens.0;
+    fn shutdown(&mut self, metrics: BTreeMap<String, WireMetrics>, out: &mut Transcript) {
+        for (model, WireMetrics { usage }) in metrics {
+            let tokens = Tokens {
+                input: usage.input_tokens.0,
+                output: usage.output_tokens.0,
+                cache_read: usage.cache_read_tokens.0,
+                cache_write: usage.cache_write_tokens.0,
+                cost_usd: None,
+            };
+            out.count(&model, tokens.without_cached_input());
         }
-        self.open.clear();
+        self.open_output.clear();
     }
+}
 
-    /// Counts what was used after the last shutdown, as far as the log tells it.
-    fn close(&mut self) {
-        for (model, output) in std::mem::take(&mut self.open) {
-            jsonl::usage(&mut self.head, &model).output += output;
+fn result(data: WireData, out: &mut Transcript) -> Result<()> {
+    let content = match (data.result, data.error) {
+        (_, Some(error)) if !error.message.is_empty() => {
+            Content { text: error.message.0, images: 0 }
         }
-    }
-
-    fn emit(&mut self, told: &Told, kind: EventKind<'_>) -> Result<()> {
-        let agent = told.agent.as_deref();
-        self.events.event(Event {
-            at: told.at,
-            position: told.position,
-            agent,
-            inherited: false,
-            kind,
-        })
-    }
+        (Some(result), _) => result.content,
+        (None, _) => Content::default(),
+    };
+    let exit_code = exit_code(&content.text);
+    out.result(data.tool_call_id.0, content, data.success == Some(false), exit_code)
 }
 
 /// The exit code in a last line like `<shellId: 3 completed with exit code 1>`.
 fn exit_code(text: &str) -> Option<i32> {
-    let last: Cow<str> = text.trim_end().lines().next_back()?.into();
+    let last = text.trim_end().lines().next_back()?;
     last.strip_prefix('<')?.strip_suffix('>')?.rsplit_once("exit code ")?.1.parse().ok()
 }

@@ -6,22 +6,17 @@
 //! holds all branches of the conversation. A session branched off another begins with a copy of its
 //! entries.
 
-use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::jsonl::{self, Dialect};
-use super::wire::{Content, Count, Text};
-use super::{Adapter, Identity, Places, tools};
+use super::transcript::{Dialect, NoEvents, Tokens, Transcript, attached};
+use super::wire::{self, Content, Count, Text, wire_types};
+use super::{Adapter, Identity, Places, jsonl};
 use crate::base::clock::Timestamp;
 use crate::error::Result;
-use crate::model::session::{
-    Action, Call, CallResult, Event, EventKind, EventSink, Head, Log, Position, Role,
-};
+use crate::model::session::{Action, EventKind, EventSink, Head, Log};
 
 /// Pi and OpenClaw.
 pub struct Pi;
@@ -32,14 +27,10 @@ impl Adapter for Pi {
     }
 
     fn roots(&self, places: &Places) -> Vec<PathBuf> {
-        let sessions = match places
-            .environment
-            .get("PI_CODING_AGENT_SESSION_DIR")
-            .filter(|folder| !folder.is_empty())
-        {
-            Some(folder) => PathBuf::from(folder),
-            None => places.folder("PI_CODING_AGENT_DIR", ".pi/agent").join("sessions"),
-        };
+        let sessions = places.variable("PI_CODING_AGENT_SESSION_DIR").map_or_else(
+            || places.folder("PI_CODING_AGENT_DIR", ".pi/agent").join("sessions"),
+            PathBuf::from,
+        );
         let claws = [".openclaw/agents", ".clawdbot/agents", ".moltbot/agents"];
         std::iter::once(sessions)
             .chain(claws.iter().map(|folder| places.home.join(folder)))
@@ -56,376 +47,200 @@ impl Adapter for Pi {
             return Ok(None);
         }
         let records = jsonl::first_objects(file, 1)?;
-        let string = |key: &str| {
-            records.first().and_then(|header| header.get(key)?.as_str()).unwrap_or_default()
-        };
-        let (id, start) = (string("id"), string("timestamp"));
-        if string("type") != "session"
-            || id.is_empty()
-            || records.first().is_none_or(|header| !header.contains_key("cwd"))
-        {
+        let Some(header) = records.first().filter(|header| header.contains_key("cwd")) else {
             return Ok(None);
-        }
-        Ok(Some(Identity {
-            native_id: id.to_string(),
-            role: Role::Main,
-            lineage: Some(format!("{id} {start}")),
-        }))
+        };
+        let (id, start) = (jsonl::string(header, "id"), jsonl::string(header, "timestamp"));
+        let is_own = jsonl::string(header, "type") == "session" && !id.is_empty();
+        Ok(is_own.then(|| Identity::main(id, Some(format!("{id} {start}")))))
     }
 
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
-        let mut youngest = Youngest { head: Head::default(), entry: None };
-        jsonl::read_log(&mut youngest, log)?;
-        let mut reader = Reader {
-            events,
-            head: Head::default(),
-            youngest: youngest.entry,
-            branched: None,
-            seen: HashMap::new(),
-            prompts: 0,
-        };
-        jsonl::read_log(&mut reader, log)?;
-        Ok(reader.head)
+        let mut latest = LatestMessage::default();
+        Transcript::new(log, &mut NoEvents).read_log(&mut latest)?;
+        let mut out = Transcript::new(log, events);
+        out.read_log(&mut Entries { latest: latest.0, branched: None })?;
+        Ok(out.head)
     }
 }
 
 // What stands in an entry, exactly as the agent writes it.
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireEntry<'a> {
-    #[serde(rename = "type", borrow, default)]
-    kind: Text<'a>,
-    #[serde(borrow, default)]
-    id: Text<'a>,
-    #[serde(borrow, default)]
-    parent_id: Text<'a>,
-    #[serde(borrow, default)]
-    timestamp: Text<'a>,
-    #[serde(borrow, default)]
-    cwd: Text<'a>,
-    #[serde(borrow, default)]
-    branched_from: Text<'a>,
-    #[serde(borrow, default)]
-    parent_session: Text<'a>,
-    #[serde(borrow, default)]
-    summary: Text<'a>,
-    #[serde(borrow, default)]
-    name: Text<'a>,
-    #[serde(borrow, default)]
-    message: Option<WireMessage<'a>>,
-}
+wire_types! {
+    #[serde(rename_all = "camelCase")]
+    struct WireEntry<'a> {
+        #[serde(rename = "type")]
+        kind: Text<'a>,
+        id: Text<'a>,
+        parent_id: Text<'a>,
+        timestamp: Text<'a>,
+        cwd: Text<'a>,
+        branched_from: Text<'a>,
+        parent_session: Text<'a>,
+        summary: Text<'a>,
+        name: Text<'a>,
+        message: Option<WireMessage<'a>>,
+    }
 
-#[derive(Deserialize)]
-struct WireStamp<'a> {
-    #[serde(rename = "type", borrow, default)]
-    kind: Text<'a>,
-    #[serde(borrow, default)]
-    timestamp: Text<'a>,
-}
+    struct WireStamp<'a> {
+        #[serde(rename = "type")]
+        kind: Text<'a>,
+        timestamp: Text<'a>,
+    }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireMessage<'a> {
-    #[serde(borrow, default)]
-    role: Text<'a>,
-    #[serde(borrow, default)]
-    content: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    model: Text<'a>,
-    #[serde(default)]
-    usage: Option<WireUsage>,
-    #[serde(borrow, default)]
-    stop_reason: Text<'a>,
-    #[serde(borrow, default)]
-    error_message: Text<'a>,
-    #[serde(borrow, default)]
-    tool_call_id: Text<'a>,
-    #[serde(default)]
-    is_error: Option<bool>,
-    #[serde(borrow, default)]
-    command: Text<'a>,
-    #[serde(borrow, default)]
-    output: Text<'a>,
-    #[serde(borrow, default)]
-    exit_code: Text<'a>,
-}
+    #[serde(rename_all = "camelCase")]
+    struct WireMessage<'a> {
+        role: Text<'a>,
+        content: Option<&'a RawValue>,
+        model: Text<'a>,
+        usage: Option<WireUsage>,
+        stop_reason: Text<'a>,
+        error_message: Text<'a>,
+        tool_call_id: Text<'a>,
+        is_error: Option<bool>,
+        command: Text<'a>,
+        output: Text<'a>,
+        exit_code: Text<'a>,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct WireUsage {
-    input: Count,
-    output: Count,
-    cache_read: Count,
-    cache_write: Count,
-    cost: Option<Value>,
-}
+    #[serde(rename_all = "camelCase")]
+    struct WireUsage {
+        input: Count,
+        output: Count,
+        cache_read: Count,
+        cache_write: Count,
+        cost: Option<Value>,
+    }
 
-#[derive(Deserialize)]
-struct WireBlock<'a> {
-    #[serde(rename = "type", borrow, default)]
-    kind: Text<'a>,
-    #[serde(borrow, default)]
-    text: Text<'a>,
-    #[serde(borrow, default)]
-    thinking: Text<'a>,
-    #[serde(borrow, default)]
-    id: Text<'a>,
-    #[serde(borrow, default)]
-    name: Text<'a>,
-    #[serde(borrow, default)]
-    arguments: Option<&'a RawValue>,
+    struct WireBlock<'a> {
+        #[serde(rename = "type")]
+        kind: Text<'a>,
+        text: Text<'a>,
+        thinking: Text<'a>,
+        id: Text<'a>,
+        name: Text<'a>,
+        arguments: Option<&'a RawValue>,
+    }
 }
 
 /// Finds out when the last message was written.
-struct Youngest {
-    head: Head,
-    entry: Option<Timestamp>,
-}
+#[derive(Default)]
+struct LatestMessage(Option<Timestamp>);
 
-impl Dialect for Youngest {
-    fn head(&mut self) -> &mut Head {
-        &mut self.head
-    }
+impl Dialect for LatestMessage {
+    type Record<'a> = WireStamp<'a>;
 
-    fn record(&mut self, json: &[u8], _: Position) -> Result<serde_json::Result<()>> {
-        let stamp = serde_json::from_slice::<WireStamp>(json)
-            .ok()
-            .filter(|stamp| stamp.kind.as_str() == "message");
-        self.entry = self.entry.max(stamp.and_then(|stamp| stamp.timestamp.time()));
-        Ok(Ok(()))
+    fn record(&mut self, stamp: WireStamp, _: &mut Transcript) -> Result<()> {
+        if stamp.kind.as_str() == "message" {
+            self.0 = self.0.max(stamp.timestamp.time());
+        }
+        Ok(())
     }
 }
 
 /// Reads the entries of one session.
-struct Reader<'s> {
-    events: &'s mut dyn EventSink,
-    head: Head,
-    youngest: Option<Timestamp>,
+struct Entries {
+    latest: Option<Timestamp>,
     /// When it was branched off another session: what is older is a copy.
     branched: Option<Timestamp>,
-    /// The entries seen so far, and the episode of each.
-    seen: HashMap<u64, u32>,
-    prompts: u32,
 }
 
-#[derive(Clone, Copy)]
-struct Told {
-    at: Option<Timestamp>,
-    position: Position,
-    inherited: bool,
-}
+impl Dialect for Entries {
+    type Record<'a> = WireEntry<'a>;
 
-impl Dialect for Reader<'_> {
-    fn head(&mut self) -> &mut Head {
-        &mut self.head
-    }
-
-    fn record(&mut self, json: &[u8], position: Position) -> Result<serde_json::Result<()>> {
-        let entry: WireEntry = match serde_json::from_slice(json) {
-            Ok(entry) => entry,
-            Err(err) => return Ok(Err(err)),
-        };
-        self.head.records += 1;
+    fn record(&mut self, entry: WireEntry, out: &mut Transcript) -> Result<()> {
         let at = entry.timestamp.time();
-        let inherited = self.branched.is_some_and(|branched| at.is_some_and(|at| at < branched));
-        if inherited {
-            self.head.inherited += 1;
+        out.context.at = at;
+        if self.branched.is_some_and(|branched| at.is_some_and(|at| at < branched)) {
+            out.inherit();
         }
-        let told = Told { at, position, inherited };
-        let (id, before) = (entry.id.some().map(hash), self.prompts);
-        let parent =
-            entry.parent_id.some().and_then(|parent| self.seen.get(&hash(parent)).copied());
-        self.tell(entry, parent, told)?;
-        if let Some(id) = id {
-            // A prompt opens an episode; everything else belongs to that of its parent.
-            let episode =
-                if self.prompts > before { self.prompts } else { parent.unwrap_or(before) };
-            self.seen.insert(id, episode);
+        out.follow(&entry.id, &entry.parent_id);
+        match entry.kind.as_str() {
+            "session" => self.session(entry, out),
+            "message" => entry.message.map_or(Ok(()), |message| self.message(message, out)),
+            "compaction" => out.emit(EventKind::Compaction(entry.summary.0)),
+            "branch_summary" => out.lifecycle(format!("left a branch: {}", entry.summary.trim())),
+            "session_info" => {
+                entry.name.replace(&mut out.head.title);
+                Ok(())
+            }
+            kind => out.ignore(kind),
         }
-        Ok(Ok(()))
     }
 }
 
-impl Reader<'_> {
-    fn tell(&mut self, entry: WireEntry, parent: Option<u32>, told: Told) -> Result<()> {
-        match entry.kind.as_str() {
-            "session" => {
-                self.head.cwd = self.head.cwd.take().or_else(|| entry.cwd.owned());
-                if let Some(parent) =
-                    entry.branched_from.owned().or_else(|| entry.parent_session.owned())
-                {
-                    // A branch that has not gone on yet would tell nothing; it tells its copy as
-                    // its own.
-                    self.branched = told.at.filter(|branched| {
-                        self.youngest.is_some_and(|youngest| youngest >= *branched)
-                    });
-                    // The parent is named by its file: `…/<time>_<id>.jsonl`.
-                    let stem = Path::new(&parent)
-                        .file_stem()
-                        .and_then(|stem| stem.to_str())
-                        .unwrap_or(&parent);
-                    self.head.parent = Some(stem.rsplit('_').next().unwrap_or(stem).to_string());
-                }
-            }
-            "message" => return self.message(entry, parent, told),
-            "compaction" => return self.emit(told, EventKind::Compaction(entry.summary.0)),
-            "branch_summary" => {
-                return self.emit(
-                    told,
-                    EventKind::Lifecycle(format!("left a branch: {}", entry.summary.trim()).into()),
-                );
-            }
-            "session_info" => self.head.title = entry.name.owned().or(self.head.title.take()),
-            kind => jsonl::ignore(&mut self.head, kind),
-        }
+impl Entries {
+    fn session(&mut self, entry: WireEntry, out: &mut Transcript) -> Result<()> {
+        entry.cwd.fill(&mut out.head.cwd);
+        let parent = entry.branched_from.owned().or_else(|| entry.parent_session.owned());
+        let Some(parent) = parent else { return Ok(()) };
+        // A branch that has not gone on yet would have nothing; its copy counts as its own.
+        let at = out.context.at;
+        self.branched = at.filter(|branched| self.latest.is_some_and(|latest| latest >= *branched));
+        // The parent is named by its file: `…/<time>_<id>.jsonl`.
+        let stem = Path::new(&parent).file_stem().and_then(|stem| stem.to_str()).unwrap_or(&parent);
+        out.head.parent = Some(stem.rsplit('_').next().unwrap_or(stem).to_string());
         Ok(())
     }
 
-    fn message(&mut self, entry: WireEntry, parent: Option<u32>, told: Told) -> Result<()> {
-        let Some(message) = entry.message else { return Ok(()) };
-        let content = |raw: Option<&RawValue>| -> Content<'static> {
-            let content: Content =
-                raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
-            Content { text: content.text.into_owned().into(), images: content.images }
-        };
+    fn message(&self, message: WireMessage, out: &mut Transcript) -> Result<()> {
+        let content = || serde_json::from_str::<Content>(wire::raw(message.content));
         match message.role.as_str() {
-            "user" => self.prompt(content(message.content), parent, told),
-            "assistant" => self.assistant(message, told),
+            "user" => {
+                let Content { text, images } = content().unwrap_or_default();
+                out.prompt(&attached(text.trim(), images, "image"))
+            }
+            "assistant" => assistant(message, out),
             "toolResult" => {
-                let Content { text, images } = content(message.content);
-                let exit_code = exit_code(&text);
-                let failed =
-                    message.is_error == Some(true) || exit_code.is_some_and(|code| code != 0);
-                self.emit(
-                    told,
-                    EventKind::Result(CallResult {
-                        id: message.tool_call_id.0,
-                        text,
-                        failed,
-                        exit_code,
-                        images,
-                        ..CallResult::default()
-                    }),
-                )
+                let content = content().unwrap_or_default();
+                let exit_code = exit_code(&content.text);
+                let failed = message.is_error == Some(true);
+                out.result(message.tool_call_id.0, content, failed, exit_code)
             }
             // The person ran a command beside the agent.
             "bashExecution" => {
-                let id = format!("bash-{}", told.position.line);
+                let id = format!("bash-{}", out.context.position.line);
                 let action = Action::Shell { command: message.command.0.into_owned() };
-                self.emit(
-                    told,
-                    EventKind::Call(Call {
-                        id: id.clone().into(),
-                        tool: "bashExecution".into(),
-                        action,
-                    }),
-                )?;
-                let exit_code = message.exit_code.parse().ok();
-                let failed = exit_code.is_some_and(|code: i32| code != 0);
-                self.emit(
-                    told,
-                    EventKind::Result(CallResult {
-                        id: id.into(),
-                        text: message.output.0,
-                        failed,
-                        exit_code,
-                        images: 0,
-                        ..CallResult::default()
-                    }),
-                )
+                out.act(id.as_str().into(), "bashExecution".into(), action)?;
+                let output = Content { text: message.output.0, images: 0 };
+                out.result(id.into(), output, false, message.exit_code.parse().ok())
             }
-            role => {
-                jsonl::ignore(&mut self.head, &format!("message {role}"));
-                Ok(())
-            }
+            role => out.ignore(&format!("message {role}")),
         }
     }
+}
 
-    fn prompt(&mut self, content: Content, parent: Option<u32>, told: Told) -> Result<()> {
-        let mut prompt = content.text.trim().to_string();
-        if content.images > 0 {
-            prompt.push_str(&format!("\n[{} image(s)]", content.images));
-        }
-        if prompt.is_empty() {
-            return Ok(());
-        }
-        if let Some(kept) = parent.filter(|kept| *kept < self.prompts) {
-            self.emit(told, EventKind::Rewind { kept })?;
-        }
-        self.prompts += 1;
-        self.emit(told, EventKind::Prompt(prompt.trim().into()))
+fn assistant(message: WireMessage, out: &mut Transcript) -> Result<()> {
+    if let Some(model) = message.model.some().filter(|_| !out.context.inherited) {
+        let used = message.usage.unwrap_or_default();
+        let tokens = Tokens {
+            input: used.input.0,
+            output: used.output.0,
+            cache_read: used.cache_read.0,
+            cache_write: used.cache_write.0,
+            cost_usd: used.cost.as_ref().and_then(|cost| cost.get("total")?.as_f64()),
+        };
+        out.count(model, tokens);
     }
-
-    fn assistant(&mut self, message: WireMessage, told: Told) -> Result<()> {
-        if let Some(model) = message.model.some().filter(|_| !told.inherited) {
-            let usage = jsonl::usage(&mut self.head, model);
-            if let Some(used) = &message.usage {
-                usage.input += used.input.0;
-                usage.output += used.output.0;
-                usage.cache_read += used.cache_read.0;
-                usage.cache_write += used.cache_write.0;
-                if let Some(cost) = used.cost.as_ref().and_then(|cost| cost.get("total")?.as_f64())
-                {
-                    *usage.cost_usd.get_or_insert(0.0) += cost;
-                }
-            }
-        }
-        let blocks: Vec<WireBlock> = message
-            .content
-            .and_then(|raw| serde_json::from_str(raw.get()).ok())
-            .unwrap_or_default();
-        for block in blocks {
-            match block.kind.as_str() {
-                "text" if !block.text.trim().is_empty() => {
-                    self.emit(told, EventKind::Reply(block.text.0))?
-                }
-                "thinking" if !block.thinking.trim().is_empty() => {
-                    self.emit(told, EventKind::Thinking(block.thinking.0))?
-                }
-                "toolCall" => {
-                    let action = tools::action(
-                        &block.name,
-                        block.arguments.map_or("", |arguments| arguments.get()),
-                    );
-                    self.emit(
-                        told,
-                        EventKind::Call(Call { id: block.id.0, tool: block.name.0, action }),
-                    )?;
-                }
-                "text" | "thinking" => {}
-                kind => jsonl::ignore(&mut self.head, &format!("block {kind}")),
-            }
-        }
-        match message.stop_reason.as_str() {
-            "stop" => self.emit(told, EventKind::Completion),
-            "aborted" => self.emit(told, EventKind::Intervention("turn aborted".into())),
-            "error" => self.emit(
-                told,
-                EventKind::Lifecycle(format!("error: {}", message.error_message.trim()).into()),
-            ),
-            _ => Ok(()),
+    let blocks: Vec<WireBlock> =
+        serde_json::from_str(wire::raw(message.content)).unwrap_or_default();
+    for block in blocks {
+        match block.kind.as_str() {
+            "text" => out.reply(block.text.0)?,
+            "thinking" => out.think(block.thinking.0)?,
+            "toolCall" => out.call(block.id.0, block.name.0, wire::raw(block.arguments))?,
+            kind => out.ignore(&format!("block {kind}"))?,
         }
     }
-
-    fn emit(&mut self, told: Told, kind: EventKind<'_>) -> Result<()> {
-        self.events.event(Event {
-            at: told.at,
-            position: told.position,
-            agent: None,
-            inherited: told.inherited,
-            kind,
-        })
+    match message.stop_reason.as_str() {
+        "stop" => out.completion(),
+        "aborted" => out.intervention("turn aborted"),
+        "error" => out.lifecycle(format!("error: {}", message.error_message.trim())),
+        _ => Ok(()),
     }
 }
 
 /// The exit code in a last line like `Command exited with code 1`.
 fn exit_code(text: &str) -> Option<i32> {
     text.trim_end().lines().next_back()?.strip_prefix("Command exited with code ")?.parse().ok()
-}
-
-fn hash(text: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    hasher.finish()
 }

@@ -215,13 +215,18 @@ impl<'t> Transcript<'t> {
         json: &[u8],
         position: Position,
     ) -> Result<serde_json::Result<()>> {
+        self.go_to(position);
+        let read = dialect.json(json, self)?;
+        self.end_record();
+        Ok(read)
+    }
+
+    /// Begins another record, of which only the position is known.
+    pub fn go_to(&mut self, position: Position) {
         self.context = RecordContext::new(position);
         if let Role::Subagent(agent) = &self.log.files[position.file as usize].role {
             self.context.agent = Some(Cow::Borrowed(agent));
         }
-        let read = dialect.json(json, self)?;
-        self.end_record();
-        Ok(read)
     }
 
     /// Reads a file that is one JSON document; one that is too long to be held is named as skipped.
@@ -330,14 +335,7 @@ impl Transcript<'_> {
 
     /// Adds what a model used.
     pub fn count(&mut self, model: &str, used: Tokens) {
-        let usage = self.usage(model);
-        usage.input += used.input;
-        usage.output += used.output;
-        usage.cache_read += used.cache_read;
-        usage.cache_write += used.cache_write;
-        if let Some(cost) = used.cost_usd {
-            *usage.cost_usd.get_or_insert(0.0) += cost;
-        }
+        used.add_to(self.usage(model));
     }
 }
 
@@ -429,8 +427,7 @@ impl Transcript<'_> {
 }
 
 impl RecordContext<'_> {
-    /// A record of which only the position is known.
-    pub fn new(position: Position) -> RecordContext<'static> {
+    fn new(position: Position) -> RecordContext<'static> {
         RecordContext { at: None, position, agent: None, inherited: false, branch: None }
     }
 }
@@ -450,6 +447,17 @@ impl Tokens {
     pub fn without_cached_input(self) -> Tokens {
         let input = self.input.saturating_sub(self.cache_read + self.cache_write);
         Tokens { input, ..self }
+    }
+
+    /// Adds them to what a model used before.
+    pub fn add_to(self, usage: &mut ModelUsage) {
+        usage.input += self.input;
+        usage.output += self.output;
+        usage.cache_read += self.cache_read;
+        usage.cache_write += self.cache_write;
+        if let Some(cost) = self.cost_usd {
+            *usage.cost_usd.get_or_insert(0.0) += cost;
+        }
     }
 }
 

@@ -1,10 +1,10 @@
-//! Common words: how much a word can tell, by its place in a table that ships with the program.
+//! Common words: how much a word says, by its place in a table that ships with the program.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// So many of the commonest words tell nothing: no page has to have them.
-pub const NOTHING_TOLD: usize = 200;
+/// So many of the commonest words are stop words: no page has to have them.
+pub const STOP_WORDS: usize = 200;
 /// So many are everyday words; those that follow are common in work on software and in manuals.
 pub const EVERYDAY: usize = 468;
 
@@ -40,8 +40,8 @@ mod tests {
     #[test]
     fn the_table_is_ordered_from_the_commonest_on() {
         assert!(place("the") < place("thing") && place("thing") < place("buffer"));
-        assert!(place("made").is_some_and(|place| place < NOTHING_TOLD));
-        assert!(place("worst").is_some_and(|place| (NOTHING_TOLD..EVERYDAY).contains(&place)));
+        assert!(place("made").is_some_and(|place| place < STOP_WORDS));
+        assert!(place("worst").is_some_and(|place| (STOP_WORDS..EVERYDAY).contains(&place)));
         assert!(
             place("user").is_some_and(|place| place >= EVERYDAY) && place("xylophone").is_none()
         );

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use pulldown_cmark::{Event, Parser, Tag};
 
+use super::static_regex::StaticRegex;
 use super::text;
 
 /// Text as one line that holds no tag, link or line break.
@@ -43,6 +44,16 @@ pub fn plain(value: &str) -> String {
         }
     }
     text
+}
+
+/// A sentence without the marks of Markdown around its words.
+pub fn strip_marks(sentence: &str) -> String {
+    static LINK: StaticRegex = StaticRegex::new(r"\[([^\[\]]{1,200})\]\([^()\s]{1,400}\)");
+    let words = sentence
+        .trim_start_matches(['#', '-', '*', '>', '|', ' '])
+        .replace("**", "")
+        .replace("__", "");
+    if words.contains("](") { LINK.replace_all(&words, "$1").into_owned() } else { words }
 }
 
 /// Text as inline code, whatever backticks it holds.

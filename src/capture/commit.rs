@@ -16,7 +16,7 @@ use crate::base::clock::Timestamp;
 use crate::base::files::{self, Batch};
 use crate::base::front_matter::Document;
 use crate::base::zone::Zone;
-use crate::distill::event_log::event_log;
+use crate::distill::day::event_log;
 use crate::error::{Context, Result};
 use crate::model::digest::{Digest, State, Worth};
 use crate::model::ids::SessionId;

@@ -21,15 +21,16 @@ use super::sources::unreadable;
 use super::stage::{self, Draft, SNAPSHOT, StagedSession};
 use super::{CaptureSettings, PageSettings};
 use crate::base::clock::{self, Timestamp};
-use crate::base::files::{self, Found, Stamp};
+use crate::base::files::{self, FoundFile, Stamp};
 use crate::base::text;
+use crate::distill::agent_state::{self, AgentState};
+use crate::distill::digest::{self, FolderFacts, SnapshotParts};
 use crate::distill::facts::{EpisodeFacts, Facts};
-use crate::distill::{digest, feeling, triggers};
 use crate::error::{Context, Result};
-use crate::model::digest::{Content, FOLDER, Origin, Outcome, SnapshotShape, Worth};
+use crate::model::digest::{Content, FOLDER, Outcome, SnapshotShape};
 use crate::model::exclude::Exclude;
 use crate::model::ids::{EpisodeId, SessionId};
-use crate::model::session::{Head, Skipped, Source};
+use crate::model::session::{Skipped, Source};
 use crate::store::layout;
 use crate::store::layout::Layout;
 use crate::store::local::StateFile;
@@ -89,7 +90,7 @@ pub enum FolderStatus {
 /// The files of a folder as they are now.
 pub struct Listing {
     folder: PathBuf,
-    files: Vec<Found>,
+    files: Vec<FoundFile>,
     /// Links, and what cannot be looked at.
     pub skipped: Vec<Skipped>,
     /// How it looks, as one hash.
@@ -195,9 +196,9 @@ fn stage(
     files::remove_folder(&staged).context(cannot)?;
     let mut writer = SnapshotWriter::create(&staged.join(SNAPSHOT)).context(cannot)?;
     let mut facts = Facts::default();
-    let mut paths: BTreeMap<u32, String> = BTreeMap::new();
+    let mut links: BTreeMap<u32, String> = BTreeMap::new();
     let numbers = part_numbers(&listing.files);
-    let mut feeling = None;
+    let mut state = None;
     for (file, number) in listing.files.iter().zip(numbers) {
         let name = snapshot_name(&file.relative);
         let copy = match (writer.copy(&file.path, &name), File::open(&file.path)) {
@@ -211,21 +212,21 @@ fn stage(
                 return Err(err).context(|| format!("cannot copy `{}`", file.path.display()));
             }
         };
-        if feeling.is_none() && holds_state(file) {
-            feeling = fs::read_to_string(&copy).ok().and_then(|text| feeling::state_in(&text));
+        if state.is_none() && holds_state(file) {
+            state = fs::read_to_string(&copy).ok().and_then(|text| agent_state::state_in(&text));
         }
         if let Some(number) = number {
             let (title, words) = read_for_words(&copy, &file.relative);
             let (title, words) = (pages.cleaner.string(title), pages.cleaner.string(words));
             facts.parts.push(EpisodeFacts::of_text(number, &title, &words));
-            paths.insert(number, link_to(pages, &name));
-            triggers::merge_when_many(&mut facts.parts);
+            links.insert(number, link_to(pages, &name));
+            facts.merge_when_many();
         }
     }
     let snapshot = stage::finish_snapshot(writer, SnapshotShape::Folder, pages).context(cannot)?;
     let name = text::slug(&folder_name(&listing.folder), 40);
     let native_id = format!("{name}-{}", &snapshot.manifest_sha256[..12]);
-    let content = content(pages, listing, notes, facts, &paths, feeling);
+    let content = content(pages, listing, notes, &facts, links, state);
     let ended = content.ended;
     // Nobody spoke in it, so the days have nothing to tell.
     stage::create_day_lines(&staged).context(cannot)?;
@@ -299,7 +300,7 @@ impl Listing {
 
 /// The file that is a given part of a folder's snapshot.
 pub fn part(snapshot: &Path, episode: EpisodeId) -> Option<PathBuf> {
-    let mut found: Vec<Found> = files::walk_files(snapshot).flatten().collect();
+    let mut found: Vec<FoundFile> = files::walk_files(snapshot).flatten().collect();
     found.retain(|file| file.relative != Path::new(layout::MANIFEST));
     let numbers = part_numbers(&found);
     let at = numbers.iter().position(|number| *number == Some(episode.0))?;
@@ -307,10 +308,10 @@ pub fn part(snapshot: &Path, episode: EpisodeId) -> Option<PathBuf> {
 }
 
 /// Which files are parts, and their numbers: the episodes where there are any, else all files.
-fn part_numbers(found: &[Found]) -> Vec<Option<u32>> {
+fn part_numbers(found: &[FoundFile]) -> Vec<Option<u32>> {
     let has_episodes = found.iter().any(is_episode);
     let mut last = 0;
-    let number = |file: &Found| {
+    let number = |file: &FoundFile| {
         (has_episodes == is_episode(file)).then(|| {
             last = episode_number(file).filter(|number| *number > last).unwrap_or(last + 1);
             last
@@ -338,12 +339,12 @@ fn snapshot_name(relative: &Path) -> String {
     if name.starts_with(layout::MANIFEST) { format!("{name}.source") } else { name }
 }
 
-fn is_episode(file: &Found) -> bool {
+fn is_episode(file: &FoundFile) -> bool {
     file.relative.components().rev().skip(1).any(|part| part.as_os_str() == "episodic")
 }
 
 /// The number in a name such as `EVA_EP12.json`.
-fn episode_number(file: &Found) -> Option<u32> {
+fn episode_number(file: &FoundFile) -> Option<u32> {
     let stem = file.relative.file_stem()?.to_str()?;
     let (_, digits) = stem.rsplit_once("EP")?;
     digits.trim_start_matches('_').parse().ok()
@@ -397,56 +398,53 @@ fn content(
     pages: &PageSettings<'_>,
     listing: &Listing,
     notes: &FolderNotes,
-    facts: Facts,
-    paths: &BTreeMap<u32, String>,
-    feeling: Option<feeling::State>,
+    facts: &Facts,
+    links: BTreeMap<u32, String>,
+    state: Option<AgentState>,
 ) -> Content {
     let (folder, found) = (&listing.folder, &listing.files);
     let clean = |text: String| pages.cleaner.string(text);
     let name = clean(folder_name(folder));
-    let objective = clean(
-        notes.objective.clone().unwrap_or_else(|| format!("Keep the folder {name} as it is")),
-    );
-    let cwd = clean(folder.display().to_string());
-    let head =
-        Head { title: Some(format!("Snapshot of {name}")), cwd: Some(cwd), ..Head::default() };
-    let mut content =
-        digest::content(FOLDER, &facts, &head, in_folder(found, "sensory").count() as u64);
-    for trigger in &mut content.triggers {
-        trigger.path = paths.get(&trigger.episode.0).cloned().unwrap_or_default();
-        // Nobody said it in a conversation: it is what a file holds.
-        trigger.origin = Origin::Tool;
-    }
+    let objective =
+        notes.objective.clone().unwrap_or_else(|| format!("Keep the folder {name} as it is"));
     let latest = found.iter().filter_map(|file| file.metadata.modified().ok()).max();
-    content.ended = latest.map(Timestamp::from);
-    content.started = content.ended;
-    content.status = notes.status.unwrap_or(Outcome::Unknown);
-    content.worth = Worth::Full;
-    content.motto = notes.motto.clone().map_or_else(|| objective.clone(), clean);
-    content.core_intent = objective.clone();
-    content.objective = objective;
-    content.key_outcomes = vec![format!("{} files kept byte for byte", found.len())];
-    content.turns = 0;
-    content.arc = feeling.map(|state| state.encode()).unwrap_or_default();
-    content.own_episodes = clean(own_range(found));
-    let is_vitals = |file: &&Found| file.relative.file_stem().is_some_and(|stem| stem == "vitals");
-    content.vitals = in_folder(found, "state")
-        .find(is_vitals)
-        .or_else(|| in_folder(found, "state").next())
-        .map(|file| link_to(pages, &snapshot_name(&file.relative)))
-        .unwrap_or_default();
-    content.domain = pages.domain(content.project.as_deref());
-    content
+    let is_vitals =
+        |file: &&FoundFile| file.relative.file_stem().is_some_and(|stem| stem == "vitals");
+    let vitals =
+        in_folder(found, "state").find(is_vitals).or_else(|| in_folder(found, "state").next());
+    let parts = SnapshotParts {
+        sensory: in_folder(found, "sensory").count() as u64,
+        vitals: vitals
+            .map(|file| link_to(pages, &snapshot_name(&file.relative)))
+            .unwrap_or_default(),
+    };
+    let folder = FolderFacts {
+        name,
+        path: clean(folder.display().to_string()),
+        objective: clean(objective),
+        motto: notes.motto.clone().map(clean),
+        status: notes.status,
+        modified: latest.map(Timestamp::from),
+        files: found.len(),
+        links,
+        own_episodes: clean(own_range(found)),
+        state,
+    };
+    let content = digest::folder_content(FOLDER, facts, folder, parts);
+    Content { domain: pages.domain(content.project.as_deref()), ..content }
 }
 
-fn in_folder<'f>(found: &'f [Found], name: &'static str) -> impl Iterator<Item = &'f Found> {
+fn in_folder<'f>(
+    found: &'f [FoundFile],
+    name: &'static str,
+) -> impl Iterator<Item = &'f FoundFile> {
     found.iter().filter(move |file| {
         file.relative.components().rev().skip(1).any(|part| part.as_os_str() == name)
     })
 }
 
 /// Whether a file may hold the state values of an agent.
-fn holds_state(file: &Found) -> bool {
+fn holds_state(file: &FoundFile) -> bool {
     let in_state = file.relative.components().rev().skip(1).any(|part| {
         let name = part.as_os_str().to_string_lossy();
         name == "state" || name.starts_with("state_") || name.ends_with("_state")
@@ -457,7 +455,7 @@ fn holds_state(file: &Found) -> bool {
 
 /// The first and the last episode by their own names, where the folder has episodes: `EVA_EP01 –
 /// EVA_EP09`.
-fn own_range(found: &[Found]) -> String {
+fn own_range(found: &[FoundFile]) -> String {
     let mut names =
         found.iter().filter(|file| is_episode(file)).filter_map(|file| file.relative.file_stem());
     let first = names.next().map(|name| name.to_string_lossy().into_owned());
@@ -470,7 +468,7 @@ fn own_range(found: &[Found]) -> String {
 
 /// How a folder looks, as one hash: its files' names, which may tell a secret, are kept nowhere but
 /// in raw.
-fn looks(found: &[Found]) -> String {
+fn looks(found: &[FoundFile]) -> String {
     let mut hasher = files::HashingWriter::new(std::io::sink());
     for file in found {
         let name = file.relative.as_os_str().as_encoded_bytes();

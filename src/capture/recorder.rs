@@ -7,14 +7,15 @@ use super::PageSettings;
 use super::vitals::vitals;
 use crate::adapters::Adapter;
 use crate::base::{markdown, text};
+use crate::distill::day;
+use crate::distill::digest::{self, SnapshotParts};
 use crate::distill::episodes::EpisodePage;
-use crate::distill::facts::{Facts, StatedKind};
+use crate::distill::facts::Facts;
 use crate::distill::steps::{Joiner, Step, StepKind};
-use crate::distill::{day, digest};
 use crate::error::{Error, Result};
 use crate::model::context;
 use crate::model::day::DayLine;
-use crate::model::digest::Content;
+use crate::model::digest::{ClaimKind, Content};
 use crate::model::ids::EpisodeId;
 use crate::model::session::{Event, EventKind, EventSink, Head, Log, Skipped, Source};
 use crate::store::layout;
@@ -197,9 +198,10 @@ impl Recorder<'_> {
         let ignored = std::mem::take(&mut head.ignored).into_iter();
         head.ignored =
             ignored.map(|(kind, count)| (self.pages.cleaner.string(kind), count)).collect();
-        let mut content = digest::content(flavor, &self.facts, &head, self.sensory);
-        content.vitals = layout::from_digest(layout::VITALS);
-        content.domain = self.pages.domain(content.project.as_deref());
+        let parts =
+            SnapshotParts { sensory: self.sensory, vitals: layout::from_digest(layout::VITALS) };
+        let content = digest::content(flavor, &self.facts, &head, parts);
+        let content = Content { domain: self.pages.domain(content.project.as_deref()), ..content };
         if let Some(stated) = stated(&self.facts) {
             self.writer.write(layout::STATED, &stated)?;
         }
@@ -237,11 +239,11 @@ impl OpenEpisode {
 /// The decisions and lessons that were stated, each with its episode.
 fn stated(facts: &Facts) -> Option<String> {
     let mut page = String::new();
-    for (kind, title) in [(StatedKind::Decision, "Decisions"), (StatedKind::Lesson, "Lessons")] {
+    for (kind, title) in [(ClaimKind::Decision, "Decisions"), (ClaimKind::Lesson, "Lessons")] {
         let mut lines = String::new();
         for part in &facts.parts {
             let episode = EpisodeId(part.episode);
-            for stated in part.stated.iter().filter(|stated| stated.kind == kind) {
+            for stated in part.statements.iter().filter(|stated| stated.kind == kind) {
                 let text = markdown::inline(&stated.text);
                 lines.push_str(&format!(
                     "- {text} ({}, [{episode}](../{}))\n",

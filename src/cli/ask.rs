@@ -2,7 +2,7 @@
 
 use super::{App, output};
 use crate::error::Result;
-use crate::ops::ask::{self, AskAnswer, AskRequest};
+use crate::ops::ask::{AskReport, AskRequest};
 
 /// Answer a question from the pages of knowledge, with citations
 ///
@@ -18,25 +18,13 @@ pub struct Args {
     file_back: bool,
     /// Do nothing, but say what would be done
     #[arg(long)]
-    pub(super) dry_run: bool,
+    dry_run: bool,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let config = app.config()?;
-    let store = app.store()?;
-    let redactor = app.redactor(&config)?;
-    let models = app.models(&config)?;
-    let answer = ask::ask(
-        &store,
-        &AskRequest {
-            question: args.question.join(" "),
-            file_back: args.file_back,
-            redactor: &redactor,
-            models: &models,
-            now: app.environment.now,
-            dry_run: app.dry_run,
-        },
-    )?;
+    let Args { question, file_back, dry_run } = args;
+    let question = question.join(" ");
+    let answer = app.memory()?.ask(AskRequest { question, file_back, dry_run })?;
     if app.json {
         output::json(&answer);
     } else {
@@ -45,7 +33,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     Ok(0)
 }
 
-fn show(answer: &AskAnswer, app: &App) {
+fn show(answer: &AskReport, app: &App) {
     match &answer.answer {
         Some(text) => output::print(text),
         None => {

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::{App, output};
-use crate::error::{Context, Result};
-use crate::ops::blame::{self, FileBlame, LineBlame};
+use crate::error::Result;
+use crate::ops::blame::{BlameReport, BlameRequest, FileBlame, LineBlame};
 
 /// Say what stands behind a line of the memory, or which sessions touched a source file
 ///
@@ -19,25 +19,19 @@ pub struct Args {
     what: PathBuf,
     /// At most this many results
     #[arg(long, value_name = "N")]
-    pub(super) limit: Option<usize>,
+    limit: Option<usize>,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let store = app.store()?;
-    let here = std::env::current_dir().context(|| "cannot find the current folder".into())?;
     let (file, line) = split(&args.what);
-    if let Some(path) = blame::memory_file(&store, &file, &here) {
-        let lines = blame::blame_lines(&store, &path, line)?;
-        match app.json {
-            true => output::json(&serde_json::json!({ "lines": lines })),
-            false => lines.iter().for_each(show_line),
-        }
+    let report = app.memory()?.blame(BlameRequest { file, line })?;
+    if app.json {
+        output::json(&report);
         return Ok(0);
     }
-    let blamed = blame::blame_file(&store, &file, &here, &app.environment.places.home)?;
-    match app.json {
-        true => output::json(&blamed),
-        false => show_file(&blamed, app),
+    match &report {
+        BlameReport::Memory { lines } => lines.iter().for_each(show_line),
+        BlameReport::Source(file) => show_file(file, args.limit, app),
     }
     Ok(0)
 }
@@ -80,13 +74,13 @@ fn show_line(one: &LineBlame) {
     output::print(&text);
 }
 
-fn show_file(blamed: &FileBlame, app: &App) {
+fn show_file(blamed: &FileBlame, limit: Option<usize>, app: &App) {
     if blamed.sessions.is_empty() {
         app.note(format!("no session in this memory changed `{}`", blamed.file));
         return;
     }
     let mut text = String::new();
-    for one in blamed.sessions.iter().take(app.limit.unwrap_or(usize::MAX)) {
+    for one in blamed.sessions.iter().take(limit.unwrap_or(usize::MAX)) {
         let day = one.ended.map(|at| at.format("%Y-%m-%d").to_string()).unwrap_or_default();
         text.push_str(&format!("{} · {day} · {} · {}\n", one.session, one.status, one.title));
         for trigger in &one.triggers {

@@ -4,7 +4,7 @@ use chrono::NaiveDate;
 
 use super::{App, output};
 use crate::error::{Error, Result};
-use crate::ops::compile::{self, CompileReport, CompileRequest, Which};
+use crate::ops::compile::{CompileReport, CompileRequest, DaySelection};
 
 /// Write pages of knowledge from the days that have changed
 ///
@@ -22,31 +22,23 @@ pub struct Args {
     file: Vec<String>,
     /// Do nothing, but say what would be done
     #[arg(long)]
-    pub(super) dry_run: bool,
+    dry_run: bool,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let config = app.config()?;
-    let store = app.store()?;
-    let which = match (args.all, args.file.as_slice()) {
-        (true, _) => Which::All,
-        (false, []) => Which::Changed,
-        (false, files) => Which::Named(files.iter().map(|file| day(file)).collect::<Result<_>>()?),
+    let days = match (args.all, args.file.as_slice()) {
+        (true, _) => DaySelection::All,
+        (false, []) => DaySelection::Changed,
+        (false, files) => {
+            DaySelection::Named(files.iter().map(|file| day(file)).collect::<Result<_>>()?)
+        }
     };
-    let redactor = app.redactor(&config)?;
-    let models = app.models(&config)?;
-    let request = CompileRequest {
-        which,
-        redactor: &redactor,
-        models: &models,
-        max_log_chars: config.max_log_chars,
-        dry_run: app.dry_run,
-    };
-    let report = compile::compile(&store, &request)?;
+    let dry_run = args.dry_run;
+    let report = app.memory()?.compile(CompileRequest { days, dry_run })?;
     if app.json {
         output::json(&report);
     } else if !app.quiet {
-        show(&report, app);
+        show(&report, dry_run, app);
     }
     Ok(if report.pending.is_empty() { 0 } else { 3 })
 }
@@ -60,7 +52,7 @@ fn day(file: &str) -> Result<NaiveDate> {
     })
 }
 
-fn show(report: &CompileReport, app: &App) {
+fn show(report: &CompileReport, dry_run: bool, app: &App) {
     for pending in &report.pending {
         app.note(format!("{}: {}", pending.day, pending.reason));
     }
@@ -71,7 +63,7 @@ fn show(report: &CompileReport, app: &App) {
         ));
         return;
     }
-    let would = if app.dry_run { "would compile" } else { "compiled" };
+    let would = if dry_run { "would compile" } else { "compiled" };
     output::print(&format!(
         "{would} {}: {} new, {} changed, {} unchanged ({} ms)\n",
         output::count(report.compiled.len(), "day"),
@@ -80,7 +72,7 @@ fn show(report: &CompileReport, app: &App) {
         output::count(report.unchanged, "day"),
         report.took_ms
     ));
-    if app.dry_run {
+    if dry_run {
         for page in report.created.iter().chain(&report.updated) {
             output::print(&format!("  {page}\n"));
         }

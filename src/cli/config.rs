@@ -14,8 +14,7 @@ pub struct Args {
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
     if args.effective || app.json {
-        let config = app.config()?;
-        output::json(&config);
+        output::json(app.memory_for_dry_run()?.settings());
     } else {
         output::print(TEMPLATE);
     }

@@ -2,7 +2,7 @@
 
 use super::{App, output};
 use crate::error::Result;
-use crate::ops::consolidate::{self, Report};
+use crate::ops::consolidate::{ConsolidateReport, ConsolidateRequest};
 
 /// Roll every eight closed sessions into a core, every eight cores into a sphere, and rewrite
 /// MEMORY.md
@@ -14,25 +14,25 @@ use crate::ops::consolidate::{self, Report};
 pub struct Args {
     /// Do nothing, but say what would be done
     #[arg(long)]
-    pub(super) dry_run: bool,
+    dry_run: bool,
 }
 
-pub fn run(_: Args, app: &App) -> Result<u8> {
-    let store = app.store()?;
-    let report = consolidate::consolidate(&store, &app.environment.device, app.dry_run)?;
+pub fn run(args: Args, app: &App) -> Result<u8> {
+    let dry_run = args.dry_run;
+    let report = app.memory()?.consolidate(ConsolidateRequest { dry_run })?;
     if app.json {
         output::json(&report);
         return Ok(0);
     }
     if !app.quiet {
-        show(&report, app);
+        show(&report, dry_run, app);
     }
     Ok(0)
 }
 
-fn show(report: &Report, app: &App) {
-    let Report { cores, spheres, memory, left_out, waiting, .. } = report;
-    let would = if app.dry_run { "would write" } else { "wrote" };
+fn show(report: &ConsolidateReport, dry_run: bool, app: &App) {
+    let ConsolidateReport { cores, spheres, memory, left_out, waiting, .. } = report;
+    let would = if dry_run { "would write" } else { "wrote" };
     let mut text = String::new();
     if cores.is_empty() && spheres.is_empty() && !memory {
         text.push_str("nothing to consolidate\n");

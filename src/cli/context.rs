@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::{App, output};
 use crate::error::{Context, Result};
-use crate::ops::context::{Contents, ContextRequest, context};
+use crate::ops::context::ContextRequest;
 
 /// Print the page to give an agent now, within a budget of tokens
 ///
@@ -33,7 +33,7 @@ pub struct Args {
     folder: Option<PathBuf>,
     /// Do nothing, but say what would be done
     #[arg(long)]
-    pub(super) dry_run: bool,
+    dry_run: bool,
 }
 
 /// How much of a prompt is read.
@@ -41,34 +41,24 @@ const LONGEST_PROMPT: u64 = 256 << 10;
 
 /// Makes the page and prints it.
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let store = app.store()?;
-    let config = app.config()?;
-    let folder = match args.folder {
-        Some(folder) => std::path::absolute(&folder)
-            .context(|| format!("cannot find `{}`", folder.display()))?,
-        None => std::env::current_dir().context(|| "cannot tell the current folder".into())?,
+    let memory = app.memory()?;
+    let absolute = |folder: PathBuf| {
+        std::path::absolute(&folder).context(|| format!("cannot find `{}`", folder.display()))
     };
     let prompt = match args.prompt.as_deref() {
         Some("-") => Some(stdin()?),
         prompt => prompt.map(str::to_string),
     };
-    let budget = args.budget.unwrap_or(config.context.budget);
-    let request = ContextRequest {
+    let budget = args.budget.unwrap_or(memory.settings().context.budget);
+    let answer = memory.context(ContextRequest {
         project: args.project,
-        folder,
-        home: app.environment.places.home.clone(),
+        folder: args.folder.map(absolute).transpose()?,
         prompt: prompt.filter(|prompt| !prompt.trim().is_empty()),
-        budget,
-        characters: usize::MAX,
+        budget: Some(budget),
         session: args.session,
-        now: app.environment.now,
-        zone: config.zone()?,
-        contents: Contents::All,
-        strong_only: false,
-        hurried: false,
-        dry_run: app.dry_run,
-    };
-    let answer = context(&store, &request)?;
+        dry_run: args.dry_run,
+        ..ContextRequest::default()
+    })?;
     if app.json {
         output::json(&answer);
     } else if answer.text.is_empty() {

@@ -6,13 +6,13 @@ use crate::error::{Context, Result};
 use crate::memory::Memory;
 use crate::ops::doctor::{self, Doctor, Level, Report};
 
-/// Say what is unwell in the memory, what it means and what mends it
+/// Say what is wrong with the memory, what it means and how to fix it
 ///
 /// Also reads the rescue clock: which sessions an agent will soon delete. Those that the memory
 /// does not have yet are swept first. Exits with 1 while something is broken or in danger.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Mend what can be mended without losing anything
+    /// Fix what can be fixed without losing anything
     #[arg(long)]
     fix: bool,
     /// Look through the whole tree for secrets that redaction missed
@@ -47,7 +47,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     } else {
         output::print(&shown(&report, app.quiet));
     }
-    Ok(u8::from(report.is_unwell()))
+    Ok(u8::from(report.has_errors()))
 }
 
 fn shown(report: &Report, quiet: bool) -> String {
@@ -57,7 +57,7 @@ fn shown(report: &Report, quiet: bool) -> String {
     }
     for finding in &report.findings {
         let level = match (finding.fixed, finding.level) {
-            (true, _) => "mended",
+            (true, _) => "fixed",
             (_, Level::Error) => "error",
             (_, Level::Warning) => "warning",
             (_, Level::Note) => "note",
@@ -69,19 +69,20 @@ fn shown(report: &Report, quiet: bool) -> String {
             "{level}: {} ({})\n  {}\n",
             finding.what, finding.check, finding.means
         ));
-        if !finding.mend.is_empty() {
-            text.push_str(&format!("  -> {}\n", finding.mend));
+        if !finding.fix.is_empty() {
+            text.push_str(&format!("  -> {}\n", finding.fix));
         }
         text.push('\n');
     }
     if quiet {
         return text;
     }
-    let unwell = report.findings.iter().filter(|one| one.level > Level::Note && !one.fixed).count();
+    let problems =
+        report.findings.iter().filter(|one| one.level > Level::Note && !one.fixed).count();
     let checks =
         format!("{} ({})", output::count(report.checked.len(), "check"), report.checked.join(", "));
-    text + &match unwell {
+    text + &match problems {
         0 => format!("{checks}: all is well\n"),
-        some => format!("{checks}: {} to look after\n", output::count(some, "thing")),
+        some => format!("{checks}: {} to fix\n", output::count(some, "problem")),
     }
 }

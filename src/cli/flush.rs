@@ -8,10 +8,10 @@ use super::{App, output};
 use crate::base::clock::Timestamp;
 use crate::base::files::Stamp;
 use crate::capture::sources::Root;
+use crate::environment::Environment;
 use crate::error::{Error, Result};
+use crate::memory::Memory;
 use crate::models::Models;
-use crate::ops::compile::{CompileRequest, Which};
-use crate::ops::compile_gate;
 use crate::ops::days::Scope;
 use crate::ops::flush::{self, Flush, Flushed, Reason};
 use crate::ops::sweep::SweepRequest;
@@ -116,20 +116,9 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         }
         _ => flush::due(&store, &flush, Scope::All, "flush")?,
     };
-    compile(&store, &config, app, app.environment.now, &models, &flushed)?;
+    compile(&store, app, app.environment.now, &flushed)?;
     show(&flushed, app);
     Ok(0)
-}
-
-/// How long to wait between two compilations of knowledge.
-fn compile_interval(app: &App) -> Duration {
-    let minutes = app
-        .environment
-        .places
-        .environment
-        .get("MEMTREE_COMPILE_INTERVAL_MIN")
-        .and_then(|minutes| minutes.parse().ok());
-    Duration::try_minutes(minutes.unwrap_or(compile_gate::INTERVAL_MINUTES)).unwrap_or_default()
 }
 
 /// Tries again what earlier flushes could not do.
@@ -159,22 +148,14 @@ pub fn due(
 }
 
 /// Compiles knowledge after a flush, if days have changed and an hour has passed.
-pub fn compile(
-    store: &Store,
-    config: &Settings,
-    app: &App,
-    now: Timestamp,
-    models: &Models,
-    flushed: &Flushed,
-) -> Result<()> {
+pub fn compile(store: &Store, app: &App, now: Timestamp, flushed: &Flushed) -> Result<()> {
     // What waits for a model will change the days again.
     if flushed.kept > 0 {
         return Ok(());
     }
-    let redactor = &app.redactor(config)?;
-    let (which, max_log_chars) = (Which::Changed, config.max_log_chars);
-    let request = CompileRequest { which, redactor, models, max_log_chars, dry_run: false };
-    if let Err(error) = compile_gate::compile_if_due(store, &request, now, compile_interval(app)) {
+    let environment = Environment { now, ..app.environment.clone() };
+    let memory = Memory::open_in(&app.root, environment)?;
+    if let Err(error) = memory.compile_if_due() {
         journal::note(store.layout(), now, &format!("compile: {error}"));
     }
     Ok(())

@@ -4,7 +4,7 @@ use chrono::NaiveDate;
 
 use super::{App, output};
 use crate::error::{Error, Result};
-use crate::ops::forget::{self, Pattern, Plan, Report, Target};
+use crate::ops::forget::{ForgetPlan, ForgetReport, ForgetRequest, Target, TextPattern};
 
 /// Remove a session or a text for good, and prove that it is gone
 ///
@@ -31,17 +31,16 @@ pub struct Args {
     before: Option<NaiveDate>,
     /// Do nothing, but say what would be done
     #[arg(long)]
-    pub(super) dry_run: bool,
+    dry_run: bool,
     /// Ask no questions
     #[arg(long, short = 'y')]
-    pub(super) yes: bool,
+    yes: bool,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let store = app.store()?;
-    let what = match (args.session, args.text, args.project, args.before) {
+    let target = match (args.session, args.text, args.project, args.before) {
         (Some(session), ..) => Target::Session(session),
-        (_, Some(text), ..) => Target::Text(Pattern::new(&text)?),
+        (_, Some(text), ..) => Target::Text(TextPattern::new(&text)?),
         (_, _, Some(project), _) => Target::Project(project),
         (.., Some(day)) => Target::Before(day),
         _ => {
@@ -50,19 +49,17 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
             );
         }
     };
-    let config = app.config()?;
-    let zone = config.zone()?;
-    let day = app.environment.now.with_timezone(&zone).date_naive();
-    let plan = forget::plan(&store, what, day)?;
+    let memory = app.memory()?;
+    let plan = memory.plan_forget(ForgetRequest { target })?;
     if plan.is_empty() {
         if app.json {
-            output::json(&Report::default());
+            output::json(&ForgetReport::default());
         } else {
             app.note("nothing in this memory is like that");
         }
         return Ok(0);
     }
-    if app.dry_run {
+    if args.dry_run {
         match app.json {
             true => output::json(&plan),
             false => output::print(&shown(&plan)),
@@ -72,27 +69,20 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     if !app.json {
         app.note(shown(&plan).trim_end());
     }
-    if !app.confirm("Forget all this for good?")? {
+    if !app.confirm("Forget all this for good?", args.yes)? {
         app.note("nothing was forgotten");
         return Ok(0);
     }
-    let redactor = app.redactor(&config)?;
-    let request = forget::Request {
-        device: &app.environment.device,
-        now: app.environment.now,
-        zone,
-        redactor: &redactor,
-    };
-    let report = forget::forget(&store, &plan, &request)?;
+    let report = memory.forget(&plan)?;
     if app.json {
         output::json(&report);
     } else {
-        output::print(&told(&report, &plan));
+        output::print(&summary(&report, &plan));
     }
     Ok(if report.left.is_empty() { 0 } else { 1 })
 }
 
-fn shown(plan: &Plan) -> String {
+fn shown(plan: &ForgetPlan) -> String {
     let mut text = String::new();
     let verb = if plan.is_text() { "loses the text" } else { "goes" };
     for one in &plan.sessions {
@@ -117,7 +107,7 @@ fn shown(plan: &Plan) -> String {
     text
 }
 
-fn told(report: &Report, plan: &Plan) -> String {
+fn summary(report: &ForgetReport, plan: &ForgetPlan) -> String {
     let sessions = output::count(report.sessions.len(), "session");
     let mut text = match plan.is_text() {
         true => format!("forgot the text in {sessions} and "),

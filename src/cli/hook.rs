@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use super::{App, output};
 use crate::error::{Error, Result};
-use crate::hooks::{self, Call, NOTIFY, World};
+use crate::hooks::{self, HookCall, NOTIFY};
+use crate::memory::Memory;
 use crate::store::{Store, journal};
 
 /// Answer an agent's hook; `memtree install` writes these calls into an agent's settings
@@ -43,33 +44,22 @@ pub fn run(args: Args, app: Result<App>) -> u8 {
 }
 
 fn answer(args: Args, app: &App) -> Result<()> {
-    let told = match args.event.as_str() {
+    let input = match args.event.as_str() {
         NOTIFY => args.told.last().map(|told| told.clone().into_bytes()).unwrap_or_default(),
         _ => stdin(),
     };
     // The settings refuse a memory that a newer program made.
-    let config = app.settings()?;
-    let store = Store::open(&app.root)?;
-    let folder = std::env::current_dir().unwrap_or_default();
-    let call = Call { agent: args.agent, event: args.event, told };
-    let answer = hooks::answer(
-        &call,
-        &World {
-            store: &store,
-            config: &config,
-            now: app.environment.now,
-            folder,
-            home: app.environment.places.home.clone(),
-        },
-    );
-    if let Some(work) = &answer.work {
+    let memory = Memory::open_in(&app.root, app.environment.clone())?;
+    let call = HookCall { agent: args.agent, event: args.event, input };
+    let reply = hooks::answer(&call, &memory);
+    if let Some(work) = &reply.work {
         let started = std::env::current_exe()
             .and_then(|program| hooks::start_detached(&program, work, &app.root));
         started.map_err(|err| {
             Error::new("cannot start the work that a hook leaves behind").because(err)
         })?;
     }
-    output::print_raw(&answer.said);
+    output::print_raw(&reply.output);
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use super::{App, output};
 use crate::error::Result;
-use crate::store::Store;
+use crate::memory::Memory;
 use crate::store::layout::Layout;
 
 /// Make a memory, with its README, settings and git files
@@ -12,23 +12,23 @@ use crate::store::layout::Layout;
 pub struct Args {
     /// Do nothing, but say what would be done
     #[arg(long)]
-    pub(super) dry_run: bool,
+    dry_run: bool,
 }
 
-pub fn run(_: Args, app: &App) -> Result<u8> {
+pub fn run(args: Args, app: &App) -> Result<u8> {
     let there = Layout::new(&app.root).settings().is_file();
     if there {
         // Nothing is added to a memory that a newer program made.
-        app.store()?;
+        Memory::open_in(&app.root, app.environment.clone())?;
     }
-    if app.dry_run {
+    if args.dry_run {
         let would = if there { "is a memory already" } else { "would become a memory" };
         output::print(&format!("`{}` {would}\n", app.root.display()));
         return Ok(0);
     }
-    let (store, wrote) = Store::init(&app.root)?;
+    let (memory, wrote) = Memory::init_in(&app.root, app.environment.clone())?;
     if app.json {
-        output::json(&serde_json::json!({ "store": store.layout().root(), "wrote": wrote }));
+        output::json(&serde_json::json!({ "store": memory.root(), "wrote": wrote }));
     } else if wrote.is_empty() {
         output::print(&format!("`{}` is a memory already\n", app.root.display()));
     } else {

@@ -25,10 +25,10 @@ pub struct Args {
     all: bool,
     /// Do nothing, but say what would be done
     #[arg(long)]
-    pub(super) dry_run: bool,
+    dry_run: bool,
     /// Ask no questions
     #[arg(long, short = 'y')]
-    pub(super) yes: bool,
+    yes: bool,
 }
 
 /// Take memtree's hooks out of an agent's settings again
@@ -45,10 +45,15 @@ pub struct UndoArgs {
     all: bool,
     /// Do nothing, but say what would be done
     #[arg(long)]
-    pub(super) dry_run: bool,
+    dry_run: bool,
     /// Ask no questions
     #[arg(long, short = 'y')]
-    pub(super) yes: bool,
+    yes: bool,
+}
+
+struct Flags {
+    dry_run: bool,
+    yes: bool,
 }
 
 /// What was done to one agent.
@@ -74,8 +79,9 @@ struct Report {
 /// Writes hooks.
 pub fn run(args: Args, app: &App) -> Result<u8> {
     let program = std::env::current_exe().context(|| "cannot tell where this program is".into())?;
-    if !app.dry_run {
-        app.store_or_new()?;
+    let flags = Flags { dry_run: args.dry_run, yes: args.yes };
+    if !flags.dry_run {
+        app.memory_or_new()?;
     }
     let layout = Layout::new(&app.root);
     let install = Install { program: &program, layout: &layout, places: &app.environment.places };
@@ -84,7 +90,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     for adapter in &chosen {
         plans.push((adapter.name(), install.install(*adapter)?.into_iter().collect()));
     }
-    carry_out(&install, plans, app, ["installed", "unchanged"], "Write this?")
+    carry_out(&install, plans, app, &flags, ["installed", "unchanged"], "Write this?")
 }
 
 /// Takes hooks out.
@@ -96,13 +102,15 @@ pub fn undo(args: UndoArgs, app: &App) -> Result<u8> {
     for adapter in chosen(&args.agents, args.all, app)? {
         plans.push((adapter.name(), install.uninstall(adapter)?));
     }
-    carry_out(&install, plans, app, ["uninstalled", "unchanged"], "Take this out?")
+    let flags = Flags { dry_run: args.dry_run, yes: args.yes };
+    carry_out(&install, plans, app, &flags, ["uninstalled", "unchanged"], "Take this out?")
 }
 
 fn carry_out(
     install: &Install,
     plans: Vec<(&'static str, Vec<Plan>)>,
     app: &App,
+    flags: &Flags,
     [done, nothing]: [&'static str; 2],
     question: &str,
 ) -> Result<u8> {
@@ -127,8 +135,8 @@ fn carry_out(
             if !app.json {
                 output::print(&difference);
             }
-            let agreed = !app.dry_run && app.confirm(question)?;
-            let status = match (app.dry_run, agreed) {
+            let agreed = !flags.dry_run && app.confirm(question, flags.yes)?;
+            let status = match (flags.dry_run, agreed) {
                 (true, _) => "planned",
                 (_, true) => done,
                 _ => "declined",

@@ -2,7 +2,7 @@
 
 use super::{App, output};
 use crate::error::Result;
-use crate::ops::lint::{self, LintReport, LintRequest, Severity};
+use crate::ops::lint::{LintReport, LintRequest, Severity};
 
 /// Check the pages of knowledge
 ///
@@ -19,21 +19,12 @@ pub struct Args {
     structural_only: bool,
     /// Do nothing, but say what would be done
     #[arg(long)]
-    pub(super) dry_run: bool,
+    dry_run: bool,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let config = app.config()?;
-    let store = app.store()?;
-    let models = app.models(&config)?;
-    let request = LintRequest {
-        structural_only: args.structural_only,
-        fix: args.fix,
-        models: &models,
-        today: app.environment.now.with_timezone(&config.zone()?).date_naive(),
-        dry_run: app.dry_run,
-    };
-    let report = lint::lint(&store, &request)?;
+    let Args { fix, structural_only, dry_run } = args;
+    let report = app.memory()?.lint(LintRequest { structural_only, fix, dry_run })?;
     if app.json {
         output::json(&report);
     } else {

@@ -22,6 +22,7 @@ use crate::store::layout::Layout;
 mod ask;
 mod blame;
 mod compile;
+mod completions;
 mod config;
 mod consolidate;
 mod context;
@@ -35,6 +36,7 @@ mod init;
 mod install;
 mod lint;
 mod log;
+mod man;
 pub mod output;
 mod pin;
 mod recall;
@@ -109,7 +111,9 @@ enum Command {
     Retain(retain::Args),
     Pin(pin::Args),
     Verify(verify::Args),
-    Settings(config::Args),
+    Config(config::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 /// What a command works with besides its own arguments.
@@ -171,8 +175,8 @@ impl App {
 
     /// Asks the person before something that cannot be undone. Where nobody can answer, only
     /// `--yes` is an answer.
-    pub fn confirm(&self, question: &str) -> Result<bool> {
-        if self.yes {
+    pub fn confirm(&self, question: &str, yes: bool) -> Result<bool> {
+        if yes {
             return Ok(true);
         }
         if !std::io::stdin().is_terminal() {
@@ -293,7 +297,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Retain(args) => retain::run(args, &app),
         Command::Pin(args) => pin::run(args, &app),
         Command::Verify(args) => verify::run(args, &app),
-        Command::Settings(args) => config::run(args, &app),
+        Command::Config(args) => config::run(args, &app),
+        Command::Completions(args) => completions::run(args, &app),
+        Command::Man(args) => man::run(args, &app),
     });
     answer.unwrap_or_else(|error| {
         output::error(&error, json);
@@ -304,28 +310,16 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 /// The flags that several commands have, until each hands its own on.
 fn flags(command: &Command) -> (bool, Option<usize>, bool) {
     match command {
-        Command::Ask(args) => (args.dry_run, None, false),
-        Command::Blame(args) => (false, args.limit, false),
-        Command::Compile(args) => (args.dry_run, None, false),
-        Command::Consolidate(args) => (args.dry_run, None, false),
-        Command::Context(args) => (args.dry_run, None, false),
         Command::Digest(args) => (args.dry_run, None, false),
         Command::Doctor(args) => (args.dry_run, None, false),
         Command::Flush(args) => (args.dry_run, None, false),
-        Command::Forget(args) => (args.dry_run, None, args.yes),
-        Command::Init(args) => (args.dry_run, None, false),
-        Command::Install(args) => (args.dry_run, None, args.yes),
-        Command::Lint(args) => (args.dry_run, None, false),
         Command::Pin(args) => (args.dry_run, None, false),
-        Command::Recall(args) => (args.dry_run, None, false),
         Command::Retain(args) => (args.dry_run, args.limit, false),
-        Command::Search(args) => (args.dry_run, args.limit, false),
         Command::Snapshot(args) => (args.dry_run, None, false),
         Command::Summarize(args) => (args.dry_run, None, false),
         Command::Sweep(args) => (args.dry_run, None, false),
         Command::Verify(args) => (false, args.limit, false),
         Command::Watch(args) => (args.dry_run, None, false),
-        Command::Uninstall(args) => (args.dry_run, None, args.yes),
         _ => (false, None, false),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{App, output};
 use crate::error::Result;
-use crate::ops::recall::{RecallRequest, recall};
+use crate::ops::recall::RecallRequest;
 
 /// Open the part of a session that a reference, a search hit or a question names
 ///
@@ -25,22 +25,14 @@ pub struct Args {
     budget: Option<usize>,
     /// Do nothing, but say what would be done
     #[arg(long)]
-    pub(super) dry_run: bool,
+    dry_run: bool,
 }
 
 /// Recalls, and prints the text.
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let answer = recall(
-        &app.store()?,
-        &RecallRequest {
-            what: args.what.join(" "),
-            around: args.around,
-            raw: args.raw,
-            budget: args.budget,
-            now: app.environment.now,
-            dry_run: app.dry_run,
-        },
-    )?;
+    let Args { what, around, raw, budget, dry_run } = args;
+    let what = what.join(" ");
+    let answer = app.memory()?.recall(RecallRequest { what, around, raw, budget, dry_run })?;
     if app.json {
         output::json(&answer);
         return Ok(0);

@@ -6,11 +6,11 @@ use std::process::Command;
 use super::{App, output};
 use crate::base::text;
 use crate::error::{Context, Error, Result};
-use crate::model::query::{FilterKey, Hit, NoteHit, Query, Tree};
-use crate::ops::search::{AnyHit, SearchAnswer, SearchRequest, search};
+use crate::model::hit::{Hit, NoteHit, Tree};
+use crate::ops::search::{AnyHit, SearchReport, SearchRequest};
+use crate::query::{FilterKey, Query};
 
 /// How many hits are shown unless `--limit` says otherwise.
-const LIMIT: usize = 10;
 
 /// Where to look, as it is typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -85,10 +85,10 @@ pub struct Args {
     open: bool,
     /// Do nothing, but say what would be done
     #[arg(long)]
-    pub(super) dry_run: bool,
+    dry_run: bool,
     /// At most this many results
     #[arg(long, value_name = "N")]
-    pub(super) limit: Option<usize>,
+    limit: Option<usize>,
 }
 
 /// Searches, and shows the hits.
@@ -114,17 +114,15 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         return Err(Error::usage("only sessions have episodes to go into")
             .hint("leave `--deep` away, or look among the digests too: `--in all`"));
     }
-    let store = app.store()?;
-    let limit = if args.open { 1 } else { app.limit.unwrap_or(LIMIT) };
-    let (now, dry_run) = (app.environment.now, app.dry_run);
-    let request =
-        SearchRequest { query, trees, deep: args.deep, limit, now, hurried: args.cached, dry_run };
-    let answer = search(&store, &request)?;
+    let memory = app.memory()?;
+    let limit = if args.open { Some(1) } else { args.limit };
+    let (deep, hurried, dry_run) = (args.deep, args.cached, args.dry_run);
+    let answer = memory.search(SearchRequest { query, trees, deep, limit, hurried, dry_run })?;
     if app.json {
         output::json(&answer);
     } else if args.paths {
         for hit in answer.all() {
-            output::print(&format!("{}\n", store.layout().root().join(hit.path()).display()));
+            output::print(&format!("{}\n", memory.root().join(hit.path()).display()));
         }
     } else if args.open {
         open(&answer, app)?;
@@ -134,7 +132,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     Ok(0)
 }
 
-fn show(answer: &SearchAnswer, app: &App) {
+fn show(answer: &SearchReport, app: &App) {
     let hits = answer.all();
     for hit in &hits {
         output::print_styled(&match hit {
@@ -240,7 +238,7 @@ fn highlighted(excerpt: &str, words: &[String]) -> Vec<(output::Style, String)> 
     pieces
 }
 
-fn open(answer: &SearchAnswer, app: &App) -> Result<()> {
+fn open(answer: &SearchReport, app: &App) -> Result<()> {
     let hits = answer.all();
     let Some(hit) = hits.first() else {
         show(answer, app);

@@ -2,7 +2,7 @@
 
 use super::{App, output};
 use crate::error::Result;
-use crate::models::ledger::Spent;
+use crate::models::ledger::DaySpending;
 
 /// Say what there is in the memory
 #[derive(Debug, clap::Args)]
@@ -46,7 +46,7 @@ pub fn run(_: Args, app: &App) -> Result<u8> {
         ));
     }
     if status.models.calls > 0 {
-        let Spent { calls, failed, tokens, usd } = status.models;
+        let DaySpending { calls, failed, tokens, usd } = status.models;
         let failed = if failed > 0 { format!(", {failed} of them in vain") } else { String::new() };
         text.push_str(&format!(
             "models    today {}, {tokens} tokens, ${usd:.4}{failed}\n",

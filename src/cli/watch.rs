@@ -193,7 +193,7 @@ impl Machine<'_> {
             let _ = sender.try_send(());
         });
         let before = std::mem::take(&mut self.told);
-        let told = watcher.trouble.iter().map(|trouble| {
+        let told = watcher.errors.iter().map(|trouble| {
             format!(
                 "warning: changes are noticed only every {}: {}",
                 settings.watch.interval,
@@ -204,7 +204,7 @@ impl Machine<'_> {
         self.watcher = Some(watcher);
         let report = memory.sweep(request)?;
         let models = memory.models()?;
-        if models.are_there() && report.captured > 0 {
+        if models.is_enabled() && report.captured > 0 {
             flush::due(memory.store(), settings, app, now, models, Scope::Today)?;
         }
         if report.captured > 0 {
@@ -241,7 +241,7 @@ impl Machine<'_> {
         let memory = reopened(app)?;
         let (store, settings, now) = (memory.store(), memory.settings(), memory.now());
         let flushed = flush::due(store, settings, app, now, memory.models()?, Scope::All)?;
-        flush::compile(store, settings, app, now, memory.models()?, &flushed)?;
+        flush::compile(store, app, now, &flushed)?;
         Ok(flushed)
     }
 

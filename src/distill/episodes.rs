@@ -8,8 +8,8 @@
 use crate::base::clock;
 use crate::base::markdown::{code, fenced, heading, quoted, without_emphasis};
 use crate::base::text;
-use crate::distill::outcome::{self, Verdict};
 use crate::distill::steps::{Step, StepKind, ToolCall};
+use crate::distill::test_runs::{self, Verdict};
 use crate::model::ids::EpisodeId;
 use crate::model::session::Action;
 
@@ -94,7 +94,7 @@ impl EpisodePage {
     fn call(&mut self, call: &ToolCall, agent: Option<&str>, line: u64) {
         let by = agent.map(|agent| format!("[{agent}] ")).unwrap_or_default();
         let what = described(call);
-        let verdict = outcome::verdict(call);
+        let verdict = test_runs::verdict(call);
         let result = match (&call.answer, verdict) {
             (None, _) => "no answer".to_string(),
             (_, Some(Verdict { passed, summary })) => {
@@ -197,7 +197,7 @@ fn spaced(summary: &str) -> String {
     if summary.is_empty() { String::new() } else { format!(" ({summary})") }
 }
 
-/// Shortens a long output in the middle, at line ends: its beginning and its end tell the most.
+/// Shortens a long output in the middle, at line ends: its beginning and its end say the most.
 pub fn shortened(output: &str, most: usize) -> std::borrow::Cow<'_, str> {
     if output.len() <= most {
         return output.into();

@@ -1,22 +1,22 @@
-//! Errors: the one line of a failure that means something, and a fingerprint that tells two apart.
+//! Errors: the one line of a failure that means something, and a fingerprint that sets two apart.
 //!
 //! The fingerprint forgets what differs from run to run (paths, numbers, ids, addresses), so the
 //! same error met twice, or by two agents, is one error.
 
-use crate::base::pattern::Pattern;
+use crate::base::static_regex::StaticRegex;
 use crate::base::text;
 
 /// An error as it was printed, and what is the same each time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct ErrorLine {
     pub sample: String,
     pub fingerprint: String,
 }
 
 /// Finds the error in a failed call's output.
-pub fn fault(output: &str) -> Option<Fault> {
+pub fn find(output: &str) -> Option<ErrorLine> {
     let line = meaningful_line(output)?;
-    Some(Fault { fingerprint: fingerprint(line), sample: text::one_line(line, 200) })
+    Some(ErrorLine { fingerprint: fingerprint(line), sample: text::one_line(line, 200) })
 }
 
 /// Whether a failed call is no failure, but the person's no.
@@ -34,7 +34,7 @@ pub fn is_refusal(output: &str) -> bool {
 
 /// The line that says what went wrong, rather than where or that something did.
 fn meaningful_line(output: &str) -> Option<&str> {
-    static TELLING: Pattern = Pattern::new(
+    static REASON: StaticRegex = StaticRegex::new(
         r"(?x)
             ^\s*(error(\[[A-Z]\d+\])?|fatal|panic|FAIL(ED|URE)?|E\s{2,}|npm\ ERR!|Exception|AssertionError)\b
           | ^\s*[A-Za-z_.]*(Error|Exception|Panic|Warning)\b\s*[:(\[]
@@ -53,16 +53,19 @@ fn meaningful_line(output: &str) -> Option<&str> {
             && !is_stamped(line)
             && !is_numbered(line)
     };
-    let telling = |line: &&str| TELLING.is_match(line);
+    let says_why = |line: &&str| REASON.is_match(line);
     // Python names its exception last, everyone else first.
     if output.contains("Traceback (most recent call last)") {
-        let last =
-            output.lines().rev().filter(worth).find(|line| telling(line) && !line.starts_with(' '));
+        let last = output
+            .lines()
+            .rev()
+            .filter(worth)
+            .find(|line| says_why(line) && !line.starts_with(' '));
         if last.is_some() {
             return last;
         }
     }
-    output.lines().filter(worth).find(telling).or_else(|| output.lines().find(worth))
+    output.lines().filter(worth).find(says_why).or_else(|| output.lines().find(worth))
 }
 
 /// Whether a line comes from a numbered dump of a file (`  12→…`), which is no error.
@@ -82,7 +85,7 @@ fn is_stamped(line: &str) -> bool {
 }
 
 fn fingerprint(line: &str) -> String {
-    static VARIES: Pattern = Pattern::new(
+    static VARIES: StaticRegex = StaticRegex::new(
         r#"(?x)
             [0-9a-fA-F]{8}-[0-9a-fA-F-]{27} | 0x[0-9a-fA-F]+ | \b[0-9a-f]{7,64}\b
           | (?:[A-Za-z]:)?(?:[\w.~@+-]*[/\\])+[\w.@+-]+ (?: :\d+)* | \d+
@@ -98,11 +101,11 @@ mod tests {
 
     #[track_caller]
     fn check(output: &str, sample: &str) {
-        assert_eq!(fault(output).map(|fault| fault.sample).as_deref(), Some(sample));
+        assert_eq!(find(output).map(|error| error.sample).as_deref(), Some(sample));
     }
 
     #[test]
-    fn the_telling_line_is_found() {
+    fn the_meaningful_line_is_found() {
         check(
             "   Compiling a v0.1.0\nerror[E0599]: no method named `lock` found\n --> src/a.rs:3",
             "error[E0599]: no method named `lock` found",
@@ -119,13 +122,13 @@ mod tests {
             "<tool_use_error>File has not been read yet</tool_use_error>",
             "<tool_use_error>File has not been read yet</tool_use_error>",
         );
-        assert_eq!(fault(""), None);
+        assert_eq!(find(""), None);
     }
 
     #[test]
     fn the_same_error_has_the_same_fingerprint() {
-        let one = fault("error: /home/a/x.rs:12: lock held by pid 4211 at 0x7ffe12").unwrap();
-        let two = fault("error: /tmp/b/y/x.rs:99: lock held by pid 17 at 0x11aa").unwrap();
+        let one = find("error: /home/a/x.rs:12: lock held by pid 4211 at 0x7ffe12").unwrap();
+        let two = find("error: /tmp/b/y/x.rs:99: lock held by pid 17 at 0x11aa").unwrap();
         assert_eq!(one.fingerprint, two.fingerprint);
     }
 }

@@ -1,4 +1,4 @@
-//! Facts: what is remembered of a session while it streams by, part by part.
+//! Facts: what is kept of a session while its steps stream by, part by part.
 //!
 //! A part is an episode. Everything here is bounded, however long the log: texts are cut, lists
 //! end, and of an episode's words only those that may set it apart are kept when it ends.
@@ -6,13 +6,13 @@
 use std::collections::HashMap;
 
 use crate::base::clock::Timestamp;
-use crate::base::pattern::Pattern;
-use crate::base::text;
-use crate::distill::errors::{self, Fault};
+use crate::base::{markdown, text};
+use crate::distill::commands::{self, Commit};
+use crate::distill::errors::{self, ErrorLine};
 use crate::distill::steps::{Step, StepKind, ToolCall};
-use crate::distill::triggers;
-use crate::distill::{intent, outcome, sayings, stated};
-use crate::model::digest::Origin;
+use crate::distill::test_runs::{self, Verdict};
+use crate::distill::{prompts, replies, words};
+use crate::model::digest::{ClaimKind, Origin};
 use crate::model::evidence::FileState;
 use crate::model::session::{Action, FileChange};
 
@@ -58,14 +58,14 @@ pub struct EpisodeFacts {
     pub commands: Vec<String>,
     /// The commands among them that checked the work and passed, each time they did.
     pub checks: Vec<String>,
-    pub tests: Vec<outcome::Verdict>,
-    pub faults: Vec<Fault>,
+    pub tests: Vec<Verdict>,
+    pub errors: Vec<ErrorLine>,
     pub commits: Vec<Commit>,
     /// Pull requests opened, by address.
     pub opened: Vec<String>,
     /// Errors that went away, and by what.
-    pub solved: Vec<Solved>,
-    pub stated: Vec<Stated>,
+    pub solved: Vec<SolvedError>,
+    pub statements: Vec<Statement>,
     pub signals: Vec<Signal>,
     /// Whether it was taken back.
     pub rewound: bool,
@@ -80,7 +80,7 @@ pub struct EpisodeFacts {
 
 /// An error that went away.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Solved {
+pub struct SolvedError {
     /// The error as it was printed.
     pub error: String,
     /// What was done before the same command worked: `changing src/lock.rs`.
@@ -95,29 +95,15 @@ struct Failing {
     changed_since: Vec<String>,
 }
 
-/// A commit made in the session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Commit {
-    pub hash: String,
-    pub message: String,
-}
-
 /// Something that was decided or learnt, in the words in which it was said.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stated {
-    pub kind: StatedKind,
+pub struct Statement {
+    pub kind: ClaimKind,
     pub text: String,
     pub origin: Origin,
 }
 
-/// What kind of statement it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StatedKind {
-    Decision,
-    Lesson,
-}
-
-/// What tells how it goes, in the order in which it came.
+/// Signs of how it goes, in the order in which they came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {
     Test(bool),
@@ -137,6 +123,8 @@ const LONGEST_REPLY: usize = 4000;
 const MOST_IN_A_LIST: usize = 24;
 const MOST_WORDS_COUNTED: usize = 6000;
 const MOST_WORDS_KEPT: usize = 200;
+/// How many parts a session keeps apart while it streams by.
+const MOST_PARTS: usize = 1024;
 
 impl Facts {
     /// Takes the next step.
@@ -156,7 +144,7 @@ impl Facts {
         self.count_events(step);
         match &step.kind {
             StepKind::Prompt(said) if step.agent.is_none() => {
-                self.begin_part(said, step.inherited);
+                self.begin_episode(said, step.inherited);
                 if !step.inherited {
                     self.prompts += 1;
                 }
@@ -169,30 +157,30 @@ impl Facts {
             }
             StepKind::Intervention(_) => {
                 self.interventions += 1;
-                self.part().signal(Signal::Interrupted);
+                self.current().add_signal(Signal::Interrupted);
             }
-            StepKind::Reply(said) => self.reply(said, step.agent.is_some()),
+            StepKind::Reply(said) => self.add_reply(said, step.agent.is_some()),
             StepKind::Thinking(_) => {}
             StepKind::Compaction(said) => {
                 self.compactions += 1;
-                self.part().count(text::cut(said, LONGEST_REPLY), 0.3);
+                self.current().count_words(text::cut(said, LONGEST_REPLY), 0.3);
             }
             StepKind::Lifecycle(said) => {
                 if said.starts_with('/')
                     && self.first_command.is_none()
-                    && !intent::is_housekeeping(said)
+                    && !prompts::is_housekeeping(said)
                 {
                     self.first_command = Some(text::one_line(said, 300));
                 } else if said.starts_with("API Error") {
-                    self.part().signal(Signal::Broken);
+                    self.current().add_signal(Signal::Broken);
                 }
             }
-            StepKind::ToolCall(call) => self.call(call),
+            StepKind::ToolCall(call) => self.add_call(call),
         }
     }
 
-    /// Counts a step among the kinds of events: a call that edits or tests is told as such, and an
-    /// answer that failed as an error.
+    /// Counts a step among the kinds of events: a call that edits or tests counts as such, and
+    /// a result that failed as an error.
     fn count_events(&mut self, step: &Step) {
         let mut count = |kind: &'static str| *self.events.entry(kind).or_default() += 1;
         match &step.kind {
@@ -206,7 +194,7 @@ impl Facts {
                 if !call.tool.is_empty() {
                     count(match &call.action {
                         Action::Edit { .. } => "edit",
-                        Action::Shell { command } if outcome::is_test_command(command) => {
+                        Action::Shell { command } if commands::is_test_command(command) => {
                             "test_run"
                         }
                         _ => "tool_call",
@@ -229,14 +217,14 @@ impl Facts {
     /// Ends the last part; after this the facts are whole.
     pub fn finish(&mut self) {
         if let Some(last) = self.parts.last_mut() {
-            last.end();
+            last.finish();
         }
     }
 
     /// How many decisions were stated.
     pub fn decisions(&self) -> u64 {
-        let stated = self.parts.iter().flat_map(|part| &part.stated);
-        stated.filter(|stated| stated.kind == StatedKind::Decision).count() as u64
+        let stated = self.parts.iter().flat_map(|part| &part.statements);
+        stated.filter(|stated| stated.kind == ClaimKind::Decision).count() as u64
     }
 
     /// Whether it was only talk: no tool was used.
@@ -249,11 +237,26 @@ impl Facts {
         self.parts.iter().filter(|part| !part.inherited).flat_map(|part| &part.commits)
     }
 
-    fn begin_part(&mut self, prompt: &str, inherited: bool) {
+    /// Merges neighbouring parts where a session has too many to keep apart.
+    pub fn merge_when_many(&mut self) {
+        if self.parts.len() < MOST_PARTS {
+            return;
+        }
+        let mut merged: Vec<EpisodeFacts> = Vec::with_capacity(self.parts.len() / 2 + 1);
+        for (at, part) in self.parts.drain(..).enumerate() {
+            match merged.last_mut() {
+                Some(before) if at % 2 == 1 => before.absorb(part),
+                _ => merged.push(part),
+            }
+        }
+        self.parts = merged;
+    }
+
+    fn begin_episode(&mut self, prompt: &str, inherited: bool) {
         let episode = self.parts.last().map_or(1, |part| part.last_episode + 1);
         self.finish();
         self.spoken += prompt.split_whitespace().count() as u64;
-        triggers::merge_when_many(&mut self.parts);
+        self.merge_when_many();
         let mut part = EpisodeFacts {
             episode,
             last_episode: episode,
@@ -261,45 +264,45 @@ impl Facts {
             prompt: text::cut(prompt, LONGEST_PROMPT).to_string(),
             ..EpisodeFacts::default()
         };
-        part.count(text::cut(prompt, 2 * LONGEST_PROMPT), 1.0);
-        part.state(prompt, Origin::User);
+        part.count_words(text::cut(prompt, 2 * LONGEST_PROMPT), 1.0);
+        part.add_statements(prompt, Origin::User);
         self.parts.push(part);
     }
 
     /// The part that is going on; what comes before the first prompt is `EP_000`.
-    fn part(&mut self) -> &mut EpisodeFacts {
+    fn current(&mut self) -> &mut EpisodeFacts {
         if self.parts.is_empty() {
             self.parts.push(EpisodeFacts::default());
         }
         self.parts.last_mut().expect("a part was just put there")
     }
 
-    fn reply(&mut self, said: &str, by_subagent: bool) {
+    fn add_reply(&mut self, said: &str, by_subagent: bool) {
         // What the program says in the agent's name when it is only called to order.
         if said.trim() == "No response requested." {
             return;
         }
         self.spoken += said.split_whitespace().count() as u64;
-        let part = self.part();
-        part.count(text::cut(said, 2 * LONGEST_REPLY), if by_subagent { 0.3 } else { 1.0 });
+        let part = self.current();
+        part.count_words(text::cut(said, 2 * LONGEST_REPLY), if by_subagent { 0.3 } else { 1.0 });
         if by_subagent {
             return;
         }
         part.replies += 1;
         part.last_reply = text::cut(said, LONGEST_REPLY).to_string();
-        part.state(said, Origin::Assistant);
+        part.add_statements(said, Origin::Assistant);
         let nothing_worked = part.tool_calls > 0 && part.tool_calls == part.failed_calls;
-        part.signal(if outcome::gives_up(said, nothing_worked) {
+        part.add_signal(if replies::gives_up(said, nothing_worked) {
             Signal::GaveUp
         } else {
             Signal::Reply
         });
     }
 
-    fn call(&mut self, call: &ToolCall) {
+    fn add_call(&mut self, call: &ToolCall) {
         if call.tool.is_empty() {
             // The late answer of a call that was counted when it was made.
-            return self.part().call(call);
+            return self.current().add_call(call);
         }
         self.tool_calls += 1;
         let tool = text::one_line(&call.tool, 60);
@@ -309,7 +312,7 @@ impl Facts {
         if call.failed() {
             self.failed_calls += 1;
         }
-        self.part().call(call);
+        self.current().add_call(call);
     }
 }
 
@@ -322,19 +325,19 @@ impl EpisodeFacts {
             prompt: text::one_line(title, 200),
             ..EpisodeFacts::default()
         };
-        part.count(title, 2.0);
-        part.count(value, 1.0);
+        part.count_words(title, 2.0);
+        part.count_words(value, 1.0);
         part.last_reply = text::first_sentence(value, 300);
-        part.end();
+        part.finish();
         part
     }
 
     /// Adds the words of a text, each with a weight.
-    fn count(&mut self, value: &str, weight: f32) {
+    fn count_words(&mut self, value: &str, weight: f32) {
         text::each_word(value, |word| {
             // Parts of identifiers and pairs of characters find, but nobody would read them as
             // keys; and a path is remembered by its last name.
-            if !word.whole || triggers::is_folder_name(value, word.start, word.end) {
+            if !word.whole || words::is_folder_name(value, word.start, word.end) {
                 return;
             }
             if self.counting.len() < MOST_WORDS_COUNTED
@@ -348,11 +351,11 @@ impl EpisodeFacts {
         });
     }
 
-    fn end(&mut self) {
+    fn finish(&mut self) {
         let mut words: Vec<(String, f32)> = std::mem::take(&mut self.counting)
             .into_iter()
             .filter_map(|(word, sum)| {
-                let weight = triggers::telling(&word);
+                let weight = words::weight(&word);
                 (weight > 0.0).then(|| (word, (1.0 + sum).ln() * weight))
             })
             .collect();
@@ -361,7 +364,7 @@ impl EpisodeFacts {
         self.words.extend(words);
     }
 
-    fn signal(&mut self, signal: Signal) {
+    fn add_signal(&mut self, signal: Signal) {
         // Only the order of the latest matters, and how many of a kind there were.
         if self.signals.len() >= 64 {
             self.signals.remove(0);
@@ -369,88 +372,90 @@ impl EpisodeFacts {
         self.signals.push(signal);
     }
 
-    fn call(&mut self, call: &ToolCall) {
+    fn add_call(&mut self, call: &ToolCall) {
         self.tool_calls += 1;
         self.failed_calls += u64::from(call.failed());
         if !call.by_person() && self.signals.last() != Some(&Signal::Work) {
-            self.signal(Signal::Work);
+            self.add_signal(Signal::Work);
         }
         match &call.action {
             Action::Edit { files, .. } if !call.failed() => {
                 for file in files {
-                    self.count(&file.path, 1.0);
-                    // The answer tells of one file.
-                    let told = call
+                    self.count_words(&file.path, 1.0);
+                    // A result reports the state of one file.
+                    let reported = call
                         .answer
                         .as_ref()
                         .map(|answer| &answer.state)
                         .filter(|_| files.len() == 1);
-                    let state =
-                        told.filter(|state| **state != FileState::Unknown).unwrap_or(&file.state);
-                    self.change(FileChange { path: file.path.clone(), state: state.clone() });
+                    let state = reported
+                        .filter(|state| **state != FileState::Unknown)
+                        .unwrap_or(&file.state);
+                    self.add_change(FileChange { path: file.path.clone(), state: state.clone() });
                 }
             }
-            Action::Read { path } => self.count(path, 0.2),
+            Action::Read { path } => self.count_words(path, 0.2),
             Action::Shell { command } => {
-                self.count(text::cut(command, 400), 0.4);
+                self.count_words(text::cut(command, 400), 0.4);
                 keep(&mut self.commands, text::one_line(command, 160));
             }
             Action::Delegate { task } | Action::Ask { question: task } => {
-                self.count(text::cut(task, 1000), 0.4)
+                self.count_words(text::cut(task, 1000), 0.4)
             }
-            Action::Search { query } => self.count(query, 0.3),
+            Action::Search { query } => self.count_words(query, 0.3),
             _ => {}
         }
         let Some(answer) = &call.answer else { return };
         if let Action::Shell { command } = &call.action
             && !call.failed()
-            && commits(command)
+            && commands::makes_commit(command)
         {
             // Some wrappers keep git's words to themselves; that it did not fail is enough.
-            if let Some(commit) = commit_in(&answer.text) {
-                self.count(&commit.message, 1.0);
+            if let Some(commit) = commands::commit_in(&answer.text) {
+                self.count_words(&commit.message, 1.0);
                 if !self.commits.iter().any(|known| known.hash == commit.hash) {
                     keep(&mut self.commits, commit);
                 }
             }
-            self.signal(Signal::Commit);
+            self.add_signal(Signal::Commit);
         }
         if let Action::Ask { .. } = call.action {
-            self.count(text::cut(&answer.text, 1000), 0.5);
+            self.count_words(text::cut(&answer.text, 1000), 0.5);
         }
-        let verdict = outcome::verdict(call);
+        let verdict = test_runs::verdict(call);
         if let Action::Shell { command } = &call.action {
             let works = verdict.as_ref().map_or(!call.failed(), |verdict| verdict.passed);
             if works && !call.failed() && self.checks.len() < MOST_IN_A_LIST {
-                self.checks.extend(stated::check_command(command));
+                self.checks.extend(commands::check_command(command));
             }
-            if let Some(url) = opened_in(command, &answer.text).filter(|_| !call.failed()) {
+            if let Some(url) = commands::opened_in(command, &answer.text).filter(|_| !call.failed())
+            {
                 keep(&mut self.opened, url);
             }
-            if verdict.is_some() || is_check(command) {
-                self.follow(command, works, &answer.text);
+            if verdict.is_some() || commands::is_build(command) {
+                self.track_failure(command, works, &answer.text);
             }
         }
         if let Some(verdict) = &verdict {
-            self.signal(Signal::Test(verdict.passed));
+            self.add_signal(Signal::Test(verdict.passed));
             keep(&mut self.tests, verdict.clone());
         }
         if call.failed() && errors::is_refusal(&answer.text) {
-            self.signal(Signal::Interrupted);
+            self.add_signal(Signal::Interrupted);
         } else if (call.failed() || verdict.is_some_and(|verdict| !verdict.passed))
-            && let Some(fault) = errors::fault(&answer.text)
+            && let Some(fault) = errors::find(&answer.text)
         {
-            self.count(&fault.sample, 0.8);
-            self.signal(Signal::Error);
-            if !self.faults.contains(&fault) {
-                keep(&mut self.faults, fault);
+            self.count_words(&fault.sample, 0.8);
+            self.add_signal(Signal::Error);
+            if !self.errors.contains(&fault) {
+                keep(&mut self.errors, fault);
             }
         }
     }
 
-    /// Follows a command from its failure to the run that works, to tell what solved it.
-    fn follow(&mut self, command: &str, works: bool, output: &str) {
-        let kind = command_kind(command);
+    /// Follows a command from its failure to the run that works, to learn what solved it.
+    fn track_failure(&mut self, command: &str, works: bool, output: &str) {
+        let kind = commands::command_kind(command);
         let at = self.failing.iter().position(|failing| failing.command == kind);
         match (works, at) {
             (true, Some(at)) => {
@@ -461,12 +466,12 @@ impl EpisodeFacts {
                 if !names.is_empty() {
                     keep(
                         &mut self.solved,
-                        Solved { error, by: format!("changing {}", names.join(", ")) },
+                        SolvedError { error, by: format!("changing {}", names.join(", ")) },
                     );
                 }
             }
             (false, None) if self.failing.len() < MOST_IN_A_LIST => {
-                if let Some(fault) = errors::fault(output) {
+                if let Some(fault) = errors::find(output) {
                     self.failing.push(Failing {
                         command: kind,
                         error: fault.sample,
@@ -479,7 +484,7 @@ impl EpisodeFacts {
     }
 
     /// Keeps a file as it was left last.
-    fn change(&mut self, file: FileChange) {
+    fn add_change(&mut self, file: FileChange) {
         for failing in &mut self.failing {
             if failing.changed_since.len() < 3 && !failing.changed_since.contains(&file.path) {
                 failing.changed_since.push(file.path.clone());
@@ -492,20 +497,46 @@ impl EpisodeFacts {
     }
 
     /// Keeps the sentences that decide something or say what was learnt.
-    fn state(&mut self, said: &str, origin: Origin) {
-        for sentence in
-            text::sentences(&sayings::prose_and_code(text::cut(said, 2 * LONGEST_REPLY)).0)
+    fn add_statements(&mut self, said: &str, origin: Origin) {
+        for sentence in text::sentences(&replies::split_code(text::cut(said, 2 * LONGEST_REPLY)).0)
         {
-            if self.stated.len() >= MOST_IN_A_LIST {
+            if self.statements.len() >= MOST_IN_A_LIST {
                 return;
             }
-            let sentence = triggers::plain_words(sentence.trim());
-            let Some(kind) = sayings::stated(&sentence, origin) else { continue };
+            let sentence = markdown::strip_marks(sentence.trim());
+            let Some(kind) = replies::claim_kind(&sentence, origin) else { continue };
             let text = text::one_line(&sentence, 300);
-            if !self.stated.iter().any(|known| known.text == text) {
-                self.stated.push(Stated { kind, text, origin });
+            if !self.statements.iter().any(|known| known.text == text) {
+                self.statements.push(Statement { kind, text, origin });
             }
         }
+    }
+
+    /// Takes in the part that follows.
+    fn absorb(&mut self, next: EpisodeFacts) {
+        self.last_episode = next.last_episode;
+        self.replies += next.replies;
+        self.tool_calls += next.tool_calls;
+        self.failed_calls += next.failed_calls;
+        if !next.last_reply.is_empty() {
+            self.last_reply = next.last_reply;
+        }
+        self.edited.retain(|file| !next.edited.iter().any(|later| later.path == file.path));
+        self.edited.extend(next.edited);
+        self.tests.extend(next.tests);
+        self.checks.extend(next.checks);
+        self.errors.extend(next.errors);
+        self.commits.extend(next.commits);
+        self.opened.extend(next.opened);
+        self.solved.extend(next.solved);
+        self.statements.extend(next.statements);
+        self.signals.extend(next.signals);
+        let excess = self.signals.len().saturating_sub(64);
+        self.signals.drain(..excess);
+        self.words.extend(next.words);
+        self.words.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        self.words.dedup_by(|a, b| a.0 == b.0);
+        self.words.truncate(96);
     }
 }
 
@@ -515,68 +546,6 @@ fn keep<T: PartialEq>(list: &mut Vec<T>, item: T) {
     }
 }
 
-/// What kind of command it is: the same tests run with another filter are still the same.
-fn command_kind(command: &str) -> String {
-    let typed = command.split("<<").next().unwrap_or(command);
-    let typed = typed.rsplit("&& ").next().unwrap_or(typed);
-    let words =
-        typed.split_whitespace().filter(|word| !word.starts_with('-') && !word.contains('='));
-    words.take(2).collect::<Vec<_>>().join(" ")
-}
-
-/// Whether a command checks what was changed: it builds, compiles or lints.
-fn is_check(command: &str) -> bool {
-    static CHECK: Pattern = Pattern::new(
-        r"\b(build|check|clippy|lint|typecheck|tsc|compile|vet|mypy|ruff|eslint|biome|golangci-lint|pre-commit|make)\b",
-    );
-    let typed = command.split("<<").next().unwrap_or(command);
-    CHECK.is_match(typed)
-        && !typed.contains("git ")
-        && !typed.starts_with("grep")
-        && !typed.starts_with("rg ")
-}
-
 fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
-}
-
-/// What a call made that lasts, in words: a commit, a pull request.
-pub fn made(call: &ToolCall) -> Option<String> {
-    let (Action::Shell { command }, Some(answer), false) =
-        (&call.action, &call.answer, call.failed())
-    else {
-        return None;
-    };
-    let commit = commits(command).then(|| commit_in(&answer.text)).flatten();
-    let commit = commit
-        .map(|commit| format!("committed {} {}", text::cut(&commit.hash, 12), commit.message));
-    let opened =
-        opened_in(command, &answer.text).map(|url| format!("opened {}", text::one_line(&url, 120)));
-    let made: Vec<String> = commit.into_iter().chain(opened).collect();
-    (!made.is_empty()).then(|| made.join("; "))
-}
-
-/// The pull request that a command opened.
-fn opened_in(command: &str, output: &str) -> Option<String> {
-    static OPENED: Pattern =
-        Pattern::new(r"https://[^\s<>()\[\]]{3,100}/(?:pull|merge_requests|pulls)/\d{1,9}");
-    let opens = ["gh pr create", "glab mr create", "tea pr create"]
-        .iter()
-        .any(|opening| command.contains(opening));
-    opens.then(|| OPENED.find_iter(output).last().map(|url| url.as_str().to_string())).flatten()
-}
-
-/// Whether a command makes a commit.
-fn commits(command: &str) -> bool {
-    static COMMIT: Pattern = Pattern::new(r"(?:^|[\s;&|(])git\s+(?:-\S+\s+\S+\s+)*commit(?:\s|$)");
-    // A repository that the command makes for a try is not the session's.
-    COMMIT.is_match(command) && !command.contains("--dry-run") && !command.contains("git init")
-}
-
-/// The commit that git tells of: `[main 1a2b3c4] the message`.
-fn commit_in(output: &str) -> Option<Commit> {
-    static COMMIT: Pattern =
-        Pattern::new(r"(?m)^\[[^\]\n]{1,200}? (?:\(root-commit\) )?([0-9a-f]{7,40})\] (.+)$");
-    let found = COMMIT.captures(output)?;
-    Some(Commit { hash: found[1].to_string(), message: text::one_line(&found[2], 120) })
 }

@@ -1,209 +1,193 @@
 //! The entry point for agents: a few milliseconds, and the agent always goes on.
 //!
-//! A hook only looks: it takes the index as it is, waits for no lock and writes no page. Whatever
-//! takes longer is work for a program of its own, which `start` sends off. Trouble goes into the
-//! device's log.
+//! A hook only reads: it takes the index as it is, waits for no lock and writes no page. Longer work
+//! is done by a process of its own, which `start` starts. Errors go into the device's log.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::adapters::hooks::{self, HookSpec, Limit};
 use crate::adapters::{self, Adapter};
-use crate::base::clock::Timestamp;
 use crate::error::Result;
-use crate::ops::context::{Contents, ContextRequest, Injected, context};
+use crate::memory::Memory;
+use crate::ops::context::{Contents, ContextRequest, Injected};
 use crate::ops::turns;
-use crate::settings::Settings;
-use crate::store::{Store, journal};
+use crate::store::journal;
 
 mod start;
 mod wire;
 
 pub use start::{INVOKED_BY, start_detached};
 
-use wire::Told;
+use wire::HookInput;
 
-/// The last argument of a call by Codex's older `notify` is what it tells.
+/// The event of Codex's older `notify`, whose input is the last argument.
 pub const NOTIFY: &str = "notify";
-/// How much of what an agent tells is read.
+/// How much of an agent's input is read.
 pub const LONGEST_CALL: u64 = 16 << 20;
 /// How much of a prompt is searched for.
 const LONGEST_PROMPT: usize = 8 << 10;
 /// How many lines on a prompt are worth an agent's attention, in tokens.
 const RECALL_BUDGET: usize = 500;
 
-/// A call as it comes in.
+/// A call of a hook as it comes in.
 #[derive(Debug)]
-pub struct Call {
+pub struct HookCall {
     /// Which agent calls, as we name it.
     pub agent: String,
     /// At which moment, as the agent names it.
     pub event: String,
-    /// What it tells, as JSON.
-    pub told: Vec<u8>,
+    /// What it sends, as JSON.
+    pub input: Vec<u8>,
 }
 
-/// What comes of a call.
+/// What a call is answered with.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Answer {
-    /// What the agent is told; empty means nothing.
-    pub said: String,
+pub struct HookReply {
+    /// What is written to the agent; empty means nothing.
+    pub output: String,
     /// The arguments of the program that does the rest.
     pub work: Option<Vec<OsString>>,
 }
 
-/// What a call is answered from.
-pub struct World<'a> {
-    pub store: &'a Store,
-    pub config: &'a Settings,
-    pub now: Timestamp,
-    /// The folder in which the hook was called.
-    pub folder: PathBuf,
-    /// The person's home.
-    pub home: PathBuf,
+impl HookReply {
+    fn of_work(work: Option<Vec<OsString>>) -> HookReply {
+        HookReply { output: String::new(), work }
+    }
 }
 
-/// Answers a call. Trouble is noted in the device's log, and the answer is then: nothing.
-pub fn answer(call: &Call, world: &World<'_>) -> Answer {
+/// Answers a call. An error is noted in the device's log, and the reply is then empty.
+pub fn answer(call: &HookCall, memory: &Memory) -> HookReply {
     let note = |what: String| {
         journal::note(
-            world.store.layout(),
-            world.now,
+            memory.layout(),
+            memory.now(),
             &format!("hook {} {}: {what}", call.agent, call.event),
         )
     };
     let Some(adapter) = adapters::named(&call.agent) else {
         note("there is no such agent".into());
-        return Answer::default();
+        return HookReply::default();
     };
     let Some(spec) = adapter.hooks() else {
         note("this agent has no hooks".into());
-        return Answer::default();
+        return HookReply::default();
     };
-    let told = match Told::read(&call.told) {
-        Ok(told) => told,
+    let input = match HookInput::read(&call.input) {
+        Ok(input) => input,
         Err(reason) => {
-            note(format!("cannot read what the agent told: {reason}"));
-            return Answer::default();
+            note(format!("cannot read what the agent sent: {reason}"));
+            return HookReply::default();
         }
     };
-    answered(call, adapter, &spec, &told, world).unwrap_or_else(|error| {
+    reply_to(call, adapter, &spec, &input, memory).unwrap_or_else(|error| {
         note(error.to_string());
-        Answer::default()
+        HookReply::default()
     })
 }
 
-fn answered(
-    call: &Call,
+fn reply_to(
+    call: &HookCall,
     adapter: &dyn Adapter,
     spec: &HookSpec,
-    told: &Told,
-    world: &World<'_>,
-) -> Result<Answer> {
+    input: &HookInput,
+    memory: &Memory,
+) -> Result<HookReply> {
     let same = |name: &&str| name.eq_ignore_ascii_case(&call.event.replace(['-', '_'], ""));
     let events = spec.events.iter().map(|event| event.name).chain([NOTIFY]);
     let Some(event) = events.into_iter().find(same) else {
         // An agent may know more events than we do.
-        return Ok(Answer::default());
+        return Ok(HookReply::default());
     };
-    let session = told.session_id.as_str();
-    // What a subagent does is part of its session, which tells of it itself.
-    if !told.agent_id.is_empty() {
-        return Ok(Answer::default());
+    let session = input.session_id.as_str();
+    // What a subagent does is part of its session, which has hooks of its own.
+    if !input.agent_id.is_empty() {
+        return Ok(HookReply::default());
     }
     Ok(match event {
         hooks::SESSION_START => {
-            let reset = told.source == "clear";
-            if reset || told.source == "compact" {
+            let reset = input.source == "clear";
+            if reset || input.source == "compact" {
                 // What it was given is gone from its context.
-                Injected::forget(world.store, session);
+                Injected::forget(memory.store(), session);
             }
-            let page = page(told, spec, world, Contents::All, world.config.context.budget)?;
-            Answer {
-                said: said(event, &page),
-                work: reset.then(|| flush(adapter, told, "reset", world)),
+            let page = page(input, spec, memory, Contents::All, memory.settings().context.budget)?;
+            HookReply {
+                output: output(event, &page),
+                work: reset.then(|| flush(adapter, input, "reset", memory)),
             }
         }
         hooks::USER_PROMPT_SUBMIT => {
-            let contents = if world.config.context.each_turn {
+            let contents = if memory.settings().context.each_turn {
                 Contents::PromptAndDays
             } else {
                 Contents::Prompt
             };
             let budget = match contents {
-                Contents::PromptAndDays => world.config.context.budget,
-                _ => world.config.context.budget.min(RECALL_BUDGET),
+                Contents::PromptAndDays => memory.settings().context.budget,
+                _ => memory.settings().context.budget.min(RECALL_BUDGET),
             };
-            let page = page(told, spec, world, contents, budget)?;
-            Answer { said: said(event, &page), work: None }
+            let page = page(input, spec, memory, contents, budget)?;
+            HookReply { output: output(event, &page), work: None }
         }
         hooks::STOP | NOTIFY => {
-            let due = turns::count(world.store, session).unwrap_or(false);
-            Answer {
-                said: String::new(),
-                work: due.then(|| flush(adapter, told, "interval", world)),
-            }
+            let due = turns::count(memory.store(), session).unwrap_or(false);
+            HookReply::of_work(due.then(|| flush(adapter, input, "interval", memory)))
         }
-        hooks::PRE_COMPACT => {
-            Answer { said: String::new(), work: Some(flush(adapter, told, "precompact", world)) }
-        }
+        hooks::PRE_COMPACT => HookReply::of_work(Some(flush(adapter, input, "precompact", memory))),
         hooks::POST_COMPACT => {
-            Injected::forget(world.store, session);
-            Answer::default()
+            Injected::forget(memory.store(), session);
+            HookReply::default()
         }
         hooks::SESSION_END => {
-            Injected::forget(world.store, session);
-            turns::forget(world.store, session);
-            let reason = if told.reason == "clear" { "reset" } else { "end" };
-            Answer { said: String::new(), work: Some(flush(adapter, told, reason, world)) }
+            Injected::forget(memory.store(), session);
+            turns::forget(memory.store(), session);
+            let reason = if input.reason == "clear" { "reset" } else { "end" };
+            HookReply::of_work(Some(flush(adapter, input, reason, memory)))
         }
-        _ => Answer::default(),
+        _ => HookReply::default(),
     })
 }
 
 /// The page for this moment, within what the agent takes.
 fn page(
-    told: &Told,
+    input: &HookInput,
     spec: &HookSpec,
-    world: &World<'_>,
+    memory: &Memory,
     contents: Contents,
     budget: usize,
 ) -> Result<String> {
-    let prompt = crate::base::text::cut(told.prompt.trim(), LONGEST_PROMPT).to_string();
+    let prompt = crate::base::text::cut(input.prompt.trim(), LONGEST_PROMPT).to_string();
     let (budget, characters) = match spec.limit {
         Limit::Characters(limit) => (budget, limit),
         // Their tokens are not quite ours.
         Limit::Tokens(limit) => (budget.min(limit - limit / 5), usize::MAX),
     };
-    let folder = if told.cwd.is_empty() { world.folder.clone() } else { PathBuf::from(&told.cwd) };
     let request = ContextRequest {
         project: None,
-        folder,
-        home: world.home.clone(),
+        folder: (!input.cwd.is_empty()).then(|| PathBuf::from(&input.cwd)),
         prompt: (!prompt.is_empty()).then_some(prompt),
-        budget,
-        characters,
-        session: (!told.session_id.is_empty()).then(|| told.session_id.clone()),
-        now: world.now,
-        zone: world.config.zone()?,
+        budget: Some(budget),
+        characters: Some(characters),
+        session: (!input.session_id.is_empty()).then(|| input.session_id.clone()),
         contents,
         strong_only: true,
         hurried: true,
         dry_run: false,
     };
-    Ok(context(world.store, &request)?.text)
+    Ok(memory.context(request)?.text)
 }
 
-fn said(event: &str, page: &str) -> String {
+fn output(event: &str, page: &str) -> String {
     if page.is_empty() { String::new() } else { wire::additional_context(event, page) }
 }
 
 /// The program that takes a session in: what was said until now is in the memory before the agent
 /// forgets it.
-fn flush(adapter: &dyn Adapter, told: &Told, reason: &str, world: &World<'_>) -> Vec<OsString> {
-    let root = world.store.layout().root();
+fn flush(adapter: &dyn Adapter, input: &HookInput, reason: &str, memory: &Memory) -> Vec<OsString> {
+    let root = memory.layout().root();
     let mut arguments: Vec<OsString> = vec!["--store".into(), root.into(), "--quiet".into()];
-    match std::path::Path::new(&told.transcript_path).is_file() {
+    match std::path::Path::new(&input.transcript_path).is_file() {
         // Some agents do not say where their log is, an old way of calling us never did, and it may
         // not be there yet.
         false => arguments.extend(["sweep".into(), "--only".into(), adapter.name().into()]),
@@ -211,8 +195,8 @@ fn flush(adapter: &dyn Adapter, told: &Told, reason: &str, world: &World<'_>) ->
             // `=` keeps whatever they say from being taken for a flag.
             let named = |flag: &str, value: &str| OsString::from(format!("--{flag}={value}"));
             arguments.push("flush".into());
-            arguments.push(named("transcript", &told.transcript_path));
-            arguments.push(named("session", &told.session_id));
+            arguments.push(named("transcript", &input.transcript_path));
+            arguments.push(named("session", &input.session_id));
             arguments.push(named("reason", reason));
             arguments.push("--linger".into());
         }

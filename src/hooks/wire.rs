@@ -1,11 +1,11 @@
-//! What agents and hooks say to each other, exactly as it goes over the wire.
+//! The JSON that agents and hooks exchange, exactly as it goes over the wire.
 
 use serde::{Deserialize, Serialize};
 
-/// What an agent tells a hook. Everything may be missing: a call with half of it is still answered.
+/// What an agent sends to a hook. Everything may be missing: half a call is still answered.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub struct Told {
+pub struct HookInput {
     /// The agent's own id of the session; untrusted, and never a path.
     #[serde(alias = "thread-id", deserialize_with = "text")]
     pub session_id: String,
@@ -38,10 +38,9 @@ fn text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::
     })
 }
 
-impl Told {
-    /// Reads what an agent said. Where it wrote the backslashes of Windows paths as they are, they
-    /// are mended.
-    pub fn read(bytes: &[u8]) -> Result<Told, String> {
+impl HookInput {
+    /// Parses what an agent sent. Backslashes of Windows paths that were not escaped are repaired.
+    pub fn read(bytes: &[u8]) -> Result<HookInput, String> {
         let text = String::from_utf8_lossy(bytes);
         let text = text.trim_start_matches('\u{feff}').trim();
         let object = |text: &str| match serde_json::from_str::<serde_json::Value>(text) {
@@ -51,15 +50,15 @@ impl Told {
             Ok(_) => Err("it is no object".to_string()),
             Err(err) => Err(err.to_string()),
         };
-        let told: Result<Told, String> = object(text);
-        let mended = || object(&with_doubled_backslashes(text));
-        match told {
+        let input: Result<HookInput, String> = object(text);
+        let repaired = || object(&with_doubled_backslashes(text));
+        match input {
             // `C:\new` reads as well, but as a path with a line end in it.
-            Ok(told) if told.has_odd_paths() => {
-                Ok(mended().ok().filter(|told| !told.has_odd_paths()).unwrap_or(told))
+            Ok(input) if input.has_odd_paths() => {
+                Ok(repaired().ok().filter(|input| !input.has_odd_paths()).unwrap_or(input))
             }
-            Ok(told) => Ok(told),
-            Err(reason) => mended().map_err(|_| reason),
+            Ok(input) => Ok(input),
+            Err(reason) => repaired().map_err(|_| reason),
         }
     }
 
@@ -68,41 +67,41 @@ impl Told {
     }
 }
 
-/// The text with every backslash doubled that is alone and stands before no quote.
+/// Doubles every single backslash that is not before a quote.
 fn with_doubled_backslashes(text: &str) -> String {
-    let mut mended = String::with_capacity(text.len() + 16);
+    let mut repaired = String::with_capacity(text.len() + 16);
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {
-        mended.push(letter);
+        repaired.push(letter);
         if letter != '\\' {
             continue;
         }
         match letters.peek() {
-            Some('\\' | '"') => mended.extend(letters.next()),
-            _ => mended.push('\\'),
+            Some('\\' | '"') => repaired.extend(letters.next()),
+            _ => repaired.push('\\'),
         }
     }
-    mended
+    repaired
 }
 
-/// What a hook answers, where it has something to say.
+/// What a hook answers, where it has something to add.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Answer<'a> {
-    hook_specific_output: Output<'a>,
+pub struct HookOutput<'a> {
+    hook_specific_output: Context<'a>,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Output<'a> {
+struct Context<'a> {
     hook_event_name: &'a str,
     additional_context: &'a str,
 }
 
 /// The answer to an event that adds to the agent's context, as one line of JSON.
 pub fn additional_context(event: &str, context: &str) -> String {
-    let output = Output { hook_event_name: event, additional_context: context };
-    let answer = Answer { hook_specific_output: output };
+    let output = Context { hook_event_name: event, additional_context: context };
+    let answer = HookOutput { hook_specific_output: output };
     serde_json::to_string(&answer).expect("our own types can always be written as JSON") + "\n"
 }
 
@@ -112,30 +111,30 @@ mod tests {
 
     #[test]
     fn windows_paths_are_mended() {
-        let told = Told::read(
+        let input = HookInput::read(
             br#"{"session_id":"a","cwd":"C:\Users\new\temp","prompt":"say \"hi\" to C:\\x"}"#,
         )
         .unwrap();
-        assert_eq!(told.cwd, r"C:\Users\new\temp");
-        assert_eq!(told.prompt, r#"say "hi" to C:\x"#);
-        let valid =
-            Told::read(br#"{"cwd":"C:\new\temp","transcript_path":"C:\bin\x.jsonl"}"#).unwrap();
+        assert_eq!(input.cwd, r"C:\Users\new\temp");
+        assert_eq!(input.prompt, r#"say "hi" to C:\x"#);
+        let valid = HookInput::read(br#"{"cwd":"C:\new\temp","transcript_path":"C:\bin\x.jsonl"}"#)
+            .unwrap();
         assert_eq!(
             (valid.cwd.as_str(), valid.transcript_path.as_str()),
             (r"C:\new\temp", r"C:\bin\x.jsonl")
         );
-        let whole = Told::read(br#"{"cwd":"C:\\new\\temp","prompt":"two\nlines"}"#).unwrap();
+        let whole = HookInput::read(br#"{"cwd":"C:\\new\\temp","prompt":"two\nlines"}"#).unwrap();
         assert_eq!((whole.cwd.as_str(), whole.prompt.as_str()), (r"C:\new\temp", "two\nlines"));
     }
 
     #[test]
     fn odd_fields_count_as_none_and_garbage_is_named() {
-        let told = Told::read(
+        let input = HookInput::read(
             b"\xef\xbb\xbf{\"session_id\":7,\"transcript_path\":null,\"thread-id\":\"t\"}",
         );
-        assert!(told.is_err() || told.unwrap().transcript_path.is_empty());
+        assert!(input.is_err() || input.unwrap().transcript_path.is_empty());
         for garbage in [&b""[..], b"[]", b"not json", b"{\"a\":", b"\xff\xfe\x00", b"3"] {
-            assert!(Told::read(garbage).is_err(), "{garbage:?}");
+            assert!(HookInput::read(garbage).is_err(), "{garbage:?}");
         }
     }
 }

@@ -9,8 +9,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::changes::{self, Changes};
-use super::document::{self, Shelf};
+use super::changes::{self, Changes, StampedFile};
+use super::documents::{self, Corpus};
 use crate::base::files::{self, FileLock, Stamp};
 use crate::store::Store;
 
@@ -24,28 +24,18 @@ const STAMPS: &str = "stamps";
 /// The stamps of the index's own files, within a generation.
 const SEAL: &str = "seal";
 
-/// What a refresh did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Refreshed {
-    pub added: usize,
-    pub modified: usize,
-    pub removed: usize,
-    /// Whether the cache was missing, older or damaged, and so was made anew.
-    pub rebuilt: bool,
-}
-
 /// The cache of one memory.
 pub struct Cache<'s> {
     store: &'s Store,
-    shelf: Shelf,
+    corpus: Corpus,
     folder: PathBuf,
 }
 
-type Trouble = Box<dyn std::error::Error + Send + Sync>;
+type CacheError = Box<dyn std::error::Error + Send + Sync>;
 
 impl<'s> Cache<'s> {
-    pub fn of(store: &'s Store, shelf: Shelf) -> Cache<'s> {
-        Cache { store, shelf, folder: shelf.folder(store.layout()) }
+    pub fn of(store: &'s Store, corpus: Corpus) -> Cache<'s> {
+        Cache { store, corpus, folder: corpus.folder(store.layout()) }
     }
 
     /// Waits for the right to change the cache.
@@ -59,39 +49,37 @@ impl<'s> Cache<'s> {
     }
 
     /// Opens the index as it is, while somebody else may be changing it.
-    pub fn open(&self) -> Result<tantivy::Index, Trouble> {
+    pub fn open(&self) -> Result<tantivy::Index, CacheError> {
         let generation = self.current().ok_or("there is no index yet")?;
-        document::open(&generation)
+        documents::open(&generation)
     }
 
     /// Opens the index as it was left, provided that its files look as they were left: a damaged
     /// one is not worth the milliseconds of whoever has only those.
-    pub fn open_as_left(&self) -> Result<tantivy::Index, Trouble> {
+    pub fn open_as_left(&self) -> Result<tantivy::Index, CacheError> {
         let generation = self.current().ok_or("there is no index yet")?;
-        let seal = fs::read(generation.join(SEAL))?;
-        let known = changes::read_stamps(&seal).ok_or("its seal is damaged")?;
-        if !Changes::between(&known, &own_files(&generation)?).is_empty() {
+        if !is_sealed(&generation) {
             return Err("its files have changed since it was sealed".into());
         }
-        document::open(&generation)
+        documents::open(&generation)
     }
 
     /// Brings the cache up to date with the tree.
-    pub fn refresh(&self, _lock: &FileLock) -> Result<(tantivy::Index, Refreshed), Trouble> {
+    pub fn refresh(&self, _lock: &FileLock) -> Result<tantivy::Index, CacheError> {
         // Its stamp is the file system's own idea of now.
         let clock = self.folder.join("clock");
         files::write_plain(&clock, b"")?;
         let before = Stamp::of(&fs::metadata(&clock)?);
-        let found = self.shelf.found(self.store)?;
+        let files = self.corpus.files(self.store)?;
         if let Some(generation) = self.current()
             && let Some(stamps) = sound_stamps(&generation)
             && let Some(known) = changes::read_stamps(&stamps)
-            && let Ok(index) = document::open(&generation)
-            && let Ok(refreshed) = self.update(&generation, &index, &known, &found, before)
+            && let Ok(index) = documents::open(&generation)
+            && let Ok(()) = self.update(&generation, &index, &known, &files, before)
         {
-            return Ok((index, refreshed));
+            return Ok(index);
         }
-        self.rebuild(&found, before)
+        self.rebuild(&files, before)
     }
 
     fn update(
@@ -99,38 +87,25 @@ impl<'s> Cache<'s> {
         generation: &Path,
         index: &tantivy::Index,
         known: &[(&str, Stamp)],
-        found: &[(String, Stamp)],
+        files: &[StampedFile],
         before: Stamp,
-    ) -> Result<Refreshed, Trouble> {
-        let changes = Changes::between(known, found);
-        if changes.is_empty() {
-            return Ok(Refreshed::default());
+    ) -> Result<(), CacheError> {
+        let Changes { added, modified, removed } = Changes::between(known, files);
+        let gone = [removed.as_slice(), &modified, &added].concat();
+        if gone.is_empty() {
+            return Ok(());
         }
-        let refreshed = Refreshed {
-            added: changes.added.len(),
-            modified: changes.modified.len(),
-            removed: changes.removed.len(),
-            rebuilt: false,
-        };
-        let gone = [changes.removed.as_slice(), &changes.modified, &changes.added].concat();
-        let new = [changes.added.as_slice(), &changes.modified].concat();
-        document::write(index, self.store, self.shelf, &gone, &new)?;
-        seal(generation, found, before)?;
-        Ok(refreshed)
+        let new = [added.as_slice(), &modified].concat();
+        documents::write(index, self.store, self.corpus, &gone, &new)?;
+        Ok(seal(generation, files, before)?)
     }
 
-    fn rebuild(
-        &self,
-        found: &[(String, Stamp)],
-        before: Stamp,
-    ) -> Result<(tantivy::Index, Refreshed), Trouble> {
+    fn rebuild(&self, files: &[StampedFile], before: Stamp) -> Result<tantivy::Index, CacheError> {
         let name = format!("g{}", 1 + self.generations()?.into_iter().max().unwrap_or(0));
         let generation = self.folder.join(&name);
         files::create_folder(&generation)?;
-        let index = document::create(&generation)?;
-        let sessions: Vec<&str> = found.iter().map(|(session, _)| session.as_str()).collect();
-        document::write(&index, self.store, self.shelf, &[], &sessions)?;
-        seal(&generation, found, before)?;
+        let index = self.create(Some(&generation), files)?;
+        seal(&generation, files, before)?;
         files::write_atomic(&self.folder.join(CURRENT), format!("{SCHEMA} {name}\n").as_bytes())?;
         for old in self.generations()? {
             let old = format!("g{old}");
@@ -139,7 +114,24 @@ impl<'s> Cache<'s> {
                 let _ = files::remove_folder(&self.folder.join(old));
             }
         }
-        Ok((index, Refreshed { added: sessions.len(), rebuilt: true, ..Refreshed::default() }))
+        Ok(index)
+    }
+
+    /// Makes an index in working memory, for when the cache cannot be written.
+    pub fn in_memory(&self) -> Result<tantivy::Index, CacheError> {
+        self.create(None, &self.corpus.files(self.store)?)
+    }
+
+    /// Makes an index of everything.
+    fn create(
+        &self,
+        folder: Option<&Path>,
+        files: &[StampedFile],
+    ) -> Result<tantivy::Index, CacheError> {
+        let index = documents::create(folder)?;
+        let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+        documents::write(&index, self.store, self.corpus, &[], &names)?;
+        Ok(index)
     }
 
     /// The folder of the generation that counts.
@@ -158,15 +150,6 @@ impl<'s> Cache<'s> {
     }
 }
 
-/// Makes an index of a memory in working memory, for when the cache cannot be written.
-pub fn in_memory(store: &Store, shelf: Shelf) -> Result<tantivy::Index, Trouble> {
-    let found = shelf.found(store)?;
-    let index = document::create_in_memory()?;
-    let sessions: Vec<&str> = found.iter().map(|(session, _)| session.as_str()).collect();
-    document::write(&index, store, shelf, &[], &sessions)?;
-    Ok(index)
-}
-
 fn generation_number(name: &str) -> Option<u64> {
     name.strip_prefix('g')
         .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?
@@ -175,12 +158,12 @@ fn generation_number(name: &str) -> Option<u64> {
 }
 
 /// Notes what a generation was made from, and how its files look now that they are whole.
-fn seal(generation: &Path, found: &[(String, Stamp)], before: Stamp) -> io::Result<()> {
-    let remembered: Vec<(&str, Stamp)> = found
+fn seal(generation: &Path, files: &[StampedFile], before: Stamp) -> io::Result<()> {
+    let remembered: Vec<(&str, Stamp)> = files
         .iter()
-        .map(|(session, stamp)| (session.as_str(), changes::settled(*stamp, before)))
+        .map(|(name, stamp)| (name.as_str(), changes::settled(*stamp, before)))
         .collect();
-    let mut bytes = Vec::with_capacity(found.len() * 72);
+    let mut bytes = Vec::with_capacity(files.len() * 72);
     changes::write_stamps(&remembered, &mut bytes);
     files::write_atomic(&generation.join(STAMPS), &bytes)?;
     let mut bytes = Vec::new();
@@ -195,12 +178,17 @@ fn seal(generation: &Path, found: &[(String, Stamp)], before: Stamp) -> io::Resu
 /// them anew is surer.
 fn sound_stamps(generation: &Path) -> Option<Vec<u8>> {
     let stamps = fs::read(generation.join(STAMPS)).ok()?;
-    let seal = fs::read(generation.join(SEAL)).ok()?;
-    let now = own_files(generation).ok()?;
-    Changes::between(&changes::read_stamps(&seal)?, &now).is_empty().then_some(stamps)
+    is_sealed(generation).then_some(stamps)
 }
 
-fn own_files(generation: &Path) -> io::Result<Vec<(String, Stamp)>> {
+fn is_sealed(generation: &Path) -> bool {
+    let (Ok(seal), Ok(now)) = (fs::read(generation.join(SEAL)), own_files(generation)) else {
+        return false;
+    };
+    changes::read_stamps(&seal).is_some_and(|known| Changes::between(&known, &now).is_empty())
+}
+
+fn own_files(generation: &Path) -> io::Result<Vec<StampedFile>> {
     let mut stamps = changes::folder_stamps(generation)?;
     stamps.retain(|(name, _)| name != SEAL);
     Ok(stamps)

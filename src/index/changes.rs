@@ -9,23 +9,15 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use rayon::prelude::*;
-
-use crate::base::files::{DirHandle, Stamp};
-use crate::model::ids::SessionId;
-use crate::store::Store;
-use crate::store::layout::Layout;
+use crate::base::files::Stamp;
 
 /// How close to a look a file's last change may lie for the look not to count, in nanoseconds. File
 /// systems count time in steps of up to 10 ms, so a second change in the same step would leave no
 /// trace.
 const UNSETTLED_NS: i64 = 20_000_000;
 
-/// Below so many digests, one thread looks at all of them.
-const FEW: usize = 4096;
-
 /// A file by its name, and how it looked.
-pub type Stamped = (String, Stamp);
+pub type StampedFile = (String, Stamp);
 
 /// What differs between the tree and the cache, by name.
 #[derive(Debug, Default, PartialEq)]
@@ -37,7 +29,7 @@ pub struct Changes<'a> {
 
 impl<'a> Changes<'a> {
     /// Compares two lists that are sorted by name.
-    pub fn between(known: &[(&'a str, Stamp)], found: &'a [(String, Stamp)]) -> Changes<'a> {
+    pub fn between(known: &[(&'a str, Stamp)], found: &'a [StampedFile]) -> Changes<'a> {
         let mut changes = Changes::default();
         let (mut known, mut found) = (known.iter().peekable(), found.iter().peekable());
         loop {
@@ -64,31 +56,6 @@ impl<'a> Changes<'a> {
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.modified.is_empty() && self.removed.is_empty()
     }
-}
-
-/// Looks at every digest of a memory: its session and its stamp, sorted by session.
-pub fn found(store: &Store) -> io::Result<Vec<(String, Stamp)>> {
-    let sessions = store.layout().sessions();
-    let folder = match DirHandle::open(&sessions) {
-        Ok(folder) => folder,
-        Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(err) => return Err(err),
-    };
-    let mut names: Vec<String> = Vec::new();
-    for entry in fs::read_dir(&sessions)? {
-        names.extend(
-            entry?.file_name().into_string().ok().filter(|name| name.parse::<SessionId>().is_ok()),
-        );
-    }
-    names.sort_unstable();
-    // A link could lead anywhere, so only a plain file is a digest.
-    let look =
-        |name: String| folder.stamp(&Layout::digest_within(&name)).map(|stamp| (name, stamp));
-    // To start threads costs more than to look at a few files.
-    Ok(match names.len() < FEW {
-        true => names.into_iter().filter_map(look).collect(),
-        false => names.into_par_iter().with_min_len(FEW / 8).filter_map(look).collect(),
-    })
 }
 
 /// The stamp to remember of a file that was looked at after `before` was last changed.
@@ -138,7 +105,7 @@ pub fn read_stamps(mut bytes: &[u8]) -> Option<Vec<(&str, Stamp)>> {
 }
 
 /// The stamps of the files in a folder, sorted by name; locks come and go and do not count.
-pub fn folder_stamps(folder: &Path) -> io::Result<Vec<(String, Stamp)>> {
+pub fn folder_stamps(folder: &Path) -> io::Result<Vec<StampedFile>> {
     let mut stamps = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;

@@ -8,14 +8,14 @@
 use std::fs;
 use std::io;
 
-use chrono::NaiveDate;
+use chrono::{NaiveDate, NaiveTime};
 
-use super::changes::Stamped;
-use crate::base::clock::{self, Timestamp};
+use super::changes::StampedFile;
+use super::head::Head;
 use crate::base::files::{self, Stamp};
 use crate::base::front_matter::Document;
 use crate::base::markdown;
-use crate::model::query::Tree;
+use crate::model::hit::Tree;
 use crate::store::Store;
 
 /// How long a section is, in bytes, before it comes in pieces.
@@ -26,14 +26,7 @@ const LONGEST_PAGE: u64 = 8 << 20;
 /// A page that is no digest.
 #[derive(Debug, Default)]
 pub struct Note {
-    pub title: String,
-    pub project: Option<String>,
-    pub flavor: String,
-    pub status: String,
-    pub tags: Vec<String>,
-    pub files: Vec<String>,
-    /// The day that it tells of, or when it was last written.
-    pub at: Option<Timestamp>,
+    pub head: Head,
     pub sections: Vec<Section>,
 }
 
@@ -48,7 +41,7 @@ pub struct Section {
 }
 
 /// Looks at every page of a memory that is no digest: its path and its stamp, sorted by path.
-pub fn found(store: &Store) -> io::Result<Vec<Stamped>> {
+pub fn files(store: &Store) -> io::Result<Vec<StampedFile>> {
     let layout = store.layout();
     let mut found = Vec::new();
     for tree in Tree::NOTES {
@@ -78,51 +71,32 @@ pub fn tree_of(path: &str) -> Option<Tree> {
     Tree::NOTES.into_iter().find(|tree| tree.folder() == Some(folder))
 }
 
-/// Reads a page, by its path within the memory; `None` where there is none any more.
-pub fn read(store: &Store, path: &str) -> Option<Note> {
-    let relative = files::safe_relative(path.as_ref())?;
-    let bytes = files::read_at_most(&store.layout().root().join(relative), LONGEST_PAGE).ok()?;
-    Some(Note::parse(path, &String::from_utf8_lossy(&bytes)))
-}
-
 impl Note {
+    /// Reads a page, by its path within the memory; `None` where there is none any more.
+    pub fn read(store: &Store, path: &str) -> Option<Note> {
+        let path_on_disk = store.layout().root().join(files::safe_relative(path.as_ref())?);
+        let bytes = files::read_at_most(&path_on_disk, LONGEST_PAGE).ok()?;
+        Some(Note::parse(path, &String::from_utf8_lossy(&bytes)))
+    }
+
     fn parse(path: &str, text: &str) -> Note {
         let document = Document::parse(text);
-        let value = |key: &str| document.get_str(key).filter(|value| !value.trim().is_empty());
-        let list = |key: &str| document.get_list(key).unwrap_or_default();
+        let body = document.body();
         let name = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".md");
-        let day = name
-            .parse::<NaiveDate>()
-            .ok()
-            .map(|day| day.and_time(chrono::NaiveTime::MIN).and_utc());
-        let written = ["updated", "ended", "date", "created"]
-            .into_iter()
-            .find_map(|key| clock::parse(&value(key)?));
-        let before = text.len() - document.body().len();
-        let first_line = 1 + text[..before].matches('\n').count();
-        let mut note = Note {
-            title: value("title").unwrap_or_default(),
-            project: value("project"),
-            flavor: value("flavor").unwrap_or_default(),
-            status: value("status").unwrap_or_default(),
-            tags: list("tags"),
-            files: list("files"),
-            at: day.or(written),
-            sections: sections(document.body(), first_line),
-        };
-        note.files.push(path.to_string());
-        if note.title.is_empty() {
-            let heading = note
-                .sections
-                .iter()
-                .map(|section| &section.heading)
-                .find(|heading| !heading.is_empty());
-            note.title = heading
-                .filter(|_| document.body().trim_start().starts_with("# "))
-                .cloned()
-                .unwrap_or(name.into());
+        let first_line = 1 + text[..text.len() - body.len()].matches('\n').count();
+        let sections = sections(body, first_line);
+        let mut head = Head::of(&document, &["updated", "ended", "date", "created"]);
+        if let Ok(day) = name.parse::<NaiveDate>() {
+            head.ended = Some(day.and_time(NaiveTime::MIN).and_utc());
         }
-        note
+        head.files.push(path.to_string());
+        if head.title.is_empty() {
+            let mut headings = sections.iter().map(|section| &section.heading);
+            let heading = headings.find(|heading| !heading.is_empty());
+            let heading = heading.filter(|_| body.trim_start().starts_with("# "));
+            head.title = heading.cloned().unwrap_or(name.into());
+        }
+        Note { head, sections }
     }
 }
 
@@ -159,6 +133,7 @@ fn heading(line: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::clock;
 
     #[test]
     fn a_page_comes_in_sections() {
@@ -166,14 +141,14 @@ mod tests {
             ```\n# no heading\n```\n### Then\nerased\n";
         let note = Note::parse("knowledge/concepts/locks.md", text);
         assert_eq!(
-            (note.title.as_str(), note.tags.as_slice()),
+            (note.head.title.as_str(), note.head.tags.as_slice()),
             ("Locks", ["flock".to_string()].as_slice())
         );
         let sections: Vec<(&str, usize)> =
             note.sections.iter().map(|section| (section.heading.as_str(), section.line)).collect();
         assert_eq!(sections, [("", 6), ("Two writers", 8), ("Then", 13)]);
         assert!(note.sections[1].text.contains("# no heading"));
-        assert_eq!(clock::stamp(note.at.unwrap()), "2026-11-15T10:00:00Z");
+        assert_eq!(clock::stamp(note.head.ended.unwrap()), "2026-11-15T10:00:00Z");
     }
 
     #[test]
@@ -182,7 +157,7 @@ mod tests {
         let note =
             Note::parse("daily/raw/2026-11-15.md", &format!("# 2026-11-15\n{}", line.repeat(10)));
         assert_eq!(
-            (note.title.as_str(), note.at.map(clock::stamp).as_deref()),
+            (note.head.title.as_str(), note.head.ended.map(clock::stamp).as_deref()),
             ("2026-11-15", Some("2026-11-15T00:00:00Z"))
         );
         assert!(

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use super::matcher::PartScore;
 use super::*;
 use crate::base::clock;
 use crate::model::digest::{Digest, Outcome, Worth};
@@ -79,9 +80,12 @@ impl Desk {
         fs::write(self.store.layout().digest(id), text).unwrap();
     }
 
-    fn found(&self, query: &str) -> Found<Hit> {
+    fn found(&self, query: &str) -> SearchResult<Hit> {
         let now = clock::parse("2026-11-16T00:00:00Z").unwrap();
-        Index::open(&self.store).unwrap().search(&Query::parse(query).unwrap(), now, 10).unwrap()
+        Index::open(&self.store, Corpus::Digests, Source::Refreshed)
+            .unwrap()
+            .search(&Query::parse(query).unwrap(), now, 10)
+            .unwrap()
     }
 
     fn hits(&self, query: &str) -> Vec<Hit> {
@@ -142,21 +146,20 @@ fn a_hit_explains_itself() {
 }
 
 /// The best part of a page by its text, word by word.
-fn closest_by_text(finder: &Finder, page: &Page) -> hits::Closest {
+fn best_part_by_text(matcher: &Matcher, page: &DigestPage) -> PartScore {
     let texts = |trigger: &crate::model::digest::Trigger| {
         [vec![trigger.topic.clone(), trigger.sentence.clone()], trigger.keys.clone()].concat()
     };
     let mut parts: Vec<Vec<String>> = page.triggers.iter().map(texts).collect();
-    parts.push([vec![page.title.clone()], page.passages.clone(), page.files.clone()].concat());
+    parts.push(
+        [vec![page.head.title.clone()], page.passages.clone(), page.head.files.clone()].concat(),
+    );
     let scores = parts.iter().map(|part| {
-        let mut counted = finder.nothing();
-        part.iter().for_each(|text| finder.count(text, &mut counted));
-        finder.part_score(&counted)
+        let mut counts = matcher.no_counts();
+        part.iter().for_each(|text| matcher.count(text, &mut counts));
+        matcher.part_score(&counts)
     });
-    scores.fold(
-        hits::Closest::default(),
-        |best, part| if part.score > best.score { part } else { best },
-    )
+    scores.fold(PartScore::default(), PartScore::max)
 }
 
 #[test]
@@ -169,7 +172,7 @@ fn parts_are_scored_from_the_index_as_from_the_page() {
     let more = "- [LockIng]: lock the locks -> Trigger reference: [EP_002](snapshot/episodic/EP_002.md) | user | keys: \
         lock, day.rs, src/lock.rs, Locked, 数据库锁, lock lock, 锁\nlocks of the shed\n";
     fs::write(&path, text + more).unwrap();
-    let index = Index::open(&desk.store).unwrap();
+    let index = Index::open(&desk.store, Corpus::Digests, Source::Refreshed).unwrap();
     let now = clock::parse("2026-11-16T00:00:00Z").unwrap();
     for query in [
         "lock",
@@ -180,26 +183,26 @@ fn parts_are_scored_from_the_index_as_from_the_page() {
         "chore paint",
     ] {
         let query = Query::parse(query).unwrap();
-        let plan = matches::plan(&index.searcher, &query).unwrap();
-        let finder = Finder::new(&plan.wanted);
-        let names = Names::of(&query, &plan);
-        let (close, total) = index.closely(&query, &plan, &names, now, &[], 100).unwrap();
-        assert!(total > 0 && total == close.len());
-        let whole = matches::matches(&index.searcher, &query, &plan, now, &[]).unwrap();
-        for close in close {
-            let page = document::read_page(&desk.store, &close.name).unwrap();
-            let closest = closest_by_text(&finder, &page);
-            let mut all = finder.nothing();
-            page.texts(&close.name).for_each(|text| finder.count(text, &mut all));
-            let present: Vec<bool> = all.times.iter().map(|times| *times > 0).collect();
-            let weak = plan.is_weak(closest.weight, finder.covered(&present), 0.0);
-            assert_eq!(close.weak, weak, "{query:?} {}", close.name);
-            let recency = rank::recency(page.ended.map(|at| at.timestamp()));
-            let expected = |whole: f32| rank::together(whole, closest.score * recency);
+        let search = index.plan(&query, now).unwrap();
+        let plan = &search.plan;
+        let matcher = Matcher::new(&plan.terms);
+        let (candidates, total) = index.rescore(&search, &[], 100).unwrap();
+        assert!(total > 0 && total == candidates.len());
+        let whole = matches::matches(&index.searcher, &query, plan, now, &[]).unwrap();
+        for candidate in candidates {
+            let page = DigestPage::read(&desk.store, &candidate.name).unwrap();
+            let best_part = best_part_by_text(&matcher, &page);
+            let mut all = matcher.no_counts();
+            page.texts(&candidate.name).for_each(|text| matcher.count(text, &mut all));
+            let present: Vec<bool> = all.counts.iter().map(|count| *count > 0).collect();
+            let weak = plan.is_weak(best_part.weight, matcher.covered(&present), 0.0);
+            assert_eq!(candidate.weak, weak, "{query:?} {}", candidate.name);
+            let recency = bm25::recency(page.head.ended.map(|at| at.timestamp()));
+            let expected = |whole: f32| bm25::whole_and_part(whole, best_part.score * recency);
             assert!(
-                whole.iter().any(|one| expected(one.score) == close.score),
+                whole.iter().any(|one| expected(one.score) == candidate.score),
                 "{query:?} {}",
-                close.name
+                candidate.name
             );
         }
     }
@@ -280,9 +283,12 @@ fn everyday_words_count_little() {
 #[test]
 fn the_latest_sessions_of_a_project_come_first() {
     let desk = Desk::new();
-    assert!(Index::cached(&desk.store).is_none(), "there is no index yet");
+    assert!(
+        Index::open(&desk.store, Corpus::Digests, Source::Cached).is_err(),
+        "there is no index yet"
+    );
     desk.hits("shed");
-    let index = Index::cached(&desk.store).unwrap();
+    let index = Index::open(&desk.store, Corpus::Digests, Source::Cached).unwrap();
     let latest = |project: &str, limit| -> Vec<u32> {
         index.latest(project, limit).unwrap().iter().map(|session| session.ordinal).collect()
     };
@@ -344,7 +350,7 @@ fn the_cache_can_be_thrown_away() {
     fs::remove_dir_all(desk.store.layout().cache()).unwrap();
     let after: Vec<Vec<Hit>> = queries.iter().map(|query| desk.hits(query)).collect();
     assert_eq!(before, after);
-    let index = Index::in_memory(&desk.store).unwrap();
+    let index = Index::open(&desk.store, Corpus::Digests, Source::InMemory).unwrap();
     let now = clock::parse("2026-11-16T00:00:00Z").unwrap();
     assert_eq!(index.search(&Query::parse("shed").unwrap(), now, 10).unwrap().hits, before[0]);
 }
@@ -382,6 +388,6 @@ fn a_damaged_cache_heals() {
 fn a_search_does_not_wait_for_another_refresh() {
     let desk = Desk::new();
     assert_eq!(desk.best("flock"), Some(3));
-    let _refreshing = Cache::of(&desk.store, Shelf::Digests).lock().unwrap();
+    let _refreshing = Cache::of(&desk.store, Corpus::Digests).lock().unwrap();
     assert_eq!(desk.best("flock"), Some(3));
 }

@@ -4,25 +4,27 @@
 //! answer it, the digests are asked. Nothing is said that no page says, and where nothing answers,
 //! that is said.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::LazyLock;
 
 use regex::Regex;
 use serde::Serialize;
 
-use super::search::{self, SearchRequest};
+use super::search::SearchRequest;
 use crate::base::clock::{self, Timestamp};
 use crate::base::front_matter::Document;
 use crate::base::markdown::plain;
-use crate::base::redact::Redactor;
-use crate::base::stem::stem;
+use crate::base::setters::setters;
 use crate::base::{files, text};
 use crate::distill::knowledge::wording;
-use crate::distill::triggers::telling;
+use crate::distill::words;
 use crate::error::{Context, Error, Result};
+use crate::index::{self, PageTexts};
+use crate::memory::Memory;
 use crate::model::knowledge::{Kind, PageName, Question};
-use crate::model::query::Query;
 use crate::models::{Alias, Answer, MARK, Models, Prompt};
+use crate::query::Query;
+use crate::query::terms::stem;
 use crate::store::Store;
 use crate::store::knowledge::{self as documents, ReadPage, without_links};
 use crate::store::layout;
@@ -40,20 +42,19 @@ const FOLLOW_UPS: usize = 4;
 const FROM_DIGESTS: usize = 6;
 
 /// What to answer.
-pub struct AskRequest<'a> {
+#[derive(Debug, Clone, Default)]
+pub struct AskRequest {
     pub question: String,
     /// Whether the answer becomes a page.
     pub file_back: bool,
-    pub redactor: &'a Redactor,
-    /// Who words the answer better, if anybody is there.
-    pub models: &'a Models,
-    pub now: Timestamp,
     pub dry_run: bool,
 }
 
+setters!(AskRequest { question: String, file_back: bool, dry_run: bool });
+
 /// An answer, or that there is none.
 #[derive(Debug, Serialize)]
-pub struct AskAnswer {
+pub struct AskReport {
     pub question: String,
     pub answer: Option<String>,
     pub citations: Vec<Citation>,
@@ -76,51 +77,55 @@ pub struct Citation {
     pub origin: Option<String>,
 }
 
-/// Answers a question.
-pub fn ask(store: &Store, request: &AskRequest<'_>) -> Result<AskAnswer> {
-    let question = request.redactor.redact(&text::one_line(&request.question, 400)).into_owned();
-    let asked = Asked::of(&question);
-    if asked.terms.is_empty() {
-        return Err(Error::usage("there is nothing to answer")
-            .hint("ask a question: `memtree ask \"why full jitter?\"`"));
-    }
-    let pages = store.read_pages().context(|| "cannot read the pages of knowledge".into())?;
-    // An answer that was filed earlier is not evidence for itself.
-    let own = question_name(store, &question);
-    let pages: Vec<&ReadPage> = pages.iter().filter(|page| page.name != own).collect();
-    let picked = picked(&asked, &pages);
-    let mut consulted: Vec<String> = picked.iter().map(|page| page.name.to_string()).collect();
-    let mut citations = best(&asked, picked.iter().flat_map(|page| sentences(page)).collect());
-    if !asked.is_answered_by(&citations) {
-        let (more, digests) = from_digests(store, &question, request)?;
-        let both = citations.into_iter().chain(more).collect();
-        citations = best(&asked, both);
-        consulted.extend(digests);
-    }
-    let mut answer = AskAnswer {
-        question,
-        answer: None,
-        citations: Vec::new(),
-        consulted,
-        filed: None,
-        made_by: "extractive/1".into(),
-    };
-    if asked.is_answered_by(&citations) {
-        let quoted: String = citations.iter().map(|cited| format!("{}\n", line(cited))).collect();
-        let worded = worded(&answer.question, &citations, request.models);
-        answer.citations = citations;
-        answer.answer = Some(match worded {
-            Some(prose) => {
-                answer.made_by = request.models.made_by(Alias::High);
-                format!("{prose}\n\n{quoted}")
-            }
-            None => quoted,
-        });
-        if request.file_back && !request.dry_run {
-            answer.filed = Some(file(store, &own, &answer, request)?);
+impl Memory {
+    /// Answers a question from the pages of knowledge, with citations.
+    pub fn ask(&self, request: AskRequest) -> Result<AskReport> {
+        let (store, redactor, models) = (self.store(), self.redactor()?, self.models()?);
+        let question = redactor.redact(&text::one_line(&request.question, 400)).into_owned();
+        let terms = QuestionTerms::of(&question);
+        if terms.0.is_empty() {
+            return Err(Error::usage("there is nothing to answer")
+                .hint("ask a question: `memtree ask \"why full jitter?\"`"));
         }
+        let pages = store.read_pages().context(|| "cannot read the pages of knowledge".into())?;
+        // An answer that was filed earlier is not evidence for itself.
+        let own = question_name(store, &question);
+        let pages: Vec<&ReadPage> = pages.iter().filter(|page| page.name != own).collect();
+        let picked = pick(&terms, &pages);
+        let mut consulted: Vec<String> = picked.iter().map(|page| page.name.to_string()).collect();
+        let mut citations = best(&terms, picked.iter().flat_map(|page| sentences(page)).collect());
+        if !terms.are_answered_by(&citations) {
+            let (more, digests) = from_digests(self, &question, request.dry_run)?;
+            let both = citations.into_iter().chain(more).collect();
+            citations = best(&terms, both);
+            consulted.extend(digests);
+        }
+        let mut answer = AskReport {
+            question,
+            answer: None,
+            citations: Vec::new(),
+            consulted,
+            filed: None,
+            made_by: "extractive/1".into(),
+        };
+        if terms.are_answered_by(&citations) {
+            let quoted: String =
+                citations.iter().map(|cited| format!("{}\n", line(cited))).collect();
+            let worded = worded(&answer.question, &citations, models);
+            answer.citations = citations;
+            answer.answer = Some(match worded {
+                Some(prose) => {
+                    answer.made_by = models.made_by(Alias::High);
+                    format!("{prose}\n\n{quoted}")
+                }
+                None => quoted,
+            });
+            if request.file_back && !request.dry_run {
+                answer.filed = Some(file(store, &own, &answer, self.now())?);
+            }
+        }
+        Ok(answer)
     }
-    Ok(answer)
 }
 
 const ANSWER: Prompt = Prompt {
@@ -132,7 +137,7 @@ const ANSWER: Prompt = Prompt {
 /// The answer in a model's words, each sentence with the citations that it rests on and marked as a
 /// model's.
 fn worded(question: &str, citations: &[Citation], models: &Models) -> Option<String> {
-    if !models.are_there() {
+    if !models.is_enabled() {
         return None;
     }
     let numbered = wording::numbered(citations.iter().map(|cited| cited.text.as_str()));
@@ -142,161 +147,116 @@ fn worded(question: &str, citations: &[Citation], models: &Models) -> Option<Str
         return None;
     };
     let quotes: Vec<&str> = citations.iter().map(|cited| cited.text.as_str()).collect();
-    let told = wording::sentences(&reply, &quotes);
-    let sentences: Vec<String> = told
-        .iter()
-        .map(|(sentence, numbers)| {
-            let links: BTreeSet<String> =
-                numbers.iter().map(|at| source_link(&citations[*at])).collect();
-            let links: Vec<String> = links.into_iter().collect();
-            format!("{} ({})", documents::said(sentence), links.join(", "))
-        })
-        .collect();
+    let sentences = wording::sentences(&reply, &quotes);
+    let cited = sentences.iter().map(|(sentence, numbers)| {
+        let links: BTreeSet<String> =
+            numbers.iter().map(|at| source_link(&citations[*at])).collect();
+        let links: Vec<String> = links.into_iter().collect();
+        format!("{} ({})", documents::said(sentence), links.join(", "))
+    });
+    let sentences: Vec<String> = cited.collect();
     (!sentences.is_empty()).then(|| format!("{} {MARK}", sentences.join(" ")))
-}
-
-fn source_link(cited: &Citation) -> String {
-    match (&cited.reference, cited.reference.as_deref().and_then(session_of)) {
-        (Some(reference), Some(link)) => format!("[[{link}|{reference}]]"),
-        _ => format!("[[{}]]", cited.page),
-    }
 }
 
 /// A citation as it stands in an answer.
 pub fn line(cited: &Citation) -> String {
     let who = cited.origin.as_ref().map(|origin| format!("{origin}, ")).unwrap_or_default();
-    let link = match (&cited.reference, cited.reference.as_deref().map(session_of)) {
-        (Some(reference), Some(Some(link))) => format!("[[{link}|{reference}]], "),
-        _ => String::new(),
-    };
-    let page = if link.contains(&format!("[[{}|", cited.page)) {
-        link.trim_end_matches(", ").to_string()
-    } else {
-        format!("{link}[[{}]]", cited.page)
+    let page = match session_link(cited) {
+        Some((digest, link)) if digest == cited.page => link,
+        Some((_, link)) => format!("{link}, [[{}]]", cited.page),
+        None => format!("[[{}]]", cited.page),
     };
     format!("- “{}” ({who}{page})", documents::said(&cited.text))
 }
 
-fn session_of(reference: &str) -> Option<String> {
-    let session = reference.split('#').next()?.parse().ok()?;
-    Some(layout::link_to_digest(&session))
+fn source_link(cited: &Citation) -> String {
+    session_link(cited).map_or_else(|| format!("[[{}]]", cited.page), |(_, link)| link)
+}
+
+/// The digest of the session that a citation is from, and a link to it.
+fn session_link(cited: &Citation) -> Option<(String, String)> {
+    let reference = cited.reference.as_ref()?;
+    let digest = layout::link_to_digest(&reference.split('#').next()?.parse().ok()?);
+    let link = format!("[[{digest}|{reference}]]");
+    Some((digest, link))
 }
 
 // --- What is asked ---
 
-/// The words of a question that tell what it is about.
-struct Asked {
-    /// Each stem, with its weight.
-    terms: HashMap<String, f32>,
-}
+/// The words of a question that say what it is about: each stem once, in the order of the question,
+/// with its weight.
+struct QuestionTerms(Vec<(String, f32)>);
 
-impl Asked {
-    fn of(question: &str) -> Asked {
-        let mut terms = HashMap::new();
+impl QuestionTerms {
+    fn of(question: &str) -> QuestionTerms {
+        let mut terms: Vec<(String, f32)> = Vec::new();
         text::each_word(question, |word| {
-            if word.whole {
-                // A number or a short name may be just what is meant.
-                let weight = match telling(&word.text) {
-                    0.0 if word.text.bytes().any(|byte| byte.is_ascii_digit()) => 0.6,
-                    weight => weight,
-                };
-                if weight > 0.0 && !ASKING.contains(&word.text.as_ref()) {
-                    terms.insert(stem(&word.text).to_string(), weight);
-                }
+            // A number or a short name may be just what is meant.
+            let weight = match words::weight(&word.text) {
+                0.0 if word.text.bytes().any(|byte| byte.is_ascii_digit()) => 0.6,
+                weight => weight,
+            };
+            if word.whole && weight > 0.0 && !ASKING.contains(&word.text.as_ref()) {
+                let stem = stem(&word.text);
+                terms.retain(|(known, _)| known != stem);
+                terms.push((stem.to_string(), weight));
             }
         });
-        Asked { terms }
+        QuestionTerms(terms)
     }
 
-    fn is_answered_by(&self, citations: &[Citation]) -> bool {
-        let said: HashSet<String> = citations
-            .iter()
-            .take(3)
-            .flat_map(|cited| {
-                folded_words(&format!("{} {}", cited.text, cited.page.replace(['-', '/'], " ")))
-            })
-            .collect();
-        let all: f32 = self.terms.values().sum();
-        let named: f32 = self
-            .terms
-            .iter()
-            .filter(|(term, _)| said.contains(*term))
-            .map(|(_, weight)| weight)
-            .sum();
-        !citations.is_empty() && named >= ANSWERS * all
+    /// Which of them some words name.
+    fn named_by(&self, words: &HashSet<String>) -> BTreeSet<usize> {
+        (0..self.0.len()).filter(|at| words.contains(&self.0[*at].0)).collect()
+    }
+
+    fn weight(&self, named: &BTreeSet<usize>) -> f32 {
+        named.iter().map(|at| self.0[*at].1).sum()
+    }
+
+    fn are_answered_by(&self, citations: &[Citation]) -> bool {
+        let said = citations.iter().take(3).flat_map(|cited| {
+            stems(&format!("{} {}", cited.text, cited.page.replace(['-', '/'], " ")))
+        });
+        let all: f32 = self.0.iter().map(|(_, weight)| weight).sum();
+        !citations.is_empty() && self.weight(&self.named_by(&said.collect())) >= ANSWERS * all
     }
 }
 
-/// Words that ask rather than tell.
+/// Words that ask rather than say.
 const ASKING: &[&str] = &[
     "handle", "handled", "happen", "happened", "happens", "explain", "describe", "tell", "decide",
     "decided", "work", "works", "worked", "reason", "difference", "using", "used", "deal", "best",
 ];
 
-fn folded_words(said: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    text::each_word(said, |word| words.push(stem(&word.text).to_string()));
-    words
+fn stems(said: &str) -> HashSet<String> {
+    let mut stems = HashSet::new();
+    text::each_word(said, |word| _ = stems.insert(stem(&word.text).to_string()));
+    stems
 }
 
 // --- Which pages ---
 
 /// The pages that have most to do with the question, the best first.
-fn picked<'p>(asked: &Asked, pages: &[&'p ReadPage]) -> Vec<&'p ReadPage> {
-    let counts: Vec<HashMap<String, f32>> = pages.iter().map(|page| page_words(page)).collect();
-    let lengths: Vec<f32> = counts.iter().map(|words| words.values().sum()).collect();
-    let mean = (lengths.iter().sum::<f32>() / lengths.len().max(1) as f32).max(1.0);
-    let all = pages.len() as f32;
-    let rarity = |term: &str| {
-        let holders = counts.iter().filter(|words| words.contains_key(term)).count() as f32;
-        (1.0 + (all - holders + 0.5) / (holders + 0.5)).ln()
-    };
-    let rarities: HashMap<&str, f32> =
-        asked.terms.keys().map(|term| (term.as_str(), rarity(term))).collect();
-    let mut scored: Vec<(f32, &ReadPage)> = Vec::new();
-    for ((page, words), length) in pages.iter().zip(&counts).zip(&lengths) {
-        let score: f32 = asked
-            .terms
-            .iter()
-            .filter_map(|(term, weight)| {
-                let count = words.get(term)?;
-                // BM25, with the usual constants.
-                let saturated = count * 2.2 / (count + 1.2 * (0.25 + 0.75 * length / mean));
-                Some(weight * rarities[term.as_str()] * saturated)
-            })
-            .sum();
-        if score > 0.0 {
-            scored.push((score, page));
-        }
-    }
+fn pick<'p>(terms: &QuestionTerms, pages: &[&'p ReadPage]) -> Vec<&'p ReadPage> {
+    let texts: Vec<PageTexts> = pages.iter().map(|page| page_texts(page)).collect();
+    let mut scored: Vec<(f32, &ReadPage)> =
+        index::score_pages(&terms.0, &texts).into_iter().zip(pages.iter().copied()).collect();
+    scored.retain(|(score, _)| *score > 0.0);
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.name.cmp(&b.1.name)));
-    let best = scored.first().map_or(0.0, |(score, _)| *score);
-    let near = |(place, (score, _)): &(usize, (f32, &ReadPage))| {
-        *place < FEWEST_PAGES || *score >= FAR_FROM_BEST * best
-    };
-    scored
-        .into_iter()
-        .enumerate()
-        .filter(near)
-        .take(MOST_PAGES)
-        .map(|(_, (_, page))| page)
-        .collect()
+    let least = scored.first().map_or(0.0, |(best, _)| FAR_FROM_BEST * best);
+    let near = scored.iter().enumerate().filter(|(at, one)| *at < FEWEST_PAGES || one.0 >= least);
+    near.take(MOST_PAGES).map(|(_, (_, page))| *page).collect()
 }
 
 /// The words of a page, what it is called counting more than what it says.
-fn page_words(page: &ReadPage) -> HashMap<String, f32> {
-    let mut words: HashMap<String, f32> = HashMap::new();
-    let mut add = |said: &str, weight: f32| {
-        for word in folded_words(said) {
-            *words.entry(word).or_default() += weight;
-        }
-    };
-    add(&page.title, 4.0);
-    page.aliases.iter().for_each(|alias| add(alias, 3.0));
-    add(&page.tags.join(" "), 1.0);
-    add(&page.summary, 2.0);
-    add(&without_links(Document::parse(&page.text).body()), 1.0);
-    words
+fn page_texts(page: &ReadPage) -> PageTexts<'_> {
+    let mut texts: PageTexts = vec![(page.title.as_str().into(), 4.0)];
+    texts.extend(page.aliases.iter().map(|alias| (alias.into(), 3.0)));
+    texts.extend(page.tags.iter().map(|tag| (tag.into(), 1.0)));
+    texts.push((page.summary.as_str().into(), 2.0));
+    texts.push((without_links(Document::parse(&page.text).body()).into(), 1.0));
+    texts
 }
 
 // --- Which sentences ---
@@ -313,7 +273,7 @@ fn sentences(page: &ReadPage) -> Vec<Citation> {
     let mut cited = Vec::new();
     let body = document.body();
     // What is listed as related or as a source answers nothing.
-    let parts = crate::store::pages::parts(body);
+    let parts = crate::store::authored::sections(body);
     let lists = ["## Related", "## Sources", "## Follow-Up", "## See Also"];
     for part in parts.iter().filter(|part| !lists.iter().any(|list| part.starts_with(list))) {
         for found in QUOTED.captures_iter(part) {
@@ -336,31 +296,12 @@ fn sentences(page: &ReadPage) -> Vec<Citation> {
 }
 
 /// The sentences that answer best, each of which adds something.
-fn best(asked: &Asked, candidates: Vec<Citation>) -> Vec<Citation> {
-    let mut scored: Vec<(f32, HashSet<String>, Citation)> = candidates
+fn best(terms: &QuestionTerms, candidates: Vec<Citation>) -> Vec<Citation> {
+    let mut scored: Vec<(f32, BTreeSet<usize>, Citation)> = candidates
         .into_iter()
-        .map(|cited| {
-            let words: HashSet<String> = folded_words(&cited.text).into_iter().collect();
-            let named: HashSet<String> =
-                asked.terms.keys().filter(|term| words.contains(*term)).cloned().collect();
-            let weight: f32 = named.iter().map(|term| asked.terms[term]).sum();
-            // Of two sentences that name the same, the one that is quoted, and then the one that
-            // explains.
-            let mut quoted = if cited.reference.is_some() { 0.15 } else { 0.0 };
-            // A page on just what is asked about says it best.
-            let subject = cited.page.rsplit('/').next().unwrap_or_default();
-            if folded_words(&subject.replace('-', " "))
-                .iter()
-                .all(|word| asked.terms.contains_key(word))
-            {
-                quoted += 0.3;
-            }
-            let explains = ["because", "so that", "instead", "rather", "is ", "must"]
-                .iter()
-                .any(|word| cited.text.contains(word));
-            (weight + quoted + if explains { 0.2 } else { 0.0 }, named, cited)
-        })
-        .filter(|(_, named, _)| !named.is_empty())
+        .map(|cited| (terms.named_by(&stems(&cited.text)), cited))
+        .filter(|(named, _)| !named.is_empty())
+        .map(|(named, cited)| (terms.weight(&named) + preference(terms, &cited), named, cited))
         .collect();
     scored.sort_by(|a, b| {
         b.0.total_cmp(&a.0)
@@ -369,7 +310,7 @@ fn best(asked: &Asked, candidates: Vec<Citation>) -> Vec<Citation> {
     });
     let most = scored.first().map_or(0.0, |(score, ..)| *score);
     let mut seen = HashSet::new();
-    let mut covered: HashSet<String> = HashSet::new();
+    let mut covered: BTreeSet<usize> = BTreeSet::new();
     let mut chosen = Vec::new();
     for (score, named, cited) in scored {
         let adds = !named.is_subset(&covered);
@@ -384,19 +325,30 @@ fn best(asked: &Asked, candidates: Vec<Citation>) -> Vec<Citation> {
     chosen
 }
 
+/// Of two sentences that name the same, the one that is quoted comes first, and then the one that
+/// explains.
+fn preference(terms: &QuestionTerms, cited: &Citation) -> f32 {
+    let quoted = if cited.reference.is_some() { 0.15 } else { 0.0 };
+    // A page on just what is asked about says it best.
+    let subject = cited.page.rsplit('/').next().unwrap_or_default().replace('-', " ");
+    let asked = |stem: &String| terms.0.iter().any(|(term, _)| term == stem);
+    let on_subject = if stems(&subject).iter().all(asked) { 0.3 } else { 0.0 };
+    let explains = ["because", "so that", "instead", "rather", "is ", "must"]
+        .iter()
+        .any(|word| cited.text.contains(word));
+    quoted + on_subject + if explains { 0.2 } else { 0.0 }
+}
+
 /// What the digests of sessions say, where the pages do not answer.
 fn from_digests(
-    store: &Store,
+    memory: &Memory,
     question: &str,
-    request: &AskRequest<'_>,
+    dry_run: bool,
 ) -> Result<(Vec<Citation>, Vec<String>)> {
     let words = text::words(question).join(" ");
     let query = Query::parse(&words)?;
-    let search = SearchRequest {
-        dry_run: request.dry_run,
-        ..SearchRequest::new(query, FROM_DIGESTS, request.now)
-    };
-    let found = search::search(store, &search)?;
+    let search = SearchRequest::default().query(query).limit(FROM_DIGESTS).dry_run(dry_run);
+    let (store, found) = (memory.store(), memory.search(search)?);
     let (mut cited, mut consulted) = (Vec::new(), Vec::new());
     for hit in found.hits.into_iter().filter(|hit| !hit.weak) {
         let Ok(Some(digest)) = store.digest(&hit.session) else { continue };
@@ -434,12 +386,7 @@ fn question_name(store: &Store, question: &str) -> PageName {
     )
 }
 
-fn file(
-    store: &Store,
-    name: &PageName,
-    answer: &AskAnswer,
-    request: &AskRequest<'_>,
-) -> Result<String> {
+fn file(store: &Store, name: &PageName, answer: &AskReport, now: Timestamp) -> Result<String> {
     store.refuse_links(None)?;
     let _lock = files::lock_exclusive(&store.layout().knowledge_lock())
         .context(|| "cannot lock the knowledge".into())?;
@@ -450,7 +397,7 @@ fn file(
     let question = Question {
         question: answer.question.clone(),
         consulted: answer.consulted.clone(),
-        filed: filed.unwrap_or_else(|| clock::stamp(request.now)),
+        filed: filed.unwrap_or_else(|| clock::stamp(now)),
         answer: answer.answer.iter().flat_map(|text| text.lines()).map(str::to_string).collect(),
         follow_up: follow_up(store, &answer.consulted).context(cannot)?,
         made_by: answer.made_by.clone(),

@@ -12,8 +12,10 @@ use serde::Serialize;
 
 use crate::base::clock::Timestamp;
 use crate::base::redact::Redactor;
+use crate::base::setters::setters;
 use crate::base::{files, text};
 use crate::error::{Context, Error, Result};
+use crate::memory::Memory;
 use crate::model::core::{Landmark, LandmarkId};
 use crate::model::digest::{Digest, Origin};
 use crate::model::ids::{CoreId, EpisodeId, SessionId};
@@ -22,7 +24,46 @@ use crate::ops::recall::lines_named;
 use crate::store::cores::{self, lines};
 use crate::store::{Store, documents, layout};
 
-/// What stands behind a line of the memory.
+/// What to trace back.
+#[derive(Debug, Clone, Default)]
+pub struct BlameRequest {
+    /// A file of the memory, or a source file; relative to the current folder or to the memory.
+    pub file: PathBuf,
+    /// One line of it; all where nothing is said.
+    pub line: Option<usize>,
+}
+
+setters!(BlameRequest { file: PathBuf, line: Option<usize> });
+
+/// What stands behind a file.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum BlameReport {
+    /// It is a file of the memory.
+    Memory { lines: Vec<LineBlame> },
+    /// It is a source file.
+    Source(FileBlame),
+}
+
+impl Memory {
+    /// Leads from a line of the memory to what is behind it, or from a source file to the sessions
+    /// that touched it.
+    pub fn blame(&self, request: BlameRequest) -> Result<BlameReport> {
+        let (store, environment) = (self.store(), self.environment());
+        let here = &environment.current_dir;
+        Ok(match memory_file(store, &request.file, here) {
+            Some(path) => BlameReport::Memory { lines: blame_lines(store, &path, request.line)? },
+            None => BlameReport::Source(blame_file(
+                store,
+                &request.file,
+                here,
+                &environment.places.home,
+            )?),
+        })
+    }
+}
+
+/// What a line of the memory rests on.
 #[derive(Debug, Serialize)]
 pub struct LineBlame {
     /// The file, relative to the memory.
@@ -31,7 +72,7 @@ pub struct LineBlame {
     pub text: String,
     /// The core that holds it, where it is a landmark.
     pub core: Option<CoreLine>,
-    pub sources: Vec<Behind>,
+    pub sources: Vec<LineSource>,
 }
 
 /// Where a landmark stands.
@@ -44,7 +85,7 @@ pub struct CoreLine {
 
 /// One place that a line rests on.
 #[derive(Debug, Serialize)]
-pub struct Behind {
+pub struct LineSource {
     pub session: SessionId,
     pub episode: String,
     pub said_by: Option<Origin>,
@@ -73,12 +114,12 @@ pub struct RawBytes {
 #[derive(Debug, Serialize)]
 pub struct FileBlame {
     pub file: String,
-    pub sessions: Vec<Touched>,
+    pub sessions: Vec<FileSession>,
 }
 
 /// A session that touched a file.
 #[derive(Debug, Serialize)]
-pub struct Touched {
+pub struct FileSession {
     pub session: SessionId,
     pub title: String,
     pub project: Option<String>,
@@ -86,12 +127,12 @@ pub struct Touched {
     pub ended: Option<Timestamp>,
     pub path: String,
     /// The triggers that name the file.
-    pub triggers: Vec<Naming>,
+    pub triggers: Vec<NamingTrigger>,
 }
 
 /// A trigger that names a file.
 #[derive(Debug, Serialize)]
-pub struct Naming {
+pub struct NamingTrigger {
     pub topic: String,
     pub sentence: String,
     pub episode: String,
@@ -104,7 +145,7 @@ pub struct Naming {
 ///
 /// A file beside the person is that file. And a name without a folder, such as `README.md`, means
 /// one of their project's, though the memory has one too.
-pub fn memory_file(store: &Store, named: &Path, here: &Path) -> Option<PathBuf> {
+fn memory_file(store: &Store, named: &Path, here: &Path) -> Option<PathBuf> {
     let root = fs::canonicalize(store.layout().root()).ok()?;
     let beside = here.join(named);
     let path = if beside.is_file() {
@@ -126,7 +167,7 @@ pub fn memory_file(store: &Store, named: &Path, here: &Path) -> Option<PathBuf> 
 }
 
 /// Blames one line of a file of the memory, or every line that has something behind it.
-pub fn blame_lines(store: &Store, path: &Path, line: Option<usize>) -> Result<Vec<LineBlame>> {
+fn blame_lines(store: &Store, path: &Path, line: Option<usize>) -> Result<Vec<LineBlame>> {
     let shown = store.layout().shown(path);
     let page = fs::read_to_string(path).context(|| format!("cannot read `{shown}`"))?;
     let count = page.lines().count();
@@ -170,7 +211,7 @@ fn blame_line(store: &Store, path: &Path, said: &str, number: usize) -> Result<O
         let trigger = documents::parse_trigger(said)
             .map(|trigger| (trigger.episode, trigger.origin, trigger.sentence));
         let Some((episode, origin, evidence)) = claim.or(trigger) else { return Ok(None) };
-        one.sources.push(behind(store, &digest, episode, Some(origin), evidence)?);
+        one.sources.push(line_source(store, &digest, episode, Some(origin), evidence)?);
         return Ok(Some(one));
     }
     if !in_cores {
@@ -201,7 +242,7 @@ fn blame_line(store: &Store, path: &Path, said: &str, number: usize) -> Result<O
         }
         for support in supports(store, &core, &id, &page) {
             let (session, episode, who, evidence) = support;
-            one.sources.push(behind(store, &session, episode, who, evidence)?);
+            one.sources.push(line_source(store, &session, episode, who, evidence)?);
         }
     }
     Ok((one.core.is_some()).then_some(one))
@@ -240,18 +281,18 @@ fn supports(
     each.map(|one| (one.session.clone(), one.episode, one.said_by, words(&one.evidence))).collect()
 }
 
-fn behind(
+fn line_source(
     store: &Store,
     session: &SessionId,
     episode: EpisodeId,
     said_by: Option<Origin>,
     evidence: String,
-) -> Result<Behind> {
+) -> Result<LineSource> {
     let layout = store.layout();
     let page = layout.session(session).join(layout::from_digest(&layout::episode(episode)));
     let own = fs::read_to_string(&page).map(|page| lines_named(&page)).unwrap_or_default();
     let range = own.iter().min().copied().zip(own.iter().max().copied());
-    Ok(Behind {
+    Ok(LineSource {
         session: session.clone(),
         episode: episode.to_string(),
         said_by,
@@ -385,7 +426,7 @@ fn each_word(text: &str, mut each: impl FnMut(usize, usize, String)) {
 // --- Source files ---
 
 /// The sessions that changed a file, newest first.
-pub fn blame_file(store: &Store, named: &Path, here: &Path, home: &Path) -> Result<FileBlame> {
+fn blame_file(store: &Store, named: &Path, here: &Path, home: &Path) -> Result<FileBlame> {
     let absolute = here.join(named);
     let name = named.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_string();
     if name.is_empty() {
@@ -413,8 +454,8 @@ pub fn blame_file(store: &Store, named: &Path, here: &Path, home: &Path) -> Resu
     let is_it = |digest: &Digest| {
         exact(digest) || (by_end && touches(digest, &|file| Path::new(file).ends_with(named)))
     };
-    let mut sessions: Vec<Touched> =
-        naming.into_iter().filter(is_it).map(|digest| touched(store, digest, &name)).collect();
+    let mut sessions: Vec<FileSession> =
+        naming.into_iter().filter(is_it).map(|digest| file_session(store, digest, &name)).collect();
     sessions.sort_by(|a, b| (b.ended, &b.session).cmp(&(a.ended, &a.session)));
     Ok(FileBlame { file: named.display().to_string(), sessions })
 }
@@ -438,16 +479,16 @@ fn is_same(file: &str, digest: &Digest, named: &Path, absolute: &Path, home: &Pa
     path == absolute || within_project || in_worktree
 }
 
-fn touched(store: &Store, digest: Digest, name: &str) -> Touched {
+fn file_session(store: &Store, digest: Digest, name: &str) -> FileSession {
     let lower = name.to_lowercase();
     let content = digest.content;
-    let mut told = BTreeSet::new();
+    let mut episodes = BTreeSet::new();
     let triggers = content.triggers.into_iter().filter(|trigger| {
         let words = [&trigger.topic, &trigger.sentence].map(|said| said.to_lowercase());
         trigger.keys.iter().any(|key| key.to_lowercase() == lower)
             || words.iter().any(|said| said.contains(&lower))
     });
-    Touched {
+    FileSession {
         path: store.layout().shown(&store.layout().digest(&digest.session)),
         session: digest.session,
         title: content.title,
@@ -455,8 +496,8 @@ fn touched(store: &Store, digest: Digest, name: &str) -> Touched {
         status: content.status.to_string(),
         ended: content.ended,
         triggers: triggers
-            .filter(|trigger| told.insert(trigger.episode))
-            .map(|trigger| Naming {
+            .filter(|trigger| episodes.insert(trigger.episode))
+            .map(|trigger| NamingTrigger {
                 topic: trigger.topic,
                 sentence: trigger.sentence,
                 episode: trigger.episode.to_string(),

@@ -14,39 +14,40 @@ use serde::Serialize;
 
 use crate::base::files::{self, Batch};
 use crate::base::markdown::plain;
+use crate::base::markdown::strip_marks;
 use crate::base::redact::Redactor;
+use crate::base::setters::setters;
 use crate::distill::knowledge::{self, Day, Line, wording};
-use crate::distill::triggers::plain_words;
 use crate::error::{Context, Error, Result};
+use crate::memory::Memory;
 use crate::model::day::{self, LineKind};
 use crate::model::digest::{Digest, Worth};
 use crate::model::ids::{EpisodeId, SessionId};
 use crate::model::knowledge::{About, Concept, Kind, Knowledge, PageName, SourceDay};
 use crate::models::{Alias, Answer, Models, Prompt};
 use crate::store::Store;
+use crate::store::authored::Page;
 use crate::store::days as day_logs;
-use crate::store::knowledge as documents;
-use crate::store::pages::Page;
+use crate::store::knowledge::{self as documents, ModelSummary};
 
 /// How many digits of a day's hash are remembered.
 const HASH_DIGITS: usize = 16;
 
 /// What to compile.
-pub struct CompileRequest<'a> {
-    pub which: Which,
-    pub redactor: &'a Redactor,
-    /// Who words the pages better, if anybody is there.
-    pub models: &'a Models,
-    /// How much of a day a model is given at once, in characters.
-    pub max_log_chars: usize,
+#[derive(Debug, Clone, Default)]
+pub struct CompileRequest {
+    pub days: DaySelection,
     /// Whether nothing is written.
     pub dry_run: bool,
 }
 
+setters!(CompileRequest { days: DaySelection, dry_run: bool });
+
 /// Which days.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Which {
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum DaySelection {
     /// Those that changed since they were compiled.
+    #[default]
     Changed,
     All,
     /// These, changed or not.
@@ -82,6 +83,27 @@ pub struct PendingDay {
     pub reason: String,
 }
 
+impl Memory {
+    /// Compiles days into pages of knowledge.
+    pub fn compile(&self, request: CompileRequest) -> Result<CompileReport> {
+        let (redactor, models) = (self.redactor()?, self.models()?);
+        let max_log_chars = self.settings().max_log_chars;
+        let CompileRequest { days, dry_run } = request;
+        compile(self.store(), &Compilation { days, redactor, models, max_log_chars, dry_run })
+    }
+}
+
+/// A request with what it takes to carry it out.
+struct Compilation<'a> {
+    days: DaySelection,
+    redactor: &'a Redactor,
+    /// Who words the pages better, if a model is configured.
+    models: &'a Models,
+    /// How much of a day a model is given at once, in characters.
+    max_log_chars: usize,
+    dry_run: bool,
+}
+
 /// A day as it was read.
 struct Read {
     hash: String,
@@ -91,7 +113,7 @@ struct Read {
 }
 
 /// Compiles days into pages.
-pub fn compile(store: &Store, request: &CompileRequest<'_>) -> Result<CompileReport> {
+fn compile(store: &Store, request: &Compilation<'_>) -> Result<CompileReport> {
     let started = Instant::now();
     store.refuse_links(None)?;
     let _lock = match request.dry_run {
@@ -103,7 +125,7 @@ pub fn compile(store: &Store, request: &CompileRequest<'_>) -> Result<CompileRep
     };
     let days = days(store).context(|| "cannot list the days".into())?;
     let compiled = store.compiled().context(|| "cannot read the log of the knowledge".into())?;
-    if let Which::Named(named) = &request.which
+    if let DaySelection::Named(named) = &request.days
         && let Some(missing) = named.iter().find(|day| !days.contains(day))
     {
         return Err(Error::new(format!("there is no day `{missing}` in this memory"))
@@ -128,10 +150,10 @@ pub fn compile(store: &Store, request: &CompileRequest<'_>) -> Result<CompileRep
             .context(|| format!("cannot read the day {day}"))?;
         let hash = told.sha256[..HASH_DIGITS].to_string();
         let known = compiled.get(&day);
-        let is_due = match &request.which {
-            Which::Changed => known.is_none_or(|hashes| !hashes.contains(&hash)),
-            Which::All => true,
-            Which::Named(named) => named.contains(&day),
+        let is_due = match &request.days {
+            DaySelection::Changed => known.is_none_or(|hashes| !hashes.contains(&hash)),
+            DaySelection::All => true,
+            DaySelection::Named(named) => named.contains(&day),
         };
         if is_due {
             due.insert(day);
@@ -153,7 +175,7 @@ pub fn compile(store: &Store, request: &CompileRequest<'_>) -> Result<CompileRep
     let there = store.page_names().context(|| "cannot list the pages of knowledge".into())?;
     let mut failed: BTreeMap<NaiveDate, String> = BTreeMap::new();
     let mut wanted = there.clone();
-    if request.models.are_there() && !request.dry_run {
+    if request.models.is_enabled() && !request.dry_run {
         wanted.extend(named_by_model(store, &due, request, &mut failed)?);
     }
     let days: Vec<Day> = read.values().map(|read| read.day.clone()).collect();
@@ -202,8 +224,8 @@ pub struct ToldByDays {
 pub fn told_by_days(store: &Store, redactor: &Redactor) -> Result<ToldByDays> {
     let cannot = || "cannot read what was compiled".to_string();
     let models = Models::none();
-    let request = CompileRequest {
-        which: Which::Changed,
+    let request = Compilation {
+        days: DaySelection::Changed,
         redactor,
         models: &models,
         max_log_chars: 0,
@@ -328,7 +350,7 @@ fn read_day(
         if let Some(id) = &session {
             let Some(prompts) = sessions.prompts(id) else { continue };
             if line.kind == LineKind::User {
-                let prompt = plain_words(&said);
+                let prompt = strip_marks(&said);
                 let after = episodes.get(id).copied().flatten();
                 let found = prompts
                     .iter()
@@ -365,13 +387,14 @@ fn write(
     made: &Knowledge,
     sessions: &BTreeMap<SessionId, About>,
     due: &BTreeSet<NaiveDate>,
-    request: &CompileRequest<'_>,
+    request: &Compilation<'_>,
     failed: &mut BTreeMap<NaiveDate, String>,
 ) -> Result<BTreeSet<PageName>> {
     let mut pages: Vec<(&PageName, Page)> = Vec::new();
     for concept in &made.concepts {
-        let page = documents::concept_page(concept, sessions);
-        pages.push((&concept.name, worded(store, concept, page, due, request, failed)?));
+        let summary = model_summary(store, concept, due, request, failed)?;
+        let page = documents::concept_page(concept, sessions, summary.as_ref());
+        pages.push((&concept.name, page));
     }
     for connection in &made.connections {
         pages.push((&connection.name, documents::connection_page(connection, sessions)));
@@ -409,7 +432,7 @@ const CONCEPT: Prompt = Prompt {
 fn named_by_model(
     store: &Store,
     due: &BTreeSet<NaiveDate>,
-    request: &CompileRequest<'_>,
+    request: &Compilation<'_>,
     failed: &mut BTreeMap<NaiveDate, String>,
 ) -> Result<BTreeSet<PageName>> {
     let mut names = BTreeSet::new();
@@ -434,29 +457,27 @@ fn named_by_model(
     Ok(names)
 }
 
-/// The page with a model's summary: the one that is there, while its quotes are the same, else a
-/// new one.
-fn worded(
+/// A model's summary of a concept: the one that is there, while its quotes are the same, else a new
+/// one.
+fn model_summary(
     store: &Store,
     concept: &Concept,
-    page: Page,
     due: &BTreeSet<NaiveDate>,
-    request: &CompileRequest<'_>,
+    request: &Compilation<'_>,
     failed: &mut BTreeMap<NaiveDate, String>,
-) -> Result<Page> {
+) -> Result<Option<ModelSummary>> {
     let evidence = documents::evidence(concept);
     let existing = store
         .page_text(&concept.name)
         .context(|| format!("cannot read the page `{}`", concept.name))?;
-    if let Some((section, made_by)) =
-        existing.and_then(|text| documents::earlier_summary(&text, &evidence))
-    {
-        return Ok(documents::with_summary(page, section, &made_by, &evidence));
+    let earlier = existing.and_then(|text| ModelSummary::earlier(&text, &evidence));
+    if earlier.is_some() {
+        return Ok(earlier);
     }
     let of_due: Vec<NaiveDate> =
         concept.sources.iter().map(|source| source.day).filter(|day| due.contains(day)).collect();
-    if !request.models.are_there() || request.dry_run || of_due.is_empty() {
-        return Ok(page);
+    if !request.models.is_enabled() || request.dry_run || of_due.is_empty() {
+        return Ok(None);
     }
     let quotes = concept.quotes();
     let part = format!(
@@ -465,23 +486,14 @@ fn worded(
         wording::numbered(quotes.iter().map(|quote| quote.text.as_str()))
     );
     Ok(match request.models.ask(Alias::High, &CONCEPT, &[part]) {
-        Answer::Text(reply) => match wording::summary(&reply, &quotes) {
-            Some(claims) => {
-                let made_by = request.models.made_by(Alias::High);
-                documents::with_summary(
-                    page,
-                    documents::summary_section(&claims, &made_by),
-                    &made_by,
-                    &evidence,
-                )
-            }
-            // What names no source is not taken; the page says what was said without it.
-            None => page,
-        },
-        Answer::Nothing => page,
+        // What names no source is not taken; the page says what was said without it.
+        Answer::Text(reply) => wording::summary(&reply, &quotes).map(|claims| {
+            ModelSummary::new(&claims, request.models.made_by(Alias::High), evidence)
+        }),
+        Answer::Nothing => None,
         Answer::Unavailable(reason) => {
             failed.extend(of_due.into_iter().map(|day| (day, reason.clone())));
-            page
+            None
         }
     })
 }

@@ -5,33 +5,34 @@ use chrono::Duration;
 use crate::base::clock::Timestamp;
 use crate::base::files;
 use crate::error::{Context, Result};
-use crate::ops::compile::{self, CompileRequest};
+use crate::memory::Memory;
+use crate::ops::compile::CompileRequest;
 use crate::ops::flush::{Compiled, State};
 use crate::store::layout::Layout;
-use crate::store::{Store, summaries};
+use crate::store::summaries;
 
 /// How long to wait after a compilation, where nobody says otherwise.
-pub const INTERVAL_MINUTES: i64 = 60;
+const INTERVAL_MINUTES: i64 = 60;
 
-/// Compiles knowledge where it is due; says whether it was.
-pub fn compile_if_due(
-    store: &Store,
-    request: &CompileRequest<'_>,
-    now: Timestamp,
-    interval: Duration,
-) -> Result<bool> {
-    let layout = store.layout();
-    let cannot = || "cannot tell whether knowledge is to be compiled".to_string();
-    let _lock = files::lock_exclusive(&layout.flush_lock()).context(cannot)?;
-    let mut state = State::load(layout, now).context(cannot)?;
-    let days = days_hash(layout).context(cannot)?;
-    if !is_due(state.compiled.as_ref(), &days, now, interval) {
-        return Ok(false);
+impl Memory {
+    /// Compiles knowledge where it is due; says whether it was.
+    pub fn compile_if_due(&self) -> Result<bool> {
+        let (layout, now) = (self.layout(), self.now());
+        let minutes = self.environment().variable("MEMTREE_COMPILE_INTERVAL_MIN");
+        let minutes = minutes.and_then(|minutes| minutes.parse().ok()).unwrap_or(INTERVAL_MINUTES);
+        let interval = Duration::try_minutes(minutes).unwrap_or_default();
+        let cannot = || "cannot tell whether knowledge is to be compiled".to_string();
+        let _lock = files::lock_exclusive(&layout.flush_lock()).context(cannot)?;
+        let mut state = State::load(layout, now).context(cannot)?;
+        let days = days_hash(layout).context(cannot)?;
+        if !is_due(state.compiled.as_ref(), &days, now, interval) {
+            return Ok(false);
+        }
+        self.compile(CompileRequest::default())?;
+        state.compiled = Some(Compiled { at: now, days });
+        state.save(layout).context(cannot)?;
+        Ok(true)
     }
-    compile::compile(store, request)?;
-    state.compiled = Some(Compiled { at: now, days });
-    state.save(layout).context(cannot)?;
-    Ok(true)
 }
 
 /// The hash of all days' hashes, as their summaries tell them; empty where there is no day.

@@ -14,8 +14,10 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::base::files::{self, Batch, Stamp};
+use crate::base::setters::setters;
 use crate::distill::core::{self as rules, Source, sphere};
 use crate::error::{Context, Error, Result};
+use crate::memory::Memory;
 use crate::model::core::{Entity, LandmarkState, Merged, Sphere};
 use crate::model::digest::{State, Worth};
 use crate::model::ids::{CoreId, Device, SessionId, SphereId};
@@ -23,9 +25,18 @@ use crate::store::cores::{self, WrittenCore, memory};
 use crate::store::local::StateFile;
 use crate::store::{Store, documents, layout};
 
+/// What to consolidate: whatever is due.
+#[derive(Debug, Clone, Default)]
+pub struct ConsolidateRequest {
+    /// Whether nothing is written.
+    pub dry_run: bool,
+}
+
+setters!(ConsolidateRequest { dry_run: bool });
+
 /// What a consolidation did.
 #[derive(Debug, Default, Serialize)]
-pub struct Report {
+pub struct ConsolidateReport {
     /// The pages that it wrote, relative to the memory.
     pub cores: Vec<String>,
     pub spheres: Vec<String>,
@@ -36,7 +47,7 @@ pub struct Report {
     /// Confirmed landmarks that MEMORY.md has no room for.
     pub left_out: usize,
     /// Cores that cannot be made yet, and why.
-    pub waiting: Vec<Waiting>,
+    pub waiting: Vec<PendingCore>,
     /// The digests as they were looked at, or left: whatever looks different later has not been
     /// seen.
     #[serde(skip)]
@@ -45,13 +56,20 @@ pub struct Report {
 
 /// A core that cannot be made yet.
 #[derive(Debug, Serialize)]
-pub struct Waiting {
+pub struct PendingCore {
     pub core: CoreId,
     pub because: String,
 }
 
+impl Memory {
+    /// Rolls every eight closed sessions into a core, while no sweep is at work.
+    pub fn consolidate(&self, request: ConsolidateRequest) -> Result<ConsolidateReport> {
+        consolidate(self.store(), self.device(), request.dry_run)
+    }
+}
+
 /// Consolidates a memory, while no sweep is at work in it.
-pub fn consolidate(store: &Store, device: &Device, dry_run: bool) -> Result<Report> {
+pub fn consolidate(store: &Store, device: &Device, dry_run: bool) -> Result<ConsolidateReport> {
     let cannot = || format!("cannot write to the memory `{}`", store.layout().root().display());
     store.refuse_links(None)?;
     let _lock = match dry_run {
@@ -62,10 +80,10 @@ pub fn consolidate(store: &Store, device: &Device, dry_run: bool) -> Result<Repo
 }
 
 /// Consolidates a memory whose lock is held.
-pub fn run(store: &Store, device: &Device, dry_run: bool) -> Result<Report> {
+pub fn run(store: &Store, device: &Device, dry_run: bool) -> Result<ConsolidateReport> {
     let layout = store.layout();
     let cannot = || format!("cannot write to the memory `{}`", layout.root().display());
-    let mut report = Report::default();
+    let mut report = ConsolidateReport::default();
     let state = StateFile::<Known>::cache(layout.consolidated());
     let known = state.load();
     let mut now = Known::default();
@@ -91,7 +109,7 @@ pub fn run(store: &Store, device: &Device, dry_run: bool) -> Result<Report> {
         match looked {
             Looked::Unchanged(hash) => drop(now.cores.insert(id.to_string(), hash)),
             Looked::NotFull => {}
-            Looked::Waiting(because) => report.waiting.push(Waiting { core: id, because }),
+            Looked::Waiting(because) => report.waiting.push(PendingCore { core: id, because }),
             Looked::Made { eight, page, same, unrelated } => {
                 let path = layout.core(&id);
                 if !same {
@@ -294,7 +312,7 @@ fn upper(
     made: &BTreeMap<CoreId, (Eight, String)>,
     batch: &mut Batch,
     dry_run: bool,
-    report: &mut Report,
+    report: &mut ConsolidateReport,
 ) -> Result<bool> {
     let layout = store.layout();
     let cannot = || format!("cannot write to the memory `{}`", layout.root().display());

@@ -18,7 +18,7 @@ use crate::base::clock::Timestamp;
 use crate::base::files::{self, Batch, FileLock, Stamp};
 use crate::base::text;
 use crate::base::zone::Zone;
-use crate::distill::summary::DayReader;
+use crate::distill::day::DayReader;
 use crate::error::{Context, Result};
 use crate::model::day::{LONGEST_LINE, LineKind, Note};
 use crate::store::days::{self, Entry};

@@ -13,9 +13,11 @@ use serde::Serialize;
 use super::compile;
 use crate::base::front_matter::Document;
 use crate::base::markdown::plain;
+use crate::base::setters::setters;
 use crate::base::{files, text};
-use crate::distill::triggers::telling;
+use crate::distill::words;
 use crate::error::{Context, Result};
+use crate::memory::Memory;
 use crate::model::knowledge::{Kind, PageName, safe_target};
 use crate::models::{Alias, Answer, MARK, Models, Prompt};
 use crate::store::Store;
@@ -28,17 +30,16 @@ const FEWEST_WORDS: usize = 200;
 const SEE_ALSO: &str = "## See Also";
 
 /// What to check.
-pub struct LintRequest<'a> {
+#[derive(Debug, Clone, Default)]
+pub struct LintRequest {
     /// Only what needs no reading: no contradictions.
     pub structural_only: bool,
     /// Whether links back are added where they are missing.
     pub fix: bool,
-    /// Who reads for contradictions too, if anybody is there.
-    pub models: &'a Models,
-    /// The day of the report.
-    pub today: NaiveDate,
     pub dry_run: bool,
 }
+
+setters!(LintRequest { structural_only: bool, fix: bool, dry_run: bool });
 
 /// What was found.
 #[derive(Debug, Serialize)]
@@ -98,55 +99,60 @@ impl fmt::Display for Check {
     }
 }
 
-/// Checks the pages, and mends what can be mended if that is wanted.
-pub fn lint(store: &Store, request: &LintRequest<'_>) -> Result<LintReport> {
-    store.refuse_links(None)?;
-    let pages = store.read_pages().context(|| "cannot read the pages of knowledge".into())?;
-    let linked: BTreeMap<&PageName, Vec<String>> =
-        pages.iter().map(|page| (&page.name, links(page))).collect();
-    let mut items = Vec::new();
-    broken_links(store, &linked, &mut items);
-    orphans(&linked, &mut items);
-    sources(store, &pages, &mut items)?;
-    let missing = missing_backlinks(&linked, &mut items);
-    sparse(&pages, &mut items);
-    if !request.structural_only {
-        contradictions(&pages, &mut items);
-        if request.models.are_there() && !request.dry_run && !pages.is_empty() {
-            asked_for_contradictions(&pages, request.models, &mut items);
+impl Memory {
+    /// Checks the pages of knowledge, and fixes what can be fixed if that is wanted.
+    pub fn lint(&self, request: LintRequest) -> Result<LintReport> {
+        let (store, models) = (self.store(), self.models()?);
+        let today = self.now().with_timezone(&self.zone()?).date_naive();
+        store.refuse_links(None)?;
+        let pages = store.read_pages().context(|| "cannot read the pages of knowledge".into())?;
+        let linked: BTreeMap<&PageName, Vec<String>> =
+            pages.iter().map(|page| (&page.name, links(page))).collect();
+        let mut items = Vec::new();
+        broken_links(store, &linked, &mut items);
+        orphans(&linked, &mut items);
+        sources(store, &pages, &mut items)?;
+        let missing = missing_backlinks(&linked, &mut items);
+        sparse(&pages, &mut items);
+        if !request.structural_only {
+            contradictions(&pages, &mut items);
+            if models.is_enabled() && !request.dry_run && !pages.is_empty() {
+                asked_for_contradictions(&pages, models, &mut items);
+            }
         }
-    }
-    let mut fixed = Vec::new();
-    if request.fix && !request.dry_run {
-        for (page, back) in &missing {
-            add_links(store, page, back)
-                .context(|| format!("cannot add links to the page `{page}`"))?;
-            fixed.push(page.to_string());
+        let mut fixed = Vec::new();
+        if request.fix && !request.dry_run {
+            for (page, back) in &missing {
+                add_links(store, page, back)
+                    .context(|| format!("cannot add links to the page `{page}`"))?;
+                fixed.push(page.to_string());
+            }
+            items.retain(|item| item.check != Check::MissingBacklink);
         }
-        items.retain(|item| item.check != Check::MissingBacklink);
+        items.sort_by(|a, b| {
+            (a.severity, a.check)
+                .cmp(&(b.severity, b.check))
+                .then_with(|| (&a.page, &a.message).cmp(&(&b.page, &b.message)))
+        });
+        let count =
+            |severity: Severity| items.iter().filter(|item| item.severity == severity).count();
+        let mut report = LintReport {
+            errors: count(Severity::Error),
+            warnings: count(Severity::Warning),
+            suggestions: count(Severity::Suggestion),
+            items,
+            fixed,
+            pages: pages.len(),
+            report: None,
+        };
+        if !request.dry_run {
+            let path = store.layout().lint_report(today);
+            files::write_if_changed(&path, report_text(&report, today).as_bytes())
+                .context(|| format!("cannot write the report `{}`", path.display()))?;
+            report.report = Some(store.layout().shown(&path));
+        }
+        Ok(report)
     }
-    items.sort_by(|a, b| {
-        (a.severity, a.check)
-            .cmp(&(b.severity, b.check))
-            .then_with(|| (&a.page, &a.message).cmp(&(&b.page, &b.message)))
-    });
-    let count = |severity: Severity| items.iter().filter(|item| item.severity == severity).count();
-    let mut report = LintReport {
-        errors: count(Severity::Error),
-        warnings: count(Severity::Warning),
-        suggestions: count(Severity::Suggestion),
-        items,
-        fixed,
-        pages: pages.len(),
-        report: None,
-    };
-    if !request.dry_run {
-        let path = store.layout().lint_report(request.today);
-        files::write_if_changed(&path, report_text(&report, request.today).as_bytes())
-            .context(|| format!("cannot write the report `{}`", path.display()))?;
-        report.report = Some(store.layout().shown(&path));
-    }
-    Ok(report)
 }
 
 fn report_text(report: &LintReport, today: NaiveDate) -> String {
@@ -469,7 +475,7 @@ fn stance(sentence: &str) -> Option<(String, bool)> {
     let subject = |pattern: &Regex| {
         let found = pattern.captures(sentence)?;
         let name = found[1].trim_matches('`').trim_end_matches(['.', ',']).to_lowercase();
-        (telling(&name) >= 0.75 && name.chars().count() >= 3).then_some(name)
+        (words::weight(&name) >= 0.75 && name.chars().count() >= 3).then_some(name)
     };
     subject(&AGAINST).map(|name| (name, false)).or_else(|| subject(&FOR).map(|name| (name, true)))
 }

@@ -7,14 +7,19 @@ use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize};
 
 use crate::base::clock::Timestamp;
+use crate::base::setters::setters;
 use crate::base::text;
 use crate::error::{Error, Result};
-use crate::index::Index;
+use crate::index::{Corpus, Index, Source};
+use crate::memory::Memory;
+use crate::model::hit::{Hit, NoteHit, Tree};
 use crate::model::ids::SessionId;
-use crate::model::query::{Filter, Hit, NoteHit, Query, Tree};
+use crate::query::{Filter, Query};
 use crate::store::Store;
 use crate::store::local::StateFile;
 
+/// How many hits are shown where nothing is said.
+pub const LIMIT: usize = 10;
 /// How many suggestions are made, and how many unknown words are named in them.
 const MOST_SUGGESTIONS: usize = 5;
 const MOST_UNKNOWN: usize = 2;
@@ -22,41 +27,40 @@ const MOST_UNKNOWN: usize = 2;
 const MOST_VALUES: usize = 8;
 
 /// What to search for.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct SearchRequest {
     pub query: Query,
     /// Where to look; empty means among the digests.
     pub trees: Vec<Tree>,
     /// Whether to go on into the episodes of the best sessions.
     pub deep: bool,
-    /// At most so many hits.
-    pub limit: usize,
-    /// What `since:2w` counts from.
-    pub now: Timestamp,
+    /// At most so many hits; ten where nothing is said.
+    pub limit: Option<usize>,
     /// Whether to take the index as it was left rather than look at every page first.
     pub hurried: bool,
     /// Whether nothing at all may be written, not even the cache.
     pub dry_run: bool,
 }
 
+setters!(SearchRequest {
+    query: Query,
+    trees: Vec<Tree>,
+    deep: bool,
+    limit: Option<usize>,
+    hurried: bool,
+    dry_run: bool,
+});
+
 impl SearchRequest {
-    /// A search among the digests.
-    pub fn new(query: Query, limit: usize, now: Timestamp) -> SearchRequest {
-        SearchRequest {
-            query,
-            trees: Vec::new(),
-            deep: false,
-            limit,
-            now,
-            hurried: false,
-            dry_run: false,
-        }
+    /// A search for what a person typed: words, "phrases" and filters.
+    pub fn of(text: &str) -> Result<SearchRequest> {
+        Ok(SearchRequest { query: Query::parse(text)?, ..SearchRequest::default() })
     }
 }
 
 /// What a search found.
 #[derive(Debug)]
-pub struct SearchAnswer {
+pub struct SearchReport {
     pub query: String,
     /// Sessions, or their episodes. They and the notes are one list by rank.
     pub hits: Vec<Hit>,
@@ -101,7 +105,7 @@ impl AnyHit<'_> {
     }
 }
 
-impl SearchAnswer {
+impl SearchReport {
     /// All hits, best first.
     pub fn all(&self) -> Vec<AnyHit<'_>> {
         let mut all: Vec<AnyHit> = self.hits.iter().map(AnyHit::Session).collect();
@@ -128,12 +132,12 @@ impl SearchAnswer {
     }
 }
 
-impl Serialize for SearchAnswer {
+impl Serialize for SearchReport {
     fn serialize<S: serde::Serializer>(
         &self,
         serializer: S,
     ) -> std::result::Result<S::Ok, S::Error> {
-        let mut answer = serializer.serialize_struct("SearchAnswer", 5)?;
+        let mut answer = serializer.serialize_struct("SearchReport", 5)?;
         answer.serialize_field("query", &self.query)?;
         answer.serialize_field("hits", &self.all())?;
         answer.serialize_field("took_ms", &self.took_ms)?;
@@ -143,86 +147,90 @@ impl Serialize for SearchAnswer {
     }
 }
 
-/// Finds what has most to do with a query.
-pub fn search(store: &Store, request: &SearchRequest) -> Result<SearchAnswer> {
-    let started = Instant::now();
-    let query = &request.query;
-    if query.is_empty() {
-        return Err(Error::usage("there is nothing to search for")
+impl Memory {
+    /// Finds what has most to do with a query.
+    pub fn search(&self, request: SearchRequest) -> Result<SearchReport> {
+        let (store, now, request) = (self.store(), self.now(), &request);
+        let most = request.limit.unwrap_or(LIMIT);
+        let started = Instant::now();
+        let query = &request.query;
+        if query.is_empty() {
+            return Err(Error::usage("there is nothing to search for")
             .hint("say what to find: `memtree search header race`, or narrow by a filter: `memtree search project:zubot since:2w`"));
-    }
-    if request.deep && query.words.is_empty() && query.phrases.is_empty() {
-        return Err(Error::usage("a search that goes deep needs words to look for")
-            .hint("add some, or leave `--deep` away to list what the filters let through"));
-    }
-    let digests = request.trees.is_empty() || request.trees.contains(&Tree::Digests);
-    let notes: Vec<Tree> =
-        request.trees.iter().copied().filter(|tree| *tree != Tree::Digests).collect();
-    let mut answer = SearchAnswer {
-        query: query.text.clone(),
-        hits: Vec::new(),
-        notes: Vec::new(),
-        took_ms: 0,
-        total: 0,
-        suggestions: Vec::new(),
-    };
-    let mut asked_of_notes = 0.0;
-    if !notes.is_empty() {
-        let index =
-            opened(store, request, Index::notes_cached, Index::notes_in_memory, Index::notes)?;
-        let found = index.search_notes(query, &notes, request.now, request.limit)?;
-        (answer.notes, answer.total, asked_of_notes) = (found.hits, found.total, found.asked);
-    }
-    if digests || answer.notes.iter().all(|hit| hit.weak) {
-        let index = opened(store, request, Index::cached, Index::in_memory, Index::open)?;
-        let limit = if digests { request.limit } else { 0 };
-        let ask = |query: &Query| match request.deep && digests {
-            true => index.deep(query, request.now, limit),
-            false => index.search(query, request.now, limit),
+        }
+        if request.deep && query.words.is_empty() && query.phrases.is_empty() {
+            return Err(Error::usage("a search that goes deep needs words to look for")
+                .hint("add some, or leave `--deep` away to list what the filters let through"));
+        }
+        let digests = request.trees.is_empty() || request.trees.contains(&Tree::Digests);
+        let notes: Vec<Tree> =
+            request.trees.iter().copied().filter(|tree| *tree != Tree::Digests).collect();
+        let mut answer = SearchReport {
+            query: query.text.clone(),
+            hits: Vec::new(),
+            notes: Vec::new(),
+            took_ms: 0,
+            total: 0,
+            suggestions: Vec::new(),
         };
-        let mut found = ask(query)?;
-        let looser = query.without_quotes().filter(|_| digests && found.total == 0);
-        if let Some(looser) = looser {
-            found = ask(&looser)?;
-            found.hits.iter_mut().for_each(|hit| hit.weak = true);
+        let mut notes_weight = 0.0;
+        if !notes.is_empty() {
+            let index = open_index(store, Corpus::Notes, request)?;
+            let found = index.search_notes(query, &notes, now, most)?;
+            (answer.notes, answer.total, notes_weight) =
+                (found.hits, found.total, found.query_weight);
         }
-        // Words are rarer among the many sections than among sessions; that makes no section a
-        // better answer.
-        if digests && asked_of_notes > found.asked && found.asked > 0.0 {
-            let factor = found.asked / asked_of_notes;
-            answer
-                .notes
-                .iter_mut()
-                .for_each(|hit| hit.score = (hit.score * factor * 1e4).round() / 1e4);
+        if digests || answer.notes.iter().all(|hit| hit.weak) {
+            let index = open_index(store, Corpus::Digests, request)?;
+            let limit = if digests { most } else { 0 };
+            let ask = |query: &Query| match request.deep && digests {
+                true => index.deep(query, now, limit),
+                false => index.search(query, now, limit),
+            };
+            let mut found = ask(query)?;
+            let looser = query.without_quotes().filter(|_| digests && found.total == 0);
+            if let Some(looser) = looser {
+                found = ask(&looser)?;
+                found.hits.iter_mut().for_each(|hit| hit.weak = true);
+            }
+            // Words are rarer among the many sections than among sessions; that makes no section a
+            // better answer.
+            if digests && notes_weight > found.query_weight && found.query_weight > 0.0 {
+                let factor = found.query_weight / notes_weight;
+                answer
+                    .notes
+                    .iter_mut()
+                    .for_each(|hit| hit.score = (hit.score * factor * 1e4).round() / 1e4);
+            }
+            answer.hits = found.hits;
+            answer.total += if digests { found.total } else { 0 };
+            answer.put_in_order(most);
+            if answer.all().iter().all(AnyHit::weak) {
+                answer.suggestions = suggested(
+                    store,
+                    &index,
+                    now,
+                    request,
+                    answer.all().is_empty(),
+                    &found.unknown,
+                )?;
+            }
         }
-        answer.hits = found.hits;
-        answer.total += if digests { found.total } else { 0 };
-        answer.put_in_order(request.limit);
-        if answer.all().iter().all(AnyHit::weak) {
-            answer.suggestions =
-                suggested(store, &index, request, answer.all().is_empty(), &found.unknown)?;
+        if !request.dry_run {
+            remember(store, &answer);
         }
+        answer.took_ms = started.elapsed().as_millis() as u64;
+        Ok(answer)
     }
-    if !request.dry_run {
-        remember(store, &answer);
-    }
-    answer.took_ms = started.elapsed().as_millis() as u64;
-    Ok(answer)
 }
 
 /// The index that a request asks for. Where none was left, or a damaged one, even who is in a hurry
 /// waits for it.
-fn opened<'s>(
-    store: &'s Store,
-    request: &SearchRequest,
-    as_left: fn(&'s Store) -> Option<Index<'s>>,
-    in_memory: fn(&'s Store) -> Result<Index<'s>>,
-    as_the_tree_is: fn(&'s Store) -> Result<Index<'s>>,
-) -> Result<Index<'s>> {
-    match request.hurried.then(|| as_left(store)).flatten() {
-        Some(index) => Ok(index),
-        None if request.dry_run => in_memory(store),
-        None => as_the_tree_is(store),
+fn open_index<'s>(store: &'s Store, corpus: Corpus, request: &SearchRequest) -> Result<Index<'s>> {
+    match request.hurried.then(|| Index::open(store, corpus, Source::Cached)) {
+        Some(Ok(index)) => Ok(index),
+        _ if request.dry_run => Index::open(store, corpus, Source::InMemory),
+        _ => Index::open(store, corpus, Source::Refreshed),
     }
 }
 
@@ -230,6 +238,7 @@ fn opened<'s>(
 fn suggested(
     store: &Store,
     index: &Index,
+    now: Timestamp,
     request: &SearchRequest,
     nothing: bool,
     unknown: &[(String, Vec<String>)],
@@ -249,7 +258,7 @@ fn suggested(
         let mut words = query.words.clone();
         words.extend(query.phrases.iter().cloned());
         let loose = Query { words, ..Query::default() };
-        let total = if loose.is_empty() { 0 } else { index.search(&loose, request.now, 0)?.total };
+        let total = if loose.is_empty() { 0 } else { index.search(&loose, now, 0)?.total };
         match total {
             0 => {}
             1 => {
@@ -269,7 +278,7 @@ fn suggested(
         );
     }
     for (word, _) in unknown.iter().filter(|(_, taken)| taken.is_empty()).take(MOST_UNKNOWN) {
-        suggestions.push(match index.alike(word) {
+        suggestions.push(match index.similar_word(word) {
             Some(alike) => format!("no session has the word `{word}`; did you mean `{alike}`?"),
             None => format!("no session has the word `{word}`"),
         });
@@ -343,7 +352,7 @@ pub fn last_search(store: &Store) -> Option<LastSearch> {
 }
 
 /// Notes the hits; that is a convenience, so trouble with it is none.
-fn remember(store: &Store, answer: &SearchAnswer) {
+fn remember(store: &Store, answer: &SearchReport) {
     let hits = answer.all().into_iter().map(|hit| match hit {
         AnyHit::Session(hit) => LastHit {
             session: Some(hit.session.clone()),

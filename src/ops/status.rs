@@ -14,7 +14,7 @@ use crate::capture::sources::Selection;
 use crate::error::{Context, Result};
 use crate::memory::Memory;
 use crate::model::digest::{SnapshotShape, State};
-use crate::models::ledger::{self, Spent};
+use crate::models::ledger::{self, DaySpending};
 use crate::ops::days;
 use crate::store::{self, cores, layout};
 
@@ -33,7 +33,7 @@ pub struct StatusReport {
     pub pending: Pending,
     pub at_risk: Vec<AtRisk>,
     /// What models were asked today, and what it cost.
-    pub models: Spent,
+    pub models: DaySpending,
     /// Digests that cannot be read, with the reason.
     pub damaged: Vec<String>,
 }

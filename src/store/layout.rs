@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use chrono::NaiveDate;
 
 use crate::model::digest::SnapshotShape;
+use crate::model::hit::Tree;
 use crate::model::ids::{CoreId, EpisodeId, SessionId, SphereId};
 use crate::model::knowledge::{Kind, PageName};
-use crate::model::query::Tree;
 
 /// The end of every digest's file name: what RAG tools look for.
 pub const DIGEST_SUFFIX: &str = "_DIGEST.md";

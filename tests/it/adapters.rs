@@ -8,11 +8,11 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use memtree::adapters::shared::{SharedFiles, SharedSession};
-use memtree::adapters::{self, Adapter, Identified, Identity, Places};
-use memtree::base::redact::Redactor;
-use memtree::base::{clock, files, text};
-use memtree::error::Result;
+use memtree::Result;
+use memtree::internals::adapters::shared::{SharedFiles, SharedSession};
+use memtree::internals::adapters::{self, Adapter, Identified, Identity, Places};
+use memtree::internals::base::redact::Redactor;
+use memtree::internals::base::{clock, files, text};
 use memtree::model::session::{Action, Event, EventKind, EventSink, Head, Log, Source};
 
 use crate::harness::{Desk, cases, expect_file, fixture, fixtures};

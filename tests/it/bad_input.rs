@@ -6,11 +6,11 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use memtree::adapters::{self, shared::SharedFiles};
-use memtree::base::redact::Redactor;
-use memtree::capture::PageSettings;
-use memtree::capture::stage::{self, CaptureError};
-use memtree::distill::clean::Cleaner;
+use memtree::internals::adapters::{self, shared::SharedFiles};
+use memtree::internals::base::redact::Redactor;
+use memtree::internals::capture::PageSettings;
+use memtree::internals::capture::stage::{self, CaptureError};
+use memtree::internals::distill::clean::Cleaner;
 use memtree::model::session::{LogFile, Role, Source};
 
 use crate::harness::{Answer, Desk, Tree, assert_same, exchange};

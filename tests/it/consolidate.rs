@@ -5,19 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::Command;
 
+use memtree::internals::store::cores::{self, memory};
+use memtree::internals::store::{Store, documents};
 use memtree::model::core::LandmarkId;
 use memtree::model::digest::{
     Claim, ClaimKind, Content, Digest, Origin, Outcome, Snapshot, State, Worth,
 };
 use memtree::model::ids::{CoreId, Device, EpisodeId, SessionId};
-use memtree::ops::consolidate::{self, Report};
-use memtree::store::cores::{self, memory};
-use memtree::store::{Store, documents};
+use memtree::{ConsolidateReport, ConsolidateRequest};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use crate::harness::{Desk, Tree, assert_same, exchange};
+use crate::harness::{Desk, Tree, assert_same, exchange, open_at};
 
 // --- As a user sees it ---
 
@@ -280,8 +280,10 @@ impl Memory {
         fs::write(path, text).unwrap();
     }
 
-    fn consolidate(&self) -> Report {
-        consolidate::consolidate(&self.store, &Device::new("a"), false).unwrap()
+    fn consolidate(&self) -> ConsolidateReport {
+        let now = "2026-11-15T12:00:00Z".parse().unwrap();
+        let memory = open_at(self.store.layout().root(), "a", now);
+        memory.consolidate(ConsolidateRequest::default()).unwrap()
     }
 
     fn tree(&self) -> Tree {
@@ -356,7 +358,9 @@ fn digest(ordinal: u32, device: &str, claims: &[(u8, u8)], worth: Worth, version
             Claim { kind, text: WORDS[what].replace("{}", subject), episode: EpisodeId(1), origin }
         })
         .collect();
-    let at = |seconds: i64| memtree::base::clock::from_millis((1_760_000_000 + seconds) * 1000);
+    let at = |seconds: i64| {
+        memtree::internals::base::clock::from_millis((1_760_000_000 + seconds) * 1000)
+    };
     let session = SessionId::new(Device::new(device), ordinal);
     Digest {
         source_id: format!("claude:{session}"),

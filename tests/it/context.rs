@@ -3,29 +3,24 @@
 
 use std::path::PathBuf;
 
-use memtree::base::{clock, text, zone::Zone};
+use chrono::{DateTime, Utc};
+use memtree::internals::base::{clock, text};
 use memtree::model::context::without_ours;
-use memtree::ops::context::{Contents, ContextAnswer, ContextRequest, context};
-use memtree::store::Store;
+use memtree::{ContextReport, ContextRequest};
 
 use crate::harness::{Desk, exchange};
 
 fn request(project: &str, prompt: Option<&str>, budget: usize) -> ContextRequest {
     ContextRequest {
         project: Some(project.into()),
-        folder: PathBuf::from("/nowhere"),
-        home: PathBuf::from("/nowhere"),
         prompt: prompt.map(str::to_string),
-        budget,
-        characters: usize::MAX,
-        session: None,
-        now: clock::parse("2026-11-15T12:00:00Z").unwrap(),
-        zone: Zone::UTC,
-        contents: Contents::All,
-        strong_only: false,
-        hurried: false,
-        dry_run: false,
+        budget: Some(budget),
+        ..ContextRequest::default()
     }
+}
+
+fn noon() -> DateTime<Utc> {
+    clock::parse("2026-11-15T12:00:00Z").unwrap()
 }
 
 fn sampled() -> Desk {
@@ -36,7 +31,7 @@ fn sampled() -> Desk {
 
 /// Asserts what holds for every page, and returns it.
 #[track_caller]
-fn sound(answer: ContextAnswer, budget: usize) -> ContextAnswer {
+fn sound(answer: ContextReport, budget: usize) -> ContextReport {
     let page = &answer.text;
     assert!(text::tokens(page) <= budget, "{} of {budget} tokens:\n{page}", text::tokens(page));
     assert!(page.chars().count().div_ceil(3) <= budget, "{budget}:\n{page}");
@@ -96,7 +91,7 @@ fn a_prompt_brings_the_triggers_that_answer_it() {
 #[test]
 fn no_budget_is_exceeded_and_the_same_is_said_twice() {
     let desk = sampled();
-    let store = Store::open(&desk.store()).unwrap();
+    let memory = desk.memory_at(noon());
     desk.write(
         "core/MEMORY.md",
         "# Memory\n\n## Decisions\n- 修复数据库连接超时的问题 always\n".repeat(40),
@@ -104,13 +99,13 @@ fn no_budget_is_exceeded_and_the_same_is_said_twice() {
     for budget in [0, 10, 60, 90, 100, 120, 150, 200, 300, 500, 800, 1200, 5000] {
         for prompt in [None, Some("EWOULDBLOCK lock"), Some("cache invalidation 数据库")] {
             let request = request("tidepool", prompt, budget);
-            let first = sound(context(&store, &request).unwrap(), budget);
-            assert_eq!(first.text, context(&store, &request).unwrap().text);
+            let first = sound(memory.context(request.clone()).unwrap(), budget);
+            assert_eq!(first.text, memory.context(request.clone()).unwrap().text);
             assert_eq!(first.text.is_empty(), first.sections.is_empty());
         }
     }
-    let limited = ContextRequest { characters: 900, ..request("tidepool", None, 9000) };
-    let page = context(&store, &limited).unwrap().text;
+    let limited = ContextRequest { characters: Some(900), ..request("tidepool", None, 9000) };
+    let page = memory.context(limited).unwrap().text;
     assert!((300..=900).contains(&page.chars().count()), "{page}");
 }
 
@@ -241,20 +236,19 @@ fn no_session_of_the_corpus_exceeds_a_budget() {
     for flavor in std::fs::read_dir(corpus).unwrap().flatten().filter(|entry| entry.path().is_dir())
     {
         let name = flavor.file_name().into_string().unwrap();
-        if memtree::adapters::named(&name).is_some() {
+        if memtree::internals::adapters::named(&name).is_some() {
             let source = format!("{name}={}", flavor.path().display());
             let _ = desk.memtree(["sweep", "--quiet", "--source", &source]).done();
         }
     }
-    let store = Store::open(&desk.store()).unwrap();
     for session in desk.sessions() {
         let content = desk.digest(&session).content;
-        let mut request =
+        let request =
             request(content.project.as_deref().unwrap_or("none"), Some(&content.objective), 1200);
         // As if it were asked on the evening of that day: what was said then is on the page.
-        request.now = content.ended.unwrap_or(request.now);
-        let page = sound(context(&store, &request).unwrap(), 1200);
-        assert_eq!(page.text, context(&store, &request).unwrap().text, "{session}");
+        let memory = desk.memory_at(content.ended.unwrap_or(noon()));
+        let page = sound(memory.context(request.clone()).unwrap(), 1200);
+        assert_eq!(page.text, memory.context(request).unwrap().text, "{session}");
     }
 }
 
@@ -282,7 +276,7 @@ fn what_no_longer_holds_is_marked_as_stale() {
     let commit = git(&["rev-parse", "--short", "HEAD"]);
     std::fs::write(work.join("src/shed.rs"), "fn shed() {}\r\n").unwrap();
     std::fs::write(work.join("src/gate.rs"), "fn gate() {}\n").unwrap();
-    let hash = &memtree::base::files::sha256_hex(b"fn shed() {}\n")[..8];
+    let hash = &memtree::internals::base::files::sha256_hex(b"fn shed() {}\n")[..8];
     let text = desk.digest_text(session);
     let trigger = |topic: &str, episode: u32| {
         format!(

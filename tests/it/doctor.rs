@@ -1,4 +1,4 @@
-//! The doctor names what is unwell, mends what it can, and keeps an eye on what agents are about to
+//! The doctor names what is wrong, fixes what it can, and keeps an eye on what agents are about to
 //! delete.
 
 use std::fs;
@@ -38,7 +38,7 @@ fn found(report: &Value, check: &str) -> Vec<(String, bool)> {
 }
 
 #[test]
-fn a_well_memory_has_nothing_to_look_after() {
+fn a_sound_memory_has_nothing_to_fix() {
     let desk = desk();
     let before = desk.tree();
     desk.memtree(["doctor"]).success().stdout_has("all is well");
@@ -47,7 +47,7 @@ fn a_well_memory_has_nothing_to_look_after() {
 }
 
 #[test]
-fn everything_unwell_is_named_and_what_can_be_mended_is() {
+fn everything_wrong_is_named_and_what_can_be_fixed_is() {
     let desk = desk();
     let session = desk.store().join("sessions/SES1_desk_SP1C1");
     fs::set_permissions(session.join("snapshot"), fs::Permissions::from_mode(0o755)).unwrap();
@@ -87,7 +87,7 @@ fn everything_unwell_is_named_and_what_can_be_mended_is() {
     assert_eq!(fs::metadata(session.join("snapshot")).unwrap().permissions().mode() & 0o777, 0o700);
     assert!(!session.join(".memtree-abc.tmp").exists());
     assert_eq!(desk.read(".gitignore"), "/.memtree/\n/sessions/*/snapshot/\n/sessions/*.jsonl\n");
-    // What has no raw to be told from is a person's to mend, and still found by its words.
+    // What has no raw to be told from is a person's to fix, and still found by its words.
     assert!(desk.read("sessions/SES2_desk_SP1C1/SES2_desk_SP1C1_DIGEST.md").contains("my notes"));
     desk.memtree(["search", "knots"]).success().stdout_has("SES2_desk_SP1C1");
 }
@@ -139,7 +139,7 @@ fn secrets_that_got_in_are_named_without_their_value() {
 /// A page that lost its front matter, or is gone, is told again from its raw; a lost manifest from
 /// the files themselves.
 #[test]
-fn what_raw_can_tell_is_mended_and_a_second_look_finds_nothing() {
+fn what_raw_can_tell_is_fixed_and_a_second_look_finds_nothing() {
     const TWO: &str = "cccccccc-0000-4000-8000-000000000002";
     let desk = desk();
     desk.write_log(TWO, exchange(TWO, 5, "How do I tie a sheet bend?", "Through the bight."));
@@ -196,7 +196,7 @@ fn hooks_merges_and_killed_evictions_are_looked_at() {
     fs::write(&settings, text.replace("SessionEnd", "SessionGone")).unwrap();
     desk.memtree(["doctor"])
         .success()
-        .stdout_has("claude no longer calls this memory as it was told to");
+        .stdout_has("claude no longer calls this memory as it was set up to");
     fs::write(&settings, "{ half").unwrap();
     desk.memtree(["doctor"]).success().stdout_has("the settings of claude cannot be read");
     fs::write(&settings, text).unwrap();
@@ -221,7 +221,7 @@ fn hooks_merges_and_killed_evictions_are_looked_at() {
 /// Two people edit one digest on two devices; plain git joins it, and the doctor leaves each key
 /// once.
 #[test]
-fn a_digest_that_two_people_edited_is_joined_and_mended() {
+fn a_digest_that_two_people_edited_is_joined_and_fixed() {
     let desk = desk();
     desk.git(["init", "-q", "-b", "main"]);
     desk.git(["add", "-A"]);
@@ -250,13 +250,13 @@ fn a_digest_that_two_people_edited_is_joined_and_mended() {
     desk.memtree(["verify"]).success();
     desk.memtree(["doctor"]).success().stdout_has("has some keys twice");
     desk.memtree(["doctor", "--fix"]).success();
-    let mended = desk.read(&path);
+    let fixed = desk.read(&path);
     assert_eq!(
-        (mended.matches("\ntitle: ").count(), mended.matches("\nstate: ").count()),
+        (fixed.matches("\ntitle: ").count(), fixed.matches("\nstate: ").count()),
         (1, 1),
-        "{mended}"
+        "{fixed}"
     );
-    assert!(mended.contains("\ntitle: The title of another\n"), "{mended}");
+    assert!(fixed.contains("\ntitle: The title of another\n"), "{fixed}");
     desk.memtree(["doctor"]).success().stdout_has("all is well");
     desk.write(".gitattributes", "*.md text eol=lf\n");
     desk.memtree(["doctor"])

@@ -1,12 +1,12 @@
 //! What is written is read back as it was meant, whatever was said in the log.
 
-use memtree::base::clock;
-use memtree::base::text::one_line;
+use memtree::internals::base::clock;
+use memtree::internals::base::text::one_line;
+use memtree::internals::store::documents::{digest_text, digest_text_over, parse_digest};
 use memtree::model::digest::{
     Claim, ClaimKind, Content, Digest, Origin, Outcome, Snapshot, State, Trigger, Worth,
 };
 use memtree::model::ids::{Device, EpisodeId, SessionId};
-use memtree::store::documents::{digest_text, digest_text_over, parse_digest};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;

@@ -283,11 +283,8 @@ fn try_one(scenario: &Scenario, before: &Path, fault: &str, old: &Texts, expect:
 }
 
 #[test]
+#[cfg_attr(not(debug_assertions), ignore = "a release build has no faults to inject")]
 fn a_kill_or_a_failure_at_any_point_loses_nothing() {
-    if !cfg!(debug_assertions) {
-        eprintln!("a release build has no faults to inject");
-        return;
-    }
     for scenario in SCENARIOS {
         let began = std::time::Instant::now();
         let [points, killed, failed] = try_all(scenario);
@@ -300,10 +297,8 @@ fn a_kill_or_a_failure_at_any_point_loses_nothing() {
 }
 
 #[test]
+#[cfg_attr(not(debug_assertions), ignore = "a release build has no faults to inject")]
 fn a_full_disk_is_told_and_what_was_there_stays() {
-    if !cfg!(debug_assertions) {
-        return;
-    }
     let before = Desk::in_memory().with_stopped_clock();
     grown(&before);
     let undisturbed = copy_of(before.root());

@@ -200,7 +200,7 @@ fn a_late_line_opens_a_day_again_and_a_person_s_words_stay() {
         .filter(|line| !line.contains("] [system] ("))
         .map(|l| format!("{l}\n"))
         .collect();
-    assert!(summary.contains(&memtree::base::files::sha256_hex(told.as_bytes())));
+    assert!(summary.contains(&memtree::internals::base::files::sha256_hex(told.as_bytes())));
 }
 
 #[test]

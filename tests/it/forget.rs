@@ -261,7 +261,7 @@ fn a_text_at_the_beginning_of_a_title_leaves_a_page_that_can_be_read() {
     desk.memtree(["doctor"]).success();
     // A hash of it, or of what held it, would prove a guess.
     assert_eq!(digest.snapshot.manifest, [""; 0]);
-    let hash = |text: &str| memtree::base::files::sha256_hex(text.as_bytes());
+    let hash = |text: &str| memtree::internals::base::files::sha256_hex(text.as_bytes());
     for text in [PROMPT, &format!("\"{PROMPT}\""), &format!("title: {PROMPT}")] {
         assert_gone(&desk.store(), &[&hash(text)[..8]]);
     }
@@ -278,7 +278,7 @@ fn no_hash_of_a_forgotten_file_is_kept() {
     fs::write(folder.join("pin.txt"), "open sesame 4711").unwrap();
     desk.memtree(["snapshot", folder.to_str().unwrap()]).success();
     let id = "SES3_desk_SP1C1";
-    let hash = memtree::base::files::sha256_hex(b"open sesame 4711");
+    let hash = memtree::internals::base::files::sha256_hex(b"open sesame 4711");
     assert!(desk.digest_text(id).contains(&hash));
     desk.memtree(["forget", "--text", "sesame 4711", "--yes"]).success();
     assert_gone(&desk.store(), &[&hash, "sesame 4711"]);

@@ -11,21 +11,21 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
-use memtree::adapters::shared::SharedFiles;
-use memtree::adapters::{self};
-use memtree::base::front_matter::Document;
-use memtree::base::redact::Redactor;
-use memtree::base::{markdown, text};
-use memtree::error::Result;
+use memtree::Result;
+use memtree::internals::adapters::shared::SharedFiles;
+use memtree::internals::adapters::{self};
+use memtree::internals::base::front_matter::Document;
+use memtree::internals::base::redact::Redactor;
+use memtree::internals::base::{markdown, text};
+use memtree::internals::query::Query;
+use memtree::internals::settings::{Layers, Settings};
+use memtree::internals::store::documents;
+use memtree::internals::store::layout::Layout;
+use memtree::internals::store::snapshots::parse_manifest_line;
+use memtree::internals::store::tombstones::{self, Tombstone, Tombstones};
 use memtree::model::day::Line as DayLine;
 use memtree::model::ids::SessionId;
-use memtree::model::query::Query;
 use memtree::model::session::{Event, EventSink, Log, LogFile, Role};
-use memtree::settings::{Layers, Settings};
-use memtree::store::documents;
-use memtree::store::layout::Layout;
-use memtree::store::snapshots::parse_manifest_line;
-use memtree::store::tombstones::{self, Tombstone, Tombstones};
 
 use crate::harness::checkout;
 

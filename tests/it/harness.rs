@@ -15,9 +15,11 @@ use std::process::{Command, Stdio};
 
 use chrono::{DateTime, Duration, Utc};
 use fs_extra::dir::CopyOptions;
-use memtree::adapters::{self, Places};
+use memtree::internals::adapters::{self, Places};
+use memtree::internals::store::documents;
 use memtree::model::digest::Digest;
-use memtree::store::documents;
+use memtree::model::ids::Device;
+use memtree::{Environment, Memory};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -123,6 +125,11 @@ impl Desk {
 
     pub fn store(&self) -> PathBuf {
         self.root.join("memory")
+    }
+
+    /// Its memory, opened at a given time by a process that knows nothing else of the machine.
+    pub fn memory_at(&self, now: DateTime<Utc>) -> Memory {
+        open_at(&self.store(), "desk", now)
     }
 
     /// Where a log of Claude Code's with this id lies.
@@ -435,7 +442,7 @@ impl Tree {
                 kind if kind.is_symlink() => {
                     format!("a link to {}", fs::read_link(entry.path()).unwrap().display())
                 }
-                _ => memtree::base::files::hash_file(entry.path()).unwrap().1,
+                _ => memtree::internals::base::files::hash_file(entry.path()).unwrap().1,
             };
             tree.insert(entry.path().strip_prefix(folder).unwrap().to_owned(), holds);
         }
@@ -589,4 +596,14 @@ fn line_difference(before: &str, after: &str) -> String {
     add("+ ", &after[start..after.len() - end]);
     add("  ", &before[before.len() - end..(before.len() - end + 3).min(before.len())]);
     shown
+}
+
+/// Opens the memory in a folder as a device at a given time, in an environment that is otherwise empty.
+pub fn open_at(root: &Path, device: &str, now: DateTime<Utc>) -> Memory {
+    let nowhere = PathBuf::from("/nowhere");
+    let places = Places { home: nowhere.clone(), ..Places::default() };
+    let device = Device::new(device);
+    let environment =
+        Environment { now, device, places, current_dir: nowhere, settings_file: None };
+    Memory::open_in(root, environment).unwrap()
 }

@@ -105,7 +105,10 @@ fn a_huge_budget_stays_within_the_agents_limits() {
             &[("MEMTREE_CONTEXT_BUDGET", "100000")],
         );
         let page = context_of(&quiet(output), "SessionStart");
-        assert!(page.chars().count() <= characters && memtree::base::text::tokens(&page) <= tokens);
+        assert!(
+            page.chars().count() <= characters
+                && memtree::internals::base::text::tokens(&page) <= tokens
+        );
         assert!(page.chars().count() > 4_000, "{page}");
     }
 }
@@ -258,7 +261,7 @@ fn whatever_comes_the_agent_goes_on() {
             assert!(said.is_empty() || said.starts_with("{\"hookSpecificOutput\""), "{said}");
         }
     }
-    assert!(log(&desk).contains("cannot read what the agent told"), "{}", log(&desk));
+    assert!(log(&desk).contains("cannot read what the agent sent"), "{}", log(&desk));
     // A call that cannot be understood must not look like a wish to block: that is what a 2 means
     // to an agent.
     for wrong in [

@@ -117,7 +117,8 @@ fn nobody_remembers_and_still_only_ours_go() {
 fn the_hooks_call_this_program_with_this_memory() {
     let desk = desk(Some(CLAUDE[1]), Some(CODEX[0]));
     let _ = desk.memtree(["install", "--all", "--yes"]).success();
-    let claude = memtree::base::jsonc::value(&read(&desk, ".claude/settings.json")).unwrap();
+    let claude =
+        memtree::internals::base::jsonc::value(&read(&desk, ".claude/settings.json")).unwrap();
     assert_eq!(
         claude["hooks"]["Stop"].as_array().unwrap().len(),
         2,

@@ -10,10 +10,12 @@ mod databases; // files that many sessions share
 mod day_and_night; // 24 hours on two devices, proved at every hour
 mod day_of_hooks; // both agents' hooks across midnight, with kills
 mod digests; // what a digest says of a session
-mod doctor; // what is unwell, what it means, what mends it
+#[cfg(unix)]
+mod doctor; // what is wrong, what it means, how to fix it
 mod documents; // what is written is read back as it was meant
 mod exclude; // projects and folders that are never captured
 mod faults; // the n-th change to the disk fails or kills, for every n
+#[cfg(unix)]
 mod flush; // the day before its agent forgets it
 mod folders; // those that the settings name, once they have lain still
 mod forget; // gone from everywhere, for good, and proven
@@ -26,14 +28,17 @@ mod install; // hooks in and out of agents' settings
 mod knowledge; // pages from days, answers from pages, and their checks
 mod layers; // who may use whom
 mod log; // lines written into a day by hand
+#[cfg(unix)]
 mod losses; // what could be lost or leak, each found by trying
 #[cfg(unix)]
 mod models; // a server and a program that answer, fail, hang or lie
 mod older_files; // pages of days and event logs that other tools left
 mod outcomes; // how a session went, against labels by hand
+mod package; // the project's own pages: every link leads somewhere
 #[cfg(unix)]
 mod real_model; // flushes against a real server, where one is named
 mod recall; // the raw part that a reference, a trigger, a hit or a question names
+#[cfg(unix)]
 mod red_team; // everything hostile at once: none of it gets through
 mod redigest; // writing digests again, around a person's edits
 mod retain; // the storage budget: who goes, who stays, what is left

@@ -8,7 +8,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use memtree::base::redact::RULES;
+use memtree::internals::base::redact::RULES;
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, Desk, Tree, assert_same};
@@ -107,7 +107,7 @@ fn file_name(secret: &str) -> &str {
 
 /// The part of a secret by which it is known again: its longest run of letters and digits.
 fn marks() -> Vec<(&'static str, String)> {
-    let redactor = memtree::base::redact::Redactor::new();
+    let redactor = memtree::internals::base::redact::Redactor::new();
     let mark = |secret: &str| {
         let found = redactor.find(secret);
         let (start, end, _) = *found.first().expect("an example is found by its rule");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use memtree::base::files::sha256_hex;
+use memtree::internals::base::files::sha256_hex;
 
 use crate::harness::{Desk, Tree, assert_same, checkout, exchange, fixtures};
 

@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Stdio;
 
-use memtree::model::query::Query;
+use memtree::internals::query::Query;
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -409,7 +409,7 @@ fn searches_and_a_sweep_at_the_same_time_disturb_nobody() {
 fn a_search_waits_for_nobody() {
     let desk = desk_with(&ENGLISH);
     let lock = desk.store().join(".memtree/cache/index/lock");
-    let held = memtree::base::files::lock_exclusive(&lock).unwrap();
+    let held = memtree::internals::base::files::lock_exclusive(&lock).unwrap();
     assert_eq!(best(&desk, "flock"), Some(0));
     for entry in fs::read_dir(lock.parent().unwrap()).unwrap().flatten() {
         if entry.path() != lock {

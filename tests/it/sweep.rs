@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+use memtree::internals::store::snapshots::parse_manifest_line;
 use memtree::model::digest::State;
-use memtree::store::snapshots::parse_manifest_line;
 use serde_json::Value;
 
 use crate::harness::{Desk, Tree, assert_same, exchange};
@@ -71,7 +71,10 @@ fn every_manifest_passes_and_every_raw_file_is_its_source() {
         // The digest proves the same, also when raw is gone.
         let manifest = desk.read(format!("sessions/{session}/snapshot/MANIFEST.sha256"));
         let snapshot = desk.digest(&session).snapshot;
-        assert_eq!(snapshot.manifest_sha256, memtree::base::files::sha256_hex(manifest.as_bytes()));
+        assert_eq!(
+            snapshot.manifest_sha256,
+            memtree::internals::base::files::sha256_hex(manifest.as_bytes())
+        );
         let listed: BTreeSet<String> = snapshot
             .manifest
             .iter()
@@ -248,7 +251,7 @@ fn a_log_that_is_cut_or_rewritten_takes_no_memory_with_it() {
         let session = desk.session_of(&format!("claude:{ONE}"));
         desk.check_manifest(&session);
         let raw = Tree::of(&desk.store().join(format!("sessions/{session}/snapshot/raw")));
-        let hash = memtree::base::files::sha256_hex(&earlier);
+        let hash = memtree::internals::base::files::sha256_hex(&earlier);
         let kept: Vec<&Path> =
             raw.files().filter(|(_, of)| *of == hash).map(|(path, _)| path).collect();
         assert_eq!(kept, [Path::new(&format!("earlier-{}/{ONE}.jsonl", &hash[..8]))]);

@@ -2,18 +2,21 @@
 //!
 //! Subagents stand inline (`isSidechain`), beside it (`agent-<id>.jsonl`) or below it
 //! (`<session>/subagents/`). One API message is written as several records with the same id; resume
-//! and fork copy records. So: records are told apart by `uuid`, usage by message and request id
+//! and fork copy records. So: records are distinguished by `uuid`, usage by message and request id
 //! (the last one counts), and what carries another session's id is inherited.
 
 use std::path::{Path, PathBuf};
 
+use serde_json::{Map, Value};
+
 use super::hooks::{self, HookSpec};
+use super::transcript::Transcript;
 use super::{Adapter, Deletion, Identity, Places, jsonl};
 use crate::error::Result;
 use crate::model::session::{EventSink, Head, Log, Role};
 
 mod reader;
-mod spoken;
+mod user_text;
 mod wire;
 
 use reader::Reader;
@@ -27,12 +30,8 @@ impl Adapter for Claude {
         "claude"
     }
 
-    fn hooks(&self) -> Option<HookSpec> {
-        Some(hooks::CLAUDE)
-    }
-
     fn roots(&self, places: &Places) -> Vec<PathBuf> {
-        match places.environment.get("CLAUDE_CONFIG_DIR").filter(|v| !v.is_empty()) {
+        match places.variable("CLAUDE_CONFIG_DIR") {
             // The variable may list several folders.
             Some(folders) => {
                 folders.split(',').map(|folder| Path::new(folder.trim()).join("projects")).collect()
@@ -61,16 +60,11 @@ impl Adapter for Claude {
     }
 
     fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let name = name.as_ref();
         if let Some(session) = tool_result_owner(file) {
-            return Ok(Some(Identity {
-                native_id: session,
-                role: Role::Attachment,
-                lineage: None,
-            }));
+            return Ok(Some(Identity::beside(session, Role::Attachment)));
         }
-        let Some(stem) = name.strip_suffix(".jsonl") else { return Ok(None) };
+        let Some(stem) = jsonl::stem(file) else { return Ok(None) };
+        let stem = stem.as_str();
         if stem == "history" || stem == "journal" {
             return Ok(None);
         }
@@ -80,25 +74,19 @@ impl Adapter for Claude {
         {
             return Ok(None);
         }
-        let text = |record: &serde_json::Map<String, serde_json::Value>, key: &str| {
-            record.get(key).and_then(|v| v.as_str()).filter(|v| !v.is_empty()).map(str::to_string)
+        let text = |record: &Map<String, Value>, key: &str| {
+            Some(jsonl::string(record, key)).filter(|text| !text.is_empty()).map(str::to_string)
         };
         let ids: Vec<String> = records.iter().filter_map(|r| text(r, "sessionId")).collect();
         // A file is named after its session, sometimes with a date before it; a fork begins with
         // records of another session, so the name is asked first and the records second.
         let own = ids.iter().find(|id| stem.ends_with(id.as_str())).or(ids.last()).cloned();
-        let sidechain = records.iter().any(|r| r.get("uuid").is_some())
-            && records
-                .iter()
-                .filter(|r| r.get("uuid").is_some())
-                .all(|r| r.get("isSidechain") == Some(&true.into()));
+        let mut messages = records.iter().filter(|r| r.contains_key("uuid")).peekable();
+        let sidechain = messages.peek().is_some()
+            && messages.all(|r| r.get("isSidechain") == Some(&true.into()));
         if sidechain && let Some(agent) = stem.strip_prefix("agent-") {
             let session = own.or_else(|| folder_session(file)).unwrap_or_else(|| stem.to_string());
-            return Ok(Some(Identity {
-                native_id: session,
-                role: Role::Subagent(agent.to_string()),
-                lineage: None,
-            }));
+            return Ok(Some(Identity::beside(session, Role::Subagent(agent.to_string()))));
         }
         let own = if is_uuid(stem)
             && !ids.iter().any(|id| id == stem)
@@ -114,24 +102,26 @@ impl Adapter for Claude {
             .find(|r| r.get("uuid").is_some())
             .filter(|r| text(r, "sessionId").is_none_or(|id| id == own))
             .and_then(|r| text(r, "uuid"));
-        Ok(Some(Identity { native_id: own, role: Role::Main, lineage }))
+        Ok(Some(Identity::main(own, lineage)))
     }
 
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
-        let mut reader = Reader::new(log, events);
-        for (at, file) in log.files.iter().enumerate() {
-            if file.role == Role::Main {
-                reader.file(at, None)?;
-            }
+        let (mut out, mut reader) = (Transcript::new(log, events), Reader::new(log));
+        for file in out.main_files() {
+            out.read_file(&mut reader, file)?;
         }
-        reader.finish()
+        reader.finish(&mut out)?;
+        Ok(out.head)
+    }
+
+    fn hooks(&self) -> Option<HookSpec> {
+        Some(hooks::CLAUDE)
     }
 }
 
-fn is_claude_record(record: &serde_json::Map<String, serde_json::Value>) -> bool {
-    let kind = record.get("type").and_then(|v| v.as_str()).unwrap_or_default();
+fn is_claude_record(record: &Map<String, Value>) -> bool {
     let parts = record.get("message").and_then(|m| m.get("parts")).is_some();
-    match kind {
+    match jsonl::string(record, "type") {
         "user" | "assistant" | "system" | "progress" | "attachment" => {
             // Qwen writes the same envelope around other messages.
             !parts

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::adapters::tools;
+use crate::adapters::wire::wire_types;
 use crate::model::evidence::FileState;
 
 /// What matters to us of the agent's settings.
@@ -15,95 +16,57 @@ pub struct WireSettings {
     pub cleanup_period_days: Option<u32>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct WireRecord<'a> {
-    #[serde(rename = "type", borrow, default)]
-    pub kind: Cow<'a, str>,
-    #[serde(borrow, default)]
-    pub subtype: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    pub uuid: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    pub parent_uuid: Option<Cow<'a, str>>,
-    #[serde(default)]
-    pub is_sidechain: Option<bool>,
-    #[serde(default)]
-    pub is_meta: Option<bool>,
-    #[serde(default)]
-    pub is_compact_summary: Option<bool>,
-    #[serde(default)]
-    pub is_api_error_message: Option<bool>,
-    #[serde(borrow, default)]
-    pub session_id: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    pub agent_id: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    pub request_id: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    pub cwd: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    pub git_branch: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    pub version: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    pub timestamp: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    pub message: Option<WireMessage<'a>>,
-    #[serde(borrow, default)]
-    pub origin: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    pub tool_use_result: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    pub attachment: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    pub data: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    pub operation: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    pub content: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    pub compact_metadata: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    pub summary: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    pub leaf_uuid: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    pub custom_title: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    pub ai_title: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    pub agent_name: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    pub pr_url: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    pub title: Option<Cow<'a, str>>,
-}
+wire_types! {
+    #[serde(rename_all = "camelCase")]
+    pub struct WireRecord<'a> {
+        #[serde(rename = "type")]
+        pub kind: Cow<'a, str>,
+        pub subtype: Option<Cow<'a, str>>,
+        pub uuid: Option<Cow<'a, str>>,
+        pub parent_uuid: Option<Cow<'a, str>>,
+        pub is_sidechain: Option<bool>,
+        pub is_meta: Option<bool>,
+        pub is_compact_summary: Option<bool>,
+        pub is_api_error_message: Option<bool>,
+        pub session_id: Option<Cow<'a, str>>,
+        pub agent_id: Option<Cow<'a, str>>,
+        pub request_id: Option<Cow<'a, str>>,
+        pub cwd: Option<Cow<'a, str>>,
+        pub git_branch: Option<Cow<'a, str>>,
+        pub version: Option<Cow<'a, str>>,
+        pub timestamp: Option<Cow<'a, str>>,
+        pub message: Option<WireMessage<'a>>,
+        pub origin: Option<&'a RawValue>,
+        pub tool_use_result: Option<&'a RawValue>,
+        pub attachment: Option<&'a RawValue>,
+        pub data: Option<&'a RawValue>,
+        pub operation: Option<Cow<'a, str>>,
+        pub content: Option<&'a RawValue>,
+        pub compact_metadata: Option<&'a RawValue>,
+        pub summary: Option<Cow<'a, str>>,
+        pub leaf_uuid: Option<Cow<'a, str>>,
+        pub custom_title: Option<Cow<'a, str>>,
+        pub ai_title: Option<Cow<'a, str>>,
+        pub agent_name: Option<Cow<'a, str>>,
+        pub pr_url: Option<Cow<'a, str>>,
+        pub title: Option<Cow<'a, str>>,
+    }
 
-#[derive(Deserialize)]
-pub struct WireMessage<'a> {
-    #[serde(borrow, default)]
-    pub id: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    pub model: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    pub content: WireContent<'a>,
-    #[serde(borrow, default)]
-    pub stop_reason: Option<Cow<'a, str>>,
-    #[serde(default)]
-    pub usage: Option<WireUsage>,
-}
+    pub struct WireMessage<'a> {
+        pub id: Option<Cow<'a, str>>,
+        pub model: Option<Cow<'a, str>>,
+        pub content: WireContent<'a>,
+        pub stop_reason: Option<Cow<'a, str>>,
+        pub usage: Option<WireUsage>,
+    }
 
-#[derive(Deserialize, Default, Clone, Copy)]
-pub struct WireUsage {
-    #[serde(default)]
-    pub input_tokens: Option<u64>,
-    #[serde(default)]
-    pub output_tokens: Option<u64>,
-    #[serde(default)]
-    pub cache_creation_input_tokens: Option<u64>,
-    #[serde(default)]
-    pub cache_read_input_tokens: Option<u64>,
+    #[derive(Clone, Copy)]
+    pub struct WireUsage {
+        pub input_tokens: Option<u64>,
+        pub output_tokens: Option<u64>,
+        pub cache_creation_input_tokens: Option<u64>,
+        pub cache_read_input_tokens: Option<u64>,
+    }
 }
 
 /// A string, or a list of blocks.
@@ -115,26 +78,19 @@ pub enum WireContent<'a> {
     Blocks(Vec<WireBlock<'a>>),
 }
 
-#[derive(Deserialize)]
-pub struct WireBlock<'a> {
-    #[serde(rename = "type", borrow, default)]
-    pub kind: Cow<'a, str>,
-    #[serde(borrow, default)]
-    pub text: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    pub thinking: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    pub id: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    pub name: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    pub input: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    pub tool_use_id: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    pub content: WireContent<'a>,
-    #[serde(default)]
-    pub is_error: Option<bool>,
+wire_types! {
+    pub struct WireBlock<'a> {
+        #[serde(rename = "type")]
+        pub kind: Cow<'a, str>,
+        pub text: Option<Cow<'a, str>>,
+        pub thinking: Option<Cow<'a, str>>,
+        pub id: Option<Cow<'a, str>>,
+        pub name: Option<Cow<'a, str>>,
+        pub input: Option<&'a RawValue>,
+        pub tool_use_id: Option<Cow<'a, str>>,
+        pub content: WireContent<'a>,
+        pub is_error: Option<bool>,
+    }
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for WireContent<'a> {
@@ -179,25 +135,23 @@ impl<'de: 'a, 'a> Deserialize<'de> for WireContent<'a> {
     }
 }
 
-/// The fields that we read of a tool's structured result, an attachment or a progress record.
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-pub struct WireDetails<'a> {
-    #[serde(rename = "type", borrow)]
-    pub kind: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub agent_id: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub prompt: WireContent<'a>,
-    #[serde(borrow)]
-    pub command_mode: Option<Cow<'a, str>>,
+wire_types! {
+    /// The fields that we read of a tool's structured result, an attachment or a progress record.
+    #[serde(rename_all = "camelCase")]
+    pub struct WireDetails<'a> {
+        #[serde(rename = "type")]
+        pub kind: Option<Cow<'a, str>>,
+        pub agent_id: Option<Cow<'a, str>>,
+        pub prompt: WireContent<'a>,
+        pub command_mode: Option<Cow<'a, str>>,
+    }
 }
 
 /// What an edit found and did.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WireEdit<'a> {
-    #[serde(borrow, default)]
+    #[serde(default)]
     pub original_file: Option<Cow<'a, str>>,
     #[serde(borrow)]
     pub old_string: Cow<'a, str>,
@@ -209,8 +163,8 @@ pub struct WireEdit<'a> {
     pub user_modified: bool,
 }
 
-/// The state of a file after an edit, where the log tells what it was like before. A change that
-/// the person made to the edit is not in the log, and a file that is written whole is told by the
+/// The state of a file after an edit, where the log says what it was like before. A change that the
+/// person made to the edit is not in the log, and a file that is written whole is known from the
 /// call.
 pub fn changed_file(result: &RawValue) -> FileState {
     if !result.get().contains("\"oldString\"") {
@@ -257,16 +211,14 @@ pub fn blocks(content: WireContent<'_>) -> Vec<WireBlock<'_>> {
     match content {
         WireContent::Nothing => Vec::new(),
         WireContent::Blocks(blocks) => blocks,
-        WireContent::Text(text) => vec![WireBlock {
-            kind: "text".into(),
-            text: Some(text),
-            thinking: None,
-            id: None,
-            name: None,
-            input: None,
-            tool_use_id: None,
-            content: WireContent::Nothing,
-            is_error: None,
-        }],
+        WireContent::Text(text) => {
+            vec![WireBlock { kind: "text".into(), text: Some(text), ..WireBlock::default() }]
+        }
     }
+}
+
+/// The text of the blocks of a content.
+pub fn text_of(content: WireContent<'_>) -> String {
+    let texts: Vec<_> = blocks(content).into_iter().filter_map(|block| block.text).collect();
+    texts.join("\n")
 }

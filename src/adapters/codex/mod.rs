@@ -3,8 +3,8 @@
 //! logs).
 //!
 //! A line is `{timestamp, type, payload}`. Up to 0.31 the lines were bare items after a header, and
-//! in spring 2025 a rollout was one document `{session, items}`. What people and models say is told
-//! twice, as an item for the model and as an event for the screen; prompts are taken from the
+//! in spring 2025 a rollout was one document `{session, items}`. What people and models say is
+//! written twice, as an item for the model and as an event for the screen; prompts are taken from the
 //! events, replies from the items, and only where a log lacks them from the other. A fork or a
 //! subagent is a rollout of its own that may begin with a copy of its parent's: such records are
 //! inherited. `session_index.jsonl` holds the titles of all sessions, the last one for an id
@@ -16,14 +16,14 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::hooks::{self, HookSpec};
-use super::jsonl;
 use super::shared::Shared;
-use super::{Adapter, Identity, Places};
+use super::transcript::Transcript;
+use super::{Adapter, Identity, Places, jsonl};
 use crate::error::Result;
-use crate::model::session::{EventSink, Head, Log, Role};
+use crate::model::session::{EventSink, Head, Log, LogFile, Role};
 
 mod reader;
-mod spoken;
+mod texts;
 mod titles;
 mod wire;
 
@@ -38,10 +38,6 @@ impl Adapter for Codex {
         "codex"
     }
 
-    fn hooks(&self) -> Option<HookSpec> {
-        Some(hooks::CODEX)
-    }
-
     fn roots(&self, places: &Places) -> Vec<PathBuf> {
         let home = places.folder("CODEX_HOME", ".codex");
         vec![home.join("sessions"), home.join("archived_sessions"), home.join(titles::FILE)]
@@ -50,40 +46,38 @@ impl Adapter for Codex {
     fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let name = name.as_ref();
-        let identity = |id: &str, start: &str| Identity {
-            native_id: id.to_string(),
-            role: Role::Main,
-            // An archived or packed copy begins at the same moment; another rollout with the same
-            // id does not.
-            lineage: Some(format!("{id} {start}")),
-        };
-        let string = |record: &Map<String, Value>, key: &str| {
-            record.get(key).and_then(Value::as_str).unwrap_or_default().to_string()
+        // An archived or packed copy begins at the same moment; another rollout with the same id
+        // does not.
+        let identity = |id: &str, start: &str| Identity::main(id, Some(format!("{id} {start}")));
+        let header = |meta: &Map<String, Value>| {
+            identity(jsonl::string(meta, "id"), jsonl::string(meta, "timestamp"))
         };
         if name.ends_with(".json") {
             let document = jsonl::document_head(file, &["session"], "items")?;
             let session = document.get("session").and_then(Value::as_object);
             return Ok(session
                 .filter(|session| session.contains_key("id") && document.contains_key("items"))
-                .map(|session| identity(&string(session, "id"), &string(session, "timestamp"))));
+                .map(header));
         }
         let Some(stem) = name.strip_suffix(".zst").unwrap_or(name).strip_suffix(".jsonl") else {
             return Ok(None);
         };
         let records = jsonl::first_objects(file, 4)?;
-        if let Some(header) = records.first().filter(|_| is_bare(&records)) {
-            return Ok(Some(identity(&string(header, "id"), &string(header, "timestamp"))));
+        if let Some(meta) = records.first().filter(|_| is_bare(&records)) {
+            return Ok(Some(header(meta)));
         }
         if !records.iter().any(is_envelope) {
             return Ok(None);
         }
-        let meta =
-            records.iter().filter(|record| string(record, "type") == "session_meta").find_map(
-                |record| record.get("payload")?.as_object().filter(|meta| meta.contains_key("id")),
-            );
+        let meta = records
+            .iter()
+            .filter(|record| jsonl::string(record, "type") == "session_meta")
+            .find_map(|record| {
+                record.get("payload")?.as_object().filter(|meta| meta.contains_key("id"))
+            });
         Ok(Some(match meta {
-            Some(meta) => identity(&string(meta, "id"), &string(meta, "timestamp")),
-            // The first line is gone: `rollout-<time>-<id>` still tells the id.
+            Some(meta) => header(meta),
+            // The first line is gone: `rollout-<time>-<id>` still has the id.
             None => identity(
                 stem.len().checked_sub(36).and_then(|at| stem.get(at..)).unwrap_or(stem),
                 "",
@@ -99,24 +93,23 @@ impl Adapter for Codex {
     }
 
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
-        let mut reader = Reader::new(log, events)?;
-        let is_document =
-            |name: &Path| name.extension().is_some_and(|extension| extension == "json");
-        let document =
-            log.files.iter().position(|file| file.role == Role::Main && is_document(&file.name));
-        match document {
-            Some(at) => reader.document(at)?,
-            None => jsonl::read_log(&mut reader, log)?,
+        let (mut out, mut reader) = (Transcript::new(log, events), Reader::new(log)?);
+        let is_document = |file: &LogFile| {
+            file.role == Role::Main && file.name.extension().is_some_and(|end| end == "json")
+        };
+        match log.files.iter().position(is_document) {
+            Some(at) => reader.document(at, &mut out)?,
+            None => out.read_log(&mut reader)?,
         }
-        let mut head = reader.into_head();
-        if let Some(file) = log
-            .files
-            .iter()
-            .find(|file| file.role == Role::Attachment && file.name == Path::new(titles::FILE))
-        {
-            head.title = titles::last(&file.path).or(head.title);
+        let mut files = log.files.iter().filter(|file| file.role == Role::Attachment);
+        if let Some(file) = files.find(|file| file.name == Path::new(titles::FILE)) {
+            out.head.title = titles::last(&file.path).or(out.head.title);
         }
-        Ok(head)
+        Ok(out.head)
+    }
+
+    fn hooks(&self) -> Option<HookSpec> {
+        Some(hooks::CODEX)
     }
 }
 
@@ -124,7 +117,7 @@ fn is_envelope(record: &Map<String, Value>) -> bool {
     const KINDS: &[&str] =
         &["session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state"];
     record.get("payload").is_some_and(Value::is_object)
-        && record.get("type").and_then(Value::as_str).is_some_and(|kind| KINDS.contains(&kind))
+        && KINDS.contains(&jsonl::string(record, "type"))
 }
 
 /// Whether a log is a header followed by bare items, as up to 0.31.

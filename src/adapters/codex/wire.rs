@@ -3,118 +3,83 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::adapters::wire::{Content, Count, Text};
+use crate::adapters::wire::{Content, Count, Text, wire_types};
 
-#[derive(Deserialize)]
-pub struct WireLine<'a> {
-    #[serde(rename = "type", borrow, default)]
-    pub kind: Text<'a>,
-    #[serde(borrow, default)]
-    pub timestamp: Text<'a>,
-    #[serde(borrow, default)]
-    pub payload: Option<WireItem<'a>>,
-    #[serde(borrow, default)]
-    pub record_type: Text<'a>,
-}
+wire_types! {
+    pub struct WireLine<'a> {
+        #[serde(rename = "type")]
+        pub kind: Text<'a>,
+        pub timestamp: Text<'a>,
+        pub payload: Option<WireItem<'a>>,
+        pub record_type: Text<'a>,
+        /// The line itself, where it is no envelope.
+        #[serde(skip)]
+        pub bare: Option<WireItem<'a>>,
+    }
 
-/// The payloads of all kinds in one: their fields do not collide.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub struct WireItem<'a> {
-    #[serde(rename = "type", borrow)]
-    pub kind: Text<'a>,
-    #[serde(borrow)]
-    pub id: Text<'a>,
-    #[serde(borrow)]
-    pub timestamp: Text<'a>,
-    #[serde(borrow)]
-    pub cwd: Text<'a>,
-    #[serde(borrow)]
-    pub cli_version: Text<'a>,
-    #[serde(borrow)]
-    pub forked_from_id: Text<'a>,
-    #[serde(borrow)]
-    pub parent_thread_id: Text<'a>,
-    #[serde(borrow)]
-    pub source: Option<&'a RawValue>,
-    pub git: Option<WireGit>,
-    #[serde(borrow)]
-    pub turn_id: Text<'a>,
-    #[serde(borrow)]
-    pub model: Text<'a>,
-    #[serde(borrow)]
-    pub role: Text<'a>,
-    #[serde(borrow)]
-    pub content: Content<'a>,
-    #[serde(borrow)]
-    pub summary: Content<'a>,
-    #[serde(borrow)]
-    pub name: Text<'a>,
-    #[serde(borrow)]
-    pub namespace: Text<'a>,
-    #[serde(borrow)]
-    pub call_id: Text<'a>,
-    #[serde(borrow)]
-    pub arguments: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub input: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub action: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub output: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub tools: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub result: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub exit_code: Text<'a>,
-    pub success: Option<bool>,
-    #[serde(borrow)]
-    pub message: Text<'a>,
-    #[serde(borrow)]
-    pub text: Text<'a>,
-    #[serde(rename = "kind", borrow)]
-    pub told_as: Text<'a>,
-    #[serde(borrow)]
-    pub images: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub local_images: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub reason: Text<'a>,
-    #[serde(borrow)]
-    pub thread_name: Text<'a>,
-    pub num_turns: Count,
-    pub info: Option<WireInfo>,
-}
+    /// The payloads of all kinds in one: their fields do not collide.
+    pub struct WireItem<'a> {
+        #[serde(rename = "type")]
+        pub kind: Text<'a>,
+        pub id: Text<'a>,
+        pub timestamp: Text<'a>,
+        pub cwd: Text<'a>,
+        pub cli_version: Text<'a>,
+        pub forked_from_id: Text<'a>,
+        pub parent_thread_id: Text<'a>,
+        pub source: Option<&'a RawValue>,
+        pub git: Option<WireGit>,
+        pub turn_id: Text<'a>,
+        pub model: Text<'a>,
+        pub role: Text<'a>,
+        pub content: Content<'a>,
+        pub summary: Content<'a>,
+        pub name: Text<'a>,
+        pub namespace: Text<'a>,
+        pub call_id: Text<'a>,
+        pub arguments: Option<&'a RawValue>,
+        pub input: Option<&'a RawValue>,
+        pub action: Option<&'a RawValue>,
+        pub output: Option<&'a RawValue>,
+        pub tools: Option<&'a RawValue>,
+        pub result: Option<&'a RawValue>,
+        pub exit_code: Text<'a>,
+        pub success: Option<bool>,
+        pub message: Text<'a>,
+        pub text: Text<'a>,
+        #[serde(rename = "kind")]
+        pub message_kind: Text<'a>,
+        pub images: Option<&'a RawValue>,
+        pub local_images: Option<&'a RawValue>,
+        pub reason: Text<'a>,
+        pub thread_name: Text<'a>,
+        pub num_turns: Count,
+        pub info: Option<WireInfo>,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub struct WireGit {
-    pub commit_hash: Option<String>,
-    pub branch: Option<String>,
-    pub repository_url: Option<String>,
-}
+    pub struct WireGit {
+        pub commit_hash: Option<String>,
+        pub branch: Option<String>,
+        pub repository_url: Option<String>,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub struct WireInfo {
-    pub total_token_usage: Option<WireUsage>,
-    pub last_token_usage: Option<WireUsage>,
-}
+    pub struct WireInfo {
+        pub total_token_usage: Option<WireUsage>,
+        pub last_token_usage: Option<WireUsage>,
+    }
 
-#[derive(Deserialize, Default, Clone, Copy, PartialEq)]
-#[serde(default)]
-pub struct WireUsage {
-    pub input_tokens: Count,
-    pub cached_input_tokens: Count,
-    pub output_tokens: Count,
+    #[derive(Clone, Copy, PartialEq)]
+    pub struct WireUsage {
+        pub input_tokens: Count,
+        pub cached_input_tokens: Count,
+        pub output_tokens: Count,
+    }
 }
 
 #[derive(Deserialize)]
 pub struct WireDocument<'a> {
     #[serde(borrow)]
     pub session: WireItem<'a>,
-    #[serde(borrow)]
     pub items: Vec<&'a RawValue>,
 }
 

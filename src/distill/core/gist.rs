@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::base::pattern::Pattern;
+use crate::base::static_regex::StaticRegex;
 use crate::base::stem::stem;
 use crate::base::text;
-use crate::distill::triggers::telling;
+use crate::distill::words;
 
 /// From here on two sentences say the same.
 const ALIKE: f32 = 0.6;
@@ -27,7 +27,7 @@ pub struct Gist {
 impl Gist {
     /// The gist of a sentence.
     pub fn of(sentence: &str) -> Gist {
-        static NO: Pattern = Pattern::new(
+        static NO: StaticRegex = StaticRegex::new(
             r"(?i)\b(never|don['’]?t|do not|doesn['’]?t|must not|mustn['’]?t|no longer|not|stop|avoid|without)\b",
         );
         let code = sentence
@@ -44,7 +44,7 @@ impl Gist {
         }
     }
 
-    /// The words that tell.
+    /// The words that say something.
     pub fn words(&self) -> &BTreeSet<String> {
         &self.words
     }
@@ -82,28 +82,31 @@ impl Gist {
     }
 }
 
-/// The telling words of a sentence; all of them where none tells.
+/// The weighty words of a sentence; all of them where none is.
 fn words_of(sentence: &str) -> BTreeSet<String> {
-    let (mut telling_words, mut all) = (BTreeSet::new(), BTreeSet::new());
+    let (mut weighty, mut all) = (BTreeSet::new(), BTreeSet::new());
     text::each_word(sentence, |word| {
         if word.whole {
             let word = stem(&word.text).to_string();
-            if telling(&word) > 0.0
+            if words::weight(&word) > 0.0
                 && !matches!(word.as_str(), "always" | "never" | "instead" | "rather" | "please")
             {
-                telling_words.insert(word.clone());
+                weighty.insert(word.clone());
             }
             all.insert(word);
         }
     });
-    if telling_words.is_empty() { all } else { telling_words }
+    if weighty.is_empty() { all } else { weighty }
 }
 
 /// What is chosen over what: "use A instead of B", "A, not B", "instead of B, use A".
 fn choice(sentence: &str) -> Option<(BTreeSet<String>, BTreeSet<String>)> {
-    static OVER: Pattern = Pattern::new(r"(?i)\b(instead of|rather than|over)\s|[,;]?\s+not\s+");
-    static END: Pattern = Pattern::new(r"[,;:(—]|\.\s|\b(because|so that|since|for|when|and)\b");
-    static USE: Pattern = Pattern::new(r"(?i)[,;]?\s+(use|call|do|put|keep|make|go with)\s");
+    static OVER: StaticRegex =
+        StaticRegex::new(r"(?i)\b(instead of|rather than|over)\s|[,;]?\s+not\s+");
+    static END: StaticRegex =
+        StaticRegex::new(r"[,;:(—]|\.\s|\b(because|so that|since|for|when|and)\b");
+    static USE: StaticRegex =
+        StaticRegex::new(r"(?i)[,;]?\s+(use|call|do|put|keep|make|go with)\s");
     let over = OVER.find(sentence)?;
     let (before, after) = (&sentence[..over.start()], &sentence[over.end()..]);
     let few =

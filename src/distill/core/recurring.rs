@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Draft, Gist, project, sentence};
-use crate::base::pattern::Pattern;
+use crate::base::static_regex::StaticRegex;
 use crate::model::core::{Domain, Kind, Support};
 use crate::model::digest::{ClaimKind, Digest, Origin};
 use crate::model::ids::EpisodeId;
@@ -15,9 +15,9 @@ const RECURS: usize = 2;
 /// that changed one.
 const TOGETHER: usize = 3;
 const TOGETHER_SHARE: f32 = 0.6;
-/// How many pairs of files a core tells of, for each project.
+/// How many pairs of files a core lists, for each project.
 const MOST_PAIRS: usize = 3;
-/// How many commits tell a habit.
+/// How many commits make a habit.
 const COMMITS: usize = 3;
 
 /// The landmarks that recurrence makes.
@@ -88,7 +88,7 @@ fn checks(project: &Option<String>, digests: &[&Digest]) -> Vec<Draft> {
             .min_by_key(|(command, count)| (std::cmp::Reverse(*count), command.len()))
             .expect("some");
         let shown = if count >= RECURS { command.to_string() } else { format!("{stem} …") };
-        static TESTS: Pattern = Pattern::new(r"test|jest|rspec|nextest");
+        static TESTS: StaticRegex = StaticRegex::new(r"test|jest|rspec|nextest");
         let what = if TESTS.is_match(&stem) { "Tests run with" } else { "Checked with" };
         let supports = uses
             .iter()
@@ -105,7 +105,7 @@ fn checks(project: &Option<String>, digests: &[&Digest]) -> Vec<Draft> {
     drafts
 }
 
-/// A command without what differs from day to day: its program and what it is told to do.
+/// A command without what differs from day to day: its program and its subcommand.
 fn stem(command: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     for word in command.split_whitespace() {
@@ -170,18 +170,19 @@ fn last_episode(digest: &Digest) -> EpisodeId {
 
 /// The form of commit messages, where nearly all have it.
 fn commit_form(project: &Option<String>, digests: &[&Digest]) -> Option<Draft> {
-    static CONVENTIONAL: Pattern = Pattern::new(
+    static CONVENTIONAL: StaticRegex = StaticRegex::new(
         r"^(feat|fix|docs|chore|refactor|tests?|ci|build|perf|style|revert)(\([^)]+\))?!?: \S",
     );
     let commits: Vec<(&Digest, &str, &str)> = digests
         .iter()
         .flat_map(|digest| {
-            let told = digest
+            let committed = digest
                 .content
                 .key_outcomes
                 .iter()
                 .filter_map(|outcome| outcome.strip_prefix("committed "));
-            told.filter_map(|told| told.split_once(' '))
+            committed
+                .filter_map(|line| line.split_once(' '))
                 .map(move |(hash, message)| (*digest, hash, message))
         })
         .collect();

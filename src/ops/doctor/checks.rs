@@ -6,25 +6,27 @@ use std::path::{Path, PathBuf};
 
 use chrono::Duration;
 
-use super::{Doctor, Level, Report, environment};
+use super::finding::Findings;
+use super::{Doctor, environment};
 use crate::base::files;
 use crate::capture::cursors::Cursors;
 use crate::capture::raw;
 use crate::error::{Context, Result};
-use crate::index::Index;
+use crate::index::{Corpus, Index, Source};
 use crate::model::ids::SessionId;
 use crate::ops::forget;
+use crate::store::layout;
+use crate::store::snapshots::manifest_again;
 use crate::store::tombstones::Tombstones;
-use crate::store::{layout, snapshots};
 
-type Check = fn(&Doctor<'_>, &'static str, &mut Report) -> Result<()>;
+type Check = fn(&Doctor<'_>, &mut Findings) -> Result<()>;
 
 /// Every check with its name.
 pub const ALL: &[(&str, Check)] = &[
     ("settings", settings),
     ("unfinished work", unfinished),
     ("digests", digests),
-    ("snapshots", kept),
+    ("snapshots", snapshots),
     ("forgotten", forgotten),
     ("cursors", cursors),
     ("index", index),
@@ -37,16 +39,16 @@ pub const ALL: &[(&str, Check)] = &[
     ("disk", environment::disk),
 ];
 
-fn settings(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result<()> {
+fn settings(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     for warning in doctor.warnings {
-        let mend = "correct the line; `memtree config` shows every setting with its default";
-        report.found(name, Level::Warning, warning, "the setting has no effect", mend);
+        let fix = "correct the line; `memtree config` shows every setting with its default";
+        findings.warning(warning, "the setting has no effect", fix);
     }
     Ok(())
 }
 
-/// What a killed command left behind. Its locks are none: the system takes them back.
-fn unfinished(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result<()> {
+/// What a killed command left behind. Locks are not: the system releases them.
+fn unfinished(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     let layout = doctor.store.layout();
     if doctor.dry_run && !layout.sweep_lock().exists() {
         return Ok(());
@@ -55,7 +57,7 @@ fn unfinished(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> R
         .context(|| "cannot look at the locks".into())?;
     if lock.is_none() {
         let what = "another memtree is writing to this memory right now";
-        report.found(name, Level::Note, what, "unfinished work is its own", "");
+        findings.note(what, "unfinished work is its own", "");
         return Ok(());
     }
     let mut left: Vec<PathBuf> =
@@ -83,11 +85,9 @@ fn unfinished(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> R
         for path in left.iter().filter(|path| is_temporary(path)) {
             let _ = files::remove_file(path);
         }
-        report.mended(name, what, means, "swept, and cleared away");
+        findings.fixed(what, means, "swept, and cleared away");
     } else {
-        report.found(
-            name,
-            Level::Warning,
+        findings.warning(
             what,
             means,
             "`memtree sweep` finishes it; `memtree doctor --fix` clears up",
@@ -96,9 +96,9 @@ fn unfinished(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> R
     Ok(())
 }
 
-fn digests(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result<()> {
+fn digests(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     let layout = doctor.store.layout();
-    for id in sessions(doctor)? {
+    for id in doctor.sessions()? {
         let path = layout.digest(&id);
         let shown = layout.shown(&path);
         match doctor.store.digest(&id) {
@@ -109,56 +109,48 @@ fn digests(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Resu
             {
                 let what = format!("`{}` is empty", layout.shown(&layout.session(&id)));
                 let means = "its id is taken, and it says nothing";
-                report.found(
-                    name,
-                    Level::Note,
-                    what,
-                    means,
-                    "remove the folder, if nothing was ever in it",
-                );
+                findings.note(what, means, "remove the folder, if nothing was ever in it");
             }
             Ok(None) => {
                 let means = "the session is captured, but no search finds it";
-                if written_again(doctor, &id)? {
-                    report.mended(
-                        name,
+                if rewrite_digest(doctor, &id)? {
+                    findings.fixed(
                         format!("`{shown}` is not there"),
                         means,
                         "written again from its raw",
                     );
                     continue;
                 }
-                let mend = match id.device == *doctor.memory.device() {
+                let fix = match id.device == *doctor.memory.device() {
                     true => {
                         "`memtree doctor --fix` writes it from its raw, or `memtree sweep` from the log"
                     }
                     false => "its own device has it: `git pull`, or copy it from there",
                 };
-                report.found(name, Level::Error, format!("`{shown}` is not there"), means, mend);
+                findings.error(format!("`{shown}` is not there"), means, fix);
             }
             Err(err) => {
                 let what = format!("`{shown}`: {}", err.causes().join(": "));
                 let means = "a search finds it by its words, but no filter does, and growth is not written into it";
-                if written_again(doctor, &id)? {
-                    report.mended(
-                        name,
+                if rewrite_digest(doctor, &id)? {
+                    findings.fixed(
                         what,
                         means,
                         "written again from its raw; all that stood there is below the notes",
                     );
                     continue;
                 }
-                let mend = "correct its front matter; where its raw is here, `memtree doctor --fix` writes it again, \
+                let fix = "correct its front matter; where its raw is here, `memtree doctor --fix` writes it again, \
                             with what stands there below the notes";
-                report.found(name, Level::Error, what, means, mend);
+                findings.error(what, means, fix);
             }
         }
     }
     Ok(())
 }
 
-/// Writes a digest again from its session's raw, where that is asked for and can be done.
-fn written_again(doctor: &Doctor<'_>, id: &SessionId) -> Result<bool> {
+/// Writes a digest again from its session's raw files, where `--fix` was given and it can be done.
+fn rewrite_digest(doctor: &Doctor<'_>, id: &SessionId) -> Result<bool> {
     if !doctor.fix || id.device != *doctor.memory.device() {
         return Ok(false);
     }
@@ -167,9 +159,9 @@ fn written_again(doctor: &Doctor<'_>, id: &SessionId) -> Result<bool> {
     raw::restore_digest(&doctor.memory.capture_settings()?, id)
 }
 
-fn kept(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result<()> {
+fn snapshots(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     let layout = doctor.store.layout();
-    for id in sessions(doctor)? {
+    for id in doctor.sessions()? {
         let Ok(Some(digest)) = doctor.store.digest(&id) else { continue };
         // Snapshots are local: another device's are on that device.
         if id.device != *doctor.memory.device() || digest.snapshot.evicted.is_some() {
@@ -178,14 +170,8 @@ fn kept(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result<
         let snapshot = layout.snapshot(&id);
         if !snapshot.is_dir() {
             let means = "its digest says that raw is here, and it is not: what it points to cannot be recalled";
-            let mend = "copy it back from a backup; or remove the digest, and `memtree sweep` captures the log anew";
-            report.found(
-                name,
-                Level::Error,
-                format!("`{}` is not there", layout.shown(&snapshot)),
-                means,
-                mend,
-            );
+            let fix = "copy it back from a backup; or remove the digest, and `memtree sweep` captures the log anew";
+            findings.error(format!("`{}` is not there", layout.shown(&snapshot)), means, fix);
             continue;
         }
         let manifest = snapshot.join(layout::MANIFEST);
@@ -201,31 +187,31 @@ fn kept(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result<
             None => format!("`{}` is not there", layout.shown(&manifest)),
         };
         let means = "whether the snapshot is whole cannot be proven";
-        // The files themselves tell what stood in it, if none of them has changed.
-        let again = snapshots::manifest_again(&snapshot).unwrap_or_default();
+        // It can be made again from the files, if none of them has changed.
+        let again = manifest_again(&snapshot).unwrap_or_default();
         let is_whole = files::sha256_hex(again.as_bytes()) == digest.snapshot.manifest_sha256;
         match (is_whole, doctor.fix) {
             (true, true) => {
                 let written = files::write_atomic(&manifest, again.as_bytes());
                 written.context(|| format!("cannot write `{}`", manifest.display()))?;
-                report.mended(name, what, means, "written again: every file is as the digest says");
+                findings.fixed(what, means, "written again: every file is as the digest says");
             }
             (true, false) => {
-                let mend =
+                let fix =
                     "`memtree doctor --fix` writes it again: every file is as the digest says";
-                report.found(name, Level::Error, what, means, mend);
+                findings.error(what, means, fix);
             }
             (false, _) => {
-                let mend =
+                let fix =
                     "`memtree verify` names the files that changed; copy them back from a backup";
-                report.found(name, Level::Error, what, means, mend);
+                findings.error(what, means, fix);
             }
         }
     }
     Ok(())
 }
 
-fn forgotten(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result<()> {
+fn forgotten(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     let layout = doctor.store.layout();
     let tombstones =
         Tombstones::load(layout).context(|| "cannot read what was forgotten".into())?;
@@ -244,14 +230,14 @@ fn forgotten(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Re
             .context(|| "cannot take the lock".into())?;
         forget::finish(doctor.store, &tombstones, &forget::Request::of(doctor.memory)?)?;
         drop(lock);
-        report.mended(name, what, means, "removed");
+        findings.fixed(what, means, "removed");
     } else {
-        report.found(name, Level::Error, what, means, "`memtree sweep` removes it");
+        findings.error(what, means, "`memtree sweep` removes it");
     }
     Ok(())
 }
 
-fn cursors(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result<()> {
+fn cursors(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     let path = doctor.store.layout().cursors();
     if !path.exists() || Cursors::is_readable(&path) {
         return Ok(());
@@ -263,35 +249,27 @@ fn cursors(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Resu
     let means = "the next sweep looks into every log once more; nothing else";
     if doctor.fix {
         files::remove_file(&path).context(|| format!("cannot remove `{}`", path.display()))?;
-        report.mended(name, what, means, "removed; it is made again");
+        findings.fixed(what, means, "removed; it is made again");
     } else {
-        report.found(name, Level::Note, what, means, "the next sweep writes it again");
+        findings.note(what, means, "the next sweep writes it again");
     }
     Ok(())
 }
 
-fn index(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result<()> {
-    // Opening mends it; where nothing may be written, it is made in memory.
-    let opened =
-        if doctor.dry_run { Index::in_memory(doctor.store) } else { Index::open(doctor.store) };
-    if let Err(err) = opened.map(drop) {
-        let mend =
-            format!("remove `{}`; it is made again", doctor.store.layout().index().display());
-        report.found(
-            name,
-            Level::Error,
-            format!("the index cannot be opened: {err}"),
-            "searches fail",
-            &mend,
-        );
+fn index(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
+    // Opening repairs it. Where nothing may be written, it is made in memory.
+    let source = if doctor.dry_run { Source::InMemory } else { Source::Refreshed };
+    if let Err(err) = Index::open(doctor.store, Corpus::Digests, source) {
+        let fix = format!("remove `{}`; it is made again", doctor.store.layout().index().display());
+        findings.error(format!("the index cannot be opened: {err}"), "searches fail", &fix);
     }
     Ok(())
 }
 
-fn clock(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result<()> {
+fn clock(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     let limit = doctor.memory.now() + Duration::minutes(10);
     let mut ahead = Vec::new();
-    for id in sessions(doctor)? {
+    for id in doctor.sessions()? {
         if let Ok(Some(digest)) = doctor.store.digest(&id)
             && (digest.captured > limit || digest.content.ended.is_some_and(|ended| ended > limit))
         {
@@ -302,20 +280,14 @@ fn clock(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result
         let what =
             format!("{} of the future, such as {}", sessions_in_words(ahead.len()), ahead[0]);
         let means = "a clock was or is wrong; ages are counted from these times, so nothing of them is evicted too early";
-        report.found(
-            name,
-            Level::Warning,
-            what,
-            means,
-            "check this machine's clock, and those of the other devices",
-        );
+        findings.warning(what, means, "check this machine's clock, and those of the other devices");
     }
     Ok(())
 }
 
-fn links(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result<()> {
+fn links(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     let layout = doctor.store.layout();
-    let sessions = sessions(doctor)?;
+    let sessions = doctor.sessions()?;
     // A folder's snapshot may hold links of its own; they are kept as links and never followed.
     let places = [layout.sessions(), layout.daily(), layout.days(), layout.own()];
     let places = places.into_iter().chain(
@@ -326,13 +298,9 @@ fn links(doctor: &Doctor<'_>, name: &'static str, report: &mut Report) -> Result
     {
         let means = "a link may lead anywhere, so nothing is read or written through it";
         let what = format!("`{}` is a link", layout.shown(&path));
-        report.found(name, Level::Error, what, means, "put the real file or folder in its place");
+        findings.error(what, means, "put the real file or folder in its place");
     }
     Ok(())
-}
-
-pub fn sessions(doctor: &Doctor<'_>) -> Result<Vec<SessionId>> {
-    doctor.store.session_ids().context(|| "cannot list the sessions".into())
 }
 
 fn sessions_in_words(count: usize) -> String {

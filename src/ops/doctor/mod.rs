@@ -1,10 +1,11 @@
-//! The doctor: everything that can be unwell in a memory, what it means, and what mends it.
+//! The doctor: everything that can be wrong with a memory, what it means, and how to fix it.
 //!
-//! Each check looks and reports; with `fix`, it mends what can be mended without losing anything,
-//! and says so. What only a person can decide is left to them, with the command to run.
+//! Each check looks and reports; with `fix`, it repairs what can be repaired without losing
+//! anything, and says so. What only a person can decide is left to them, with the command to run.
 
 mod checks;
 mod environment;
+mod finding;
 mod secrets;
 
 use serde::Serialize;
@@ -13,10 +14,14 @@ use crate::adapters::Places;
 use crate::base::redact::Redactor;
 use crate::capture::rescue::{self, RescueClock};
 use crate::capture::sources::Selection;
-use crate::error::Result;
+use crate::error::{Context, Result};
 use crate::memory::Memory;
+use crate::model::ids::SessionId;
 use crate::ops::sweep::SweepRequest;
 use crate::store::Store;
+
+use finding::Findings;
+pub use finding::{Finding, Level};
 
 /// What to look at, and how.
 pub struct Doctor<'a> {
@@ -29,7 +34,7 @@ pub struct Doctor<'a> {
     pub program: &'a std::path::Path,
     /// What the settings were warned of.
     pub warnings: &'a [String],
-    /// Whether to mend what can be mended.
+    /// Whether to repair what can be repaired.
     pub fix: bool,
     /// Whether nothing at all may be written.
     pub dry_run: bool,
@@ -64,86 +69,58 @@ pub struct Report {
     pub rescued: usize,
 }
 
-/// One thing that is unwell, or worth knowing.
-#[derive(Debug, Serialize)]
-pub struct Finding {
-    /// The check that found it.
-    pub check: &'static str,
-    pub level: Level,
-    /// What is so, with the path where there is one.
-    pub what: String,
-    /// What that means for the person.
-    pub means: String,
-    /// What mends it; empty where nothing has to be done.
-    pub mend: String,
-    /// Whether it has been mended now.
-    pub fixed: bool,
-}
-
-/// How bad it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Level {
-    /// Good to know.
-    Note,
-    /// It will get in the way.
-    Warning,
-    /// Something is broken or in danger.
-    Error,
-}
-
 impl Report {
-    /// Whether something is broken or in danger, still.
-    pub fn is_unwell(&self) -> bool {
+    /// Whether something is still broken or in danger.
+    pub fn has_errors(&self) -> bool {
         self.findings.iter().any(|finding| finding.level == Level::Error && !finding.fixed)
     }
+}
 
-    fn found(
-        &mut self,
-        check: &'static str,
-        level: Level,
-        what: impl Into<String>,
-        means: &str,
-        mend: &str,
-    ) {
-        let (what, means, mend) = (what.into(), means.to_string(), mend.to_string());
-        self.findings.push(Finding { check, level, what, means, mend, fixed: false });
-    }
-
-    /// The same, for something that was mended on the spot.
-    fn mended(&mut self, check: &'static str, what: impl Into<String>, means: &str, mend: &str) {
-        self.found(check, Level::Warning, what, means, mend);
-        self.findings.last_mut().expect("it was just added").fixed = true;
+impl Doctor<'_> {
+    /// Every session that has a folder.
+    fn sessions(&self) -> Result<Vec<SessionId>> {
+        self.store.session_ids().context(|| "cannot list the sessions".into())
     }
 }
 
-/// Looks at everything.
+/// Makes every check.
 pub fn doctor(doctor: &Doctor<'_>) -> Result<Report> {
     let mut report = Report::default();
-    rescue(doctor, &mut report)?;
-    for (name, check) in checks::ALL {
+    let mut all = Vec::new();
+    let mut check = |name: &'static str, check: &mut dyn FnMut(&mut Findings) -> Result<()>| {
+        let mut findings = Findings::of(name);
+        check(&mut findings)?;
         report.checked.push(name);
-        check(doctor, name, &mut report)?;
+        all.append(&mut findings.found);
+        Ok(())
+    };
+    check("rescue clock", &mut |findings| {
+        (report.clocks, report.rescued) = rescue(doctor, findings)?;
+        Ok(())
+    })?;
+    for (name, function) in checks::ALL {
+        check(name, &mut |findings| function(doctor, findings))?;
     }
     if let Some(redactor) = doctor.secrets {
-        report.checked.push(secrets::NAME);
-        secrets::check(doctor, redactor, &mut report)?;
+        check("secrets", &mut |findings| secrets::check(doctor, redactor, findings))?;
     }
-    report.findings.sort_by_key(|finding| std::cmp::Reverse(finding.level));
+    all.sort_by_key(|finding| std::cmp::Reverse(finding.level));
+    report.findings = all;
     Ok(report)
 }
 
-/// What an agent is about to delete is swept first; then its clock is shown.
-fn rescue(doctor: &Doctor<'_>, report: &mut Report) -> Result<()> {
-    const NAME: &str = "rescue clock";
-    report.checked.push(NAME);
+/// Sweeps first what an agent is about to delete, and then shows its clock. Returns the clocks, and
+/// how many sessions were swept.
+fn rescue(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<(Vec<RescueClock>, usize)> {
+    let not_swept =
+        |clocks: &[RescueClock]| clocks.iter().map(|clock| clock.not_swept).sum::<usize>();
     let mut clocks = doctor.clocks()?;
-    let in_danger: usize = clocks.iter().map(|clock| clock.not_swept).sum();
+    let mut rescued = 0;
+    let in_danger = not_swept(&clocks);
     if in_danger > 0 && !doctor.dry_run {
         doctor.sweep()?;
         clocks = doctor.clocks()?;
-        let still: usize = clocks.iter().map(|clock| clock.not_swept).sum();
-        report.rescued = in_danger.saturating_sub(still);
+        rescued = in_danger.saturating_sub(not_swept(&clocks));
     }
     for clock in clocks.iter().filter(|clock| clock.at_risk() > 0) {
         let soonest = clock.soon.keys().next().copied().unwrap_or_default();
@@ -154,16 +131,15 @@ fn rescue(doctor: &Doctor<'_>, report: &mut Report) -> Result<()> {
             clock.sessions,
             rescue::SOON
         );
-        let mend = format!("write {} into {}", clock.advice, clock.settings.display());
-        let (level, means) = match clock.not_swept {
-            0 => (Level::Note, "the memory has all of them".to_string()),
-            some => (
-                Level::Error,
-                format!("the memory does not have {some} of them yet; run `memtree sweep`"),
-            ),
-        };
-        report.found(NAME, level, what, &means, &mend);
+        let fix = format!("write {} into {}", clock.advice, clock.settings.display());
+        match clock.not_swept {
+            0 => findings.note(what, "the memory has all of them", fix),
+            some => {
+                let means =
+                    format!("the memory does not have {some} of them yet; run `memtree sweep`");
+                findings.error(what, &means, fix);
+            }
+        }
     }
-    report.clocks = clocks;
-    Ok(())
+    Ok((clocks, rescued))
 }

@@ -7,7 +7,8 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use super::{Doctor, Level, Report};
+use super::Doctor;
+use super::finding::Findings;
 use crate::base::files;
 use crate::base::redact::Redactor;
 use crate::error::{Context, Result};
@@ -15,12 +16,10 @@ use crate::model::digest::SnapshotShape;
 use crate::model::ids::SessionId;
 use crate::store::layout;
 
-pub const NAME: &str = "secrets";
-
 /// Of a longer line only the beginning is looked at: no page of ours has one.
 const LONGEST_LINE: u64 = 4 << 20;
 
-pub fn check(doctor: &Doctor<'_>, redactor: &Redactor, report: &mut Report) -> Result<()> {
+pub fn check(doctor: &Doctor<'_>, redactor: &Redactor, findings: &mut Findings) -> Result<()> {
     let layout = doctor.store.layout();
     let (git, cache) = (layout.git(), layout.cache());
     let mut raw_files = 0;
@@ -59,13 +58,13 @@ pub fn check(doctor: &Doctor<'_>, redactor: &Redactor, report: &mut Report) -> R
         }
         for secret in secrets {
             let means = "it would be synced and shown; its value is not repeated here";
-            let mend = "remove it there, or `memtree forget --text`; then change the secret, for it may have been seen";
-            report.found(NAME, Level::Error, format!("{shown}:{secret}"), means, mend);
+            let fix = "remove it there, or `memtree forget --text`; then change the secret, for it may have been seen";
+            findings.error(format!("{shown}:{secret}"), means, fix);
         }
     }
     if raw_files > 0 {
         let what = format!("{raw_files} raw files hold secrets, as the agents wrote them");
-        report.found(NAME, Level::Note, what, "raw is private to you and never synced", "");
+        findings.note(what, "raw is private to you and never synced", "");
     }
     Ok(())
 }

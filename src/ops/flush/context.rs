@@ -6,7 +6,7 @@ use crate::base::clock::Timestamp;
 use crate::base::front_matter::Document;
 use crate::base::zone::Zone;
 use crate::base::{clock, files, markdown, text};
-use crate::distill::summary::{DayReader, is_low};
+use crate::distill::day::{DayReader, is_low};
 use crate::model::day::{Line, LineKind, Telling};
 
 /// How many turns a context has at most, and how many characters.

@@ -1,4 +1,5 @@
-//! Target tombstones ask for and was not done yet: after a kill, or where a sync brought them along.
+//! Finishing: what tombstones ask for and was not done yet, after a kill or because a sync brought
+//! the tombstones along.
 
 use std::collections::BTreeMap;
 use std::fs;

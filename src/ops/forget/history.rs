@@ -1,5 +1,5 @@
-//! Target takes the same out of git's history: commands to be run by the person, since nothing here
-//! runs a program.
+//! Git's history: the commands that remove the same from it. The person runs them, since nothing
+//! here runs a program.
 //!
 //! Git remembers every page as it once was, also pages that by now say nothing of it any more. So a
 //! session takes the past of all pages with it in which it can ever have stood; a text can have
@@ -9,13 +9,13 @@ use std::path::Path;
 
 use chrono::{Days, NaiveDate};
 
-use super::{Plan, PlannedSession};
+use super::{ForgetPlan, PlannedSession};
 use crate::store::Store;
 use crate::store::layout::{self, Layout};
 
 /// The commands; none where the memory is in no repository. The pages keep their present and lose
 /// their past.
-pub fn commands(store: &Store, plan: &Plan) -> Vec<String> {
+pub fn commands(store: &Store, plan: &ForgetPlan) -> Vec<String> {
     let layout = store.layout();
     let root = layout.root();
     let Some(repository) = root.ancestors().find(|folder| folder.join(".git").exists()) else {

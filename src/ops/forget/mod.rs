@@ -39,11 +39,11 @@ use crate::store::tombstones::{self, Tombstone};
 use crate::store::{Store, days, layout};
 
 pub use finish::finish;
-use pages::{clean_pages, is_apart, pages_with};
-pub use pattern::Pattern;
+use pages::{clean_pages, is_static, pages_with};
+pub use pattern::TextPattern;
 use traces::Traces;
 
-/// Who forgets, and by which settings.
+/// The settings by which it forgets.
 pub struct Request<'a> {
     pub device: &'a Device,
     pub now: Timestamp,
@@ -64,7 +64,20 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Target to forget.
+/// What to forget.
+#[derive(Debug)]
+pub struct ForgetRequest {
+    pub target: Target,
+}
+
+impl ForgetRequest {
+    /// Names what is to be forgotten.
+    pub fn of(target: Target) -> ForgetRequest {
+        ForgetRequest { target }
+    }
+}
+
+/// What is meant: sessions, or a text.
 #[derive(Debug)]
 pub enum Target {
     /// One session, by its id, its digest's path, its source's id or the number of a hit of the
@@ -75,19 +88,19 @@ pub enum Target {
     /// Every session that ended before a day.
     Before(NaiveDate),
     /// A text, wherever it stands.
-    Text(Pattern),
+    Text(TextPattern),
 }
 
-/// Target will go.
+/// What will go.
 #[derive(Debug, Serialize)]
-pub struct Plan {
+pub struct ForgetPlan {
     pub sessions: Vec<PlannedSession>,
     /// The other files that lose lines or go, by their path in the memory.
     pub files: Vec<String>,
     #[serde(skip)]
     day: NaiveDate,
     #[serde(skip)]
-    text: Option<Pattern>,
+    text: Option<TextPattern>,
 }
 
 /// One session that will go, or lose a text.
@@ -97,7 +110,7 @@ pub struct PlannedSession {
     pub title: String,
     pub project: Option<String>,
     pub ended: Option<String>,
-    /// How much room its folder takes.
+    /// The disk use of its folder.
     pub bytes: u64,
     /// Whether its log will not be captured again: always, but where a text stands only in what we
     /// or a person wrote.
@@ -109,9 +122,9 @@ pub struct PlannedSession {
     days: Option<(NaiveDate, NaiveDate)>,
 }
 
-/// Target went, and the proof.
+/// What went, and the proof.
 #[derive(Debug, Default, Serialize)]
-pub struct Report {
+pub struct ForgetReport {
     /// The sessions that are gone, or have lost a text.
     pub sessions: Vec<SessionId>,
     /// The other files that lost lines or went.
@@ -121,11 +134,24 @@ pub struct Report {
     pub scanned_bytes: u64,
     /// Where something of it still stands.
     pub left: Vec<String>,
-    /// Target to run to take it out of git's history too; empty where the memory is in no repository.
+    /// What to run to take it out of git's history too; empty where the memory is in no repository.
     pub git: Vec<String>,
 }
 
-impl Plan {
+impl Memory {
+    /// Finds what would go; changes nothing.
+    pub fn plan_forget(&self, request: ForgetRequest) -> Result<ForgetPlan> {
+        let day = self.now().with_timezone(&self.zone()?).date_naive();
+        plan(self.store(), request.target, day)
+    }
+
+    /// Forgets what was planned, and proves that it is gone.
+    pub fn forget(&self, plan: &ForgetPlan) -> Result<ForgetReport> {
+        forget(self.store(), plan, &Request::of(self)?)
+    }
+}
+
+impl ForgetPlan {
     /// Whether there is nothing to forget.
     pub fn is_empty(&self) -> bool {
         self.sessions.is_empty() && self.files.is_empty()
@@ -138,7 +164,7 @@ impl Plan {
 }
 
 /// Finds what would go; changes nothing.
-pub fn plan(store: &Store, what: Target, day: NaiveDate) -> Result<Plan> {
+pub fn plan(store: &Store, what: Target, day: NaiveDate) -> Result<ForgetPlan> {
     let cannot = || "cannot look through the memory".to_string();
     let (sessions, text) = match what {
         Target::Session(name) => (vec![named(store, &name)?], None),
@@ -178,17 +204,17 @@ pub fn plan(store: &Store, what: Target, day: NaiveDate) -> Result<Plan> {
             planned.log_stays_out = !raw.exists() || holds_text(&raw, pattern).context(cannot)?;
         }
     }
-    Ok(Plan { sessions, files, day, text })
+    Ok(ForgetPlan { sessions, files, day, text })
 }
 
 /// Forgets, and looks whether anything is left.
-pub fn forget(store: &Store, plan: &Plan, request: &Request<'_>) -> Result<Report> {
+pub fn forget(store: &Store, plan: &ForgetPlan, request: &Request<'_>) -> Result<ForgetReport> {
     let layout = store.layout();
     let cannot = || format!("cannot forget in `{}`", layout.root().display());
     store.refuse_links(None)?;
     let _lock = files::lock_exclusive(&layout.sweep_lock()).context(cannot)?;
-    // Target a killed command left to be done is another session's, too, and goes with the folders
-    // that are cleared here.
+    // A killed command may have left work of other sessions in the folders that are cleared here, so
+    // that is finished first.
     commit::finish_earlier_sweep(store, request.zone)?;
     retain::finish_earlier_eviction(store, &mut Retention::default())?;
     let stones: Vec<Tombstone> = plan
@@ -206,10 +232,10 @@ pub fn forget(store: &Store, plan: &Plan, request: &Request<'_>) -> Result<Repor
     }
     let sessions: Vec<SessionId> =
         plan.sessions.iter().map(|planned| planned.session.clone()).collect();
-    let mut report = Report {
+    let mut report = ForgetReport {
         sessions: sessions.clone(),
         git: history::commands(store, plan),
-        ..Report::default()
+        ..ForgetReport::default()
     };
     match &plan.text {
         Some(pattern) => {
@@ -220,9 +246,9 @@ pub fn forget(store: &Store, plan: &Plan, request: &Request<'_>) -> Result<Repor
             report.files = clean_pages(store, |_| true, |name| pattern.is_in(name), removed)
                 .context(cannot)?;
             clear_cache(store).context(cannot)?;
-            // Not before all is done: whoever sees such a stone beside raw takes all of that away,
-            // since it tells no text. One that no log held is remembered to be gone, too, though
-            // not which.
+            // Not before all is done: whoever sees such a tombstone beside raw files removes all of
+            // them, since it does not name the text. A text that no log held gets a tombstone too,
+            // which says only that there was one.
             let stones =
                 if stones.is_empty() { vec![Tombstone::of_text(plan.day)] } else { stones };
             tombstones::add(layout, &stones).context(cannot)?;
@@ -240,7 +266,7 @@ pub fn forget(store: &Store, plan: &Plan, request: &Request<'_>) -> Result<Repor
             let traces = traces.without_ids();
             prove(store, &mut report, |path, name| {
                 // Other sessions may well have said the same; the tombstones name the ids.
-                if is_apart(layout, path) || path.starts_with(layout.sessions()) {
+                if is_static(layout, path) || path.starts_with(layout.sessions()) {
                     return Ok(false);
                 }
                 if traces.are_in(name) {
@@ -254,7 +280,7 @@ pub fn forget(store: &Store, plan: &Plan, request: &Request<'_>) -> Result<Repor
     Ok(report)
 }
 
-// --- Target is meant ---
+// --- What is meant ---
 
 pub(super) fn named(store: &Store, name: &str) -> Result<SessionId> {
     let name = name.trim();
@@ -331,7 +357,7 @@ fn planned(store: &Store, session: SessionId) -> PlannedSession {
     }
 }
 
-fn holds_text(folder: &Path, pattern: &Pattern) -> io::Result<bool> {
+fn holds_text(folder: &Path, pattern: &TextPattern) -> io::Result<bool> {
     for found in files::walk_files(folder).flatten() {
         if pattern.is_in(&found.relative.to_string_lossy())
             || (found.link.is_none() && pattern.is_in_file(&found.path)?)
@@ -342,7 +368,7 @@ fn holds_text(folder: &Path, pattern: &Pattern) -> io::Result<bool> {
     Ok(false)
 }
 
-// --- Target goes ---
+// --- What goes ---
 
 /// Takes sessions out of everything: first the traces elsewhere, then the caches, then their own
 /// folders.
@@ -356,7 +382,7 @@ fn purge(
     let cannot = || format!("cannot forget in `{}`", layout.root().display());
     let mut changed = whole_files(store, sessions, traces).context(cannot)?;
     let (cores, learnt) = (layout.shown(&layout.cores()), layout.shown(&layout.knowledge()));
-    // Cores know themselves what rested on a forgotten session, and are made again without it.
+    // Cores are made again, without what rested on a forgotten session.
     let is_below = |name: &str, folder: &str| Path::new(name).starts_with(folder);
     let is_other = |name: &str| !is_below(name, &cores) && !is_below(name, &learnt);
     let clean = |is_ours: &dyn Fn(&str) -> bool| {
@@ -364,9 +390,9 @@ fn purge(
             .context(cannot)
     };
     changed.extend(clean(&is_other)?);
-    // Pages of knowledge are told anew by the days that are left; then those go that nothing bears
-    // out any more.
-    changed.extend(knowledge::tell_anew(store, traces, redactor)?);
+    // Pages of knowledge are written again from the days that are left; then those go that rest on
+    // nothing any more.
+    changed.extend(knowledge::rewrite(store, traces, redactor)?);
     changed.extend(clean(&|name: &str| is_below(name, &learnt))?);
     changed.sort();
     changed.dedup();
@@ -409,8 +435,8 @@ fn clear_cache(store: &Store) -> io::Result<()> {
 /// Looks through every file of the memory, and notes where something is left.
 fn prove(
     store: &Store,
-    report: &mut Report,
-    tells: impl Fn(&Path, &str) -> io::Result<bool>,
+    report: &mut ForgetReport,
+    holds: impl Fn(&Path, &str) -> io::Result<bool>,
 ) -> Result<()> {
     let layout = store.layout();
     let (git, locks) = (layout.git(), layout.locks());
@@ -421,7 +447,7 @@ fn prove(
         let name = layout.shown(&found.path);
         report.scanned_files += 1;
         report.scanned_bytes += found.metadata.len();
-        if tells(&found.path, &name).context(|| format!("cannot look into `{name}`"))? {
+        if holds(&found.path, &name).context(|| format!("cannot look into `{name}`"))? {
             report.left.push(name);
         }
     }

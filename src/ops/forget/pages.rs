@@ -1,27 +1,27 @@
-//! The pages of a memory that may tell of something which is to be forgotten, and how they lose it.
+//! The pages of a memory that may mention what is to be forgotten, and how they lose it.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::base::files::{self, Found};
+use crate::base::files::{self, FoundFile};
 use crate::store::Store;
 use crate::store::layout::{self, Layout};
 
 /// The pages that are neither a session's own nor a cache, and not the list of tombstones.
-fn pages(store: &Store) -> impl Iterator<Item = Found> {
+fn pages(store: &Store) -> impl Iterator<Item = FoundFile> {
     let layout = store.layout().clone();
     files::walk_files(layout.root()).flatten().filter(move |found| {
         let others = [layout.sessions(), layout.cache(), layout.git(), layout.locks()];
         let is_other = others.iter().any(|other| found.path.starts_with(other));
         found.link.is_none()
-            && !is_apart(&layout, &found.path)
+            && !is_static(&layout, &found.path)
             && (!is_other || layout.is_event_log(&found.path))
     })
 }
 
 /// Whether a file says what the memory is, and nothing of what is in it.
-pub fn is_apart(layout: &Layout, path: &Path) -> bool {
+pub fn is_static(layout: &Layout, path: &Path) -> bool {
     let apart = [
         layout.forgotten(),
         layout.settings(),
@@ -43,12 +43,12 @@ pub fn pages_with(store: &Store, is_one: impl Fn(&str, &str) -> bool) -> io::Res
     Ok(with)
 }
 
-/// Removes the files whose name tells, and takes the lines that tell out of the others. Returns
-/// which they were.
+/// Removes the files whose name gives it away, and the lines that do from the others. Returns which
+/// they were.
 pub fn clean_pages(
     store: &Store,
     is_ours: impl Fn(&str) -> bool,
-    name_tells: impl Fn(&str) -> bool,
+    is_named: impl Fn(&str) -> bool,
     cleaned: impl Fn(&Path, &str) -> Option<String>,
 ) -> io::Result<Vec<String>> {
     let mut changed = Vec::new();
@@ -56,7 +56,7 @@ pub fn clean_pages(
         .filter(|found| is_ours(&layout::shown_relative(&found.relative)))
         .collect::<Vec<_>>()
     {
-        if name_tells(&found.relative.to_string_lossy()) {
+        if is_named(&found.relative.to_string_lossy()) {
             files::remove_file(&found.path)?;
             changed.push(store.layout().shown(&found.path));
             continue;
@@ -68,7 +68,7 @@ pub fn clean_pages(
     Ok(changed)
 }
 
-/// Takes the lines that tell out of one page; returns whether there were any.
+/// Removes the lines that give it away from one page; returns whether there were any.
 pub fn clean_page(path: &Path, cleaned: impl Fn(&str) -> Option<String>) -> io::Result<bool> {
     files::update_locked(path, |existing, out| {
         let Ok(page) = io::read_to_string(existing) else { return Ok(false) };

@@ -10,7 +10,7 @@ use regex::bytes::Regex;
 
 use crate::error::{Error, Result};
 
-/// Target takes the place of a forgotten text.
+/// What takes the place of a forgotten text.
 pub const FORGOTTEN: &str = "[forgotten]";
 
 /// The shortest text that can be forgotten, in letters and digits: a shorter one stands in every
@@ -25,13 +25,13 @@ const OVERLAP: usize = 64 << 10;
 
 /// A text, as it may stand anywhere.
 #[derive(Debug)]
-pub struct Pattern {
+pub struct TextPattern {
     regex: Regex,
 }
 
-impl Pattern {
+impl TextPattern {
     /// Understands a text: case does not matter, nor does how much space is between its words.
-    pub fn new(text: &str) -> Result<Pattern> {
+    pub fn new(text: &str) -> Result<TextPattern> {
         let text = text.trim();
         let letters = text.chars().filter(|c| c.is_alphanumeric()).count();
         if letters < SHORTEST {
@@ -56,7 +56,7 @@ impl Pattern {
         }
         let regex = regex::bytes::RegexBuilder::new(&pattern).size_limit(64 << 20).build();
         regex
-            .map(|regex| Pattern { regex })
+            .map(|regex| TextPattern { regex })
             .map_err(|err| Error::usage("cannot look for this text").because(err))
     }
 
@@ -140,7 +140,7 @@ pub fn without_originals(page: &str) -> Option<String> {
 /// else is known is any.
 fn fits(line: &str, parts: &[&str]) -> bool {
     let [first, middle @ .., last] = parts else { return false };
-    let told: usize =
+    let letters: usize =
         parts.iter().map(|part| part.chars().filter(|c| c.is_alphanumeric()).count()).sum();
     let Some(mut rest) = line.strip_prefix(first).and_then(|rest| rest.strip_suffix(*last)) else {
         return false;
@@ -151,10 +151,10 @@ fn fits(line: &str, parts: &[&str]) -> bool {
             None => return false,
         }
     }
-    told >= SHORTEST_FRAME && !rest.is_empty()
+    letters >= SHORTEST_FRAME && !rest.is_empty()
 }
 
-/// So many letters and digits around a forgotten text tell its line: those of a time and a session
+/// How many letters and digits around a forgotten text identify its line: those of a time and a session
 /// are more.
 const SHORTEST_FRAME: usize = 12;
 
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_text_is_found_in_all_its_forms() {
-        let pattern = Pattern::new("  Project \"Blue_Bird\" für   Ann ").unwrap();
+        let pattern = TextPattern::new("  Project \"Blue_Bird\" für   Ann ").unwrap();
         for form in [
             "about project \"blue_bird\" für Ann today",
             "> Project \"Blue_Bird\"\n> für Ann",
@@ -177,10 +177,12 @@ mod tests {
         }
         assert!(!pattern.is_in("project bluebird"));
         assert_eq!(pattern.removed("nothing here"), "nothing here");
-        assert!(Pattern::new("<b>bold</b> text").unwrap().is_in("&lt;b&gt;bold&lt;/b&gt; text"));
-        assert!(Pattern::new("an emoji 🦀 too").unwrap().is_in(r"an emoji \ud83e\udd80 too"));
+        assert!(
+            TextPattern::new("<b>bold</b> text").unwrap().is_in("&lt;b&gt;bold&lt;/b&gt; text")
+        );
+        assert!(TextPattern::new("an emoji 🦀 too").unwrap().is_in(r"an emoji \ud83e\udd80 too"));
         assert_eq!(
-            Pattern::new("a.b.c.d (x)").unwrap().removed("A.B.C.D (x) and aXbXc"),
+            TextPattern::new("a.b.c.d (x)").unwrap().removed("A.B.C.D (x) and aXbXc"),
             "[forgotten] and aXbXc"
         );
     }
@@ -203,14 +205,14 @@ mod tests {
 
     #[test]
     fn too_short_and_too_long_are_said() {
-        assert!(Pattern::new(" a-b ").is_err());
-        assert!(Pattern::new(&"x".repeat(3_000)).is_err());
-        assert!(Pattern::new(&"a ".repeat(900)).is_ok());
+        assert!(TextPattern::new(" a-b ").is_err());
+        assert!(TextPattern::new(&"x".repeat(3_000)).is_err());
+        assert!(TextPattern::new(&"a ".repeat(900)).is_ok());
     }
 
     #[test]
     fn a_match_across_two_pieces_is_found() {
-        let pattern = Pattern::new("needle in the haystack").unwrap();
+        let pattern = TextPattern::new("needle in the haystack").unwrap();
         for before in [PIECE - 5, PIECE + OVERLAP - 5, 2 * PIECE - 3, 10] {
             let mut file = tempfile::NamedTempFile::new().unwrap();
             file.write_all(&vec![b'x'; before]).unwrap();

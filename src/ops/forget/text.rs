@@ -1,4 +1,4 @@
-//! A text goes from a session, and the session stays without it.
+//! Forgetting a text: the session stays, without it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use chrono::NaiveDate;
 
-use super::pattern::{Pattern, without_originals};
+use super::pattern::{TextPattern, without_originals};
 use crate::base::files;
 use crate::base::front_matter::Document;
 use crate::capture::{commit, stage};
@@ -14,14 +14,14 @@ use crate::error::{Context, Result};
 use crate::model::digest::FOLDER;
 use crate::model::ids::SessionId;
 use crate::store::snapshots::{SnapshotWriter, parse_manifest_line};
-use crate::store::{Store, documents, layout, pages, summaries};
+use crate::store::{Store, authored, digest, knowledge, layout, summaries};
 
 /// Makes a session's snapshot and digest again without a text: raw files that hold it go as a
 /// whole, pages lose it.
 pub fn without_text(
     store: &Store,
     session: &SessionId,
-    pattern: &Pattern,
+    pattern: &TextPattern,
     day: NaiveDate,
 ) -> Result<()> {
     let layout = store.layout();
@@ -49,27 +49,27 @@ pub fn without_text(
                 true if is_raw(&name) || pattern.is_in(&name) => drop(removed.insert(name)),
                 true => match fs::read_to_string(&found.path) {
                     Ok(page) => writer.write(&name, &pattern.removed(&page)).context(cannot)?,
-                    // Target is no text cannot lose a part of it.
+                    // What is not text cannot lose a part of it.
                     Err(_) => drop(removed.insert(name)),
                 },
             }
         }
-        let told = writer.finish_listing(is_raw).context(cannot)?;
-        digest.set("snapshot_bytes", told.bytes as i64);
-        digest.set("snapshot_files", told.files as i64);
-        digest.set("manifest_sha256", told.manifest_sha256.as_str());
-        manifest_sha256 = told.manifest_sha256;
+        let kept = writer.finish_listing(is_raw).context(cannot)?;
+        digest.set("snapshot_bytes", kept.bytes as i64);
+        digest.set("snapshot_files", kept.files as i64);
+        digest.set("manifest_sha256", kept.manifest_sha256.as_str());
+        manifest_sha256 = kept.manifest_sha256;
     }
     // A hash of what is forgotten goes as well: whoever guesses a short text could prove it by
     // that. So does a name.
     if let Some(listed) = digest.get_list("manifest") {
         // Where the files are not here, nobody can say which of them held it.
         let unknown = all_raw && !folder.is_dir();
-        let tells = |line: &String| {
+        let names_it = |line: &String| {
             let name = parse_manifest_line(line).map(|(_, name)| name);
             unknown || name.is_some_and(|name| removed.contains(&name) || pattern.is_in(&name))
         };
-        let kept: Vec<String> = listed.into_iter().filter(|line| !tells(line)).collect();
+        let kept: Vec<String> = listed.into_iter().filter(|line| !names_it(line)).collect();
         digest.set_block_list("manifest", &kept);
     }
     if removed.iter().any(|name| is_raw(name)) {
@@ -82,7 +82,7 @@ pub fn without_text(
 /// A page without a text. Values of the front matter lose it one by one, so that they are still
 /// what they were: a list stays a list, and a title that now begins with a bracket does not become
 /// one.
-fn without(page: &str, pattern: &Pattern) -> Document {
+fn without(page: &str, pattern: &TextPattern) -> Document {
     let mut document = Document::parse(page);
     let holds = |key: &&str| document.get_raw(key).is_some_and(|raw| pattern.is_in(raw));
     let keys: Vec<String> = document.keys().filter(holds).map(str::to_string).collect();
@@ -102,11 +102,16 @@ fn without(page: &str, pattern: &Pattern) -> Document {
         true => pattern.removed(document.as_text()).into_owned(),
         false => document.into_text(),
     };
-    Document::parse(&documents::without_stale_hashes(&page))
+    Document::parse(&authored::without_stale_hashes(&page, &digest::RULES))
 }
 
 /// Another page of the memory without a text, and without hashes of it.
-pub fn page_without(store: &Store, path: &Path, page: &str, pattern: &Pattern) -> Option<String> {
+pub fn page_without(
+    store: &Store,
+    path: &Path,
+    page: &str,
+    pattern: &TextPattern,
+) -> Option<String> {
     if !pattern.is_in(page) {
         return None;
     }
@@ -115,7 +120,9 @@ pub fn page_without(store: &Store, path: &Path, page: &str, pattern: &Pattern) -
     let once = without_originals(page);
     let page = pattern.removed(once.as_deref().unwrap_or(page));
     Some(match path {
-        path if path.starts_with(layout.knowledge()) => pages::without_stale_hashes(&page),
+        path if path.starts_with(layout.knowledge()) => {
+            authored::without_stale_hashes(&page, &knowledge::RULES)
+        }
         path if path.starts_with(layout.summaries()) => summaries::without_stale_hashes(&page),
         _ => page.into_owned(),
     })

@@ -12,7 +12,7 @@ use crate::base::{files, text};
 use crate::model::ids::SessionId;
 use crate::store::Store;
 
-/// By what sessions that are to be forgotten are known again.
+/// By what the sessions that are to be forgotten are recognized.
 pub struct Traces {
     /// Their ids, and the agents' own.
     names: Vec<String>,
@@ -23,7 +23,7 @@ pub struct Traces {
 const SHORTEST_NATIVE_ID: usize = 8;
 
 impl Traces {
-    /// Knows sessions by their ids alone.
+    /// Recognizes sessions by their ids alone.
     pub fn named(sessions: &[SessionId]) -> Traces {
         Traces {
             names: sessions.iter().map(SessionId::to_string).collect(),
@@ -31,8 +31,7 @@ impl Traces {
         }
     }
 
-    /// Knows them by all but our own ids: those stand in tombstones and in the lists of cores for
-    /// good.
+    /// Recognizes them by all but our own ids, which stay in tombstones and in the lists of cores.
     pub fn without_ids(mut self) -> Traces {
         self.names.retain(|name| name.parse::<SessionId>().is_err());
         self
@@ -62,7 +61,7 @@ impl Traces {
                 });
             }
         }
-        // Target others say too is theirs as well, and stays.
+        // What other sessions say too is theirs as well, and stays.
         for other in store.session_ids()?.iter().filter(|id| !sessions.contains(id)) {
             if fingerprints.is_empty() {
                 break;
@@ -176,7 +175,7 @@ mod tests {
 - nothing to do with it
 
 ### Session (10:00)
-Target was wanted: a thing.
+What was wanted: a thing.
 [digest](../../sessions/SES1_a_SP1C1/SES1_a_SP1C1_DIGEST.md)
 
 ### Session (11:00)

@@ -1,0 +1,24 @@
+# `just` lists what there is; `just check` is what has to pass before a change goes in.
+
+default:
+    @just --list
+
+# What CI checks
+check:
+    .ci/run
+
+# The tests; a word chooses among them: `just test search`
+test *words:
+    cargo test {{ words }}
+
+# Write the expected texts as they are now; read the difference before you commit it
+bless:
+    UPDATE_EXPECT=1 cargo test
+    TRYCMD=overwrite cargo test --test it transcripts
+
+# What takes longer: check, then many more bent seeds, measuring tests and benches
+long: check
+    MEMTREE_FUZZ_RUNS=500 cargo test --test it -- fuzz --nocapture
+    cargo test --release --test it -- --ignored eight_hundred --nocapture
+    cargo bench --bench sweep
+    cargo bench --bench search

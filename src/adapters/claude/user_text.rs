@@ -1,0 +1,60 @@
+//! The text of a user's record: a person's words, a command, or what the program put there itself.
+
+/// Who wrote the text of a user record.
+pub enum UserText {
+    Prompt(String),
+    Interruption,
+    Command(String),
+    Machine,
+}
+
+/// Distinguishes a person's words from what the program wrote in their name.
+pub fn classify(text: &str) -> UserText {
+    if text.starts_with("[Request interrupted by user") {
+        return UserText::Interruption;
+    }
+    if text.starts_with("<command-name>") || text.starts_with("<command-message>") {
+        let name = between(text, "<command-name>", "</command-name>").unwrap_or_default();
+        let arguments = between(text, "<command-args>", "</command-args>").unwrap_or_default();
+        return UserText::Command(
+            format!("{} {}", name.trim(), arguments.trim()).trim().to_string(),
+        );
+    }
+    const MACHINE: &[&str] = &[
+        "<local-command-",
+        "Caveat:",
+        "<task-notification>",
+        "<bash-input>",
+        "<bash-stdout>",
+        "<bash-stderr>",
+        "<teammate-message",
+        "<user-prompt-submit-hook>",
+        "<session-start-hook>",
+        "{\"task_id\"",
+    ];
+    if MACHINE.iter().any(|start| text.starts_with(start)) {
+        return UserText::Machine;
+    }
+    // What the program puts around a person's words is taken off; if nothing remains, no one spoke.
+    let mut rest = text.to_string();
+    for tag in ["system-reminder", "ide_opened_file", "ide_selection", "ide_diagnostics"] {
+        let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
+        while let Some(start) = rest.find(&open) {
+            let end = rest[start..].find(&close).map_or(rest.len(), |at| start + at + close.len());
+            rest.replace_range(start..end, "");
+        }
+    }
+    let rest = rest.trim();
+    if rest.is_empty() && !text.is_empty() {
+        UserText::Machine
+    } else {
+        UserText::Prompt(rest.to_string())
+    }
+}
+
+/// What stands between two marks.
+fn between<'t>(text: &'t str, open: &str, close: &str) -> Option<&'t str> {
+    let start = text.find(open)? + open.len();
+    let end = text[start..].find(close)?;
+    Some(&text[start..start + end])
+}

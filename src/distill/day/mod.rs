@@ -1,0 +1,11 @@
+//! A day: the lines that a session leaves in it, their summary, and a session's event log.
+
+mod event_log;
+mod lines;
+mod sentences;
+mod summary;
+
+pub use event_log::event_log;
+pub use lines::line;
+pub use sentences::is_low;
+pub use summary::DayReader;

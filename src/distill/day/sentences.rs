@@ -1,0 +1,167 @@
+//! Words of a day's lines: what in them says something, and what does not.
+
+use std::borrow::Cow;
+
+use crate::base::static_regex::StaticRegex;
+use crate::base::text;
+use crate::distill::replies;
+
+const LONGEST_ANSWER: usize = 220;
+
+/// The sentence of a reply that says the most.
+pub fn gist(reply: &str) -> String {
+    let of = |reply: &str| {
+        let sentence = replies::closing_sentence(reply).unwrap_or_default();
+        // In a line of a day, a table or a list has become one long sentence: its beginning says
+        // what it is.
+        let end = ["|", ": - ", ": 1. ", ": * ", " ## ", " ### ", " --- "]
+            .iter()
+            .filter_map(|mark| sentence.find(mark))
+            .min();
+        let sentence = end.map_or(sentence.as_str(), |end| &sentence[..end]);
+        text::one_line(whole(without_tags(sentence)), LONGEST_ANSWER)
+    };
+    // What stands before the first list or heading sums it up, unless it only announces it.
+    let lead = pieces(reply).first().copied().unwrap_or_default();
+    let announces = lead.starts_with("Here") || lead.starts_with('#');
+    Some(of(lead)).filter(|gist| !announces && !is_curt(gist)).unwrap_or_else(|| of(reply))
+}
+
+/// The pieces of a line of a day: one line was made of all that was said, and headings, rules and
+/// lists show where it had several.
+fn pieces(said: &str) -> Vec<&str> {
+    static BREAK: StaticRegex =
+        StaticRegex::new(r"\s(#{1,6}\s|-{3,}\s|- \[[ x]\] )|[:.!?)`*]\s+((?:[-•*]|\d{1,2}[.)])\s)");
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    for found in BREAK.captures_iter(said) {
+        let mark = found.get(1).or(found.get(2)).expect("one of the two is there");
+        pieces.push(said[start..mark.start()].trim());
+        start = mark.start();
+    }
+    pieces.push(said[start..].trim());
+    pieces
+}
+
+/// The sentences of a line of a day. The first behind a heading is left out, since it is not
+/// known where that ended.
+pub fn sentences(said: &str) -> impl Iterator<Item = &str> {
+    pieces(said).into_iter().flat_map(|piece| {
+        let skipped = usize::from(piece.starts_with('#'));
+        let piece = piece.trim_start_matches(['-', '•', '*', ' ']);
+        text::sentences(piece.strip_prefix("[ ] ").unwrap_or(piece)).skip(skipped)
+    })
+}
+
+/// A sentence without what a list left at its end: its colon, and the number of the next item.
+pub fn whole(sentence: &str) -> &str {
+    static TAIL: StaticRegex = StaticRegex::new(r"([\s:]+\d{1,2}[.)]|[\s:*–—-]+)$");
+    let sentence = sentence.trim().trim_start_matches(['*', ' ']);
+    TAIL.find(sentence).map_or(sentence, |tail| &sentence[..tail.start()])
+}
+
+/// A text without the marks of the headings that were in it.
+pub fn without_headings(said: &str) -> Cow<'_, str> {
+    static MARK: StaticRegex = StaticRegex::new(r"(^|\s)#{1,6}\s+");
+    MARK.replace_all(said, "$1")
+}
+
+/// A sentence without the tags that some agents put around it.
+fn without_tags(sentence: &str) -> &str {
+    static TAG: StaticRegex = StaticRegex::new(r"^(\s*</?[\w-]{1,40}>)+");
+    TAG.find(sentence).map_or(sentence, |tags| sentence[tags.end()..].trim_start())
+}
+
+/// Whether an answer says so little that an earlier one says more: "Done.", a heading, what will
+/// be looked at next.
+pub fn is_curt(answer: &str) -> bool {
+    answer.chars().count() < 24 || replies::is_narration(answer)
+}
+
+/// Whether words say nothing by themselves: an acknowledgement, as a whole and not as a part of a
+/// word.
+pub fn is_low(said: &str) -> bool {
+    const LOW: &[&str] = &[
+        "yes", "no", "ok", "okay", "y", "n", "sure", "thanks", "thank you", "go", "go on",
+        "go ahead", "continue", "proceed", "yes please", "please", "done", "great", "good", "nice",
+        "perfect", "hi", "hello", "hey", "next", "stop", "ping", "test", "exit", "quit", "bye",
+        "do it", "please continue", "keep going", "yep", "nope", "cool",
+    ];
+    let plain: String =
+        said.to_lowercase().chars().filter(|c| c.is_alphanumeric() || *c == ' ').collect();
+    let plain = plain.trim();
+    plain.chars().count() <= 2 || LOW.contains(&plain)
+}
+
+/// Whether somebody decides something in a sentence, rather than only speaking of a choice.
+pub fn decides(sentence: &str) -> bool {
+    static DECIDED: StaticRegex = StaticRegex::new(
+        r"(?i)\b(decided|decision( is| was|:)|we chose|i chose|going with|go with|opt(ed)? for|let's|we'll|i'll|we will|i will|prefer)\b",
+    );
+    static UNDECIDED: StaticRegex = StaticRegex::new(
+        r"(?i)\b((needs?|into|no|your|until|before) (a |the )?decision|(this|that|it)('s| is| was) (a|an|the|another)\b.{0,40}\bdecision|not (yet )?decided|rather than guess|decide (which|whether|if|how|between)|(would|you'd|you) (you )?prefer)\b",
+    );
+    DECIDED.is_match(sentence) && !UNDECIDED.is_match(sentence)
+}
+
+/// What an agent writes in the person's name.
+pub fn is_noise(said: &str) -> bool {
+    said.starts_with("[Request interrupted")
+        || said.starts_with("No response requested")
+        || said.trim().is_empty()
+}
+
+/// Whether it is a row of a table or a piece of code rather than a sentence.
+pub fn is_drawn(sentence: &str) -> bool {
+    sentence.matches('|').count() >= 2
+        || sentence.contains("```")
+        || sentence.matches(" - ").count() >= 3
+}
+
+/// A line's text without the link to the rest of it.
+pub fn without_more(text: &str) -> &str {
+    match text.rfind(" [more](") {
+        Some(at) if text.ends_with(')') => &text[..at],
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gist_is_a_whole_sentence() {
+        for (reply, expect) in [
+            (
+                "Both threads are resolved now. Fixed: 1. **`7d1d0e0`: key zeroing** 2. more of it",
+                "Both threads are resolved now.",
+            ),
+            (
+                "<summary>The class now stores its salary as a decimal.</summary>",
+                "The class now stores its salary as a decimal.",
+            ),
+            (
+                "Run the command with the flag, and the plugin will create the page. Then: - a - b",
+                "Run the command with the flag, and the plugin will create the page.",
+            ),
+        ] {
+            assert!(gist(reply).starts_with(expect), "{reply}\n{}", gist(reply));
+        }
+        assert_eq!(whole("make it deterministic by: 1."), "make it deterministic by");
+        assert_eq!(whole("is set inside the handler 2."), "is set inside the handler");
+        assert_eq!(whole("version 2 of it"), "version 2 of it");
+    }
+
+    #[test]
+    fn a_choice_is_not_talk_of_one() {
+        assert!(decides("We decided to hold the lock until the header is there."));
+        for talk in [
+            "Ah, this is a crucial architectural decision.",
+            "That needs your decision.",
+            "Decide which one it is.",
+        ] {
+            assert!(!decides(talk), "{talk}");
+        }
+    }
+}

@@ -1,0 +1,548 @@
+//! A day's summary from its lines and its sessions' digests: what was wanted, decided, done and
+//! left open.
+//!
+//! Lines come in one by one; what is kept of them is bounded, however long the day was. The words
+//! are those that were said: nothing here is made up, and the same lines give the same summary.
+
+use std::collections::HashMap;
+
+use crate::base::static_regex::StaticRegex;
+use crate::base::{markdown, text};
+use crate::distill::{commands, replies};
+use crate::model::day::{DaySummary, Line, LineKind, Point, SessionOfDay, Telling};
+use crate::model::digest::{ClaimKind, Digest, Origin, Outcome};
+
+use super::sentences::{
+    decides, gist, is_curt, is_drawn, is_low, is_noise, sentences, whole, without_headings,
+    without_more,
+};
+
+/// How much of each kind is shown of one session, and of the day.
+const MOST_EXCHANGES: usize = 8;
+const MOST_OF_A_KIND: usize = 6;
+const MOST_POINTS: usize = 16;
+/// How much is kept while the lines come.
+const MOST_KEPT: usize = 400;
+const LONGEST_QUOTE: usize = 160;
+
+/// Takes the lines of a day.
+#[derive(Debug, Default)]
+pub struct DayReader {
+    sessions: Vec<SessionLines>,
+    at: HashMap<String, usize>,
+}
+
+/// What is kept of one session's lines of a day.
+#[derive(Debug, Default)]
+struct SessionLines {
+    session: String,
+    first: String,
+    last: String,
+    turns: Vec<Turn>,
+    stated: Vec<(String, ClaimKind, String)>,
+    /// What the agent said last, with its time: what is left to do stands there.
+    last_reply: (String, String),
+    edited: Vec<String>,
+    /// Commits and pull requests.
+    made: Vec<String>,
+    /// The last test run or failing command: what it was, and whether it went well.
+    last_run: Option<(String, bool)>,
+    failed_runs: usize,
+    /// Events of workers and tasks that say how something ended.
+    milestones: Vec<(String, String)>,
+}
+
+/// A prompt and how the agent answered it in the end.
+#[derive(Debug, Default)]
+struct Turn {
+    time: String,
+    asked: String,
+    answered: String,
+    tool_calls: usize,
+}
+
+impl DayReader {
+    /// Takes the next line.
+    pub fn take(&mut self, line: Line<'_>) {
+        if line.kind == LineKind::System {
+            return;
+        }
+        let at = *self.at.entry(line.session.to_string()).or_insert_with(|| {
+            self.sessions.push(SessionLines {
+                session: line.session.to_string(),
+                first: line.time.to_string(),
+                ..SessionLines::default()
+            });
+            self.sessions.len() - 1
+        });
+        self.sessions[at].take(line);
+    }
+
+    /// Says what the day was about. `digest` returns a session's digest; `covered` the stretches of a
+    /// session's day that were summarized already, which its section then leaves out.
+    pub fn finish(
+        mut self,
+        raw_sha256: String,
+        digest: impl Fn(&str) -> Option<Digest>,
+        covered: impl Fn(&str) -> Vec<(String, String)>,
+    ) -> DaySummary {
+        self.sessions.sort_by(|a, b| (&a.first, &a.session).cmp(&(&b.first, &b.session)));
+        let mut summary = DaySummary { raw_sha256, ..DaySummary::default() };
+        // On a day of many sessions each gets fewer points, rather than the last ones none.
+        let most = (MOST_POINTS / self.sessions.len().max(1)).clamp(2, MOST_OF_A_KIND + 2);
+        for lines in &self.sessions {
+            let digest = digest(&lines.session);
+            let whole = lines.section(digest.as_ref(), |_| true);
+            let session = lines.session.clone();
+            let point = |text: String| Point { text, session: session.clone() };
+            summary.wanted.extend(lines.wanted_with_title(digest.as_ref()).map(point));
+            let point = |text: &String| Point { text: text.clone(), session: session.clone() };
+            summary.decided.extend(whole.decisions.iter().take(most.min(3)).map(point));
+            summary.done.extend(lines.done(most).iter().map(point));
+            summary
+                .open
+                .extend(lines.left_open(digest.as_ref(), &whole).iter().take(most).map(point));
+            let covered = covered(&lines.session);
+            let is_new = |time: &str| {
+                !covered.iter().any(|(from, until)| (from.as_str()..=until).contains(&time))
+            };
+            summary.sessions.push(SessionOfDay {
+                session: lines.session.clone(),
+                first: lines.first.clone(),
+                last: lines.last.clone(),
+                digested: digest.is_some(),
+                title: digest
+                    .as_ref()
+                    .map(|digest| digest.content.title.clone())
+                    .unwrap_or_default(),
+                project: digest.as_ref().and_then(|digest| digest.content.project.clone()),
+                status: digest.as_ref().map(|digest| digest.content.status.to_string()),
+                told: if covered.is_empty() {
+                    whole
+                } else {
+                    lines.section(digest.as_ref(), is_new)
+                },
+            });
+        }
+        for points in
+            [&mut summary.wanted, &mut summary.decided, &mut summary.done, &mut summary.open]
+        {
+            points.truncate(2 * MOST_POINTS);
+        }
+        summary
+    }
+}
+
+impl SessionLines {
+    fn take(&mut self, line: Line<'_>) {
+        self.last = line.time.to_string();
+        let said = markdown::plain(without_more(line.text));
+        match line.kind {
+            LineKind::User if is_noise(&said) => {}
+            LineKind::User => {
+                self.state(line.time, &said);
+                let asked = text::one_line(
+                    &without_headings(&markdown::strip_marks(&said)),
+                    2 * LONGEST_QUOTE,
+                );
+                // Said again, before there was an answer.
+                let again = self
+                    .turns
+                    .last()
+                    .is_some_and(|turn| turn.asked == asked && turn.answered.is_empty());
+                if self.turns.len() < MOST_KEPT && !again {
+                    self.turns.push(Turn { time: line.time.to_string(), asked, ..Turn::default() });
+                }
+            }
+            LineKind::MainAgent => {
+                self.state(line.time, &said);
+                if self.turns.is_empty() {
+                    self.turns.push(Turn { time: line.time.to_string(), ..Turn::default() });
+                }
+                if let Some(turn) = self.turns.last_mut().filter(|_| !is_noise(&said)) {
+                    let answer = gist(&said);
+                    if is_curt(&turn.answered) || !is_curt(&answer) {
+                        turn.answered = answer;
+                    }
+                }
+                self.last_reply = (line.time.to_string(), said);
+            }
+            LineKind::ToolEvent => {
+                if let Some(turn) = self.turns.last_mut() {
+                    turn.tool_calls += 1;
+                }
+                self.tool(&said);
+            }
+            LineKind::WorkerEvent | LineKind::TaskAgentEvent => {
+                static MILESTONE: StaticRegex =
+                    StaticRegex::new(r"(?i)\b(finished|failed|blocked|completed|cancelled)\b");
+                if MILESTONE.is_match(&said) && self.milestones.len() < MOST_KEPT {
+                    self.milestones
+                        .push((line.time.to_string(), text::one_line(&said, LONGEST_QUOTE)));
+                }
+            }
+            LineKind::System => {}
+        }
+    }
+
+    fn tool(&mut self, said: &str) {
+        let (what, ok) = match said.rsplit_once(" ok=") {
+            Some((what, ok)) => (what, ok != "false"),
+            None => (said, true),
+        };
+        if what.starts_with("committed ") || what.starts_with("opened ") {
+            if self.made.len() < MOST_KEPT {
+                self.made.push(text::one_line(what, LONGEST_QUOTE));
+            }
+        } else if let Some(files) = what.strip_prefix("edited ") {
+            for file in files.split(", ").map(|file| file.trim_matches(['`', ' '])).filter(|_| ok) {
+                let name = file.rsplit('/').next().unwrap_or(file).to_string();
+                if !name.is_empty() && self.edited.len() < MOST_KEPT && !self.edited.contains(&name)
+                {
+                    self.edited.push(name);
+                }
+            }
+        } else {
+            let command = what.trim_matches(['`', ' ']).trim_start_matches("$ ");
+            // How much of its output was looked at says nothing of the run.
+            let shown =
+                [" 2>&1", " | tail", " | head"].iter().filter_map(|end| command.find(end)).min();
+            let shown = &command[..shown.unwrap_or(command.len())];
+            // A command that failed on the way, such as a search without a hit, is no news.
+            if ok || commands::is_test_command(command) {
+                self.failed_runs += usize::from(!ok);
+                self.last_run = Some((markdown::code(&text::one_line(shown, 80)), ok));
+            }
+        }
+    }
+
+    /// Keeps the sentences that decide something or say what was learnt.
+    fn state(&mut self, time: &str, said: &str) {
+        for sentence in sentences(said) {
+            let fits =
+                (24..300).contains(&sentence.chars().count()) && !sentence.ends_with(['?', ':']);
+            if !fits || self.stated.len() >= MOST_KEPT || is_drawn(sentence) {
+                continue;
+            }
+            let kind = replies::claim_kind(sentence, Origin::Assistant);
+            if let Some(kind) = kind.filter(|kind| *kind == ClaimKind::Lesson || decides(sentence))
+            {
+                let sentence = markdown::strip_marks(sentence);
+                let sentence =
+                    text::one_line(sentence.strip_prefix("Decision: ").unwrap_or(&sentence), 240);
+                if !self.stated.iter().any(|(_, _, known)| *known == sentence) {
+                    self.stated.push((time.to_string(), kind, sentence));
+                }
+            }
+        }
+    }
+
+    /// The section of the session's lines whose time counts.
+    fn section(&self, digest: Option<&Digest>, counts: impl Fn(&str) -> bool) -> Telling {
+        let turns: Vec<&Turn> = self.turns.iter().filter(|turn| counts(&turn.time)).collect();
+        let of = |kind: ClaimKind| {
+            let stated =
+                self.stated.iter().filter(|(time, known, _)| *known == kind && counts(time));
+            stated.map(|(_, _, sentence)| sentence.clone()).take(MOST_OF_A_KIND).collect::<Vec<_>>()
+        };
+        let chosen = chosen(&turns);
+        let mut context = Vec::new();
+        if !turns.is_empty() {
+            // What the first exchange quotes anyway need not be said before it.
+            let is_quoted = |wanted: &String| {
+                let start = text::one_line(wanted, 60);
+                chosen
+                    .first()
+                    .is_some_and(|turn| turn.asked.starts_with(start.trim_end_matches('…')))
+            };
+            context.extend(self.wanted(digest).filter(|wanted| !is_quoted(wanted)));
+            context.extend(self.facts_of_work().filter(|_| counts(&self.last)));
+        }
+        let mut exchanges: Vec<String> = chosen.into_iter().map(Turn::shown).collect();
+        let milestones = self.milestones.iter().filter(|(time, _)| counts(time));
+        exchanges.extend(
+            milestones.map(|(time, said)| format!("{} {said}", minute(time))).take(MOST_OF_A_KIND),
+        );
+        Telling {
+            context,
+            exchanges,
+            decisions: of(ClaimKind::Decision),
+            lessons: of(ClaimKind::Lesson),
+            actions: if counts(&self.last_reply.0) { self.actions() } else { Vec::new() },
+        }
+    }
+
+    /// What was wanted of the session that day.
+    fn wanted(&self, digest: Option<&Digest>) -> Option<String> {
+        let turns: Vec<&Turn> = self.turns.iter().filter(|turn| !turn.asked.is_empty()).collect();
+        let first = turns.iter().find(|turn| !is_low(&turn.asked)).or(turns.first())?;
+        // Where the session began that day, its digest says it best.
+        let content = digest.map(|digest| &digest.content);
+        let same = content.filter(|content| {
+            let start = text::one_line(&content.objective, 24);
+            !start.is_empty() && first.asked.starts_with(start.trim_end_matches('…'))
+        });
+        let objective = same.map(|content| content.objective.clone());
+        let wanted = objective.unwrap_or_else(|| text::first_sentence(&first.asked, LONGEST_QUOTE));
+        // A first sentence of a few words, or one that was cut at an odd place, says too little.
+        let short = wanted.chars().count() < 40 && first.asked.chars().count() > 40;
+        let wanted = if short { text::one_line(&first.asked, LONGEST_QUOTE) } else { wanted };
+        Some(wanted).filter(|wanted| !wanted.is_empty())
+    }
+
+    /// The same behind the session's title, where that says it in other words.
+    fn wanted_with_title(&self, digest: Option<&Digest>) -> Option<String> {
+        let wanted = self.wanted(digest)?;
+        let title = digest.map(|digest| digest.content.title.as_str()).unwrap_or_default();
+        let start = text::one_line(title, 24);
+        if self.turns.iter().any(|turn| turn.asked.starts_with(start.trim_end_matches('…'))) {
+            return Some(wanted);
+        }
+        // A title made of the same words says it shorter.
+        let words: Vec<String> =
+            title.to_lowercase().split_whitespace().map(str::to_string).collect();
+        let said = wanted.to_lowercase();
+        let same = words.iter().filter(|word| said.contains(word.as_str())).count();
+        Some(if 4 * same >= 3 * words.len().max(1) {
+            title.to_string()
+        } else {
+            format!("{title} – {wanted}")
+        })
+    }
+
+    /// What was changed and run, in one sentence.
+    fn facts_of_work(&self) -> Option<String> {
+        let mut facts = Vec::new();
+        if !self.edited.is_empty() {
+            facts.push(format!("changed {}", listed(&self.edited, 5)));
+        }
+        if let Some((run, ok)) = &self.last_run {
+            let how = match (*ok, self.failed_runs) {
+                (true, 0) => "passed".into(),
+                (true, failed) => {
+                    format!("passed in the end, after {failed} failed {}", runs(failed))
+                }
+                (false, _) => "failed at last".into(),
+            };
+            facts.push(format!("{run} {how}"));
+        }
+        (!facts.is_empty()).then(|| facts.join("; "))
+    }
+
+    /// What was done that day. The digest is about the whole session, which may span more days.
+    fn done(&self, most: usize) -> Vec<String> {
+        let mut done: Vec<String> = self.facts_of_work().into_iter().collect();
+        let shown = most.saturating_sub(done.len() + 1).max(1);
+        done.extend(self.made.iter().take(shown).cloned());
+        if let Some(more) = self.made.len().checked_sub(shown).filter(|more| *more > 0) {
+            done.push(format!("and {more} more commits or pull requests"));
+        }
+        let answer = || {
+            self.turns
+                .iter()
+                .rev()
+                .map(|turn| &turn.answered)
+                .find(|answer| !answer.is_empty())
+                .cloned()
+        };
+        if done.is_empty() {
+            done.extend(answer());
+        }
+        done
+    }
+
+    fn left_open(&self, digest: Option<&Digest>, whole: &Telling) -> Vec<String> {
+        let mut open = Vec::new();
+        if let Some((run, false)) = &self.last_run {
+            open.push(format!("{run} failed at last"));
+        }
+        match digest.map(|digest| digest.content.status) {
+            Some(Outcome::Fail) if open.is_empty() => open.push("it ended without success".into()),
+            Some(Outcome::Abandoned) => open.push("it was left before it was done".into()),
+            _ => {}
+        }
+        if let Some(turn) =
+            self.turns.last().filter(|turn| turn.answered.is_empty() && !is_low(&turn.asked))
+        {
+            open.push(format!("not answered: {}", quoted(&turn.asked)));
+        }
+        open.extend(whole.actions.iter().take(3).cloned());
+        open
+    }
+
+    /// What the agent's last words leave to be done.
+    fn actions(&self) -> Vec<String> {
+        static ACTION: StaticRegex = StaticRegex::new(
+            r"(?i)\b(todo|to-do|next steps?|follow[- ]?ups?|left to do|remains? to|still (needs?|missing|open|fails?|failing|to do)|not yet|you('ll| will)? (need|want) to|remember to|want me to|would you like|should i|shall i)\b",
+        );
+        static IF: StaticRegex = StaticRegex::new(r"(?i)\bif (it|this|that|you|there)\b");
+        sentences(&self.last_reply.1)
+            .filter(|sentence| {
+                (16..300).contains(&sentence.chars().count()) && !sentence.ends_with(':')
+            })
+            .filter(|sentence| {
+                ACTION.is_match(sentence) && !is_drawn(sentence) && !sentence.contains("do next")
+            })
+            // "If this still fails, we can …" is what may come, not what is left.
+            .filter(|sentence| !IF.is_match(sentence))
+            .map(|sentence| text::one_line(whole(&markdown::strip_marks(sentence)), 240))
+            .take(MOST_OF_A_KIND)
+            .collect()
+    }
+}
+
+impl Turn {
+    fn shown(&self) -> String {
+        let asked = text::one_line(&self.asked, LONGEST_QUOTE);
+        match (asked.is_empty(), self.answered.is_empty()) {
+            (true, _) => format!("{} {}", minute(&self.time), self.answered),
+            (false, true) => format!("{} {}", minute(&self.time), quoted(&asked)),
+            (false, false) => {
+                format!("{} {} → {}", minute(&self.time), quoted(&asked), self.answered)
+            }
+        }
+    }
+
+    /// How much there is to it.
+    fn weight(&self) -> usize {
+        self.asked.chars().count().min(200)
+            + self.answered.chars().count().min(200)
+            + 40 * self.tool_calls.min(5)
+    }
+}
+
+/// The turns that say the most, in their order; the first and the last always do.
+fn chosen<'t>(turns: &[&'t Turn]) -> Vec<&'t Turn> {
+    let kept: Vec<&Turn> = turns.iter().copied().filter(|turn| !is_low(&turn.asked)).collect();
+    // A day of nothing but acknowledgements keeps them.
+    let kept = if kept.is_empty() { turns.to_vec() } else { kept };
+    if kept.len() <= MOST_EXCHANGES {
+        return kept;
+    }
+    let mut between: Vec<usize> = (1..kept.len() - 1).collect();
+    between.sort_by_key(|at| (std::cmp::Reverse(kept[*at].weight()), *at));
+    between.truncate(MOST_EXCHANGES - 2);
+    between.extend([0, kept.len() - 1]);
+    between.sort_unstable();
+    between.into_iter().map(|at| kept[at]).collect()
+}
+
+fn minute(time: &str) -> &str {
+    time.get(..5).unwrap_or(time)
+}
+
+fn quoted(said: &str) -> String {
+    format!("“{}”", said.replace(['“', '”'], "\""))
+}
+
+fn listed(items: &[String], most: usize) -> String {
+    let shown: Vec<String> = items.iter().take(most).map(|item| markdown::code(item)).collect();
+    let more = items.len().saturating_sub(most);
+    if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
+}
+
+fn runs(count: usize) -> &'static str {
+    if count == 1 { "run" } else { "runs" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summary(lines: &str) -> DaySummary {
+        let mut reader = DayReader::default();
+        lines
+            .lines()
+            .filter_map(|line| Line::parse(line.trim()))
+            .for_each(|line| reader.take(line));
+        reader.finish(String::new(), |_| None, |_| Vec::new())
+    }
+
+    #[test]
+    fn it_says_what_was_wanted_decided_done_and_left_open() {
+        let day = summary(
+            "- [09:00:00] [user] (S1) The day log loses lines when two writers meet. Find out why.
+             - [09:01:00] [tool_event] (S1) `$ cargo test day` ok=false
+             - [09:02:00] [main_agent] (S1) The root cause is the header: it is written after the lock is given back.
+             - [09:03:00] [user] (S1) ok
+             - [09:04:00] [tool_event] (S1) edited `src/day.rs`, `src/lock.rs` ok=true
+             - [09:05:00] [tool_event] (S1) `$ cargo test day 2>&1 | tail -20` ok=true
+             - [09:05:30] [tool_event] (S1) committed 1f3c9e2 hold the lock ok=true
+             - [09:06:00] [main_agent] (S1) We decided to hold the lock until the header is there. The Windows path still needs a test.
+             - [09:07:00] [system] (S1) context compacted",
+        );
+        let texts =
+            |points: &[Point]| points.iter().map(|point| point.text.clone()).collect::<Vec<_>>();
+        assert_eq!(texts(&day.wanted), ["The day log loses lines when two writers meet."]);
+        assert_eq!(texts(&day.decided), ["We decided to hold the lock until the header is there."]);
+        assert_eq!(
+            texts(&day.done),
+            [
+                "changed `day.rs`, `lock.rs`; `cargo test day` passed in the end, after 1 failed run",
+                "committed 1f3c9e2 hold the lock"
+            ]
+        );
+        assert_eq!(texts(&day.open), ["The Windows path still needs a test."]);
+        let section = &day.sessions[0].told;
+        assert_eq!(section.exchanges.len(), 1, "an acknowledgement is no exchange: {section:?}");
+        assert!(section.exchanges[0].starts_with("09:00 “The day log loses lines"), "{section:?}");
+        assert_eq!(
+            section.lessons,
+            ["The root cause is the header: it is written after the lock is given back."]
+        );
+        assert_eq!(section.actions, ["The Windows path still needs a test."]);
+        assert_eq!(
+            (day.sessions[0].first.as_str(), day.sessions[0].last.as_str()),
+            ("09:00:00", "09:06:00")
+        );
+    }
+
+    #[test]
+    fn what_was_summarized_already_is_left_out_of_the_section_alone() {
+        let mut reader = DayReader::default();
+        for line in [
+            "- [09:00:00] [user] (S1) Please explain the first question of the day",
+            "- [10:00:00] [user] (S1) Please explain the second question of the day",
+        ] {
+            reader.take(Line::parse(line).unwrap());
+        }
+        let day = reader.finish(
+            String::new(),
+            |_| None,
+            |_| vec![("09:00:00".into(), "09:30:00".into())],
+        );
+        assert_eq!(
+            day.sessions[0].told.exchanges,
+            ["10:00 “Please explain the second question of the day”"]
+        );
+        assert!(day.wanted[0].text.contains("first question"));
+    }
+
+    #[test]
+    fn of_many_turns_the_weightiest_are_shown_in_order() {
+        let mut lines = String::new();
+        for minute in 10..50 {
+            lines.push_str(&format!(
+                "- [09:{minute}:00] [user] (S1) A question about part {minute} of the program\n"
+            ));
+        }
+        lines.push_str("- [09:50:00] [user] (S1) 7\n");
+        let exchanges = &summary(&lines).sessions[0].told.exchanges;
+        assert_eq!(exchanges.len(), MOST_EXCHANGES);
+        assert!(
+            exchanges[0].starts_with("09:10")
+                && exchanges[7].starts_with("09:49")
+                && exchanges.is_sorted()
+        );
+    }
+
+    #[test]
+    fn an_acknowledgement_is_told_as_a_whole() {
+        for low in ["ok", "OK!", "Yes, please", "no", "7", "thanks."] {
+            assert!(is_low(low), "{low}");
+        }
+        for said in ["I know", "ok, but why?", "notes", "goes wrong"] {
+            assert!(!is_low(said), "{said}");
+        }
+    }
+}

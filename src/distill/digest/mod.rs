@@ -1,0 +1,125 @@
+//! A digest from the facts of a session: what was wanted, what came of it, and how it went.
+//!
+//! Deterministic and without a model: the objective is the person's own words, outcomes are what
+//! tests, commits and files show, and every part of the session gets its trigger.
+
+mod claims;
+mod evidence;
+mod folder;
+mod intent;
+mod outcome;
+mod paths;
+mod triggers;
+mod worth;
+
+use crate::base::text;
+use crate::distill::cost;
+use crate::distill::facts::Facts;
+use crate::model::digest::Content;
+use crate::model::ids::EpisodeId;
+use crate::model::session::{Head, ModelUsage};
+
+pub use folder::{FolderFacts, folder_content};
+pub use paths::project_name;
+
+/// Which summarizer this is; a newer one rewrites what an older one wrote.
+pub const MADE_BY: &str = "extractive/1";
+
+/// How many files or commits a page lists.
+const MOST_LISTED: usize = 24;
+
+/// What a snapshot holds besides its episodes, as far as the digest says it.
+#[derive(Debug, Default)]
+pub struct SnapshotParts {
+    /// Entries under `snapshot/sensory/`.
+    pub sensory: u64,
+    /// The page with the session's numbers, relative to the digest; empty where there is none.
+    pub vitals: String,
+}
+
+/// What the digest of a session says.
+pub fn content(flavor: &str, facts: &Facts, head: &Head, parts: SnapshotParts) -> Content {
+    let cwd = head.cwd.as_deref();
+    let title = head.title.as_deref().map(|title| text::one_line(title, 100));
+    let title = title.filter(|title| !title.is_empty()).unwrap_or_else(|| intent::title(facts));
+    let files = files(facts, cwd);
+    let status = outcome::outcome(facts);
+    let objective = intent::objective(facts);
+    let motto = intent::motto(facts, &objective);
+    let core_intent = intent::core_intent(facts);
+    let key_outcomes = outcome::key_outcomes(facts, head, &files);
+    let stated = claims::claims(facts);
+    let evidence = evidence::evidence(facts, cwd);
+    let prose: Vec<&str> = [&title, &objective, &motto, &core_intent]
+        .into_iter()
+        .chain(&key_outcomes)
+        .map(String::as_str)
+        .collect();
+    // Paths and hashes are in the front matter; prose stands there and in the body.
+    let tokens_elsewhere = stated.iter().map(|claim| text::tokens(&claim.text) + 30).sum::<usize>()
+        + files.iter().map(|file| text::tokens(file) + 2).sum::<usize>()
+        + 42 * evidence.len()
+        + prose.iter().map(|line| text::tokens(line) * 3 / 2).sum::<usize>();
+    let triggers = triggers::triggers(facts, &prose, tokens_elsewhere);
+    let sum = |count: fn(&ModelUsage) -> u64| head.usage.iter().map(count).sum();
+    let first_and_last = facts.parts.first().zip(facts.parts.last());
+    Content {
+        flavor: flavor.to_string(),
+        status,
+        worth: worth::worth(facts),
+        arc: outcome::arc(facts, status),
+        stated,
+        triggers,
+        project: project_name(head.remote.as_deref(), cwd),
+        domain: None,
+        cwd: cwd.map(|cwd| paths::without_home(&text::one_line(cwd, 300))),
+        branch: head.branch.as_deref().map(|branch| text::one_line(branch, 100)),
+        commits: unique(
+            facts.commits().map(|commit| text::cut(&commit.hash, 12).to_string()).take(MOST_LISTED),
+        ),
+        models: unique(head.usage.iter().map(|usage| text::one_line(&usage.model, 60))),
+        started: facts.started,
+        ended: facts.ended,
+        episodes: first_and_last
+            .map(|(first, last)| (EpisodeId(first.episode), EpisodeId(last.last_episode))),
+        own_episodes: String::new(),
+        turns: facts.prompts,
+        tokens_in: sum(|usage| usage.input),
+        tokens_out: sum(|usage| usage.output),
+        tokens_cache: sum(|usage| usage.cache_read + usage.cache_write),
+        cost_usd: cost::cost_usd(&head.usage),
+        files,
+        evidence,
+        tags: Vec::new(),
+        vitals: parts.vitals,
+        sensory: parts.sensory,
+        made_by: MADE_BY.into(),
+        title,
+        objective,
+        motto,
+        core_intent,
+        key_outcomes,
+    }
+}
+
+/// The files that were changed, relative to the session's folder where they lie in it.
+fn files(facts: &Facts, cwd: Option<&str>) -> Vec<String> {
+    let paths = facts
+        .parts
+        .iter()
+        .filter(|part| !part.inherited && !part.rewound)
+        .flat_map(|part| &part.edited);
+    let mut files = unique(paths.map(|file| paths::shown_path(&file.path, cwd)));
+    files.truncate(MOST_LISTED);
+    files
+}
+
+fn unique(items: impl Iterator<Item = String>) -> Vec<String> {
+    let mut seen = Vec::new();
+    for item in items {
+        if !item.is_empty() && !seen.contains(&item) {
+            seen.push(item);
+        }
+    }
+    seen
+}

@@ -1,0 +1,100 @@
+//! Words: how much a word says about the text it stands in.
+
+use std::collections::HashSet;
+
+use crate::base::{common_words, text};
+
+/// How much a word says: nothing for the commonest, more the rarer its kind is in ordinary prose.
+pub fn weight(word: &str) -> f32 {
+    let length = word.chars().count();
+    let ascii = word.is_ascii();
+    if length > 48 || (ascii && length < 3) {
+        return 0.0;
+    }
+    if let Some(place) = common_words::place(word) {
+        // Only the commonest say nothing at all: what is common in manuals may be just what
+        // somebody asks for.
+        let share = place as f32 / common_words::count() as f32;
+        return if place < common_words::STOP_WORDS { 0.0 } else { 0.9 * share.powf(0.3) };
+    }
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    if digits == word.len() {
+        // Numbers are typed now and then (ports, issues, years), but most are noise.
+        return if (3..=5).contains(&length) { 0.5 } else { 0.0 };
+    }
+    let letters = word.chars().filter(|letter| letter.is_alphabetic()).count();
+    if ascii && letters < 3 && digits > 0 {
+        // `0.5s`, `16_08`, `v2`: measured or counted, and different the next time.
+        return 0.0;
+    }
+    if ascii && length >= 20 && digits >= 6 && !word.contains(['.', '_']) {
+        return 0.0;
+    }
+    if word.contains('/') {
+        // A path is found by its file name, which people remember.
+        return 0.0;
+    }
+    if word.contains(['_', '.', ':']) { 1.2 } else { 1.0 }
+}
+
+/// Whether a word is the name of a folder within a path: `src` and `store` of `src/store/day.rs`, but no word
+/// of `read/write`.
+pub fn is_folder_name(value: &str, start: usize, end: usize) -> bool {
+    let Some(rest) = value[end..].strip_prefix('/') else { return false };
+    let ends = |letter: char| letter.is_whitespace() || "\"'`()[]<>,;".contains(letter);
+    let after =
+        || rest.split(ends).next().unwrap_or_default().trim_end_matches(['.', ':', '!', '?']);
+    value[..start].ends_with('/') || after().contains(['/', '.'])
+}
+
+/// How many different weighty words a sentence has.
+pub fn weighty_count(sentence: &str) -> usize {
+    let mut words = HashSet::new();
+    text::each_word(sentence, |word| {
+        if word.whole && weight(&word.text) > 0.2 {
+            words.insert(word.text.into_owned());
+        }
+    });
+    words.len()
+}
+
+/// How much a sentence says.
+pub fn sentence_weight(sentence: &str) -> f32 {
+    let mut words = HashSet::new();
+    text::each_word(sentence, |word| {
+        if word.whole {
+            words.insert(word.text.into_owned());
+        }
+    });
+    // Summed in order: the sum of floats depends on it, and a set has none.
+    let mut words: Vec<f32> = words.iter().map(|word| weight(word).min(1.0)).collect();
+    words.sort_by(f32::total_cmp);
+    words.iter().sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_remembered_by_its_last_name() {
+        let folders = |value: &str| -> Vec<String> {
+            let mut folders = Vec::new();
+            text::each_word(value, |word| {
+                if is_folder_name(value, word.start, word.end) {
+                    folders.push(word.text.into_owned());
+                }
+            });
+            folders
+        };
+        assert_eq!(folders("see `src/store/day.rs`, please"), ["src", "store"]);
+        assert_eq!(folders("/home/dev/x"), ["home", "dev"]);
+        assert!(folders("read/write is fine. either/or.").is_empty());
+    }
+
+    #[test]
+    fn common_words_weigh_nothing_and_names_do() {
+        assert_eq!(weight("the"), 0.0);
+        assert!(weight("retry_backoff") > weight("orchid") && weight("orchid") > weight("buffer"));
+    }
+}

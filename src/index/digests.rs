@@ -1,0 +1,207 @@
+//! Digests as search sees them, whatever state they are in.
+//!
+//! A digest with broken front matter still has its text; then the file's name is its title. What
+//! every digest says alike (headings, the manifest, the readiness list) is left out, what a person
+//! noted is in.
+
+use std::fs;
+use std::io;
+
+use rayon::prelude::*;
+
+use super::changes::StampedFile;
+use super::head::{self, Head};
+use super::tokens::TokenBuffer;
+use crate::base::files::{self, DirHandle};
+use crate::base::front_matter::Document;
+use crate::base::markdown::plain;
+use crate::model::digest::{Trigger, Worth};
+use crate::model::ids::SessionId;
+use crate::store::Store;
+use crate::store::documents::parse_trigger;
+use crate::store::layout::Layout;
+
+/// How much of a digest is read, in bytes: a hundred times what we ever write.
+const LONGEST_DIGEST: u64 = 2 << 20;
+/// Below so many digests, one thread looks at all of them.
+const FEW: usize = 4096;
+/// Sections that say nothing of the session itself.
+const FORMALITIES: &[&str] = &["Manifest (Index of Snapshot)", "8-8-8 Synthesis Readiness"];
+
+/// What search reads of a digest.
+#[derive(Debug, Default)]
+pub struct DigestPage {
+    /// What the front matter says; without a title, that is the session.
+    pub head: Head,
+    pub source_id: String,
+    /// Names that a person gave it, the branch, the commits.
+    pub names: Vec<String>,
+    pub triggers: Vec<Trigger>,
+    /// Everything else in words: objective, summary, notes.
+    pub passages: Vec<String>,
+    /// Whether it was found worth remembering.
+    pub worth: bool,
+}
+
+/// Looks at every digest of a memory: its session and its stamp, sorted by session.
+pub fn files(store: &Store) -> io::Result<Vec<StampedFile>> {
+    let sessions = store.layout().sessions();
+    let folder = match DirHandle::open(&sessions) {
+        Ok(folder) => folder,
+        Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(err) => return Err(err),
+    };
+    let mut names: Vec<String> = Vec::new();
+    for entry in fs::read_dir(&sessions)? {
+        names.extend(
+            entry?.file_name().into_string().ok().filter(|name| name.parse::<SessionId>().is_ok()),
+        );
+    }
+    names.sort_unstable();
+    // A link could lead anywhere, so only a plain file is a digest.
+    let look =
+        |name: String| folder.stamp(&Layout::digest_within(&name)).map(|stamp| (name, stamp));
+    // To start threads costs more than to look at a few files.
+    Ok(match names.len() < FEW {
+        true => names.into_iter().filter_map(look).collect(),
+        false => names.into_par_iter().with_min_len(FEW / 8).filter_map(look).collect(),
+    })
+}
+
+impl DigestPage {
+    /// Reads the digest of a session; `None` where there is none any more.
+    pub fn read(store: &Store, session: &str) -> Option<DigestPage> {
+        let path = store.layout().digest(&session.parse().ok()?);
+        let bytes = files::read_at_most(&path, LONGEST_DIGEST).ok()?;
+        Some(DigestPage::parse(session, &String::from_utf8_lossy(&bytes)))
+    }
+
+    fn parse(session: &str, text: &str) -> DigestPage {
+        let document = Document::parse(text);
+        let value = |key: &str| head::value(&document, key);
+        let mut head = Head::of(&document, &["ended"]);
+        if head.title.is_empty() {
+            head.title = session.to_string();
+        }
+        if head.status.is_empty() {
+            head.status = "unknown".into();
+        }
+        let lists = ["aliases", "commits"].into_iter().filter_map(|key| document.get_list(key));
+        let mut names: Vec<String> = lists.flatten().collect();
+        names.extend(["branch", "domain"].into_iter().filter_map(value));
+        // People remember when: "in March", "2026-03-14".
+        names.extend(head.ended.map(|at| at.format("%Y-%m-%d %-d %B %Y").to_string()));
+        let mut page = DigestPage {
+            head,
+            source_id: value("source_id").unwrap_or_default(),
+            names,
+            triggers: Vec::new(),
+            passages: value("objective").into_iter().collect(),
+            worth: value("worth").is_none_or(|worth| worth != Worth::None.to_string()),
+        };
+        page.add_body(document.body());
+        page
+    }
+
+    /// What the index keeps, part by part: each trigger with its keys, the summary, and then what
+    /// is part of neither.
+    pub fn tokens(&self, session: &str) -> TokenBuffer {
+        let mut tokens = TokenBuffer::default();
+        for trigger in &self.triggers {
+            // Keys stand heaviest first, as they are written.
+            let count = trigger.keys.len().max(1);
+            let keys = trigger.keys.iter().enumerate();
+            let keys = keys.map(|(at, key)| (key.as_str(), 1 + 3 * (count - at) / count));
+            let said = [(trigger.topic.as_str(), 1), (trigger.sentence.as_str(), 1)];
+            tokens.push_part(said.into_iter().chain(keys));
+        }
+        let summary = [&self.head.title].into_iter().chain(&self.passages).chain(&self.head.files);
+        tokens.push_part(summary.map(|text| (text.as_str(), 1)));
+        let mut push = |text: &str, times| _ = tokens.push_text(text, times);
+        push(session, 1);
+        push(&self.source_id, 1);
+        self.head.project.iter().for_each(|project| push(project, 1));
+        self.head.tags.iter().for_each(|tag| push(tag, 2));
+        self.names.iter().for_each(|name| push(name, 1));
+        tokens
+    }
+
+    /// All that the index keeps of it.
+    pub fn texts<'p>(&'p self, session: &'p str) -> impl Iterator<Item = &'p str> {
+        let head = &self.head;
+        let triggers = self.triggers.iter().flat_map(trigger_texts);
+        let lists = [&self.passages, &head.files, &head.tags, &self.names].into_iter().flatten();
+        let others = [&head.title, &self.source_id].into_iter().chain(lists).chain(&head.project);
+        triggers.chain(others.map(String::as_str)).chain([session])
+    }
+
+    fn add_body(&mut self, body: &str) {
+        let mut formality = false;
+        for line in body.lines() {
+            if let Some(heading) = line.strip_prefix("## ") {
+                formality = FORMALITIES.iter().any(|name| heading.ends_with(name));
+            }
+            let is_heading = line.starts_with("# Session Digest:") || line.starts_with("## ");
+            if formality
+                || is_heading
+                || line.trim().is_empty()
+                || line.starts_with("> **Status**: ")
+            {
+                continue;
+            }
+            match parse_trigger(line) {
+                Some(trigger) => self.triggers.push(trigger),
+                None => self.passages.push(plain(unlabelled(line))),
+            }
+        }
+    }
+}
+
+/// All that a trigger says.
+pub fn trigger_texts(trigger: &Trigger) -> impl Iterator<Item = &str> {
+    [&trigger.topic, &trigger.sentence].into_iter().chain(&trigger.keys).map(String::as_str)
+}
+
+/// A line without the label that every digest has there: `- **Core Intent**: …`.
+fn unlabelled(line: &str) -> &str {
+    let line = line.trim_start_matches(['-', '>', ' ']);
+    match line.strip_prefix("**").and_then(|rest| rest.split_once("**: ")) {
+        Some((_, rest)) => rest,
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn broken_front_matter_leaves_the_text() {
+        for text in [
+            "---\ntitle: [\nno end",
+            "no front matter\n\n- flock is broken",
+            "",
+            "---\n---\n",
+            "\u{feff}---\nfoo",
+        ] {
+            let page = DigestPage::parse("SES1_laptop_SP1C1", text);
+            assert_eq!(page.head.title, "SES1_laptop_SP1C1");
+            assert!(page.worth);
+        }
+        let page = DigestPage::parse(
+            "SES1_laptop_SP1C1",
+            "---\ntitle: x\nno end of it\n- **Core Intent**: flock\n",
+        );
+        assert!(page.passages.iter().any(|passage| passage.contains("flock")), "{page:?}");
+    }
+
+    #[test]
+    fn labels_and_formalities_are_left_out() {
+        let text = "---\nworth: none\n---\n# Session Digest: X\n> **Status**: success | **Objective**: o\n> **Motto**: \"m\"\n\
+            ## 📦 Manifest (Index of Snapshot)\n- **Episodes**: EP_001\n## 🧠 Semantic Summary (The RAG Trigger)\n\
+            - **Core Intent**: lock it\n## 🔄 8-8-8 Synthesis Readiness\n- [x] Cleaned\n## Notes\nmine\n";
+        let page = DigestPage::parse("X", text);
+        assert_eq!(page.passages, ["\"m\"", "lock it", "mine"]);
+        assert!(!page.worth);
+    }
+}

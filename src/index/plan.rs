@@ -1,0 +1,185 @@
+//! A plan: which terms a query comes to in this memory, and what each of them weighs.
+//!
+//! Beside the words that were typed stand others in their place: synonyms, and for a word that
+//! nothing has, those that are one slip of the pen away. Of all that stand for one word, only the
+//! best counts.
+
+use std::collections::HashSet;
+
+use tantivy::Searcher;
+
+use super::bm25;
+use super::postings::document_frequency;
+use crate::query::Query;
+use crate::query::dates::NamedTimes;
+use crate::query::synonyms::synonyms;
+use crate::query::terms::{self, QueryTerm};
+
+/// How many words of a query are looked up.
+pub const MOST_WORDS: usize = 96;
+/// How many words may stand for a misspelled one.
+const MOST_NEAR: usize = 3;
+/// Up to so many words of a query are few.
+const FEW_WORDS: usize = 2;
+/// How many terms are looked up in all, with those that stand for others.
+const MOST_TERMS: usize = 256;
+
+/// What the words of a query come to in this memory.
+#[derive(Debug, Default)]
+pub struct Plan {
+    pub terms: Vec<PlanTerm>,
+    /// Terms that no digest has, but an episode may: they weigh nothing here.
+    pub absent: Vec<PlanTerm>,
+    /// The weight of all that was asked for, found or not.
+    pub query_weight: f32,
+    /// Words that nothing has, with those that were taken instead.
+    pub unknown: Vec<(String, Vec<String>)>,
+    /// The times that it names.
+    pub times: NamedTimes,
+}
+
+/// A term that is looked up, with what it counts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlanTerm {
+    /// As the index keeps it.
+    pub text: String,
+    /// What it adds to a score, where it is present.
+    pub weight: f32,
+    /// What it adds to the covered share of the query.
+    pub covers: f32,
+    /// How much of a word that was asked for it is: one, or less where it only stands for it.
+    pub factor: f32,
+    /// Which word of the query it stands for: of the terms of one group, only the best counts.
+    /// Groups lie together.
+    pub group: usize,
+}
+
+impl Plan {
+    /// Weighs the words of a query by how rare they are.
+    pub fn of(searcher: &Searcher, query: &Query) -> tantivy::Result<Plan> {
+        let mut plan = Plan { times: NamedTimes::of(&query.words.join(" ")), ..Plan::default() };
+        let mut seen = HashSet::new();
+        let typed = query_terms(query);
+        let few = typed.iter().filter(|word| word.unit).count() <= FEW_WORDS;
+        for (group, word) in typed.into_iter().enumerate() {
+            if seen.insert((word.text.clone(), word.unit)) && seen.len() <= MOST_WORDS {
+                plan.add(searcher, group, word, few)?;
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Adds a word and what may stand for it.
+    fn add(
+        &mut self,
+        searcher: &Searcher,
+        group: usize,
+        word: QueryTerm,
+        few: bool,
+    ) -> tantivy::Result<()> {
+        let living = searcher.num_docs() as u32;
+        let having = document_frequency(searcher, &word.text)?;
+        // Everyday words stand in a page by chance: how rare they are there says little.
+        let typed_weight = terms::weight(&word.typed);
+        let weight = bm25::idf(having, living) * typed_weight;
+        if !word.unit {
+            if having > 0 {
+                let (weight, factor) = (weight * bm25::COMPOUND, bm25::COMPOUND);
+                self.terms.push(PlanTerm { text: word.text, weight, covers: 0.0, factor, group });
+            }
+            return Ok(());
+        }
+        let (present, absent) = (&mut self.terms, &mut self.absent);
+        let mut push = |text: &str, having: u32, factor: f32| {
+            let factor = factor * typed_weight;
+            let weight = if having > 0 { bm25::idf(having, living) * factor } else { 0.0 };
+            let list = if having > 0 { &mut *present } else { &mut *absent };
+            list.push(PlanTerm { text: text.to_string(), weight, covers: weight, factor, group });
+        };
+        push(&word.text, having, 1.0);
+        let mut taken = Vec::new();
+        for synonym in synonyms(&word.text) {
+            let having = document_frequency(searcher, synonym)?;
+            push(synonym, having, bm25::SYNONYM);
+            if having > 0 {
+                taken.push(synonym.to_string());
+            }
+        }
+        let mut asked = weight;
+        if having == 0 {
+            // Nothing has the word or means the same: it may be misspelled.
+            if taken.is_empty() {
+                let near = near(searcher, &word.text)?;
+                near.iter().for_each(|(near, having)| push(near, *having, bm25::NEAR_TERM));
+                // In few words a slip is likelier than a word that nothing has; in many it may well
+                // be one of those.
+                if let Some((_, having)) = near.first().filter(|_| few) {
+                    asked = bm25::idf(*having, living) * typed_weight;
+                }
+                taken.extend(near.into_iter().map(|(word, _)| word));
+            }
+            self.unknown.push((word.typed.clone(), taken));
+        }
+        // When it was is no part of what it was; see `bm25::boost`.
+        if !self.times.words.contains(&word.typed) {
+            self.query_weight += asked;
+        }
+        self.terms.truncate(MOST_TERMS);
+        self.absent.truncate(MOST_TERMS);
+        Ok(())
+    }
+
+    /// Whether a page is only a guess: its best part has so much of the query's weight, all of it
+    /// so much, and it lacks that share of the names.
+    pub fn is_weak(&self, by_part: f32, by_all: f32, names_lacking: f32) -> bool {
+        let asked = self.query_weight.max(f32::MIN_POSITIVE);
+        !self.terms.is_empty()
+            && (names_lacking > 0.0 || bm25::is_weak(by_part / asked, by_all / asked))
+    }
+
+    /// All terms that may stand in an episode, those of one group together.
+    pub fn for_episodes(&self) -> Vec<PlanTerm> {
+        let mut all: Vec<PlanTerm> = self.terms.iter().chain(&self.absent).cloned().collect();
+        all.sort_by_key(|term| term.group);
+        all
+    }
+
+    /// A term with those that may stand for it, as the index has them.
+    pub fn alternatives(&self, text: &str) -> Vec<String> {
+        let all = self.terms.iter().chain(&self.absent);
+        let groups: HashSet<usize> =
+            all.filter(|term| term.text == text).map(|term| term.group).collect();
+        let others =
+            self.terms.iter().filter(|term| groups.contains(&term.group) && term.text != text);
+        let others = others.map(|term| term.text.clone());
+        [text.to_string()].into_iter().chain(others).collect()
+    }
+}
+
+/// The words that count: all but those that any question has, unless there are no others.
+fn query_terms(query: &Query) -> Vec<QueryTerm> {
+    let mut typed = terms::of(&query.words.join(" "));
+    if typed.iter().any(|word| !terms::is_question_word(&word.typed)) || !query.phrases.is_empty() {
+        typed.retain(|word| !terms::is_question_word(&word.typed));
+    }
+    typed.extend(query.phrases.iter().flat_map(|phrase| terms::of(phrase)));
+    typed
+}
+
+/// The known words that are one slip away from an unknown one, the commonest first.
+fn near(searcher: &Searcher, word: &str) -> tantivy::Result<Vec<(String, u32)>> {
+    let short = word.chars().count() < terms::SHORTEST_SLIP;
+    if short || word.chars().all(|letter| letter.is_ascii_digit()) {
+        return Ok(Vec::new());
+    }
+    let mut near = Vec::new();
+    for slip in terms::slips(word) {
+        let having = document_frequency(searcher, &slip)?;
+        if having > 0 {
+            near.push((slip, having));
+        }
+    }
+    near.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    near.truncate(MOST_NEAR);
+    Ok(near)
+}

@@ -1,0 +1,131 @@
+//! A hit: what a search gives back, of a session, of one of its episodes, or of another page.
+
+use serde::Serialize;
+
+use super::digest::Origin;
+use super::ids::{EpisodeId, SessionId};
+
+/// A session that was found, or one of its episodes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Hit {
+    pub rank: usize,
+    pub score: f64,
+    pub session: SessionId,
+    pub source_id: String,
+    pub title: String,
+    pub status: String,
+    pub project: Option<String>,
+    pub flavor: String,
+    pub ended: Option<String>,
+    /// The digest, or the episode's page, relative to the memory.
+    pub path: String,
+    pub excerpt: String,
+    /// Whether it is only a guess: too little of what was asked for is in it.
+    pub weak: bool,
+    /// The triggers that match, best first.
+    pub triggers: Vec<HitTrigger>,
+    /// Why it was found: where, and by which words.
+    pub reason: String,
+    /// Where in the session it is, when the search went deep.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub passage: Option<Passage>,
+    /// The words of the digest that match, to be shown as such.
+    #[serde(skip)]
+    pub words: Vec<String>,
+}
+
+/// Where in a session a [`Hit`] is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Passage {
+    #[serde(serialize_with = "as_shown")]
+    pub episode: EpisodeId,
+    /// What `recall` takes.
+    #[serde(rename = "ref")]
+    pub reference: String,
+    /// The line of the episode's page, counted from one.
+    pub line: usize,
+}
+
+/// A section of a page that is no digest, and was found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NoteHit {
+    pub rank: usize,
+    pub score: f64,
+    #[serde(rename = "in")]
+    pub tree: Tree,
+    /// The title of the page.
+    pub title: String,
+    /// The heading above the section.
+    pub heading: String,
+    pub project: Option<String>,
+    /// The day that it tells of, or when it was last written.
+    pub ended: Option<String>,
+    /// The page, relative to the memory.
+    pub path: String,
+    /// Where the section begins, counted from one.
+    pub line: usize,
+    pub excerpt: String,
+    /// Whether it is only a guess.
+    pub weak: bool,
+    /// Why it was found.
+    pub reason: String,
+    /// The words that match, to be shown as such.
+    #[serde(skip)]
+    pub words: Vec<String>,
+}
+
+/// A trigger of a [`Hit`].
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HitTrigger {
+    pub topic: String,
+    #[serde(serialize_with = "as_shown")]
+    pub episode: EpisodeId,
+    /// The raw part to open, relative to the memory.
+    pub path: String,
+    pub origin: Origin,
+}
+
+/// A part of the tree that search looks through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Tree {
+    Digests,
+    Days,
+    Core,
+    Knowledge,
+    Patterns,
+}
+
+impl Tree {
+    /// All but the digests.
+    pub const NOTES: [Tree; 4] = [Tree::Days, Tree::Core, Tree::Knowledge, Tree::Patterns];
+
+    /// The folder of the memory that it is, where it is one.
+    pub fn folder(self) -> Option<&'static str> {
+        match self {
+            Tree::Digests => None,
+            Tree::Days => Some("daily"),
+            Tree::Core => Some("core"),
+            Tree::Knowledge => Some("knowledge"),
+            Tree::Patterns => Some("patterns"),
+        }
+    }
+
+    /// Its name, as it is typed and shown.
+    pub fn name(self) -> &'static str {
+        match self {
+            Tree::Digests => "digests",
+            Tree::Days => "days",
+            Tree::Core => "core",
+            Tree::Knowledge => "knowledge",
+            Tree::Patterns => "patterns",
+        }
+    }
+}
+
+fn as_shown<S: serde::Serializer>(
+    episode: &EpisodeId,
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    serializer.collect_str(episode)
+}

@@ -1,0 +1,327 @@
+//! Dates in a query: those of `since:` and `before:`, and those that a question names in words:
+//! "in May 2023", "on 7 July", "last week", "three days ago".
+//!
+//! The latter are no condition: people are often wrong about when, and a session may be about what
+//! happened before it. Sessions near such a date count more, that is all.
+
+use chrono::{Datelike, Days, Months, NaiveDate, NaiveTime};
+
+use crate::base::clock::{self, Timestamp};
+
+/// A point in time as a filter names it: a date, or an age.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum FilterDate {
+    At(Timestamp),
+    DaysAgo(u64),
+    MonthsAgo(u32),
+}
+
+impl FilterDate {
+    /// Reads `2026-11-15`, `2026-11`, `2026`, `today`, `yesterday`, `7d`, `2w`, `3m`, `1y`.
+    pub fn parse(text: &str) -> Option<FilterDate> {
+        let lower = text.to_lowercase();
+        match lower.as_str() {
+            "today" => return Some(FilterDate::DaysAgo(0)),
+            "yesterday" => return Some(FilterDate::DaysAgo(1)),
+            _ => {}
+        }
+        let date = |text: &str| {
+            let day = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?;
+            Some(FilterDate::At(day.and_time(NaiveTime::MIN).and_utc()))
+        };
+        let digits = lower.bytes().take_while(u8::is_ascii_digit).count();
+        match (digits, lower.len()) {
+            (4, 4) => return date(&format!("{lower}-01-01")),
+            (4, 7) => return date(&format!("{lower}-01")),
+            (4, 10) => return date(&lower),
+            _ => {}
+        }
+        if let Some(at) = clock::parse(text) {
+            return Some(FilterDate::At(at));
+        }
+        let number: u32 = lower[..digits].parse().ok()?;
+        match &lower[digits..] {
+            "d" => Some(FilterDate::DaysAgo(u64::from(number))),
+            "w" => Some(FilterDate::DaysAgo(u64::from(number) * 7)),
+            "m" => Some(FilterDate::MonthsAgo(number)),
+            "y" => Some(FilterDate::MonthsAgo(number.checked_mul(12)?)),
+            _ => None,
+        }
+    }
+
+    /// The time that it means now.
+    pub fn time(self, now: Timestamp) -> Option<Timestamp> {
+        let today = now.date_naive();
+        let day = match self {
+            FilterDate::At(at) => return Some(at),
+            FilterDate::DaysAgo(days) => today.checked_sub_days(Days::new(days))?,
+            FilterDate::MonthsAgo(months) => today.checked_sub_months(Months::new(months))?,
+        };
+        Some(day.and_time(NaiveTime::MIN).and_utc())
+    }
+}
+
+/// A time that is named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NamedTime {
+    /// A year, a month or a day of it; without a year, that of any.
+    Calendar { year: Option<i32>, month: Option<u32>, day: Option<u32> },
+    /// So many days before now, from and to.
+    DaysAgo(u64, u64),
+}
+
+/// The times in a question, and the words that name them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NamedTimes {
+    pub times: Vec<NamedTime>,
+    /// In lower case.
+    pub words: Vec<String>,
+}
+
+const MONTHS: [&str; 12] = [
+    "january", "february", "march", "april", "may", "june", "july", "august", "september",
+    "october", "november", "december",
+];
+const WEEKDAYS: [&str; 7] =
+    ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+/// What stands before a month or a year.
+const BEFORE_A_TIME: &[&str] = &[
+    "in", "of", "during", "since", "until", "before", "after", "from", "by", "early", "late",
+    "mid", "last", "this", "spring", "summer", "autumn", "fall", "winter", "year", "beginning",
+    "end",
+];
+/// How long after a time people still speak of it, in days.
+const SPOKEN_OF_FOR: f32 = 30.0;
+
+/// Recognizes the name of a month or of a day of the week, in lower case.
+pub fn is_calendar_word(word: &str) -> bool {
+    MONTHS.contains(&word) || WEEKDAYS.contains(&word)
+}
+
+impl NamedTimes {
+    /// Finds the times that a text names.
+    pub fn of(text: &str) -> NamedTimes {
+        let lower = text.to_lowercase();
+        let words: Vec<&str> = lower
+            .split(|c: char| !c.is_alphanumeric() && c != '-')
+            .filter(|word| !word.is_empty())
+            .collect();
+        let mut named = NamedTimes::default();
+        let mut at = 0;
+        while at < words.len() {
+            match time_at(&words, at) {
+                Some((time, from, to)) => {
+                    named.times.push(time);
+                    named.words.extend(
+                        words[from..to].iter().flat_map(|word| word.split('-')).map(str::to_string),
+                    );
+                    at = to;
+                }
+                None => at += 1,
+            }
+        }
+        named
+    }
+
+    /// How near a session is that ended then: one within a named time, less after it, nothing
+    /// before.
+    pub fn nearness(&self, ended: Timestamp, now: Timestamp) -> f32 {
+        self.times
+            .iter()
+            .map(|time| time.nearness(ended.date_naive(), now.date_naive()))
+            .fold(0.0, f32::max)
+    }
+}
+
+impl NamedTime {
+    fn nearness(self, ended: NaiveDate, now: NaiveDate) -> f32 {
+        match self {
+            NamedTime::DaysAgo(from, to) => {
+                let ago = (now - ended).num_days();
+                f32::from(u8::from(ago >= from as i64 && ago <= to as i64))
+            }
+            NamedTime::Calendar { year, month, day } => {
+                // Without a year, the last one in which it could be spoken of.
+                let years = year.map_or(vec![ended.year() - 1, ended.year()], |year| vec![year]);
+                let ranges = years.into_iter().filter_map(|year| range(year, month, day));
+                let near = ranges.map(|(first, last)| match ended {
+                    ended if ended < first => 0.0,
+                    ended if ended <= last => 1.0,
+                    ended => (1.0 - (ended - last).num_days() as f32 / SPOKEN_OF_FOR).max(0.0),
+                });
+                near.fold(0.0, f32::max)
+            }
+        }
+    }
+}
+
+/// The first and the last day of a year, a month or a day.
+fn range(year: i32, month: Option<u32>, day: Option<u32>) -> Option<(NaiveDate, NaiveDate)> {
+    let first = NaiveDate::from_ymd_opt(year, month.unwrap_or(1), day.unwrap_or(1))?;
+    let last = match (month, day) {
+        (_, Some(_)) => first,
+        (Some(12) | None, None) => NaiveDate::from_ymd_opt(year, 12, 31)?,
+        (Some(month), None) => {
+            NaiveDate::from_ymd_opt(year, month + 1, 1)?.checked_sub_days(Days::new(1))?
+        }
+    };
+    Some((first, last))
+}
+
+/// The time that is named at a word, and the words that name it.
+fn time_at(words: &[&str], at: usize) -> Option<(NamedTime, usize, usize)> {
+    let word = |at: usize| words.get(at).copied().unwrap_or_default();
+    let before = |at: usize| at.checked_sub(1).map(word).unwrap_or_default();
+    let year = |word: &str| {
+        word.parse().ok().filter(|year| word.len() == 4 && (1990..2100).contains(year))
+    };
+    let introduced = BEFORE_A_TIME.contains(&before(at));
+    if let Some(month) = MONTHS.iter().position(|month| *month == word(at)) {
+        let month = Some(month as u32 + 1);
+        // "7 July 2026", "7th of July", "July 7, 2026", "July 2026".
+        let first = if before(at) == "of" && at >= 2 { at - 2 } else { at.saturating_sub(1) };
+        let (day, from) = match day_of_month(word(first)).filter(|_| first < at) {
+            Some(day) => (Some(day), first),
+            None => (None, at),
+        };
+        let (day, to) = match day_of_month(word(at + 1)).filter(|_| day.is_none()) {
+            Some(day) => (Some(day), at + 2),
+            None => (day, at + 1),
+        };
+        let (year, to) = year(word(to)).map_or((None, to), |year| (Some(year), to + 1));
+        // "It may" and "march on" name no time.
+        let ambiguous = matches!(word(at), "may" | "march");
+        let sure = !ambiguous || day.is_some() || year.is_some() || introduced;
+        return sure.then_some((NamedTime::Calendar { year, month, day }, from, to));
+    }
+    if let Some(year) = year(word(at)).filter(|_| introduced) {
+        return Some((
+            NamedTime::Calendar { year: Some(year), month: None, day: None },
+            at,
+            at + 1,
+        ));
+    }
+    if let Some(time) = dashed(word(at)) {
+        return Some((time, at, at + 1));
+    }
+    let ago = |from, to, words| Some((NamedTime::DaysAgo(from, to), at, at + words));
+    match (word(at), word(at + 1), word(at + 2)) {
+        ("today", ..) => ago(0, 0, 1),
+        ("yesterday", ..) => ago(1, 2, 1),
+        ("this", "week", _) => ago(0, 7, 2),
+        ("this", "month", _) => ago(0, 31, 2),
+        ("last", "week", _) => ago(2, 14, 2),
+        ("last", "month", _) => ago(7, 62, 2),
+        (count, unit, "ago") => {
+            let count = number(count)?;
+            let days = match unit.trim_end_matches('s') {
+                "day" => 1,
+                "week" => 7,
+                "month" => 30,
+                "year" => 365,
+                _ => return None,
+            };
+            // "Three weeks ago" is rarely exact.
+            let slack = days * count.max(2) / 4 + 1;
+            ago((days * count).saturating_sub(slack), days * count + slack, 3)
+        }
+        _ => None,
+    }
+}
+
+/// The day of `7`, `7th`, `1st`.
+fn day_of_month(word: &str) -> Option<u32> {
+    let digits = word
+        .trim_end_matches("st")
+        .trim_end_matches("nd")
+        .trim_end_matches("rd")
+        .trim_end_matches("th");
+    digits.parse().ok().filter(|day| digits.len() <= 2 && (1..=31).contains(day))
+}
+
+/// The time of `2026-11-15` and `2026-11`.
+fn dashed(word: &str) -> Option<NamedTime> {
+    let mut parts = word.split('-');
+    let year: i32 = parts.next().filter(|year| year.len() == 4)?.parse().ok()?;
+    let month: u32 = parts.next().filter(|month| month.len() == 2)?.parse().ok()?;
+    let day = parts.next().map(str::parse::<u32>).transpose().ok()?;
+    range(year, Some(month), day).filter(|_| parts.next().is_none())?;
+    Some(NamedTime::Calendar { year: Some(year), month: Some(month), day })
+}
+
+fn number(word: &str) -> Option<u64> {
+    const NUMBERS: [&str; 13] = [
+        "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+        "eleven", "twelve",
+    ];
+    match word {
+        "a" | "an" => Some(1),
+        _ => word.parse().ok().filter(|number| *number < 1000).or_else(|| {
+            let place = NUMBERS.iter().position(|number| *number == word)?;
+            Some(place as u64)
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn calendar(year: Option<i32>, month: Option<u32>, day: Option<u32>) -> NamedTime {
+        NamedTime::Calendar { year, month, day }
+    }
+
+    #[test]
+    fn times_are_found_in_questions() {
+        for (text, expect) in [
+            ("what did we release in May 2023?", calendar(Some(2023), Some(5), None)),
+            ("the crash on 7 July, 2026", calendar(Some(2026), Some(7), Some(7))),
+            ("the crash on the 7th of July", calendar(None, Some(7), Some(7))),
+            ("the crash on July 7th, 2026", calendar(Some(2026), Some(7), Some(7))),
+            ("who wrote it in march?", calendar(None, Some(3), None)),
+            ("October plans", calendar(None, Some(10), None)),
+            ("the plan of 2025", calendar(Some(2025), None, None)),
+            ("session of 2026-11-15", calendar(Some(2026), Some(11), Some(15))),
+            ("sessions 2026-11", calendar(Some(2026), Some(11), None)),
+            ("what broke yesterday", NamedTime::DaysAgo(1, 2)),
+            ("what did we do last week?", NamedTime::DaysAgo(2, 14)),
+            ("the fix from three weeks ago", NamedTime::DaysAgo(15, 27)),
+        ] {
+            assert_eq!(NamedTimes::of(text).times, [expect], "{text}");
+        }
+        assert_eq!(
+            NamedTimes::of("the crash on July 7th, 2026, again").words,
+            ["july", "7th", "2026"]
+        );
+    }
+
+    #[test]
+    fn what_only_looks_like_a_time_is_none() {
+        for text in [
+            "it may break", "march on", "2048 tokens", "port 2023", "v2.1.0 of 40 files",
+            "the last weekday", "99 days", "1-2-3", "2026-99-99", "", "ago",
+        ] {
+            assert_eq!(NamedTimes::of(text), NamedTimes::default(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sessions_of_that_time_are_near() {
+        let now = clock::parse("2026-11-15T13:40:10Z").unwrap();
+        let near = |text: &str, day: &str| {
+            NamedTimes::of(text).nearness(clock::parse(&format!("{day}T10:00:00Z")).unwrap(), now)
+        };
+        assert_eq!(near("in May 2026", "2026-05-31"), 1.0);
+        assert_eq!(near("in May 2026", "2026-04-30"), 0.0);
+        assert!((0.4..0.6).contains(&near("in May 2026", "2026-06-15")));
+        assert_eq!(near("in May 2026", "2026-07-15"), 0.0);
+        assert_eq!(near("in December", "2025-12-10"), 1.0);
+        assert!(
+            near("in December", "2026-01-05") > 0.8,
+            "spoken of a few days later, in the next year"
+        );
+        assert_eq!(near("on 29 February 2025", "2025-02-28"), 0.0);
+        assert_eq!((near("last week", "2026-11-08"), near("last week", "2026-10-08")), (1.0, 0.0));
+        assert_eq!(near("the header race", "2026-11-08"), 0.0);
+    }
+}
