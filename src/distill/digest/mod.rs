@@ -104,11 +104,7 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, parts: SnapshotParts) -
 
 /// The files that were changed, relative to the session's folder where they lie in it.
 fn files(facts: &Facts, cwd: Option<&str>) -> Vec<String> {
-    let paths = facts
-        .parts
-        .iter()
-        .filter(|part| !part.inherited && !part.rewound)
-        .flat_map(|part| &part.edited);
+    let paths = facts.own_parts().flat_map(|part| &part.edited);
     let mut files = unique(paths.map(|file| paths::shown_path(&file.path, cwd)));
     files.truncate(MOST_LISTED);
     files

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use super::sentences::{Action, Sentence, Transcript};
 use super::topics::{Class, Topic};
 use crate::base::stem::stem;
-use crate::base::text;
+use crate::base::{markdown, text};
 use crate::model::ids::SessionId;
 use crate::model::knowledge::{
     About, Concept, Connection, Details, Place, Quote, Relation, SourceDay,
@@ -321,7 +321,7 @@ fn actions(actions: &[Action]) -> Vec<String> {
     let mut failed: Vec<String> = Vec::new();
     for action in actions {
         let (list, said) = match action {
-            Action::Edited(path) => (&mut edited, path.rsplit(['/', '\\']).next().unwrap_or(path)),
+            Action::Edited(path) => (&mut edited, text::file_name(path)),
             Action::Failed(command) => (&mut failed, command.as_str()),
         };
         if !list.iter().any(|known| known == said) {
@@ -331,14 +331,7 @@ fn actions(actions: &[Action]) -> Vec<String> {
     let mut lines = Vec::new();
     for (what, list) in [("changed", edited), ("failed", failed)] {
         if !list.is_empty() {
-            let more = if list.len() > MOST {
-                format!(" and {} more", list.len() - MOST)
-            } else {
-                String::new()
-            };
-            let names: Vec<String> =
-                list.iter().take(MOST).map(|name| crate::base::markdown::code(name)).collect();
-            lines.push(format!("{what} {}{more}", names.join(", ")));
+            lines.push(format!("{what} {}", markdown::code_list(&list, MOST)));
         }
     }
     lines
