@@ -320,7 +320,7 @@ impl SessionLines {
             let how = match (*ok, self.failed_runs) {
                 (true, 0) => "passed".into(),
                 (true, failed) => {
-                    format!("passed in the end, after {failed} failed {}", runs(failed))
+                    format!("passed in the end, after {}", text::counted(failed, "failed run"))
                 }
                 (false, _) => "failed at last".into(),
             };
@@ -433,10 +433,6 @@ fn minute(time: &str) -> &str {
 
 fn quoted(said: &str) -> String {
     format!("“{}”", said.replace(['“', '”'], "\""))
-}
-
-fn runs(count: usize) -> &'static str {
-    if count == 1 { "run" } else { "runs" }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Intent: what was wanted of a session, as its title, its objective, its motto and the person's own
 //! words.
 
-use super::outcome::says_commit;
+use super::key_outcomes::says_commit;
 use crate::base::{markdown, text};
 use crate::distill::facts::Facts;
 use crate::distill::{prompts, replies, words};

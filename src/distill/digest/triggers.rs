@@ -119,10 +119,8 @@ pub fn triggers(facts: &Facts, prose: &[&str], elsewhere: usize) -> Vec<Trigger>
     triggers
 }
 
-fn add_words(line: &str, words: &mut HashSet<String>) {
-    text::each_word(line, |word| {
-        words.insert(stem(&word.text).to_string());
-    });
+fn add_words(line: &str, said: &mut HashSet<String>) {
+    said.extend(words::stems(line, |_| true));
 }
 
 /// Drops the lightest keys until the triggers have no more tokens than a page may have: words of
