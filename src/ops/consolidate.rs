@@ -88,7 +88,7 @@ pub fn run(store: &Store, device: &Device, dry_run: bool) -> Result<ConsolidateR
     let known = state.load();
     let mut now = Known::default();
     let forgotten = store.forgotten();
-    report.digests = digests(store).context(|| "cannot list the sessions".to_string())?;
+    report.digests = store.digest_stamps()?;
     let candidates = candidates(&report.digests, &forgotten);
     let newest: BTreeMap<Device, CoreId> =
         candidates.iter().map(|(id, _)| (id.device.clone(), id.clone())).collect();
@@ -145,11 +145,11 @@ pub fn run(store: &Store, device: &Device, dry_run: bool) -> Result<ConsolidateR
     for (session, stamp) in
         report.digests.iter_mut().filter(|(session, _)| ticked.contains(session))
     {
-        *stamp = digest_stamp(store, session).unwrap_or(*stamp);
+        *stamp = store.digest_stamp(session).unwrap_or(*stamp);
     }
     for (id, (mut eight, _)) in made {
         for (session, seen) in eight.iter_mut().filter(|(session, _)| ticked.contains(session)) {
-            *seen = digest_stamp(store, session).map(Seen::Digest);
+            *seen = store.digest_stamp(session).map(Seen::Digest);
         }
         now.cores.insert(id.to_string(), inputs(store, &id, &eight));
     }
@@ -168,16 +168,6 @@ type Eight = Vec<(SessionId, Option<Seen>)>;
 enum Seen {
     Digest(Stamp),
     Forgotten,
-}
-
-/// The digests as they look now, in order.
-pub fn digests(store: &Store) -> io::Result<Vec<(SessionId, Stamp)>> {
-    let ids = store.session_ids()?;
-    Ok(ids
-        .into_par_iter()
-        .with_min_len(256)
-        .filter_map(|id| digest_stamp(store, &id).map(|stamp| (id, stamp)))
-        .collect())
 }
 
 /// The cores of which at least one session has a digest.
@@ -201,12 +191,6 @@ fn candidates(
             .collect()
     };
     cores.into_iter().map(|core| (core.clone(), eight(&core))).collect()
-}
-
-/// A link could lead anywhere, so only a plain file is a digest.
-fn digest_stamp(store: &Store, id: &SessionId) -> Option<Stamp> {
-    let metadata = fs::symlink_metadata(store.layout().digest(id)).ok()?;
-    metadata.is_file().then(|| Stamp::of(&metadata))
 }
 
 /// What came of a look at a core.

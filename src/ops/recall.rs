@@ -14,12 +14,12 @@ use serde::Serialize;
 use super::search::{self, SearchRequest};
 use crate::base::setters::setters;
 use crate::base::{files, text};
+use crate::capture::folder;
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
-use crate::model::digest::{Digest, Origin, Trigger};
+use crate::model::digest::{Digest, Origin, SnapshotShape, Trigger};
 use crate::model::hit::Hit;
 use crate::model::ids::{EpisodeId, SessionId};
-use crate::ops::snapshot;
 use crate::query::Query;
 use crate::store::Store;
 use crate::store::documents::parse_trigger;
@@ -82,7 +82,7 @@ pub struct RecallReport {
     /// The file that the text is from, relative to the memory.
     pub path: String,
     pub text: String,
-    /// Who said what the trigger tells, where one is known.
+    /// Who said what the trigger says, where one is known.
     pub origin: Option<Origin>,
     /// Whether the part itself is no more here, and the text is what the digest still says of it.
     pub evicted: bool,
@@ -112,23 +112,25 @@ impl Memory {
     /// Opens the part of the memory that a reference or a query names.
     pub fn recall(&self, request: impl Into<RecallRequest>) -> Result<RecallReport> {
         let (store, request) = (self.store(), &request.into());
-        let target = target(self, request)?;
-        let session = &target.session;
-        if !store.layout().session(session).is_dir() {
+        let Target { session, part, weak } = target(self, request)?;
+        if !store.layout().session(&session).is_dir() {
             return Err(Error::new(format!("there is no session `{session}`"))
                 .hint("`memtree search` finds sessions by their words"));
         }
-        let mut answer = match &target.part {
-            Part::Digest if request.raw => raw(store, session, None)?,
-            Part::Digest => digest_page(store, session)?,
-            Part::Episode(episode) => episode_page(store, session, *episode, request)?,
-            Part::File(within) => file(store, session, within)?,
+        // A digest that cannot be parsed hides no episode.
+        let digest = store.digest(&session).ok().flatten();
+        let parts = SessionParts { store, session, digest };
+        let report = match &part {
+            Part::Digest if request.raw => parts.raw(None)?,
+            Part::Digest => parts.digest_page()?,
+            Part::Episode(episode) => parts.episode(*episode, request)?,
+            Part::File(within) => parts.file(within)?,
         };
-        answer.weak = target.weak;
-        if let Some(budget) = request.budget {
-            answer.text = within_budget(&answer.text, budget);
-        }
-        Ok(answer)
+        let text = match request.budget {
+            Some(budget) => within_budget(&report.text, budget),
+            None => report.text,
+        };
+        Ok(RecallReport { text, weak, ..report })
     }
 }
 
@@ -281,293 +283,293 @@ fn from_path(store: &Store, what: &str) -> Option<Target> {
 
 // --- What it says ---
 
-fn digest_page(store: &Store, session: &SessionId) -> Result<RecallReport> {
-    let path = store.layout().digest(session);
-    let shown = store.layout().shown(&path);
-    let text = read_inside(store, session, &path)?.ok_or_else(|| {
-        Error::new(format!("`{session}` has no digest yet")).hint("`memtree sweep` writes it")
-    })?;
-    Ok(RecallReport {
-        reference: session.to_string(),
-        session: session.clone(),
-        episode: None,
-        path: shown,
-        text,
-        origin: None,
-        evicted: false,
-        weak: false,
-    })
+/// A session, of which parts are read.
+struct SessionParts<'m> {
+    store: &'m Store,
+    session: SessionId,
+    digest: Option<Digest>,
 }
 
-fn episode_page(
-    store: &Store,
-    session: &SessionId,
-    episode: EpisodeId,
-    request: &RecallRequest,
-) -> Result<RecallReport> {
-    // A digest that cannot be parsed hides no episode.
-    let digest = store.digest(session).ok().flatten();
-    let path = episode_path(store, session, digest.as_ref(), episode);
-    let Some(page) = read_inside(store, session, &path)? else {
-        return remains(store, session, episode, digest.as_ref());
-    };
-    if request.raw {
-        return raw(store, session, Some((episode, digest.as_ref())));
+impl SessionParts<'_> {
+    fn report(&self, episode: Option<EpisodeId>, path: &Path, text: String) -> RecallReport {
+        let session = &self.session;
+        let trigger = self.triggers().iter().find(|trigger| Some(trigger.episode) == episode);
+        RecallReport {
+            reference: match episode {
+                Some(episode) => format!("{session}#{episode}"),
+                None => session.to_string(),
+            },
+            session: session.clone(),
+            episode: episode.map(|episode| episode.to_string()),
+            path: self.shown(path),
+            text,
+            origin: trigger.map(|trigger| trigger.origin),
+            evicted: false,
+            weak: false,
+        }
     }
-    let mut pages = Vec::new();
-    for neighbour in
-        episode.0.saturating_sub(request.around)..=episode.0.saturating_add(request.around)
-    {
-        if neighbour == episode.0 {
-            pages.push(page.clone());
-        } else {
-            let path = episode_path(store, session, digest.as_ref(), EpisodeId(neighbour));
-            match read_inside(store, session, &path)? {
+
+    fn digest_page(&self) -> Result<RecallReport> {
+        let path = self.store.layout().digest(&self.session);
+        let text = self.read(&path)?.ok_or_else(|| {
+            Error::new(format!("`{}` has no digest yet", self.session))
+                .hint("`memtree sweep` writes it")
+        })?;
+        Ok(self.report(None, &path, text))
+    }
+
+    fn file(&self, within: &Path) -> Result<RecallReport> {
+        let path = self.store.layout().session(&self.session).join(within);
+        let shown = self.shown(&path);
+        let text = self.read(&path)?.ok_or_else(|| {
+            Error::new(format!("there is no `{shown}`"))
+                .hint(format!("`memtree recall {}` shows its digest", self.session))
+        })?;
+        Ok(RecallReport { reference: shown, ..self.report(None, &path, text) })
+    }
+
+    fn episode(&self, episode: EpisodeId, request: &RecallRequest) -> Result<RecallReport> {
+        let path = self.episode_path(episode);
+        let Some(page) = self.read(&path)? else { return self.remains(episode) };
+        if request.raw {
+            return self.raw(Some(episode));
+        }
+        let mut pages = Vec::new();
+        for number in
+            episode.0.saturating_sub(request.around)..=episode.0.saturating_add(request.around)
+        {
+            if number == episode.0 {
+                pages.push(page.clone());
+                continue;
+            }
+            match self.read(&self.episode_path(EpisodeId(number)))? {
                 Some(page) => pages.push(page),
                 // There is nothing beyond the last.
-                None if neighbour > episode.0 => break,
+                None if number > episode.0 => break,
                 None => {}
             }
         }
+        Ok(self.report(Some(episode), &path, pages.join("\n")))
     }
-    Ok(RecallReport {
-        reference: format!("{session}#{episode}"),
-        session: session.clone(),
-        episode: Some(episode.to_string()),
-        path: store.layout().shown(&path),
-        text: pages.join("\n"),
-        origin: origin(digest.as_ref(), episode),
-        evicted: false,
-        weak: false,
-    })
-}
 
-/// Where an episode's page is: where its trigger says, else at its usual place.
-fn episode_path(
-    store: &Store,
-    session: &SessionId,
-    digest: Option<&Digest>,
-    episode: EpisodeId,
-) -> PathBuf {
-    let usual = layout::from_digest(&layout::episode(episode));
-    let linked = digest
-        .and_then(|digest| {
-            digest.content.triggers.iter().find(|trigger| trigger.episode == episode)
-        })
-        .and_then(|trigger| files::safe_relative(trigger.path.as_ref()));
-    let linked = linked.map(|linked| store.layout().session(session).join(linked));
-    // A file whose name may not be told is linked to by its folder.
-    if let Some(linked) = linked.filter(|linked| !linked.is_dir()) {
-        return linked;
+    /// Where an episode's page is: where its trigger says, else at its usual place.
+    fn episode_path(&self, episode: EpisodeId) -> PathBuf {
+        let layout = self.store.layout();
+        let own = layout.session(&self.session);
+        let trigger = self.triggers().iter().find(|trigger| trigger.episode == episode);
+        let linked = trigger.and_then(|trigger| files::safe_relative(trigger.path.as_ref()));
+        // A file whose name may not be shown is linked to by its folder.
+        if let Some(linked) = linked.map(|linked| own.join(linked)).filter(|it| !it.is_dir()) {
+            return linked;
+        }
+        // The parts of a folder are files of any name.
+        let part = if self.is_folder() {
+            folder::part(&layout.snapshot(&self.session), episode)
+        } else {
+            None
+        };
+        part.unwrap_or_else(|| own.join(layout::from_digest(&layout::episode(episode))))
     }
-    // The parts of a folder are files of any name.
-    let folder = digest.is_some_and(|digest| digest.content.flavor == snapshot::FLAVOR);
-    let part = folder.then(|| snapshot::part(&store.layout().snapshot(session), episode)).flatten();
-    part.unwrap_or_else(|| store.layout().session(session).join(usual))
-}
 
-fn origin(digest: Option<&Digest>, episode: EpisodeId) -> Option<Origin> {
-    digest?
-        .content
-        .triggers
-        .iter()
-        .find(|trigger| trigger.episode == episode)
-        .map(|trigger| trigger.origin)
-}
-
-/// What the digest still says of an episode that is no more here.
-fn remains(
-    store: &Store,
-    session: &SessionId,
-    episode: EpisodeId,
-    digest: Option<&Digest>,
-) -> Result<RecallReport> {
-    let shown = store.layout().shown(&store.layout().digest(session));
-    let missing = || Error::new(format!("`{session}` has no episode {episode}"));
-    let digest = digest.ok_or_else(|| {
-        missing().because(format!("neither it nor the digest `{shown}` can be read"))
-    })?;
-    match digest.content.episodes {
-        Some((first, last)) if !(first..=last).contains(&episode) => {
+    /// What the digest still says of an episode that is no more here.
+    fn remains(&self, episode: EpisodeId) -> Result<RecallReport> {
+        let session = &self.session;
+        let path = self.store.layout().digest(session);
+        let shown = self.shown(&path);
+        let missing = || Error::new(format!("`{session}` has no episode {episode}"));
+        let digest = self.digest.as_ref().ok_or_else(|| {
+            missing().because(format!("neither it nor the digest `{shown}` can be read"))
+        })?;
+        let content = &digest.content;
+        if let Some((first, last)) = content.episodes
+            && !(first..=last).contains(&episode)
+        {
             return Err(missing().because(format!("it has {first} - {last}")));
         }
-        _ => {}
+        let (_, why) = self.absence();
+        let mut text = format!(
+            "{session}#{episode} is {why}.\nWhat remains is its digest, `{shown}`:\n\n{}\n",
+            content.title
+        );
+        let own: Vec<&Trigger> =
+            content.triggers.iter().filter(|trigger| trigger.episode == episode).collect();
+        // A trigger may stand for several episodes around it; then the nearest is about this one.
+        let nearest =
+            content.triggers.iter().min_by_key(|trigger| trigger.episode.0.abs_diff(episode.0));
+        for trigger in own.iter().copied().chain(nearest.filter(|_| own.is_empty())) {
+            let Trigger { topic, sentence, origin, keys, .. } = trigger;
+            text += &format!("- [{topic}] {sentence} ({origin}; keys: {})\n", keys.join(", "));
+        }
+        for outcome in &content.key_outcomes {
+            text += &format!("- outcome: {outcome}\n");
+        }
+        Ok(RecallReport { evicted: true, ..self.report(Some(episode), &path, text) })
     }
-    let why = match &digest.snapshot.evicted {
-        Some(day) => format!("evicted on {day}, to stay within the storage budget"),
-        None => format!(
-            "not on this device: snapshots stay where they were made, on `{}`",
-            session.device
-        ),
-    };
-    let mut text =
-        format!("{session}#{episode} is {why}.\nWhat remains is its digest, `{shown}`:\n\n");
-    let content = &digest.content;
-    text.push_str(&format!("{}\n", content.title));
-    let own: Vec<_> =
-        content.triggers.iter().filter(|trigger| trigger.episode == episode).collect();
-    // A trigger may stand for several episodes around it; then the nearest tells of this one.
-    let nearest =
-        content.triggers.iter().min_by_key(|trigger| trigger.episode.0.abs_diff(episode.0));
-    for trigger in own.iter().copied().chain(nearest.filter(|_| own.is_empty())) {
-        let keys = trigger.keys.join(", ");
-        text.push_str(&format!(
-            "- [{}] {} ({}; keys: {keys})\n",
-            trigger.topic, trigger.sentence, trigger.origin
-        ));
-    }
-    for outcome in &content.key_outcomes {
-        text.push_str(&format!("- outcome: {outcome}\n"));
-    }
-    Ok(RecallReport {
-        reference: format!("{session}#{episode}"),
-        session: session.clone(),
-        episode: Some(episode.to_string()),
-        path: shown,
-        text,
-        origin: origin(Some(digest), episode),
-        evicted: true,
-        weak: false,
-    })
-}
 
-fn file(store: &Store, session: &SessionId, within: &Path) -> Result<RecallReport> {
-    let path = store.layout().session(session).join(within);
-    let shown = store.layout().shown(&path);
-    let text = read_inside(store, session, &path)?.ok_or_else(|| {
-        Error::new(format!("there is no `{shown}`"))
-            .hint(format!("`memtree recall {session}` shows its digest"))
-    })?;
-    Ok(RecallReport {
-        reference: shown.clone(),
-        session: session.clone(),
-        episode: None,
-        path: shown,
-        text,
-        origin: None,
-        evicted: false,
-        weak: false,
-    })
+    /// Why something of the snapshot is no more here, with the verb for several things.
+    fn absence(&self) -> (&'static str, String) {
+        match self.digest.as_ref().and_then(|digest| digest.snapshot.evicted.as_ref()) {
+            Some(day) => ("were", format!("evicted on {day}, to stay within the storage budget")),
+            None => {
+                let device = &self.session.device;
+                let why = "not on this device: snapshots stay where they were made";
+                ("are", format!("{why}, on `{device}`"))
+            }
+        }
+    }
+
+    fn triggers(&self) -> &[Trigger] {
+        self.digest.as_ref().map_or(&[], |digest| &digest.content.triggers)
+    }
+
+    /// Whether it is the snapshot of a folder.
+    fn is_folder(&self) -> bool {
+        self.digest.as_ref().is_some_and(|digest| digest.content.shape() == SnapshotShape::Folder)
+    }
+
+    fn shown(&self, path: &Path) -> String {
+        self.store.layout().shown(path)
+    }
+
+    /// Reads a file of the session; `None` where there is none, an error where it lies outside the
+    /// session's folder.
+    fn read(&self, path: &Path) -> Result<Option<String>> {
+        let cannot = || format!("cannot read `{}`", self.shown(path));
+        let real = match fs::canonicalize(path) {
+            Ok(real) => real,
+            Err(err)
+                if matches!(err.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+            {
+                return Ok(None);
+            }
+            Err(err) => return Err(err).context(cannot),
+        };
+        let folder =
+            fs::canonicalize(self.store.layout().session(&self.session)).context(cannot)?;
+        if !real.starts_with(folder) {
+            return Err(Error::new(format!("will not read `{}`", self.shown(path)))
+                .because("it is a link out of its session's folder"));
+        }
+        let bytes = fs::read(&real).context(cannot)?;
+        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+    }
 }
 
 // --- The original records ---
 
-/// The records that an episode was made from, or all of a session's; what is no more here is said.
-fn raw(
-    store: &Store,
-    session: &SessionId,
-    of: Option<(EpisodeId, Option<&Digest>)>,
-) -> Result<RecallReport> {
-    let folder = store.layout().snapshot(session);
-    let episode = of.map(|(episode, _)| episode);
-    let digest = match of {
-        Some((_, digest)) => digest.cloned(),
-        None => store.digest(session).ok().flatten(),
-    };
-    let mut answer = RecallReport {
-        reference: episode
-            .map_or_else(|| session.to_string(), |episode| format!("{session}#{episode}")),
-        session: session.clone(),
-        episode: episode.map(|episode| episode.to_string()),
-        path: String::new(),
-        text: String::new(),
-        origin: episode.and_then(|episode| origin(digest.as_ref(), episode)),
-        evicted: false,
-        weak: false,
-    };
-    if let (Some(episode), Some(digest)) = (episode, &digest)
-        && digest.content.flavor == snapshot::FLAVOR
-    {
-        // Such a snapshot is raw throughout.
-        let path = episode_path(store, session, Some(digest), episode);
-        answer.path = store.layout().shown(&path);
-        answer.text = read_inside(store, session, &path)?.unwrap_or_default();
-        return Ok(answer);
-    }
-    let Some(path) = main_log(&folder.join(layout::RAW), digest.as_ref()) else {
+impl SessionParts<'_> {
+    /// The records that an episode was made from, or all of a session's; what is no more here is
+    /// said.
+    fn raw(&self, episode: Option<EpisodeId>) -> Result<RecallReport> {
         let page = match episode {
-            Some(episode) => episode_path(store, session, digest.as_ref(), episode),
-            None => store.layout().digest(session),
+            Some(episode) => self.episode_path(episode),
+            None => self.store.layout().digest(&self.session),
         };
-        answer.path = store.layout().shown(&page);
-        let why = match digest.and_then(|digest| digest.snapshot.evicted) {
-            Some(day) => format!("were evicted on {day}, to stay within the storage budget"),
-            None => format!(
-                "are not on this device: snapshots stay where they were made, on `{}`",
-                session.device
-            ),
-        };
-        answer.text = format!("The original records {why}. What remains is `{}`:\n\n", answer.path);
-        answer.text.push_str(&read_inside(store, session, &page)?.unwrap_or_default());
-        answer.evicted = true;
-        return Ok(answer);
-    };
-    answer.path = store.layout().shown(&path);
-    let (first, last) = match episode {
-        None => (1, u64::MAX),
-        Some(episode) => {
-            let lines = |episode| -> Result<Vec<u64>> {
-                let path = episode_path(store, session, digest.as_ref(), episode);
-                Ok(lines_named(&read_inside(store, session, &path)?.unwrap_or_default()))
-            };
-            let own = lines(episode)?;
-            let (Some(first), Some(last)) = (own.iter().min().copied(), own.iter().max().copied())
-            else {
-                return Err(Error::new(format!(
-                    "the page of {episode} names no lines of the raw log"
-                ))
-                .hint(format!("the whole log is `{}`", answer.path)));
-            };
-            // Answers to the last calls stand between its last step and the next prompt.
-            let next = lines(EpisodeId(episode.0.saturating_add(1)))?.into_iter().min();
-            (first, next.filter(|next| *next > last).map_or(last, |next| next - 1))
+        if episode.is_some() && self.is_folder() {
+            // Such a snapshot is raw throughout.
+            let text = self.read(&page)?.unwrap_or_default();
+            return Ok(self.report(episode, &page, text));
         }
-    };
-    answer.text =
-        lines_of(&path, first, last).context(|| format!("cannot read `{}`", answer.path))?;
-    if let Some(episode) = episode {
-        let page = episode_path(store, session, digest.as_ref(), episode);
-        let page = read_inside(store, session, &page)?.unwrap_or_default();
-        answer.text.push_str(&subagents_records(store, &folder.join(layout::RAW), &page)?);
+        let Some(path) = self.main_log() else {
+            let (verb, why) = self.absence();
+            let shown = self.shown(&page);
+            let text = format!(
+                "The original records {verb} {why}. What remains is `{shown}`:\n\n{}",
+                self.read(&page)?.unwrap_or_default()
+            );
+            return Ok(RecallReport { evicted: true, ..self.report(episode, &page, text) });
+        };
+        let (first, last) = match episode {
+            None => (1, u64::MAX),
+            Some(episode) => self.line_span(episode)?.ok_or_else(|| {
+                Error::new(format!("the page of {episode} names no lines of the raw log"))
+                    .hint(format!("the whole log is `{}`", self.shown(&path)))
+            })?,
+        };
+        let mut text = self.lines_of(&path, first, last)?;
+        if episode.is_some() {
+            text += &self.subagents_records(&self.read(&page)?.unwrap_or_default())?;
+        }
+        Ok(self.report(episode, &path, text))
     }
-    Ok(answer)
-}
 
-/// The records of the subagents that a page tells of, each below the name of its file.
-fn subagents_records(store: &Store, raw: &Path, page: &str) -> Result<String> {
-    let spans = subagents_named(page);
-    let mut text = String::new();
-    if spans.is_empty() {
-        return Ok(text);
-    }
-    let mut logs: Vec<PathBuf> = files::walk_files(raw)
-        .flatten()
-        .filter(|found| found.link.is_none())
-        .map(|found| found.path)
-        .collect();
-    logs.sort();
-    for (agent, (first, last)) in spans {
-        // Files are named after the subagents whose they are; what says nothing of one is not its
-        // log.
-        let is_its = |log: &&PathBuf| {
-            let stem = log.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-            stem == agent
-                || stem
-                    .strip_suffix(agent.as_str())
-                    .is_some_and(|start| start.ends_with(['-', '_', '.']))
+    /// The first and the last line of the main log that an episode was made from.
+    fn line_span(&self, episode: EpisodeId) -> Result<Option<(u64, u64)>> {
+        let lines = |episode| -> Result<Vec<u64>> {
+            Ok(lines_named(&self.read(&self.episode_path(episode))?.unwrap_or_default()))
         };
-        for log in logs
-            .iter()
-            .filter(is_its)
-            .filter(|log| log.extension().is_some_and(|end| end == "jsonl"))
-        {
-            let shown = store.layout().shown(log);
-            let records =
-                lines_of(log, first, last).context(|| format!("cannot read `{shown}`"))?;
-            text.push_str(&format!("==> {shown}, lines {first}-{last} <==\n{records}"));
-        }
+        let own = lines(episode)?;
+        let (Some(first), Some(last)) = (own.iter().min().copied(), own.iter().max().copied())
+        else {
+            return Ok(None);
+        };
+        // Answers to the last calls stand between its last step and the next prompt.
+        let next = lines(EpisodeId(episode.0.saturating_add(1)))?.into_iter().min();
+        Ok(Some((first, next.filter(|next| *next > last).map_or(last, |next| next - 1))))
     }
-    Ok(text)
+
+    /// The records of the subagents that a page names, each below the name of its file.
+    fn subagents_records(&self, page: &str) -> Result<String> {
+        let spans = subagents_named(page);
+        let mut text = String::new();
+        if spans.is_empty() {
+            return Ok(text);
+        }
+        let mut logs: Vec<PathBuf> = self.raw_files().map(|(_, path)| path).collect();
+        logs.retain(|log| log.extension().is_some_and(|end| end == "jsonl"));
+        logs.sort();
+        for (agent, (first, last)) in spans {
+            // Files are named after the subagents whose they are; what says nothing of one is not
+            // its log.
+            let is_its = |log: &&PathBuf| {
+                let stem = log.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+                let before = stem.strip_suffix(agent.as_str());
+                before.is_some_and(|start| start.is_empty() || start.ends_with(['-', '_', '.']))
+            };
+            for log in logs.iter().filter(is_its) {
+                let records = self.lines_of(log, first, last)?;
+                let shown = self.shown(log);
+                text += &format!("==> {shown}, lines {first}-{last} <==\n{records}");
+            }
+        }
+        Ok(text)
+    }
+
+    /// The session's own log among its raw files: the one named after it, else the first that is no
+    /// subagent's.
+    fn main_log(&self) -> Option<PathBuf> {
+        let digest = self.digest.as_ref();
+        let native = digest.and_then(|digest| Some(digest.source_id.split_once(':')?.1));
+        let order = |(depth, path): (usize, PathBuf)| {
+            let named = native.is_some_and(|native| path.file_stem() == Some(native.as_ref()));
+            (!named, depth, path)
+        };
+        self.raw_files().map(order).min().map(|(_, _, path)| path)
+    }
+
+    /// The raw files, each with how deep it lies.
+    fn raw_files(&self) -> impl Iterator<Item = (usize, PathBuf)> {
+        let folder = self.store.layout().snapshot(&self.session).join(layout::RAW);
+        let files = files::walk_files(&folder).flatten().filter(|found| found.link.is_none());
+        files.map(|found| (found.relative.components().count(), found.path))
+    }
+
+    /// The lines of a file from one to another, both counted from 1.
+    fn lines_of(&self, path: &Path, first: u64, last: u64) -> Result<String> {
+        let cannot = || format!("cannot read `{}`", self.shown(path));
+        let mut reader = BufReader::new(File::open(path).context(cannot)?);
+        let (mut text, mut line) = (String::new(), Vec::new());
+        for number in 1..=last {
+            line.clear();
+            if reader.read_until(b'\n', &mut line).context(cannot)? == 0 {
+                break;
+            }
+            if number >= first {
+                text.push_str(&String::from_utf8_lossy(&line));
+            }
+        }
+        Ok(text)
+    }
 }
 
 /// The subagents of a page, with the first and the last line of their own logs that it names.
@@ -585,25 +587,6 @@ fn subagents_named(page: &str) -> BTreeMap<String, (u64, u64)> {
     spans
 }
 
-/// The session's own log among its raw files: the one named after it, else the first that is no
-/// subagent's.
-fn main_log(folder: &Path, digest: Option<&Digest>) -> Option<PathBuf> {
-    let native = digest
-        .and_then(|digest| digest.source_id.split_once(':').map(|(_, native)| native.to_string()));
-    let mut logs: Vec<(bool, usize, PathBuf)> = files::walk_files(folder)
-        .flatten()
-        .filter(|found| found.link.is_none())
-        .map(|found| {
-            let named = native
-                .as_deref()
-                .is_some_and(|native| found.path.file_stem().is_some_and(|stem| stem == native));
-            (!named, found.relative.components().count(), found.path)
-        })
-        .collect();
-    logs.sort();
-    logs.into_iter().next().map(|(_, _, path)| path)
-}
-
 /// The lines of the main log that a page names: `· line 12` at the end of its marks, subagents'
 /// aside.
 pub(super) fn lines_named(page: &str) -> Vec<u64> {
@@ -614,46 +597,7 @@ pub(super) fn lines_named(page: &str) -> Vec<u64> {
         .collect()
 }
 
-/// The lines of a file from one to another, both counted from 1.
-fn lines_of(path: &Path, first: u64, last: u64) -> io::Result<String> {
-    let mut reader = BufReader::new(File::open(path)?);
-    let (mut text, mut line) = (String::new(), Vec::new());
-    for number in 1..=last {
-        line.clear();
-        if reader.read_until(b'\n', &mut line)? == 0 {
-            break;
-        }
-        if number >= first {
-            text.push_str(&String::from_utf8_lossy(&line));
-        }
-    }
-    Ok(text)
-}
-
-// --- Reading safely and shortly ---
-
-/// Reads a file of a session; `None` where there is none, an error where it lies outside the
-/// session's folder.
-fn read_inside(store: &Store, session: &SessionId, path: &Path) -> Result<Option<String>> {
-    let shown = || store.layout().shown(path);
-    let real = match fs::canonicalize(path) {
-        Ok(real) => real,
-        Err(err)
-            if matches!(err.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
-        {
-            return Ok(None);
-        }
-        Err(err) => return Err(err).context(|| format!("cannot read `{}`", shown())),
-    };
-    let folder = fs::canonicalize(store.layout().session(session))
-        .context(|| format!("cannot read `{}`", shown()))?;
-    if !real.starts_with(folder) {
-        return Err(Error::new(format!("will not read `{}`", shown()))
-            .because("it is a link out of its session's folder"));
-    }
-    let bytes = fs::read(&real).context(|| format!("cannot read `{}`", shown()))?;
-    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
-}
+// --- Within a budget ---
 
 /// A text cut at a line's end to so many tokens, with a note of how much was left out.
 fn within_budget(text: &str, budget: usize) -> String {

@@ -13,7 +13,6 @@ mod state;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
-use std::path::PathBuf;
 
 use chrono::{Days, Duration, NaiveDate};
 use serde::Serialize;
@@ -22,14 +21,15 @@ use crate::base::clock::Timestamp;
 use crate::base::files;
 use crate::base::redact::Redactor;
 use crate::base::zone::Zone;
+use crate::capture::cursors::Cursors;
 use crate::error::{Context as _, Result};
+use crate::memory::Memory;
 use crate::model::day::{LineKind, Note};
 use crate::model::digest::Worth;
 use crate::model::ids::SessionId;
 use crate::models::{Alias, Answer, Models, Prompt};
-use crate::ops::cursors::Cursors;
 use crate::ops::days::{self, Scope, Summarized};
-use crate::ops::sweep::{self, Sweep};
+use crate::ops::sweep::SweepRequest;
 use crate::ops::turns;
 use crate::store::days::Entry;
 use crate::store::layout::Layout;
@@ -118,26 +118,17 @@ pub struct Flushed {
     pub summaries: Summarized,
 }
 
-/// The contexts that wait in the inbox, in order.
-pub fn waiting(layout: &Layout) -> Vec<PathBuf> {
-    let entries = fs::read_dir(layout.inbox()).into_iter().flatten().flatten();
-    let paths = entries.map(|entry| entry.path());
-    let mut paths: Vec<PathBuf> =
-        paths.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
-    paths.sort();
-    paths
-}
-
 /// Flushes a session whose log an agent names: sweeps it, then writes its days.
 pub fn transcript(
-    store: &Store,
-    sweep: &Sweep<'_>,
+    memory: &Memory,
+    sweep: SweepRequest<'_>,
     native_id: &str,
     reason: Reason,
     flush: &Flush<'_>,
 ) -> Result<Flushed> {
+    let store = memory.store();
     let layout = store.layout();
-    let swept = sweep::sweep(store, sweep)?;
+    let swept = memory.sweep(sweep)?;
     for skipped in &swept.skipped {
         journal::note(
             layout,
@@ -234,7 +225,7 @@ pub fn due(store: &Store, flush: &Flush<'_>, scope: Scope, trigger: &str) -> Res
 
 /// Tries again what an earlier flush could not do.
 pub fn retry(store: &Store, flush: &Flush<'_>) -> Result<Flushed> {
-    match waiting(store.layout()).is_empty() {
+    match store.inbox().is_empty() {
         true => Ok(Flushed::default()),
         false => run(store, Vec::new(), flush),
     }
@@ -325,7 +316,7 @@ fn run(store: &Store, contexts: Vec<Context>, flush: &Flush<'_>) -> Result<Flush
     }
     let mut added: BTreeMap<NaiveDate, Vec<(String, Note)>> = BTreeMap::new();
     let mut done = Vec::new();
-    for path in waiting(layout) {
+    for path in store.inbox() {
         let text = fs::read_to_string(&path).context(cannot)?;
         let Some(context) = Context::parse(&text) else {
             journal::note(
