@@ -1,19 +1,18 @@
 //! GitHub Copilot CLI: `session-state/<id>/events.jsonl`, earlier `session-state/<id>.jsonl`, one
 //! event per line (seen in 1.0.64 to 1.0.78).
 //!
-//! A line is `{type, data, id, timestamp, parentId}`. Full usage is told once, at
+//! A line is `{type, data, id, timestamp, parentId}`. Full usage is given once, at
 //! `session.shutdown`, for the part of the session since it was started or resumed; a crash leaves
 //! only the output tokens of each message. `workspace.yaml` beside it has the title.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::transcript::{Dialect, Tokens, Transcript, attached};
-use super::wire::{self, Content, Count, Text};
+use super::wire::{self, Content, Count, Text, wire_types};
 use super::{Adapter, Identity, Places, jsonl};
 use crate::error::Result;
 use crate::model::session::{EventKind, EventSink, Head, Log, Role};
@@ -114,94 +113,81 @@ fn field(yaml: &str, name: &str) -> Option<String> {
 
 // What stands in a line, exactly as the agent writes it.
 
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct WireLine<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Text<'a>,
-    timestamp: Text<'a>,
-    agent_id: Text<'a>,
-    data: WireData<'a>,
-}
+wire_types! {
+    #[serde(rename_all = "camelCase")]
+    struct WireLine<'a> {
+        #[serde(rename = "type")]
+        kind: Text<'a>,
+        timestamp: Text<'a>,
+        agent_id: Text<'a>,
+        data: WireData<'a>,
+    }
 
-/// The data of all kinds in one: their fields do not collide.
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct WireData<'a> {
-    #[serde(borrow)]
-    copilot_version: Text<'a>,
-    selected_model: Text<'a>,
-    new_model: Text<'a>,
-    context: Option<WireContext>,
-    content: Content<'a>,
-    source: Text<'a>,
-    attachments: Option<&'a RawValue>,
-    parent_tool_call_id: Text<'a>,
-    model: Text<'a>,
-    reasoning_text: Text<'a>,
-    tool_requests: Vec<WireRequest<'a>>,
-    output_tokens: Count,
-    tool_call_id: Text<'a>,
-    tool_name: Text<'a>,
-    arguments: Option<&'a RawValue>,
-    success: Option<bool>,
-    result: Option<WireResult<'a>>,
-    error: Option<WireError<'a>>,
-    message: Text<'a>,
-    reason: Text<'a>,
-    summary_content: Text<'a>,
-    title: Text<'a>,
-    model_metrics: BTreeMap<String, WireMetrics>,
-}
+    /// The data of all kinds in one: their fields do not collide.
+    #[serde(rename_all = "camelCase")]
+    struct WireData<'a> {
+        copilot_version: Text<'a>,
+        selected_model: Text<'a>,
+        new_model: Text<'a>,
+        context: Option<WireContext>,
+        content: Content<'a>,
+        source: Text<'a>,
+        attachments: Option<&'a RawValue>,
+        parent_tool_call_id: Text<'a>,
+        model: Text<'a>,
+        reasoning_text: Text<'a>,
+        tool_requests: Vec<WireRequest<'a>>,
+        output_tokens: Count,
+        tool_call_id: Text<'a>,
+        tool_name: Text<'a>,
+        arguments: Option<&'a RawValue>,
+        success: Option<bool>,
+        result: Option<WireResult<'a>>,
+        error: Option<WireError<'a>>,
+        message: Text<'a>,
+        reason: Text<'a>,
+        summary_content: Text<'a>,
+        title: Text<'a>,
+        model_metrics: BTreeMap<String, WireMetrics>,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct WireContext {
-    cwd: Option<String>,
-    branch: Option<String>,
-    head_commit: Option<String>,
-    repository: Option<String>,
-    repository_host: Option<String>,
-}
+    #[serde(rename_all = "camelCase")]
+    struct WireContext {
+        cwd: Option<String>,
+        branch: Option<String>,
+        head_commit: Option<String>,
+        repository: Option<String>,
+        repository_host: Option<String>,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct WireRequest<'a> {
-    #[serde(borrow)]
-    tool_call_id: Text<'a>,
-    name: Text<'a>,
-    arguments: Option<&'a RawValue>,
-}
+    #[serde(rename_all = "camelCase")]
+    struct WireRequest<'a> {
+        tool_call_id: Text<'a>,
+        name: Text<'a>,
+        arguments: Option<&'a RawValue>,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct WireResult<'a> {
-    #[serde(borrow)]
-    content: Content<'a>,
-    /// How a permission was resolved.
-    kind: Text<'a>,
-}
+    struct WireResult<'a> {
+        content: Content<'a>,
+        /// How a permission was resolved.
+        kind: Text<'a>,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct WireError<'a> {
-    #[serde(borrow)]
-    message: Text<'a>,
-}
+    struct WireError<'a> {
+        message: Text<'a>,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct WireMetrics {
-    usage: WireUsage,
-}
+    struct WireMetrics {
+        usage: WireUsage,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct WireUsage {
-    input_tokens: Count,
-    output_tokens: Count,
-    cache_read_tokens: Count,
-    cache_write_tokens: Count,
+    #[serde(rename_all = "camelCase")]
+    struct WireUsage {
+        input_tokens: Count,
+        output_tokens: Count,
+        cache_read_tokens: Count,
+        cache_write_tokens: Count,
+    }
 }
 
 /// Reads the events of one session.

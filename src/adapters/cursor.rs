@@ -6,12 +6,11 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::transcript::{Dialect, Transcript, attached};
-use super::wire::{self, Text};
+use super::wire::{self, Text, wire_types};
 use super::{Adapter, Identity, Places, jsonl};
 use crate::error::Result;
 use crate::model::session::{EventSink, Head, Log, Role};
@@ -65,30 +64,24 @@ fn is_cursor_line(record: &Map<String, Value>) -> bool {
 
 // What stands in a line, exactly as the agent writes it.
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct WireLine<'a> {
-    #[serde(borrow)]
-    role: Text<'a>,
-    message: WireMessage<'a>,
-}
+wire_types! {
+    struct WireLine<'a> {
+        role: Text<'a>,
+        message: WireMessage<'a>,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct WireMessage<'a> {
-    #[serde(borrow)]
-    content: Vec<WireBlock<'a>>,
-}
+    struct WireMessage<'a> {
+        content: Vec<WireBlock<'a>>,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct WireBlock<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Text<'a>,
-    text: Text<'a>,
-    id: Text<'a>,
-    name: Text<'a>,
-    input: Option<&'a RawValue>,
+    struct WireBlock<'a> {
+        #[serde(rename = "type")]
+        kind: Text<'a>,
+        text: Text<'a>,
+        id: Text<'a>,
+        name: Text<'a>,
+        input: Option<&'a RawValue>,
+    }
 }
 
 /// Reads the messages of one session.

@@ -7,11 +7,10 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::transcript::{Dialect, Transcript};
-use super::wire::Text;
+use super::wire::{Text, wire_types};
 use super::{Adapter, Identity, Places, jsonl};
 use crate::error::Result;
 use crate::model::session::{EventKind, EventSink, Head, Log};
@@ -55,22 +54,18 @@ fn is_event(record: &Map<String, Value>) -> bool {
 
 // What stands in a line.
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct WireEvent<'a> {
-    #[serde(borrow)]
-    event_type: Text<'a>,
-    source: Text<'a>,
-    #[serde(alias = "event_time", alias = "created_at", alias = "time", alias = "at")]
-    timestamp: Text<'a>,
-    payload: WirePayload<'a>,
-}
+wire_types! {
+    struct WireEvent<'a> {
+        event_type: Text<'a>,
+        source: Text<'a>,
+        #[serde(alias = "event_time", alias = "created_at", alias = "time", alias = "at")]
+        timestamp: Text<'a>,
+        payload: WirePayload<'a>,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct WirePayload<'a> {
-    #[serde(borrow)]
-    text: Text<'a>,
+    struct WirePayload<'a> {
+        text: Text<'a>,
+    }
 }
 
 /// Reads the turns of one session.

@@ -1,5 +1,4 @@
-//! How agents call us: the events they tell of, where they are told to, and how much they take in
-//! return.
+//! How agents call us: at which events, where that is set up, and how much they take in return.
 //!
 //! What the agents' documentation fixes, as data. `hooks/` answers the calls, `ops/install.rs` sets
 //! them up.
@@ -27,7 +26,7 @@ pub struct HookSpec {
     pub afterwards: Option<&'static str>,
 }
 
-/// One event that an agent tells of.
+/// One event at which an agent calls.
 #[derive(Debug, Clone, Copy)]
 pub struct HookEvent {
     /// As the agent spells it.
@@ -63,14 +62,7 @@ pub const SESSION_END: &str = "SessionEnd";
 /// Claude Code: `settings.json`, hooks page of August 2026. A session's end waits 1.5 seconds for
 /// its hooks.
 pub const CLAUDE: HookSpec = HookSpec {
-    events: &[
-        HookEvent { name: SESSION_START, timeout: 10 },
-        HookEvent { name: USER_PROMPT_SUBMIT, timeout: 10 },
-        HookEvent { name: STOP, timeout: 10 },
-        HookEvent { name: PRE_COMPACT, timeout: 10 },
-        HookEvent { name: POST_COMPACT, timeout: 10 },
-        HookEvent { name: SESSION_END, timeout: 10 },
-    ],
+    events: &events(10),
     home: |places| places.folder("CLAUDE_CONFIG_DIR", ".claude"),
     json: "settings.json",
     toml: None,
@@ -82,14 +74,7 @@ pub const CLAUDE: HookSpec = HookSpec {
 /// Codex: `hooks.json` beside `config.toml`, or tables in the latter. Its hooks are a line for the
 /// shell, and it caps the end of a session at three seconds.
 pub const CODEX: HookSpec = HookSpec {
-    events: &[
-        HookEvent { name: SESSION_START, timeout: 10 },
-        HookEvent { name: USER_PROMPT_SUBMIT, timeout: 10 },
-        HookEvent { name: STOP, timeout: 10 },
-        HookEvent { name: PRE_COMPACT, timeout: 10 },
-        HookEvent { name: POST_COMPACT, timeout: 10 },
-        HookEvent { name: SESSION_END, timeout: 3 },
-    ],
+    events: &events(3),
     home: |places| places.folder("CODEX_HOME", ".codex"),
     json: "hooks.json",
     toml: Some("config.toml"),
@@ -97,3 +82,15 @@ pub const CODEX: HookSpec = HookSpec {
     limit: Limit::Tokens(2_500),
     afterwards: Some("Codex runs hooks only once you trust them: type `/hooks` in it, then `t`"),
 };
+
+/// The events of both agents; they differ in how long a session's end waits.
+const fn events(session_end: u32) -> [HookEvent; 6] {
+    [
+        HookEvent { name: SESSION_START, timeout: 10 },
+        HookEvent { name: USER_PROMPT_SUBMIT, timeout: 10 },
+        HookEvent { name: STOP, timeout: 10 },
+        HookEvent { name: PRE_COMPACT, timeout: 10 },
+        HookEvent { name: POST_COMPACT, timeout: 10 },
+        HookEvent { name: SESSION_END, timeout: session_end },
+    ]
+}

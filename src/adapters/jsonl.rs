@@ -4,9 +4,7 @@
 //! looked at once more by [`salvage`], which finds the whole records in torn, glued or NUL-filled
 //! lines, so that what is named as skipped is only what really cannot be read.
 
-use std::collections::HashSet;
 use std::fs::File;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -17,9 +15,6 @@ use serde::Deserializer;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-
-use crate::error::{Context, Result};
-use crate::model::session::{Head, Log, ModelUsage, Position, Role, Skipped};
 
 /// A line longer than this is skipped by name.
 pub const LONGEST_LINE: usize = 32 << 20;
@@ -268,7 +263,7 @@ pub fn is_packed(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "zst")
 }
 
-/// Reads the first records of a log, for telling whose it is: at most `most` whole objects.
+/// Reads the first records of a log, by which it is known whose it is: at most `most` whole objects.
 pub fn first_objects(path: &Path, most: usize) -> io::Result<Vec<Map<String, Value>>> {
     // Enough for the first records of any agent; a longer first line is no log that we know.
     let mut lines = Lines::new(open(path)?.take(4 << 20));
@@ -313,137 +308,10 @@ pub fn string<'r>(record: &'r Map<String, Value>, name: &str) -> &'r str {
     record.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// How one agent writes its records: what [`read_log`] hands them to.
-pub trait Dialect {
-    /// What is known of the session so far.
-    fn head(&mut self) -> &mut Head;
-
-    /// Takes one record; the inner error says that it is not of the shape that the agent writes.
-    fn record(&mut self, json: &[u8], position: Position) -> Result<serde_json::Result<()>>;
-}
-
-/// Reads the conversation of a session, all its files in order, one line at a time.
-///
-/// A bad line is named in [`Head::skipped`] and nothing else is lost. Where a session has several
-/// files, the later ones may be copies of the earlier: a record that was already told is left out.
-pub fn read_log(dialect: &mut impl Dialect, log: &Log) -> Result<()> {
-    let main = |role: &Role| *role == Role::Main;
-    let several = log.files.iter().filter(|file| main(&file.role)).count() > 1;
-    let mut told = several.then(HashSet::new);
-    for (at, file) in log.files.iter().enumerate() {
-        if main(&file.role) {
-            read_file(dialect, log, at, told.as_mut())?;
-        }
-    }
-    Ok(())
-}
-
-/// Reads one file of a session; `told` are the records of the files before it.
-pub fn read_file(
-    dialect: &mut impl Dialect,
-    log: &Log,
-    file: usize,
-    mut told: Option<&mut HashSet<u64>>,
-) -> Result<()> {
-    let path = &log.files[file].path;
-    let cannot_read = || format!("cannot read the log `{}`", path.display());
-    let mut lines = Lines::new(open(path).context(cannot_read)?);
-    let mut fresh = Vec::new();
-    loop {
-        let (number, line) = match lines.next() {
-            Ok(Some(next)) => next,
-            Ok(None) => break,
-            // What was unpacked before the damage is as good as ever.
-            Err(err) if is_packed(path) => {
-                skip(dialect.head(), path, lines.number + 1, format!("cut short: {err}"));
-                break;
-            }
-            Err(err) => return Err(err).context(cannot_read),
-        };
-        let Line::Bytes { bytes, last } = line else {
-            skip(dialect.head(), path, number, "a line longer than 32 MB".into());
-            continue;
-        };
-        if bytes.iter().all(u8::is_ascii_whitespace) {
-            continue;
-        }
-        if let Some(told) = &mut told {
-            let key = hash(bytes);
-            if told.contains(&key) {
-                dialect.head().records += 1;
-                ignore(dialect.head(), "repeated record");
-                continue;
-            }
-            fresh.push(key);
-        }
-        let position = Position { file: file as u32, line: number };
-        let Err(err) = dialect.record(bytes, position)? else { continue };
-        let salvage = salvage(bytes, last);
-        let mut reason = salvage.reason;
-        for record in &salvage.records {
-            if dialect.record(record.as_bytes(), position)?.is_err() {
-                // The record is whole, but not of the shape that the agent writes.
-                reason = format!("an unexpected shape: {err}");
-            }
-        }
-        skip(dialect.head(), path, number, reason);
-    }
-    if let Some(told) = told {
-        told.extend(fresh);
-    }
-    Ok(())
-}
-
-/// Names a record that could not be read.
-pub fn skip(head: &mut Head, path: &Path, line: u64, reason: String) {
-    head.skipped.push(Skipped { path: path.to_path_buf(), line, reason });
-}
-
-/// Counts a record that is known noise or of an unknown kind.
-pub fn ignore(head: &mut Head, kind: &str) {
-    // The kinds come from the log: their number is bounded, and so is their length.
-    let kind = crate::base::text::one_line(kind, 60);
-    let kind = if head.ignored.len() < 200 || head.ignored.contains_key(&kind) {
-        kind
-    } else {
-        "other".into()
-    };
-    *head.ignored.entry(kind).or_default() += 1;
-}
-
-/// What a model used in the session so far; none yet where it is new.
-pub fn usage<'h>(head: &'h mut Head, model: &str) -> &'h mut ModelUsage {
-    let at = head.usage.iter().position(|known| known.model == model).unwrap_or_else(|| {
-        head.usage.push(ModelUsage { model: model.to_string(), ..ModelUsage::default() });
-        head.usage.len() - 1
-    });
-    &mut head.usage[at]
-}
-
-fn hash(bytes: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    bytes.hash(&mut hasher);
-    hasher.finish()
-}
-
 /// The longest log that is one JSON document; these have to be held whole.
 pub const LONGEST_DOCUMENT: u64 = 64 << 20;
 
-/// Reads a log that is one JSON document; what is longer than [`LONGEST_DOCUMENT`] is named as
-/// skipped.
-pub fn read_document(head: &mut Head, path: &Path) -> Result<Option<Vec<u8>>> {
-    let cannot_read = || format!("cannot read the log `{}`", path.display());
-    let file = File::open(path).context(cannot_read)?;
-    let mut bytes = Vec::new();
-    file.take(LONGEST_DOCUMENT + 1).read_to_end(&mut bytes).context(cannot_read)?;
-    if bytes.len() as u64 > LONGEST_DOCUMENT {
-        skip(head, path, 0, "a document longer than 64 MB".into());
-        return Ok(None);
-    }
-    Ok(Some(bytes))
-}
-
-/// The first fields of a JSON document, for telling whose it is: the `wanted` ones, and whether it
+/// The first fields of a JSON document, by which it is known whose it is: the `wanted` ones, and whether it
 /// has the `list`.
 ///
 /// Reads no further than it has to, and never more than a megabyte.

@@ -27,7 +27,6 @@ pub mod eventlog;
 mod gemini;
 mod goose;
 mod grok;
-mod grok_cli;
 pub mod hooks;
 pub mod jsonl;
 mod opencode;
@@ -144,7 +143,7 @@ impl Identity {
         Identity { native_id: native_id.into(), role: Role::Main, lineage }
     }
 
-    /// A file of a session that it does not tell of by itself: a subagent's, or an attachment.
+    /// Another file of a session, or one without a lineage.
     pub fn beside(native_id: impl Into<String>, role: Role) -> Identity {
         Identity { native_id: native_id.into(), role, lineage: None }
     }
@@ -197,7 +196,7 @@ pub struct Identified {
 /// attachments by their session's id. What claims an id without being the same conversation becomes
 /// a session of its own, and is named in the second list.
 ///
-/// `owner` tells the id under which a conversation, named by its lineage, was captured before: it
+/// `owner` gives the id under which a conversation, named by its lineage, was captured before: it
 /// keeps that id whatever becomes of its files.
 pub fn gather(
     mut found: Vec<Identified>,
@@ -326,7 +325,7 @@ fn log_file(file: &Identified) -> LogFile {
     }
 }
 
-/// What tells a file from another that claims the same id, on whatever device it lies: how its
+/// What distinguishes a file from another that claims the same id, on whatever device it lies: how its
 /// conversation begins, else its name.
 fn own_mark(file: &Identified) -> Cow<'_, str> {
     let name = || file.path.file_name().unwrap_or_default().to_string_lossy();

@@ -8,12 +8,11 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::transcript::{Dialect, NoEvents, Tokens, Transcript, attached};
-use super::wire::{self, Content, Count, Text};
+use super::wire::{self, Content, Count, Text, wire_types};
 use super::{Adapter, Identity, Places, jsonl};
 use crate::base::clock::Timestamp;
 use crate::error::Result;
@@ -67,67 +66,61 @@ impl Adapter for Pi {
 
 // What stands in an entry, exactly as the agent writes it.
 
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct WireEntry<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Text<'a>,
-    id: Text<'a>,
-    parent_id: Text<'a>,
-    timestamp: Text<'a>,
-    cwd: Text<'a>,
-    branched_from: Text<'a>,
-    parent_session: Text<'a>,
-    summary: Text<'a>,
-    name: Text<'a>,
-    message: Option<WireMessage<'a>>,
-}
+wire_types! {
+    #[serde(rename_all = "camelCase")]
+    struct WireEntry<'a> {
+        #[serde(rename = "type")]
+        kind: Text<'a>,
+        id: Text<'a>,
+        parent_id: Text<'a>,
+        timestamp: Text<'a>,
+        cwd: Text<'a>,
+        branched_from: Text<'a>,
+        parent_session: Text<'a>,
+        summary: Text<'a>,
+        name: Text<'a>,
+        message: Option<WireMessage<'a>>,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct WireStamp<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Text<'a>,
-    timestamp: Text<'a>,
-}
+    struct WireStamp<'a> {
+        #[serde(rename = "type")]
+        kind: Text<'a>,
+        timestamp: Text<'a>,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct WireMessage<'a> {
-    #[serde(borrow)]
-    role: Text<'a>,
-    content: Option<&'a RawValue>,
-    model: Text<'a>,
-    usage: Option<WireUsage>,
-    stop_reason: Text<'a>,
-    error_message: Text<'a>,
-    tool_call_id: Text<'a>,
-    is_error: Option<bool>,
-    command: Text<'a>,
-    output: Text<'a>,
-    exit_code: Text<'a>,
-}
+    #[serde(rename_all = "camelCase")]
+    struct WireMessage<'a> {
+        role: Text<'a>,
+        content: Option<&'a RawValue>,
+        model: Text<'a>,
+        usage: Option<WireUsage>,
+        stop_reason: Text<'a>,
+        error_message: Text<'a>,
+        tool_call_id: Text<'a>,
+        is_error: Option<bool>,
+        command: Text<'a>,
+        output: Text<'a>,
+        exit_code: Text<'a>,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct WireUsage {
-    input: Count,
-    output: Count,
-    cache_read: Count,
-    cache_write: Count,
-    cost: Option<Value>,
-}
+    #[serde(rename_all = "camelCase")]
+    struct WireUsage {
+        input: Count,
+        output: Count,
+        cache_read: Count,
+        cache_write: Count,
+        cost: Option<Value>,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct WireBlock<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Text<'a>,
-    text: Text<'a>,
-    thinking: Text<'a>,
-    id: Text<'a>,
-    name: Text<'a>,
-    arguments: Option<&'a RawValue>,
+    struct WireBlock<'a> {
+        #[serde(rename = "type")]
+        kind: Text<'a>,
+        text: Text<'a>,
+        thinking: Text<'a>,
+        id: Text<'a>,
+        name: Text<'a>,
+        arguments: Option<&'a RawValue>,
+    }
 }
 
 /// Finds out when the last message was written.

@@ -7,14 +7,13 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::gemini::{self, WireFunctionResponse};
 use super::transcript::{Dialect, Tokens, Transcript, attached};
-use super::wire::{self, Count, Text};
+use super::wire::{self, Count, Text, wire_types};
 use super::{Adapter, Identity, Places, jsonl};
 use crate::error::Result;
 use crate::model::session::{EventSink, Head, Log};
@@ -64,80 +63,67 @@ pub(super) fn is_qwen_record(record: &Map<String, Value>) -> bool {
 
 // What stands in a record, exactly as the agent writes it.
 
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct WireRecord<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Text<'a>,
-    subtype: Text<'a>,
-    provenance: Text<'a>,
-    uuid: Text<'a>,
-    parent_uuid: Text<'a>,
-    session_id: Text<'a>,
-    timestamp: Text<'a>,
-    cwd: Text<'a>,
-    git_branch: Text<'a>,
-    version: Text<'a>,
-    model: Text<'a>,
-    message: Option<WireMessage<'a>>,
-    usage_metadata: Option<WireUsage>,
-    tool_call_result: Option<WireToolCallResult<'a>>,
-    system_payload: Option<&'a RawValue>,
-}
+wire_types! {
+    #[serde(rename_all = "camelCase")]
+    struct WireRecord<'a> {
+        #[serde(rename = "type")]
+        kind: Text<'a>,
+        subtype: Text<'a>,
+        provenance: Text<'a>,
+        uuid: Text<'a>,
+        parent_uuid: Text<'a>,
+        session_id: Text<'a>,
+        timestamp: Text<'a>,
+        cwd: Text<'a>,
+        git_branch: Text<'a>,
+        version: Text<'a>,
+        model: Text<'a>,
+        message: Option<WireMessage<'a>>,
+        usage_metadata: Option<WireUsage>,
+        tool_call_result: Option<WireToolCallResult<'a>>,
+        system_payload: Option<&'a RawValue>,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct WireMessage<'a> {
-    #[serde(borrow)]
-    parts: Vec<WirePart<'a>>,
-}
+    struct WireMessage<'a> {
+        parts: Vec<WirePart<'a>>,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct WirePart<'a> {
-    #[serde(borrow)]
-    text: Text<'a>,
-    thought: Option<bool>,
-    function_call: Option<WireFunctionCall<'a>>,
-    function_response: Option<WireFunctionResponse<'a>>,
-    inline_data: Option<IgnoredAny>,
-}
+    #[serde(rename_all = "camelCase")]
+    struct WirePart<'a> {
+        text: Text<'a>,
+        thought: Option<bool>,
+        function_call: Option<WireFunctionCall<'a>>,
+        function_response: Option<WireFunctionResponse<'a>>,
+        inline_data: Option<IgnoredAny>,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct WireFunctionCall<'a> {
-    #[serde(borrow)]
-    id: Text<'a>,
-    name: Text<'a>,
-    args: Option<&'a RawValue>,
-}
+    struct WireFunctionCall<'a> {
+        id: Text<'a>,
+        name: Text<'a>,
+        args: Option<&'a RawValue>,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct WireToolCallResult<'a> {
-    #[serde(borrow)]
-    status: Text<'a>,
-}
+    struct WireToolCallResult<'a> {
+        status: Text<'a>,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct WireUsage {
-    prompt_token_count: Count,
-    candidates_token_count: Count,
-    cached_content_token_count: Count,
-    total_token_count: Count,
-}
+    #[serde(rename_all = "camelCase")]
+    struct WireUsage {
+        prompt_token_count: Count,
+        candidates_token_count: Count,
+        cached_content_token_count: Count,
+        total_token_count: Count,
+    }
 
-/// The fields that we read of a system record, or of what a hook put beside a prompt.
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct WirePayload<'a> {
-    #[serde(borrow)]
-    display_text: Text<'a>,
-    custom_title: Text<'a>,
-    phase: Text<'a>,
-    raw_command: Text<'a>,
-    compressed_history: Option<Vec<WireMessage<'a>>>,
+    /// The fields that we read of a system record, or of what a hook put beside a prompt.
+    #[serde(rename_all = "camelCase")]
+    struct WirePayload<'a> {
+        display_text: Text<'a>,
+        custom_title: Text<'a>,
+        phase: Text<'a>,
+        raw_command: Text<'a>,
+        compressed_history: Option<Vec<WireMessage<'a>>>,
+    }
 }
 
 /// Reads the records of one session.

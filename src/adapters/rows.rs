@@ -1,9 +1,9 @@
 //! The rows of one session, written out of a database: the canonical form in which they are kept.
 //!
 //! The first line says whose they are, `{"extract":"goose/1","session":…}`. Each further line is a
-//! row, `{"table":…,"key":[…],"row":{…}}`, ordered by key; table and key are what tells a row from
+//! row, `{"table":…,"key":[…],"row":{…}}`, ordered by key; table and key distinguish a row from
 //! the others. Extracts of one session made at different times are read together: of each row the
-//! latest form counts, and a row that the database has no more is still told.
+//! latest form counts, and a row that the database has no more is still read.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::jsonl::{self, Dialect, Line, Lines};
+use super::jsonl::{self, Line, Lines};
+use super::transcript::{Dialect, Transcript, unexpected_shape};
 use super::{Identity, shared};
 use crate::error::{Context, Result};
 use crate::model::session::{Log, Position, Role};
@@ -77,7 +78,7 @@ pub fn identify(file: &Path, flavor: &str) -> io::Result<Option<Identity>> {
     let field = |name: &str| records.first().and_then(|record| record.get(name)?.as_str());
     let own = field("extract").is_some_and(|extract| extract.split('/').next() == Some(flavor));
     let id = field("session").filter(|_| own).map(str::to_string);
-    Ok(id.map(|native_id| Identity { native_id, role: Role::Main, lineage: None }))
+    Ok(id.map(|native_id| Identity::main(native_id, None)))
 }
 
 /// The files of a session that are extracts.
@@ -87,36 +88,32 @@ pub fn extracts(log: &Log) -> Vec<usize> {
 }
 
 /// Reads extracts of one session together, row by row.
-pub fn read(dialect: &mut impl Dialect, log: &Log, files: &[usize]) -> Result<()> {
-    let mut streams = Vec::new();
-    for at in files {
-        let path = &log.files[*at].path;
-        let cannot_read = || format!("cannot read the log `{}`", path.display());
-        let lines = Lines::new(jsonl::open(path).context(cannot_read)?);
-        let mut stream = Stream { path, file: *at, lines, next: None };
-        stream
-            .advance(|line, reason| jsonl::skip(dialect.head(), path, line, reason))
-            .context(cannot_read)?;
-        streams.push(stream);
+pub fn read(dialect: &mut impl Dialect, out: &mut Transcript, files: &[usize]) -> Result<()> {
+    let log = out.log;
+    let cannot_read =
+        |file: usize| format!("cannot read the log `{}`", log.files[file].path.display());
+    let mut extracts = Vec::new();
+    for file in files.iter().copied() {
+        let mut rows = ExtractRows::open(&log.files[file].path).context(|| cannot_read(file))?;
+        let skip = |line, reason| out.skip(file, line, reason);
+        rows.advance(skip).context(|| cannot_read(file))?;
+        extracts.push((file, rows));
     }
-    while let Some(least) = streams.iter().filter_map(Stream::key).min().cloned() {
+    while let Some(least) = extracts.iter().filter_map(|(_, rows)| rows.key()).min().cloned() {
         let mut latest = None;
-        for stream in streams.iter_mut().filter(|stream| stream.key() == Some(&least)) {
+        for (file, rows) in extracts.iter_mut().filter(|(_, rows)| rows.key() == Some(&least)) {
             if latest.is_some() {
-                jsonl::ignore(dialect.head(), "row of which a later form was read");
+                out.ignore("row of which a later form was read")?;
             }
-            let (path, file) = (stream.path, stream.file as u32);
-            latest = stream
-                .next
-                .take()
-                .map(|next| (next.line, Position { file, line: next.number }, path));
-            let skip = |line, reason| jsonl::skip(dialect.head(), path, line, reason);
-            stream.advance(skip).context(|| format!("cannot read the log `{}`", path.display()))?;
+            let position = |row: &ExtractRow| Position { file: *file as u32, line: row.number };
+            latest = rows.next.take().map(|row| (position(&row), row.line));
+            let skip = |line, reason| out.skip(*file, line, reason);
+            rows.advance(skip).context(|| cannot_read(*file))?;
         }
-        if let Some((line, position, path)) = latest
-            && let Err(err) = dialect.record(&line, position)?
+        if let Some((position, line)) = latest
+            && let Err(err) = out.read_record(dialect, &line, position)?
         {
-            jsonl::skip(dialect.head(), path, position.line, format!("an unexpected shape: {err}"));
+            out.skip(position.file as usize, position.line, unexpected_shape(&err));
         }
     }
     Ok(())
@@ -127,15 +124,7 @@ pub fn holds_all(earlier: &Path, later: &Path) -> io::Result<bool> {
     if !is_extract(earlier) || !is_extract(later) {
         return Ok(false);
     }
-    let open = |path| {
-        Ok::<_, io::Error>(Stream {
-            path,
-            file: 0,
-            lines: Lines::new(jsonl::open(path)?),
-            next: None,
-        })
-    };
-    let (mut old, mut new) = (open(earlier)?, open(later)?);
+    let (mut old, mut new) = (ExtractRows::open(earlier)?, ExtractRows::open(later)?);
     let mut unreadable = false;
     old.advance(|_, _| unreadable = true)?;
     new.advance(|_, _| {})?;
@@ -150,23 +139,25 @@ pub fn holds_all(earlier: &Path, later: &Path) -> io::Result<bool> {
 }
 
 /// The rows of one extract.
-struct Stream<'p> {
-    path: &'p Path,
-    file: usize,
+struct ExtractRows {
     lines: Lines<Box<dyn Read>>,
-    next: Option<Next>,
+    next: Option<ExtractRow>,
 }
 
-/// The row that a stream comes to next.
-struct Next {
+/// The row that comes next.
+struct ExtractRow {
     key: (Vec<Key>, String),
     line: Vec<u8>,
     number: u64,
 }
 
-impl Stream<'_> {
+impl ExtractRows {
+    fn open(path: &Path) -> io::Result<ExtractRows> {
+        Ok(ExtractRows { lines: Lines::new(jsonl::open(path)?), next: None })
+    }
+
     fn key(&self) -> Option<&(Vec<Key>, String)> {
-        self.next.as_ref().map(|next| &next.key)
+        self.next.as_ref().map(|row| &row.key)
     }
 
     /// Goes on to the next row; names what is none.
@@ -174,7 +165,7 @@ impl Stream<'_> {
         self.next = None;
         while let Some((number, line)) = self.lines.next()? {
             let Line::Bytes { bytes, .. } = line else {
-                skip(number, "a line longer than 32 MB".into());
+                skip(number, jsonl::TOO_LONG.into());
                 continue;
             };
             if bytes.is_empty() || bytes.starts_with(BEGINNING.as_bytes()) {
@@ -182,8 +173,8 @@ impl Stream<'_> {
             }
             match serde_json::from_slice::<WireRow>(bytes) {
                 Ok(row) => {
-                    self.next =
-                        Some(Next { key: (row.key, row.table), line: bytes.to_vec(), number });
+                    let (key, line) = ((row.key, row.table), bytes.to_vec());
+                    self.next = Some(ExtractRow { key, line, number });
                     return Ok(());
                 }
                 Err(err) => skip(number, format!("not a row: {err}")),
@@ -196,17 +187,20 @@ impl Stream<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::session::{Head, LogFile};
+    use crate::adapters::transcript::NoEvents;
+    use crate::model::session::LogFile;
 
-    struct Told(Head, Vec<String>);
+    struct RowLines(Vec<String>);
 
-    impl Dialect for Told {
-        fn head(&mut self) -> &mut Head {
-            &mut self.0
-        }
-        fn record(&mut self, json: &[u8], position: Position) -> Result<serde_json::Result<()>> {
-            self.1.push(format!("{} {}", position.file, String::from_utf8_lossy(json)));
+    impl Dialect for RowLines {
+        type Record<'a> = WireRow<'a>;
+
+        fn json(&mut self, json: &[u8], out: &mut Transcript) -> Result<serde_json::Result<()>> {
+            self.0.push(format!("{} {}", out.context.position.file, String::from_utf8_lossy(json)));
             Ok(Ok(()))
+        }
+        fn record(&mut self, _: WireRow, _: &mut Transcript) -> Result<()> {
+            Ok(())
         }
     }
 
@@ -215,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn of_each_row_the_latest_form_is_told_and_none_is_lost() {
+    fn of_each_row_the_latest_form_is_read_and_none_is_lost() {
         let folder = tempfile::tempdir().unwrap();
         let extract = |name: &str, rows: &[Vec<u8>]| {
             let path = folder.path().join(name);
@@ -233,16 +227,16 @@ mod tests {
         assert!(holds_all(&extract("3.jsonl", &[row("c", "less")]), &later).unwrap());
         let file = |path| LogFile { path, name: "a.jsonl".into(), role: Role::Main, within: None };
         let log = Log { native_id: "a".into(), files: vec![file(earlier), file(later)] };
-        let mut told = Told(Head::default(), Vec::new());
-        read(&mut told, &log, &extracts(&log)).unwrap();
-        let lines: Vec<&str> = told.1.iter().map(String::as_str).collect();
+        let (mut no_events, mut lines) = (NoEvents, RowLines(Vec::new()));
+        let mut out = Transcript::new(&log, &mut no_events);
+        read(&mut lines, &mut out, &extracts(&log)).unwrap();
         let line = |file: u32, bytes: Vec<u8>| {
             format!("{file} {}", String::from_utf8(bytes).unwrap().trim_end())
         };
         assert_eq!(
-            lines,
+            lines.0,
             [line(1, row("a", "new")), line(0, row("b", "gone")), line(1, row("c", "more"))]
         );
-        assert_eq!(told.0.ignored.values().sum::<u64>(), 1);
+        assert_eq!(out.head.ignored.values().sum::<u64>(), 1);
     }
 }

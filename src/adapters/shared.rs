@@ -158,7 +158,7 @@ pub fn beside(file: &Path, end: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// The first bytes of a file, for telling what it is.
+/// The first bytes of a file, which show what it is.
 pub fn first_bytes(file: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(file)?.take(most).read_to_end(&mut bytes)?;

@@ -36,20 +36,44 @@ pub struct Schema {
 
 /// A table of which rows are read.
 pub struct Table {
-    /// Its name.
-    pub name: &'static str,
+    name: &'static str,
     /// The session that a row belongs to, as an SQL expression.
-    pub session: &'static str,
-    /// What tells a row of a session from the others, and where it stands among the rows of all
-    /// tables.
-    pub key: &'static [&'static str],
-    /// The columns that have to be there; a table without any need not be there itself.
-    pub columns: &'static [&'static str],
-    /// The columns that are there in some versions.
-    pub more: &'static [&'static str],
-    /// The column that is set anew when a row changes.
-    pub touched: Option<&'static str>,
+    session: &'static str,
+    key: &'static [&'static str],
+    required: &'static [&'static str],
+    optional: &'static [&'static str],
+    touched: Option<&'static str>,
 }
+
+impl Table {
+    /// A table by its name, with the session that a row belongs to, as an SQL expression, and the
+    /// key: what distinguishes a row of a session from the others, and where it stands among the
+    /// rows of all tables.
+    pub const fn new(
+        name: &'static str,
+        session: &'static str,
+        key: &'static [&'static str],
+    ) -> Table {
+        Table { name, session, key, required: &[], optional: &[], touched: None }
+    }
+
+    /// The columns that have to be there; a table without any need not be there itself.
+    pub const fn required(self, columns: &'static [&'static str]) -> Table {
+        Table { required: columns, ..self }
+    }
+
+    /// The columns that are there in some versions.
+    pub const fn optional(self, columns: &'static [&'static str]) -> Table {
+        Table { optional: columns, ..self }
+    }
+
+    /// The column that is set anew when a row changes.
+    pub const fn touched(self, column: &'static str) -> Table {
+        Table { touched: Some(column), ..self }
+    }
+}
+
+type FileState = (Stamp, Beside);
 
 const MAGIC: &[u8] = b"SQLite format 3\0";
 /// How often a copy is tried while the agent writes.
@@ -59,8 +83,8 @@ const TRIES: u32 = 5;
 pub struct Database {
     connection: Connection,
     path: PathBuf,
-    /// How the database looked when it was opened as it lies; `None` where a copy is read.
-    looked: Option<(Stamp, Beside)>,
+    /// The state of the files when the database was opened as it lies; `None` where a copy is read.
+    opened: Option<FileState>,
 }
 
 impl Database {
@@ -69,9 +93,9 @@ impl Database {
         if shared::first_bytes(path, MAGIC.len() as u64)? != MAGIC {
             return Ok(None);
         }
-        let looked = look(path)?;
+        let state = file_state(path)?;
         let written = |stamp: Option<Stamp>| stamp.is_some_and(|stamp| stamp.size > 0);
-        let (connection, looked) = if written(looked.1.wal) || written(looked.1.journal) {
+        let (connection, opened) = if written(state.1.wal) || written(state.1.journal) {
             let copy = copy(path, scratch)?;
             let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
             (Connection::open_with_flags(copy, flags), None)
@@ -79,19 +103,19 @@ impl Database {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
                 | OpenFlags::SQLITE_OPEN_URI
                 | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-            (Connection::open_with_flags(immutable(path), flags), Some(looked))
+            (Connection::open_with_flags(immutable(path), flags), Some(state))
         };
         Ok(Some(Database {
             connection: connection.map_err(unreadable)?,
             path: path.to_path_buf(),
-            looked,
+            opened,
         }))
     }
 
     /// Whether what was read still holds: nobody has written meanwhile.
     fn check(&self) -> io::Result<()> {
-        match self.looked {
-            Some(looked) if look(&self.path)? != looked => Err(io::Error::new(
+        match self.opened {
+            Some(state) if file_state(&self.path)? != state => Err(io::Error::new(
                 io::ErrorKind::ResourceBusy,
                 "the database was written to while it was read; the next sweep will take it",
             )),
@@ -114,7 +138,7 @@ impl Database {
         for table in schema.tables {
             let there = self.columns(table.name)?;
             if let Some(column) =
-                table.columns.iter().find(|column| !there.iter().any(|name| name == *column))
+                table.required.iter().find(|column| !there.iter().any(|name| name == *column))
             {
                 return Ok(Some(match there.is_empty() {
                     true => format!("there is no table `{}`", table.name),
@@ -158,7 +182,7 @@ impl Sessions {
         let mut columns = Vec::new();
         for table in schema.tables {
             let there = database.columns(table.name)?;
-            let wanted = table.columns.iter().chain(table.more);
+            let wanted = table.required.iter().chain(table.optional);
             columns.push(
                 wanted.copied().filter(|column| there.iter().any(|name| name == column)).collect(),
             );
@@ -250,7 +274,7 @@ impl Sessions {
         let mut streams = Vec::new();
         for (table, columns, statement) in &mut statements {
             let mut stream =
-                Stream { table, columns, found: statement.query([native_id])?, next: None };
+                TableRows { table, columns, found: statement.query([native_id])?, next: None };
             stream.advance()?;
             streams.push(stream);
         }
@@ -283,7 +307,7 @@ impl Shared for Sessions {
 }
 
 /// The rows that one table has of a session.
-struct Stream<'s> {
+struct TableRows<'s> {
     table: &'s Table,
     columns: &'s [&'static str],
     found: rusqlite::Rows<'s>,
@@ -291,7 +315,7 @@ struct Stream<'s> {
     next: Option<(Vec<rows::Key>, Vec<u8>)>,
 }
 
-impl Stream<'_> {
+impl TableRows<'_> {
     fn key(&self) -> Option<&[rows::Key]> {
         self.next.as_ref().map(|(key, _)| key.as_slice())
     }
@@ -367,7 +391,8 @@ fn unreadable(err: rusqlite::Error) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("cannot read the database: {err}"))
 }
 
-fn look(path: &Path) -> io::Result<(Stamp, Beside)> {
+/// The state of a database and of the files beside it.
+fn file_state(path: &Path) -> io::Result<FileState> {
     Ok((Stamp::of(&fs::metadata(path)?), Beside::of(path)))
 }
 
@@ -393,7 +418,7 @@ fn copy(path: &Path, scratch: &Scratch) -> io::Result<PathBuf> {
         }
         let folder = scratch.folder_for(path)?;
         let to = folder.join("copy.db");
-        let before = (look(path)?, wal_header(path)?);
+        let before = (file_state(path)?, wal_header(path)?);
         fs::copy(path, &to)?;
         for end in [shared::WAL, shared::JOURNAL] {
             match fs::copy(shared::beside(path, end), shared::beside(&to, end)) {
@@ -401,9 +426,9 @@ fn copy(path: &Path, scratch: &Scratch) -> io::Result<PathBuf> {
                 _ => {}
             }
         }
-        let after = (look(path)?, wal_header(path)?);
+        let after = (file_state(path)?, wal_header(path)?);
         // The write-ahead log may have grown: its frames carry checksums, and what is not whole
-        // does not count. Begun anew, which its header tells, it would not fit the database that
+        // does not count. Begun anew, which shows in its header, it would not fit the database that
         // was copied.
         let ((stamp, beside), header) = before;
         if after.0.0 == stamp && after.0.1.journal == beside.journal && after.1 == header {

@@ -1,4 +1,4 @@
-//! What a tool call does, told from the tool's name and input: one table for all agents.
+//! What a tool call does, by the tool's name and input: one table for all agents.
 //!
 //! Agents name the same thing differently (`Bash`, `exec_command`, `run_terminal_cmd`, `shell`),
 //! and name its inputs differently (`file_path`, `filePath`, `path`). Unknown tools keep their
@@ -26,8 +26,8 @@ pub fn action(tool: &str, input: &str) -> Action {
 }
 
 fn from_fields(tool: &str, fields: &Map<String, Value>, input: &str) -> Action {
-    match station(tool) {
-        Some(Station::Shell) => match command(fields) {
+    match kind(tool) {
+        Some(ToolKind::Shell) => match command(fields) {
             // Some agents send a patch through their shell.
             Some(command) if is_patch_command(&command) => patch(&command),
             // Nothing is typed: the agent looks what a running command has printed.
@@ -37,15 +37,15 @@ fn from_fields(tool: &str, fields: &Map<String, Value>, input: &str) -> Action {
             Some(command) => Action::Shell { command },
             None => other(input),
         },
-        Some(Station::Edit) => match string(fields, &["input", "patch", "patchText"]) {
+        Some(ToolKind::Edit) => match string(fields, &["input", "patch", "patchText"]) {
             Some(text) if text.contains("*** Begin Patch") => patch(&text),
             _ => edit(fields).unwrap_or_else(|| other(input)),
         },
-        Some(Station::Read) => match path(fields) {
+        Some(ToolKind::Read) => match path(fields) {
             Some(path) => Action::Read { path },
             None => other(input),
         },
-        Some(Station::Search) => {
+        Some(ToolKind::Search) => {
             let wanted = ["pattern", "query", "url", "glob", "glob_pattern", "path"];
             let query = wanted
                 .iter()
@@ -54,7 +54,7 @@ fn from_fields(tool: &str, fields: &Map<String, Value>, input: &str) -> Action {
                 .join(" in ");
             Action::Search { query: kept(&query) }
         }
-        Some(Station::Delegate) => Action::Delegate {
+        Some(ToolKind::Delegate) => Action::Delegate {
             task: [
                 string(fields, &["description", "title"]),
                 string(fields, &["prompt", "task", "message", "instructions"]),
@@ -65,11 +65,11 @@ fn from_fields(tool: &str, fields: &Map<String, Value>, input: &str) -> Action {
             .collect::<Vec<_>>()
             .join(": "),
         },
-        Some(Station::Plan) => Action::Plan { text: plan(fields).unwrap_or_else(|| kept(input)) },
-        Some(Station::Ask) => {
+        Some(ToolKind::Plan) => Action::Plan { text: plan(fields).unwrap_or_else(|| kept(input)) },
+        Some(ToolKind::Ask) => {
             Action::Ask { question: question(fields).unwrap_or_else(|| kept(input)) }
         }
-        Some(Station::Attend) => {
+        Some(ToolKind::Attend) => {
             Action::Other { input: attended(fields).unwrap_or_else(|| kept_input(input)) }
         }
         None => match command(fields) {
@@ -83,21 +83,21 @@ fn from_fields(tool: &str, fields: &Map<String, Value>, input: &str) -> Action {
 
 /// Says what a call with plain text as input does.
 fn from_text(tool: &str, input: &str) -> Action {
-    match station(tool) {
-        Some(Station::Shell) if is_patch_command(input) => patch(input),
-        Some(Station::Shell) => Action::Shell { command: kept(input) },
-        Some(Station::Edit) => patch(input),
-        Some(Station::Read) => Action::Read { path: text::cut(input, 1000).to_string() },
-        Some(Station::Search) => Action::Search { query: kept(input) },
-        Some(Station::Delegate) => Action::Delegate { task: kept(input) },
-        Some(Station::Plan) => Action::Plan { text: kept(input) },
-        Some(Station::Ask) => Action::Ask { question: kept(input) },
-        Some(Station::Attend) => other(input),
+    match kind(tool) {
+        Some(ToolKind::Shell) if is_patch_command(input) => patch(input),
+        Some(ToolKind::Shell) => Action::Shell { command: kept(input) },
+        Some(ToolKind::Edit) => patch(input),
+        Some(ToolKind::Read) => Action::Read { path: text::cut(input, 1000).to_string() },
+        Some(ToolKind::Search) => Action::Search { query: kept(input) },
+        Some(ToolKind::Delegate) => Action::Delegate { task: kept(input) },
+        Some(ToolKind::Plan) => Action::Plan { text: kept(input) },
+        Some(ToolKind::Ask) => Action::Ask { question: kept(input) },
+        Some(ToolKind::Attend) => other(input),
         None => other(input),
     }
 }
 
-enum Station {
+enum ToolKind {
     Shell,
     Edit,
     Read,
@@ -108,7 +108,7 @@ enum Station {
     Attend,
 }
 
-fn station(tool: &str) -> Option<Station> {
+fn kind(tool: &str) -> Option<ToolKind> {
     // Names are compared without case and separators: `run_terminal_cmd`, `runTerminalCmd`.
     let name: String = tool
         .chars()
@@ -119,9 +119,9 @@ fn station(tool: &str) -> Option<Station> {
         "bash" | "shell" | "shellcommand" | "execcommand" | "localshell" | "localshellcall"
         | "containerexec" | "runterminalcmd" | "runterminalcommand" | "runshellcommand"
         | "powershell" | "execute" | "exec" | "developershell" | "writestdin" | "writebash"
-        | "runcommand" => Station::Shell,
+        | "runcommand" => ToolKind::Shell,
         "bashoutput" | "readbash" | "killshell" | "killbash" | "stopbash" | "taskoutput"
-        | "taskstop" | "waitagent" | "wait" | "closeagent" | "skill" => Station::Attend,
+        | "taskstop" | "waitagent" | "wait" | "closeagent" | "skill" => ToolKind::Attend,
         "edit"
         | "write"
         | "multiedit"
@@ -142,23 +142,23 @@ fn station(tool: &str) -> Option<Station> {
         | "replaceinfile"
         | "writetofile"
         | "deletefile"
-        | "delete" => Station::Edit,
+        | "delete" => ToolKind::Edit,
         "read" | "readfile" | "view" | "viewimage" | "readmanyfiles" | "notebookread"
-        | "openfile" => Station::Read,
+        | "openfile" => ToolKind::Read,
         "grep" | "glob" | "ls" | "listdir" | "listdirectory" | "list" | "search"
         | "searchfilecontent" | "websearch" | "webfetch" | "fetch" | "googlewebsearch"
         | "codebasesearch" | "filesearch" | "findfiles" | "toolsearch" | "grepsearch" | "rg" => {
-            Station::Search
+            ToolKind::Search
         }
         "task" | "agent" | "spawnagent" | "delegate" | "subagent" | "dispatchagent" => {
-            Station::Delegate
+            ToolKind::Delegate
         }
         "todowrite" | "todoread" | "updateplan" | "updatetodo" | "writetodos" | "taskcreate"
         | "taskupdate" | "tasklist" | "taskget" | "exitplanmode" | "enterplanmode" | "plan" => {
-            Station::Plan
+            ToolKind::Plan
         }
         "askuserquestion" | "askuser" | "question" | "requestuserinput" | "askfollowupquestion" => {
-            Station::Ask
+            ToolKind::Ask
         }
         _ => return None,
     })
@@ -231,7 +231,7 @@ fn whole_content(fields: &Map<String, Value>) -> FileState {
     content.map_or(FileState::Unknown, state_of)
 }
 
-/// The state of a file with this content; line ends count as `\n`, because agents do not tell which
+/// The state of a file with this content; line ends count as `\n`, because agents do not say which
 /// a file has.
 pub fn state_of(content: &str) -> FileState {
     FileState::Sha256(match content.contains('\r') {

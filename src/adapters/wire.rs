@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::Deref;
 
 use serde::de::value::MapAccessDeserializer;
@@ -11,6 +12,35 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::base::clock::{self, Timestamp};
+
+/// Declares what stands in records: a field that is not there is empty, and texts are borrowed from
+/// the log. The first field of a struct with a lifetime has to be a borrowed one.
+macro_rules! wire_types {
+    ($(#[$meta:meta])* $vis:vis struct $name:ident<$life:lifetime> {
+        $(#[$first_meta:meta])* $first_vis:vis $first:ident: $type:ty,
+        $($fields:tt)*
+    } $($rest:tt)*) => {
+        #[derive(serde::Deserialize, Default)]
+        #[serde(default)]
+        $(#[$meta])*
+        $vis struct $name<$life> {
+            $(#[$first_meta])*
+            #[serde(borrow)]
+            $first_vis $first: $type,
+            $($fields)*
+        }
+        $crate::adapters::wire::wire_types! { $($rest)* }
+    };
+    ($(#[$meta:meta])* $vis:vis struct $name:ident $fields:tt $($rest:tt)*) => {
+        #[derive(serde::Deserialize, Default)]
+        #[serde(default)]
+        $(#[$meta])*
+        $vis struct $name $fields
+        $crate::adapters::wire::wire_types! { $($rest)* }
+    };
+    () => {};
+}
+pub(super) use wire_types;
 
 /// A string or a number as text, borrowed where it can be; anything else counts as none.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -99,16 +129,15 @@ impl<'a> Content<'a> {
     }
 }
 
-#[derive(Deserialize)]
-struct WireBlock<'a> {
-    #[serde(rename = "type", borrow, default)]
-    kind: Text<'a>,
-    #[serde(borrow, default)]
-    text: Text<'a>,
-    #[serde(borrow, default)]
-    content: Content<'a>,
-    #[serde(rename = "inlineData", default)]
-    inline: Option<IgnoredAny>,
+wire_types! {
+    struct WireContentBlock<'a> {
+        #[serde(rename = "type")]
+        kind: Text<'a>,
+        text: Text<'a>,
+        content: Content<'a>,
+        #[serde(rename = "inlineData")]
+        inline_data: Option<IgnoredAny>,
+    }
 }
 
 /// Says how many elements a list has.
@@ -131,42 +160,7 @@ pub fn plain(json: Option<&RawValue>) -> Cow<'_, str> {
 
 impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Any;
-        impl<'de> Visitor<'de> for Any {
-            type Value = Text<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("anything")
-            }
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Text(Cow::Borrowed(text)))
-            }
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Text(Cow::Owned(text.to_string())))
-            }
-            fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-                Ok(Text::default())
-            }
-            fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
-                Ok(Text(number.to_string().into()))
-            }
-            fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
-                Ok(Text(number.to_string().into()))
-            }
-            fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
-                Ok(Text(number.to_string().into()))
-            }
-            fn visit_unit<E>(self) -> Result<Self::Value, E> {
-                Ok(Text::default())
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
-                drain_list(list).map(|()| Text::default())
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-                drain_map(map).map(|()| Text::default())
-            }
-        }
-        deserializer.deserialize_any(Any)
+        deserializer.deserialize_any(AnyShape::<Text>(PhantomData))
     }
 }
 
@@ -182,63 +176,97 @@ impl<'de> Deserialize<'de> for Count {
 
 impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Any;
-        impl<'de> Visitor<'de> for Any {
-            type Value = Content<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string, a block or a list of blocks")
-            }
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Content { text: Cow::Borrowed(text), images: 0 })
-            }
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Content { text: Cow::Owned(text.to_string()), images: 0 })
-            }
-            fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-                Ok(Content::default())
-            }
-            fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-                Ok(Content::default())
-            }
-            fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-                Ok(Content::default())
-            }
-            fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-                Ok(Content::default())
-            }
-            fn visit_unit<E>(self) -> Result<Self::Value, E> {
-                Ok(Content::default())
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-                let mut whole = Content::default();
-                while let Some(part) = list.next_element()? {
-                    whole.add(part);
-                }
-                Ok(whole)
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-                let block = WireBlock::deserialize(MapAccessDeserializer::new(map))?;
-                let image =
-                    ["image", "document", "audio"].iter().any(|kind| block.kind.contains(kind))
-                        || block.inline.is_some();
-                let mut whole = Content { text: block.text.0, images: image.into() };
-                whole.add(block.content);
-                Ok(whole)
-            }
-        }
-        deserializer.deserialize_any(Any)
+        deserializer.deserialize_any(AnyShape::<Content>(PhantomData))
     }
 }
 
-fn drain_list<'de, A: SeqAccess<'de>>(mut list: A) -> Result<(), A::Error> {
-    while list.next_element::<IgnoredAny>()?.is_some() {}
-    Ok(())
+/// What can be made of JSON of any shape; what is not known to be something is nothing.
+trait FromAnyShape<'de>: Default {
+    fn from_text(text: Cow<'de, str>) -> Self;
+
+    fn from_number(_: impl fmt::Display) -> Self {
+        Self::default()
+    }
+
+    fn from_list<A: SeqAccess<'de>>(mut list: A) -> Result<Self, A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Self::default())
+    }
+
+    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Self::default())
+    }
 }
 
-fn drain_map<'de, A: MapAccess<'de>>(mut map: A) -> Result<(), A::Error> {
-    while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-    Ok(())
+impl<'de> FromAnyShape<'de> for Text<'de> {
+    fn from_text(text: Cow<'de, str>) -> Self {
+        Text(text)
+    }
+
+    fn from_number(number: impl fmt::Display) -> Self {
+        Text(number.to_string().into())
+    }
+}
+
+impl<'de> FromAnyShape<'de> for Content<'de> {
+    fn from_text(text: Cow<'de, str>) -> Self {
+        Content { text, images: 0 }
+    }
+
+    fn from_list<A: SeqAccess<'de>>(mut list: A) -> Result<Self, A::Error> {
+        let mut whole = Content::default();
+        while let Some(part) = list.next_element()? {
+            whole.add(part);
+        }
+        Ok(whole)
+    }
+
+    fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
+        let block = WireContentBlock::deserialize(MapAccessDeserializer::new(map))?;
+        let image = ["image", "document", "audio"].iter().any(|kind| block.kind.contains(kind))
+            || block.inline_data.is_some();
+        let mut whole = Content { text: block.text.0, images: image.into() };
+        whole.add(block.content);
+        Ok(whole)
+    }
+}
+
+struct AnyShape<T>(PhantomData<T>);
+
+impl<'de, T: FromAnyShape<'de>> Visitor<'de> for AnyShape<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("anything")
+    }
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<T, E> {
+        Ok(T::from_text(Cow::Borrowed(text)))
+    }
+    fn visit_str<E>(self, text: &str) -> Result<T, E> {
+        Ok(T::from_text(Cow::Owned(text.to_string())))
+    }
+    fn visit_bool<E>(self, _: bool) -> Result<T, E> {
+        Ok(T::default())
+    }
+    fn visit_u64<E>(self, number: u64) -> Result<T, E> {
+        Ok(T::from_number(number))
+    }
+    fn visit_i64<E>(self, number: i64) -> Result<T, E> {
+        Ok(T::from_number(number))
+    }
+    fn visit_f64<E>(self, number: f64) -> Result<T, E> {
+        Ok(T::from_number(number))
+    }
+    fn visit_unit<E>(self) -> Result<T, E> {
+        Ok(T::default())
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<T, A::Error> {
+        T::from_list(list)
+    }
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+        T::from_map(map)
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::sources::SourceArgs;
 use super::{App, output};
 use crate::error::Result;
-use crate::models::ledger::Spent;
+use crate::models::ledger::DaySpending;
 use crate::ops::status::{self, AtRisk};
 use crate::ops::{days, rescue};
 use crate::store::Store;
@@ -53,7 +53,7 @@ pub fn run(_: Args, app: &App) -> Result<u8> {
         ));
     }
     if status.models.calls > 0 {
-        let Spent { calls, failed, tokens, usd } = status.models;
+        let DaySpending { calls, failed, tokens, usd } = status.models;
         let failed = if failed > 0 { format!(", {failed} of them in vain") } else { String::new() };
         text.push_str(&format!(
             "models    today {}, {tokens} tokens, ${usd:.4}{failed}\n",

@@ -200,7 +200,7 @@ impl Machine<'_> {
             let _ = sender.try_send(());
         });
         let before = std::mem::take(&mut self.told);
-        let told = watcher.trouble.iter().map(|trouble| {
+        let told = watcher.errors.iter().map(|trouble| {
             format!(
                 "warning: changes are noticed only every {}: {}",
                 config.watch.interval,
@@ -215,7 +215,7 @@ impl Machine<'_> {
             self.args.sources.request(roots, &config, app, now, &models, &|_, _| {})?;
         (request.folders, request.finalize) = (folders, None);
         let report = sweep::sweep(&store, &request)?;
-        if models.are_there() && report.captured > 0 {
+        if models.is_enabled() && report.captured > 0 {
             flush::due(&store, &config, app, now, &models, Scope::Today)?;
         }
         if report.captured > 0 {

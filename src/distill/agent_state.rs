@@ -105,8 +105,8 @@ struct Values {
 impl Values {
     fn state(&self) -> Option<AgentState> {
         let mut dimensions = [0; 9];
-        for (value, told) in dimensions.iter_mut().zip(self.dimensions) {
-            *value = told?;
+        for (value, known) in dimensions.iter_mut().zip(self.dimensions) {
+            *value = known?;
         }
         Some(AgentState { resonance: self.resonance.unwrap_or(0), dimensions })
     }

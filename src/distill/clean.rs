@@ -55,7 +55,7 @@ impl Cleaner {
             }
             EventKind::Result(answer) => {
                 // Shortened first, so that no time is spent on what is not kept; a secret that is
-                // cut in two at the seam is still told by its beginning.
+                // cut in two at the seam is still known by its beginning.
                 let short = match &answer.text {
                     Cow::Borrowed(text) => episodes::shortened(text, self.output_bytes),
                     Cow::Owned(text) => {
@@ -106,7 +106,7 @@ fn without_base64(text: &str) -> Cow<'_, str> {
     let mut kept: Option<String> = None;
     let (mut copied, mut at) = (0, 0);
     while at + LONGEST_RUN <= bytes.len() {
-        // Look at the end of a possible run first: one byte in many tells that there is none.
+        // Look at the end of a possible run first: one byte in many shows that there is none.
         match bytes[at..at + LONGEST_RUN].iter().rposition(|byte| !is_base64(*byte)) {
             Some(last) => at += last + 1,
             None => {

@@ -119,7 +119,7 @@ pub fn makes_commit(command: &str) -> bool {
     COMMIT.is_match(command) && !command.contains("--dry-run") && !command.contains("git init")
 }
 
-/// The commit that git tells of: `[main 1a2b3c4] the message`.
+/// The commit that git reports: `[main 1a2b3c4] the message`.
 pub fn commit_in(output: &str) -> Option<Commit> {
     static COMMIT: StaticRegex =
         StaticRegex::new(r"(?m)^\[[^\]\n]{1,200}? (?:\(root-commit\) )?([0-9a-f]{7,40})\] (.+)$");

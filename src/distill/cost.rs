@@ -67,7 +67,7 @@ mod tests {
         assert_eq!(cost_usd(&[known.clone(), usage("unheard-of", 5, 5)]), None);
         assert_eq!(cost_usd(&[known.clone(), usage("unheard-of", 0, 0)]), Some(5.0));
         assert_eq!(cost_usd(&[]), None);
-        let told = ModelUsage { cost_usd: Some(0.25), ..usage("unheard-of", 5, 5) };
-        assert_eq!(cost_usd(&[known, told]), Some(5.25));
+        let with_cost = ModelUsage { cost_usd: Some(0.25), ..usage("unheard-of", 5, 5) };
+        assert_eq!(cost_usd(&[known, with_cost]), Some(5.25));
     }
 }

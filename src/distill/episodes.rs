@@ -197,7 +197,7 @@ fn spaced(summary: &str) -> String {
     if summary.is_empty() { String::new() } else { format!(" ({summary})") }
 }
 
-/// Shortens a long output in the middle, at line ends: its beginning and its end tell the most.
+/// Shortens a long output in the middle, at line ends: its beginning and its end say the most.
 pub fn shortened(output: &str, most: usize) -> std::borrow::Cow<'_, str> {
     if output.len() <= most {
         return output.into();

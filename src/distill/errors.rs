@@ -1,4 +1,4 @@
-//! Errors: the one line of a failure that means something, and a fingerprint that tells two apart.
+//! Errors: the one line of a failure that means something, and a fingerprint that sets two apart.
 //!
 //! The fingerprint forgets what differs from run to run (paths, numbers, ids, addresses), so the
 //! same error met twice, or by two agents, is one error.
@@ -34,7 +34,7 @@ pub fn is_refusal(output: &str) -> bool {
 
 /// The line that says what went wrong, rather than where or that something did.
 fn meaningful_line(output: &str) -> Option<&str> {
-    static TELLING: StaticRegex = StaticRegex::new(
+    static REASON: StaticRegex = StaticRegex::new(
         r"(?x)
             ^\s*(error(\[[A-Z]\d+\])?|fatal|panic|FAIL(ED|URE)?|E\s{2,}|npm\ ERR!|Exception|AssertionError)\b
           | ^\s*[A-Za-z_.]*(Error|Exception|Panic|Warning)\b\s*[:(\[]
@@ -53,16 +53,19 @@ fn meaningful_line(output: &str) -> Option<&str> {
             && !is_stamped(line)
             && !is_numbered(line)
     };
-    let telling = |line: &&str| TELLING.is_match(line);
+    let says_why = |line: &&str| REASON.is_match(line);
     // Python names its exception last, everyone else first.
     if output.contains("Traceback (most recent call last)") {
-        let last =
-            output.lines().rev().filter(worth).find(|line| telling(line) && !line.starts_with(' '));
+        let last = output
+            .lines()
+            .rev()
+            .filter(worth)
+            .find(|line| says_why(line) && !line.starts_with(' '));
         if last.is_some() {
             return last;
         }
     }
-    output.lines().filter(worth).find(telling).or_else(|| output.lines().find(worth))
+    output.lines().filter(worth).find(says_why).or_else(|| output.lines().find(worth))
 }
 
 /// Whether a line comes from a numbered dump of a file (`  12→…`), which is no error.
@@ -102,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_telling_line_is_found() {
+    fn the_meaningful_line_is_found() {
         check(
             "   Compiling a v0.1.0\nerror[E0599]: no method named `lock` found\n --> src/a.rs:3",
             "error[E0599]: no method named `lock` found",

@@ -1,4 +1,4 @@
-//! Facts: what is remembered of a session while it streams by, part by part.
+//! Facts: what is kept of a session while its steps stream by, part by part.
 //!
 //! A part is an episode. Everything here is bounded, however long the log: texts are cut, lists
 //! end, and of an episode's words only those that may set it apart are kept when it ends.
@@ -103,7 +103,7 @@ pub struct Statement {
     pub origin: Origin,
 }
 
-/// What tells how it goes, in the order in which it came.
+/// Signs of how it goes, in the order in which they came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {
     Test(bool),
@@ -179,8 +179,8 @@ impl Facts {
         }
     }
 
-    /// Counts a step among the kinds of events: a call that edits or tests is told as such, and an
-    /// answer that failed as an error.
+    /// Counts a step among the kinds of events: a call that edits or tests counts as such, and
+    /// a result that failed as an error.
     fn count_events(&mut self, step: &Step) {
         let mut count = |kind: &'static str| *self.events.entry(kind).or_default() += 1;
         match &step.kind {
@@ -382,14 +382,15 @@ impl EpisodeFacts {
             Action::Edit { files, .. } if !call.failed() => {
                 for file in files {
                     self.count_words(&file.path, 1.0);
-                    // The answer tells of one file.
-                    let told = call
+                    // A result reports the state of one file.
+                    let reported = call
                         .answer
                         .as_ref()
                         .map(|answer| &answer.state)
                         .filter(|_| files.len() == 1);
-                    let state =
-                        told.filter(|state| **state != FileState::Unknown).unwrap_or(&file.state);
+                    let state = reported
+                        .filter(|state| **state != FileState::Unknown)
+                        .unwrap_or(&file.state);
                     self.add_change(FileChange { path: file.path.clone(), state: state.clone() });
                 }
             }
@@ -452,7 +453,7 @@ impl EpisodeFacts {
         }
     }
 
-    /// Follows a command from its failure to the run that works, to tell what solved it.
+    /// Follows a command from its failure to the run that works, to learn what solved it.
     fn track_failure(&mut self, command: &str, works: bool, output: &str) {
         let kind = commands::command_kind(command);
         let at = self.failing.iter().position(|failing| failing.command == kind);

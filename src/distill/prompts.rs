@@ -41,9 +41,9 @@ pub fn own_words(prompt: &str) -> Cow<'_, str> {
     }
 }
 
-/// What a prompt asks for, in one line of at most `most_chars`: its first telling sentence, and
-/// more where there is room and `fill` says so. "Implement the following plan:" is told by the
-/// plan's title, and a role that the agent is given ("You are a reviewer.") by the job.
+/// What a prompt asks for, in one line of at most `most_chars`: its first meaningful sentence, and
+/// with `fill` as many more as fit. "Implement the following plan:" gives way to the plan's title,
+/// and a role that the agent is given ("You are a reviewer.") to the job.
 pub fn request(prompt: &str, most_chars: usize, fill: bool) -> String {
     let words = own_words(prompt);
     let mut sentences =
@@ -137,7 +137,7 @@ fn is_lead_in(said: &str) -> bool {
     LEAD_IN.is_match(said)
 }
 
-/// Whether a prompt tells by itself what it is about.
+/// Whether a prompt says by itself what it is about.
 pub fn is_specific(prompt: &str) -> bool {
     const EMPTY: &[&str] = &[
         "continue", "proceed", "ahead", "yes", "yeah", "yep", "sure", "okay", "please", "next",
@@ -147,13 +147,13 @@ pub fn is_specific(prompt: &str) -> bool {
         "model", "resume", "compact", "create",
     ];
     let words = own_words(prompt);
-    let mut told = 0;
+    let mut weighty = 0;
     text::each_word(text::cut(&words, 400), |word| {
-        told += u32::from(
+        weighty += u32::from(
             word.whole && words::weight(&word.text) > 0.0 && !EMPTY.contains(&word.text.as_ref()),
         );
     });
-    let enough = told >= 2 || (told == 1 && words.split_whitespace().count() >= 4);
+    let enough = weighty >= 2 || (weighty == 1 && words.split_whitespace().count() >= 4);
     enough && !text::sentences(text::cut(&words, 400)).all(is_pleasantry)
 }
 

@@ -12,8 +12,8 @@ use crate::model::digest::{ClaimKind, Origin};
 const SENTENCES_CONSIDERED: usize = 14;
 /// How much a line of code counts against a sentence: it stands for a reply that says nothing else.
 const OF_CODE: f32 = 0.25;
-/// A sentence with fewer telling words ("The problem is clear.") says nothing by itself.
-const FEWEST_TELLING: usize = 3;
+/// A sentence with fewer weighty words ("The problem is clear.") says nothing by itself.
+const FEWEST_WEIGHTY: usize = 3;
 
 /// A reply in two: what is said in it, and its blocks of code.
 pub fn split_code(reply: &str) -> (Cow<'_, str>, String) {
@@ -46,7 +46,7 @@ pub fn claim_kind(sentence: &str, origin: Origin) -> Option<ClaimKind> {
     static DECISION: StaticRegex = StaticRegex::new(
         r"(?i)\b(decided|decision|(we|i) chose|chose to|going with|go with|went with|opt(ed)? for|settled on|let['’]?s use|agreed to)\b",
     );
-    // "Instead of" alone tells a difference; with a reason or somebody's will it tells a choice.
+    // "Instead of" alone is a difference; with a reason or somebody's will it is a choice.
     static CHOICE: StaticRegex =
         StaticRegex::new(r"(?i)\b(instead of|rather than|prefer(red)?|we['’]ll use|i['’]ll use)\b");
     static REASON: StaticRegex = StaticRegex::new(
@@ -86,11 +86,11 @@ fn stands_alone(sentence: &str, origin: Origin) -> bool {
         .is_some_and(|first| !first.is_lowercase() && !"(),;".contains(first));
     let closed = !sentence.ends_with([':', '?', ',', '(']) && !is_table_row(sentence);
     // A person types as they please, but says more than half a sentence.
-    let told = match origin {
+    let is_whole = match origin {
         Origin::User => sentence.chars().count() >= 40,
         _ => begins && !is_narration(sentence),
     };
-    closed && told && words::weighty_count(sentence) >= FEWEST_TELLING
+    closed && is_whole && words::weighty_count(sentence) >= FEWEST_WEIGHTY
 }
 
 /// Whether the agent only says what it is about to do.
@@ -107,13 +107,13 @@ pub fn is_narration(sentence: &str) -> bool {
     NARRATION.is_match(sentence) || aside.iter().any(|saying| sentence.contains(saying))
 }
 
-/// How the agent closed: of its sentences the one that tells most, and best a result, rather than
+/// How the agent closed: of its sentences the one that says most, best a result, rather than
 /// "Done.".
 pub fn closing_sentence(reply: &str) -> Option<String> {
     closing_sentence_except(reply, |_| false)
 }
 
-/// How the agent closed, leaving out sentences that say what is told elsewhere.
+/// How the agent closed, leaving out sentences that say what stands elsewhere.
 pub fn closing_sentence_except(reply: &str, is_said: impl Fn(&str) -> bool) -> Option<String> {
     static RESULT: StaticRegex = StaticRegex::new(
         r"(?ix)^(done\b|fixed|added|created|updated|committed|pushed|implemented|removed|renamed|rebased|merged|moved|replaced|refactored|resolved|published|released|opened|draft\ pr|wrote|spawned|closed|deleted|verified|confirmed|reviewed|saved|switched|enabled|disabled|successfully|i('ve|’ve|\ have)?\ (added|fixed|created|updated|removed|changed|implemented|reviewed|patched)|found\ \d|no\ (blocking|blockers|issues)|root\ cause|all\ \d*\ ?(tests|checks)|yes\b|the\ (fix|cause|issue|problem|bug)\b)
@@ -130,7 +130,7 @@ pub fn closing_sentence_except(reply: &str, is_said: impl Fn(&str) -> bool) -> O
             !sentence.ends_with([':', '?']) && !is_narration(sentence) && !is_said(sentence)
         })
         .take(SENTENCES_CONSIDERED);
-    let told = sentences.enumerate().map(|(at, (sentence, factor))| {
+    let weighed = sentences.enumerate().map(|(at, (sentence, factor))| {
         let kind = match (RESULT.is_match(&sentence), sentence.chars().count() >= 24) {
             _ if NEXT.is_match(&sentence) => 0.3,
             (true, _) => 1.8,
@@ -144,7 +144,8 @@ pub fn closing_sentence_except(reply: &str, is_said: impl Fn(&str) -> bool) -> O
             sentence,
         )
     });
-    told.reduce(|best, next| if next.0 > best.0 { next } else { best })
+    weighed
+        .reduce(|best, next| if next.0 > best.0 { next } else { best })
         .filter(|(weight, _)| *weight > 0.0)
         .map(|(_, sentence)| sentence)
         .or_else(|| {
@@ -314,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_open_is_told() {
+    fn what_is_left_open_is_found() {
         assert_eq!(
             open_item("All done.\n\nWould you like me to add tests for the importer as well?")
                 .as_deref(),

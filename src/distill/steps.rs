@@ -1,7 +1,7 @@
 //! A step: one thing that a reader of the session would see, with a tool call and its answer as
 //! one.
 //!
-//! Logs tell calls and answers apart, in any order when calls run in parallel. [`Joiner`] puts them
+//! Logs hold calls and results apart, in any order when calls run in parallel. [`Joiner`] puts them
 //! together again and keeps the order of the calls. Texts are cleaned before they get here.
 
 use crate::base::clock::Timestamp;
@@ -11,7 +11,7 @@ use crate::model::session::{Action, CallResult, Event, EventKind, Position};
 /// One step of a session.
 #[derive(Debug, Clone)]
 pub struct Step {
-    /// When, where the log tells it.
+    /// When, where the log says it.
     pub at: Option<Timestamp>,
     /// Where in the log.
     pub position: Position,
@@ -68,11 +68,11 @@ pub struct Outcome {
     pub bytes: usize,
     /// Whether the log says that the call failed.
     pub failed: bool,
-    /// The exit code, where the log tells it.
+    /// The exit code, where the log says it.
     pub exit_code: Option<i32>,
     /// Images left out of the text.
     pub images: u32,
-    /// What the changed file is like now, where the answer tells it.
+    /// What the changed file is like now, where the result says it.
     pub state: FileState,
 }
 
@@ -127,8 +127,7 @@ impl Joiner {
                             hand_over(self.waiting.remove(0));
                         }
                     }
-                    // The answer of a call that was handed over already, or that the log never
-                    // told.
+                    // The result of a call that was handed over already, or that is not in the log.
                     None => hand_over(step(StepKind::ToolCall(ToolCall {
                         id: answer.id.clone().into_owned(),
                         tool: String::new(),

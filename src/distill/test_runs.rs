@@ -51,7 +51,7 @@ fn is_interruption(code: i32) -> bool {
     matches!(code, 124 | 130 | 137 | 143)
 }
 
-/// Whether a runner says that it could not even start: that is trouble with the machine, not with
+/// Whether a runner says that it could not even start: that is a problem of the machine, not of
 /// the code.
 fn never_ran(output: &str) -> bool {
     static NO_START: StaticRegex = StaticRegex::new(
@@ -144,7 +144,7 @@ fn is_tally(line: &str) -> bool {
     let lower = line.to_ascii_lowercase();
     let foreign =
         lower.split(letters).filter(|word| !word.is_empty() && !WORDS.contains(word)).count();
-    // Who counts both kinds may name what was tested.
+    // A line that counts both kinds may name what was tested.
     let both = lower.contains("pass") && lower.contains("fail");
     foreign <= if both { 3 } else { 0 }
 }

@@ -4,8 +4,7 @@ use std::collections::HashSet;
 
 use crate::base::{common_words, text};
 
-/// How much a word may tell: nothing for the commonest, more the rarer its kind is in ordinary
-/// prose.
+/// How much a word says: nothing for the commonest, more the rarer its kind is in ordinary prose.
 pub fn weight(word: &str) -> f32 {
     let length = word.chars().count();
     let ascii = word.is_ascii();
@@ -13,7 +12,7 @@ pub fn weight(word: &str) -> f32 {
         return 0.0;
     }
     if let Some(place) = common_words::place(word) {
-        // Only the commonest tell nothing at all: what is common in manuals may be just what
+        // Only the commonest say nothing at all: what is common in manuals may be just what
         // somebody asks for.
         let share = place as f32 / common_words::count() as f32;
         return if place < common_words::STOP_WORDS { 0.0 } else { 0.9 * share.powf(0.3) };
@@ -38,7 +37,7 @@ pub fn weight(word: &str) -> f32 {
     if word.contains(['_', '.', ':']) { 1.2 } else { 1.0 }
 }
 
-/// Tells the name of a folder within a path: `src` and `store` of `src/store/day.rs`, but no word
+/// Whether a word is the name of a folder within a path: `src` and `store` of `src/store/day.rs`, but no word
 /// of `read/write`.
 pub fn is_folder_name(value: &str, start: usize, end: usize) -> bool {
     let Some(rest) = value[end..].strip_prefix('/') else { return false };
@@ -48,7 +47,7 @@ pub fn is_folder_name(value: &str, start: usize, end: usize) -> bool {
     value[..start].ends_with('/') || after().contains(['/', '.'])
 }
 
-/// How many different telling words a sentence has.
+/// How many different weighty words a sentence has.
 pub fn weighty_count(sentence: &str) -> usize {
     let mut words = HashSet::new();
     text::each_word(sentence, |word| {
@@ -59,7 +58,7 @@ pub fn weighty_count(sentence: &str) -> usize {
     words.len()
 }
 
-/// How much a sentence tells.
+/// How much a sentence says.
 pub fn sentence_weight(sentence: &str) -> f32 {
     let mut words = HashSet::new();
     text::each_word(sentence, |word| {
@@ -94,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn common_words_tell_nothing_and_names_do() {
+    fn common_words_weigh_nothing_and_names_do() {
         assert_eq!(weight("the"), 0.0);
         assert!(weight("retry_backoff") > weight("orchid") && weight("orchid") > weight("buffer"));
     }

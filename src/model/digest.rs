@@ -1,6 +1,6 @@
 //! A digest: the one page of a session that people, grep and RAG tools read.
 //!
-//! Everything here is as it stands on the page; `store/documents.rs` writes and reads it.
+//! Everything here is as it stands on the page; `store/digest/` writes and reads it.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ pub struct Digest {
 }
 
 /// What the distiller says of a session; a function of the session alone.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Content {
     pub flavor: String,
     pub title: String,
@@ -71,7 +71,7 @@ pub struct Content {
 }
 
 /// What a digest says of its snapshot.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// The day on which raw was evicted, if it was.
     pub evicted: Option<String>,
@@ -132,12 +132,13 @@ pub enum Origin {
 }
 
 /// How a session went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     Success,
     Fail,
     Abandoned,
+    #[default]
     Unknown,
 }
 
@@ -150,9 +151,10 @@ pub enum State {
 }
 
 /// Whether a session is worth remembering.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Worth {
+    #[default]
     Full,
     None,
 }

@@ -1,7 +1,7 @@
 //! `command`: any program that reads a prompt on stdin and prints its reply.
 //!
 //! It is started word by word, without a shell, in a process group of its own that ends with it or
-//! with the time it is given. The environment tells whatever it starts that memtree called it.
+//! with the time it is given. The environment says to whatever it starts that memtree called it.
 
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::summarizer::{Call, Failure, Reply, Summarizer, Trouble};
+use super::summarizer::{Failure, FailureKind, ModelCall, Reply, Summarizer};
 use crate::base::text;
 use crate::model::calls;
 
@@ -25,19 +25,19 @@ pub struct Program {
 
 /// More than this is no reply.
 const MOST_REPLY: u64 = 1 << 20;
-/// How much of its complaints is read.
-const MOST_COMPLAINTS: u64 = 64 << 10;
+/// How much of its stderr is read.
+const MOST_STDERR: u64 = 64 << 10;
 /// How long its output may stay open after its end, held by something that it started.
-const AFTER_ITS_END: Duration = Duration::from_secs(1);
+const PIPE_GRACE: Duration = Duration::from_secs(1);
 
 impl Summarizer for Program {
     fn name(&self) -> &'static str {
         "command"
     }
 
-    fn reply(&self, call: &Call<'_>) -> Result<Reply, Failure> {
+    fn reply(&self, call: &ModelCall<'_>) -> Result<Reply, Failure> {
         let never =
-            |reason: String| Failure { reason, trouble: Trouble::Hopeless, may_cost: false };
+            |reason: String| Failure { reason, kind: FailureKind::Hopeless, may_cost: false };
         let words: Vec<String> =
             self.words.iter().map(|word| word.replace("{model}", call.model)).collect();
         let Some((program, arguments)) = words.split_first() else {
@@ -55,9 +55,9 @@ impl Summarizer for Program {
             command.spawn().map_err(|err| never(format!("cannot start `{program}`: {err}")))?;
         let prompt = format!("{}\n\n{}\n", call.instructions, call.material);
         let mut running = Running { child };
-        let said = running.talk(prompt, self.timeout).map_err(|reason| Failure {
+        let said = running.converse(prompt, self.timeout).map_err(|reason| Failure {
             reason: format!("`{program}` {reason}"),
-            trouble: Trouble::Down,
+            kind: FailureKind::Down,
             may_cost: true,
         })?;
         Ok(Reply { text: said, tokens: None })
@@ -70,24 +70,24 @@ struct Running {
 }
 
 impl Running {
-    fn talk(&mut self, prompt: String, timeout: Duration) -> Result<String, String> {
+    fn converse(&mut self, prompt: String, timeout: Duration) -> Result<String, String> {
         let began = Instant::now();
         let mut stdin = self.child.stdin.take();
-        // On a thread of its own: a program may talk before it has listened. One that does not
-        // listen to the end is judged by what it says.
+        // On a thread of its own: a program may write before it has read. One that does not read to
+        // the end is judged by what it writes.
         thread::spawn(move || stdin.as_mut().map(|stdin| stdin.write_all(prompt.as_bytes())));
-        let said = read_apart(self.child.stdout.take(), MOST_REPLY);
-        let complaints = read_apart(self.child.stderr.take(), MOST_COMPLAINTS);
+        let said = read_in_background(self.child.stdout.take(), MOST_REPLY);
+        let stderr = read_in_background(self.child.stderr.take(), MOST_STDERR);
         let status =
             self.wait(timeout, began).map_err(|err| format!("cannot be waited for: {err}"))?;
         let Some(status) = status else {
             return Err(format!("took longer than {} s and was ended", timeout.as_secs()));
         };
-        let said = said.recv_timeout(AFTER_ITS_END).unwrap_or_default();
+        let said = said.recv_timeout(PIPE_GRACE).unwrap_or_default();
         if !status.success() {
-            let complaints = complaints.recv_timeout(AFTER_ITS_END).unwrap_or_default();
+            let stderr = stderr.recv_timeout(PIPE_GRACE).unwrap_or_default();
             let last =
-                complaints.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+                stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
             let why = if last.is_empty() {
                 String::new()
             } else {
@@ -129,7 +129,7 @@ impl Drop for Running {
 }
 
 /// Reads a pipe on a thread of its own, one byte more than is allowed.
-fn read_apart(pipe: Option<impl Read + Send + 'static>, most: u64) -> Receiver<String> {
+fn read_in_background(pipe: Option<impl Read + Send + 'static>, most: u64) -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
@@ -148,7 +148,7 @@ mod tests {
     fn ask(script: &str, timeout: Duration) -> Result<String, Failure> {
         let words = ["sh", "-c", script].map(String::from).to_vec();
         let program = Program { words, folder: "/".into(), timeout };
-        let call = Call {
+        let call = ModelCall {
             model: "small",
             instructions: "Sum up.",
             material: "the material",
@@ -160,7 +160,7 @@ mod tests {
     const SOON: Duration = Duration::from_secs(20);
 
     #[test]
-    fn it_hears_the_prompt_and_is_told_who_asks() {
+    fn it_gets_the_prompt_and_who_asks() {
         assert_eq!(ask("cat", SOON).unwrap(), "Sum up.\n\nthe material\n");
         assert_eq!(
             ask("echo $MEMTREE_INVOKED_BY $CLAUDE_INVOKED_BY '{model}'", SOON).unwrap(),
@@ -171,19 +171,19 @@ mod tests {
     }
 
     #[test]
-    fn its_failure_is_told_with_its_own_words() {
+    fn its_failure_is_reported_in_its_own_words() {
         let failure = ask("echo first >&2; echo rate limited >&2; exit 3", SOON).unwrap_err();
         assert!(
             failure.reason.contains("exit status: 3: rate limited")
-                && failure.trouble == Trouble::Down,
+                && failure.kind == FailureKind::Down,
             "{failure:?}"
         );
         let program =
             Program { words: vec!["/no/such/program".into()], folder: "/".into(), timeout: SOON };
-        let call = Call { model: "", instructions: "", material: "", reply_tokens: 10 };
+        let call = ModelCall { model: "", instructions: "", material: "", reply_tokens: 10 };
         let failure = program.reply(&call).unwrap_err();
         assert!(
-            failure.trouble == Trouble::Hopeless
+            failure.kind == FailureKind::Hopeless
                 && !failure.may_cost
                 && failure.reason.contains("/no/such/program"),
             "{failure:?}"

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Model, ModelSettings, Models, Who};
+use super::{Backend, Model, ModelSettings, Models};
 use crate::base::clock::Timestamp;
 use crate::distill::cost;
 use crate::error::{Error, Result};
@@ -21,7 +21,7 @@ impl Models {
         layout: &Layout,
     ) -> Result<Models> {
         let set = &settings.models;
-        let who = match settings.summarizer {
+        let backend = match settings.summarizer {
             Summarizer::Extractive => return Ok(Models::none()),
             Summarizer::Command => {
                 // No shell is run, so what it would do to `~` is done here.
@@ -29,9 +29,9 @@ impl Models {
                     Some(below) => home.join(below).to_string_lossy().into_owned(),
                     None => word.clone(),
                 };
-                Who::Program(set.command.iter().map(expanded).collect())
+                Backend::Program(set.command.iter().map(expanded).collect())
             }
-            Summarizer::OpenAi => Who::Server {
+            Summarizer::OpenAi => Backend::Server {
                 base_url: set.base_url.clone(),
                 key: variables
                     .get(&set.key_variable)
@@ -40,7 +40,7 @@ impl Models {
             },
         };
         let model_settings = ModelSettings {
-            who,
+            backend,
             low: model(&set.low, &set.low_usd, "low_usd")?,
             high: model(&set.high, &set.high_usd, "high_usd")?,
             input_tokens: set.input_tokens,
@@ -53,7 +53,7 @@ impl Models {
             zone: settings.zone()?,
         };
         let missing = !set.key_variable.is_empty()
-            && matches!(model_settings.who, Who::Server { key: None, .. });
+            && matches!(model_settings.backend, Backend::Server { key: None, .. });
         let models = Models::new(model_settings, settings.redactor()?, layout);
         if missing {
             // No reason to stop: a sweep that a timer starts captures without the key, and the next one

@@ -29,7 +29,7 @@ pub struct Entry {
     pub tokens_out: u64,
     /// What it cost in US dollars; 0 where no price is known.
     pub usd: f64,
-    /// Whether the tokens were counted by us, because nobody else did.
+    /// Whether the tokens are our estimate, because the model did not count them.
     pub estimated: bool,
     pub ms: u64,
     /// `text`, `nothing`, or `failed: ` and the reason.
@@ -38,7 +38,7 @@ pub struct Entry {
 
 /// What one day's calls came to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct Spent {
+pub struct DaySpending {
     pub calls: usize,
     pub failed: usize,
     pub tokens: u64,
@@ -51,7 +51,7 @@ pub fn book(path: &Path, entry: &Entry) -> io::Result<()> {
 }
 
 /// Sums up a day; a line that cannot be read counts for nothing.
-pub fn spent(path: &Path, day: NaiveDate) -> io::Result<Spent> {
+pub fn spent(path: &Path, day: NaiveDate) -> io::Result<DaySpending> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(err) if err.kind() == io::ErrorKind::NotFound => String::new(),
@@ -59,7 +59,7 @@ pub fn spent(path: &Path, day: NaiveDate) -> io::Result<Spent> {
     };
     // The newest stand last, and days follow each other, but for a clock that was set back.
     let entries = text.lines().rev().filter_map(|line| serde_json::from_str::<Entry>(line).ok());
-    let mut spent = Spent::default();
+    let mut spent = DaySpending::default();
     for entry in entries.take_while(|entry| entry.day >= day).filter(|entry| entry.day == day) {
         spent.calls += 1;
         spent.failed += usize::from(entry.result.starts_with("failed"));
@@ -92,7 +92,7 @@ mod tests {
             result: result.into(),
         };
         let day = "2026-11-15".parse().unwrap();
-        assert_eq!(spent(&path, day).unwrap(), Spent::default());
+        assert_eq!(spent(&path, day).unwrap(), DaySpending::default());
         book(&path, &entry("2026-11-14T10:00:00Z", 1000, 1.0, "text")).unwrap();
         book(&path, &entry("2026-11-15T10:00:00Z", 100, 0.5, "text")).unwrap();
         book(&path, &entry("2026-11-15T10:00:01Z", 0, 0.0, "failed: no answer")).unwrap();
@@ -104,7 +104,7 @@ mod tests {
         book(&path, &entry("2026-11-15T10:00:02Z", 100, 0.25, "nothing")).unwrap();
         assert_eq!(
             spent(&path, day).unwrap(),
-            Spent { calls: 3, failed: 1, tokens: 230, usd: 0.75 }
+            DaySpending { calls: 3, failed: 1, tokens: 230, usd: 0.75 }
         );
         assert_eq!(spent(&path, "2026-11-16".parse().unwrap()).unwrap().calls, 0);
     }

@@ -27,8 +27,8 @@ use crate::base::{files, text};
 use crate::model::calls;
 use crate::store::documents::fill;
 use crate::store::layout::Layout;
-use ledger::{Entry, Spent};
-use summarizer::{Call, Extractive, Failure, Reply, Summarizer, Trouble};
+use ledger::{DaySpending, Entry};
+use summarizer::{Failure, FailureKind, ModelCall, Reply, Summarizer};
 
 /// Which of the two models that the settings name: small jobs are many, large ones few.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -47,7 +47,7 @@ impl Alias {
     }
 }
 
-/// What a model is told to do with the parts that it is given.
+/// What a model is to do with the parts that it is given.
 #[derive(Debug, Clone, Copy)]
 pub struct Prompt {
     /// What it is for, in one word: the name of its file in `templates/prompts/`, and of its lines
@@ -78,7 +78,7 @@ pub const MARK: &str = "(model)";
 
 /// What the settings say of models, as an entry point puts it together.
 pub struct ModelSettings {
-    pub who: Who,
+    pub backend: Backend,
     pub low: Model,
     pub high: Model,
     /// How much text goes into one call, in tokens.
@@ -95,8 +95,8 @@ pub struct ModelSettings {
     pub zone: Zone,
 }
 
-/// Who is asked.
-pub enum Who {
+/// What is asked: a program or a server.
+pub enum Backend {
     /// A program with its arguments.
     Program(Vec<String>),
     /// A server, and the key to it.
@@ -113,17 +113,17 @@ pub struct Model {
 
 /// The models that a person configured, if any.
 pub struct Models {
-    summarizer: Box<dyn Summarizer>,
-    /// Everything that only matters where somebody is asked.
-    asked: Option<Asked>,
+    client: Option<Client>,
 }
 
-struct Asked {
+/// Everything that only matters where a model is configured.
+struct Client {
+    summarizer: Box<dyn Summarizer>,
     settings: ModelSettings,
     redactor: Redactor,
     layout: Layout,
     opened: Instant,
-    /// Why nobody is asked any more, until this is put together again.
+    /// Why no model is asked any more in this run.
     given_up: Mutex<Option<String>>,
 }
 
@@ -145,13 +145,13 @@ const MATERIAL: &str = "memtree-material";
 impl Models {
     /// No model: every question is unavailable, and nothing is ever sent or run.
     pub fn none() -> Models {
-        Models { summarizer: Box::new(Extractive), asked: None }
+        Models { client: None }
     }
 
     /// The models of the settings, for one memory.
     pub fn new(settings: ModelSettings, redactor: Redactor, layout: &Layout) -> Models {
-        let summarizer: Box<dyn Summarizer> = match &settings.who {
-            Who::Program(words) => {
+        let summarizer: Box<dyn Summarizer> = match &settings.backend {
+            Backend::Program(words) => {
                 let folder = layout.local();
                 Box::new(command::Program {
                     words: words.clone(),
@@ -159,7 +159,7 @@ impl Models {
                     timeout: settings.timeout,
                 })
             }
-            Who::Server { base_url, key } => {
+            Backend::Server { base_url, key } => {
                 Box::new(openai::Server::new(base_url, key.clone(), settings.timeout))
             }
         };
@@ -173,30 +173,32 @@ impl Models {
         layout: &Layout,
     ) -> Models {
         let (layout, opened, given_up) = (layout.clone(), Instant::now(), Mutex::new(None));
-        Models { summarizer, asked: Some(Asked { settings, redactor, layout, opened, given_up }) }
+        let client = Client { summarizer, settings, redactor, layout, opened, given_up };
+        Models { client: Some(client) }
     }
 
     /// Whether a model is configured at all; where none is, there is nothing to wait for or to try
     /// again.
-    pub fn are_there(&self) -> bool {
-        self.asked.is_some()
+    pub fn is_enabled(&self) -> bool {
+        self.client.is_some()
     }
 
     /// What `made_by` says of a text by this model: `openai:low/1`.
     pub fn made_by(&self, alias: Alias) -> String {
-        format!("{}/{VERSION}", self.by(alias))
+        let by =
+            self.client.as_ref().map_or_else(|| "extractive".into(), |client| client.by(alias));
+        format!("{by}/{VERSION}")
     }
 
-    /// Why nobody is asked any more in this run, where it is so: the model is down, or the day's
-    /// cap is reached.
+    /// Why no model is asked any more in this run, if so: it is down, or the day's cap is reached.
     pub fn given_up(&self) -> Option<String> {
-        self.asked.as_ref()?.given_up.lock().ok()?.clone()
+        self.client.as_ref()?.given_up()
     }
 
-    /// Asks nobody any more, for this reason.
+    /// Asks no model any more, for this reason.
     pub fn give_up(&self, reason: &str) {
-        if let Some(asked) = &self.asked {
-            asked.give_up(reason);
+        if let Some(client) = &self.client {
+            client.give_up(reason);
         }
     }
 
@@ -204,25 +206,29 @@ impl Models {
     /// day or section; they are redacted here. Where they are too long for one call they are split
     /// between parts, each piece is asked about, and the replies are merged by the same prompt.
     pub fn ask(&self, alias: Alias, prompt: &Prompt, parts: &[String]) -> Answer {
-        let Some(asked) = &self.asked else {
+        let Some(client) = &self.client else {
             return Answer::Unavailable("no model is configured".into());
         };
         let parts: Vec<String> =
-            parts.iter().map(|part| asked.redactor.redact(part).into_owned()).collect();
-        let question = Question { models: self, asked, alias, prompt, words: asked.words(prompt) };
-        match question.answer(split::pieces(&parts, asked.settings.input_tokens)) {
+            parts.iter().map(|part| client.redactor.redact(part).into_owned()).collect();
+        let question = Question { client, alias, prompt, words: client.words(prompt) };
+        match question.answer(split::pieces(&parts, client.settings.input_tokens)) {
             Ok(Some(text)) => Answer::Text(text),
             Ok(None) => Answer::Nothing,
             Err(reason) => Answer::Unavailable(reason),
         }
     }
+}
 
+impl Client {
     fn by(&self, alias: Alias) -> String {
         format!("{}:{}", self.summarizer.name(), alias.name())
     }
-}
 
-impl Asked {
+    fn given_up(&self) -> Option<String> {
+        self.given_up.lock().ok()?.clone()
+    }
+
     fn model(&self, alias: Alias) -> &Model {
         let ModelSettings { low, high, .. } = &self.settings;
         if alias == Alias::Low || high.name.is_empty() { low } else { high }
@@ -238,7 +244,7 @@ impl Asked {
         let path = self.layout.prompt(prompt.task);
         let usable = |metadata: fs::Metadata| metadata.is_file() && metadata.len() <= MOST_PROMPT;
         let allowed =
-            self.settings.trust_prompts || matches!(self.settings.who, Who::Server { .. });
+            self.settings.trust_prompts || matches!(self.settings.backend, Backend::Server { .. });
         if !allowed || !fs::symlink_metadata(&path).is_ok_and(usable) {
             return prompt.text.to_string();
         }
@@ -256,7 +262,7 @@ impl Asked {
         self.now().with_timezone(&self.settings.zone).date_naive()
     }
 
-    fn spent(&self) -> Result<Spent, String> {
+    fn spent(&self) -> Result<DaySpending, String> {
         ledger::spent(&self.layout.ledger(), self.day())
             .map_err(|err| format!("the ledger cannot be read: {err}"))
     }
@@ -291,8 +297,7 @@ impl Asked {
 
 /// One question to one model, which may take many calls.
 struct Question<'q> {
-    models: &'q Models,
-    asked: &'q Asked,
+    client: &'q Client,
     alias: Alias,
     prompt: &'q Prompt,
     /// What the prompt says in this memory.
@@ -310,7 +315,7 @@ impl Question<'_> {
             for (at, piece) in pieces.iter().enumerate() {
                 replies.extend(self.ask(&self.instructions(at + 1, of, merging), piece)?);
             }
-            pieces = split::pieces(&replies, self.asked.settings.input_tokens);
+            pieces = split::pieces(&replies, self.client.settings.input_tokens);
             if of <= 1 || replies.len() <= 1 || pieces.len() >= of {
                 return Ok((!replies.is_empty()).then(|| replies.join("\n")));
             }
@@ -330,13 +335,13 @@ impl Question<'_> {
         let merged = if calls > 1 { calls * reply } else { 0 };
         let (tokens_in, tokens_out) =
             (read as u64 + merged, (calls + u64::from(calls > 1)) * reply);
-        if tokens_in + tokens_out > self.asked.settings.daily_tokens {
+        if tokens_in + tokens_out > self.client.settings.daily_tokens {
             let needed = tokens_in + tokens_out;
             return Err(format!(
                 "it needs about {needed} tokens, more than `models.daily_tokens` allows for a day"
             ));
         }
-        self.asked.fits(self.asked.model(self.alias), tokens_in, tokens_out)
+        self.client.fits(self.client.model(self.alias), tokens_in, tokens_out)
     }
 
     fn instructions(&self, piece: usize, of: usize, merging: bool) -> String {
@@ -357,23 +362,23 @@ impl Question<'_> {
         // Nothing in the material can end it.
         let quoted = piece.replace(MATERIAL, "memtree material");
         let material = format!("<{MATERIAL}>\n{quoted}\n</{MATERIAL}>");
-        let mut pause = self.asked.settings.pause;
+        let mut pause = self.client.settings.pause;
         for attempt in 1.. {
-            if let Some(reason) = self.models.given_up() {
+            if let Some(reason) = self.client.given_up() {
                 return Err(reason);
             }
             let failure = match self.call(instructions, &material)? {
                 Ok(text) => return Ok((text != NOTHING).then_some(text)),
                 Err(failure) => failure,
             };
-            let again = matches!(failure.trouble, Trouble::Down | Trouble::Poor);
+            let again = matches!(failure.kind, FailureKind::Down | FailureKind::Poor);
             if again && attempt < TRIES {
                 thread::sleep(pause);
                 pause *= 2;
                 continue;
             }
-            if matches!(failure.trouble, Trouble::Down | Trouble::Hopeless) {
-                self.asked.give_up(&failure.reason);
+            if matches!(failure.kind, FailureKind::Down | FailureKind::Hopeless) {
+                self.client.give_up(&failure.reason);
             }
             return Err(failure.reason);
         }
@@ -382,17 +387,16 @@ impl Question<'_> {
 
     /// One call, within the cap and on the books. The outer error means that no call may be made.
     fn call(&self, instructions: &str, material: &str) -> Result<Result<String, Failure>, String> {
-        let Asked { layout, redactor, .. } = self.asked;
-        let model = self.asked.model(self.alias);
+        let Client { layout, redactor, .. } = self.client;
+        let model = self.client.model(self.alias);
         let reply_tokens = self.prompt.reply_tokens;
         let cannot = |err: std::io::Error| format!("the ledger cannot be written: {err}");
-        // One at a time, on this device: two could each find room under the cap that is there for
-        // one.
+        // One at a time on this device: the cap may have room for one call but not for two.
         let _lock = files::lock_exclusive(&layout.models_lock()).map_err(cannot)?;
         let estimate = (text::tokens(instructions) + text::tokens(material)) as u64;
-        self.asked.fits(model, estimate, reply_tokens.into())?;
+        self.client.fits(model, estimate, reply_tokens.into())?;
         let began = Instant::now();
-        let reply = self.models.summarizer.reply(&Call {
+        let reply = self.client.summarizer.reply(&ModelCall {
             model: &model.name,
             instructions,
             material,
@@ -413,10 +417,10 @@ impl Question<'_> {
             }
         };
         let entry = Entry {
-            at: self.asked.now(),
-            day: self.asked.day(),
+            at: self.client.now(),
+            day: self.client.day(),
             task: self.prompt.task.into(),
-            by: self.models.by(self.alias),
+            by: self.client.by(self.alias),
             model: model.name.clone(),
             tokens_in,
             tokens_out,
@@ -428,7 +432,7 @@ impl Question<'_> {
         if let Err(err) = ledger::book(&layout.ledger(), &entry) {
             // What is not on the books is not under the cap.
             let reason = cannot(err);
-            self.asked.give_up(&reason);
+            self.client.give_up(&reason);
             return Err(reason);
         }
         Ok(answer)
@@ -446,7 +450,7 @@ fn useful(reply: Reply) -> Result<String, Failure> {
     if text.is_empty() {
         return Err(Failure {
             reason: "the reply is empty".into(),
-            trouble: Trouble::Poor,
+            kind: FailureKind::Poor,
             may_cost: true,
         });
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use ureq::Agent;
 use ureq::http::Uri;
 
-use super::summarizer::{Call, Failure, Reply, Summarizer, Trouble};
+use super::summarizer::{Failure, FailureKind, ModelCall, Reply, Summarizer};
 use crate::base::text;
 
 /// A server that answers.
@@ -42,7 +42,7 @@ impl Server {
         }
     }
 
-    fn send(&self, call: &Call<'_>) -> Result<(u16, String), Failure> {
+    fn send(&self, call: &ModelCall<'_>) -> Result<(u16, String), Failure> {
         let mut body = json!({
             "model": call.model,
             "messages": [
@@ -61,18 +61,18 @@ impl Server {
         if let Some(key) = &self.key {
             request = request.header("authorization", &format!("Bearer {key}"));
         }
-        let trouble = |err: ureq::Error| Failure {
+        let failure = |err: ureq::Error| Failure {
             may_cost: !is_refused(&err),
-            trouble: match err {
-                ureq::Error::BadUri(_) | ureq::Error::Http(_) => Trouble::Hopeless,
-                _ => Trouble::Down,
+            kind: match err {
+                ureq::Error::BadUri(_) | ureq::Error::Http(_) => FailureKind::Hopeless,
+                _ => FailureKind::Down,
             },
             reason: format!("cannot ask `{}`: {err}", self.address),
         };
-        let mut answer = request.send_json(&body).map_err(trouble)?;
+        let mut answer = request.send_json(&body).map_err(failure)?;
         let text =
             answer.body_mut().with_config().limit(MOST_REPLY).lossy_utf8(true).read_to_string();
-        Ok((answer.status().as_u16(), text.map_err(trouble)?))
+        Ok((answer.status().as_u16(), text.map_err(failure)?))
     }
 }
 
@@ -81,7 +81,7 @@ impl Summarizer for Server {
         "openai"
     }
 
-    fn reply(&self, call: &Call<'_>) -> Result<Reply, Failure> {
+    fn reply(&self, call: &ModelCall<'_>) -> Result<Reply, Failure> {
         let (mut status, mut text) = self.send(call)?;
         if status == 400
             && text.contains("max_completion_tokens")
@@ -90,18 +90,18 @@ impl Summarizer for Server {
             (status, text) = self.send(call)?;
         }
         if status != 200 {
-            let trouble = match status {
-                408 | 429 | 500.. => Trouble::Down,
+            let kind = match status {
+                408 | 429 | 500.. => FailureKind::Down,
                 // A wrong key, address or model.
-                401..=404 => Trouble::Hopeless,
-                _ => Trouble::Refused,
+                401..=404 => FailureKind::Hopeless,
+                _ => FailureKind::Refused,
             };
             let reason = format!("`{}` answered {status}: {}", self.address, complaint(&text));
-            return Err(Failure { reason, trouble, may_cost: false });
+            return Err(Failure { reason, kind, may_cost: false });
         }
         let completion: Completion = serde_json::from_str(&text).map_err(|err| Failure {
             reason: format!("`{}` answered something else than a completion: {err}", self.address),
-            trouble: Trouble::Poor,
+            kind: FailureKind::Poor,
             may_cost: true,
         })?;
         let said = completion

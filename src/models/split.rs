@@ -1,5 +1,5 @@
-//! What is too long for one call is split between its parts, and a part that is too long between
-//! its paragraphs.
+//! Splitting: what is too long for one call is split between its parts, and a part that is too long
+//! between its paragraphs.
 
 use crate::base::text;
 

@@ -1,7 +1,7 @@
-//! Whoever answers a prompt: one small trait, and what goes in and out of it.
+//! A summarizer answers prompts: one small trait, and what goes in and out of it.
 
 /// One call of a model.
-pub struct Call<'c> {
+pub struct ModelCall<'c> {
     /// The model's name in the settings.
     pub model: &'c str,
     /// What to do, in our words.
@@ -16,7 +16,7 @@ pub struct Call<'c> {
 #[derive(Debug)]
 pub struct Reply {
     pub text: String,
-    /// The tokens read and written, where whoever answered counted them.
+    /// The tokens read and written, where they were counted.
     pub tokens: Option<(u64, u64)>,
 }
 
@@ -24,16 +24,16 @@ pub struct Reply {
 #[derive(Debug)]
 pub struct Failure {
     pub reason: String,
-    pub trouble: Trouble,
-    /// Whether a model may have been at work, so that it has to be counted.
+    pub kind: FailureKind,
+    /// Whether a model may have worked on it, so that its cost is counted.
     pub may_cost: bool,
 }
 
 /// What a failure means for what is asked next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trouble {
-    /// Nobody is there, or has no time: it is tried again, and after the last try nobody else is
-    /// kept waiting.
+pub enum FailureKind {
+    /// It cannot be reached, or is busy: it is tried again, and after the last try no other question
+    /// is asked.
     Down,
     /// The reply is of no use: it is tried again, and another question may go well.
     Poor,
@@ -49,23 +49,5 @@ pub trait Summarizer: Send + Sync {
     fn name(&self) -> &'static str;
 
     /// Asks once.
-    fn reply(&self, call: &Call<'_>) -> Result<Reply, Failure>;
-}
-
-/// The default: what `distill` wrote from the session is all there is. It needs no model and no
-/// tokens.
-pub struct Extractive;
-
-impl Summarizer for Extractive {
-    fn name(&self) -> &'static str {
-        "extractive"
-    }
-
-    fn reply(&self, _: &Call<'_>) -> Result<Reply, Failure> {
-        Err(Failure {
-            reason: "no model is configured".into(),
-            trouble: Trouble::Hopeless,
-            may_cost: false,
-        })
-    }
+    fn reply(&self, call: &ModelCall<'_>) -> Result<Reply, Failure>;
 }

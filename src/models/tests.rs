@@ -1,4 +1,4 @@
-//! What [`Models`] does around a summarizer, tried with one that says what it is told to say.
+//! What [`Models`] does around a summarizer, tried with one that plays a script.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -20,7 +20,7 @@ impl Summarizer for Actor {
         "actor"
     }
 
-    fn reply(&self, call: &Call<'_>) -> Result<Reply, Failure> {
+    fn reply(&self, call: &ModelCall<'_>) -> Result<Reply, Failure> {
         let mut script = self.0.lock().unwrap();
         script.asked.push((call.instructions.to_string(), call.material.to_string()));
         script.replies.remove(0)
@@ -41,7 +41,7 @@ fn stage(replies: Vec<Result<Reply, Failure>>, change: impl FnOnce(&mut ModelSet
     let folder = tempfile::tempdir().unwrap();
     let layout = Layout::new(folder.path());
     let mut settings = ModelSettings {
-        who: Who::Server { base_url: String::new(), key: None },
+        backend: Backend::Server { base_url: String::new(), key: None },
         low: Model { name: "small".into(), usd: Some((1.0, 2.0)) },
         high: Model::default(),
         input_tokens: 100,
@@ -80,8 +80,8 @@ fn says(text: &str) -> Result<Reply, Failure> {
     Ok(Reply { text: text.into(), tokens: Some((100, 10)) })
 }
 
-fn fails(trouble: Trouble) -> Result<Reply, Failure> {
-    Err(Failure { reason: "no luck".into(), trouble, may_cost: false })
+fn fails(kind: FailureKind) -> Result<Reply, Failure> {
+    Err(Failure { reason: "no luck".into(), kind, may_cost: false })
 }
 
 fn text(words: &str) -> Answer {
@@ -127,23 +127,23 @@ fn nothing_to_add_is_the_whole_reply_and_only_that() {
 
 #[test]
 fn three_tries_then_the_reason() {
-    let mended = stage(vec![fails(Trouble::Down), says(" "), says("at last")], |_| {});
-    assert_eq!(mended.ask(&["x"]), text("at last"));
-    let results: Vec<String> = mended.ledger().into_iter().map(|entry| entry.result).collect();
+    let recovered = stage(vec![fails(FailureKind::Down), says(" "), says("at last")], |_| {});
+    assert_eq!(recovered.ask(&["x"]), text("at last"));
+    let results: Vec<String> = recovered.ledger().into_iter().map(|entry| entry.result).collect();
     assert_eq!(results, ["failed: no luck", "failed: the reply is empty", "text"]);
 
-    let down = stage((0..4).map(|_| fails(Trouble::Down)).collect(), |_| {});
+    let down = stage((0..4).map(|_| fails(FailureKind::Down)).collect(), |_| {});
     assert_eq!(down.ask(&["x"]), Answer::Unavailable("no luck".into()));
     assert_eq!(down.calls(), 3);
     // Nobody else is kept waiting by it.
     assert_eq!(down.ask(&["y"]), Answer::Unavailable("no luck".into()));
     assert_eq!((down.calls(), down.models.given_up().as_deref()), (3, Some("no luck")));
 
-    let refused = stage(vec![fails(Trouble::Refused), says("fine")], |_| {});
+    let refused = stage(vec![fails(FailureKind::Refused), says("fine")], |_| {});
     assert_eq!(refused.ask(&["too long"]), Answer::Unavailable("no luck".into()));
     assert_eq!(refused.ask(&["y"]), text("fine"));
 
-    let hopeless = stage(vec![fails(Trouble::Hopeless)], |_| {});
+    let hopeless = stage(vec![fails(FailureKind::Hopeless)], |_| {});
     assert_eq!(hopeless.ask(&["x"]), Answer::Unavailable("no luck".into()));
     assert!(hopeless.models.given_up().is_some());
 }
@@ -151,7 +151,7 @@ fn three_tries_then_the_reason() {
 #[test]
 fn the_pause_doubles() {
     let began = Instant::now();
-    let stage = stage((0..3).map(|_| fails(Trouble::Poor)).collect(), |settings| {
+    let stage = stage((0..3).map(|_| fails(FailureKind::Poor)).collect(), |settings| {
         settings.pause = Duration::from_millis(40);
     });
     assert_eq!(stage.ask(&["x"]), Answer::Unavailable("no luck".into()));
@@ -187,7 +187,7 @@ fn what_is_too_long_is_asked_about_in_pieces_and_merged() {
 #[test]
 fn a_piece_without_an_answer_leaves_no_half_of_one() {
     let part = "word ".repeat(70);
-    let stage = stage(vec![says("one"), fails(Trouble::Refused)], |_| {});
+    let stage = stage(vec![says("one"), fails(FailureKind::Refused)], |_| {});
     assert_eq!(stage.ask(&[&part, &part]), Answer::Unavailable("no luck".into()));
 }
 
@@ -225,9 +225,11 @@ fn a_memorys_own_prompt_instructs_a_server_but_no_program() {
         stage.script.lock().unwrap().asked[0].0.clone()
     };
     assert!(own(|_| {}).ends_with("Say it in verse."));
-    assert!(own(|settings| settings.who = Who::Program(Vec::new())).ends_with("Sum it up."));
+    assert!(
+        own(|settings| settings.backend = Backend::Program(Vec::new())).ends_with("Sum it up.")
+    );
     let trusted = own(|settings| {
-        settings.who = Who::Program(Vec::new());
+        settings.backend = Backend::Program(Vec::new());
         settings.trust_prompts = true;
     });
     // The frame is ours in any case.
@@ -240,7 +242,7 @@ fn a_memorys_own_prompt_instructs_a_server_but_no_program() {
 #[test]
 fn without_a_model_nothing_is_asked_or_booked() {
     let models = Models::none();
-    assert!(!models.are_there() && models.given_up().is_none());
+    assert!(!models.is_enabled() && models.given_up().is_none());
     assert_eq!(
         models.ask(Alias::Low, &PROMPT, &["x".into()]),
         Answer::Unavailable("no model is configured".into())

@@ -137,7 +137,7 @@ const ANSWER: Prompt = Prompt {
 /// The answer in a model's words, each sentence with the citations that it rests on and marked as a
 /// model's.
 fn worded(question: &str, citations: &[Citation], models: &Models) -> Option<String> {
-    if !models.are_there() {
+    if !models.is_enabled() {
         return None;
     }
     let numbered = wording::numbered(citations.iter().map(|cited| cited.text.as_str()));
@@ -273,7 +273,7 @@ fn sentences(page: &ReadPage) -> Vec<Citation> {
     let mut cited = Vec::new();
     let body = document.body();
     // What is listed as related or as a source answers nothing.
-    let parts = crate::store::pages::parts(body);
+    let parts = crate::store::authored::sections(body);
     let lists = ["## Related", "## Sources", "## Follow-Up", "## See Also"];
     for part in parts.iter().filter(|part| !lists.iter().any(|list| part.starts_with(list))) {
         for found in QUOTED.captures_iter(part) {

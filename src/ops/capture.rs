@@ -241,7 +241,7 @@ pub fn raw_log(adapter: &dyn Adapter, snapshot: &Path, native_id: &str) -> io::R
         claims_id |= identity.as_ref().is_some_and(|identity| identity.native_id == claimed);
         files.push((found, identity));
     }
-    let role = |found: &files::Found, identity: Option<Identity>| match identity {
+    let role = |found: &files::FoundFile, identity: Option<Identity>| match identity {
         // A subagent whose main log was gone, told by a folder that is not kept.
         Some(Identity { native_id, role: Role::Main, .. })
             // An id that is the name of our own folder stood in for none.

@@ -26,9 +26,9 @@ use crate::model::ids::{EpisodeId, SessionId};
 use crate::model::knowledge::{About, Concept, Kind, Knowledge, PageName, SourceDay};
 use crate::models::{Alias, Answer, Models, Prompt};
 use crate::store::Store;
+use crate::store::authored::Page;
 use crate::store::days as day_logs;
-use crate::store::knowledge as documents;
-use crate::store::pages::Page;
+use crate::store::knowledge::{self as documents, ModelSummary};
 
 /// How many digits of a day's hash are remembered.
 const HASH_DIGITS: usize = 16;
@@ -175,7 +175,7 @@ fn compile(store: &Store, request: &Compilation<'_>) -> Result<CompileReport> {
     let there = store.page_names().context(|| "cannot list the pages of knowledge".into())?;
     let mut failed: BTreeMap<NaiveDate, String> = BTreeMap::new();
     let mut wanted = there.clone();
-    if request.models.are_there() && !request.dry_run {
+    if request.models.is_enabled() && !request.dry_run {
         wanted.extend(named_by_model(store, &due, request, &mut failed)?);
     }
     let days: Vec<Day> = read.values().map(|read| read.day.clone()).collect();
@@ -392,8 +392,9 @@ fn write(
 ) -> Result<BTreeSet<PageName>> {
     let mut pages: Vec<(&PageName, Page)> = Vec::new();
     for concept in &made.concepts {
-        let page = documents::concept_page(concept, sessions);
-        pages.push((&concept.name, worded(store, concept, page, due, request, failed)?));
+        let summary = model_summary(store, concept, due, request, failed)?;
+        let page = documents::concept_page(concept, sessions, summary.as_ref());
+        pages.push((&concept.name, page));
     }
     for connection in &made.connections {
         pages.push((&connection.name, documents::connection_page(connection, sessions)));
@@ -456,29 +457,27 @@ fn named_by_model(
     Ok(names)
 }
 
-/// The page with a model's summary: the one that is there, while its quotes are the same, else a
-/// new one.
-fn worded(
+/// A model's summary of a concept: the one that is there, while its quotes are the same, else a new
+/// one.
+fn model_summary(
     store: &Store,
     concept: &Concept,
-    page: Page,
     due: &BTreeSet<NaiveDate>,
     request: &Compilation<'_>,
     failed: &mut BTreeMap<NaiveDate, String>,
-) -> Result<Page> {
+) -> Result<Option<ModelSummary>> {
     let evidence = documents::evidence(concept);
     let existing = store
         .page_text(&concept.name)
         .context(|| format!("cannot read the page `{}`", concept.name))?;
-    if let Some((section, made_by)) =
-        existing.and_then(|text| documents::earlier_summary(&text, &evidence))
-    {
-        return Ok(documents::with_summary(page, section, &made_by, &evidence));
+    let earlier = existing.and_then(|text| ModelSummary::earlier(&text, &evidence));
+    if earlier.is_some() {
+        return Ok(earlier);
     }
     let of_due: Vec<NaiveDate> =
         concept.sources.iter().map(|source| source.day).filter(|day| due.contains(day)).collect();
-    if !request.models.are_there() || request.dry_run || of_due.is_empty() {
-        return Ok(page);
+    if !request.models.is_enabled() || request.dry_run || of_due.is_empty() {
+        return Ok(None);
     }
     let quotes = concept.quotes();
     let part = format!(
@@ -487,23 +486,14 @@ fn worded(
         wording::numbered(quotes.iter().map(|quote| quote.text.as_str()))
     );
     Ok(match request.models.ask(Alias::High, &CONCEPT, &[part]) {
-        Answer::Text(reply) => match wording::summary(&reply, &quotes) {
-            Some(claims) => {
-                let made_by = request.models.made_by(Alias::High);
-                documents::with_summary(
-                    page,
-                    documents::summary_section(&claims, &made_by),
-                    &made_by,
-                    &evidence,
-                )
-            }
-            // What names no source is not taken; the page says what was said without it.
-            None => page,
-        },
-        Answer::Nothing => page,
+        // What names no source is not taken; the page says what was said without it.
+        Answer::Text(reply) => wording::summary(&reply, &quotes).map(|claims| {
+            ModelSummary::new(&claims, request.models.made_by(Alias::High), evidence)
+        }),
+        Answer::Nothing => None,
         Answer::Unavailable(reason) => {
             failed.extend(of_due.into_iter().map(|day| (day, reason.clone())));
-            page
+            None
         }
     })
 }

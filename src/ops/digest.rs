@@ -162,7 +162,7 @@ fn made_from_digests(store: &Store, device: &Device) -> Result<()> {
 /// Whether a digest waits for a model: one is configured, and it has not been asked about this
 /// session.
 pub fn awaits_model(digest: &Digest, models: &Models) -> bool {
-    models.are_there()
+    models.is_enabled()
         && digest.content.worth == Worth::Full
         && adapters::named(&digest.content.flavor).is_some()
         && digest.content.made_by != made_by(models)
@@ -246,7 +246,7 @@ impl Writer<'_> {
             before.content.made_by.strip_prefix(MADE_BY).is_some_and(|rest| !rest.is_empty());
         let asks = before.state == State::Closed && awaits_model(&before, self.models);
         let asks =
-            asks || (self.again && self.models.are_there() && before.content.worth == Worth::Full);
+            asks || (self.again && self.models.is_enabled() && before.content.worth == Worth::Full);
         if is_models && !asks {
             // What a model said is paid for, and kept as long as what it was said about is the
             // same.
@@ -358,7 +358,7 @@ pub fn note_waiting<'s>(
 ) -> Result<()> {
     let layout = store.layout();
     let cannot = || format!("cannot write to `{}`", layout.local().display());
-    if !models.are_there() {
+    if !models.is_enabled() {
         return DigestQueue::forget(layout).context(cannot);
     }
     let waits = |id: &SessionId| {

@@ -13,7 +13,7 @@ use chrono::Duration;
 use serde::Serialize;
 
 use crate::base::clock::{self, Timestamp};
-use crate::base::files::Found;
+use crate::base::files::FoundFile;
 use crate::error::Result;
 use crate::model::ids::SessionId;
 use crate::model::session::Skipped;
@@ -144,7 +144,7 @@ fn keep(
 }
 
 /// When something in a folder last changed. A file that went is told by the folder in which it lay.
-fn last_change(root: &Path, found: &[Found], now: Timestamp) -> Option<Timestamp> {
+fn last_change(root: &Path, found: &[FoundFile], now: Timestamp) -> Option<Timestamp> {
     let of_files = found.iter().filter_map(|file| file.metadata.modified().ok());
     let folders: BTreeSet<&Path> = found
         .iter()

@@ -116,7 +116,7 @@ impl Memory {
         sparse(&pages, &mut items);
         if !request.structural_only {
             contradictions(&pages, &mut items);
-            if models.are_there() && !request.dry_run && !pages.is_empty() {
+            if models.is_enabled() && !request.dry_run && !pages.is_empty() {
                 asked_for_contradictions(&pages, models, &mut items);
             }
         }

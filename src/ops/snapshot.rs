@@ -13,7 +13,7 @@ use gray_matter::Matter;
 use serde::{Deserialize, Serialize};
 
 use crate::base::clock::Timestamp;
-use crate::base::files::{self, Found, Stamp};
+use crate::base::files::{self, FoundFile as Found, Stamp};
 use crate::base::text;
 use crate::base::zone::Zone;
 use crate::distill::agent_state::{self, AgentState};

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::base::files;
 use crate::error::{Context, Result};
 use crate::model::digest::State;
-use crate::models::ledger::{self, Spent};
+use crate::models::ledger::{self, DaySpending};
 use crate::ops::days::pending;
 use crate::ops::snapshot;
 use crate::store::{Store, cores, days, layout};
@@ -31,7 +31,7 @@ pub struct Status {
     pub pending: Pending,
     pub at_risk: Vec<AtRisk>,
     /// What models were asked today, and what it cost.
-    pub models: Spent,
+    pub models: DaySpending,
     /// Digests that cannot be read, with the reason.
     pub damaged: Vec<String>,
 }

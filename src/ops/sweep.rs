@@ -159,7 +159,7 @@ pub fn sweep(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
     report.folders = folders::keep_idle(store, sweep, &mut report.skipped)?;
     without_models(store, sweep, &mut report)?;
     turns::prune(store, sweep.now);
-    if sweep.models.are_there() {
+    if sweep.models.is_enabled() {
         let (device, domains, pages, models) =
             (&sweep.device, &sweep.domains, &sweep.pages, sweep.models);
         let writer =

@@ -8,8 +8,8 @@ use chrono::NaiveDate;
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag};
 
 use super::Store;
+use super::authored::{self, Order, Page, Part, Rules, Unit};
 use super::layout;
-use super::pages::{self, Page};
 use crate::base::files::{self, Batch};
 use crate::base::front_matter::{self, Document};
 use crate::base::{markdown, text};
@@ -21,9 +21,20 @@ use crate::model::knowledge::{
 
 /// Which summarizer writes pages without a model.
 const EXTRACTIVE: &str = "extractive/1";
-/// Keys that say from what and when, which is not a matter of opinion.
-const ALWAYS_OURS: &[&str] =
-    &["schema", "sources", "created", "updated", "connects", "made_by", "evidence"];
+/// Pages that several devices compile. What they are from and since when is not a matter of opinion.
+pub const RULES: Rules = Rules {
+    split: parts,
+    unit: Unit::Line,
+    order: Order::AsFound,
+    measured: |key| {
+        ["schema", "sources", "created", "updated", "connects", "made_by", "evidence"]
+            .contains(&key)
+    },
+};
+static QUESTION_RULES: Rules = Rules {
+    measured: |key| ["schema", "question", "consulted", "filed", "made_by"].contains(&key),
+    ..RULES
+};
 /// How many days a row of the index names.
 const DAYS_IN_A_ROW: usize = 3;
 const SUMMARY_CHARS: usize = 160;
@@ -33,8 +44,12 @@ type Sessions = BTreeMap<SessionId, About>;
 
 // --- Pages ---
 
-/// The page on a concept.
-pub fn concept_page(concept: &Concept, sessions: &Sessions) -> Page {
+/// The page on a concept, with the summary that a model wrote.
+pub fn concept_page(
+    concept: &Concept,
+    sessions: &Sessions,
+    summary: Option<&ModelSummary>,
+) -> Page {
     let mut entries = vec![
         ("schema", "memtree/concept/1".to_string()),
         ("title", front_matter::scalar(&concept.title)),
@@ -42,19 +57,27 @@ pub fn concept_page(concept: &Concept, sessions: &Sessions) -> Page {
     entries.push(("aliases", front_matter::list(&concept.aliases)));
     entries.push(("tags", front_matter::list(&concept.tags)));
     entries.extend(source_entries(&concept.sources));
-    entries.push(("made_by", EXTRACTIVE.into()));
+    match summary {
+        None => entries.push(("made_by", EXTRACTIVE.into())),
+        Some(ModelSummary { made_by, evidence, .. }) => {
+            entries.push(("made_by", front_matter::scalar(made_by)));
+            entries.push(("evidence", front_matter::scalar(evidence)));
+        }
+    }
     let related: String = concept.related.iter().map(relation_line).collect();
     let related = if related.is_empty() { "- nothing yet\n".to_string() } else { related };
     Page {
+        rules: &RULES,
         entries,
-        sections: vec![
+        body: [
             format!("# {}\n\n{}\n\n", markdown::heading(&concept.title), core(concept)),
+            summary.map(|summary| summary.section.clone()).unwrap_or_default(),
             format!("## Key Points\n\n{}\n", quote_lines(&concept.key_points)),
             format!("## Details\n\n{}\n", details(concept)),
             format!("## Related Concepts\n\n{related}\n"),
             format!("## Sources\n\n{}", source_lines(&concept.sources, sessions)),
-        ],
-        always_ours: ALWAYS_OURS,
+        ]
+        .concat(),
     }
 }
 
@@ -76,16 +99,17 @@ pub fn connection_page(connection: &Connection, sessions: &Sessions) -> Page {
     let [one, other] = connection.connects.each_ref().map(wikilink);
     let connection_text = said(&connection.connection);
     Page {
+        rules: &RULES,
         entries,
-        sections: vec![
+        body: [
             format!("# {}\n\n", markdown::heading(&connection.title)),
             format!("## The Connection\n\n{connection_text} It connects {one} and {other}.\n\n"),
             format!("## Key Insight\n\n{insight}\n\n"),
             format!("## Evidence\n\n{}\n", quote_lines(&connection.evidence)),
             format!("## Related\n\n{related}\n"),
             format!("## Sources\n\n{}", source_lines(&connection.sources, sessions)),
-        ],
-        always_ours: ALWAYS_OURS,
+        ]
+        .concat(),
     }
 }
 
@@ -107,8 +131,9 @@ pub fn question_page(question: &Question) -> Page {
         false => names.iter().map(|name| format!("- {name}\n")).collect(),
     };
     Page {
+        rules: &QUESTION_RULES,
         entries,
-        sections: vec![
+        body: [
             format!("# {}\n\n", markdown::heading(&question.question)),
             format!("## Answer\n\n{}\n", lines(&question.answer)),
             format!("## Sources Consulted\n\n{}\n", listed(consulted)),
@@ -116,9 +141,24 @@ pub fn question_page(question: &Question) -> Page {
                 "## Follow-Up\n\n{}",
                 listed(question.follow_up.iter().map(wikilink).collect())
             ),
-        ],
-        always_ours: &["schema", "question", "consulted", "filed", "made_by"],
+        ]
+        .concat(),
     }
+}
+
+/// The parts of a page, each named after its heading.
+fn parts(body: &str) -> Vec<Part<'_>> {
+    let sections = authored::sections(body).into_iter().filter(|text| !text.trim().is_empty());
+    sections
+        .map(|section| {
+            let heading =
+                section.trim_start().lines().next().and_then(|line| line.strip_prefix("## "));
+            // With a mark, so that no part has the name of a key.
+            let name = heading.map_or_else(|| "header".into(), |words| text::slug(words, 40));
+            let name = Some(format!("#{name}").into());
+            Part { name, text: section }
+        })
+        .collect()
 }
 
 fn source_entries(sources: &[SourceDay]) -> Vec<(&'static str, String)> {
@@ -143,28 +183,35 @@ pub fn evidence(concept: &Concept) -> String {
     files::sha256_hex(quotes.join("\n").as_bytes())[..12].to_string()
 }
 
-/// A model's sentences as a section that says whose words they are.
-pub fn summary_section(claimed: &[Claim], made_by: &str) -> String {
-    let note = "*Worded by a model from the quotes on this page; each sentence names its sources.*";
-    format!("{MODEL_SUMMARY}\n\n{}\n\n{note} `{made_by}`\n\n", claims(claimed))
+/// What a model made of the quotes on a page.
+#[derive(Debug)]
+pub struct ModelSummary {
+    section: String,
+    made_by: String,
+    evidence: String,
 }
 
-/// The page with a model's summary on it.
-pub fn with_summary(mut page: Page, section: String, made_by: &str, evidence: &str) -> Page {
-    page.entries.retain(|(key, _)| *key != "made_by");
-    page.entries.push(("made_by", front_matter::scalar(made_by)));
-    page.entries.push(("evidence", front_matter::scalar(evidence)));
-    page.sections.insert(1, section);
-    page
-}
+impl ModelSummary {
+    /// A model's sentences as a section that says whose words they are.
+    pub fn new(claimed: &[Claim], made_by: String, evidence: String) -> ModelSummary {
+        let note =
+            "*Worded by a model from the quotes on this page; each sentence names its sources.*";
+        let section = format!("{MODEL_SUMMARY}\n\n{}\n\n{note} `{made_by}`\n\n", claims(claimed));
+        ModelSummary { section, made_by, evidence }
+    }
 
-/// The summary that a model wrote earlier from the same quotes, and which model.
-pub fn earlier_summary(existing: &str, evidence: &str) -> Option<(String, String)> {
-    let document = Document::parse(existing);
-    let parts = pages::parts(document.body());
-    let section = parts.iter().find(|part| part.starts_with(MODEL_SUMMARY))?;
-    (document.get_str("evidence").as_deref() == Some(evidence)).then_some(())?;
-    Some((format!("{}\n\n", section.trim_end()), document.get_str("made_by")?))
+    /// The one that a model wrote earlier from the same quotes.
+    pub fn earlier(existing: &str, evidence: &str) -> Option<ModelSummary> {
+        let document = Document::parse(existing);
+        let mut sections = authored::sections(document.body()).into_iter();
+        let section = sections.find(|section| section.starts_with(MODEL_SUMMARY))?;
+        (document.get_str("evidence").as_deref() == Some(evidence)).then_some(())?;
+        Some(ModelSummary {
+            section: format!("{}\n\n", section.trim_end()),
+            made_by: document.get_str("made_by")?,
+            evidence: evidence.to_string(),
+        })
+    }
 }
 
 /// A model's sentences, each with its sources.
@@ -356,10 +403,7 @@ impl Store {
 
     fn merged_page(&self, name: &PageName, page: &Page) -> io::Result<String> {
         let existing = self.page_text(name)?;
-        Ok(existing.map_or_else(
-            || pages::page_text(page),
-            |existing| pages::page_text_over(&existing, page),
-        ))
+        Ok(existing.map_or_else(|| page.to_text(), |existing| page.over(&existing)))
     }
 
     /// Writes the table of all pages, in the place of the old one; what a person wrote around it

@@ -6,17 +6,18 @@
 //! that still has it is replaced. Within a session's block, notes are what flushes added. They are
 //! read back and kept: a model is not asked twice.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use chrono::NaiveDate;
 use regex::Regex;
 
-use crate::base::front_matter::{self, Document};
+use crate::base::front_matter::Document;
 use crate::base::markdown::{code, inline, plain};
 use crate::model::day::{DaySummary, Note, Point, SessionOfDay, Telling};
 use crate::model::ids::SessionId;
-use crate::store::documents::short_hash;
+use crate::store::authored::{self, Order, Page, Part, Rules, Unit};
 use crate::store::layout;
 
 /// The schema that we write.
@@ -41,12 +42,9 @@ pub fn notes(text: &str) -> Notes {
     let document = Document::parse(text);
     let mut notes = Notes::new();
     for block in blocks(document.body()) {
-        let Some(session) = block.key.as_deref().and_then(|key| key.strip_prefix("session:"))
-        else {
-            continue;
-        };
+        let session = block.name.as_deref().and_then(|name| name.strip_prefix(SESSION));
         let found = notes_in(block.text);
-        if !found.is_empty() {
+        if let Some(session) = session.filter(|_| !found.is_empty()) {
             notes.insert(session.to_string(), found);
         }
     }
@@ -56,64 +54,44 @@ pub fn notes(text: &str) -> Notes {
 /// Writes a summary; `existing` is the one that is there. Notes are those of [`notes`] and any new
 /// ones.
 pub fn text(day: NaiveDate, summary: &DaySummary, notes: &Notes, existing: Option<&str>) -> String {
-    let ours = our_blocks(day, summary, notes);
-    let Some(existing) = existing.filter(|text| !text.trim().is_empty()) else {
-        let written = ours.iter().map(|(key, text)| (key.clone(), short_hash(text))).collect();
-        let body: String = ours.iter().map(|(_, text)| text.as_str()).collect();
-        return with_front_matter(day, summary, &written) + &body + NOTES;
+    let page = Page {
+        rules: &RULES,
+        entries: vec![
+            ("schema", SCHEMA.into()),
+            ("day", day.to_string()),
+            ("raw_sha256", summary.raw_sha256.clone()),
+        ],
+        body: body(day, summary, notes),
     };
-    let mut document = Document::parse(existing);
-    if document.keys().next().is_none() {
-        // Nothing of ours can be told from a person's words, so all of it is kept below the notes.
-        let whole = text(day, summary, notes, None);
-        return format!(
-            "{whole}\n(what stood here before its front matter was damaged)\n\n{existing}"
-        );
+    let Some(existing) = existing else { return page.to_text() };
+    // A section that a person wrote still takes what a flush adds.
+    page.over_adding(existing, |name, block| {
+        let session = name.strip_prefix(SESSION).unwrap_or_default();
+        let known = notes_in(block);
+        let is_new = |note: &&Note| known.iter().all(|known| known.id != note.id);
+        notes.get(session).into_iter().flatten().filter(is_new).map(note_text).collect()
+    })
+}
+
+/// The summary without the hashes of blocks that no longer stand in it, and of the day as it was:
+/// whoever guesses what is gone could prove it by one.
+pub fn without_stale_hashes(text: &str) -> String {
+    let mut document = Document::from(authored::without_stale_hashes(text, &RULES));
+    if document.has(authored::WRITTEN) {
+        document.set_raw("raw_sha256", "\"\"");
     }
-    let before: BTreeMap<String, String> = document
-        .get_list("written")
-        .unwrap_or_default()
-        .iter()
-        .filter_map(|line| {
-            line.rsplit_once(' ').map(|(name, hash)| (name.to_string(), hash.to_string()))
-        })
-        .collect();
-    let (body, written) = merged(document.body(), &ours, notes, &before);
-    let own_keys = ["schema", "day", "raw_sha256", "written"];
-    if document.keys().all(|key| own_keys.contains(&key)) {
-        return with_front_matter(day, summary, &written) + &body;
-    }
-    document.set_raw("raw_sha256", &summary.raw_sha256);
-    document.set_raw("written", &written_value(&written));
-    document.set_body(&body);
-    document.to_text()
+    document.into_text()
 }
 
-fn with_front_matter(
-    day: NaiveDate,
-    summary: &DaySummary,
-    written: &BTreeMap<String, String>,
-) -> String {
-    format!(
-        "---\nschema: {SCHEMA}\nday: {day}\nraw_sha256: {}\nwritten:{}\n---\n",
-        summary.raw_sha256,
-        written_value(written)
-    )
-}
+/// How summaries are written. Nothing in their front matter is a matter of opinion.
+static RULES: Rules = Rules {
+    split: blocks,
+    unit: Unit::Part,
+    order: Order::Ours,
+    measured: |key| ["schema", "day", "raw_sha256"].contains(&key),
+};
 
-fn written_value(written: &BTreeMap<String, String>) -> String {
-    let lines: Vec<String> = written.iter().map(|(name, hash)| format!("{name} {hash}")).collect();
-    front_matter::block_list(&lines)
-}
-
-/// A stretch of a summary: a heading and what stands below it, up to the next one.
-struct Block<'t> {
-    /// What it is, where it is one of ours.
-    key: Option<String>,
-    text: &'t str,
-}
-
-fn blocks(body: &str) -> Vec<Block<'_>> {
+fn blocks(body: &str) -> Vec<Part<'_>> {
     let mut starts = vec![0];
     let (mut at, mut fenced) = (0, false);
     for line in body.split_inclusive('\n') {
@@ -125,7 +103,7 @@ fn blocks(body: &str) -> Vec<Block<'_>> {
     }
     starts.push(body.len());
     let texts = starts.windows(2).map(|ends| &body[ends[0]..ends[1]]);
-    texts.filter(|text| !text.is_empty()).map(|text| Block { key: key(text), text }).collect()
+    texts.filter(|text| !text.is_empty()).map(|text| Part { name: name(text), text }).collect()
 }
 
 /// The overview's blocks: their names and headings.
@@ -136,15 +114,18 @@ const OVERVIEW: [(&str, &str); 4] = [
     ("open", "## What was left open"),
 ];
 const SESSIONS: (&str, &str) = ("list", "## Sessions");
+/// What the name of a session's block begins with.
+const SESSION: &str = "session:";
 
-fn key(block: &str) -> Option<String> {
+/// What a block is, where it is one of ours.
+fn name(block: &str) -> Option<Cow<'_, str>> {
     let mut lines = block.lines();
     let heading = lines.next()?.trim_end();
     if heading.starts_with("# ") {
         return Some("header".into());
     }
     if let Some((name, _)) = OVERVIEW.iter().chain([&SESSIONS]).find(|(_, ours)| *ours == heading) {
-        return Some(name.to_string());
+        return Some((*name).into());
     }
     if !heading.starts_with("### Session (") {
         return None;
@@ -154,27 +135,25 @@ fn key(block: &str) -> Option<String> {
         Some(link) => link.split_once("](")?.0,
         None => named.strip_prefix('`')?.split_once('`')?.0,
     };
-    Some(format!("session:{session}"))
+    Some(format!("{SESSION}{session}").into())
 }
 
-fn our_blocks(day: NaiveDate, summary: &DaySummary, notes: &Notes) -> Vec<(String, String)> {
-    let link = layout::from_summary_to_day(day);
-    let mut header = format!("# Daily Summary {day}\n");
+fn body(day: NaiveDate, summary: &DaySummary, notes: &Notes) -> String {
+    let mut body = format!("# Daily Summary {day}\n");
     if summary.has_raw {
-        header.push_str(&format!("\nEvery line: [raw log]({link})\n"));
+        let link = layout::from_summary_to_day(day);
+        body.push_str(&format!("\nEvery line: [raw log]({link})\n"));
     }
     if summary.has_older_page {
-        header.push_str(&format!(
-            "\nKept by another tool: [older page]({})\n",
-            layout::from_summary_to_old_day(day)
-        ));
+        let link = layout::from_summary_to_old_day(day);
+        body.push_str(&format!("\nKept by another tool: [older page]({link})\n"));
     }
-    let mut ours = vec![("header".to_string(), header + "\n")];
+    body.push('\n');
     let lists = [&summary.wanted, &summary.decided, &summary.done, &summary.open];
-    for ((name, heading), points) in OVERVIEW.iter().zip(lists) {
+    for ((_, heading), points) in OVERVIEW.iter().zip(lists) {
         if !points.is_empty() {
             let lines: String = points.iter().map(point).collect();
-            ours.push((name.to_string(), format!("{heading}\n{lines}\n")));
+            body.push_str(&format!("{heading}\n{lines}\n"));
         }
     }
     // A session of which nothing but a note is there has no lines: it was told by somebody else.
@@ -189,18 +168,17 @@ fn our_blocks(day: NaiveDate, summary: &DaySummary, notes: &Notes) -> Vec<(Strin
     });
     let mut sessions: Vec<SessionOfDay> = summary.sessions.iter().cloned().chain(alone).collect();
     sessions.sort_by(|a, b| (&a.first, &a.session).cmp(&(&b.first, &b.session)));
-    let told: Vec<(String, String)> = sessions
+    let blocks: String = sessions
         .iter()
         .filter_map(|session| {
             let notes = notes.get(&session.session).map(Vec::as_slice).unwrap_or_default();
-            Some((format!("session:{}", session.session), session_block(session, notes)?))
+            session_block(session, notes)
         })
         .collect();
-    if !told.is_empty() {
-        ours.push((SESSIONS.0.to_string(), format!("{}\n\n", SESSIONS.1)));
-        ours.extend(told);
+    if !blocks.is_empty() {
+        body.push_str(&format!("{}\n\n{blocks}", SESSIONS.1));
     }
-    ours
+    body + NOTES
 }
 
 fn point(point: &Point) -> String {
@@ -296,97 +274,10 @@ fn notes_in(block: &str) -> Vec<Note> {
     notes
 }
 
-/// The summary without the hashes of blocks that no longer stand in it, and of the day as it was:
-/// whoever guesses what is gone could prove it by one.
-pub fn without_stale_hashes(text: &str) -> String {
-    let mut document = Document::parse(text);
-    let Some(written) = document.get_list("written") else { return text.to_string() };
-    let there: BTreeSet<String> =
-        blocks(document.body()).iter().map(|block| short_hash(block.text)).collect();
-    let holds =
-        |line: &&String| line.rsplit_once(' ').is_some_and(|(_, then)| there.contains(then));
-    let kept: Vec<&String> = written.iter().filter(holds).collect();
-    document.set_block_list("written", &kept);
-    document.set_raw("raw_sha256", "\"\"");
-    document.into_text()
-}
-
-/// Our blocks with a person's in their places, and the hashes to remember.
-fn merged(
-    existing: &str,
-    ours: &[(String, String)],
-    notes: &Notes,
-    before: &BTreeMap<String, String>,
-) -> (String, BTreeMap<String, String>) {
-    let there = blocks(existing);
-    let mut written = BTreeMap::new();
-    let mut body = String::new();
-    let is_ours = |key: &str| ours.iter().any(|(name, _)| name == key);
-    let untouched = |block: &Block<'_>, key: &str| {
-        before.get(key).is_some_and(|then| *then == short_hash(block.text))
-    };
-    // What is a person's stays behind the block of ours that it follows, or at the end.
-    let mut theirs: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    let mut met = BTreeSet::new();
-    let mut anchor = String::new();
-    for block in &there {
-        match &block.key {
-            Some(key) if is_ours(key) && met.insert(key.clone()) => anchor = key.clone(),
-            // We have nothing more to say there, and nobody else had.
-            Some(key) if untouched(block, key) && !met.contains(key) => {}
-            _ => theirs.entry(anchor.clone()).or_default().push(block.text),
-        }
-    }
-    let at_the_end = theirs.remove(&anchor).unwrap_or_default();
-    let foreign = |body: &mut String, anchor: &str| {
-        for text in theirs.get(anchor).into_iter().flatten() {
-            put(body, text);
-        }
-    };
-    foreign(&mut body, "");
-    for (key, text) in ours {
-        match there.iter().find(|block| block.key.as_ref() == Some(key)) {
-            Some(block) if untouched(block, key) => {
-                put(&mut body, text);
-                written.insert(key.clone(), short_hash(text));
-            }
-            Some(block) => {
-                put(&mut body, block.text);
-                // A section that a person wrote still takes what a flush adds.
-                let known = notes_in(block.text);
-                let session = key.strip_prefix("session:").unwrap_or_default();
-                for note in notes.get(session).into_iter().flatten() {
-                    if known.iter().all(|known| known.id != note.id) {
-                        put(&mut body, &note_text(note));
-                    }
-                }
-                written.extend(before.get(key).map(|then| (key.clone(), then.clone())));
-            }
-            None => match before.get(key) {
-                // A person removed it.
-                Some(then) => drop(written.insert(key.clone(), then.clone())),
-                None => {
-                    put(&mut body, text);
-                    written.insert(key.clone(), short_hash(text));
-                }
-            },
-        }
-        foreign(&mut body, key);
-    }
-    at_the_end.into_iter().for_each(|text| put(&mut body, text));
-    (body, written)
-}
-
-fn put(body: &mut String, text: &str) {
-    if !body.is_empty() && !body.ends_with("\n\n") {
-        body.push('\n');
-    }
-    body.push_str(text);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::authored::part_hash;
 
     fn day() -> NaiveDate {
         NaiveDate::from_ymd_opt(2026, 11, 15).unwrap()
@@ -435,12 +326,14 @@ mod tests {
         assert_eq!(super::notes(&text), notes, "{text}");
         assert_eq!(covers(&text), Some("ab".repeat(32)));
         assert_eq!(super::text(day(), &summary("one"), &notes, Some(&text)), text);
+        let session = |exchange: &str| {
+            let body = body(day(), &summary(exchange), &notes);
+            blocks(&body)[3].text.to_string()
+        };
         assert_eq!(
             super::text(day(), &summary("two"), &notes, Some(&text)),
-            text.replace("one", "two").replace(
-                &short_hash(&our_blocks(day(), &summary("one"), &notes)[3].1),
-                &short_hash(&our_blocks(day(), &summary("two"), &notes)[3].1),
-            )
+            text.replace("one", "two")
+                .replace(&part_hash(&session("one")), &part_hash(&session("two")),)
         );
     }
 

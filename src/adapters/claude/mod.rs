@@ -30,10 +30,6 @@ impl Adapter for Claude {
         "claude"
     }
 
-    fn hooks(&self) -> Option<HookSpec> {
-        Some(hooks::CLAUDE)
-    }
-
     fn roots(&self, places: &Places) -> Vec<PathBuf> {
         match places.variable("CLAUDE_CONFIG_DIR") {
             // The variable may list several folders.
@@ -116,6 +112,10 @@ impl Adapter for Claude {
         }
         reader.finish(&mut out)?;
         Ok(out.head)
+    }
+
+    fn hooks(&self) -> Option<HookSpec> {
+        Some(hooks::CLAUDE)
     }
 }
 

@@ -8,7 +8,7 @@ pub enum UserText {
     Machine,
 }
 
-/// Tells a person's words from what the program wrote in their name.
+/// Distinguishes a person's words from what the program wrote in their name.
 pub fn classify(text: &str) -> UserText {
     if text.starts_with("[Request interrupted by user") {
         return UserText::Interruption;

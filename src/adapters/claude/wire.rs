@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::adapters::tools;
+use crate::adapters::wire::wire_types;
 use crate::model::evidence::FileState;
 
 /// What matters to us of the agent's settings.
@@ -15,60 +16,57 @@ pub struct WireSettings {
     pub cleanup_period_days: Option<u32>,
 }
 
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-pub struct WireRecord<'a> {
-    #[serde(rename = "type", borrow)]
-    pub kind: Cow<'a, str>,
-    pub subtype: Option<Cow<'a, str>>,
-    pub uuid: Option<Cow<'a, str>>,
-    pub parent_uuid: Option<Cow<'a, str>>,
-    pub is_sidechain: Option<bool>,
-    pub is_meta: Option<bool>,
-    pub is_compact_summary: Option<bool>,
-    pub is_api_error_message: Option<bool>,
-    pub session_id: Option<Cow<'a, str>>,
-    pub agent_id: Option<Cow<'a, str>>,
-    pub request_id: Option<Cow<'a, str>>,
-    pub cwd: Option<Cow<'a, str>>,
-    pub git_branch: Option<Cow<'a, str>>,
-    pub version: Option<Cow<'a, str>>,
-    pub timestamp: Option<Cow<'a, str>>,
-    pub message: Option<WireMessage<'a>>,
-    pub origin: Option<&'a RawValue>,
-    pub tool_use_result: Option<&'a RawValue>,
-    pub attachment: Option<&'a RawValue>,
-    pub data: Option<&'a RawValue>,
-    pub operation: Option<Cow<'a, str>>,
-    pub content: Option<&'a RawValue>,
-    pub compact_metadata: Option<&'a RawValue>,
-    pub summary: Option<Cow<'a, str>>,
-    pub leaf_uuid: Option<Cow<'a, str>>,
-    pub custom_title: Option<Cow<'a, str>>,
-    pub ai_title: Option<Cow<'a, str>>,
-    pub agent_name: Option<Cow<'a, str>>,
-    pub pr_url: Option<Cow<'a, str>>,
-    pub title: Option<Cow<'a, str>>,
-}
+wire_types! {
+    #[serde(rename_all = "camelCase")]
+    pub struct WireRecord<'a> {
+        #[serde(rename = "type")]
+        pub kind: Cow<'a, str>,
+        pub subtype: Option<Cow<'a, str>>,
+        pub uuid: Option<Cow<'a, str>>,
+        pub parent_uuid: Option<Cow<'a, str>>,
+        pub is_sidechain: Option<bool>,
+        pub is_meta: Option<bool>,
+        pub is_compact_summary: Option<bool>,
+        pub is_api_error_message: Option<bool>,
+        pub session_id: Option<Cow<'a, str>>,
+        pub agent_id: Option<Cow<'a, str>>,
+        pub request_id: Option<Cow<'a, str>>,
+        pub cwd: Option<Cow<'a, str>>,
+        pub git_branch: Option<Cow<'a, str>>,
+        pub version: Option<Cow<'a, str>>,
+        pub timestamp: Option<Cow<'a, str>>,
+        pub message: Option<WireMessage<'a>>,
+        pub origin: Option<&'a RawValue>,
+        pub tool_use_result: Option<&'a RawValue>,
+        pub attachment: Option<&'a RawValue>,
+        pub data: Option<&'a RawValue>,
+        pub operation: Option<Cow<'a, str>>,
+        pub content: Option<&'a RawValue>,
+        pub compact_metadata: Option<&'a RawValue>,
+        pub summary: Option<Cow<'a, str>>,
+        pub leaf_uuid: Option<Cow<'a, str>>,
+        pub custom_title: Option<Cow<'a, str>>,
+        pub ai_title: Option<Cow<'a, str>>,
+        pub agent_name: Option<Cow<'a, str>>,
+        pub pr_url: Option<Cow<'a, str>>,
+        pub title: Option<Cow<'a, str>>,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub struct WireMessage<'a> {
-    #[serde(borrow)]
-    pub id: Option<Cow<'a, str>>,
-    pub model: Option<Cow<'a, str>>,
-    pub content: WireContent<'a>,
-    pub stop_reason: Option<Cow<'a, str>>,
-    pub usage: Option<WireUsage>,
-}
+    pub struct WireMessage<'a> {
+        pub id: Option<Cow<'a, str>>,
+        pub model: Option<Cow<'a, str>>,
+        pub content: WireContent<'a>,
+        pub stop_reason: Option<Cow<'a, str>>,
+        pub usage: Option<WireUsage>,
+    }
 
-#[derive(Deserialize, Default, Clone, Copy)]
-#[serde(default)]
-pub struct WireUsage {
-    pub input_tokens: Option<u64>,
-    pub output_tokens: Option<u64>,
-    pub cache_creation_input_tokens: Option<u64>,
-    pub cache_read_input_tokens: Option<u64>,
+    #[derive(Clone, Copy)]
+    pub struct WireUsage {
+        pub input_tokens: Option<u64>,
+        pub output_tokens: Option<u64>,
+        pub cache_creation_input_tokens: Option<u64>,
+        pub cache_read_input_tokens: Option<u64>,
+    }
 }
 
 /// A string, or a list of blocks.
@@ -80,19 +78,19 @@ pub enum WireContent<'a> {
     Blocks(Vec<WireBlock<'a>>),
 }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub struct WireBlock<'a> {
-    #[serde(rename = "type", borrow)]
-    pub kind: Cow<'a, str>,
-    pub text: Option<Cow<'a, str>>,
-    pub thinking: Option<Cow<'a, str>>,
-    pub id: Option<Cow<'a, str>>,
-    pub name: Option<Cow<'a, str>>,
-    pub input: Option<&'a RawValue>,
-    pub tool_use_id: Option<Cow<'a, str>>,
-    pub content: WireContent<'a>,
-    pub is_error: Option<bool>,
+wire_types! {
+    pub struct WireBlock<'a> {
+        #[serde(rename = "type")]
+        pub kind: Cow<'a, str>,
+        pub text: Option<Cow<'a, str>>,
+        pub thinking: Option<Cow<'a, str>>,
+        pub id: Option<Cow<'a, str>>,
+        pub name: Option<Cow<'a, str>>,
+        pub input: Option<&'a RawValue>,
+        pub tool_use_id: Option<Cow<'a, str>>,
+        pub content: WireContent<'a>,
+        pub is_error: Option<bool>,
+    }
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for WireContent<'a> {
@@ -137,15 +135,16 @@ impl<'de: 'a, 'a> Deserialize<'de> for WireContent<'a> {
     }
 }
 
-/// The fields that we read of a tool's structured result, an attachment or a progress record.
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-pub struct WireDetails<'a> {
-    #[serde(rename = "type", borrow)]
-    pub kind: Option<Cow<'a, str>>,
-    pub agent_id: Option<Cow<'a, str>>,
-    pub prompt: WireContent<'a>,
-    pub command_mode: Option<Cow<'a, str>>,
+wire_types! {
+    /// The fields that we read of a tool's structured result, an attachment or a progress record.
+    #[serde(rename_all = "camelCase")]
+    pub struct WireDetails<'a> {
+        #[serde(rename = "type")]
+        pub kind: Option<Cow<'a, str>>,
+        pub agent_id: Option<Cow<'a, str>>,
+        pub prompt: WireContent<'a>,
+        pub command_mode: Option<Cow<'a, str>>,
+    }
 }
 
 /// What an edit found and did.

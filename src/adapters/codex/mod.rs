@@ -38,10 +38,6 @@ impl Adapter for Codex {
         "codex"
     }
 
-    fn hooks(&self) -> Option<HookSpec> {
-        Some(hooks::CODEX)
-    }
-
     fn roots(&self, places: &Places) -> Vec<PathBuf> {
         let home = places.folder("CODEX_HOME", ".codex");
         vec![home.join("sessions"), home.join("archived_sessions"), home.join(titles::FILE)]
@@ -110,6 +106,10 @@ impl Adapter for Codex {
             out.head.title = titles::last(&file.path).or(out.head.title);
         }
         Ok(out.head)
+    }
+
+    fn hooks(&self) -> Option<HookSpec> {
+        Some(hooks::CODEX)
     }
 }
 

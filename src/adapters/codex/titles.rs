@@ -4,23 +4,20 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-use serde::Deserialize;
-
 use crate::adapters::jsonl::{Line, Lines};
 use crate::adapters::shared::{Shared, SharedSession};
-use crate::adapters::wire::Text;
+use crate::adapters::wire::{Text, wire_types};
 use crate::base::files;
 use crate::model::session::Role;
 
 /// Its name, below the home of Codex.
 pub const FILE: &str = "session_index.jsonl";
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct WireTitle<'a> {
-    #[serde(borrow)]
-    id: Text<'a>,
-    thread_name: Text<'a>,
+wire_types! {
+    struct WireTitle<'a> {
+        id: Text<'a>,
+        thread_name: Text<'a>,
+    }
 }
 
 /// The lines of the titles' file, by the session that they name.

@@ -3,84 +3,77 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::adapters::wire::{Content, Count, Text};
+use crate::adapters::wire::{Content, Count, Text, wire_types};
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub struct WireLine<'a> {
-    #[serde(rename = "type", borrow)]
-    pub kind: Text<'a>,
-    pub timestamp: Text<'a>,
-    pub payload: Option<WireItem<'a>>,
-    pub record_type: Text<'a>,
-    /// The line itself, where it is no envelope.
-    #[serde(skip)]
-    pub bare: Option<WireItem<'a>>,
-}
+wire_types! {
+    pub struct WireLine<'a> {
+        #[serde(rename = "type")]
+        pub kind: Text<'a>,
+        pub timestamp: Text<'a>,
+        pub payload: Option<WireItem<'a>>,
+        pub record_type: Text<'a>,
+        /// The line itself, where it is no envelope.
+        #[serde(skip)]
+        pub bare: Option<WireItem<'a>>,
+    }
 
-/// The payloads of all kinds in one: their fields do not collide.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub struct WireItem<'a> {
-    #[serde(rename = "type", borrow)]
-    pub kind: Text<'a>,
-    pub id: Text<'a>,
-    pub timestamp: Text<'a>,
-    pub cwd: Text<'a>,
-    pub cli_version: Text<'a>,
-    pub forked_from_id: Text<'a>,
-    pub parent_thread_id: Text<'a>,
-    pub source: Option<&'a RawValue>,
-    pub git: Option<WireGit>,
-    pub turn_id: Text<'a>,
-    pub model: Text<'a>,
-    pub role: Text<'a>,
-    pub content: Content<'a>,
-    pub summary: Content<'a>,
-    pub name: Text<'a>,
-    pub namespace: Text<'a>,
-    pub call_id: Text<'a>,
-    pub arguments: Option<&'a RawValue>,
-    pub input: Option<&'a RawValue>,
-    pub action: Option<&'a RawValue>,
-    pub output: Option<&'a RawValue>,
-    pub tools: Option<&'a RawValue>,
-    pub result: Option<&'a RawValue>,
-    pub exit_code: Text<'a>,
-    pub success: Option<bool>,
-    pub message: Text<'a>,
-    pub text: Text<'a>,
-    #[serde(rename = "kind")]
-    pub message_kind: Text<'a>,
-    pub images: Option<&'a RawValue>,
-    pub local_images: Option<&'a RawValue>,
-    pub reason: Text<'a>,
-    pub thread_name: Text<'a>,
-    pub num_turns: Count,
-    pub info: Option<WireInfo>,
-}
+    /// The payloads of all kinds in one: their fields do not collide.
+    pub struct WireItem<'a> {
+        #[serde(rename = "type")]
+        pub kind: Text<'a>,
+        pub id: Text<'a>,
+        pub timestamp: Text<'a>,
+        pub cwd: Text<'a>,
+        pub cli_version: Text<'a>,
+        pub forked_from_id: Text<'a>,
+        pub parent_thread_id: Text<'a>,
+        pub source: Option<&'a RawValue>,
+        pub git: Option<WireGit>,
+        pub turn_id: Text<'a>,
+        pub model: Text<'a>,
+        pub role: Text<'a>,
+        pub content: Content<'a>,
+        pub summary: Content<'a>,
+        pub name: Text<'a>,
+        pub namespace: Text<'a>,
+        pub call_id: Text<'a>,
+        pub arguments: Option<&'a RawValue>,
+        pub input: Option<&'a RawValue>,
+        pub action: Option<&'a RawValue>,
+        pub output: Option<&'a RawValue>,
+        pub tools: Option<&'a RawValue>,
+        pub result: Option<&'a RawValue>,
+        pub exit_code: Text<'a>,
+        pub success: Option<bool>,
+        pub message: Text<'a>,
+        pub text: Text<'a>,
+        #[serde(rename = "kind")]
+        pub message_kind: Text<'a>,
+        pub images: Option<&'a RawValue>,
+        pub local_images: Option<&'a RawValue>,
+        pub reason: Text<'a>,
+        pub thread_name: Text<'a>,
+        pub num_turns: Count,
+        pub info: Option<WireInfo>,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub struct WireGit {
-    pub commit_hash: Option<String>,
-    pub branch: Option<String>,
-    pub repository_url: Option<String>,
-}
+    pub struct WireGit {
+        pub commit_hash: Option<String>,
+        pub branch: Option<String>,
+        pub repository_url: Option<String>,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub struct WireInfo {
-    pub total_token_usage: Option<WireUsage>,
-    pub last_token_usage: Option<WireUsage>,
-}
+    pub struct WireInfo {
+        pub total_token_usage: Option<WireUsage>,
+        pub last_token_usage: Option<WireUsage>,
+    }
 
-#[derive(Deserialize, Default, Clone, Copy, PartialEq)]
-#[serde(default)]
-pub struct WireUsage {
-    pub input_tokens: Count,
-    pub cached_input_tokens: Count,
-    pub output_tokens: Count,
+    #[derive(Clone, Copy, PartialEq)]
+    pub struct WireUsage {
+        pub input_tokens: Count,
+        pub cached_input_tokens: Count,
+        pub output_tokens: Count,
+    }
 }
 
 #[derive(Deserialize)]

@@ -30,7 +30,7 @@ pub struct Batch {
     /// Folders in which a name has changed and is to be made durable.
     folders: BTreeSet<PathBuf>,
     /// One open folder per file system, for `syncfs`. It is opened before the first write there,
-    /// because a later handle might not be told of a write that failed in between.
+    /// because a later handle may not report a write that failed in between.
     #[cfg(target_os = "linux")]
     file_systems: Vec<(u64, File)>,
 }
@@ -147,7 +147,7 @@ impl Batch {
             match rustix::fs::syncfs(folder) {
                 Ok(()) => {}
                 Err(rustix::io::Errno::NOSYS) => return Ok(false),
-                Err(trouble) => return Err(trouble.into()),
+                Err(err) => return Err(err.into()),
             }
         }
         Ok(true)
@@ -163,10 +163,10 @@ impl Batch {
 fn replace_folder(from: &Path, to: &Path) -> io::Result<Option<PathBuf>> {
     match fs::symlink_metadata(to) {
         Ok(_) => {}
-        Err(trouble) if trouble.kind() == ErrorKind::NotFound => {
+        Err(err) if err.kind() == ErrorKind::NotFound => {
             return rename(from, to).map(|()| None);
         }
-        Err(trouble) => return Err(trouble),
+        Err(err) => return Err(err),
     }
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     {
@@ -177,7 +177,7 @@ fn replace_folder(from: &Path, to: &Path) -> io::Result<Option<PathBuf>> {
             Ok(()) => return Ok(Some(from.to_owned())),
             // Not every file system can do it.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
-            Err(trouble) => return Err(trouble.into()),
+            Err(err) => return Err(err.into()),
         }
     }
     let builder = &mut tempfile::Builder::new();

@@ -78,7 +78,7 @@ pub fn remove_file(path: &Path) -> io::Result<()> {
 /// Removes a folder with all that is in it; one that is not there is as good as removed.
 pub fn remove_folder(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
-        Err(trouble) if trouble.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(err) if err.kind() == ErrorKind::NotFound => return Ok(()),
         _ => faults::remove_point(|| remove_half(path))?,
     }
     gone_is_fine(fs::remove_dir_all(path))
@@ -105,7 +105,7 @@ fn remove_half(path: &Path) {
 
 fn gone_is_fine(removed: io::Result<()>) -> io::Result<()> {
     match removed {
-        Err(trouble) if trouble.kind() == ErrorKind::NotFound => Ok(()),
+        Err(err) if err.kind() == ErrorKind::NotFound => Ok(()),
         other => other,
     }
 }

@@ -131,16 +131,16 @@ fn lock_data(path: &Path) -> io::Result<Locked<'_>> {
     loop {
         let (file, created) = match options.open(path) {
             Ok(file) => (file, false),
-            Err(trouble) if trouble.kind() == ErrorKind::NotFound => {
+            Err(err) if err.kind() == ErrorKind::NotFound => {
                 create_folders_synced(parent_of(path))?;
                 faults::point(Point::Write)?;
                 match options.clone().create_new(true).open(path) {
                     Ok(file) => (file, true),
-                    Err(trouble) if trouble.kind() == ErrorKind::AlreadyExists => continue,
-                    Err(trouble) => return Err(trouble),
+                    Err(err) if err.kind() == ErrorKind::AlreadyExists => continue,
+                    Err(err) => return Err(err),
                 }
             }
-            Err(trouble) => return Err(trouble),
+            Err(err) => return Err(err),
         };
         if !file.metadata()?.is_file() {
             return Err(io::Error::new(ErrorKind::InvalidInput, NOT_REGULAR));
@@ -156,8 +156,8 @@ fn lock_data(path: &Path) -> io::Result<Locked<'_>> {
 fn is_current(file: &File, path: &Path) -> io::Result<bool> {
     let named = match fs::symlink_metadata(path) {
         Ok(metadata) => metadata,
-        Err(trouble) if trouble.kind() == ErrorKind::NotFound => return Ok(false),
-        Err(trouble) => return Err(trouble),
+        Err(err) if err.kind() == ErrorKind::NotFound => return Ok(false),
+        Err(err) => return Err(err),
     };
     let open = file.metadata()?;
     #[cfg(unix)]
@@ -165,7 +165,7 @@ fn is_current(file: &File, path: &Path) -> io::Result<bool> {
         use std::os::unix::fs::MetadataExt;
         Ok((open.dev(), open.ino()) == (named.dev(), named.ino()))
     }
-    // Elsewhere the standard library does not tell a file's number. Nobody writes to the file whose
+    // Elsewhere the standard library does not give a file's number. Nobody writes to the file whose
     // lock we hold, so it is the same if it has the same size and time; a file that replaced it was
     // written later.
     #[cfg(not(unix))]
@@ -200,7 +200,7 @@ pub fn try_lock_exclusive(path: &Path) -> io::Result<Option<FileLock>> {
     match file.try_lock() {
         Ok(()) => Ok(Some(FileLock { _file: file })),
         Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(trouble)) => Err(trouble),
+        Err(TryLockError::Error(err)) => Err(err),
     }
 }
 
@@ -214,7 +214,7 @@ fn wait_for(file: &File) -> io::Result<()> {
     faults::point(Point::Lock)?;
     loop {
         match file.lock() {
-            Err(trouble) if trouble.kind() == ErrorKind::Interrupted => {}
+            Err(err) if err.kind() == ErrorKind::Interrupted => {}
             done => return done,
         }
     }

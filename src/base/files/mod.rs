@@ -37,7 +37,7 @@ pub use locks::{
     FileLock, append_locked, append_locked_if, lock_exclusive, try_lock_exclusive, update_locked,
 };
 pub use names::{safe_name, safe_relative};
-pub use walk::{Found, Stamp, WalkTrouble, walk_files};
+pub use walk::{FoundFile, Stamp, WalkError, walk_files};
 
 use faults::Point;
 use folders::{create_folders_synced, parent_of, sync_folder};
@@ -58,8 +58,8 @@ pub fn write_if_changed(path: &Path, bytes: &[u8]) -> io::Result<bool> {
         Ok(metadata) => {
             metadata.is_file() && metadata.len() == bytes.len() as u64 && fs::read(path)? == bytes
         }
-        Err(trouble) if trouble.kind() == ErrorKind::NotFound => false,
-        Err(trouble) => return Err(trouble),
+        Err(err) if err.kind() == ErrorKind::NotFound => false,
+        Err(err) => return Err(err),
     };
     if !unchanged {
         write_atomic(path, bytes)?;
@@ -86,7 +86,7 @@ pub fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Tells a temporary file of ours, which a killed process may have left behind, from all other
+/// Whether a name is that of a temporary file of ours, which a killed process may have left behind, from all other
 /// files.
 pub fn is_temporary(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
@@ -128,7 +128,7 @@ fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     }
     faults::point(Point::Write)?;
     let temporary = match builder.tempfile_in(folder) {
-        Err(trouble) if trouble.kind() == ErrorKind::NotFound => {
+        Err(err) if err.kind() == ErrorKind::NotFound => {
             create_folders_synced(folder)?;
             builder.tempfile_in(folder)?
         }

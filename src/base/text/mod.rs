@@ -98,7 +98,7 @@ pub fn one_line(text: &str, max_chars: usize) -> String {
     line
 }
 
-/// Shortens a full line to make room for `…`, at a space unless that would cost more than half.
+/// Shortens a full line so that `…` fits, at a space unless that would cost more than half.
 fn shortened(line: &str, max_chars: usize, at_word_end: bool) -> String {
     if max_chars == 0 {
         return String::new();
@@ -205,7 +205,7 @@ fn is_unprintable(character: char) -> bool {
     }
 }
 
-/// Tells control characters and those that hide or reorder text, tags for smuggling included.
+/// Whether a character is a control character or hides or reorders text, tags included.
 fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(

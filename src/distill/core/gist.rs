@@ -44,7 +44,7 @@ impl Gist {
         }
     }
 
-    /// The words that tell.
+    /// The words that say something.
     pub fn words(&self) -> &BTreeSet<String> {
         &self.words
     }
@@ -82,21 +82,21 @@ impl Gist {
     }
 }
 
-/// The telling words of a sentence; all of them where none tells.
+/// The weighty words of a sentence; all of them where none is.
 fn words_of(sentence: &str) -> BTreeSet<String> {
-    let (mut telling_words, mut all) = (BTreeSet::new(), BTreeSet::new());
+    let (mut weighty, mut all) = (BTreeSet::new(), BTreeSet::new());
     text::each_word(sentence, |word| {
         if word.whole {
             let word = stem(&word.text).to_string();
             if words::weight(&word) > 0.0
                 && !matches!(word.as_str(), "always" | "never" | "instead" | "rather" | "please")
             {
-                telling_words.insert(word.clone());
+                weighty.insert(word.clone());
             }
             all.insert(word);
         }
     });
-    if telling_words.is_empty() { all } else { telling_words }
+    if weighty.is_empty() { all } else { weighty }
 }
 
 /// What is chosen over what: "use A instead of B", "A, not B", "instead of B, use A".

@@ -15,9 +15,9 @@ const RECURS: usize = 2;
 /// that changed one.
 const TOGETHER: usize = 3;
 const TOGETHER_SHARE: f32 = 0.6;
-/// How many pairs of files a core tells of, for each project.
+/// How many pairs of files a core lists, for each project.
 const MOST_PAIRS: usize = 3;
-/// How many commits tell a habit.
+/// How many commits make a habit.
 const COMMITS: usize = 3;
 
 /// The landmarks that recurrence makes.
@@ -105,7 +105,7 @@ fn checks(project: &Option<String>, digests: &[&Digest]) -> Vec<Draft> {
     drafts
 }
 
-/// A command without what differs from day to day: its program and what it is told to do.
+/// A command without what differs from day to day: its program and its subcommand.
 fn stem(command: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     for word in command.split_whitespace() {
@@ -176,12 +176,13 @@ fn commit_form(project: &Option<String>, digests: &[&Digest]) -> Option<Draft> {
     let commits: Vec<(&Digest, &str, &str)> = digests
         .iter()
         .flat_map(|digest| {
-            let told = digest
+            let committed = digest
                 .content
                 .key_outcomes
                 .iter()
                 .filter_map(|outcome| outcome.strip_prefix("committed "));
-            told.filter_map(|told| told.split_once(' '))
+            committed
+                .filter_map(|line| line.split_once(' '))
                 .map(move |(hash, message)| (*digest, hash, message))
         })
         .collect();

@@ -110,7 +110,7 @@ fn same_files(earlier: &Digest, later: &Digest) -> Option<String> {
     (!both.is_empty()).then(|| format!("{}{more}", names.join(", ")))
 }
 
-/// An error that both met: the first words of a fix, or of a trigger that tells of nothing else.
+/// An error that both met: the first words of a fix, or of a trigger that says nothing else.
 fn same_error(earlier: &Digest, later: &Digest) -> Option<String> {
     let errors = |digest: &Digest| -> BTreeSet<String> {
         let fixes = digest

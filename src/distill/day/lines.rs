@@ -25,9 +25,9 @@ pub fn line(step: &Step, episode: EpisodeId) -> Option<DayLine> {
                 return finished(step, episode, LineKind::ToolEvent, &format!("{made} ok=true"));
             }
             let verdict = test_runs::verdict(call);
-            let telling =
+            let is_news =
                 call.failed() || verdict.is_some() || matches!(call.action, Action::Edit { .. });
-            if !telling {
+            if !is_news {
                 return None;
             }
             let ok = verdict.as_ref().map_or(!call.failed(), |verdict| verdict.passed);

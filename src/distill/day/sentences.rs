@@ -8,7 +8,7 @@ use crate::distill::replies;
 
 const LONGEST_ANSWER: usize = 220;
 
-/// The most telling of the first sentences of a reply.
+/// The sentence of a reply that says the most.
 pub fn gist(reply: &str) -> String {
     let of = |reply: &str| {
         let sentence = replies::closing_sentence(reply).unwrap_or_default();
@@ -28,7 +28,7 @@ pub fn gist(reply: &str) -> String {
 }
 
 /// The pieces of a line of a day: one line was made of all that was said, and headings, rules and
-/// lists tell where it had several.
+/// lists show where it had several.
 fn pieces(said: &str) -> Vec<&str> {
     static BREAK: StaticRegex =
         StaticRegex::new(r"\s(#{1,6}\s|-{3,}\s|- \[[ x]\] )|[:.!?)`*]\s+((?:[-•*]|\d{1,2}[.)])\s)");
@@ -43,8 +43,8 @@ fn pieces(said: &str) -> Vec<&str> {
     pieces
 }
 
-/// The sentences of a line of a day. The first behind a heading is left out, since nobody can tell
-/// where that ended.
+/// The sentences of a line of a day. The first behind a heading is left out, since it is not
+/// known where that ended.
 pub fn sentences(said: &str) -> impl Iterator<Item = &str> {
     pieces(said).into_iter().flat_map(|piece| {
         let skipped = usize::from(piece.starts_with('#'));
@@ -72,7 +72,7 @@ fn without_tags(sentence: &str) -> &str {
     TAG.find(sentence).map_or(sentence, |tags| sentence[tags.end()..].trim_start())
 }
 
-/// Whether an answer says so little that an earlier one tells more: "Done.", a heading, what will
+/// Whether an answer says so little that an earlier one says more: "Done.", a heading, what will
 /// be looked at next.
 pub fn is_curt(answer: &str) -> bool {
     answer.chars().count() < 24 || replies::is_narration(answer)
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_is_told_from_talk_of_one() {
+    fn a_choice_is_not_talk_of_one() {
         assert!(decides("We decided to hold the lock until the header is there."));
         for talk in [
             "Ah, this is a crucial architectural decision.",

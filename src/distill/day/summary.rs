@@ -28,19 +28,19 @@ const LONGEST_QUOTE: usize = 160;
 /// Takes the lines of a day.
 #[derive(Debug, Default)]
 pub struct DayReader {
-    sessions: Vec<Gathered>,
+    sessions: Vec<SessionLines>,
     at: HashMap<String, usize>,
 }
 
 /// What is kept of one session's lines of a day.
 #[derive(Debug, Default)]
-struct Gathered {
+struct SessionLines {
     session: String,
     first: String,
     last: String,
     turns: Vec<Turn>,
     stated: Vec<(String, ClaimKind, String)>,
-    /// What the agent said last, with its time: there it tells what is left to do.
+    /// What the agent said last, with its time: what is left to do stands there.
     last_reply: (String, String),
     edited: Vec<String>,
     /// Commits and pull requests.
@@ -68,18 +68,18 @@ impl DayReader {
             return;
         }
         let at = *self.at.entry(line.session.to_string()).or_insert_with(|| {
-            self.sessions.push(Gathered {
+            self.sessions.push(SessionLines {
                 session: line.session.to_string(),
                 first: line.time.to_string(),
-                ..Gathered::default()
+                ..SessionLines::default()
             });
             self.sessions.len() - 1
         });
         self.sessions[at].take(line);
     }
 
-    /// Says what the day was about. `digest` tells a session's digest; `covered` the stretches of a
-    /// session's day that were told already, which its section then leaves out.
+    /// Says what the day was about. `digest` returns a session's digest; `covered` the stretches of a
+    /// session's day that were summarized already, which its section then leaves out.
     pub fn finish(
         mut self,
         raw_sha256: String,
@@ -88,28 +88,28 @@ impl DayReader {
     ) -> DaySummary {
         self.sessions.sort_by(|a, b| (&a.first, &a.session).cmp(&(&b.first, &b.session)));
         let mut summary = DaySummary { raw_sha256, ..DaySummary::default() };
-        // On a day of many sessions each has less room, rather than the last ones none.
+        // On a day of many sessions each gets fewer points, rather than the last ones none.
         let most = (MOST_POINTS / self.sessions.len().max(1)).clamp(2, MOST_OF_A_KIND + 2);
-        for gathered in &self.sessions {
-            let digest = digest(&gathered.session);
-            let whole = gathered.section(digest.as_ref(), |_| true);
-            let session = gathered.session.clone();
+        for lines in &self.sessions {
+            let digest = digest(&lines.session);
+            let whole = lines.section(digest.as_ref(), |_| true);
+            let session = lines.session.clone();
             let point = |text: String| Point { text, session: session.clone() };
-            summary.wanted.extend(gathered.wanted_with_title(digest.as_ref()).map(point));
+            summary.wanted.extend(lines.wanted_with_title(digest.as_ref()).map(point));
             let point = |text: &String| Point { text: text.clone(), session: session.clone() };
             summary.decided.extend(whole.decisions.iter().take(most.min(3)).map(point));
-            summary.done.extend(gathered.done(most).iter().map(point));
+            summary.done.extend(lines.done(most).iter().map(point));
             summary
                 .open
-                .extend(gathered.left_open(digest.as_ref(), &whole).iter().take(most).map(point));
-            let covered = covered(&gathered.session);
+                .extend(lines.left_open(digest.as_ref(), &whole).iter().take(most).map(point));
+            let covered = covered(&lines.session);
             let is_new = |time: &str| {
                 !covered.iter().any(|(from, until)| (from.as_str()..=until).contains(&time))
             };
             summary.sessions.push(SessionOfDay {
-                session: gathered.session.clone(),
-                first: gathered.first.clone(),
-                last: gathered.last.clone(),
+                session: lines.session.clone(),
+                first: lines.first.clone(),
+                last: lines.last.clone(),
                 digested: digest.is_some(),
                 title: digest
                     .as_ref()
@@ -120,7 +120,7 @@ impl DayReader {
                 told: if covered.is_empty() {
                     whole
                 } else {
-                    gathered.section(digest.as_ref(), is_new)
+                    lines.section(digest.as_ref(), is_new)
                 },
             });
         }
@@ -133,7 +133,7 @@ impl DayReader {
     }
 }
 
-impl Gathered {
+impl SessionLines {
     fn take(&mut self, line: Line<'_>) {
         self.last = line.time.to_string();
         let said = markdown::plain(without_more(line.text));
@@ -237,7 +237,7 @@ impl Gathered {
         }
     }
 
-    /// What is told of the session's lines whose time counts.
+    /// The section of the session's lines whose time counts.
     fn section(&self, digest: Option<&Digest>, counts: impl Fn(&str) -> bool) -> Telling {
         let turns: Vec<&Turn> = self.turns.iter().filter(|turn| counts(&turn.time)).collect();
         let of = |kind: ClaimKind| {
@@ -278,12 +278,12 @@ impl Gathered {
         let first = turns.iter().find(|turn| !is_low(&turn.asked)).or(turns.first())?;
         // Where the session began that day, its digest says it best.
         let content = digest.map(|digest| &digest.content);
-        let told = content.filter(|content| {
+        let same = content.filter(|content| {
             let start = text::one_line(&content.objective, 24);
             !start.is_empty() && first.asked.starts_with(start.trim_end_matches('…'))
         });
-        let told = told.map(|content| content.objective.clone());
-        let wanted = told.unwrap_or_else(|| text::first_sentence(&first.asked, LONGEST_QUOTE));
+        let objective = same.map(|content| content.objective.clone());
+        let wanted = objective.unwrap_or_else(|| text::first_sentence(&first.asked, LONGEST_QUOTE));
         // A first sentence of a few words, or one that was cut at an odd place, says too little.
         let short = wanted.chars().count() < 40 && first.asked.chars().count() > 40;
         let wanted = if short { text::one_line(&first.asked, LONGEST_QUOTE) } else { wanted };
@@ -329,7 +329,7 @@ impl Gathered {
         (!facts.is_empty()).then(|| facts.join("; "))
     }
 
-    /// What was done that day; the digest tells the whole session, which may have had others.
+    /// What was done that day. The digest is about the whole session, which may span more days.
     fn done(&self, most: usize) -> Vec<String> {
         let mut done: Vec<String> = self.facts_of_work().into_iter().collect();
         let shown = most.saturating_sub(done.len() + 1).max(1);
@@ -413,18 +413,18 @@ impl Turn {
 
 /// The turns that say the most, in their order; the first and the last always do.
 fn chosen<'t>(turns: &[&'t Turn]) -> Vec<&'t Turn> {
-    let telling: Vec<&Turn> = turns.iter().copied().filter(|turn| !is_low(&turn.asked)).collect();
-    // A day of nothing but short words is told by them.
-    let telling = if telling.is_empty() { turns.to_vec() } else { telling };
-    if telling.len() <= MOST_EXCHANGES {
-        return telling;
+    let kept: Vec<&Turn> = turns.iter().copied().filter(|turn| !is_low(&turn.asked)).collect();
+    // A day of nothing but acknowledgements keeps them.
+    let kept = if kept.is_empty() { turns.to_vec() } else { kept };
+    if kept.len() <= MOST_EXCHANGES {
+        return kept;
     }
-    let mut between: Vec<usize> = (1..telling.len() - 1).collect();
-    between.sort_by_key(|at| (std::cmp::Reverse(telling[*at].weight()), *at));
+    let mut between: Vec<usize> = (1..kept.len() - 1).collect();
+    between.sort_by_key(|at| (std::cmp::Reverse(kept[*at].weight()), *at));
     between.truncate(MOST_EXCHANGES - 2);
-    between.extend([0, telling.len() - 1]);
+    between.extend([0, kept.len() - 1]);
     between.sort_unstable();
-    between.into_iter().map(|at| telling[at]).collect()
+    between.into_iter().map(|at| kept[at]).collect()
 }
 
 fn minute(time: &str) -> &str {
@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn it_tells_what_was_wanted_decided_done_and_left_open() {
+    fn it_says_what_was_wanted_decided_done_and_left_open() {
         let day = summary(
             "- [09:00:00] [user] (S1) The day log loses lines when two writers meet. Find out why.
              - [09:01:00] [tool_event] (S1) `$ cargo test day` ok=false
@@ -483,14 +483,14 @@ mod tests {
             ]
         );
         assert_eq!(texts(&day.open), ["The Windows path still needs a test."]);
-        let told = &day.sessions[0].told;
-        assert_eq!(told.exchanges.len(), 1, "an acknowledgement is no exchange: {told:?}");
-        assert!(told.exchanges[0].starts_with("09:00 “The day log loses lines"), "{told:?}");
+        let section = &day.sessions[0].told;
+        assert_eq!(section.exchanges.len(), 1, "an acknowledgement is no exchange: {section:?}");
+        assert!(section.exchanges[0].starts_with("09:00 “The day log loses lines"), "{section:?}");
         assert_eq!(
-            told.lessons,
+            section.lessons,
             ["The root cause is the header: it is written after the lock is given back."]
         );
-        assert_eq!(told.actions, ["The Windows path still needs a test."]);
+        assert_eq!(section.actions, ["The Windows path still needs a test."]);
         assert_eq!(
             (day.sessions[0].first.as_str(), day.sessions[0].last.as_str()),
             ("09:00:00", "09:06:00")
@@ -498,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_already_is_left_out_of_the_section_alone() {
+    fn what_was_summarized_already_is_left_out_of_the_section_alone() {
         let mut reader = DayReader::default();
         for line in [
             "- [09:00:00] [user] (S1) Please explain the first question of the day",
@@ -519,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_turns_the_telling_ones_are_shown_in_order() {
+    fn of_many_turns_the_weightiest_are_shown_in_order() {
         let mut lines = String::new();
         for minute in 10..50 {
             lines.push_str(&format!(
@@ -541,8 +541,8 @@ mod tests {
         for low in ["ok", "OK!", "Yes, please", "no", "7", "thanks."] {
             assert!(is_low(low), "{low}");
         }
-        for telling in ["I know", "ok, but why?", "notes", "goes wrong"] {
-            assert!(!is_low(telling), "{telling}");
+        for said in ["I know", "ok, but why?", "notes", "goes wrong"] {
+            assert!(!is_low(said), "{said}");
         }
     }
 }

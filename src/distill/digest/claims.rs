@@ -1,5 +1,5 @@
-//! What was stated: the few sentences of a session that later ones should know, in the words in
-//! which they were said.
+//! Claims: the few sentences of a session that later ones should know, in the words in which they
+//! were said.
 //!
 //! Most of what agents say is about the moment ("Let me check …"), so a sentence has to earn its
 //! place: a person's standing wish or choice, a cause that names a thing, a choice of one thing
@@ -13,7 +13,7 @@ use crate::distill::facts::{EpisodeFacts, Facts};
 use crate::model::digest::{Claim, ClaimKind, Origin};
 use crate::model::ids::EpisodeId;
 
-/// How many claims a page has room for.
+/// How many claims a page has.
 const MOST_CLAIMS: usize = 8;
 /// How many of them may be commands.
 const MOST_CHECKS: usize = 2;
@@ -131,7 +131,7 @@ fn of_agent(part: &EpisodeFacts) -> Vec<(ClaimKind, String)> {
         .map(str::trim)
         .filter(|sentence| BECAUSE.is_match(sentence))
         .map(|sentence| (ClaimKind::Lesson, sentence.to_string()));
-    let mut told: Vec<(ClaimKind, String)> = Vec::new();
+    let mut claims: Vec<(ClaimKind, String)> = Vec::new();
     for (kind, said) in stated.chain(closing) {
         let sound = match kind {
             ClaimKind::Lesson => !EMPTY.is_match(&said),
@@ -141,10 +141,10 @@ fn of_agent(part: &EpisodeFacts) -> Vec<(ClaimKind, String)> {
         let fits = (40..=300).contains(&said.len()) && !said.ends_with([':', '?', ',']);
         if sound && fits && !NARRATION.is_match(&said) && !is_pasted(&said) && names_a_thing(&said)
         {
-            told.push((kind, said));
+            claims.push((kind, said));
         }
     }
-    told
+    claims
 }
 
 /// A fact with its reason or its limit.
@@ -171,7 +171,7 @@ static NARRATION: StaticRegex = StaticRegex::new(
       ",
 );
 
-/// Sentences that announce a lesson and do not tell it.
+/// Sentences that announce a lesson and do not say it.
 static EMPTY: StaticRegex = StaticRegex::new(
     r"(?i)^(found|here'?s|this is|that'?s|so|the (issue|problem|bug) is (clear|here|simple|more|twofold|that the tests?))\b|\b(root cause (and|&)|root cause\.?$)",
 );
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn standing_wishes_and_choices_are_told_from_errands() {
+    fn standing_wishes_and_choices_are_not_errands() {
         let kind = |sentence: &str| of_person(sentence);
         for rule in [
             "Never push to main without asking.",
@@ -259,16 +259,16 @@ mod tests {
 
     #[test]
     fn lessons_name_a_cause_and_a_thing() {
-        let told = |said: &str| of_agent(&EpisodeFacts::of_text(1, "", said)).len();
+        let count = |said: &str| of_agent(&EpisodeFacts::of_text(1, "", said)).len();
         assert_eq!(
-            told("`npm ci` fails when the lock file was written by another version of npm."),
+            count("`npm ci` fails when the lock file was written by another version of npm."),
             1
         );
         for chatter in [
             "Found the root cause.",
             "I'll check whether `x` fails when y is set, one moment please.",
         ] {
-            assert_eq!(told(chatter), 0, "{chatter}");
+            assert_eq!(count(chatter), 0, "{chatter}");
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::model::ids::EpisodeId;
 /// How much evidence a page lists.
 const MOST_EVIDENCE: usize = 12;
 
-/// The commits and the files as they were left, by episode. Where there are too many, what tells
+/// The commits and the files as they were left, by episode. Where there are too many, what proves
 /// most stays: commits, then files with a hash, then those that came last.
 pub fn evidence(facts: &Facts, cwd: Option<&str>) -> Vec<Evidence> {
     let mut found: Vec<Evidence> = Vec::new();

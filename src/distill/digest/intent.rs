@@ -14,13 +14,13 @@ pub fn title(facts: &Facts) -> String {
 
 /// What was wanted, in a sentence or two.
 pub fn objective(facts: &Facts) -> String {
-    let room = if facts.is_talk() { 80 } else { 140 };
+    let most_chars = if facts.is_talk() { 80 } else { 140 };
     leading_prompt(facts)
-        .map(|prompt| prompts::request(prompt, room, !facts.is_talk()))
+        .map(|prompt| prompts::request(prompt, most_chars, !facts.is_talk()))
         .unwrap_or_default()
 }
 
-/// The person's words: the first wish, and what was asked for after it.
+/// The person's words: the first request, and what was asked for after it.
 pub fn core_intent(facts: &Facts) -> String {
     let Some(leading) = leading_prompt(facts) else { return String::new() };
     let first = prompts::request(leading, if facts.is_talk() { 160 } else { 240 }, true);
@@ -34,15 +34,15 @@ pub fn core_intent(facts: &Facts) -> String {
                 && prompts::is_specific(&part.prompt)
         })
         .map(|part| prompts::request(&part.prompt, 70, false))
-        .filter(|wish| wish.chars().count() > 24)
+        .filter(|request| request.chars().count() > 24)
         .collect();
     // The beginning of what came later, and where it ended.
-    let told: Vec<&str> = match later.as_slice() {
+    let shown: Vec<&str> = match later.as_slice() {
         [one, two, .., last] => vec![one, two, last],
         some => some.iter().map(String::as_str).collect(),
     };
-    let told = if facts.is_talk() { &told[..told.len().min(2)] } else { &told[..] };
-    if told.is_empty() { first } else { format!("{first} Then: {}", told.join("; ")) }
+    let shown = if facts.is_talk() { &shown[..shown.len().min(2)] } else { &shown[..] };
+    if shown.is_empty() { first } else { format!("{first} Then: {}", shown.join("; ")) }
 }
 
 /// The prompt that says what a session is about: the first that does, rather than a "continue"

@@ -12,7 +12,7 @@ use crate::model::digest::Outcome;
 use crate::model::ids::EpisodeId;
 use crate::model::session::Head;
 
-/// So many commits, pull requests and solved errors are told.
+/// How many commits, pull requests and solved errors are listed.
 const MOST_COMMITS: usize = 4;
 const MOST_OPENED: usize = 3;
 const MOST_SOLVED: usize = 2;
@@ -73,14 +73,14 @@ impl EpisodeFacts {
         })
     }
 
-    /// Whether the part's last telling signal is a passing test or a commit.
+    /// Whether the part's last signal that proves anything is a passing test or a commit.
     fn is_proved(&self) -> bool {
-        let telling = self
+        let last = self
             .signals
             .iter()
             .rev()
             .find(|signal| !matches!(signal, Signal::Work | Signal::Interrupted));
-        matches!(telling, Some(Signal::Test(true) | Signal::Commit))
+        matches!(last, Some(Signal::Test(true) | Signal::Commit))
     }
 }
 
@@ -119,7 +119,7 @@ pub fn key_outcomes(facts: &Facts, head: &Head, files: &[String]) -> Vec<String>
             commits.push((part, commit));
         }
     }
-    // The latest tell what it came to.
+    // The latest say what it came to.
     let earlier = commits.len().saturating_sub(MOST_COMMITS);
     for (part, commit) in &commits[earlier..] {
         outcomes.push(at(
@@ -132,11 +132,11 @@ pub fn key_outcomes(facts: &Facts, head: &Head, files: &[String]) -> Vec<String>
     }
     let opened =
         parts.iter().flat_map(|part| part.opened.iter().map(move |url| (url, Some(*part))));
-    let told = head.pull_requests.iter().map(|url| (url, None));
+    let in_head = head.pull_requests.iter().map(|url| (url, None));
     let mut known: Vec<&str> = Vec::new();
-    for (url, part) in opened.chain(told) {
-        let told = outcomes.iter().any(|outcome| outcome.contains(url.as_str()));
-        if known.len() < MOST_OPENED && !told && !known.contains(&url.as_str()) {
+    for (url, part) in opened.chain(in_head) {
+        let is_listed = outcomes.iter().any(|outcome| outcome.contains(url.as_str()));
+        if known.len() < MOST_OPENED && !is_listed && !known.contains(&url.as_str()) {
             known.push(url);
             let opened = format!("opened {}", text::one_line(url, 120));
             outcomes.push(part.map_or(opened.clone(), |part| at(opened, part)));
@@ -158,7 +158,7 @@ pub fn key_outcomes(facts: &Facts, head: &Head, files: &[String]) -> Vec<String>
     outcomes
 }
 
-/// Whether a sentence only says that something was committed: which commit is told by git.
+/// Whether a sentence only says that something was committed: git says which.
 pub fn says_commit(sentence: &str) -> bool {
     let start = sentence.trim_start_matches(['✅', ' ']);
     ["Committed", "Commit ", "Commit:", "Pushed commit"]
@@ -172,17 +172,17 @@ fn tests(parts: &[&EpisodeFacts]) -> Option<String> {
         parts.iter().flat_map(|part| part.tests.iter().map(move |test| (*part, test))).collect();
     let (part, last) = runs.last()?;
     let failed = runs.iter().rev().skip(1).filter(|(_, run)| !run.passed).count();
-    let mut told = String::from(if last.passed { "tests passed" } else { "tests failed" });
+    let mut line = String::from(if last.passed { "tests passed" } else { "tests failed" });
     if last.passed && failed > 0 {
-        told.push_str(&format!(
+        line.push_str(&format!(
             " after {failed} failing run{}",
             if failed == 1 { "" } else { "s" }
         ));
     }
     if !last.summary.is_empty() {
-        told.push_str(&format!(": {}", last.summary));
+        line.push_str(&format!(": {}", last.summary));
     }
-    Some(at(told, part))
+    Some(at(line, part))
 }
 
 /// A claim with the episode that it comes from.
@@ -209,10 +209,10 @@ pub fn arc(facts: &Facts, status: Outcome) -> String {
         part.signals.iter().filter(|signal| **signal == wanted).count()
     };
     let mut phases: Vec<String> = Vec::new();
-    let trouble = |part: &EpisodeFacts| {
+    let is_stuck = |part: &EpisodeFacts| {
         count(part, Signal::Test(false)) > 0 || count(part, Signal::Error) >= 3
     };
-    let first = parts.iter().position(|part| trouble(part));
+    let first = parts.iter().position(|part| is_stuck(part));
     if first != Some(0) {
         phases.push("steady".into());
     }

@@ -1,8 +1,8 @@
 //! Triggers: for every part of a session, when to open it, and the words that set it apart.
 //!
 //! The words are chosen from the session alone, this part against the others, and from a table of
-//! common words that ships with the program. A page has room for so many words; where a session has
-//! more parts than that allows, neighbours share a trigger, and none is dropped.
+//! common words that ships with the program. A page has so many words; where a session has more
+//! parts than that allows, neighbours share a trigger, and none is dropped.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +13,7 @@ use crate::distill::{prompts, replies, words};
 use crate::model::digest::{ClaimKind, Origin, Trigger};
 use crate::model::ids::EpisodeId;
 
-/// How many triggers a page has room for.
+/// How many triggers a page has at most.
 const MOST_TRIGGERS: usize = 40;
 /// What a trigger costs besides its keys, in words: topic, sentence, reference.
 const TRIGGER_COST: usize = 24;
@@ -30,26 +30,26 @@ const FEWEST_KEYS: usize = 3;
 
 /// How many words a page's triggers have, and how they are spread.
 #[derive(Debug, PartialEq)]
-struct Room {
+struct Budget {
     triggers: usize,
     keys: usize,
     topic_chars: usize,
     sentence_chars: usize,
 }
 
-impl Room {
+impl Budget {
     /// A conversation is found by what was said, so its page keeps a share of its words; one that
-    /// used tools has more to tell than was said in it.
-    fn of(facts: &Facts, parts: usize) -> Room {
+    /// used tools has more to say than was spoken in it.
+    fn of(facts: &Facts, parts: usize) -> Budget {
         let said = facts.spoken as usize;
         let (words, keys_each, topic_chars, sentence_chars) = match facts.tool_calls {
-            // Nobody spoke: the parts are files, and each is worth a trigger while there is room.
+            // Nobody spoke: the parts are files, and each gets a trigger while they fit.
             0 if said == 0 => ((40 * parts).min(1600), 12, 90, 140),
             0 => (conversation_words(said), 40, 56, 80),
             _ => ((100 * parts + said / 4).clamp(160, 1500), 24, 90, 140),
         };
         let triggers = (words / (TRIGGER_COST + keys_each)).clamp(1, parts.clamp(1, MOST_TRIGGERS));
-        Room {
+        Budget {
             triggers,
             keys: words.saturating_sub(triggers * TRIGGER_COST).max(8 * triggers),
             topic_chars,
@@ -69,15 +69,15 @@ fn conversation_words(said: usize) -> usize {
     }
 }
 
-/// The triggers of a session; `told` is what the page says elsewhere, and need not be said again,
+/// The triggers of a session; `prose` is what the page says elsewhere, and need not be said again,
 /// and `elsewhere` how many tokens the page has besides them.
-pub fn triggers(facts: &Facts, told: &[&str], elsewhere: usize) -> Vec<Trigger> {
+pub fn triggers(facts: &Facts, prose: &[&str], elsewhere: usize) -> Vec<Trigger> {
     let parts: Vec<&EpisodeFacts> = facts.parts.iter().filter(|part| !is_empty(part)).collect();
     if parts.is_empty() {
         return Vec::new();
     }
-    let room = Room::of(facts, parts.len());
-    let groups = grouped(&parts, room.triggers);
+    let budget = Budget::of(facts, parts.len());
+    let groups = grouped(&parts, budget.triggers);
     let mut in_groups: HashMap<&str, f32> = HashMap::new();
     for group in &groups {
         let words: HashSet<&str> =
@@ -93,10 +93,10 @@ pub fn triggers(facts: &Facts, told: &[&str], elsewhere: usize) -> Vec<Trigger> 
             .filter(|_| facts.tool_calls > 0)
     };
     let mut triggers: Vec<Trigger> =
-        groups.iter().map(|group| headline(group, &room, &answered)).collect();
-    let mut told_once = HashSet::new();
-    for line in told {
-        add_words(line, &mut told_once);
+        groups.iter().map(|group| headline(group, &budget, &answered)).collect();
+    let mut said_once = HashSet::new();
+    for line in prose {
+        add_words(line, &mut said_once);
     }
     // Each group gets its share of the keys by how much it has to say; none goes without.
     let weights: Vec<f32> = groups
@@ -105,12 +105,12 @@ pub fn triggers(facts: &Facts, told: &[&str], elsewhere: usize) -> Vec<Trigger> 
         .collect();
     let all: f32 = weights.iter().sum();
     for ((trigger, group), weight) in triggers.iter_mut().zip(&groups).zip(weights) {
-        let keys = ((room.keys as f32 * weight / all) as usize).max(8);
+        let keys = ((budget.keys as f32 * weight / all) as usize).max(8);
         // A search asks for the part that fits best, so each trigger has its own words, said
-        // elsewhere or not; only in a conversation, where room is scarce, once on the page is
+        // elsewhere or not; only in a conversation, where space is scarce, once on the page is
         // enough.
         let mut own = HashSet::new();
-        let said = if facts.tool_calls == 0 { &mut told_once } else { &mut own };
+        let said = if facts.tool_calls == 0 { &mut said_once } else { &mut own };
         add_words(&trigger.topic, said);
         add_words(&trigger.sentence, said);
         trigger.keys = keys_of(group, &in_groups, groups.len() as f32, keys, said);
@@ -125,8 +125,8 @@ fn add_words(line: &str, words: &mut HashSet<String>) {
     });
 }
 
-/// Takes the least telling keys off until the triggers have no more tokens than a page has room
-/// for: words of code are longer than those of prose.
+/// Drops the lightest keys until the triggers have no more tokens than a page may have: words of
+/// code are longer than those of prose.
 fn fit(triggers: &mut [Trigger], most: usize) {
     let tokens = |trigger: &Trigger| {
         let said = [&trigger.topic, &trigger.sentence]
@@ -151,7 +151,7 @@ fn is_empty(part: &EpisodeFacts) -> bool {
     part.prompt.is_empty() && part.words.is_empty() && part.last_reply.is_empty()
 }
 
-/// Neighbouring parts together, each group with about the same number of telling words.
+/// Neighbouring parts together, each group with about the same number of words.
 fn grouped<'p>(parts: &[&'p EpisodeFacts], most: usize) -> Vec<Vec<&'p EpisodeFacts>> {
     let weight = |part: &EpisodeFacts| part.words.len() as f32 + 4.0;
     let each = parts.iter().map(|part| weight(part)).sum::<f32>() / most as f32;
@@ -170,18 +170,18 @@ fn grouped<'p>(parts: &[&'p EpisodeFacts], most: usize) -> Vec<Vec<&'p EpisodeFa
     groups
 }
 
-/// A trigger without its keys: it leads to the part of the group that has the most telling
-/// sentence.
+/// A trigger without its keys: it leads to the part of the group whose sentence says
+/// most.
 fn headline(
     group: &[&EpisodeFacts],
-    room: &Room,
+    budget: &Budget,
     answered: &dyn Fn(&EpisodeFacts) -> Option<String>,
 ) -> Trigger {
-    let topic = |part: &EpisodeFacts| topic(part, answered, room.topic_chars);
-    let told =
-        group.iter().filter_map(|part| Some((part, telling_sentence(part, room.sentence_chars)?)));
+    let topic = |part: &EpisodeFacts| topic(part, answered, budget.topic_chars);
+    let sentences =
+        group.iter().filter_map(|part| Some((part, best_sentence(part, budget.sentence_chars)?)));
     // Of equals the first counts, which `max_by_key` would not give.
-    let lead = told.reduce(|best, next| if next.1.0 > best.1.0 { next } else { best });
+    let lead = sentences.reduce(|best, next| if next.1.0 > best.1.0 { next } else { best });
     match lead {
         Some((part, (_, sentence, origin))) => Trigger {
             topic: topic(part),
@@ -206,7 +206,7 @@ fn headline(
     }
 }
 
-/// What a part is about, in a few words. A prompt that says nothing by itself is told by the
+/// What a part is about, in a few words. A prompt that says nothing by itself gets the
 /// question that it answers.
 fn topic(
     part: &EpisodeFacts,
@@ -238,9 +238,9 @@ fn worded(reply: &str) -> String {
     reply.lines().filter(is_worded).collect::<Vec<_>>().join("\n")
 }
 
-/// The sentence that tells most of a part, with how much it tells: a lesson, a decision, how the
+/// The sentence that says most of a part, with its rank: a lesson, a decision, how the
 /// agent closed, an error.
-fn telling_sentence(part: &EpisodeFacts, most_chars: usize) -> Option<(u8, String, Origin)> {
+fn best_sentence(part: &EpisodeFacts, most_chars: usize) -> Option<(u8, String, Origin)> {
     let stated = |kind: ClaimKind| {
         part.statements
             .iter()

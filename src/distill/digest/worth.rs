@@ -8,7 +8,7 @@ use crate::model::calls;
 use crate::model::digest::Worth;
 
 /// More calls than these, and something was done after all.
-const FEW_DEEDS: u64 = 3;
+const FEW_CALLS: u64 = 3;
 /// A health check is answered in so many words at most.
 const SHORT_ANSWER: usize = 8;
 
@@ -26,7 +26,7 @@ pub fn worth(facts: &Facts) -> Worth {
     }
     let changed =
         facts.parts.iter().any(|part| !part.edited.is_empty() || !part.commits.is_empty());
-    if changed || facts.tool_calls > FEW_DEEDS {
+    if changed || facts.tool_calls > FEW_CALLS {
         return Worth::Full;
     }
     let asked: Vec<&EpisodeFacts> =
@@ -55,7 +55,7 @@ fn is_health_check(part: &EpisodeFacts) -> bool {
     let asked = prompts::own_words(&part.prompt);
     let (asked, answered) = (asked.trim(), part.last_reply.split_whitespace().count());
     let Some(trial) = TRIAL.find(asked) else { return false };
-    // Who names something, or asks on after the trial, wants to know it.
+    // A prompt that names something, or asks on after the trial, wants to know it.
     let names_something = asked.contains(['/', '\\', '`', '_']) && part.replies > 0;
     let rest = asked[trial.end()..].trim_start_matches(['?', ' ']);
     let asks_on = rest.contains('?');
@@ -69,7 +69,7 @@ fn is_health_check(part: &EpisodeFacts) -> bool {
 mod tests {
     use super::*;
 
-    fn told(prompt: &str, reply: &str) -> Worth {
+    fn worth_of(prompt: &str, reply: &str) -> Worth {
         let mut part = EpisodeFacts::of_text(1, "", "");
         (part.prompt, part.last_reply) = (prompt.into(), reply.into());
         part.replies = u64::from(!reply.is_empty());
@@ -92,7 +92,7 @@ mod tests {
             ("What is 2+2?", "2 + 2 is **4**."),
             ("are you there?", "Yes."),
         ] {
-            assert_eq!(told(prompt, reply), Worth::None, "{prompt}");
+            assert_eq!(worth_of(prompt, reply), Worth::None, "{prompt}");
         }
     }
 
@@ -106,7 +106,7 @@ mod tests {
             ("Read src/orders.py. Reply with only its first line.", ""),
             ("What is 3306 used for?", "MySQL's port."),
         ] {
-            assert_eq!(told(prompt, reply), Worth::Full, "{prompt}");
+            assert_eq!(worth_of(prompt, reply), Worth::Full, "{prompt}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A large day in pieces that a reader with limited room can take.
+//! Chunks: a large day in pieces that a model with a limited context can take.
 
 /// Cuts a text where a `### ` section begins, into pieces of at most `most` characters; a longer
 /// section is a piece of its own. Joined again, the pieces are the text, byte for byte.

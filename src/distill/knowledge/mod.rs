@@ -1,8 +1,8 @@
 //! Knowledge from days: which topics came up, and what was said of each, in the words in which it
 //! was said.
 //!
-//! The same days give the same pages, in whatever order they arrived and on whichever device: what
-//! a day is about is told by that day alone, and what a page says by all days together.
+//! The same days give the same pages, in whatever order they arrived and on whichever device: the
+//! topics of a day depend on that day alone, and what a page says on all days together.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::model::knowledge::{About, Concept, Knowledge, PageName};
 mod chunks;
 mod connections;
 mod pages;
-mod sayings;
+mod sentences;
 mod topics;
 pub mod wording;
 
@@ -45,13 +45,13 @@ pub fn knowledge(
     sessions: &BTreeMap<SessionId, About>,
     there: &BTreeSet<PageName>,
 ) -> Knowledge {
-    let said = sayings::Said::of(days);
-    let chosen = topics::chosen(&said, sessions, there);
-    let pages = pages::concepts(&said, &chosen, sessions);
-    let said_enough = |concept: &Concept| concept.key_points.len() >= pages::FEWEST_POINTS;
+    let transcript = sentences::Transcript::of(days);
+    let chosen = topics::chosen(&transcript, sessions, there);
+    let pages = pages::concepts(&transcript, &chosen, sessions);
+    let has_enough = |concept: &Concept| concept.key_points.len() >= pages::FEWEST_POINTS;
     let (chosen, mut concepts): (Vec<Topic>, Vec<Concept>) =
-        chosen.into_iter().zip(pages).filter(|(_, concept)| said_enough(concept)).unzip();
-    let connections = connections::connections(&said, &chosen, there);
-    pages::relate(&said, &chosen, &connections, &mut concepts);
+        chosen.into_iter().zip(pages).filter(|(_, concept)| has_enough(concept)).unzip();
+    let connections = connections::connections(&transcript, &chosen, there);
+    pages::relate(&transcript, &chosen, &connections, &mut concepts);
     Knowledge { concepts, connections }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::sayings::{Action, Said, Saying};
+use super::sentences::{Action, Sentence, Transcript};
 use super::topics::{Class, Topic};
 use crate::base::stem::stem;
 use crate::base::text;
@@ -27,29 +27,33 @@ const ALIKE: f32 = 0.6;
 
 /// The pages on topics, without their relations.
 pub fn concepts(
-    said: &Said,
+    transcript: &Transcript,
     topics: &[Topic],
     sessions: &BTreeMap<SessionId, About>,
 ) -> Vec<Concept> {
-    topics.iter().map(|topic| concept(said, topic, sessions)).collect()
+    topics.iter().map(|topic| concept(transcript, topic, sessions)).collect()
 }
 
-fn concept(said: &Said, topic: &Topic, sessions: &BTreeMap<SessionId, About>) -> Concept {
+fn concept(
+    transcript: &Transcript,
+    topic: &Topic,
+    sessions: &BTreeMap<SessionId, About>,
+) -> Concept {
     let title = title(topic);
-    let ranked = ranked(said, topic);
+    let ranked = ranked(transcript, topic);
     let core: Vec<usize> =
         ranked.iter().copied().take(if ranked.len() >= 7 { CORE_QUOTES } else { 1 }).collect();
-    // Where little was said, the best of it is a key point too.
+    // Where little was transcript, the best of it is a key point too.
     let spare = ranked.len() > FEWEST_POINTS;
     let mut points: Vec<usize> =
         ranked.iter().copied().filter(|at| !spare || !core.contains(at)).take(KEY_POINTS).collect();
     points.sort_unstable();
     let used: HashSet<usize> = core.iter().chain(&points).copied().collect();
-    let details = details(said, topic, &ranked, &used, sessions);
-    let quotes = |sayings: &[usize]| {
-        sayings.iter().map(|at| quote(&said.sayings[*at])).collect::<Vec<Quote>>()
+    let details = details(transcript, topic, &ranked, &used, sessions);
+    let quotes = |sentences: &[usize]| {
+        sentences.iter().map(|at| quote(&transcript[*at])).collect::<Vec<Quote>>()
     };
-    let sources = sources(topic.sayings.iter().map(|at| &said.sayings[*at].place));
+    let sources = sources(topic.sentences.iter().map(|at| &transcript[*at].place));
     Concept {
         name: topic.name.clone(),
         aliases: topic
@@ -59,8 +63,8 @@ fn concept(said: &Said, topic: &Topic, sessions: &BTreeMap<SessionId, About>) ->
             .take(MOST_ALIASES)
             .cloned()
             .collect(),
-        tags: tags(said, topic, sessions),
-        where_met: where_met(said, topic, &title, &sources, sessions),
+        tags: tags(transcript, topic, sessions),
+        where_met: where_met(transcript, topic, &title, &sources, sessions),
         title,
         core: quotes(&core),
         key_points: quotes(&points),
@@ -85,31 +89,32 @@ fn title(topic: &Topic) -> String {
     }
 }
 
-pub fn quote(saying: &Saying) -> Quote {
-    Quote { text: saying.text.clone(), origin: saying.origin, place: saying.place.clone() }
+pub fn quote(sentence: &Sentence) -> Quote {
+    Quote { text: sentence.text.clone(), origin: sentence.origin, place: sentence.place.clone() }
 }
 
-/// The sentences on a topic that are worth quoting, the most telling first, none of which only
+/// The sentences on a topic that are worth quoting, the best first, none of which only
 /// repeats another.
-fn ranked(said: &Said, topic: &Topic) -> Vec<usize> {
+fn ranked(transcript: &Transcript, topic: &Topic) -> Vec<usize> {
     let mut scored: Vec<(f32, usize)> = topic
-        .sayings
+        .sentences
         .iter()
-        .filter(|at| said.sayings[**at].worth > 0.0)
-        .map(|at| (said.sayings[*at].worth + defines(&said.sayings[*at].text, topic), *at))
+        .filter(|at| transcript[**at].worth > 0.0)
+        .map(|at| (transcript[*at].worth + defines(&transcript[*at].text, topic), *at))
         .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    // What goes on from a sentence that names the topic tells more of it, but comes after all that
-    // name it.
+    // What follows a sentence that names the topic says more of it, but ranks below all that name
+    // it.
     let named: Vec<usize> = scored.iter().map(|(_, at)| *at).collect();
-    let going_on = named.iter().filter_map(|at| said.next(*at)).filter(|at| !named.contains(at));
+    let going_on =
+        named.iter().filter_map(|at| transcript.next(*at)).filter(|at| !named.contains(at));
     let mut kept: Vec<(usize, HashSet<String>)> = Vec::new();
     for at in named.iter().copied().chain(going_on) {
         // Beyond what a page can show, nothing needs to be compared.
         if kept.len() >= MOST_DETAILS * QUOTES_EACH + KEY_POINTS + CORE_QUOTES {
             break;
         }
-        let words = words(&said.sayings[at].text);
+        let words = words(&transcript[at].text);
         if !kept.iter().any(|(_, other)| alike(&words, other)) {
             kept.push((at, words));
         }
@@ -117,7 +122,7 @@ fn ranked(said: &Said, topic: &Topic) -> Vec<usize> {
     kept.into_iter().map(|(at, _)| at).collect()
 }
 
-/// A sentence that begins with the topic tells what it is.
+/// A sentence that begins with the topic says what it is.
 fn defines(sentence: &str, topic: &Topic) -> f32 {
     const SAYS_WHAT: &[&str] = &[
         "is", "are", "was", "means", "lets", "keeps", "makes", "has", "gives", "takes", "returns",
@@ -155,7 +160,7 @@ fn alike(one: &HashSet<String>, other: &HashSet<String>) -> bool {
 
 /// Where a topic comes up, in a sentence of ours.
 fn where_met(
-    said: &Said,
+    transcript: &Transcript,
     topic: &Topic,
     title: &str,
     sources: &[SourceDay],
@@ -170,7 +175,7 @@ fn where_met(
         many => format!("{many} sessions"),
     };
     let exchanges: HashSet<usize> =
-        topic.sayings.iter().map(|at| said.sayings[*at].exchange).collect();
+        topic.sentences.iter().map(|at| transcript[*at].exchange).collect();
     let within = match projects.iter().collect::<Vec<_>>().as_slice() {
         [] => String::new(),
         _ if topic.class == Class::Project => String::new(),
@@ -194,9 +199,13 @@ fn where_met(
     }
 }
 
-fn tags(said: &Said, topic: &Topic, sessions: &BTreeMap<SessionId, About>) -> Vec<String> {
+fn tags(
+    transcript: &Transcript,
+    topic: &Topic,
+    sessions: &BTreeMap<SessionId, About>,
+) -> Vec<String> {
     let mut tags: BTreeSet<String> = BTreeSet::new();
-    for session in topic.sayings.iter().filter_map(|at| said.sayings[*at].place.session.as_ref()) {
+    for session in topic.sentences.iter().filter_map(|at| transcript[*at].place.session.as_ref()) {
         let project = sessions.get(session).and_then(|about| about.project.as_deref());
         tags.extend(project.map(|project| text::slug(project, 40)));
     }
@@ -223,7 +232,7 @@ pub fn sources<'p>(places: impl Iterator<Item = &'p Place>) -> Vec<SourceDay> {
 
 /// What each exchange had to say, in the order of time.
 fn details(
-    said: &Said,
+    transcript: &Transcript,
     topic: &Topic,
     ranked: &[usize],
     used: &HashSet<usize>,
@@ -231,8 +240,8 @@ fn details(
 ) -> Vec<Details> {
     // The exchanges that say most of it.
     let mut weights: HashMap<usize, f32> = HashMap::new();
-    for at in &topic.sayings {
-        *weights.entry(said.sayings[*at].exchange).or_default() += 0.1 + said.sayings[*at].worth;
+    for at in &topic.sentences {
+        *weights.entry(transcript[*at].exchange).or_default() += 0.1 + transcript[*at].worth;
     }
     let mut best: Vec<(usize, f32)> = weights.into_iter().collect();
     best.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
@@ -242,21 +251,21 @@ fn details(
     let mut details = Vec::new();
     let mut bare = Vec::new();
     for exchange in exchanges {
-        let it = &said.exchanges[exchange];
+        let it = &transcript.exchanges[exchange];
         let mut quotes: Vec<usize> = ranked
             .iter()
             .copied()
-            .filter(|at| said.sayings[*at].exchange == exchange && !used.contains(at))
-            .filter(|at| !it.prompt.contains(said.sayings[*at].text.trim_end_matches('.')))
+            .filter(|at| transcript[*at].exchange == exchange && !used.contains(at))
+            .filter(|at| !it.prompt.contains(transcript[*at].text.trim_end_matches('.')))
             .take(QUOTES_EACH)
             .collect();
         quotes.sort_unstable();
         let actions = actions(&it.actions);
-        let told = !quotes.is_empty() || !actions.is_empty();
-        if told || !it.prompt.is_empty() {
-            let quotes = quotes.into_iter().map(|at| quote(&said.sayings[at])).collect();
+        let has_content = !quotes.is_empty() || !actions.is_empty();
+        if has_content || !it.prompt.is_empty() {
+            let quotes = quotes.into_iter().map(|at| quote(&transcript[at])).collect();
             let part = Details { lead: lead(&it.place, &it.prompt, sessions), quotes, actions };
-            if told { &mut details } else { &mut bare }.push(part);
+            if has_content { &mut details } else { &mut bare }.push(part);
         }
     }
     // What was only asked stands there where there is little else.
@@ -264,7 +273,7 @@ fn details(
         details.push(bare.remove(0));
     }
     details.extend(
-        endings(topic, said, sessions)
+        endings(topic, transcript, sessions)
             .into_iter()
             .take(FEWEST_DETAILS.saturating_sub(details.len())),
     );
@@ -272,10 +281,14 @@ fn details(
 }
 
 /// How the sessions went in which a topic came up.
-fn endings(topic: &Topic, said: &Said, sessions: &BTreeMap<SessionId, About>) -> Vec<Details> {
+fn endings(
+    topic: &Topic,
+    transcript: &Transcript,
+    sessions: &BTreeMap<SessionId, About>,
+) -> Vec<Details> {
     let of: BTreeSet<&SessionId> =
-        topic.sayings.iter().filter_map(|at| said.sayings[*at].place.session.as_ref()).collect();
-    let told = of.into_iter().filter_map(|session| {
+        topic.sentences.iter().filter_map(|at| transcript[*at].place.session.as_ref()).collect();
+    let endings = of.into_iter().filter_map(|session| {
         let about = sessions.get(session)?;
         let status = about.status?;
         Some(Details {
@@ -287,7 +300,7 @@ fn endings(topic: &Topic, said: &Said, sessions: &BTreeMap<SessionId, About>) ->
             actions: Vec::new(),
         })
     });
-    told.collect()
+    endings.collect()
 }
 
 fn lead(place: &Place, prompt: &str, sessions: &BTreeMap<SessionId, About>) -> String {
@@ -315,7 +328,7 @@ fn actions(actions: &[Action]) -> Vec<String> {
             list.push(said.to_string());
         }
     }
-    let mut told = Vec::new();
+    let mut lines = Vec::new();
     for (what, list) in [("changed", edited), ("failed", failed)] {
         if !list.is_empty() {
             let more = if list.len() > MOST {
@@ -325,43 +338,52 @@ fn actions(actions: &[Action]) -> Vec<String> {
             };
             let names: Vec<String> =
                 list.iter().take(MOST).map(|name| crate::base::markdown::code(name)).collect();
-            told.push(format!("{what} {}{more}", names.join(", ")));
+            lines.push(format!("{what} {}{more}", names.join(", ")));
         }
     }
-    told
+    lines
 }
 
 /// How often two topics meet.
 #[derive(Debug, Clone, Copy, Default)]
-struct Meetings {
+struct CoOccurrence {
     sentences: u32,
     exchanges: u32,
     sessions: u32,
 }
 
 /// Puts the pages of each concept's neighbours on it, and it on theirs.
-pub fn relate(said: &Said, topics: &[Topic], connections: &[Connection], concepts: &mut [Concept]) {
-    let mut meetings: HashMap<(usize, usize), Meetings> = HashMap::new();
-    let exchange = |at: usize| said.sayings[at].exchange;
-    meet(topics, Some, |pair| meetings.entry(pair).or_default().sentences += 1);
-    meet(topics, |at| Some(exchange(at)), |pair| meetings.entry(pair).or_default().exchanges += 1);
-    meet(
+pub fn relate(
+    transcript: &Transcript,
+    topics: &[Topic],
+    connections: &[Connection],
+    concepts: &mut [Concept],
+) {
+    let mut together: HashMap<(usize, usize), CoOccurrence> = HashMap::new();
+    let exchange = |at: usize| transcript[at].exchange;
+    each_pair(topics, Some, |pair| together.entry(pair).or_default().sentences += 1);
+    each_pair(
         topics,
-        |at| said.sayings[at].place.session.as_ref(),
-        |pair| meetings.entry(pair).or_default().sessions += 1,
+        |at| Some(exchange(at)),
+        |pair| together.entry(pair).or_default().exchanges += 1,
+    );
+    each_pair(
+        topics,
+        |at| transcript[at].place.session.as_ref(),
+        |pair| together.entry(pair).or_default().sessions += 1,
     );
     let mut near: Vec<Vec<(f32, usize)>> = vec![Vec::new(); topics.len()];
     let spread: Vec<f32> = topics
         .iter()
         .map(|topic| {
-            topic.sayings.iter().map(|at| exchange(*at)).collect::<HashSet<_>>().len() as f32
+            topic.sentences.iter().map(|at| exchange(*at)).collect::<HashSet<_>>().len() as f32
         })
         .collect();
-    for (&(one, other), meeting) in &meetings {
-        let together = 3.0 * meeting.sentences as f32
-            + meeting.exchanges as f32
-            + 0.2 * meeting.sessions as f32;
-        // What goes with everything tells little about one.
+    for (&(one, other), pair_count) in &together {
+        let together = 3.0 * pair_count.sentences as f32
+            + pair_count.exchanges as f32
+            + 0.2 * pair_count.sessions as f32;
+        // What goes with everything says little about one.
         near[one].push((together / (4.0 + spread[other]).sqrt(), other));
         near[other].push((together / (4.0 + spread[one]).sqrt(), one));
     }
@@ -376,7 +398,7 @@ pub fn relate(said: &Said, topics: &[Topic], connections: &[Connection], concept
         pairs.extend(known.chain(others).map(|other| (one.min(other), one.max(other))));
     }
     for (one, other) in pairs {
-        let why = why(meetings.get(&(one, other)).copied().unwrap_or_default());
+        let why = why(together.get(&(one, other)).copied().unwrap_or_default());
         for (from, to) in [(one, other), (other, one)] {
             concepts[from]
                 .related
@@ -394,14 +416,14 @@ pub fn relate(said: &Said, topics: &[Topic], connections: &[Connection], concept
 }
 
 /// Names every pair of topics that share a thing, once for each thing.
-fn meet<K: std::hash::Hash + Eq>(
+fn each_pair<K: std::hash::Hash + Eq>(
     topics: &[Topic],
     thing: impl Fn(usize) -> Option<K>,
     mut pair: impl FnMut((usize, usize)),
 ) {
     let mut holders: HashMap<K, Vec<usize>> = HashMap::new();
     for (topic, it) in topics.iter().enumerate() {
-        for thing in it.sayings.iter().filter_map(|at| thing(*at)) {
+        for thing in it.sentences.iter().filter_map(|at| thing(*at)) {
             let holders = holders.entry(thing).or_default();
             // The sayings of one topic come one after the other.
             if holders.last() != Some(&topic) {
@@ -416,18 +438,18 @@ fn meet<K: std::hash::Hash + Eq>(
     }
 }
 
-fn why(meeting: Meetings) -> String {
+fn why(pair_count: CoOccurrence) -> String {
     let counted =
         |count: u32, thing: &str| format!("{count} {thing}{}", if count == 1 { "" } else { "s" });
-    match meeting {
-        Meetings { sentences: 0, exchanges: 0, sessions: 0 } => "from the same memory".into(),
-        Meetings { sentences: 0, exchanges: 0, sessions } => {
+    match pair_count {
+        CoOccurrence { sentences: 0, exchanges: 0, sessions: 0 } => "from the same memory".into(),
+        CoOccurrence { sentences: 0, exchanges: 0, sessions } => {
             format!("{} in common", counted(sessions, "session"))
         }
-        Meetings { sentences: 0, exchanges, .. } => {
+        CoOccurrence { sentences: 0, exchanges, .. } => {
             format!("{} in common", counted(exchanges, "exchange"))
         }
-        Meetings { sentences, .. } => {
+        CoOccurrence { sentences, .. } => {
             format!("named together in {}", counted(sentences, "sentence"))
         }
     }

@@ -1,4 +1,4 @@
-//! Topics: what a day is about, told by that day alone, and what comes up on several.
+//! Topics: what a day is about, from that day alone, and what comes up on several.
 //!
 //! A term is a symbol, a file, an error, a name or a few words that stand together. Each day lists
 //! its best terms, none of which only repeats another. The first few become pages, and so does what
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use chrono::NaiveDate;
 
-use super::sayings::{Said, Saying};
+use super::sentences::{Sentence, Transcript};
 use crate::base::static_regex::StaticRegex;
 use crate::base::text;
 use crate::distill::words;
@@ -36,11 +36,11 @@ pub struct Topic {
     pub class: Class,
     /// How it was written, the commonest first.
     pub forms: Vec<String>,
-    /// Where it was said, in order.
-    pub sayings: Vec<usize>,
+    /// Where it was transcript, in order.
+    pub sentences: Vec<usize>,
 }
 
-/// What kind of term it is; the later, the more telling.
+/// What kind of term it is; the later, the more it says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     Word,
@@ -75,30 +75,30 @@ struct Term {
 
 /// A term with all its places.
 #[derive(Debug, Clone, Default)]
-struct Found {
+struct TermUse {
     classes: BTreeMap<Class, usize>,
     /// How often somebody wanted it to be seen.
     stressed: usize,
     forms: BTreeMap<String, usize>,
-    sayings: Vec<usize>,
+    sentences: Vec<usize>,
 }
 
 /// The topics that are worth a page, by name.
 pub fn chosen(
-    said: &Said,
+    transcript: &Transcript,
     sessions: &BTreeMap<SessionId, About>,
     there: &BTreeSet<PageName>,
 ) -> Vec<Topic> {
     let mut by_day: BTreeMap<NaiveDate, Vec<usize>> = BTreeMap::new();
-    for (at, saying) in said.sayings.iter().enumerate() {
-        by_day.entry(saying.place.day).or_default().push(at);
+    for (at, sentence) in transcript.sentences.iter().enumerate() {
+        by_day.entry(sentence.place.day).or_default().push(at);
     }
-    let mut found: HashMap<String, Found> = HashMap::new();
+    let mut found: HashMap<String, TermUse> = HashMap::new();
     let mut pages: BTreeSet<String> = BTreeSet::new();
     let mut listed: HashMap<String, usize> = HashMap::new();
-    for sayings in by_day.values() {
-        let day = terms_of(said, sayings);
-        let (first, all) = of_a_day(said, &day);
+    for sentences in by_day.values() {
+        let day = terms_of(transcript, sentences);
+        let (first, all) = of_a_day(transcript, &day);
         pages.extend(first);
         for key in all {
             *listed.entry(key).or_default() += 1;
@@ -108,7 +108,7 @@ pub fn chosen(
             for (class, count) in term.classes {
                 *whole.classes.entry(class).or_default() += count;
             }
-            whole.sayings.extend(term.sayings);
+            whole.sentences.extend(term.sentences);
             for (form, count) in term.forms {
                 *whole.forms.entry(form).or_default() += count;
             }
@@ -118,28 +118,28 @@ pub fn chosen(
     pages.extend(
         there.iter().filter(|name| name.kind == Kind::Concept).map(|name| name.slug().to_string()),
     );
-    for (key, project) in of_projects(said, sessions) {
+    for (key, project) in of_projects(transcript, sessions) {
         pages.insert(key.clone());
         let whole = found.entry(key).or_default();
         whole.classes = BTreeMap::from([(Class::Project, 1)]);
         whole.forms = project.forms;
-        whole.sayings.extend(project.sayings);
-        whole.sayings.sort_unstable();
-        whole.sayings.dedup();
+        whole.sentences.extend(project.sentences);
+        whole.sentences.sort_unstable();
+        whole.sentences.dedup();
     }
     let topics = pages.into_iter().filter_map(|key| {
         let term = found.remove(&key)?;
-        says_enough(said, &term).then(|| Topic {
+        says_enough(transcript, &term).then(|| Topic {
             name: PageName::new(Kind::Concept, &key),
             class: term.class(),
             forms: by_count(term.forms),
-            sayings: term.sayings,
+            sentences: term.sentences,
         })
     });
     topics.collect()
 }
 
-impl Found {
+impl TermUse {
     /// What it is as a rule: a word that begins a heading once is no name.
     fn class(&self) -> Class {
         let all: usize = self.classes.values().sum();
@@ -162,26 +162,26 @@ fn by_count(forms: BTreeMap<String, usize>) -> Vec<String> {
 
 /// Whether there is enough to quote: two sentences that name it, and one more that does or goes on
 /// from there.
-fn says_enough(said: &Said, term: &Found) -> bool {
-    let quotable = |at: &usize| said.sayings[*at].worth > 0.0;
-    let text = |at: usize| said.sayings[at].text.as_str();
+fn says_enough(transcript: &Transcript, term: &TermUse) -> bool {
+    let quotable = |at: &usize| transcript[*at].worth > 0.0;
+    let text = |at: usize| transcript[at].text.as_str();
     let named: HashSet<&str> =
-        term.sayings.iter().filter(|at| quotable(at)).map(|at| text(*at)).collect();
+        term.sentences.iter().filter(|at| quotable(at)).map(|at| text(*at)).collect();
     let more: HashSet<&str> =
-        term.sayings.iter().filter_map(|at| said.next(*at)).map(text).collect();
+        term.sentences.iter().filter_map(|at| transcript.next(*at)).map(text).collect();
     named.len() >= FEWEST_NAMED && named.union(&more).count() >= FEWEST_QUOTES
 }
 
-fn terms_of(said: &Said, sayings: &[usize]) -> HashMap<String, Found> {
-    let mut found: HashMap<String, Found> = HashMap::new();
-    for at in sayings {
-        for term in terms(&said.sayings[*at]) {
+fn terms_of(transcript: &Transcript, sentences: &[usize]) -> HashMap<String, TermUse> {
+    let mut found: HashMap<String, TermUse> = HashMap::new();
+    for at in sentences {
+        for term in terms(&transcript[*at]) {
             let whole = found.entry(term.key).or_default();
             *whole.classes.entry(term.class).or_default() += 1;
             whole.stressed += usize::from(term.stressed);
             *whole.forms.entry(term.form).or_default() += 1;
-            if whole.sayings.last() != Some(at) {
-                whole.sayings.push(*at);
+            if whole.sentences.last() != Some(at) {
+                whole.sentences.push(*at);
             }
         }
     }
@@ -189,16 +189,19 @@ fn terms_of(said: &Said, sayings: &[usize]) -> HashMap<String, Found> {
 }
 
 /// The terms that a day makes pages of, and all that it lists.
-fn of_a_day(said: &Said, terms: &HashMap<String, Found>) -> (Vec<String>, Vec<String>) {
-    let mut ranked: Vec<(f32, &str, &Found)> = terms
+fn of_a_day(
+    transcript: &Transcript,
+    terms: &HashMap<String, TermUse>,
+) -> (Vec<String>, Vec<String>) {
+    let mut ranked: Vec<(f32, &str, &TermUse)> = terms
         .iter()
         // A word that anybody uses needs more than a mention.
-        .filter(|(_, term)| term.sayings.len() >= if term.class() == Class::Word { 3 } else { 2 })
-        .map(|(key, term)| (score(said, key, term), key.as_str(), term))
+        .filter(|(_, term)| term.sentences.len() >= if term.class() == Class::Word { 3 } else { 2 })
+        .map(|(key, term)| (score(transcript, key, term), key.as_str(), term))
         .filter(|(score, ..)| *score > 0.0)
         .collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-    let mut kept: Vec<(&str, &Found)> = Vec::new();
+    let mut kept: Vec<(&str, &TermUse)> = Vec::new();
     for (_, key, term) in ranked {
         if kept.len() >= LISTED {
             break;
@@ -207,22 +210,22 @@ fn of_a_day(said: &Said, terms: &HashMap<String, Found>) -> (Vec<String>, Vec<St
             kept.push((key, term));
         }
     }
-    let comes_back = |term: &Found| {
+    let comes_back = |term: &TermUse| {
         let exchanges: HashSet<usize> =
-            term.sayings.iter().map(|at| said.sayings[*at].exchange).collect();
+            term.sentences.iter().map(|at| transcript[*at].exchange).collect();
         exchanges.len() >= 2
     };
-    let is_name = |term: &Found| term.class() != Class::Word || term.stressed > 0;
+    let is_name = |term: &TermUse| term.class() != Class::Word || term.stressed > 0;
     let mut pages: Vec<String> = kept
         .iter()
-        .filter(|(_, term)| is_name(term) && comes_back(term) && says_enough(said, term))
+        .filter(|(_, term)| is_name(term) && comes_back(term) && says_enough(transcript, term))
         .map(|(key, _)| key.to_string())
         .take(MOST_OF_A_DAY)
         .collect();
     for (key, term) in &kept {
         if pages.len() < FEWEST_OF_A_DAY
             && is_name(term)
-            && says_enough(said, term)
+            && says_enough(transcript, term)
             && !pages.iter().any(|page| page == key)
         {
             pages.push(key.to_string());
@@ -233,13 +236,14 @@ fn of_a_day(said: &Said, terms: &HashMap<String, Found>) -> (Vec<String>, Vec<St
 }
 
 /// How much a day has to say of a term.
-fn score(said: &Said, key: &str, term: &Found) -> f32 {
-    let sayings = || term.sayings.iter().map(|at| &said.sayings[*at]);
-    let exchanges = sayings().map(|saying| saying.exchange).collect::<HashSet<_>>().len() as f32;
+fn score(transcript: &Transcript, key: &str, term: &TermUse) -> f32 {
+    let sentences = || term.sentences.iter().map(|at| &transcript[*at]);
+    let exchanges =
+        sentences().map(|sentence| sentence.exchange).collect::<HashSet<_>>().len() as f32;
     let sessions =
-        sayings().map(|saying| &saying.place.session).collect::<HashSet<_>>().len() as f32;
+        sentences().map(|sentence| &sentence.place.session).collect::<HashSet<_>>().len() as f32;
     let mut worths: Vec<f32> =
-        sayings().map(|saying| saying.worth).filter(|worth| *worth > 0.0).collect();
+        sentences().map(|sentence| sentence.worth).filter(|worth| *worth > 0.0).collect();
     worths.sort_by(|a, b| b.total_cmp(a));
     let best = worths.iter().take(4).sum::<f32>() / 4.0;
     let words: Vec<f32> = key.split('-').map(words::weight).collect();
@@ -248,35 +252,39 @@ fn score(said: &Said, key: &str, term: &Found) -> f32 {
     class
         * rare
         * best
-        * (1.0 + term.sayings.len() as f32).ln()
+        * (1.0 + term.sentences.len() as f32).ln()
         * exchanges.sqrt()
         * (1.0 + 0.5 * (sessions - 1.0).min(3.0))
 }
 
 /// Whether a term says nothing that a better one does not: it is part of it, or is said in the same
 /// sentences.
-fn repeats(key: &str, term: &Found, other: &str, better: &Found) -> bool {
+fn repeats(key: &str, term: &TermUse, other: &str, better: &TermUse) -> bool {
     let shared =
-        term.sayings.iter().filter(|at| better.sayings.binary_search(at).is_ok()).count() as f32;
+        term.sentences.iter().filter(|at| better.sentences.binary_search(at).is_ok()).count()
+            as f32;
     let parts = |key: &str| key.split('-').map(str::to_string).collect::<HashSet<_>>();
     let related = !parts(key).is_disjoint(&parts(other));
-    let share = shared / term.sayings.len().max(1) as f32;
+    let share = shared / term.sentences.len().max(1) as f32;
     share > if related { REPEATS - 0.2 } else { REPEATS + 0.15 }
 }
 
 /// The projects in which more than one session worked, with what was said in them.
-fn of_projects(said: &Said, sessions: &BTreeMap<SessionId, About>) -> BTreeMap<String, Found> {
-    let mut projects: BTreeMap<String, (Found, BTreeSet<&SessionId>)> = BTreeMap::new();
-    for (at, saying) in said.sayings.iter().enumerate() {
-        let Some(session) = &saying.place.session else { continue };
+fn of_projects(
+    transcript: &Transcript,
+    sessions: &BTreeMap<SessionId, About>,
+) -> BTreeMap<String, TermUse> {
+    let mut projects: BTreeMap<String, (TermUse, BTreeSet<&SessionId>)> = BTreeMap::new();
+    for (at, sentence) in transcript.sentences.iter().enumerate() {
+        let Some(session) = &sentence.place.session else { continue };
         let Some(project) = sessions.get(session).and_then(|about| about.project.as_deref()) else {
             continue;
         };
         let (found, of) = projects.entry(text::slug(project, 72)).or_default();
         of.insert(session);
         *found.forms.entry(project.to_string()).or_default() += 1;
-        if saying.worth >= WORTH_OF_A_PROJECT {
-            found.sayings.push(at);
+        if sentence.worth >= WORTH_OF_A_PROJECT {
+            found.sentences.push(at);
         }
     }
     projects
@@ -300,12 +308,12 @@ static HUMP: StaticRegex = StaticRegex::new(r"([\p{Ll}\d])(\p{Lu})");
 static CAMEL: StaticRegex = StaticRegex::new(r"[\p{Ll}\d]\p{Lu}|_|::");
 
 /// What a sentence speaks of, each once.
-fn terms(saying: &Saying) -> Vec<Term> {
+fn terms(sentence: &Sentence) -> Vec<Term> {
     let mut terms: Vec<Term> =
-        saying.stressed.iter().filter_map(|words| stressed_term(words)).collect();
+        sentence.stressed.iter().filter_map(|words| stressed_term(words)).collect();
     // Words that stand side by side without anything between them.
     let mut run: Vec<&str> = Vec::new();
-    for piece in PIECE.captures_iter(&saying.text) {
+    for piece in PIECE.captures_iter(&sentence.text) {
         if let Some(code) = piece.get(1) {
             phrases(&run, &mut terms);
             run.clear();
@@ -344,12 +352,12 @@ fn term(form: &str, class: Class) -> Option<Term> {
     let known = !key.split('-').any(made_up)
         && key.len() >= 3
         && key != "untitled"
-        && !is_in(NOTHING_TOLD, &key);
+        && !is_in(NO_TOPIC, &key);
     known.then(|| Term { key, form: form.to_string(), class, stressed: false })
 }
 
 /// What stands in every program, and in every session about one.
-const NOTHING_TOLD: &str = "nil null true false none self this json yaml html css http https url api readme readme-md \
+const NO_TOPIC: &str = "nil null true false none self this json yaml html css http https url api readme readme-md \
     todo changelog changelog-md string number boolean object undefined github-com date edge-case pull-request \
     code-review next-step error-message unit-test note yes fyi nit monday tuesday wednesday thursday friday saturday \
     sunday january february march april june july august september october november december";
@@ -368,9 +376,9 @@ fn stressed_term(words: &str) -> Option<Term> {
     let lower = words.to_lowercase();
     let parts: Vec<&str> = lower.split_whitespace().collect();
     let plain = lower.chars().all(|letter| letter.is_alphabetic() || matches!(letter, ' ' | '-'));
-    let told = parts.iter().all(|part| words::weight(part) >= 0.3)
+    let says_enough = parts.iter().all(|part| words::weight(part) >= 0.3)
         && parts.iter().any(|part| words::weight(part) >= 0.8);
-    if !plain || !told || parts.len() > 3 || parts.iter().any(|part| is_action(part)) {
+    if !plain || !says_enough || parts.len() > 3 || parts.iter().any(|part| is_action(part)) {
         return None;
     }
     let class = if parts.len() == 1 && !lower.contains('-') { Class::Word } else { Class::Phrase };
@@ -470,16 +478,16 @@ fn word_term(word: &str, begins: bool) -> Option<Term> {
     .flatten()
 }
 
-/// Two or three words that stand together, each of which tells something.
+/// Two or three words that stand together, each of which says something.
 fn phrases(run: &[&str], terms: &mut Vec<Term>) {
     for length in [2, 3] {
         for words in run.windows(length) {
             let lower: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
-            let tell: Vec<f32> = lower.iter().map(|word| words::weight(word)).collect();
-            let all_tell = tell.iter().all(|weight| *weight >= 0.5);
-            let some_rare = tell.iter().any(|weight| *weight >= 0.8);
+            let weights: Vec<f32> = lower.iter().map(|word| words::weight(word)).collect();
+            let none_common = weights.iter().all(|weight| *weight >= 0.5);
+            let some_rare = weights.iter().any(|weight| *weight >= 0.8);
             let says_what = !lower.iter().any(|word| is_action(word));
-            if all_tell
+            if none_common
                 && some_rare
                 && says_what
                 && words.iter().all(|word| !word.contains(['.', '_']))
@@ -490,15 +498,15 @@ fn phrases(run: &[&str], terms: &mut Vec<Term>) {
     }
 }
 
-/// A word that tells what is done or how, which names nothing: `prints`, `checking`, `quickly`.
+/// A word for what is done or how, which names nothing: `prints`, `checking`, `quickly`.
 fn is_action(word: &str) -> bool {
-    const DEEDS: &str = "adds allows alongside appears both breaks builds calls causes changes checks comes compare \
+    const VERBS: &str = "adds allows alongside appears both breaks builds calls causes changes checks comes compare \
         compares contains covers creates depends differ differs does exists expects fails finds fixes follows gets gives \
         goes handles happens includes keeps leads leave leaves lets lists lives makes matches means needs only opens \
         passes prints produces provides puts reads receives removes requires returns runs says sends sets shows started \
         starts stays stops supports survive survives takes tells three throws tries turns updates uses wants works write \
         writes";
-    is_in(DEEDS, word) || (word.len() > 5 && (word.ends_with("ly") || word.ends_with("ed")))
+    is_in(VERBS, word) || (word.len() > 5 && (word.ends_with("ly") || word.ends_with("ed")))
 }
 
 #[cfg(test)]
@@ -509,7 +517,7 @@ mod tests {
 
     fn keys(text: &str) -> Vec<String> {
         let place = Place { day: NaiveDate::MIN, session: None, episode: None };
-        let saying = Saying {
+        let sentence = Sentence {
             text: text.into(),
             origin: Origin::Assistant,
             place,
@@ -518,7 +526,7 @@ mod tests {
             stressed: vec![],
             goes_on: false,
         };
-        terms(&saying).into_iter().map(|term| term.key).collect()
+        terms(&sentence).into_iter().map(|term| term.key).collect()
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub fn sentences(reply: &str, quotes: &[&str]) -> Vec<(String, Vec<usize>)> {
     // A number behind the full stop belongs to the sentence before it.
     static BEHIND: StaticRegex = StaticRegex::new(r"([.!?])((?:\s*\[\d{1,3}\])+)");
     let reply = BEHIND.replace_all(reply, "$2$1");
-    let mut told: Vec<(String, Vec<usize>)> = Vec::new();
+    let mut accepted: Vec<(String, Vec<usize>)> = Vec::new();
     for sentence in text::sentences(&reply) {
         let numbers =
             NUMBER.captures_iter(sentence).filter_map(|found| found[1].parse::<usize>().ok());
@@ -40,21 +40,21 @@ pub fn sentences(reply: &str, quotes: &[&str]) -> Vec<(String, Vec<usize>)> {
         let words = text::one_line(&NUMBER.replace_all(sentence, ""), 500)
             .replace(" .", ".")
             .replace(" ,", ",");
-        let new = !told.iter().any(|(known, _)| *known == words);
+        let new = !accepted.iter().any(|(known, _)| *known == words);
         let named: Vec<&str> = places.iter().map(|at| quotes[*at]).collect();
         if !places.is_empty()
             && is_said_by(&words, &named.join(" "))
             && words.split_whitespace().count() >= 4
             && new
-            && told.len() < MOST_SENTENCES
+            && accepted.len() < MOST_SENTENCES
         {
-            told.push((words, places));
+            accepted.push((words, places));
         }
     }
-    told
+    accepted
 }
 
-/// Whether a sentence says what its quotes say: most of its telling words are theirs.
+/// Whether a sentence says what its quotes say: most of its weighty words are theirs.
 fn is_said_by(sentence: &str, quotes: &str) -> bool {
     let words = |said: &str| {
         let mut words = HashSet::new();
@@ -65,20 +65,20 @@ fn is_said_by(sentence: &str, quotes: &str) -> bool {
         });
         words
     };
-    let (told, theirs) = (words(sentence), words(quotes));
-    told.intersection(&theirs).count() * 5 >= told.len() * 2
+    let (own, theirs) = (words(sentence), words(quotes));
+    own.intersection(&theirs).count() * 5 >= own.len() * 2
 }
 
 /// The sentences of a page's summary; `None` where too few name what they rest on.
 pub fn summary(reply: &str, quotes: &[&Quote]) -> Option<Vec<Claim>> {
-    let told =
+    let accepted =
         sentences(reply, &quotes.iter().map(|quote| quote.text.as_str()).collect::<Vec<_>>());
     let claim = |(text, places): (String, Vec<usize>)| {
         let mut sources: Vec<_> = places.iter().map(|at| quotes[*at].place.clone()).collect();
         sources.dedup();
         Claim { text, sources }
     };
-    (told.len() >= FEWEST_SENTENCES).then(|| told.into_iter().map(claim).collect())
+    (accepted.len() >= FEWEST_SENTENCES).then(|| accepted.into_iter().map(claim).collect())
 }
 
 /// The topics that a reply names, one a line.
@@ -114,9 +114,9 @@ mod tests {
         let quotes: Vec<&Quote> = quotes.iter().collect();
         let reply = "Jitter spreads the load well [1]. It was measured twice.[2] Nobody said this at all. This cites a ghost [9]. Kubernetes ingress controllers terminate everything [1].";
         let claims = summary(reply, &quotes).unwrap();
-        let told: Vec<(&str, usize)> =
+        let texts: Vec<(&str, usize)> =
             claims.iter().map(|claim| (claim.text.as_str(), claim.sources.len())).collect();
-        assert_eq!(told, [("Jitter spreads the load well.", 1), ("It was measured twice.", 1)]);
+        assert_eq!(texts, [("Jitter spreads the load well.", 1), ("It was measured twice.", 1)]);
         assert_eq!(claims[1].sources, [place(2)]);
         assert_eq!(summary("One sentence is too few here [1].", &quotes), None);
         assert_eq!(

@@ -162,7 +162,7 @@ pub fn transcript(
                 let at = digest.content.ended.unwrap_or(flush.now);
                 say_nothing(layout, at, &session.to_string(), reason.word(), flush.zone)?;
             }
-            Some(_) if flush.models.are_there() => {
+            Some(_) if flush.models.is_enabled() => {
                 contexts = of_session(store, &session, reason, flush)?
             }
             _ => {}
@@ -205,7 +205,7 @@ pub fn handed_in(store: &Store, text: &str, session: &str, flush: &Flush<'_>) ->
 /// the inbox, and the days in `scope` that need a summary.
 pub fn due(store: &Store, flush: &Flush<'_>, scope: Scope, trigger: &str) -> Result<Flushed> {
     let mut contexts = Vec::new();
-    if flush.models.are_there() {
+    if flush.models.is_enabled() {
         let today = days::today(flush.now, flush.zone);
         let recent: Vec<NaiveDate> =
             [today.checked_sub_days(Days::new(1)), Some(today)].into_iter().flatten().collect();
@@ -243,7 +243,7 @@ pub fn retry(store: &Store, flush: &Flush<'_>) -> Result<Flushed> {
 /// Asks a model about every session of a day of which it has not told all; for `summarize`.
 pub fn whole_day(store: &Store, day: NaiveDate, flush: &Flush<'_>) -> Result<Flushed> {
     let mut contexts = Vec::new();
-    if flush.models.are_there() {
+    if flush.models.is_enabled() {
         let mut sessions = BTreeSet::new();
         store::days::read(store.layout(), day, |line| {
             sessions.extend(line.session.parse::<SessionId>().ok())
@@ -403,7 +403,7 @@ fn settle(layout: &Layout, context: &Context, flush: &Flush<'_>) -> io::Result<S
     if context.is_idle() {
         return Ok(Settled::Nothing);
     }
-    if !flush.models.are_there() {
+    if !flush.models.is_enabled() {
         return Ok(if has_lines {
             Settled::Lines
         } else {
@@ -426,7 +426,7 @@ fn settle(layout: &Layout, context: &Context, flush: &Flush<'_>) -> io::Result<S
 fn is_told(layout: &Layout, context: &Context, models: &Models) -> bool {
     let summary = fs::read_to_string(layout.summary(context.day)).unwrap_or_default();
     let notes = summaries::notes(&summary);
-    let tells = |note: &Note| note.id == context.id && (note.by_model || !models.are_there());
+    let tells = |note: &Note| note.id == context.id && (note.by_model || !models.is_enabled());
     notes.get(&context.session).is_some_and(|notes| notes.iter().any(tells))
 }
 

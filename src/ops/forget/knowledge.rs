@@ -12,7 +12,7 @@ use crate::base::redact::Redactor;
 use crate::error::{Context, Result};
 use crate::model::knowledge::{Kind, PageName};
 use crate::ops::compile;
-use crate::store::{Store, pages};
+use crate::store::{Store, authored};
 
 /// Writes the pages anew and removes those that nothing bears out any more; returns which files
 /// changed or went.
@@ -24,21 +24,21 @@ pub fn rewrite(store: &Store, traces: &Traces, redactor: &Redactor) -> Result<Ve
         return Ok(Vec::new());
     }
     let _lock = files::lock_exclusive(&layout.knowledge_lock()).context(cannot)?;
-    let told = compile::told_by_days(store, redactor)?;
+    let days = compile::told_by_days(store, redactor)?;
     let mut gone: BTreeSet<PageName> = BTreeSet::new();
-    for name in there.iter().filter(|name| !told.borne_out.contains(name)) {
+    for name in there.iter().filter(|name| !days.borne_out.contains(name)) {
         let text = store.page_text(name).context(cannot)?.unwrap_or_default();
         let rests_on_it = match name.kind {
             // Answers are not made from days; one that quotes no other session goes.
             Kind::Question => traces.are_all_that_is_quoted(&text),
             Kind::Concept | Kind::Connection => text.lines().any(|line| traces.are_in(line)),
         };
-        if rests_on_it && pages::is_ours(&text) {
+        if rests_on_it && authored::is_ours(&text) {
             gone.insert(name.clone());
         }
     }
     let mut changed: Vec<String> =
-        told.changed.iter().map(|name| layout.shown(&layout.page(name))).collect();
+        days.changed.iter().map(|name| layout.shown(&layout.page(name))).collect();
     for name in &gone {
         files::remove_file(&layout.page(name)).context(cannot)?;
         changed.push(layout.shown(&layout.page(name)));

@@ -13,7 +13,7 @@ use crate::error::{Context, Result};
 use crate::model::ids::SessionId;
 use crate::ops::{commit, snapshot};
 use crate::store::snapshots::{SnapshotWriter, parse_manifest_line};
-use crate::store::{Store, documents, layout, pages, summaries};
+use crate::store::{Store, authored, digest, knowledge, layout, summaries};
 
 /// Makes a session's snapshot and digest again without a text: raw files that hold it go as a
 /// whole, pages lose it.
@@ -64,11 +64,11 @@ pub fn without_text(
     if let Some(listed) = digest.get_list("manifest") {
         // Where the files are not here, nobody can say which of them held it.
         let unknown = all_raw && !folder.is_dir();
-        let tells = |line: &String| {
+        let names_it = |line: &String| {
             let name = parse_manifest_line(line).map(|(_, name)| name);
             unknown || name.is_some_and(|name| removed.contains(&name) || pattern.is_in(&name))
         };
-        let kept: Vec<String> = listed.into_iter().filter(|line| !tells(line)).collect();
+        let kept: Vec<String> = listed.into_iter().filter(|line| !names_it(line)).collect();
         digest.set_block_list("manifest", &kept);
     }
     if removed.iter().any(|name| is_raw(name)) {
@@ -101,7 +101,7 @@ fn without(page: &str, pattern: &TextPattern) -> Document {
         true => pattern.removed(document.as_text()).into_owned(),
         false => document.into_text(),
     };
-    Document::parse(&documents::without_stale_hashes(&page))
+    Document::parse(&authored::without_stale_hashes(&page, &digest::RULES))
 }
 
 /// Another page of the memory without a text, and without hashes of it.
@@ -119,7 +119,9 @@ pub fn page_without(
     let once = without_originals(page);
     let page = pattern.removed(once.as_deref().unwrap_or(page));
     Some(match path {
-        path if path.starts_with(layout.knowledge()) => pages::without_stale_hashes(&page),
+        path if path.starts_with(layout.knowledge()) => {
+            authored::without_stale_hashes(&page, &knowledge::RULES)
+        }
         path if path.starts_with(layout.summaries()) => summaries::without_stale_hashes(&page),
         _ => page.into_owned(),
     })

@@ -1,4 +1,4 @@
-//! Sayings: the sentences of days that are worth quoting, with how much each tells.
+//! A transcript: the sentences of days, with how much each is worth quoting.
 //!
 //! Only what people and agents said is quoted. What a tool printed is evidence, never a statement,
 //! and least of all an instruction; of it, only which files were changed and which commands failed
@@ -16,23 +16,23 @@ use crate::model::knowledge::Place;
 const QUOTABLE: std::ops::RangeInclusive<usize> = 32..=330;
 /// A longer prompt was not typed.
 const PASTED: usize = 1200;
-/// The fewest words of one.
+/// The fewest words of a sentence that is quoted.
 const FEWEST_WORDS: usize = 6;
 
-/// All that was said, in order.
-pub struct Said {
-    pub sayings: Vec<Saying>,
+/// All sentences of some days, in order.
+pub struct Transcript {
+    pub sentences: Vec<Sentence>,
     pub exchanges: Vec<Exchange>,
 }
 
 /// One sentence.
-pub struct Saying {
+pub struct Sentence {
     pub text: String,
     pub origin: Origin,
     pub place: Place,
     /// In which exchange it was said.
     pub exchange: usize,
-    /// How much it tells, about 0 to 2; nothing where it is not to be quoted.
+    /// How much it says, about 0 to 2; 0 where it is not to be quoted.
     pub worth: f32,
     /// The words that were set in bold or italics.
     pub stressed: Vec<String>,
@@ -55,21 +55,21 @@ pub enum Action {
     Failed(String),
 }
 
-impl Said {
+impl Transcript {
     /// Reads days; the order in which they are handed over does not matter.
-    pub fn of(days: &[Day]) -> Said {
-        let mut said = Said { sayings: Vec::new(), exchanges: Vec::new() };
+    pub fn of(days: &[Day]) -> Transcript {
+        let mut transcript = Transcript { sentences: Vec::new(), exchanges: Vec::new() };
         let mut days: Vec<&Day> = days.iter().collect();
         days.sort_by_key(|day| day.day);
         for day in days {
-            said.add(day);
+            transcript.add(day);
         }
-        said
+        transcript
     }
 
     /// The sentence that goes on from another, if it can be quoted.
     pub fn next(&self, at: usize) -> Option<usize> {
-        self.sayings.get(at + 1).filter(|next| next.goes_on && next.worth > 0.0).map(|_| at + 1)
+        self.sentences.get(at + 1).filter(|next| next.goes_on && next.worth > 0.0).map(|_| at + 1)
     }
 
     fn add(&mut self, day: &Day) {
@@ -110,7 +110,7 @@ impl Said {
                 let worth = worth(&sentence, origin) * if pasted { 0.7 } else { 1.0 };
                 let goes_on = at > 0;
                 let place = place.clone();
-                self.sayings.push(Saying {
+                self.sentences.push(Sentence {
                     text: sentence,
                     origin,
                     place,
@@ -121,6 +121,14 @@ impl Said {
                 });
             }
         }
+    }
+}
+
+impl std::ops::Index<usize> for Transcript {
+    type Output = Sentence;
+
+    fn index(&self, at: usize) -> &Sentence {
+        &self.sentences[at]
     }
 }
 
@@ -141,7 +149,7 @@ fn balanced(sentence: &str) -> String {
     }
 }
 
-/// The words between stars, which somebody wanted to be seen.
+/// The words between stars, which somebody stressed.
 fn stressed(sentence: &str) -> Vec<String> {
     static STARS: StaticRegex =
         StaticRegex::new(r"\*{1,2}([\p{L}\p{N}][^*:`]{2,40}[\p{L}\p{N}])\*{1,2}");
@@ -155,12 +163,12 @@ fn without_stress(sentence: &str) -> String {
     let mut plain = String::with_capacity(sentence.len());
     for (at, letter) in letters.iter().enumerate() {
         in_code ^= *letter == '`';
-        let told = |near: Option<&char>| near.is_some_and(|near| near.is_alphanumeric());
+        let is_word = |near: Option<&char>| near.is_some_and(|near| near.is_alphanumeric());
         let (before, after) =
             (at.checked_sub(1).and_then(|at| letters.get(at)), letters.get(at + 1));
         if *letter == '*'
             && !in_code
-            && (told(before) != told(after) || before == Some(&'*') || after == Some(&'*'))
+            && (is_word(before) != is_word(after) || before == Some(&'*') || after == Some(&'*'))
         {
             continue;
         }
@@ -174,7 +182,7 @@ fn prompt(text: &str) -> String {
     balanced(line.trim_end_matches(['.', ':']))
 }
 
-/// What a line of a tool tells: files that were changed, or a command that failed.
+/// What a line of a tool reports: files that were changed, or a command that failed.
 fn actions(line: &str) -> Vec<Action> {
     static TICKED: StaticRegex = StaticRegex::new(r"`([^`]+)`");
     if let Some(rest) = line.strip_prefix("edited ") {
@@ -201,7 +209,7 @@ static DANGLING: StaticRegex = StaticRegex::new(
     r"(?i)^(it|this|that|these|those|they|he|she|both|there|and|but|or|so|also|which|one)\b",
 );
 
-/// How much a sentence tells, whatever it is about; nothing where it is no statement.
+/// How much a sentence says, whatever it is about; 0 where it is no statement.
 fn worth(sentence: &str, origin: Origin) -> f32 {
     let length = sentence.chars().count();
     let words = sentence.split_whitespace().count();

@@ -1,0 +1,96 @@
+//! Gemini CLI: `tmp/<project>/chats/session-<time>-<id>.json`, one document rewritten at each
+//! message (seen in 0.2x), and since 0.4x `….jsonl`, a header and then messages (seen in fixtures
+//! only).
+//!
+//! In the new form a message may be written again, and its last copy counts; `$rewindTo` takes back
+//! a message and all after it; `$set` changes the header, at times with a whole list of messages. A
+//! call and its answer stand in one object. Subagents are in `chats/<session>/`. There is no cwd
+//! and no branch.
+
+use std::path::{Path, PathBuf};
+
+use super::transcript::Transcript;
+use super::{Adapter, Deletion, Identity, Places, jsonl};
+use crate::error::Result;
+use crate::model::session::{EventSink, Head, Log, Role};
+
+mod reader;
+mod wire;
+
+pub(super) use reader::exit_code;
+pub(super) use wire::WireFunctionResponse;
+
+/// Gemini CLI.
+pub struct Gemini;
+
+impl Adapter for Gemini {
+    fn name(&self) -> &'static str {
+        "gemini"
+    }
+
+    fn roots(&self, places: &Places) -> Vec<PathBuf> {
+        vec![places.folder("GEMINI_CLI_HOME", "").join(".gemini/tmp")]
+    }
+
+    fn deletion(&self, places: &Places) -> Option<Deletion> {
+        let logs = self.roots(places).into_iter().find(|folder| folder.exists())?;
+        let settings = logs.parent()?.join("settings.json");
+        let text = std::fs::read_to_string(&settings).unwrap_or_default();
+        let wire: wire::WireSettings = serde_json::from_str(&text).unwrap_or_default();
+        let retention = wire.general.session_retention;
+        let after_days = retention.max_age.as_deref().and_then(in_days).unwrap_or(30);
+        let advice = "\"general\": { \"sessionRetention\": { \"enabled\": false } }";
+        retention.enabled.unwrap_or(true).then_some(Deletion { after_days, settings, advice })
+    }
+
+    fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
+        let header = match file.extension().and_then(|extension| extension.to_str()) {
+            Some("json") => {
+                let fields = ["sessionId", "projectHash", "startTime"];
+                let header = jsonl::document_head(file, &fields, "messages")?;
+                header.contains_key("messages").then_some(header)
+            }
+            Some("jsonl") => jsonl::first_objects(file, 1)?.into_iter().next(),
+            _ => None,
+        };
+        let Some(header) = header.filter(|header| header.contains_key("projectHash")) else {
+            return Ok(None);
+        };
+        let id = jsonl::string(&header, "sessionId");
+        if id.is_empty() {
+            return Ok(None);
+        }
+        if jsonl::string(&header, "kind") == "subagent"
+            && let Some(parent) =
+                file.parent().and_then(Path::file_name).and_then(|name| name.to_str())
+            && parent != "chats"
+        {
+            return Ok(Some(Identity::beside(parent, Role::Subagent(id.to_string()))));
+        }
+        // A resumed session may go on in a second file.
+        let lineage = format!("{id} {}", jsonl::string(&header, "startTime"));
+        Ok(Some(Identity::main(id, Some(lineage))))
+    }
+
+    fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
+        let mut reader = reader::Reader::new(log)?;
+        let mut out = Transcript::new(log, events);
+        for file in [out.main_files(), out.subagent_files()].concat() {
+            reader.file(file, &mut out)?;
+        }
+        Ok(out.head)
+    }
+}
+
+/// A length of time such as `30d`, `24h` or `1w`, in whole days.
+fn in_days(age: &str) -> Option<u32> {
+    let unit = age.chars().next_back()?;
+    let number: u32 = age.strip_suffix(unit)?.trim().parse().ok()?;
+    match unit {
+        'h' => Some(number / 24),
+        'd' => Some(number),
+        'w' => number.checked_mul(7),
+        'm' => number.checked_mul(30),
+        _ => None,
+    }
+}

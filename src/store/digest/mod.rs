@@ -1,0 +1,335 @@
+//! Digests as documents: what we write, read back, and write again around a person's edits.
+//!
+//! The front matter is written and read by one table, [`fields`]; the body is filled from
+//! `templates/digest.md`, and its marked lines are read back.
+
+pub mod fields;
+mod lines;
+
+use std::sync::LazyLock;
+
+use fields::SCHEMA;
+use lines::{claim_line, link_path, link_target, trigger_line};
+pub use lines::{parse_claim, parse_trigger};
+
+use crate::base::front_matter::{self, Document};
+use crate::base::markdown::{inline, plain};
+use crate::base::text;
+use crate::model::digest::{Claim, Content, Digest, Snapshot, State};
+use crate::store::authored::{self, Order, Page, Part, Rules, Unit, Written};
+
+const TEMPLATE: &str = include_str!("../../../templates/digest.md");
+
+const MOTTO: &str = "> **Motto**: \"";
+const EPISODES: &str = "- **Episodes**: ";
+const VITALS: &str = "- **Vitals Snapshot**: ";
+const SENSORY: &str = "- **Sensory Logs**: ";
+const CAPTURED: &str = " entries captured";
+const CORE_INTENT: &str = "- **Core Intent**: ";
+const KEY_OUTCOMES: &str = "- **Key Outcomes**: ";
+const ARC: &str = "- **Emotional Arc**: ";
+const STATED_HEADING: &str = "## 🧭 Decisions and Lessons";
+const BETWEEN_OUTCOMES: &str = "; ";
+
+/// The sections that are ours, by the word in their heading, with the name they have in `written`.
+const SECTIONS: &[(&str, &str)] = &[
+    ("Manifest", MANIFEST_SECTION),
+    ("Semantic Summary", "summary"),
+    ("Decisions and Lessons", "stated"),
+    ("Knowledge Triggers", "triggers"),
+    ("Synthesis Readiness", READINESS_SECTION),
+];
+
+const MANIFEST_SECTION: &str = "manifest-section";
+const READINESS_SECTION: &str = "readiness-section";
+
+/// What stands before the first section, as `written` names it.
+const HEADER: &str = "header";
+
+/// How digests are written.
+pub static RULES: Rules = Rules {
+    split: sections,
+    unit: Unit::Part,
+    order: Order::AsFound,
+    measured: fields::is_measured,
+};
+
+fn sections(body: &str) -> Vec<Part<'_>> {
+    let named = authored::sections(body).into_iter().enumerate().map(|(at, text)| {
+        let heading = text.lines().next().filter(|line| line.starts_with("##")).unwrap_or_default();
+        let known = SECTIONS.iter().find(|(word, _)| heading.contains(word));
+        let name = known.map(|(_, name)| *name).or((at == 0).then_some(HEADER));
+        Part { name: name.map(Into::into), text }
+    });
+    named.collect()
+}
+
+/// Writes a digest as a new document.
+pub fn digest_text(digest: &Digest) -> String {
+    page(digest).to_text()
+}
+
+/// Writes a digest into the document that is there, keeping what a person changed in it.
+pub fn digest_text_over(existing: &str, digest: &Digest) -> String {
+    // What a person says of the outcome holds on the whole page.
+    let mut agreed = digest.clone();
+    let document = Document::parse(existing);
+    let written = Written::of(&document, &RULES);
+    for field in fields::FIELDS.iter().filter(|field| ["status", "objective"].contains(&field.key))
+    {
+        let raw = document.get_raw(field.key).unwrap_or_default();
+        if !written.matches(&RULES, field.key, raw) {
+            (field.read)(&mut agreed, &document);
+        }
+    }
+    let text = page(&agreed).over(existing);
+    // Its core still holds what nobody changed.
+    let related = related_text(&text);
+    if related == existing { related } else { text }
+}
+
+fn page(digest: &Digest) -> Page {
+    Page { rules: &RULES, entries: fields::entries(digest), body: body(digest) }
+}
+
+/// The key that keeps a session from eviction; a person's own, so that it stays whatever we write.
+pub const PINNED: &str = "pinned";
+
+/// Whether a digest asks to keep its snapshot.
+pub fn is_pinned(text: &str) -> bool {
+    Document::parse(text).get_str(PINNED).is_some_and(|value| value == "true")
+}
+
+/// A digest that says that the raw behind it was evicted on a day; nothing else of it changes.
+pub fn evicted(text: &str, day: &str) -> String {
+    let mut document = Document::parse(text);
+    document.set_raw("snapshot", &fields::evicted(day));
+    // The page says it in words too, unless a person wrote that section anew.
+    let said = |section: &str| with_eviction(section, day);
+    authored::edit_part(&mut document, &RULES, MANIFEST_SECTION, said);
+    document.into_text()
+}
+
+/// The manifest section with the words about an eviction in the place of earlier ones.
+fn with_eviction(section: &str, day: &str) -> String {
+    let line = |line: &str| match (line.starts_with(SENSORY), line.split_once(CAPTURED)) {
+        (true, Some((before, rest))) => {
+            let end = if rest.ends_with('\r') { "\r" } else { "" };
+            format!("{before}{CAPTURED}{}{end}", eviction(day))
+        }
+        _ => line.to_string(),
+    };
+    section.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn eviction(day: &str) -> String {
+    format!(", evicted with the raw on {day}")
+}
+
+/// Whether a key of a digest's front matter still has the value that we gave it.
+pub fn is_as_we_wrote(text: &str, key: &str) -> bool {
+    let document = Document::parse(text);
+    let value = document.get_raw(key);
+    value.is_some_and(|value| Written::of(&document, &RULES).matches(&RULES, key, value))
+}
+
+/// The headings of sections that we wrote and that are no longer there, in the words by which they
+/// are known.
+pub fn missing_sections(text: &str) -> Vec<&'static str> {
+    let document = Document::parse(text);
+    let written = Written::of(&document, &RULES);
+    let is_missing =
+        |name| written.has(name) && authored::find_part(document.body(), &RULES, name).is_none();
+    let missing = SECTIONS.iter().filter(|(_, name)| is_missing(name));
+    missing.map(|(word, _)| *word).collect()
+}
+
+/// The digest with every key once, where git joined two versions of it line by line; `None` where
+/// none stands twice. What a person wrote counts more than what we did.
+pub fn without_doubles(text: &str) -> Option<String> {
+    let mut document = Document::parse(text);
+    let written = Written::of(&document, &RULES);
+    let is_edited = |key: &str, raw: &str| written.has(key) && !written.wrote(&RULES, key, raw);
+    document.drop_doubles(is_edited).then(|| document.into_text())
+}
+
+/// What `readiness` says of a digest that its core holds, and the box that is ticked then.
+const RELATED: &str = "related";
+const RELATED_BOX: &str = "[ ] Relational Map Created";
+const RELATED_TICK: &str = "[x] Relational Map Created";
+
+/// The digest as it stands once its core holds it: the fourth box is ticked. A person's own section
+/// stays as it is.
+pub fn related_text(existing: &str) -> String {
+    as_written_and_related(existing).unwrap_or_else(|| related_by_parts(existing))
+}
+
+/// The short way, for a page whose boxes are as we wrote them: most are, and a whole memory may
+/// have to be ticked.
+fn as_written_and_related(existing: &str) -> Option<String> {
+    static SECTION: LazyLock<String> =
+        LazyLock::new(|| readiness_section(TEMPLATE).expect("the template has it"));
+    static ENTRIES: LazyLock<[String; 2]> = LazyLock::new(|| {
+        let ticked = SECTION.replacen(RELATED_BOX, RELATED_TICK, 1);
+        [SECTION.as_str(), &ticked].map(|section| {
+            format!("\n  - \"{READINESS_SECTION} {}\"\n", authored::part_hash(section))
+        })
+    });
+    const READINESS: &str = "\nreadiness: [cleaned, summarized, indexed]\n";
+    let matter = existing.find("\n---\n").filter(|_| existing.starts_with("---\n"))?;
+    let (front, body) = existing.split_at(matter + 1);
+    let section = body.find(SECTION.as_str())?;
+    if !front.contains(READINESS)
+        || !front.contains(&ENTRIES[0])
+        || body[..section].contains("Synthesis Readiness")
+    {
+        return None;
+    }
+    let front =
+        front.replacen(READINESS, "\nreadiness: [cleaned, summarized, indexed, related]\n", 1);
+    let front = front.replacen(&ENTRIES[0], &ENTRIES[1], 1);
+    let (before, after) = body.split_at(section);
+    Some(format!("{front}{before}{}", after.replacen(RELATED_BOX, RELATED_TICK, 1)))
+}
+
+fn related_by_parts(existing: &str) -> String {
+    let mut document = Document::parse(existing);
+    let mut readiness = document.get_list("readiness").unwrap_or_default();
+    if !document.has_front_matter() || readiness.iter().any(|step| step == RELATED) {
+        return existing.to_string();
+    }
+    readiness.push(RELATED.into());
+    document.set_raw("readiness", &front_matter::list(&readiness));
+    let tick = |section: &str| section.replacen(RELATED_BOX, RELATED_TICK, 1);
+    authored::edit_part(&mut document, &RULES, READINESS_SECTION, tick);
+    document.into_text()
+}
+
+/// The section with the boxes, from its heading to the next one.
+fn readiness_section(body: &str) -> Option<String> {
+    let word = body.find("Synthesis Readiness")?;
+    let start = body[..word].rfind("\n## ")? + 1;
+    let end = body[word..].find("\n## ").map_or(body.len(), |end| word + end + 1);
+    Some(body[start..end].to_string())
+}
+
+/// Reads a digest back; fails with the reason where it is not one.
+pub fn parse_digest(text: &str) -> Result<Digest, String> {
+    let document = Document::parse(text);
+    let need =
+        |key: &str| document.get_str(key).ok_or_else(|| format!("no `{key}` in its front matter"));
+    let schema = need("schema")?;
+    if schema != SCHEMA {
+        return Err(format!("schema `{schema}` is not `{SCHEMA}`"));
+    }
+    let mut digest = Digest {
+        session: need("session")?.parse()?,
+        source_id: need("source_id")?,
+        captured: Default::default(),
+        state: State::Closed,
+        content: Content { flavor: need("flavor")?, ..body_content(document.body()) },
+        snapshot: Snapshot::default(),
+    };
+    fields::FIELDS.iter().for_each(|field| (field.read)(&mut digest, &document));
+    Ok(digest)
+}
+
+/// What the body says that the front matter does not.
+fn body_content(body: &str) -> Content {
+    let line = |start: &str| {
+        body.lines().find_map(|line| line.strip_prefix(start)).map(plain).unwrap_or_default()
+    };
+    let motto = line(MOTTO);
+    let outcomes = line(KEY_OUTCOMES);
+    let outcomes = outcomes.split(BETWEEN_OUTCOMES).filter(|outcome| !outcome.is_empty());
+    let vitals = line(VITALS);
+    let vitals = vitals.strip_prefix("[vitals](").and_then(|rest| rest.strip_suffix(')'));
+    Content {
+        motto: motto.strip_suffix('"').unwrap_or(&motto).to_string(),
+        core_intent: line(CORE_INTENT),
+        key_outcomes: outcomes.map(str::to_string).collect(),
+        arc: line(ARC),
+        stated: body.lines().filter_map(parse_claim).collect(),
+        triggers: body.lines().filter_map(parse_trigger).collect(),
+        own_episodes: line(EPISODES)
+            .rsplit_once(" (")
+            .map(|(own, _)| own.to_string())
+            .unwrap_or_default(),
+        vitals: vitals.map(link_path).unwrap_or_default(),
+        sensory: line(SENSORY).split(' ').next().and_then(|count| count.parse().ok()).unwrap_or(0),
+        ..Content::default()
+    }
+}
+
+/// The section of decisions and lessons; nothing where nothing of the kind was said.
+fn stated_section(claims: &[Claim]) -> String {
+    if claims.is_empty() {
+        return String::new();
+    }
+    let lines: Vec<String> = claims.iter().map(claim_line).collect();
+    format!("{STATED_HEADING}\n{}\n\n", lines.join("\n"))
+}
+
+fn body(digest: &Digest) -> String {
+    let content = &digest.content;
+    fill(TEMPLATE, |name| match name {
+        "session" => digest.session.to_string(),
+        "status" => content.status.to_string(),
+        "objective" => or_dash(&content.objective),
+        "motto" => inline(&content.motto).replace('"', "'"),
+        "episodes" => match (content.episodes, inline(&content.own_episodes)) {
+            (None, _) => "none".into(),
+            (Some((first, last)), own) if own.is_empty() => format!("{first} - {last}"),
+            (Some((first, last)), own) => format!("{own} ({first} - {last})"),
+        },
+        "vitals" if content.vitals.is_empty() => "none".into(),
+        "vitals" => format!("[vitals]({})", link_target(&content.vitals)),
+        "sensory" => content.sensory.to_string(),
+        "evicted" => digest.snapshot.evicted.as_deref().map(eviction).unwrap_or_default(),
+        "core_intent" => or_dash(&content.core_intent),
+        "key_outcomes" => {
+            let outcomes: Vec<String> = content
+                .key_outcomes
+                .iter()
+                .map(|outcome| one_line(outcome).replace(BETWEEN_OUTCOMES, ", "))
+                .collect();
+            or_dash(&outcomes.join(BETWEEN_OUTCOMES))
+        }
+        "arc" => or_dash(&content.arc),
+        "stated" => stated_section(&content.stated),
+        "triggers" if content.triggers.is_empty() => "(none: nothing was said)".into(),
+        "triggers" => content.triggers.iter().map(trigger_line).collect::<Vec<_>>().join("\n"),
+        _ => String::new(),
+    })
+}
+
+fn one_line(value: &str) -> String {
+    text::one_line(value, usize::MAX)
+}
+
+fn or_dash(value: &str) -> String {
+    let line = inline(value);
+    if line.is_empty() { "–".into() } else { line }
+}
+
+/// Replaces each `{name}` of a template once; what is put in is not looked at again.
+pub fn fill(template: &str, value: impl Fn(&str) -> String) -> String {
+    let mut text = String::with_capacity(template.len() * 2);
+    let mut rest = template;
+    while let Some(open) = rest.find('{') {
+        text.push_str(&rest[..open]);
+        rest = &rest[open..];
+        let name_end = rest[1..]
+            .find(|c: char| !c.is_ascii_lowercase() && c != '_')
+            .map_or(rest.len(), |at| at + 1);
+        if rest[name_end..].starts_with('}') && name_end > 1 {
+            text.push_str(&value(&rest[1..name_end]));
+            rest = &rest[name_end + 1..];
+        } else {
+            text.push('{');
+            rest = &rest[1..];
+        }
+    }
+    text.push_str(rest);
+    text
+}
