@@ -27,7 +27,7 @@ use crate::model::knowledge::{About, Concept, Kind, Knowledge, PageName, SourceD
 use crate::models::{Alias, Answer, Models, Prompt};
 use crate::store::Store;
 use crate::store::authored::Page;
-use crate::store::days as day_logs;
+use crate::store::day as day_logs;
 use crate::store::knowledge::{self as documents, ModelSummary};
 
 /// How many digits of a day's hash are remembered.

@@ -21,9 +21,9 @@ use crate::memory::Memory;
 use crate::model::core::{Entity, LandmarkState, Merged, Sphere};
 use crate::model::digest::{State, Worth};
 use crate::model::ids::{CoreId, Device, SessionId, SphereId};
-use crate::store::cores::{self, WrittenCore, memory};
+use crate::store::core::{self, WrittenCore, memory};
 use crate::store::local::StateFile;
-use crate::store::{Store, documents, layout};
+use crate::store::{Store, digest, layout};
 
 /// What to consolidate: whatever is due.
 #[derive(Debug, Clone, Default)]
@@ -240,9 +240,9 @@ fn look(
         }
         let read =
             fs::read_to_string(store.layout().digest(session)).map_err(|err| err.to_string());
-        let digest = match read.and_then(|text| Ok((documents::parse_digest(&text)?, text))) {
+        let digest = match read.and_then(|text| Ok((digest::parse(&text)?, text))) {
             Ok((digest, text)) => {
-                let related = documents::related_text(&text);
+                let related = digest::related_text(&text);
                 if related != text {
                     unrelated.push((session.clone(), related));
                 }
@@ -263,14 +263,14 @@ fn look(
         Ok(existing) => existing,
         Err(reason) => return Looked::Waiting(reason),
     };
-    let written = cores::parse_core(&existing);
+    let written = core::parse_core(&existing);
     let said = written
         .landmarks
         .into_iter()
         .chain(written.superseded.into_iter().map(|old| old.landmark))
         .collect();
     let core = rules::with_history(rules::core(id, sources), said, forgotten);
-    let page = cores::core_text(&core, rules::MADE_BY, &existing);
+    let page = core::core_text(&core, rules::MADE_BY, &existing);
     Looked::Made { eight, same: page == existing, page, unrelated }
 }
 
@@ -320,7 +320,7 @@ fn upper(
         Some((_, page)) => page.clone(),
         None => fs::read_to_string(layout.core(id)).unwrap_or_default(),
     };
-    let mut ids: BTreeSet<CoreId> = cores::core_ids(&layout.cores()).into_iter().collect();
+    let mut ids: BTreeSet<CoreId> = core::core_ids(&layout.cores()).into_iter().collect();
     ids.extend(made.keys().cloned());
     if ids.is_empty() && !layout.memory_page().exists() {
         return Ok(false);
@@ -345,15 +345,14 @@ fn upper(
         let whole = members.len() == crate::model::ids::EIGHT as usize;
         let existing = read_page(&path).map_err(Error::new)?;
         if whole && !touched && !existing.is_empty() {
-            all.extend(cores::parse_sphere(&existing));
+            all.extend(core::parse_sphere(&existing));
             continue;
         }
         let pages: Vec<(CoreId, WrittenCore)> =
-            members.par_iter().map(|core| (core.clone(), cores::parse_core(&page(core)))).collect();
+            members.par_iter().map(|core| (core.clone(), core::parse_core(&page(core)))).collect();
         let sphere = sphere_of(&id, &pages);
         all.extend(sphere.together.landmarks.iter().filter(|one| rises(one)).cloned());
-        if whole
-            && write(&path, &cores::sphere_text(&sphere, rules::MADE_BY, &existing), &existing)?
+        if whole && write(&path, &core::sphere_text(&sphere, rules::MADE_BY, &existing), &existing)?
         {
             report.spheres.push(layout.shown(&path));
         }
@@ -411,7 +410,7 @@ fn sphere_of(id: &SphereId, pages: &[(CoreId, WrittenCore)]) -> Sphere {
 fn leads_to_nothing(line: &str, page: &impl Fn(&CoreId) -> String) -> bool {
     let targets = memory::leads_to(line);
     let is_forgotten = |(core, id): &(CoreId, _)| {
-        cores::parse_core(&page(core))
+        core::parse_core(&page(core))
             .superseded
             .iter()
             .any(|old| old.landmark.id == *id && old.landmark.is_forgotten())

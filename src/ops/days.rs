@@ -21,9 +21,9 @@ use crate::base::zone::Zone;
 use crate::distill::day::DayReader;
 use crate::error::{Context, Result};
 use crate::model::day::{LONGEST_LINE, LineKind, Note};
-use crate::store::days::{self, Entry};
+use crate::store::day::summary::{self, Notes};
+use crate::store::day::{self, Entry};
 use crate::store::local::StateFile;
-use crate::store::summaries::{self, Notes};
 use crate::store::{Store, layout::Layout};
 
 /// How many summaries are written with one sync.
@@ -64,7 +64,7 @@ pub fn pending(store: &Store, today: NaiveDate) -> io::Result<Vec<NaiveDate>> {
     let layout = store.layout();
     let settled = Settled::file(layout).load();
     let mut pending = Vec::new();
-    for day in days::all(layout)? {
+    for day in day::all(layout)? {
         if day < today && !settled.holds(layout, day) && !is_covered(layout, day)? {
             pending.push(day);
         }
@@ -93,7 +93,7 @@ pub fn settle(
     let cannot = || format!("cannot write the summaries of `{}`", layout.root().display());
     let _lock = lock(layout).context(cannot)?;
     let mut settled = Settled::file(layout).load();
-    let all = days::all(layout).context(cannot)?;
+    let all = day::all(layout).context(cannot)?;
     let mut due = Vec::new();
     for day in &all {
         if (scope == Scope::Today && *day < today(now, zone)) || settled.holds(layout, *day) {
@@ -212,12 +212,12 @@ fn text(store: &Store, day: NaiveDate, added: &[(String, Note)]) -> io::Result<O
         Err(err) if err.kind() == io::ErrorKind::NotFound => None,
         Err(err) => return Err(err),
     };
-    let mut notes = existing.as_deref().map(summaries::notes).unwrap_or_default();
+    let mut notes = existing.as_deref().map(summary::notes).unwrap_or_default();
     for (session, note) in added {
         add_note(&mut notes, session, note.clone());
     }
     let mut reader = DayReader::default();
-    let told = days::read(layout, day, |line| reader.take(line))?;
+    let told = day::read(layout, day, |line| reader.take(line))?;
     if !told.anything && notes.is_empty() && existing.is_none() {
         return Ok(None);
     }
@@ -233,7 +233,7 @@ fn text(store: &Store, day: NaiveDate, added: &[(String, Note)]) -> io::Result<O
     let mut summary = reader.finish(told.sha256, digest, covered);
     summary.has_raw = layout.day(day).is_file();
     summary.has_older_page = layout.old_day(day).is_file();
-    Ok(Some(summaries::text(day, &summary, &notes, existing.as_deref())))
+    Ok(Some(summary::text(day, &summary, &notes, existing.as_deref())))
 }
 
 /// Adds a note to its session's, in the order of time. A model's words take the place of ours on
@@ -254,11 +254,11 @@ fn add_note(notes: &mut Notes, session: &str, note: Note) {
 /// Whether a day's summary tells all its lines, or there is nothing to tell.
 fn is_covered(layout: &Layout, day: NaiveDate) -> io::Result<bool> {
     let covers = match fs::read_to_string(layout.summary(day)) {
-        Ok(text) => summaries::covers(&text),
-        Err(err) if err.kind() == io::ErrorKind::NotFound => return days::is_silent(layout, day),
+        Ok(text) => summary::covers(&text),
+        Err(err) if err.kind() == io::ErrorKind::NotFound => return day::is_silent(layout, day),
         Err(err) => return Err(err),
     };
-    Ok(covers == Some(days::read(layout, day, |_| ())?.sha256))
+    Ok(covers == Some(day::read(layout, day, |_| ())?.sha256))
 }
 
 /// Waits until nobody else writes summaries.

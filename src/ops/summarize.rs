@@ -23,7 +23,7 @@ pub fn summarize(store: &Store, which: Which, flush: &Flush<'_>) -> Result<Summa
     let mut summarized = match which {
         Which::Pending => days::settle(store, flush.now, flush.zone, Scope::All, "summarize")?,
         Which::Day(day) => {
-            if crate::store::days::is_silent(layout, day)
+            if crate::store::day::is_silent(layout, day)
                 .context(|| format!("cannot read the day {day}"))?
             {
                 let error = Error::new(format!("there is nothing to summarize on {day}"))

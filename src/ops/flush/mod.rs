@@ -31,9 +31,9 @@ use crate::models::{Alias, Answer, Models, Prompt};
 use crate::ops::days::{self, Scope, Summarized};
 use crate::ops::sweep::SweepRequest;
 use crate::ops::turns;
-use crate::store::days::Entry;
+use crate::store::day::Entry;
 use crate::store::layout::Layout;
-use crate::store::{self, Store, journal, summaries};
+use crate::store::{self, Store, day::summary, local};
 
 pub use context::Context;
 use context::Said;
@@ -130,7 +130,7 @@ pub fn transcript(
     let layout = store.layout();
     let swept = memory.sweep(sweep)?;
     for skipped in &swept.skipped {
-        journal::note(
+        local::note(
             layout,
             flush.now,
             &format!("flush: {}:{}: {}", skipped.path.display(), skipped.line, skipped.reason),
@@ -143,7 +143,7 @@ pub fn transcript(
     };
     let mut contexts = Vec::new();
     match session {
-        None => journal::note(
+        None => local::note(
             layout,
             flush.now,
             &format!("flush: no session was found in the log of `{native_id}`"),
@@ -161,7 +161,7 @@ pub fn transcript(
     }
     let turns: usize = contexts.iter().map(Context::count).sum();
     if reason == Reason::Precompact && turns < FEWEST_BEFORE_COMPACTION && turns > 0 {
-        journal::note(
+        local::note(
             layout,
             flush.now,
             &format!("flush: only {turns} turns of `{native_id}` before its compaction"),
@@ -187,7 +187,7 @@ pub fn handed_in(store: &Store, text: &str, session: &str, flush: &Flush<'_>) ->
     let name = captured.map_or_else(|| files::safe_name(session, 80), |id| id.to_string());
     let contexts = Context::handed_in(&name, &clean, flush.now, flush.zone);
     if contexts.is_empty() {
-        journal::note(layout, flush.now, &format!("flush: the context of `{session}` is empty"));
+        local::note(layout, flush.now, &format!("flush: the context of `{session}` is empty"));
     }
     run(store, contexts, flush)
 }
@@ -202,7 +202,7 @@ pub fn due(store: &Store, flush: &Flush<'_>, scope: Scope, trigger: &str) -> Res
             [today.checked_sub_days(Days::new(1)), Some(today)].into_iter().flatten().collect();
         let mut sessions = BTreeSet::new();
         for day in &recent {
-            let read = store::days::read(store.layout(), *day, |line| {
+            let read = store::day::read(store.layout(), *day, |line| {
                 sessions.extend(line.session.parse::<SessionId>().ok());
             });
             read.context(|| format!("cannot read the day {day}"))?;
@@ -236,7 +236,7 @@ pub fn whole_day(store: &Store, day: NaiveDate, flush: &Flush<'_>) -> Result<Flu
     let mut contexts = Vec::new();
     if flush.models.is_enabled() {
         let mut sessions = BTreeSet::new();
-        store::days::read(store.layout(), day, |line| {
+        store::day::read(store.layout(), day, |line| {
             sessions.extend(line.session.parse::<SessionId>().ok())
         })
         .context(|| format!("cannot read the day {day}"))?;
@@ -277,11 +277,11 @@ fn untold(
     let mut said = Vec::new();
     for day in days {
         let summary = fs::read_to_string(layout.summary(*day)).unwrap_or_default();
-        let told = summaries::notes(&summary).remove(&name).unwrap_or_default();
+        let told = summary::notes(&summary).remove(&name).unwrap_or_default();
         let is_told = |time: &str| {
             told.iter().any(|note| note.by_model && (&*note.from..=&*note.until).contains(&time))
         };
-        let read = store::days::read(layout, *day, |line| {
+        let read = store::day::read(layout, *day, |line| {
             if line.session == name && !is_told(line.time) {
                 said.extend(Said::of(line, *day));
             }
@@ -319,7 +319,7 @@ fn run(store: &Store, contexts: Vec<Context>, flush: &Flush<'_>) -> Result<Flush
     for path in store.inbox() {
         let text = fs::read_to_string(&path).context(cannot)?;
         let Some(context) = Context::parse(&text) else {
-            journal::note(
+            local::note(
                 layout,
                 flush.now,
                 &format!("flush: `{}` is no context; left where it is", path.display()),
@@ -341,7 +341,7 @@ fn run(store: &Store, contexts: Vec<Context>, flush: &Flush<'_>) -> Result<Flush
             }
             Settled::Kept(reason, note) => {
                 flushed.kept += 1;
-                journal::note(
+                local::note(
                     layout,
                     flush.now,
                     &format!(
@@ -416,7 +416,7 @@ fn settle(layout: &Layout, context: &Context, flush: &Flush<'_>) -> io::Result<S
 /// Whether the summary has a note on just this context, by a model where there is one.
 fn is_told(layout: &Layout, context: &Context, models: &Models) -> bool {
     let summary = fs::read_to_string(layout.summary(context.day)).unwrap_or_default();
-    let notes = summaries::notes(&summary);
+    let notes = summary::notes(&summary);
     let tells = |note: &Note| note.id == context.id && (note.by_model || !models.is_enabled());
     notes.get(&context.session).is_some_and(|notes| notes.iter().any(tells))
 }

@@ -19,8 +19,9 @@ use crate::model::day::{DayLine, Line, LineKind};
 use crate::model::ids::SessionId;
 
 mod compare;
+pub mod summary;
 
-pub use compare::{Counted, Difference, Lines, count, session_of};
+pub use compare::{Difference, count, session_of};
 
 /// The lines of several sessions, sorted into their days.
 #[derive(Debug, Default)]
