@@ -45,8 +45,8 @@ pub fn summarize(store: &Store, which: Which, flush: &Flush<'_>) -> Result<Summa
         Which::Pending => summarized.days.clone(),
     };
     for day in asked {
-        let told = flush::whole_day(store, day, flush)?;
-        summarized.days.extend(told.summaries.days);
+        let flushed = flush::whole_day(store, day, flush)?;
+        summarized.days.extend(flushed.summaries.days);
     }
     summarized.days.sort_unstable();
     summarized.days.dedup();
