@@ -270,11 +270,8 @@ mod tests {
             now_from("2026-11-15T13:40:10.9+01:00").map(stamp).unwrap(),
             "2026-11-15T12:40:10Z"
         );
-        let trouble = now_from("tomorrow").unwrap_err();
-        assert!(
-            trouble.contains("`tomorrow`") && trouble.contains("2026-11-15T13:40:10Z"),
-            "{trouble}"
-        );
+        let err = now_from("tomorrow").unwrap_err();
+        assert!(err.contains("`tomorrow`") && err.contains("2026-11-15T13:40:10Z"), "{err}");
         assert_eq!(now_from("").unwrap().nanosecond(), 0);
     }
 

@@ -1,4 +1,4 @@
-//! Being told when something changes at or below some paths, also at ones that are not there yet.
+//! A watcher reports changes at or below some paths, also at ones that are not there yet.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use notify::{Config, Event, EventKind, RecommendedWatcher, RecursiveMode, Watche
 pub struct Watcher {
     _watcher: Option<RecommendedWatcher>,
     /// What cannot be watched, and why.
-    pub trouble: Vec<String>,
+    pub errors: Vec<String>,
 }
 
 impl Watcher {
@@ -43,23 +43,25 @@ impl Watcher {
         let paths: Vec<PathBuf> =
             paths.iter().flat_map(|path| [path.clone(), real(path)]).collect();
         let ignored = [ignored.to_path_buf(), real(ignored)];
-        let told = move |event: notify::Result<Event>| {
+        let on_event = move |event: notify::Result<Event>| {
             if event.map_or(true, |event| concerns(&event, &paths, &ignored)) {
                 changed();
             }
         };
-        let mut watcher =
-            match RecommendedWatcher::new(told, Config::default().with_follow_symlinks(false)) {
-                Ok(watcher) => watcher,
-                Err(err) => return Watcher { _watcher: None, trouble: vec![reason(err)] },
-            };
-        let mut trouble = Vec::new();
+        let mut watcher = match RecommendedWatcher::new(
+            on_event,
+            Config::default().with_follow_symlinks(false),
+        ) {
+            Ok(watcher) => watcher,
+            Err(err) => return Watcher { _watcher: None, errors: vec![reason(err)] },
+        };
+        let mut errors = Vec::new();
         for (folder, mode) in folders {
             if let Err(err) = watcher.watch(folder, *mode) {
-                trouble.push(format!("`{}`: {}", folder.display(), reason(err)));
+                errors.push(format!("`{}`: {}", folder.display(), reason(err)));
             }
         }
-        Watcher { _watcher: Some(watcher), trouble }
+        Watcher { _watcher: Some(watcher), errors }
     }
 }
 
@@ -169,12 +171,12 @@ mod tests {
     #[test]
     fn a_path_that_appears_is_noticed() {
         let desk = tempfile::tempdir().unwrap();
-        let (told, news) = mpsc::channel();
+        let (sender, news) = mpsc::channel();
         let wanted = [desk.path().join("agent/logs")];
         let watcher = Watcher::new(&wanted, &desk.path().join("memory"), move || {
-            told.send(()).unwrap_or_default()
+            sender.send(()).unwrap_or_default()
         });
-        assert!(watcher.trouble.is_empty(), "{:?}", watcher.trouble);
+        assert!(watcher.errors.is_empty(), "{:?}", watcher.errors);
         fs::create_dir_all(&wanted[0]).unwrap();
         news.recv_timeout(Duration::from_secs(30)).unwrap();
     }

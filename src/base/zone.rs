@@ -24,7 +24,7 @@ pub struct ZoneOffset {
 }
 
 impl Zone {
-    /// The time that all others are told from.
+    /// The time from which all others are counted.
     pub const UTC: Zone = Zone { name: "UTC", rules: TimeZoneRef::utc() };
 
     /// The zone of a name, in any case.

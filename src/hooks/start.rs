@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Tells every program below us that memtree called it: its hooks then do nothing.
+/// Set for every program that memtree starts: its hooks then do nothing.
 pub const INVOKED_BY: &str = "MEMTREE_INVOKED_BY";
 
 /// Starts a program and does not wait for it. It keeps running when the agent ends, and no pipe of

@@ -1,7 +1,7 @@
 //! `command`: any program that reads a prompt on stdin and prints its reply.
 //!
 //! It is started word by word, without a shell, in a process group of its own that ends with it or
-//! with the time it is given. The environment tells whatever it starts that memtree called it.
+//! with the time it is given. The environment says to whatever it starts that memtree called it.
 
 use std::io::{self, Read, Write};
 use std::path::PathBuf;

@@ -32,7 +32,7 @@ const MOTTO: std::ops::RangeInclusive<usize> = 12..=90;
 /// What parts a model's words from ours on one line.
 const BETWEEN: &str = " · ";
 
-/// One episode, as its page tells it.
+/// One episode, as its page shows it.
 pub struct Episode {
     pub id: EpisodeId,
     pub text: String,
@@ -70,14 +70,14 @@ pub fn add(content: &mut Content, reply: &str, episodes: &[Episode]) -> usize {
         outcomes.map(|line| format!("{} ({}) {MARK}", line.text, line.episode)).collect();
     added += outcomes.len();
     content.key_outcomes.splice(..0, outcomes);
-    let mut told = HashSet::new();
+    let mut changed = HashSet::new();
     for line in lines.iter().filter(|line| line.kind == Kind::Trigger) {
         // A trigger may stand for several episodes: the last one that begins at or before this.
         let before = |at: &usize| content.triggers[*at].episode <= line.episode;
         let at = (0..content.triggers.len())
             .filter(before)
             .max_by_key(|at| content.triggers[*at].episode);
-        if let Some(at) = at.filter(|at| told.insert(*at)) {
+        if let Some(at) = at.filter(|at| changed.insert(*at)) {
             let trigger = &mut content.triggers[at];
             trigger.sentence = joined(&marked(line), &trigger.sentence);
             added += 1;

@@ -25,7 +25,7 @@ use crate::base::redact::Redactor;
 use crate::base::zone::Zone;
 use crate::base::{files, text};
 use crate::model::calls;
-use crate::store::documents::fill;
+use crate::store::digest::fill;
 use crate::store::layout::Layout;
 use ledger::{DaySpending, Entry};
 use summarizer::{Failure, FailureKind, ModelCall, Reply, Summarizer};
@@ -47,7 +47,7 @@ impl Alias {
     }
 }
 
-/// What a model is told to do with the parts that it is given.
+/// What a model is to do with the parts that it is given.
 #[derive(Debug, Clone, Copy)]
 pub struct Prompt {
     /// What it is for, in one word: the name of its file in `templates/prompts/`, and of its lines

@@ -1,4 +1,4 @@
-//! What [`Models`] does around a summarizer, tried with one that says what it is told to say.
+//! What [`Models`] does around a summarizer, tried with one that plays a script.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -127,9 +127,9 @@ fn nothing_to_add_is_the_whole_reply_and_only_that() {
 
 #[test]
 fn three_tries_then_the_reason() {
-    let mended = stage(vec![fails(FailureKind::Down), says(" "), says("at last")], |_| {});
-    assert_eq!(mended.ask(&["x"]), text("at last"));
-    let results: Vec<String> = mended.ledger().into_iter().map(|entry| entry.result).collect();
+    let recovered = stage(vec![fails(FailureKind::Down), says(" "), says("at last")], |_| {});
+    assert_eq!(recovered.ask(&["x"]), text("at last"));
+    let results: Vec<String> = recovered.ledger().into_iter().map(|entry| entry.result).collect();
     assert_eq!(results, ["failed: no luck", "failed: the reply is empty", "text"]);
 
     let down = stage((0..4).map(|_| fails(FailureKind::Down)).collect(), |_| {});

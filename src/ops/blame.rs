@@ -21,8 +21,8 @@ use crate::model::digest::{Digest, Origin};
 use crate::model::ids::{CoreId, EpisodeId, SessionId};
 use crate::ops::consolidate;
 use crate::ops::recall::lines_named;
-use crate::store::cores::{self, lines};
-use crate::store::{Store, documents, layout};
+use crate::store::core::{self, lines};
+use crate::store::{Store, digest, layout};
 
 /// What to trace back.
 #[derive(Debug, Clone, Default)]
@@ -63,7 +63,7 @@ impl Memory {
     }
 }
 
-/// What stands behind a line of the memory.
+/// What a line of the memory rests on.
 #[derive(Debug, Serialize)]
 pub struct LineBlame {
     /// The file, relative to the memory.
@@ -72,7 +72,7 @@ pub struct LineBlame {
     pub text: String,
     /// The core that holds it, where it is a landmark.
     pub core: Option<CoreLine>,
-    pub sources: Vec<Behind>,
+    pub sources: Vec<LineSource>,
 }
 
 /// Where a landmark stands.
@@ -85,7 +85,7 @@ pub struct CoreLine {
 
 /// One place that a line rests on.
 #[derive(Debug, Serialize)]
-pub struct Behind {
+pub struct LineSource {
     pub session: SessionId,
     pub episode: String,
     pub said_by: Option<Origin>,
@@ -114,12 +114,12 @@ pub struct RawBytes {
 #[derive(Debug, Serialize)]
 pub struct FileBlame {
     pub file: String,
-    pub sessions: Vec<Touched>,
+    pub sessions: Vec<FileSession>,
 }
 
 /// A session that touched a file.
 #[derive(Debug, Serialize)]
-pub struct Touched {
+pub struct FileSession {
     pub session: SessionId,
     pub title: String,
     pub project: Option<String>,
@@ -127,12 +127,12 @@ pub struct Touched {
     pub ended: Option<Timestamp>,
     pub path: String,
     /// The triggers that name the file.
-    pub triggers: Vec<Naming>,
+    pub triggers: Vec<NamingTrigger>,
 }
 
 /// A trigger that names a file.
 #[derive(Debug, Serialize)]
-pub struct Naming {
+pub struct NamingTrigger {
     pub topic: String,
     pub sentence: String,
     pub episode: String,
@@ -207,11 +207,11 @@ fn blame_line(store: &Store, path: &Path, said: &str, number: usize) -> Result<O
         name.strip_suffix(layout::DIGEST_SUFFIX).and_then(|id| id.parse::<SessionId>().ok())
     {
         let claim =
-            documents::parse_claim(said).map(|claim| (claim.episode, claim.origin, claim.text));
-        let trigger = documents::parse_trigger(said)
+            digest::parse_claim(said).map(|claim| (claim.episode, claim.origin, claim.text));
+        let trigger = digest::parse_trigger(said)
             .map(|trigger| (trigger.episode, trigger.origin, trigger.sentence));
         let Some((episode, origin, evidence)) = claim.or(trigger) else { return Ok(None) };
-        one.sources.push(behind(store, &digest, episode, Some(origin), evidence)?);
+        one.sources.push(line_source(store, &digest, episode, Some(origin), evidence)?);
         return Ok(Some(one));
     }
     if !in_cores {
@@ -242,7 +242,7 @@ fn blame_line(store: &Store, path: &Path, said: &str, number: usize) -> Result<O
         }
         for support in supports(store, &core, &id, &page) {
             let (session, episode, who, evidence) = support;
-            one.sources.push(behind(store, &session, episode, who, evidence)?);
+            one.sources.push(line_source(store, &session, episode, who, evidence)?);
         }
     }
     Ok((one.core.is_some()).then_some(one))
@@ -265,7 +265,7 @@ fn supports(
             .map(|old| &old.landmark)
             .find(known))
     });
-    let written = cores::parse_core(page);
+    let written = core::parse_core(page);
     let read = || {
         written.landmarks.iter().find(known).or(written
             .superseded
@@ -281,18 +281,18 @@ fn supports(
     each.map(|one| (one.session.clone(), one.episode, one.said_by, words(&one.evidence))).collect()
 }
 
-fn behind(
+fn line_source(
     store: &Store,
     session: &SessionId,
     episode: EpisodeId,
     said_by: Option<Origin>,
     evidence: String,
-) -> Result<Behind> {
+) -> Result<LineSource> {
     let layout = store.layout();
     let page = layout.session(session).join(layout::from_digest(&layout::episode(episode)));
     let own = fs::read_to_string(&page).map(|page| lines_named(&page)).unwrap_or_default();
     let range = own.iter().min().copied().zip(own.iter().max().copied());
-    Ok(Behind {
+    Ok(LineSource {
         session: session.clone(),
         episode: episode.to_string(),
         said_by,
@@ -441,7 +441,7 @@ fn blame_file(store: &Store, named: &Path, here: &Path, home: &Path) -> Result<F
             let page = fs::read_to_string(store.layout().digest(id))
                 .ok()
                 .filter(|page| page.contains(&name))?;
-            documents::parse_digest(&page).ok()
+            digest::parse(&page).ok()
         })
         .collect();
     let touches = |digest: &Digest, same: &dyn Fn(&str) -> bool| {
@@ -454,8 +454,8 @@ fn blame_file(store: &Store, named: &Path, here: &Path, home: &Path) -> Result<F
     let is_it = |digest: &Digest| {
         exact(digest) || (by_end && touches(digest, &|file| Path::new(file).ends_with(named)))
     };
-    let mut sessions: Vec<Touched> =
-        naming.into_iter().filter(is_it).map(|digest| touched(store, digest, &name)).collect();
+    let mut sessions: Vec<FileSession> =
+        naming.into_iter().filter(is_it).map(|digest| file_session(store, digest, &name)).collect();
     sessions.sort_by(|a, b| (b.ended, &b.session).cmp(&(a.ended, &a.session)));
     Ok(FileBlame { file: named.display().to_string(), sessions })
 }
@@ -479,16 +479,16 @@ fn is_same(file: &str, digest: &Digest, named: &Path, absolute: &Path, home: &Pa
     path == absolute || within_project || in_worktree
 }
 
-fn touched(store: &Store, digest: Digest, name: &str) -> Touched {
+fn file_session(store: &Store, digest: Digest, name: &str) -> FileSession {
     let lower = name.to_lowercase();
     let content = digest.content;
-    let mut told = BTreeSet::new();
+    let mut episodes = BTreeSet::new();
     let triggers = content.triggers.into_iter().filter(|trigger| {
         let words = [&trigger.topic, &trigger.sentence].map(|said| said.to_lowercase());
         trigger.keys.iter().any(|key| key.to_lowercase() == lower)
             || words.iter().any(|said| said.contains(&lower))
     });
-    Touched {
+    FileSession {
         path: store.layout().shown(&store.layout().digest(&digest.session)),
         session: digest.session,
         title: content.title,
@@ -496,8 +496,8 @@ fn touched(store: &Store, digest: Digest, name: &str) -> Touched {
         status: content.status.to_string(),
         ended: content.ended,
         triggers: triggers
-            .filter(|trigger| told.insert(trigger.episode))
-            .map(|trigger| Naming {
+            .filter(|trigger| episodes.insert(trigger.episode))
+            .map(|trigger| NamingTrigger {
                 topic: trigger.topic,
                 sentence: trigger.sentence,
                 episode: trigger.episode.to_string(),

@@ -6,13 +6,14 @@ use std::collections::BTreeSet;
 use std::fs;
 #[cfg(target_os = "linux")]
 use std::fs::File;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempPath;
 
 use super::faults::{self, Point};
 use super::folders::{create_folders, parent_of, sync_file, sync_folder, sync_tree};
+use super::if_exists;
 use super::{TEMPORARY_PREFIX, TEMPORARY_SUFFIX, write_temporary};
 use super::{remove_folder, rename};
 
@@ -30,7 +31,7 @@ pub struct Batch {
     /// Folders in which a name has changed and is to be made durable.
     folders: BTreeSet<PathBuf>,
     /// One open folder per file system, for `syncfs`. It is opened before the first write there,
-    /// because a later handle might not be told of a write that failed in between.
+    /// because a later handle may not report a write that failed in between.
     #[cfg(target_os = "linux")]
     file_systems: Vec<(u64, File)>,
 }
@@ -147,7 +148,7 @@ impl Batch {
             match rustix::fs::syncfs(folder) {
                 Ok(()) => {}
                 Err(rustix::io::Errno::NOSYS) => return Ok(false),
-                Err(trouble) => return Err(trouble.into()),
+                Err(err) => return Err(err.into()),
             }
         }
         Ok(true)
@@ -161,12 +162,8 @@ impl Batch {
 
 /// Moves a folder to a name that may be taken; returns where the folder that had it is now.
 fn replace_folder(from: &Path, to: &Path) -> io::Result<Option<PathBuf>> {
-    match fs::symlink_metadata(to) {
-        Ok(_) => {}
-        Err(trouble) if trouble.kind() == ErrorKind::NotFound => {
-            return rename(from, to).map(|()| None);
-        }
-        Err(trouble) => return Err(trouble),
+    if if_exists(fs::symlink_metadata(to))?.is_none() {
+        return rename(from, to).map(|()| None);
     }
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     {
@@ -177,7 +174,7 @@ fn replace_folder(from: &Path, to: &Path) -> io::Result<Option<PathBuf>> {
             Ok(()) => return Ok(Some(from.to_owned())),
             // Not every file system can do it.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
-            Err(trouble) => return Err(trouble.into()),
+            Err(err) => return Err(err.into()),
         }
     }
     let builder = &mut tempfile::Builder::new();

@@ -30,9 +30,9 @@ pub fn copy_hashed(from: &Path, to: &Path) -> io::Result<Copied> {
     let mut target = HashingWriter::new(create_new_private(to)?);
     match pump(&mut source, &mut target) {
         Ok(()) => Ok(target.finish().1),
-        Err(trouble) => {
+        Err(err) => {
             let _ = remove_file(to);
-            Err(trouble)
+            Err(err)
         }
     }
 }
@@ -118,8 +118,8 @@ fn pump(source: &mut impl Read, target: &mut impl Write) -> io::Result<()> {
             match source.read(buffer) {
                 Ok(0) => return Ok(()),
                 Ok(count) => target.write_all(&buffer[..count])?,
-                Err(trouble) if trouble.kind() == ErrorKind::Interrupted => {}
-                Err(trouble) => return Err(trouble),
+                Err(err) if err.kind() == ErrorKind::Interrupted => {}
+                Err(err) => return Err(err),
             }
         }
     })

@@ -81,7 +81,7 @@ mod injected {
     }
 
     fn pass(what: Point, half: impl FnOnce()) -> io::Result<()> {
-        let Some(fault) = FAULT.get_or_init(told) else { return Ok(()) };
+        let Some(fault) = FAULT.get_or_init(configured) else { return Ok(()) };
         let number = PASSED.fetch_add(1, Ordering::SeqCst) + 1;
         match fault {
             Fault::Kill(at) if number == *at => {
@@ -99,7 +99,7 @@ mod injected {
         }
     }
 
-    fn told() -> Option<Fault> {
+    fn configured() -> Option<Fault> {
         let text = std::env::var("MEMTREE_FAULT").ok()?;
         let (kind, value) = text.split_once(':')?;
         let at = || value.parse().ok();

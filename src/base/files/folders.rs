@@ -62,8 +62,8 @@ pub(super) fn create_folders(folder: &Path) -> io::Result<Vec<PathBuf>> {
     faults::point(Point::Folder)?;
     match fs::create_dir(folder) {
         // Whoever else is just creating it may not have synced it yet.
-        Err(trouble) if trouble.kind() != ErrorKind::AlreadyExists || !folder.is_dir() => {
-            return Err(trouble);
+        Err(err) if err.kind() != ErrorKind::AlreadyExists || !folder.is_dir() => {
+            return Err(err);
         }
         _ => changed.push(parent.to_owned()),
     }
@@ -90,7 +90,7 @@ pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     faults::point(Point::Sync)?;
     match File::open(folder)?.sync_all() {
         // Some network file systems cannot sync a folder and need not.
-        Err(trouble) if trouble.kind() == ErrorKind::InvalidInput => Ok(()),
+        Err(err) if err.kind() == ErrorKind::InvalidInput => Ok(()),
         done => done,
     }
 }

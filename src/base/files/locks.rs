@@ -12,7 +12,7 @@ use std::path::Path;
 use super::Stamp;
 use super::faults::{self, Point};
 use super::folders::{create_folders, create_folders_synced, parent_of};
-use super::{NOT_REGULAR, put_in_place, remove_file, temporary_beside, write_atomic};
+use super::{NOT_REGULAR, if_exists, put_in_place, remove_file, temporary_beside, write_atomic};
 
 /// Appends one line to a file that other processes append to or rewrite, and syncs it.
 ///
@@ -131,16 +131,16 @@ fn lock_data(path: &Path) -> io::Result<Locked<'_>> {
     loop {
         let (file, created) = match options.open(path) {
             Ok(file) => (file, false),
-            Err(trouble) if trouble.kind() == ErrorKind::NotFound => {
+            Err(err) if err.kind() == ErrorKind::NotFound => {
                 create_folders_synced(parent_of(path))?;
                 faults::point(Point::Write)?;
                 match options.clone().create_new(true).open(path) {
                     Ok(file) => (file, true),
-                    Err(trouble) if trouble.kind() == ErrorKind::AlreadyExists => continue,
-                    Err(trouble) => return Err(trouble),
+                    Err(err) if err.kind() == ErrorKind::AlreadyExists => continue,
+                    Err(err) => return Err(err),
                 }
             }
-            Err(trouble) => return Err(trouble),
+            Err(err) => return Err(err),
         };
         if !file.metadata()?.is_file() {
             return Err(io::Error::new(ErrorKind::InvalidInput, NOT_REGULAR));
@@ -154,18 +154,14 @@ fn lock_data(path: &Path) -> io::Result<Locked<'_>> {
 
 /// Returns whether a path still names an open file.
 fn is_current(file: &File, path: &Path) -> io::Result<bool> {
-    let named = match fs::symlink_metadata(path) {
-        Ok(metadata) => metadata,
-        Err(trouble) if trouble.kind() == ErrorKind::NotFound => return Ok(false),
-        Err(trouble) => return Err(trouble),
-    };
+    let Some(named) = if_exists(fs::symlink_metadata(path))? else { return Ok(false) };
     let open = file.metadata()?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
         Ok((open.dev(), open.ino()) == (named.dev(), named.ino()))
     }
-    // Elsewhere the standard library does not tell a file's number. Nobody writes to the file whose
+    // Elsewhere the standard library does not give a file's number. Nobody writes to the file whose
     // lock we hold, so it is the same if it has the same size and time; a file that replaced it was
     // written later.
     #[cfg(not(unix))]
@@ -200,7 +196,7 @@ pub fn try_lock_exclusive(path: &Path) -> io::Result<Option<FileLock>> {
     match file.try_lock() {
         Ok(()) => Ok(Some(FileLock { _file: file })),
         Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(trouble)) => Err(trouble),
+        Err(TryLockError::Error(err)) => Err(err),
     }
 }
 
@@ -214,7 +210,7 @@ fn wait_for(file: &File) -> io::Result<()> {
     faults::point(Point::Lock)?;
     loop {
         match file.lock() {
-            Err(trouble) if trouble.kind() == ErrorKind::Interrupted => {}
+            Err(err) if err.kind() == ErrorKind::Interrupted => {}
             done => return done,
         }
     }

@@ -1,7 +1,7 @@
 //! A walk visits every file and link under a folder, in the order of their names.
 //!
-//! Each is [`Found`] with what the file system says of it; a [`Stamp`] is as much of that as tells
-//! whether a file may have changed since.
+//! Each is a [`FoundFile`] with its metadata; a [`Stamp`] is as much of that as shows whether a file
+//! may have changed since.
 
 use std::fmt;
 use std::fs::{self, Metadata};
@@ -13,7 +13,7 @@ use walkdir::WalkDir;
 
 use super::NOT_REGULAR;
 
-/// What the file system says of a file, to tell cheaply whether it may have changed.
+/// What the file system says of a file, to see cheaply whether it may have changed.
 ///
 /// The times are nanoseconds since 1970. `ctime_ns`, which nobody can set, also gives away a file
 /// that was restored with its old date. Where the system knows no inode and no ctime, they are 0.
@@ -69,7 +69,7 @@ fn nanoseconds(seconds: i64, rest: i64) -> i64 {
 
 /// A file found by [`walk_files`].
 #[derive(Debug)]
-pub struct Found {
+pub struct FoundFile {
     /// Its path, beginning with the root as it was given.
     pub path: PathBuf,
     /// Its path within the root; its name, where the root itself is a file.
@@ -80,27 +80,27 @@ pub struct Found {
     pub link: Option<PathBuf>,
 }
 
-/// A place that [`walk_files`] could not look at, or a thing that is neither file, folder nor link.
+/// A path that [`walk_files`] could not look at, or a thing that is neither file, folder nor link.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WalkTrouble {
-    /// The place.
+pub struct WalkError {
+    /// The path.
     pub path: PathBuf,
     /// What was wrong with it.
     pub reason: String,
 }
 
-impl fmt::Display for WalkTrouble {
+impl fmt::Display for WalkError {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
         write!(formatter, "{}: {}", self.path.display(), self.reason)
     }
 }
 
-impl std::error::Error for WalkTrouble {}
+impl std::error::Error for WalkError {}
 
 /// Walks over all files and links under a folder, ordered by name, following no link but the root.
 ///
-/// Trouble with one place is an item like any other, and the walk goes on.
-pub fn walk_files(root: &Path) -> impl Iterator<Item = Result<Found, WalkTrouble>> + use<> {
+/// An error at one place is an item like any other, and the walk goes on.
+pub fn walk_files(root: &Path) -> impl Iterator<Item = Result<FoundFile, WalkError>> + use<> {
     let root = root.to_owned();
     WalkDir::new(&root).sort_by_file_name().into_iter().filter_map(move |entry| {
         let entry = match entry {
@@ -111,7 +111,7 @@ pub fn walk_files(root: &Path) -> impl Iterator<Item = Result<Found, WalkTrouble
                     Some(error) => error.to_string(),
                     None => error.to_string(),
                 };
-                return Some(Err(WalkTrouble { path, reason }));
+                return Some(Err(WalkError { path, reason }));
             }
         };
         let kind = entry.file_type();
@@ -119,23 +119,23 @@ pub fn walk_files(root: &Path) -> impl Iterator<Item = Result<Found, WalkTrouble
             return None;
         }
         let path = entry.path().to_owned();
-        let trouble = |path: PathBuf, reason: String| Some(Err(WalkTrouble { path, reason }));
+        let err = |path: PathBuf, reason: String| Some(Err(WalkError { path, reason }));
         if !kind.is_file() && !kind.is_symlink() {
-            return trouble(path, NOT_REGULAR.to_owned());
+            return err(path, NOT_REGULAR.to_owned());
         }
         let metadata = match entry.metadata() {
             Ok(metadata) => metadata,
-            Err(error) => return trouble(path, io::Error::from(error).to_string()),
+            Err(error) => return err(path, io::Error::from(error).to_string()),
         };
         let link = match kind.is_symlink().then(|| fs::read_link(&path)).transpose() {
             Ok(link) => link,
-            Err(error) => return trouble(path, error.to_string()),
+            Err(error) => return err(path, error.to_string()),
         };
         let relative = match path.strip_prefix(&root) {
             Ok(relative) if !relative.as_os_str().is_empty() => relative.to_owned(),
             _ => PathBuf::from(entry.file_name()),
         };
-        Some(Ok(Found { path, relative, metadata, link }))
+        Some(Ok(FoundFile { path, relative, metadata, link }))
     })
 }
 
@@ -148,7 +148,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_stamp_tells_a_restored_date() {
+    fn a_stamp_shows_a_restored_date() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
         fs::write(&path, "one").unwrap();
@@ -173,7 +173,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn the_walk_is_ordered_and_goes_on_after_trouble() {
+    fn the_walk_is_ordered_and_goes_on_after_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         fs::create_dir_all(at("b/deep")).unwrap();
@@ -185,13 +185,13 @@ mod tests {
         let _socket = std::os::unix::net::UnixListener::bind(at("a socket")).unwrap();
         let shown: Vec<_> = walk_files(folder.path())
             .map(|item| match item {
-                Ok(Found { relative, link: None, metadata, .. }) => {
+                Ok(FoundFile { relative, link: None, metadata, .. }) => {
                     format!("{} {}", relative.display(), metadata.len())
                 }
-                Ok(Found { relative, link: Some(link), .. }) => {
+                Ok(FoundFile { relative, link: Some(link), .. }) => {
                     format!("{} -> {}", relative.display(), link.display())
                 }
-                Err(WalkTrouble { path, reason }) => {
+                Err(WalkError { path, reason }) => {
                     format!("{}! {reason}", path.strip_prefix(folder.path()).unwrap().display())
                 }
             })

@@ -1,4 +1,4 @@
-//! What the files of a git repository tell, read as they lie: no program is run, nothing is
+//! What the files of a git repository say, read as they are: no program is run, nothing is
 //! written.
 
 use std::collections::{HashSet, VecDeque};

@@ -180,7 +180,7 @@ impl Pack {
     }
 
     fn inflated(&mut self, at: u64) -> Option<Vec<u8>> {
-        // Nearly every commit is short; what a longer one needs is not told beforehand.
+        // Nearly every commit is short; what a longer one needs is not known beforehand.
         [4 << 10, LONGEST].into_iter().find_map(|most| {
             decompress_to_vec_zlib_with_limit(&self.bytes(at, most)?, LONGEST).ok()
         })

@@ -52,7 +52,7 @@ pub(super) fn each_long_run(text: &str, mut each: impl FnMut(Range<usize>)) {
     }
 }
 
-/// Tells random characters from names, paths, hashes and ids.
+/// Whether characters are random, rather than a name, path, hash or id.
 pub(super) fn looks_random(run: &str) -> bool {
     const IDS: &[&str] = &[
         "toolu_", "srvtoolu_", "msg_", "req_", "call_", "chatcmpl-", "resp_", "run_", "thread_",
@@ -115,7 +115,7 @@ fn entropy(text: &str) -> f64 {
         .sum()
 }
 
-/// Tells whether the words before a run, on its line, announce a secret.
+/// Whether the words before a run, on its line, announce a secret.
 pub(super) fn is_announced(text: &str, run: &Range<usize>) -> bool {
     const WORDS: &[&str] =
         &["token", "secret", "passw", "pwd", "auth", "credential", "bearer", "key"];
@@ -152,7 +152,7 @@ fn last(text: &str, max_bytes: usize) -> &str {
     &text[start..]
 }
 
-/// Tells the beginning of `NAME=`, as in an environment file, unless it names an id or a hash.
+/// Whether a text ends in `NAME=`, as in an environment file, unless it names an id or a hash.
 fn is_constant(before: &str) -> bool {
     let before = before.trim_end_matches(['"', '\'']);
     let Some(before) = before.strip_suffix('=') else {

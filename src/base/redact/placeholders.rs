@@ -3,7 +3,7 @@
 //!
 //! These are the lists of words by which the judges know them.
 
-/// Tells names of tokens and keys that are no secrets: of pages, caches, language models.
+/// Whether a name of a token or key is no secret: of pages, caches, language models.
 pub(super) fn is_harmless_name(name: &str) -> bool {
     const HARMLESS: &[&str] = &[
         "page", "next", "cursor", "continu", "sync", "cancel", "cache", "public", "eos", "bos",
@@ -15,7 +15,7 @@ pub(super) fn is_harmless_name(name: &str) -> bool {
     HARMLESS.iter().any(|word| name.contains(word))
 }
 
-/// Tells what stands for a secret in examples and templates.
+/// Whether a value stands for a secret in examples and templates.
 pub(super) fn is_placeholder(value: &str) -> bool {
     const PARTS: &[&str] = &[
         "${", "{{", "$(", "#{", "<%", "%s", "%(", "...", "…", "***", "•••", "xxx", "redacted",
@@ -50,7 +50,7 @@ pub(super) fn is_placeholder(value: &str) -> bool {
     !long_run && !base64
 }
 
-/// Tells words that stand where a value could: types, constants, words of forms and messages.
+/// Whether a word only stands where a value could: types, constants, words of forms and messages.
 pub(super) fn is_plain(value: &str) -> bool {
     const PLAIN: &[&str] = &[
         "null", "none", "nil", "undefined", "true", "false", "string", "text", "number", "integer",

@@ -130,9 +130,9 @@ pub(super) fn password(candidate: &Candidate) -> bool {
         Notation::Quoted => !value.contains(char::is_whitespace),
         Notation::Environment => !is_expression(candidate),
         Notation::Bare => {
-            let telling = |c: char| c.is_ascii_digit() || "!@#$%^*+~?".contains(c);
+            let unusual = |c: char| c.is_ascii_digit() || "!@#$%^*+~?".contains(c);
             value.len() >= 6
-                && value.contains(telling)
+                && value.contains(unusual)
                 && !names_a_secret(value)
                 && !is_expression(candidate)
         }
@@ -202,7 +202,7 @@ fn name_before<'t>(candidate: &Candidate<'t>) -> &'t str {
     &candidate.text[candidate.start - length..candidate.start]
 }
 
-/// Tells code from a value: a call, an index, a member, a path of a module.
+/// Whether it is code rather than a value: a call, an index, a member, a path of a module.
 fn is_expression(candidate: &Candidate) -> bool {
     let value = candidate.value();
     let after = &candidate.text[candidate.range.end..];
@@ -227,7 +227,7 @@ fn is_expression(candidate: &Candidate) -> bool {
     value.contains('.') && members.all(is_identifier)
 }
 
-/// Tells a value made of words and small numbers, such as `e2e-user-token`, `access-123` or
+/// Whether a value is made of words and small numbers, such as `e2e-user-token`, `access-123` or
 /// `tokenV2`.
 fn is_wordy(value: &str) -> bool {
     let mut scattered = 0;

@@ -21,7 +21,7 @@ static ORDERS: LazyLock<RegexSet> = LazyLock::new(|| {
         r"(?i)\b(?:new|updated|real|hidden|secret)\s+(?:system\s+)?(?:instructions?|prompt|directives?)\s*(?::|are\b|follow)",
         // A download that is run at once.
         r"(?i)\b(?:curl|wget|iwr|invoke-webrequest)\b[^\n]{0,200}\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b",
-        // Marks by which models tell who speaks.
+        // Marks that say to models who speaks.
         r"(?i)</?\s*(?:system(?:[-_]\w+)?|assistant|human|instructions?|im_start|im_end)\s*>|\[/?INST\]|<\|(?:im_start|im_end|system|user|assistant)\|>",
     ])
     .expect("a test makes every pattern")

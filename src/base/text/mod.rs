@@ -98,7 +98,22 @@ pub fn one_line(text: &str, max_chars: usize) -> String {
     line
 }
 
-/// Shortens a full line to make room for `…`, at a space unless that would cost more than half.
+/// Returns a list with how many more there are: `a, b and 3 more`.
+pub fn and_more(list: &str, more: usize) -> String {
+    if more > 0 { format!("{list} and {more} more") } else { list.to_string() }
+}
+
+/// Returns a count with its noun: `1 session`, `2 sessions`.
+pub fn counted(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Returns the last name of a path, however its parts are separated.
+pub fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+/// Shortens a full line so that `…` fits, at a space unless that would cost more than half.
 fn shortened(line: &str, max_chars: usize, at_word_end: bool) -> String {
     if max_chars == 0 {
         return String::new();
@@ -205,7 +220,7 @@ fn is_unprintable(character: char) -> bool {
     }
 }
 
-/// Tells control characters and those that hide or reorder text, tags for smuggling included.
+/// Whether a character is a control character or hides or reorders text, tags included.
 fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(

@@ -96,7 +96,7 @@ fn is_closing(character: char) -> bool {
     "\"'`)]*_”’»」』）】.!?".contains(character)
 }
 
-/// Tells whether a line that follows a line break belongs to another paragraph, item or heading.
+/// Whether a line that follows a line break belongs to another paragraph, item or heading.
 fn begins_block(line: &str) -> bool {
     let line = line.trim_start_matches([' ', '\t', '\r']);
     line.is_empty()

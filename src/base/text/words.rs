@@ -390,7 +390,7 @@ fn contraction(after: &[u8]) -> usize {
     if letters <= 2 && !goes_on { letters } else { 0 }
 }
 
-/// Tells whether a capital begins a new word: `hash|Map`, `HTTP|Response`, `utf8|String`, but not
+/// Whether a capital begins a new word: `hash|Map`, `HTTP|Response`, `utf8|String`, but not
 /// `URLs`.
 fn begins_part(bytes: &[u8], at: usize) -> bool {
     if !bytes[at].is_ascii_uppercase() {

@@ -21,7 +21,7 @@ use crate::model::digest::{Digest, Origin, Outcome, State, Trigger, Worth};
 use crate::model::ids::SessionId;
 use crate::query::Query;
 use crate::store::Store;
-use crate::store::cores::memory as memory_page;
+use crate::store::core::memory as memory_page;
 
 /// How long a line may be, in characters.
 const LONGEST_LINE: usize = 280;
@@ -29,7 +29,7 @@ const LONGEST_LINE: usize = 280;
 const LONGEST_FILE: u64 = 256 << 10;
 /// How many lines of a day's raw log stand in for its summary.
 const RAW_LINES: usize = 80;
-/// How many sessions of a project are told of.
+/// How many sessions of a project are shown.
 const SESSIONS: usize = 5;
 /// How many outcomes of each.
 const OUTCOMES: usize = 3;
@@ -37,8 +37,8 @@ const OUTCOMES: usize = 3;
 const HITS: usize = 5;
 const TRIGGERS: usize = 2;
 
-/// How much the words of a prompt have to tell that a session answers it surely: two words that are
-/// not common.
+/// How much the words of a prompt have to weigh for a session to answer it surely: two words that
+/// are not common.
 const STRONG: f32 = 1.4;
 /// And how near to the best one it has to come.
 const NEAR_THE_BEST: f64 = 0.6;
@@ -112,9 +112,9 @@ pub fn project(
     digests.retain(|digest| digest.content.project.as_ref().is_some_and(is_here));
     digests.retain(|digest| digest.content.worth == Worth::Full && !own.is(digest));
     digests.sort_by(|a, b| (b.content.ended, &b.session).cmp(&(a.content.ended, &a.session)));
-    // The same job again, such as a check that runs every hour, is told once.
-    let mut told = HashSet::new();
-    digests.retain(|digest| told.insert((digest.content.title.clone(), digest.content.status)));
+    // The same job again, such as a check that runs every hour, is shown once.
+    let mut shown = HashSet::new();
+    digests.retain(|digest| shown.insert((digest.content.title.clone(), digest.content.status)));
     digests.truncate(SESSIONS);
     let lines = digests.iter().flat_map(|digest| session_lines(digest, present)).collect();
     let heading = match projects.first() {
@@ -124,7 +124,7 @@ pub fn project(
     Section { heading, lines, share: 30, last_first: false }
 }
 
-/// The digests of the highest numbers: what can be told where there is no index.
+/// The digests of the highest numbers: what can be shown where there is no index.
 fn newest(store: &Store) -> Vec<Digest> {
     const LOOKED_AT: usize = 40;
     let mut ids = store.session_ids().unwrap_or_default();
@@ -148,7 +148,7 @@ fn session_lines(digest: &Digest, present: &Present) -> Vec<Line> {
         .iter()
         .filter(says_something)
         .partition(|outcome| outcome.starts_with("open: "));
-    // What was left open is told, however much was done.
+    // What was left open is shown, however much was done.
     for outcome in done.into_iter().take(OUTCOMES).chain(open) {
         let (outcome, episode) = split_episode(outcome);
         let source = episode.map_or_else(
@@ -216,7 +216,7 @@ pub fn prompted(
             .filter(|hit| !hit.weak && !own.is_source(&hit.source_id))
             .take(HITS)
         {
-            if request.strong_only && (told_by(&hit.words) < STRONG || hit.score < least) {
+            if request.strong_only && (weight_of(&hit.words) < STRONG || hit.score < least) {
                 continue;
             }
             let Some(digest) = store.digest(&hit.session).ok().flatten() else { continue };
@@ -237,8 +237,8 @@ pub fn prompted(
     Ok(Section { heading: "What bears on this prompt".into(), lines, share: 40, last_first: false })
 }
 
-/// How much the words tell by which a session was found: “yes, do it” is in many a session.
-fn told_by(words: &[String]) -> f32 {
+/// How much the words weigh by which a session was found: “yes, do it” is in many a session.
+fn weight_of(words: &[String]) -> f32 {
     words.iter().map(|word| words::weight(&word.to_lowercase())).sum()
 }
 
@@ -255,7 +255,7 @@ fn project_of(digest: &Digest) -> String {
     plain(digest.content.project.as_deref().unwrap_or(&digest.content.flavor))
 }
 
-/// Which session asks: its own digest tells it nothing new.
+/// Which session asks: its own digest is nothing new to it.
 #[derive(Debug, Default)]
 pub struct Own {
     /// As the agent calls it; digests have `<flavor>:` before it.
@@ -346,7 +346,7 @@ fn quoted(words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::documents::parse_digest;
+    use crate::store::digest;
 
     fn lines(outcomes: &str) -> Vec<String> {
         let text = format!(
@@ -355,16 +355,16 @@ mod tests {
              ## 🧠 Semantic Summary (The RAG Trigger)\n- **Core Intent**: i\n- **Key Outcomes**: {outcomes}\n"
         );
         let present = Present::new(Path::new("/nowhere"), Path::new("/nowhere"), &[], true);
-        session_lines(&parse_digest(&text).unwrap(), &present).iter().map(Line::shown).collect()
+        session_lines(&digest::parse(&text).unwrap(), &present).iter().map(Line::shown).collect()
     }
 
     #[test]
-    fn what_was_left_open_is_told_however_much_was_done() {
-        let told = lines(
+    fn what_was_left_open_is_shown_however_much_was_done() {
+        let shown = lines(
             "one (EP_001); two (EP_002); three (EP_003); four (EP_004); open: push it? (EP_005)",
         );
-        assert_eq!(told.len(), 1 + OUTCOMES + 1, "{told:?}");
-        assert_eq!(told[4], "  - open: push it? (SES1_desk_SP1C1#EP_005)\n");
+        assert_eq!(shown.len(), 1 + OUTCOMES + 1, "{shown:?}");
+        assert_eq!(shown[4], "  - open: push it? (SES1_desk_SP1C1#EP_005)\n");
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub struct Line {
     /// Why it may no longer hold, where its evidence changed since.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stale: Option<String>,
-    /// Whether it tells more of the line above it.
+    /// Whether it says more of the line above it.
     #[serde(skip)]
     pub below: bool,
 }
@@ -56,15 +56,15 @@ pub fn cost(value: &str) -> usize {
 
 /// The sections cut down to so many tokens. Each first gets its share; what one leaves over goes to
 /// the others, in their order. A line stands whole or not at all.
-pub fn fitted(sections: Vec<Section>, room: usize) -> Vec<Section> {
+pub fn fitted(sections: Vec<Section>, budget: usize) -> Vec<Section> {
     let shares: usize = sections.iter().map(|section| section.share).sum::<usize>().max(1);
     let mut chosen: Vec<Vec<bool>> =
         sections.iter().map(|section| vec![false; section.lines.len()]).collect();
-    let mut left = room;
-    for whole_room in [false, true] {
+    let mut left = budget;
+    for in_full in [false, true] {
         for (section, chosen) in sections.iter().zip(&mut chosen) {
             let mut allowed =
-                if whole_room { left } else { (room * section.share / shares).min(left) };
+                if in_full { left } else { (budget * section.share / shares).min(left) };
             let heading = cost(&section.title());
             let mut order: Vec<usize> = (0..section.lines.len()).collect();
             if section.last_first {
@@ -139,7 +139,7 @@ mod tests {
         fn no_budget_is_ever_exceeded(
             texts in proptest::collection::vec(proptest::collection::vec("\\PC{0,120}", 0..12), 0..5),
             shares in proptest::collection::vec(0usize..100, 5),
-            room in 0usize..600,
+            budget in 0usize..600,
             last_first: bool,
         ) {
             let sections: Vec<Section> = texts
@@ -152,8 +152,8 @@ mod tests {
                     last_first,
                 })
                 .collect();
-            let page: String = fitted(sections, room).iter().map(Section::shown).collect();
-            prop_assert!(cost(&page) <= room && text::tokens(&page) <= room, "{} of {room}", cost(&page));
+            let page: String = fitted(sections, budget).iter().map(Section::shown).collect();
+            prop_assert!(cost(&page) <= budget && text::tokens(&page) <= budget, "{} of {budget}", cost(&page));
         }
     }
 }

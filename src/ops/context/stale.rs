@@ -1,4 +1,4 @@
-//! Whether what a digest tells still holds: its evidence against the files and commits that are
+//! Whether what a digest says still holds: its evidence against the files and commits that are
 //! there now.
 
 use std::cell::RefCell;
@@ -42,8 +42,8 @@ impl Present {
         }
     }
 
-    /// Why an episode of a session may no longer hold; `None` where it does, or where nobody can
-    /// tell.
+    /// Why an episode of a session may no longer hold; `None` where it does, or where that
+    /// is not known.
     pub fn doubts(&self, digest: &Digest, episode: EpisodeId) -> Option<String> {
         let folder = self.folder_of(digest)?;
         let own = digest.content.evidence.iter().filter(|evidence| evidence.episode == episode);

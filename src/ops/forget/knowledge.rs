@@ -24,9 +24,9 @@ pub fn rewrite(store: &Store, traces: &Traces, redactor: &Redactor) -> Result<Ve
         return Ok(Vec::new());
     }
     let _lock = files::lock_exclusive(&layout.knowledge_lock()).context(cannot)?;
-    let told = compile::told_by_days(store, redactor)?;
+    let days = compile::rebuild_from_days(store, redactor)?;
     let mut gone: BTreeSet<PageName> = BTreeSet::new();
-    for name in there.iter().filter(|name| !told.borne_out.contains(name)) {
+    for name in there.iter().filter(|name| !days.borne_out.contains(name)) {
         let text = store.page_text(name).context(cannot)?.unwrap_or_default();
         let rests_on_it = match name.kind {
             // Answers are not made from days; one that quotes no other session goes.
@@ -38,7 +38,7 @@ pub fn rewrite(store: &Store, traces: &Traces, redactor: &Redactor) -> Result<Ve
         }
     }
     let mut changed: Vec<String> =
-        told.changed.iter().map(|name| layout.shown(&layout.page(name))).collect();
+        days.changed.iter().map(|name| layout.shown(&layout.page(name))).collect();
     for name in &gone {
         files::remove_file(&layout.page(name)).context(cannot)?;
         changed.push(layout.shown(&layout.page(name)));

@@ -4,12 +4,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::base::files::{self, Found};
+use crate::base::files::{self, FoundFile};
 use crate::store::Store;
 use crate::store::layout::{self, Layout};
 
 /// The pages that are neither a session's own nor a cache, and not the list of tombstones.
-fn pages(store: &Store) -> impl Iterator<Item = Found> {
+fn pages(store: &Store) -> impl Iterator<Item = FoundFile> {
     let layout = store.layout().clone();
     files::walk_files(layout.root()).flatten().filter(move |found| {
         let others = [layout.sessions(), layout.cache(), layout.git(), layout.locks()];

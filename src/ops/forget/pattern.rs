@@ -140,7 +140,7 @@ pub fn without_originals(page: &str) -> Option<String> {
 /// else is known is any.
 fn fits(line: &str, parts: &[&str]) -> bool {
     let [first, middle @ .., last] = parts else { return false };
-    let told: usize =
+    let letters: usize =
         parts.iter().map(|part| part.chars().filter(|c| c.is_alphanumeric()).count()).sum();
     let Some(mut rest) = line.strip_prefix(first).and_then(|rest| rest.strip_suffix(*last)) else {
         return false;
@@ -151,10 +151,10 @@ fn fits(line: &str, parts: &[&str]) -> bool {
             None => return false,
         }
     }
-    told >= SHORTEST_FRAME && !rest.is_empty()
+    letters >= SHORTEST_FRAME && !rest.is_empty()
 }
 
-/// So many letters and digits around a forgotten text tell its line: those of a time and a session
+/// How many letters and digits around a forgotten text identify its line: those of a time and a session
 /// are more.
 const SHORTEST_FRAME: usize = 12;
 

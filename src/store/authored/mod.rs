@@ -12,7 +12,8 @@ use std::borrow::Cow;
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag};
 
-pub use regions::{Regions, is_line_start};
+use regions::is_line_start;
+pub use regions::{Regions, find_line};
 pub use written::{Written, is_ours, part_hash};
 
 use crate::base::front_matter::Document;

@@ -1,7 +1,8 @@
-//! Regions: pages of which only the stretches between two marks are ours, as a whole.
+//! Regions: pages of which the stretches between two marks are ours as a whole, and the rest is a
+//! person's.
 
 /// A page, cut at its marks.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct Regions<'t> {
     /// What stands before the first region: all of it, where there is none.
     pub before: &'t str,
@@ -10,23 +11,37 @@ pub struct Regions<'t> {
 }
 
 impl<'t> Regions<'t> {
-    /// Cuts a page; `begin` and `end` find where a region begins, and where it ends, its mark
-    /// included. One without an end reaches to the end of the page.
+    /// Cuts a page. `begin` finds the start of a region, `end` the place behind its end; one without
+    /// an end reaches to the end of the page.
     pub fn of(
         page: &'t str,
         begin: impl Fn(&str) -> Option<usize>,
         end: impl Fn(&str) -> Option<usize>,
     ) -> Regions<'t> {
-        let (before, mut rest) = page.split_at(begin(page).unwrap_or(page.len()));
-        let mut regions = Vec::new();
+        let (before, rest) = page.split_at(begin(page).unwrap_or(page.len()));
+        Regions { before, ..Regions::from_start(rest, begin, end) }
+    }
+
+    /// Cuts a page that begins with a region.
+    pub fn from_start(
+        page: &'t str,
+        begin: impl Fn(&str) -> Option<usize>,
+        end: impl Fn(&str) -> Option<usize>,
+    ) -> Regions<'t> {
+        let (mut rest, mut regions) = (page, Vec::new());
         while !rest.is_empty() {
             let (ours, behind) = rest.split_at(end(rest).unwrap_or(rest.len()));
             let (theirs, next) = behind.split_at(begin(behind).unwrap_or(behind.len()));
             regions.push((ours, theirs));
             rest = next;
         }
-        Regions { before, regions }
+        Regions { before: "", regions }
     }
+}
+
+/// The first place where a line begins with a mark.
+pub fn find_line(text: &str, mark: &str) -> Option<usize> {
+    text.match_indices(mark).map(|(at, _)| at).find(|at| is_line_start(text, *at))
 }
 
 /// Whether a line begins at a place in a text.

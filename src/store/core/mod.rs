@@ -20,6 +20,7 @@ use crate::model::core::{
     Core, How, Landmark, LandmarkState, Member, Membership, Merged, Relation, Sphere, Superseded,
 };
 use crate::model::ids::{CoreId, SessionId, SphereId};
+use crate::store::authored::Regions;
 use crate::store::layout;
 
 /// The schemas that we write.
@@ -183,14 +184,18 @@ fn relation_line(Relation { from, to, how, what }: &Relation) -> String {
 
 /// The person's own section, as it is; a new one where there is none.
 fn notes_of(existing: &str) -> String {
+    let begin = |page: &str| page.find("\n---\nschema: memtree/");
+    let end = |page: &str| {
+        let mut ends = page.match_indices(NOTES).map(|(at, _)| at + NOTES.len());
+        ends.find(|end| {
+            let rest = &page[*end..];
+            page[..end - NOTES.len()].ends_with('\n')
+                && (rest.is_empty() || rest.starts_with(['\n', '\r', ' ']))
+        })
+    };
     // A merge may have put two pages one after the other; then each has its notes.
     let mut notes = String::new();
-    for page in existing.split("\n---\nschema: memtree/") {
-        let at = page.match_indices(&format!("\n{NOTES}")).map(|(at, _)| at).find(|at| {
-            let rest = &page[at + 1 + NOTES.len()..];
-            rest.is_empty() || rest.starts_with(['\n', '\r', ' '])
-        });
-        let own = at.map_or("", |at| &page[at + 1 + NOTES.len()..]);
+    for (_, own) in Regions::from_start(existing, begin, end).regions {
         if notes.is_empty() || !own.trim().is_empty() {
             notes.push_str(own);
         }

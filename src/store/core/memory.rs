@@ -6,7 +6,8 @@
 use crate::base::markdown::inline;
 use crate::model::core::{LandmarkId, Merged};
 use crate::model::ids::CoreId;
-use crate::store::cores::lines::{self, PIN};
+use crate::store::authored::{self, Regions};
+use crate::store::core::lines::{self, PIN};
 use crate::store::layout;
 
 /// The page has at most so many lines and bytes.
@@ -32,7 +33,7 @@ const OTHER: &str = "other";
 
 /// What a page holds that is a person's.
 #[derive(Debug, Default)]
-pub struct Existing {
+pub struct PersonsPart {
     before: String,
     after: String,
     /// The pinned lines, with the project they stand under.
@@ -40,50 +41,34 @@ pub struct Existing {
 }
 
 /// Reads the page that is there.
-pub fn parse(text: &str) -> Existing {
-    let mut existing = Existing::default();
-    let Some(begin) = line_start(text, BEGIN_MARK) else {
-        if text.trim().is_empty() {
-            let (before, after) = NEW.split_once("{ours}").expect("the text has the place");
-            (existing.before, existing.after) = (before.to_string(), after.to_string());
-        } else {
-            // A person wrote the page before there was anything to say: ours goes below.
-            existing.before = format!("{}\n\n", text.trim_end());
-            existing.after = "\n".into();
-        }
-        return existing;
-    };
-    existing.before = text[..begin].to_string();
-    // A merge may have doubled what is ours; what stands between is a person's.
-    let mut ours = String::new();
-    let mut rest = &text[begin..];
-    while let Some(begin) = line_start(rest, BEGIN_MARK) {
-        existing.after.push_str(&rest[..begin]);
-        let end = rest[begin..].find(END).map_or(rest.len(), |end| begin + end + END.len());
-        ours.push_str(&rest[begin..end]);
-        ours.push('\n');
-        rest = &rest[end..];
+pub fn parse(text: &str) -> PersonsPart {
+    let begin = |text: &str| authored::find_line(text, BEGIN_MARK);
+    let Regions { before, regions } =
+        Regions::of(text, begin, |text| text.find(END).map(|at| at + END.len()));
+    let mut part = PersonsPart { before: before.to_string(), ..PersonsPart::default() };
+    if regions.is_empty() && text.trim().is_empty() {
+        let (before, after) = NEW.split_once("{ours}").expect("the text has the place");
+        (part.before, part.after) = (before.to_string(), after.to_string());
+    } else if regions.is_empty() {
+        // A person wrote the page before there was anything to say: ours goes below.
+        part.before = format!("{}\n\n", text.trim_end());
     }
-    existing.after.push_str(if rest.is_empty() { "\n" } else { rest });
-    let mut project = OTHER.to_string();
-    for line in ours.lines() {
-        let line = line.trim_end();
-        if let Some(name) = line.strip_prefix("## ") {
-            project = name.to_string();
-        } else if line.ends_with(PIN) {
-            let pinned = (project.clone(), line.to_string());
-            if !existing.pinned.contains(&pinned) {
-                existing.pinned.push(pinned);
+    let mut project = OTHER;
+    for (ours, theirs) in &regions {
+        for line in ours.lines().map(str::trim_end) {
+            let pinned = || (project.to_string(), line.to_string());
+            if let Some(name) = line.strip_prefix("## ") {
+                project = name;
+            } else if line.ends_with(PIN) && !part.pinned.contains(&pinned()) {
+                part.pinned.push(pinned());
             }
         }
+        part.after.push_str(theirs);
     }
-    existing
-}
-
-fn line_start(text: &str, mark: &str) -> Option<usize> {
-    text.match_indices(mark)
-        .map(|(at, _)| at)
-        .find(|at| *at == 0 || text.as_bytes()[at - 1] == b'\n')
+    if regions.last().is_none_or(|(_, last)| last.is_empty()) && !part.after.ends_with('\n') {
+        part.after.push('\n');
+    }
+    part
 }
 
 /// Whether a line of the page is knowledge, rather than what every such page says of itself.
@@ -120,15 +105,17 @@ pub fn leads_to(line: &str) -> Vec<(CoreId, LandmarkId)> {
 
 /// Writes the page: what a person wrote, what they pinned, and as many of the landmarks as there is
 /// room for, the best supported first. Says how many did not fit.
-pub fn text(existing: &Existing, landmarks: &[Merged]) -> (String, usize) {
+pub fn text(existing: &PersonsPart, landmarks: &[Merged]) -> (String, usize) {
     let own = existing.before.len() + existing.after.len() + BEGIN.len() + END.len() + 2;
     let own_lines = existing.before.lines().count() + existing.after.lines().count() + 2;
-    let mut room =
-        Room { lines: MOST_LINES.saturating_sub(own_lines), bytes: MOST_BYTES.saturating_sub(own) };
+    let mut left = SpaceLeft {
+        lines: MOST_LINES.saturating_sub(own_lines),
+        bytes: MOST_BYTES.saturating_sub(own),
+    };
     let mut sections: Vec<(String, Vec<String>)> = Vec::new();
     for (project, line) in &existing.pinned {
-        // Pinned means pinned: it takes its room first, and is there even where there is none.
-        room.take(&mut sections, project, line.clone(), true);
+        // Pinned means pinned: it comes first, and is there even where there is no space.
+        left.take(&mut sections, project, line.clone(), true);
     }
     let mut left_out = 0;
     for one in landmarks {
@@ -137,7 +124,7 @@ pub fn text(existing: &Existing, landmarks: &[Merged]) -> (String, usize) {
             one.cores.iter().any(|(_, id)| leads_to(pinned).iter().any(|(_, known)| known == id))
         });
         let project = one.landmark.project.as_deref().unwrap_or(OTHER);
-        if !shown_already && !room.take(&mut sections, project, line, false) {
+        if !shown_already && !left.take(&mut sections, project, line, false) {
             left_out += 1;
         }
     }
@@ -168,13 +155,13 @@ fn line(one: &Merged) -> String {
     format!("- {} ([{}, {count}]({target})){pin}", inline(&landmark.text), landmark.kind)
 }
 
-/// What is left of the page.
-struct Room {
+/// How much more the page may hold.
+struct SpaceLeft {
     lines: usize,
     bytes: usize,
 }
 
-impl Room {
+impl SpaceLeft {
     /// Puts a line into its section, if it fits or has to.
     fn take(
         &mut self,
