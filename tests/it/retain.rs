@@ -309,7 +309,7 @@ fn a_folder_is_raw_throughout() {
     fs::create_dir_all(desk.project().join("episodic")).unwrap();
     fs::write(desk.project().join("episodic/EP1.md"), "# One\nabout bowlines").unwrap();
     desk.memtree(["snapshot", "."]).success();
-    desk.memtree(["retain", "--soft-cap", "1"]).success().stdout_has("evicted 1 (age 0, budget 1");
+    desk.memtree(["retain", "--soft-cap", "1"]).success().stdout_has("evicted 1 session");
     assert!(!has(&desk, OLD, "episodic") && has(&desk, OLD, "MANIFEST.sha256"));
     desk.memtree(["verify"]).success();
     desk.memtree(["snapshot", "."]).success();
