@@ -95,6 +95,6 @@ pub mod internals {
         pub use crate::settings::{Layers, Settings};
     }
     pub mod store {
-        pub use crate::store::{Store, cores, documents, layout, snapshots, tombstones};
+        pub use crate::store::{Store, core, digest, layout, snapshots, tombstones};
     }
 }

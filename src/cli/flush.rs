@@ -16,7 +16,7 @@ use crate::ops::days::Scope;
 use crate::ops::flush::{self, Flush, Flushed, Reason};
 use crate::ops::sweep::SweepRequest;
 use crate::settings::Settings;
-use crate::store::{Store, journal};
+use crate::store::{Store, local};
 
 /// Summarize what was said into its day
 ///
@@ -76,7 +76,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     }
     let missing = |path: &Path| {
         // Whoever called us detached has gone on; it is told where somebody may look.
-        journal::note(
+        local::note(
             store.layout(),
             app.environment.now,
             &format!("flush: there is no file `{}`", path.display()),
@@ -156,7 +156,7 @@ pub fn compile(store: &Store, app: &App, now: Timestamp, flushed: &Flushed) -> R
     let environment = Environment { now, ..app.environment.clone() };
     let memory = Memory::open_in(&app.root, environment)?;
     if let Err(error) = memory.compile_if_due() {
-        journal::note(store.layout(), now, &format!("compile: {error}"));
+        local::note(store.layout(), now, &format!("compile: {error}"));
     }
     Ok(())
 }

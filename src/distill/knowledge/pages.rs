@@ -8,7 +8,7 @@ use crate::base::{markdown, text};
 use crate::distill::words;
 use crate::model::ids::SessionId;
 use crate::model::knowledge::{
-    About, Concept, Connection, Details, Place, Quote, Relation, SourceDay,
+    About, Concept, Connection, Details, Quote, QuoteSource, Relation, SourceDay,
 };
 
 const KEY_POINTS: usize = 5;
@@ -210,7 +210,7 @@ fn tags(
 }
 
 /// The days and sessions that some places are in.
-pub fn sources<'p>(places: impl Iterator<Item = &'p Place>) -> Vec<SourceDay> {
+pub fn sources<'p>(places: impl Iterator<Item = &'p QuoteSource>) -> Vec<SourceDay> {
     let mut days: BTreeMap<chrono::NaiveDate, BTreeSet<SessionId>> = BTreeMap::new();
     for place in places {
         days.entry(place.day).or_default().extend(place.session.clone());
@@ -293,7 +293,7 @@ fn endings(
     endings.collect()
 }
 
-fn lead(place: &Place, prompt: &str, sessions: &BTreeMap<SessionId, About>) -> String {
+fn lead(place: &QuoteSource, prompt: &str, sessions: &BTreeMap<SessionId, About>) -> String {
     let about = place.session.as_ref().and_then(|session| sessions.get(session));
     let project = about
         .and_then(|about| about.project.as_deref())

@@ -508,10 +508,10 @@ fn is_action(word: &str) -> bool {
 mod tests {
     use super::*;
     use crate::model::digest::Origin;
-    use crate::model::knowledge::Place;
+    use crate::model::knowledge::QuoteSource;
 
     fn keys(text: &str) -> Vec<String> {
-        let place = Place { day: NaiveDate::MIN, session: None, episode: None };
+        let place = QuoteSource { day: NaiveDate::MIN, session: None, episode: None };
         let sentence = Sentence {
             text: text.into(),
             origin: Origin::Assistant,

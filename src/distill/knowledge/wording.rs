@@ -85,11 +85,11 @@ pub fn names(reply: &str) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::model::digest::Origin;
-    use crate::model::knowledge::Place;
+    use crate::model::knowledge::QuoteSource;
 
     #[test]
     fn only_what_names_its_source_is_taken() {
-        let place = |day: u32| Place {
+        let place = |day: u32| QuoteSource {
             day: chrono::NaiveDate::from_ymd_opt(2026, 11, day).unwrap(),
             session: None,
             episode: None,
