@@ -31,6 +31,7 @@
 
 mod adapters;
 mod base;
+mod capture;
 mod cli;
 mod distill;
 mod environment;
@@ -58,8 +59,14 @@ pub use ops::context::{ContextReport, ContextRequest};
 pub use ops::forget::{ForgetPlan, ForgetReport, ForgetRequest};
 pub use ops::lint::{LintReport, LintRequest};
 pub use ops::log::{LogReport, LogRequest};
+pub use ops::pin::{PinReport, PinRequest};
 pub use ops::recall::{RecallReport, RecallRequest};
+pub use ops::retain::{RetainReport, RetainRequest};
 pub use ops::search::{SearchReport, SearchRequest};
+pub use ops::snapshot::{SnapshotReport, SnapshotRequest};
+pub use ops::status::StatusReport;
+pub use ops::sweep::{SweepReport, SweepRequest};
+pub use ops::verify::{VerifyReport, VerifyRequest};
 
 /// What the tests and benches of this package need of the inside; no promise to anybody else.
 #[doc(hidden)]
@@ -78,8 +85,8 @@ pub mod internals {
             pub use crate::distill::digest::MADE_BY;
         }
     }
-    pub mod ops {
-        pub use crate::ops::capture;
+    pub mod capture {
+        pub use crate::capture::{PageSettings, stage};
     }
     pub mod query {
         pub use crate::query::Query;
@@ -88,6 +95,6 @@ pub mod internals {
         pub use crate::settings::{Layers, Settings};
     }
     pub mod store {
-        pub use crate::store::{Store, cores, documents, layout, snapshots, tombstones};
+        pub use crate::store::{Store, core, digest, layout, snapshots, tombstones};
     }
 }

@@ -1,9 +1,8 @@
 //! `memtree digest`
 
-use super::sources::pages;
 use super::{App, output};
 use crate::error::Result;
-use crate::ops::digest::{self, Report, Which, Writer};
+use crate::ops::digest::{DigestReport, DigestRequest, DigestTarget};
 
 /// Write digests again from the raw that is kept, keeping a person's edits
 ///
@@ -28,30 +27,18 @@ pub struct Args {
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let store = app.store()?;
-    let config = app.config()?;
-    let models = app.models(&config)?;
-    let pages = pages(&config, app)?;
-    let writer = Writer {
-        store: &store,
-        device: &app.environment.device,
-        domains: &config.domains,
-        pages: &pages,
-        models: &models,
-        again: args.again,
-        dry_run: app.dry_run,
+    let target = match (args.session, args.all) {
+        (Some(name), _) => DigestTarget::One(name),
+        (None, true) => DigestTarget::All,
+        (None, false) => DigestTarget::Outdated,
     };
-    let which = match (args.session, args.all) {
-        (Some(name), _) => Which::One(name),
-        (None, true) => Which::All,
-        (None, false) => Which::Outdated,
-    };
-    let report = digest::digest(&writer, &which)?;
-    show(&report, &which, app);
+    let request = DigestRequest::of(target.clone()).again(args.again).dry_run(app.dry_run);
+    let report = app.memory()?.digest(request)?;
+    show(&report, target, app);
     Ok(if report.left.is_empty() && report.unavailable.is_none() { 0 } else { 3 })
 }
 
-fn show(report: &Report, which: &Which, app: &App) {
+fn show(report: &DigestReport, target: DigestTarget, app: &App) {
     for left in &report.left {
         eprintln!("{}: left as it is: {}", left.session, output::safe(&left.reason));
     }
@@ -78,7 +65,7 @@ fn show(report: &Report, which: &Which, app: &App) {
         line.push_str(&format!(", {} wait for a model", report.waiting));
     }
     output::print(&format!("{line}\n"));
-    if matches!(which, Which::Outdated) && report.written.is_empty() && report.left.is_empty() {
+    if target == DigestTarget::Outdated && report.written.is_empty() && report.left.is_empty() {
         app.note("every digest is what this program would write; `--all` makes sure of it");
     }
 }

@@ -26,19 +26,15 @@ pub struct Args {
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    args.sources.check()?;
-    let store = app.store()?;
+    let selection = args.sources.selection()?;
     let memory = Memory::open_in(&app.root, app.environment.clone())?;
     let (config, warnings) = (memory.settings().clone(), memory.warnings());
-    let models = app.models(&config)?;
-    let roots = args.sources.roots(&config, app)?;
-    let sweep =
-        args.sources.request(roots, &config, app, app.environment.now, &models, &|_, _| ())?;
     let redactor = app.redactor(&config)?;
     let program = std::env::current_exe().context(|| "cannot tell where this program is".into())?;
     let report = doctor::doctor(&Doctor {
-        store: &store,
-        sweep: &sweep,
+        store: memory.store(),
+        memory: &memory,
+        selection: &selection,
         places: &app.environment.places,
         program: &program,
         warnings,

@@ -4,19 +4,19 @@ use std::path::{Path, PathBuf};
 
 use chrono::Duration;
 
-use super::sources::SourceArgs;
 use super::{App, output};
 use crate::base::clock::Timestamp;
 use crate::base::files::Stamp;
+use crate::capture::sources::Root;
 use crate::environment::Environment;
 use crate::error::{Error, Result};
 use crate::memory::Memory;
 use crate::models::Models;
 use crate::ops::days::Scope;
 use crate::ops::flush::{self, Flush, Flushed, Reason};
-use crate::ops::sweep::Root;
+use crate::ops::sweep::SweepRequest;
 use crate::settings::Settings;
-use crate::store::{Store, journal};
+use crate::store::{Store, local};
 
 /// Summarize what was said into its day
 ///
@@ -67,7 +67,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         redactor: &redactor,
     };
     if app.dry_run {
-        let waiting = flush::waiting(store.layout()).len();
+        let waiting = store.inbox().len();
         output::print(&format!(
             "would flush, with {} in the inbox\n",
             output::count(waiting, "context")
@@ -76,7 +76,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     }
     let missing = |path: &Path| {
         // Whoever called us detached has gone on; it is told where somebody may look.
-        journal::note(
+        local::note(
             store.layout(),
             app.environment.now,
             &format!("flush: there is no file `{}`", path.display()),
@@ -96,18 +96,10 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
             if !log.is_file() {
                 return missing(log);
             }
+            let memory = app.memory()?;
             let once = || {
-                let none = SourceArgs::default();
-                let mut sweep = none.request(
-                    roots(log),
-                    &config,
-                    app,
-                    app.environment.now,
-                    &models,
-                    &|_, _| {},
-                )?;
-                sweep.finalize = Some("flush");
-                flush::transcript(&store, &sweep, session, args.reason, &flush)
+                let sweep = SweepRequest::default().roots(roots(log)).finalize(Some("flush"));
+                flush::transcript(&memory, sweep, session, args.reason, &flush)
             };
             let looks = || std::fs::metadata(log).map(|metadata| Stamp::of(&metadata)).ok();
             let mut before = looks();
@@ -164,7 +156,7 @@ pub fn compile(store: &Store, app: &App, now: Timestamp, flushed: &Flushed) -> R
     let environment = Environment { now, ..app.environment.clone() };
     let memory = Memory::open_in(&app.root, environment)?;
     if let Err(error) = memory.compile_if_due() {
-        journal::note(store.layout(), now, &format!("compile: {error}"));
+        local::note(store.layout(), now, &format!("compile: {error}"));
     }
     Ok(())
 }
@@ -179,7 +171,7 @@ fn roots(log: &Path) -> Vec<Root> {
     let beside = log.with_extension("");
     let beside = (beside != log && beside.is_dir()).then_some(beside);
     let paths = [Some(log.to_path_buf()), beside].into_iter().flatten();
-    paths.map(|path| Root { path, glob: None, named: false }).collect()
+    paths.map(Root::usual).collect()
 }
 
 fn show(flushed: &Flushed, app: &App) {

@@ -2,17 +2,17 @@
 
 use super::output;
 use crate::base::clock;
-use crate::ops::folders::{Looked, Status};
+use crate::capture::folder::{FolderReport, FolderStatus};
 
 /// Warns of folders of which nothing can come.
-pub fn warn(folders: &[Looked]) {
+pub fn warn(folders: &[FolderReport]) {
     for warning in folders.iter().filter_map(warning) {
         eprintln!("{warning}");
     }
 }
 
 /// The warning about a folder, if there is one.
-pub fn warning(folder: &Looked) -> Option<String> {
+pub fn warning(folder: &FolderReport) -> Option<String> {
     let why = folder.warning.as_deref()?;
     Some(
         output::safe(&format!(
@@ -24,17 +24,17 @@ pub fn warning(folder: &Looked) -> Option<String> {
 }
 
 /// What there is to say of the others: one line each, but for those that are as they were.
-pub fn told(folders: &[Looked]) -> String {
-    let told = folders.iter().filter_map(|folder| {
+pub fn lines(folders: &[FolderReport]) -> String {
+    let lines = folders.iter().filter_map(|folder| {
         let what = match (folder.status, &folder.session, folder.due) {
-            (Status::Kept, Some(session), _) => format!("kept as {session}"),
-            (Status::Planned, ..) => "would be kept".into(),
-            (Status::Waiting, _, Some(due)) => {
+            (FolderStatus::Kept, Some(session), _) => format!("kept as {session}"),
+            (FolderStatus::Planned, ..) => "would be kept".into(),
+            (FolderStatus::Waiting, _, Some(due)) => {
                 format!("has just changed; waits until {}", clock::stamp(due))
             }
             _ => return None,
         };
         Some(format!("folder `{}`: {what}\n", folder.path.display()))
     });
-    told.collect()
+    lines.collect()
 }

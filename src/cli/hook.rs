@@ -8,7 +8,7 @@ use super::{App, output};
 use crate::error::{Error, Result};
 use crate::hooks::{self, HookCall, NOTIFY};
 use crate::memory::Memory;
-use crate::store::{Store, journal};
+use crate::store::{Store, local};
 
 /// Answer an agent's hook; `memtree install` writes these calls into an agent's settings
 ///
@@ -38,7 +38,7 @@ pub fn run(args: Args, app: Result<App>) -> u8 {
         && let Err(error) = answer(args, &app)
         && let Ok(store) = Store::open(&app.root)
     {
-        journal::note(store.layout(), app.environment.now, &format!("hook: {error}"));
+        local::note(store.layout(), app.environment.now, &format!("hook: {error}"));
     }
     0
 }

@@ -1,11 +1,8 @@
 //! `memtree pin`: keeps a session from eviction.
 
-use serde::Serialize;
-
 use super::{App, output};
-use crate::error::{Error, Result};
-use crate::model::ids::SessionId;
-use crate::ops::{recall, retain};
+use crate::error::Result;
+use crate::ops::pin::PinRequest;
 
 /// Keep a session's snapshot from eviction
 ///
@@ -24,41 +21,16 @@ pub struct Args {
     pub(super) dry_run: bool,
 }
 
-/// What `--json` prints.
-#[derive(Serialize)]
-struct Answer {
-    sessions: Vec<Pinned>,
-}
-
-#[derive(Serialize)]
-struct Pinned {
-    session: SessionId,
-    pinned: bool,
-    changed: bool,
-}
-
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let store = app.store()?;
-    let mut told = Vec::new();
-    for reference in &args.sessions {
-        let session = recall::session_named(&store, reference)?;
-        if !store.layout().digest(&session).is_file() {
-            return Err(Error::new(format!("there is no session `{session}`"))
-                .hint("`memtree search` shows what there is"));
-        }
-        let changed = !app.dry_run && retain::pin(&store, &session, !args.remove)?;
-        told.push((session, changed));
-    }
+    let request = PinRequest::of(args.sessions).remove(args.remove).dry_run(app.dry_run);
+    let report = app.memory()?.pin(request)?;
     if app.json {
-        let pinned = !args.remove;
-        let sessions = told
-            .into_iter()
-            .map(|(session, changed)| Pinned { session, pinned, changed })
-            .collect();
-        output::json(&Answer { sessions });
+        output::json(&report);
     } else if !app.quiet {
         let word = if args.remove { "no longer pinned" } else { "pinned" };
-        told.iter().for_each(|(session, _)| output::print(&format!("{session} is {word}\n")));
+        for one in &report.sessions {
+            output::print(&format!("{} is {word}\n", one.session));
+        }
     }
     Ok(0)
 }

@@ -2,13 +2,11 @@
 
 use chrono::Duration;
 
-use super::sources::pages;
 use super::{App, output};
 use crate::base::size::Size;
 use crate::error::Result;
 use crate::ops::retain::plan::Limits;
-use crate::ops::retain::{self, Decision, Request, Retention};
-use crate::settings::Settings;
+use crate::ops::retain::{Decision, Evicted, RetainRequest, Retention};
 
 /// Apply the storage budget: evict raw that is too old or too much
 ///
@@ -51,51 +49,33 @@ pub struct RetentionArgs {
 }
 
 impl RetentionArgs {
-    /// The limits.
-    pub fn limits(&self, config: &Settings) -> Limits {
-        let set = &config.retention;
-        let days = self.max_age_days.unwrap_or(set.max_age_days);
+    /// The limits that the flags name, and the others as they are.
+    pub fn limits(&self, set: Limits) -> Limits {
+        let size = |flag: Option<Size>, set: u64| flag.map_or(set, |size| size.0);
+        let age = |days: u32| (days > 0).then(|| Duration::days(days.into()));
         Limits {
-            soft_cap: self.soft_cap.unwrap_or(set.soft_cap).0,
-            hard_cap: self.hard_cap.unwrap_or(set.hard_cap).0,
-            max_age: (days > 0).then(|| Duration::days(days.into())),
-            distilled_cap: self.distilled_cap.unwrap_or(set.distilled_cap).0,
+            soft_cap: size(self.soft_cap, set.soft_cap),
+            hard_cap: size(self.hard_cap, set.hard_cap),
+            max_age: self.max_age_days.map_or(set.max_age, age),
+            distilled_cap: size(self.distilled_cap, set.distilled_cap),
         }
     }
 }
 
-/// What `--json` prints.
-#[derive(serde::Serialize)]
-struct Answer<'a> {
-    #[serde(flatten)]
-    retention: &'a Retention,
-    sessions: &'a [Decision],
-}
-
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let config = app.config()?;
-    let store = app.store()?;
-    let request = Request {
-        limits: args.retention.limits(&config),
-        device: app.environment.device.clone(),
-        now: app.environment.now,
-        zone: config.zone()?,
-        pages: &pages(&config, app)?,
-        event_log_age: Some(args.jsonl_max_age_days.unwrap_or(config.retention.jsonl_max_age_days))
-            .filter(|days| *days > 0)
-            .map(|days| Duration::days(days.into())),
-    };
-    let (retention, sessions) = if app.dry_run {
-        retain::rehearse(&store, &request)?
-    } else {
-        retain::retain(&store, &request)?
-    };
-    warn(&retention);
+    let memory = app.memory()?;
+    let request = RetainRequest::default()
+        .limits(args.retention.limits(memory.limits()))
+        .event_log_days(args.jsonl_max_age_days)
+        .dry_run(app.dry_run);
+    let report = memory.retain(request)?;
+    let (retention, sessions) = (&report.retention, &report.sessions);
+    warn(retention);
     if app.json {
-        output::json(&Answer { retention: &retention, sessions: &sessions });
+        output::json(&report);
     } else if !app.quiet {
         let shown = sessions.iter().filter(|one| app.dry_run || one.decision == "evict");
-        let mut text: String = shown.take(app.limit.unwrap_or(usize::MAX)).map(told).collect();
+        let mut text: String = shown.take(app.limit.unwrap_or(usize::MAX)).map(line).collect();
         if let Some(logs) = retention.event_logs.as_ref().filter(|logs| !logs.removed.is_empty()) {
             let would = if app.dry_run { "would remove" } else { "removed" };
             text.push_str(&format!("{would} {}\n", output::count(logs.removed.len(), "event log")));
@@ -105,14 +85,14 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
                 (output::bytes(retention.freed_bytes), output::bytes(retention.in_use_bytes));
             format!("would free {freed}; then {left} are in use\n")
         } else {
-            summary(&retention)
+            summary(retention)
         });
         output::print(&text);
     }
     Ok(if retention.data_loss.is_empty() { 0 } else { 1 })
 }
 
-fn told(one: &Decision) -> String {
+fn line(one: &Decision) -> String {
     let day = one.captured.get(..10).unwrap_or_default();
     format!(
         "{:<5}  {}  {day}  {:>9}  {}\n",
@@ -134,6 +114,25 @@ pub fn summary(retention: &Retention) -> String {
             output::count(count, "session")
         ),
     }
+}
+
+/// What a sweep did about the storage budget, in one line.
+pub fn storage(retention: &Retention, dry_run: bool) -> String {
+    let (in_use, freed) =
+        (output::bytes(retention.in_use_bytes), output::bytes(retention.freed_bytes));
+    let Evicted { age, budget, overflow } = &retention.evicted;
+    let (would_free, would_evict) = match dry_run {
+        true => ("would free", "would evict"),
+        false => ("freed", "evicted"),
+    };
+    format!(
+        "storage: {in_use} in use, {would_free} {freed}, {would_evict} {} (age {}, budget {}, \
+         overflow {})\n",
+        retention.evicted.count(),
+        age.len(),
+        budget.len(),
+        overflow.len()
+    )
 }
 
 /// Says what was lost and which caps could not be kept, however quiet the person wants it.

@@ -3,11 +3,9 @@
 use std::path::PathBuf;
 
 use super::{App, output};
-use crate::distill::clean::Cleaner;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::digest::Outcome;
-use crate::ops::snapshot::{self, Request};
-use crate::store::Store;
+use crate::ops::snapshot::SnapshotRequest;
 
 /// Make a session of any folder
 ///
@@ -32,31 +30,13 @@ pub struct Args {
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let config = app.config()?;
-    let folder = std::fs::canonicalize(&args.dir).unwrap_or_else(|_| args.dir.clone());
-    let exclude = app.exclude(&config);
-    if let Some(setting) = snapshot::left_out_by(&exclude, &folder) {
-        return Err(Error::new(format!(
-            "`{}` is left out by the setting `{setting}`",
-            args.dir.display()
-        ))
-        .hint("take it out of the setting, if it is to be kept after all"));
-    }
-    let store = if app.dry_run { Store::open(&app.root)? } else { app.store_or_new()? };
-    let redactor = app.redactor(&config)?;
-    let request = Request {
-        folder: args.dir,
-        exclude: &exclude,
-        objective: args.objective,
-        motto: args.motto,
-        status: args.status,
-        device: app.environment.device.clone(),
-        now: app.environment.now,
-        zone: config.zone()?,
-        cleaner: &Cleaner::new(redactor, config.snapshot.sensory_bytes),
-        dry_run: app.dry_run,
-    };
-    let report = snapshot::snapshot(&store, &request)?;
+    let memory = if app.dry_run { app.memory()? } else { app.memory_or_new()? };
+    let request = SnapshotRequest::of(args.dir)
+        .objective(args.objective)
+        .motto(args.motto)
+        .status(args.status)
+        .dry_run(app.dry_run);
+    let report = memory.snapshot(request)?;
     for skipped in &report.skipped {
         eprintln!(
             "{}: {}",

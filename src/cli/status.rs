@@ -1,22 +1,15 @@
 //! `memtree status`
 
-use super::sources::SourceArgs;
 use super::{App, output};
 use crate::error::Result;
 use crate::models::ledger::DaySpending;
-use crate::ops::status::{self, AtRisk};
-use crate::ops::{days, rescue};
-use crate::store::Store;
 
 /// Say what there is in the memory
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
 pub fn run(_: Args, app: &App) -> Result<u8> {
-    let store = app.store()?;
-    let today = days::today(app.environment.now, app.config()?.zone()?);
-    let mut status = status::status(&store, app.environment.device.as_str(), today)?;
-    status.at_risk = at_risk(&store, app)?;
+    let status = app.memory()?.status()?;
     if app.json {
         output::json(&status);
         return Ok(0);
@@ -80,29 +73,4 @@ pub fn run(_: Args, app: &App) -> Result<u8> {
     }
     output::print(&text);
     Ok(0)
-}
-
-/// What agents will delete soon.
-fn at_risk(store: &Store, app: &App) -> Result<Vec<AtRisk>> {
-    let config = app.settings()?;
-    let sources = SourceArgs::default();
-    let models = app.models(&config)?;
-    let sweep = sources.request(
-        sources.roots(&config, app)?,
-        &config,
-        app,
-        app.environment.now,
-        &models,
-        &|_, _| (),
-    )?;
-    let clocks = rescue::clocks(store, &sweep, &app.environment.places)?;
-    let risks = clocks.iter().flat_map(|clock| {
-        let flavor = &clock.flavor;
-        clock.soon.iter().map(|(&in_days, &sessions)| AtRisk {
-            flavor: flavor.clone(),
-            sessions,
-            in_days,
-        })
-    });
-    Ok(risks.collect())
 }

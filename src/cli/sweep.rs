@@ -1,12 +1,15 @@
 //! `memtree sweep`
 
+use std::path::PathBuf;
+
 use super::retain::{self, RetentionArgs};
-use super::sources::{SourceArgs, warn_of_unknown_agents};
+use super::sources::SourceArgs;
 use super::{App, folders, output};
+use crate::capture::sources::Root;
 use crate::error::{Context, Result};
+use crate::memory::Memory;
 use crate::ops::sample;
-use crate::ops::sweep::{self, Report, Root};
-use crate::store::layout::Layout;
+use crate::ops::sweep::{SweepReport, SweepRequest};
 
 /// Read the agents' logs into the memory: the main job, once
 ///
@@ -30,54 +33,33 @@ pub struct Args {
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    args.sources.check()?;
-    let config = app.config()?;
-    let samples = Layout::new(&app.root).samples();
-    // The samples can only be read where they were unpacked; a rehearsal unpacks them elsewhere.
-    let unpacked = args.sample.then(|| {
-        if app.dry_run {
-            std::env::temp_dir().join(format!("memtree-sample-{}", std::process::id()))
-        } else {
-            samples
-        }
-    });
-    let roots = match &unpacked {
-        Some(folder) => vec![Root { path: folder.clone(), glob: None, named: true }],
-        None => args.sources.roots(&config, app)?,
-    };
-    if !args.sample && args.sources.source.is_empty() {
-        warn_of_unknown_agents(&config, app);
-    }
+    let selection = args.sources.selection()?;
+    let memory = if app.dry_run { app.memory_for_dry_run()? } else { app.memory_or_new()? };
     let bar = progress_bar(app);
     let progress = |done, of| {
         bar.set_length(of as u64);
         bar.set_position(done as u64);
     };
-    let models = app.models(&config)?;
-    let mut request =
-        args.sources.request(roots, &config, app, app.environment.now, &models, &progress)?;
-    request.limits = args.retention.limits(&config);
-    if !args.sample {
-        request.folders = args.sources.folders(&config, app);
-    }
-    let report = if app.dry_run {
-        if let Some(folder) = &unpacked {
-            sample::unpack(folder).context(|| "cannot unpack the samples".into())?;
-        }
-        let report = sweep::rehearse(&app.root, &request);
-        if let Some(folder) = &unpacked {
-            let _ = std::fs::remove_dir_all(folder);
-        }
-        report?
+    let limits = args.retention.limits(memory.limits());
+    let mut request = SweepRequest::default()
+        .selection(selection)
+        .limits(limits)
+        .dry_run(app.dry_run)
+        .progress(&progress);
+    let mut samples = None;
+    if args.sample {
+        let unpacked = Samples::unpack(&memory, app.dry_run)?;
+        request = request.roots(vec![Root::named(&unpacked.folder)]);
+        samples = Some(unpacked);
     } else {
-        let store = app.store_or_new()?;
-        if let Some(folder) = &unpacked {
-            sample::unpack(folder).context(|| "cannot unpack the samples".into())?;
-        }
-        let report = sweep::sweep(&store, &request)?;
-        super::flush::retry(&store, &config, app, app.environment.now, &models)?;
-        report
-    };
+        args.sources.warn_of_unknown_agents(&memory, app);
+    }
+    let report = memory.sweep(request)?;
+    drop(samples);
+    if !app.dry_run {
+        let (settings, now) = (memory.settings(), memory.now());
+        super::flush::retry(memory.store(), settings, app, now, memory.models()?)?;
+    }
     bar.finish_and_clear();
     let place = match args.sources.source.as_slice() {
         [] => "in the usual places".to_string(),
@@ -91,7 +73,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     })
 }
 
-fn show(report: &Report, app: &App, sample: bool, place: &str) {
+fn show(report: &SweepReport, app: &App, sample: bool, place: &str) {
     for skipped in &report.skipped {
         eprintln!(
             "{}:{}: {}",
@@ -116,35 +98,10 @@ fn show(report: &Report, app: &App, sample: bool, place: &str) {
     if app.quiet {
         return;
     }
-    let would = if app.dry_run { "would capture" } else { "captured" };
-    let mut line = format!(
-        "{} found: {would} {}, {} unchanged",
-        output::count(report.discovered, "session"),
-        report.captured,
-        report.unchanged
-    );
-    if report.excluded > 0 {
-        line.push_str(&format!(", {} left out", report.excluded));
-    }
-    let closed = report.digested.saturating_sub(report.captured);
-    if closed > 0 {
-        line.push_str(&format!(", closed {closed}"));
-    }
-    if !report.cores.is_empty() {
-        line.push_str(&format!(", consolidated {}", output::count(report.cores.len(), "core")));
-    }
-    if !report.skipped.is_empty() {
-        line.push_str(&format!(", skipped {}", output::count(report.skipped.len(), "line")));
-    }
-    if let Some(model) = report.model.as_ref().filter(|model| model.improved > 0) {
-        line.push_str(&format!(", a model added to {}", model.improved));
-    }
-    output::print(&format!("{line} ({} ms)\n", report.took_ms));
-    output::print(&folders::told(&report.folders));
-    if report.retention.evicted.count() > 0 {
-        output::print(&retain::summary(&report.retention));
-    }
-    if report.discovered == 0 && report.folders.is_empty() {
+    output::print(&summary(report, app.dry_run));
+    output::print(&retain::storage(&report.retention, app.dry_run));
+    output::print(&folders::lines(&report.folders));
+    if report.discovered + report.excluded == 0 && report.folders.is_empty() {
         app.note(format!(
             "no agent's logs were found {place}; `{} sweep --sample` shows how a memory looks",
             app.program()
@@ -152,6 +109,66 @@ fn show(report: &Report, app: &App, sample: bool, place: &str) {
     } else if !app.dry_run {
         let query = if sample { "EWOULDBLOCK lock" } else { "what you remember" };
         app.note(format!("next: `{} search \"{query}\"`", app.program()));
+    }
+}
+
+/// What was found and what became of it, in one line.
+fn summary(report: &SweepReport, dry_run: bool) -> String {
+    let (captured, digested) = match dry_run {
+        true => ("would be captured", "would be digested"),
+        false => ("captured", "digested"),
+    };
+    let digested_count = if dry_run { report.captured } else { report.digested };
+    let closed = report.digested.saturating_sub(report.captured);
+    let mut parts = vec![
+        format!("{} {captured}", report.captured),
+        format!("{} unchanged", report.unchanged),
+        format!("{digested_count} {digested}"),
+        format!("{} skipped", output::count(report.skipped.len(), "line")),
+    ];
+    let model = report.model.as_ref().map_or(0, |model| model.improved);
+    let cores = output::count(report.cores.len(), "core");
+    for (count, part) in [
+        (report.excluded, format!("{} left out", report.excluded)),
+        (closed, format!("closed {closed}")),
+        (report.cores.len(), format!("consolidated {cores}")),
+        (model, format!("a model added to {model}")),
+    ] {
+        if count > 0 {
+            parts.push(part);
+        }
+    }
+    let agents: Vec<String> =
+        report.by_flavor.iter().map(|(flavor, count)| format!("{count} {flavor}")).collect();
+    let agents =
+        if agents.is_empty() { String::new() } else { format!(" ({})", agents.join(", ")) };
+    let discovered = output::count(report.discovered, "session");
+    format!("{discovered} discovered: {}{agents} ({} ms)\n", parts.join(", "), report.took_ms)
+}
+
+/// The bundled samples can only be read where they were unpacked; a dry run unpacks them elsewhere,
+/// and clears them away.
+struct Samples {
+    folder: PathBuf,
+    is_temporary: bool,
+}
+
+impl Samples {
+    fn unpack(memory: &Memory, is_temporary: bool) -> Result<Samples> {
+        let folder = match is_temporary {
+            true => std::env::temp_dir().join(format!("memtree-sample-{}", std::process::id())),
+            false => memory.layout().samples(),
+        };
+        sample::unpack(&folder).context(|| "cannot unpack the samples".into())?;
+        Ok(Samples { folder, is_temporary })
+    }
+}
+
+impl Drop for Samples {
+    fn drop(&mut self) {
+        if self.is_temporary {
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
     }
 }
 

@@ -3,8 +3,7 @@
 use super::sources::SourceArgs;
 use super::{App, output};
 use crate::error::Result;
-use crate::models::Models;
-use crate::ops::verify::{self, Amount, Finding, Proof, Step};
+use crate::ops::verify::{Amount, Finding, Step, VerifyReport, VerifyRequest};
 
 /// Prove that nothing was lost: source → raw → readable parts → digest → day → core
 ///
@@ -26,27 +25,22 @@ pub struct Args {
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    args.sources.check()?;
-    let config = app.config()?;
-    let store = app.store()?;
-    let roots = args.sources.roots(&config, app)?;
-    let models = Models::none();
-    let request =
-        args.sources.request(roots, &config, app, app.environment.now, &models, &|_, _| {})?;
-    let proof = verify::verify(&store, &request, args.deep)?;
+    let selection = args.sources.selection()?;
+    let request = VerifyRequest::default().selection(selection).deep(args.deep);
+    let report = app.memory()?.verify(request)?;
     if app.json {
-        output::json(&proof);
+        output::json(&report);
     } else {
-        show(&proof, app);
+        show(&report, app);
     }
-    Ok(if proof.gaps.is_empty() { 0 } else { 1 })
+    Ok(if report.gaps.is_empty() { 0 } else { 1 })
 }
 
-fn show(proof: &Proof, app: &App) {
+fn show(report: &VerifyReport, app: &App) {
     let mut text = String::new();
     if !app.quiet {
         text.push_str("            sessions    files      bytes    lines   gaps\n");
-        for checked in &proof.checked {
+        for checked in &report.checked {
             let Amount { sessions, files, bytes, lines } = checked.amount;
             let bytes = if bytes == 0 { String::new() } else { output::bytes(bytes) };
             let lines = if lines == 0 { String::new() } else { lines.to_string() };
@@ -59,31 +53,31 @@ fn show(proof: &Proof, app: &App) {
         text.push('\n');
     }
     let most = app.limit.unwrap_or(usize::MAX);
-    for (word, findings) in [("gap", &proof.gaps), ("note", &proof.notes)] {
+    for (word, findings) in [("gap", &report.gaps), ("note", &report.notes)] {
         if word == "note" && app.quiet {
             continue;
         }
         for finding in findings.iter().take(most) {
-            text.push_str(&format!("{word}: {}\n", told(finding)));
+            text.push_str(&format!("{word}: {}\n", line(finding)));
         }
         if findings.len() > most {
             text.push_str(&format!("{} more {word}s\n", findings.len() - most));
         }
     }
     if !app.quiet {
-        if proof.evicted > 0 {
-            let sessions = output::count(proof.evicted, "session");
+        if report.evicted > 0 {
+            let sessions = output::count(report.evicted, "session");
             text.push_str(&format!(
                 "{sessions} evicted: what was captured is proved by the digest's manifest\n"
             ));
         }
-        if proof.elsewhere > 0 {
-            let sessions = output::count(proof.elsewhere, "session");
+        if report.elsewhere > 0 {
+            let sessions = output::count(report.elsewhere, "session");
             text.push_str(&format!("{sessions} of other devices: their snapshots are there\n"));
         }
-        text.push_str(&match proof.gaps.len() {
-            0 => format!("nothing is missing ({} ms)\n", proof.took_ms),
-            gaps => format!("{} ({} ms)\n", output::count(gaps, "gap"), proof.took_ms),
+        text.push_str(&match report.gaps.len() {
+            0 => format!("nothing is missing ({} ms)\n", report.took_ms),
+            gaps => format!("{} ({} ms)\n", output::count(gaps, "gap"), report.took_ms),
         });
     }
     output::print(&text);
@@ -101,6 +95,6 @@ fn name(step: Step) -> &'static str {
     }
 }
 
-fn told(finding: &Finding) -> String {
+fn line(finding: &Finding) -> String {
     format!("{}: {}", finding.path, finding.reason)
 }

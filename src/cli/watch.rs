@@ -9,16 +9,17 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::sources::{SourceArgs, warn_of_unknown_agents};
+use super::sources::SourceArgs;
 use super::{App, flush, folders, output};
 use crate::base::clock::{self, Timestamp};
 use crate::base::files;
 use crate::base::watcher::Watcher;
+use crate::capture::folder::FolderStatus;
 use crate::error::{Context, Error, Result};
+use crate::memory::Memory;
 use crate::ops::days::Scope;
 use crate::ops::flush::Flushed;
-use crate::ops::folders::Status;
-use crate::ops::sweep::{self, Report, Root};
+use crate::ops::sweep::{SweepReport, SweepRequest};
 use crate::ops::watch::{self, News, Pace, Skip, Swept, Trigger, World};
 use crate::settings::Settings;
 
@@ -43,22 +44,17 @@ pub struct Args {
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    args.sources.check()?;
-    let config = app.config()?;
-    if args.sources.source.is_empty() {
-        warn_of_unknown_agents(&config, app);
-    }
-    let pace = pace(&config)?;
-    let roots = places(&args.sources, &config, app)?.into_iter().map(|root| root.path);
-    let folders = args.sources.folders(&config, app).into_iter().map(|folder| folder.path);
+    let memory = app.memory_for_dry_run()?;
+    args.sources.warn_of_unknown_agents(&memory, app);
+    let pace = pace(memory.settings())?;
     let (watched, awaited): (Vec<PathBuf>, Vec<PathBuf>) =
-        roots.chain(folders).partition(|path| path.exists());
+        request(&args.sources)?.places(&memory)?.into_iter().partition(|path| path.exists());
     if app.dry_run {
-        rehearse(&watched, &awaited, &config, pace, app);
+        preview(&watched, &awaited, memory.settings(), pace, app);
         return Ok(0);
     }
-    let store = app.store_or_new()?;
-    let lock = store.layout().watch_lock();
+    let memory = app.memory_or_new()?;
+    let lock = memory.layout().watch_lock();
     let _lock = files::try_lock_exclusive(&lock)
         .context(|| format!("cannot write to the memory `{}`", app.root.display()))?
         .ok_or_else(|| {
@@ -79,7 +75,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     let places = output::count(watched.len(), "place");
     app.note(format!(
         "watching {places}{awaited}, sweeping at least every {}; Ctrl-C stops",
-        config.watch.interval
+        memory.settings().watch.interval
     ));
     let began = Instant::now();
     let (watcher, last, told) = (None, None, HashSet::new());
@@ -88,7 +84,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     Ok(0)
 }
 
-fn rehearse(watched: &[PathBuf], awaited: &[PathBuf], config: &Settings, pace: Pace, app: &App) {
+fn preview(watched: &[PathBuf], awaited: &[PathBuf], config: &Settings, pace: Pace, app: &App) {
     if app.json {
         return output::json(&json!({
             "watched": watched,
@@ -130,7 +126,7 @@ struct Machine<'a> {
 /// What a sweep did.
 struct Done {
     at: Timestamp,
-    report: Report,
+    report: SweepReport,
     /// How many lines were skipped of which nobody has been told yet.
     skipped: usize,
 }
@@ -185,16 +181,13 @@ impl Machine<'_> {
     fn sweep_once(&mut self) -> Result<Swept> {
         let app = self.app;
         // Settings may change while we run.
-        let config = app.settings()?;
-        let store = app.store()?;
-        let mut pace = pace(&config)?;
-        let roots = places(&self.args.sources, &config, app)?;
-        let folders = self.args.sources.folders(&config, app);
+        let memory = reopened(app)?;
+        let (settings, now) = (memory.settings(), memory.now());
+        let mut pace = pace(settings)?;
+        let request = request(&self.args.sources)?;
         // The new watcher is there before the sweep begins and before the old one goes, so that
         // nothing is missed.
-        let paths =
-            roots.iter().map(|root| &root.path).chain(folders.iter().map(|folder| &folder.path));
-        let paths: Vec<PathBuf> = paths.cloned().collect();
+        let paths = request.places(&memory)?;
         let sender = self.sender.clone();
         let watcher = Watcher::new(&paths, &app.root, move || {
             let _ = sender.try_send(());
@@ -203,24 +196,20 @@ impl Machine<'_> {
         let told = watcher.errors.iter().map(|trouble| {
             format!(
                 "warning: changes are noticed only every {}: {}",
-                config.watch.interval,
+                settings.watch.interval,
                 output::safe(trouble)
             )
         });
         let told: Vec<String> = told.collect();
         self.watcher = Some(watcher);
-        let now = now()?;
-        let models = app.models(&config)?;
-        let mut request =
-            self.args.sources.request(roots, &config, app, now, &models, &|_, _| {})?;
-        (request.folders, request.finalize) = (folders, None);
-        let report = sweep::sweep(&store, &request)?;
+        let report = memory.sweep(request)?;
+        let models = memory.models()?;
         if models.is_enabled() && report.captured > 0 {
-            flush::due(&store, &config, app, now, &models, Scope::Today)?;
+            flush::due(memory.store(), settings, app, now, models, Scope::Today)?;
         }
         if report.captured > 0 {
             // A session that is open now will have to be closed, although nothing changes any more.
-            let closing = Duration::from_secs(60 * u64::from(config.sessions.open_minutes) + 60);
+            let closing = Duration::from_secs(60 * u64::from(settings.sessions.open_minutes) + 60);
             pace.interval = pace.interval.min(closing);
         }
         if let Some(due) = report.folders.iter().filter_map(|folder| folder.due).min() {
@@ -249,10 +238,10 @@ impl Machine<'_> {
     /// Does what can wait.
     fn finalize_now(&self) -> Result<Flushed> {
         let app = self.app;
-        let config = app.settings()?;
-        let (store, now, models) = (app.store()?, now()?, app.models(&config)?);
-        let flushed = flush::due(&store, &config, app, now, &models, Scope::All)?;
-        flush::compile(&store, app, now, &flushed)?;
+        let memory = reopened(app)?;
+        let (store, settings, now) = (memory.store(), memory.settings(), memory.now());
+        let flushed = flush::due(store, settings, app, now, memory.models()?, Scope::All)?;
+        flush::compile(store, app, now, &flushed)?;
         Ok(flushed)
     }
 
@@ -261,7 +250,8 @@ impl Machine<'_> {
         let Some(Done { at, report, skipped }) = self.last.take() else {
             return self.say_finalized(&flushed);
         };
-        let kept = report.folders.iter().filter(|folder| folder.status == Status::Kept).count();
+        let kept =
+            report.folders.iter().filter(|folder| folder.status == FolderStatus::Kept).count();
         if report.digested == 0 && kept == 0 && skipped == 0 {
             return self.say_finalized(&flushed);
         }
@@ -300,14 +290,16 @@ impl Machine<'_> {
     }
 }
 
-fn now() -> Result<Timestamp> {
-    clock::now().map_err(|reason| Error::new("cannot tell the time").because(reason))
+/// The memory as it is now, without a second warning about its settings.
+fn reopened(app: &App) -> Result<Memory> {
+    Memory::open_in(&app.root, app.environment.at_present()?)
 }
 
-/// The places to watch; one that was named need not be there yet.
-fn places(sources: &SourceArgs, config: &Settings, app: &App) -> Result<Vec<Root>> {
-    let roots = sources.roots(config, app)?;
-    Ok(roots.into_iter().map(|root| Root { named: false, ..root }).collect())
+/// What each round sweeps; a place that was named need not be there yet. Days that are over wait.
+fn request(sources: &SourceArgs) -> Result<SweepRequest<'static>> {
+    let mut selection = sources.selection()?;
+    selection.roots.iter_mut().for_each(|root| root.named = false);
+    Ok(SweepRequest::default().selection(selection).finalize(None))
 }
 
 fn pace(config: &Settings) -> Result<Pace> {

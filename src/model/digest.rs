@@ -70,6 +70,25 @@ pub struct Content {
     pub made_by: String,
 }
 
+/// The flavor of a session that was made of a folder.
+pub const FOLDER: &str = "folder";
+
+/// How the files of a snapshot lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SnapshotShape {
+    /// An agent's logs below `raw/`, and beside them the pages that were made of them.
+    Log,
+    /// A folder in its own shape: raw throughout.
+    Folder,
+}
+
+impl Content {
+    /// How the session's snapshot lies.
+    pub fn shape(&self) -> SnapshotShape {
+        if self.flavor == FOLDER { SnapshotShape::Folder } else { SnapshotShape::Log }
+    }
+}
+
 /// What a digest says of its snapshot.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {

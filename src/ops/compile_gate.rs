@@ -8,8 +8,8 @@ use crate::error::{Context, Result};
 use crate::memory::Memory;
 use crate::ops::compile::CompileRequest;
 use crate::ops::flush::{Compiled, State};
+use crate::store::day::summary;
 use crate::store::layout::Layout;
-use crate::store::summaries;
 
 /// How long to wait after a compilation, where nobody says otherwise.
 const INTERVAL_MINUTES: i64 = 60;
@@ -38,9 +38,9 @@ impl Memory {
 /// The hash of all days' hashes, as their summaries tell them; empty where there is no day.
 pub fn days_hash(layout: &Layout) -> std::io::Result<String> {
     let mut hashes = String::new();
-    for day in crate::store::days::all(layout)? {
+    for day in crate::store::day::all(layout)? {
         let summary = std::fs::read_to_string(layout.summary(day)).unwrap_or_default();
-        if let Some(covers) = summaries::covers(&summary) {
+        if let Some(covers) = summary::covers(&summary) {
             hashes.push_str(&format!("{day} {covers}\n"));
         }
     }

@@ -6,7 +6,6 @@
 //! and are never the same twice: where `made_by` names the model that would be asked, it is not
 //! asked again.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 
@@ -15,44 +14,61 @@ use serde::Serialize;
 use crate::adapters;
 use crate::base::files;
 use crate::base::text;
+use crate::capture::CaptureSettings;
+use crate::capture::raw;
+use crate::capture::recorder::RenderError;
 use crate::distill::digest::MADE_BY;
 use crate::error::{Context, Error, Result};
+use crate::memory::Memory;
+use crate::model::day::DayLine;
 use crate::model::digest::{Content, Digest, State, Worth};
-use crate::model::ids::{Device, EpisodeId, SessionId};
+use crate::model::ids::{EpisodeId, SessionId};
 use crate::models::digest::{self as asking, Episode};
 use crate::models::{Alias, Answer, Models};
-use crate::ops::capture::{self, Pages, Untold};
 use crate::ops::consolidate;
 use crate::ops::forget;
 use crate::ops::waiting::DigestQueue;
-use crate::store::snapshots::SnapshotWriter;
-use crate::store::{Store, documents, layout};
+use crate::store::{Store, digest, layout};
 
-/// How digests are written again.
-pub struct Writer<'a> {
-    pub store: &'a Store,
-    pub device: &'a Device,
-    pub domains: &'a BTreeMap<String, String>,
-    pub pages: &'a Pages,
-    pub models: &'a Models,
-    /// Whether a model is asked also where it has answered already.
-    pub again: bool,
-    /// Whether nothing is written, and nobody asked.
-    pub dry_run: bool,
+/// Which digests to write again, and how.
+#[derive(Debug, Clone, Default)]
+pub struct DigestRequest {
+    target: DigestTarget,
+    again: bool,
+    dry_run: bool,
 }
 
 /// Which digests.
-pub enum Which {
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum DigestTarget {
     /// One: by its id, its path, the agent's own id, or its place among the last search's hits.
     One(String),
     /// Those that are not what this program and its model would write.
+    #[default]
     Outdated,
     All,
 }
 
+impl DigestRequest {
+    /// Some digests.
+    pub fn of(target: DigestTarget) -> DigestRequest {
+        DigestRequest { target, ..DigestRequest::default() }
+    }
+
+    /// Asks a model also where it has answered already.
+    pub fn again(self, again: bool) -> DigestRequest {
+        DigestRequest { again, ..self }
+    }
+
+    /// Writes nothing, and asks nobody.
+    pub fn dry_run(self, dry_run: bool) -> DigestRequest {
+        DigestRequest { dry_run, ..self }
+    }
+}
+
 /// What was done.
 #[derive(Debug, Default, Serialize)]
-pub struct Report {
+pub struct DigestReport {
     /// The sessions whose digests were written, or in a dry run would be.
     pub written: Vec<SessionId>,
     pub unchanged: usize,
@@ -63,99 +79,130 @@ pub struct Report {
     /// Why it has not.
     pub unavailable: Option<String>,
     /// The sessions that were left as they are, and why.
-    pub left: Vec<Left>,
+    pub left: Vec<LeftDigest>,
+}
+
+/// What came of asking a model after a sweep.
+#[derive(Debug, Serialize)]
+pub struct ModelReport {
+    /// How many digests it added to.
+    pub improved: usize,
+    /// How many sessions still wait for it.
+    pub waiting: usize,
+    /// Why it has not answered, where it has not.
+    pub unavailable: Option<String>,
 }
 
 /// A digest that was left as it is.
 #[derive(Debug, Serialize)]
-pub struct Left {
+pub struct LeftDigest {
     pub session: SessionId,
     pub reason: String,
 }
 
 /// What became of one digest.
-enum Fate {
+enum Rewrite {
     Written,
     Unchanged,
     Left(String),
 }
 
 /// What a model had to say to one digest.
-enum Added {
+enum ModelAnswer {
     /// Nobody was asked.
     Unasked,
     Lines(usize),
     Unavailable(String),
 }
 
+/// Why nothing can be done about a digest without raw.
+const NO_RAW: &str = "its raw is not here, and nothing can be made again without it";
 /// No page of a digest is longer than this, in tokens.
 const LONGEST_PAGE: usize = 4_000;
 
-/// Writes digests again.
-pub fn digest(writer: &Writer<'_>, which: &Which) -> Result<Report> {
-    let store = writer.store;
-    let ids = match which {
-        Which::One(name) => vec![forget::named(store, name.split('#').next().unwrap_or(name))?],
-        Which::Outdated | Which::All => {
-            let mut ids = store.session_ids().context(|| "cannot list the sessions".into())?;
-            ids.retain(|id| id.device == *writer.device && store.layout().digest(id).is_file());
-            ids
+impl Memory {
+    /// Writes digests again.
+    pub fn digest(&self, request: DigestRequest) -> Result<DigestReport> {
+        let store = self.store();
+        let ids = match &request.target {
+            DigestTarget::One(name) => {
+                vec![forget::named(store, name.split('#').next().unwrap_or(name))?]
+            }
+            DigestTarget::Outdated | DigestTarget::All => {
+                let mut ids = store.session_ids().context(|| "cannot list the sessions".into())?;
+                ids.retain(|id| id.device == *self.device() && store.layout().digest(id).is_file());
+                ids
+            }
+        };
+        let writer = Writer::new(self, request.again, request.dry_run)?;
+        let mut report = DigestReport::default();
+        for id in ids {
+            if request.target == DigestTarget::Outdated && writer.is_current(&id) {
+                report.unchanged += 1;
+                continue;
+            }
+            writer.write(&id, &mut report)?;
         }
-    };
-    let mut report = Report::default();
-    for id in ids {
-        if matches!(which, Which::Outdated) && writer.is_current(&id) {
-            report.unchanged += 1;
-            continue;
+        if !report.written.is_empty() && !request.dry_run {
+            made_from_digests(self)?;
         }
-        writer.write(&id, &mut report)?;
+        Ok(report)
     }
-    if !report.written.is_empty() && !writer.dry_run {
-        made_from_digests(store, writer.device)?;
-    }
-    Ok(report)
-}
 
-/// Asks a model about the sessions that wait for it, newest first, until there are none or it gives
-/// no more answers.
-///
-/// It is done after a sweep has put everything in its place, and without its lock: a slow model
-/// keeps nobody from capturing.
-pub fn catch_up(writer: &Writer<'_>, progress: &dyn Fn(usize, usize)) -> Result<Report> {
-    let layout = writer.store.layout();
-    let cannot = || format!("cannot write to `{}`", layout.local().display());
-    let mut report = Report::default();
-    let Some(_lock) = files::try_lock_exclusive(&layout.digests_lock()).context(cannot)? else {
-        return Ok(report);
-    };
-    let asked: Vec<SessionId> = DigestQueue::file(layout).load().sessions().cloned().collect();
-    for (at, id) in asked.iter().rev().enumerate() {
-        if let Some(reason) = writer.models.given_up() {
-            report.unavailable = Some(reason);
-            break;
+    /// Asks a model about the sessions that wait for it, newest first, until there are none or it
+    /// gives no more answers.
+    ///
+    /// It is done after a sweep has put everything in its place, and without its lock: a slow model
+    /// keeps nobody from capturing.
+    pub(crate) fn improve_digests(
+        &self,
+        progress: &dyn Fn(usize, usize),
+    ) -> Result<Option<ModelReport>> {
+        let layout = self.layout();
+        if !self.models()?.is_enabled() {
+            return Ok(None);
         }
-        progress(at, asked.len());
-        let open = writer
-            .store
-            .digest(id)
-            .ok()
-            .flatten()
-            .is_some_and(|digest| digest.state == State::Open);
-        if !open && !writer.write(id, &mut report)? {
-            writer.wait(|waiting| waiting.done(id))?;
+        let cannot = || format!("cannot write to `{}`", layout.local().display());
+        let mut report = DigestReport::default();
+        if let Some(_lock) = files::try_lock_exclusive(&layout.digests_lock()).context(cannot)? {
+            self.ask_about_waiting(progress, &mut report)?;
         }
+        let DigestReport { improved, waiting, unavailable, .. } = report;
+        Ok(Some(ModelReport { improved, waiting, unavailable }))
     }
-    report.waiting = DigestQueue::file(layout).load().len();
-    if !report.written.is_empty() {
-        made_from_digests(writer.store, writer.device)?;
+
+    fn ask_about_waiting(
+        &self,
+        progress: &dyn Fn(usize, usize),
+        report: &mut DigestReport,
+    ) -> Result<()> {
+        let writer = Writer::new(self, false, false)?;
+        let queue = DigestQueue::file(self.layout());
+        let asked: Vec<SessionId> = queue.load().sessions().cloned().collect();
+        for (at, id) in asked.iter().rev().enumerate() {
+            if let Some(reason) = writer.models.given_up() {
+                report.unavailable = Some(reason);
+                break;
+            }
+            progress(at, asked.len());
+            let digest = self.store().digest(id).ok().flatten();
+            let open = digest.is_some_and(|digest| digest.state == State::Open);
+            if !open && !writer.write(id, report)? {
+                writer.wait(|waiting| waiting.done(id))?;
+            }
+        }
+        report.waiting = queue.load().len();
+        if !report.written.is_empty() {
+            made_from_digests(self)?;
+        }
+        Ok(())
     }
-    Ok(report)
 }
 
 /// Makes again what is made from digests.
-fn made_from_digests(store: &Store, device: &Device) -> Result<()> {
-    consolidate::consolidate(store, device, false)?;
-    crate::index::refresh(store)?;
+fn made_from_digests(memory: &Memory) -> Result<()> {
+    consolidate::consolidate(memory.store(), memory.device(), false)?;
+    crate::index::refresh(memory.store())?;
     Ok(())
 }
 
@@ -173,7 +220,23 @@ fn made_by(models: &Models) -> String {
     format!("{MADE_BY} + {}", models.made_by(Alias::Low))
 }
 
-impl Writer<'_> {
+/// Writes digests again.
+struct Writer<'a> {
+    store: &'a Store,
+    settings: CaptureSettings<'a>,
+    models: &'a Models,
+    /// Whether a model is asked also where it has answered already.
+    again: bool,
+    /// Whether nothing is written, and nobody asked.
+    dry_run: bool,
+}
+
+impl<'a> Writer<'a> {
+    fn new(memory: &'a Memory, again: bool, dry_run: bool) -> Result<Writer<'a>> {
+        let (store, settings) = (memory.store(), memory.capture_settings()?);
+        Ok(Writer { store, settings, models: memory.models()?, again, dry_run })
+    }
+
     /// Whether a digest is what would be written now.
     fn is_current(&self, id: &SessionId) -> bool {
         let Ok(Some(digest)) = self.store.digest(id) else { return false };
@@ -182,20 +245,20 @@ impl Writer<'_> {
     }
 
     /// Writes one digest again; returns whether a model was asked.
-    fn write(&self, id: &SessionId, report: &mut Report) -> Result<bool> {
+    fn write(&self, id: &SessionId, report: &mut DigestReport) -> Result<bool> {
         let (fate, added) = self.rewrite(id)?;
         match fate {
-            Fate::Written => report.written.push(id.clone()),
-            Fate::Unchanged => report.unchanged += 1,
-            Fate::Left(reason) => report.left.push(Left { session: id.clone(), reason }),
+            Rewrite::Written => report.written.push(id.clone()),
+            Rewrite::Unchanged => report.unchanged += 1,
+            Rewrite::Left(reason) => report.left.push(LeftDigest { session: id.clone(), reason }),
         }
         match added {
-            Added::Unasked => return Ok(false),
-            Added::Lines(lines) => {
+            ModelAnswer::Unasked => return Ok(false),
+            ModelAnswer::Lines(lines) => {
                 report.improved += usize::from(lines > 0);
                 self.wait(|waiting| waiting.done(id))?;
             }
-            Added::Unavailable(reason) => {
+            ModelAnswer::Unavailable(reason) => {
                 report.waiting += 1;
                 report.unavailable.get_or_insert(reason);
                 // A model that answers nobody is not this session's fault.
@@ -214,9 +277,9 @@ impl Writer<'_> {
         DigestQueue::change(layout, change).context(cannot)
     }
 
-    fn rewrite(&self, id: &SessionId) -> Result<(Fate, Added)> {
+    fn rewrite(&self, id: &SessionId) -> Result<(Rewrite, ModelAnswer)> {
         let layout = self.store.layout();
-        let left = |reason: String| Ok((Fate::Left(reason), Added::Unasked));
+        let left = |reason: String| Ok((Rewrite::Left(reason), ModelAnswer::Unasked));
         let path = layout.digest(id);
         let existing = match fs::read_to_string(&path) {
             Ok(existing) => existing,
@@ -225,11 +288,11 @@ impl Writer<'_> {
             }
             Err(err) => return left(format!("its digest cannot be read: {err}")),
         };
-        let before = match documents::parse_digest(&existing) {
+        let before = match digest::parse(&existing) {
             Ok(before) => before,
             Err(reason) => return left(format!("its digest is damaged: {reason}")),
         };
-        if id.device != *self.device {
+        if id.device != *self.settings.device {
             return left(format!("it belongs to the device `{}`", id.device));
         }
         let Some(adapter) = adapters::named(&before.content.flavor) else {
@@ -240,7 +303,7 @@ impl Writer<'_> {
         };
         let snapshot = layout.snapshot(id);
         if !snapshot.join(layout::RAW).is_dir() {
-            return left("its raw is not here, and nothing can be made again without it".into());
+            return left(NO_RAW.into());
         }
         let is_models =
             before.content.made_by.strip_prefix(MADE_BY).is_some_and(|rest| !rest.is_empty());
@@ -250,23 +313,18 @@ impl Writer<'_> {
         if is_models && !asks {
             // What a model said is paid for, and kept as long as what it was said about is the
             // same.
-            return Ok((Fate::Unchanged, Added::Unasked));
+            return Ok((Rewrite::Unchanged, ModelAnswer::Unasked));
         }
         let native_id = before.source_id.split_once(':').map_or("", |(_, native_id)| native_id);
-        let log = capture::raw_log(adapter, &snapshot, native_id)
-            .context(|| format!("cannot read `{}`", layout.shown(&snapshot)))?;
-        let told = capture::tell(
-            adapter,
-            &log,
-            adapter.name(),
-            SnapshotWriter::nowhere(),
-            self.pages,
-            &mut |_| Ok(()),
-        );
-        let mut content = match told {
-            Ok((_, told)) => told.content,
-            Err(Untold::Log(reason)) => return left(format!("its raw cannot be read: {reason}")),
-            Err(Untold::Page(err)) => {
+        let mut none = |_: &DayLine| Ok(());
+        let pages = &self.settings.pages;
+        let content = match raw::read_again(adapter, &snapshot, native_id, pages, &mut none) {
+            Ok(Some(read)) => read.session.content,
+            Ok(None) => return left(NO_RAW.into()),
+            Err(RenderError::Log(reason)) => {
+                return left(format!("its raw cannot be read: {reason}"));
+            }
+            Err(RenderError::Page(err)) => {
                 return Err(err).context(|| format!("cannot read `{}`", layout.shown(&snapshot)));
             }
         };
@@ -274,20 +332,21 @@ impl Writer<'_> {
         if last(&content) < last(&before.content) {
             return left("its raw tells less than its digest does".into());
         }
-        content.domain =
-            content.project.as_ref().and_then(|project| self.domains.get(project).cloned());
         let mut digest = Digest { content, ..before };
         let added = match asks && digest.content.worth == Worth::Full && !self.dry_run {
             true => self.ask(&mut digest),
-            false => Added::Unasked,
+            false => ModelAnswer::Unasked,
         };
-        if let (Added::Unavailable(_), true) = (&added, is_models) {
+        if let (ModelAnswer::Unavailable(_), true) = (&added, is_models) {
             // Asked again in vain: the earlier words are better than none.
-            return Ok((Fate::Unchanged, added));
+            return Ok((Rewrite::Unchanged, added));
         }
-        let text = documents::digest_text_over(&existing, &digest);
+        let text = digest::text_over(&existing, &digest);
         if text == existing || self.dry_run {
-            return Ok((if text == existing { Fate::Unchanged } else { Fate::Written }, added));
+            return Ok((
+                if text == existing { Rewrite::Unchanged } else { Rewrite::Written },
+                added,
+            ));
         }
         let cannot = || format!("cannot write `{}`", layout.shown(&path));
         let _lock = files::lock_exclusive(&layout.sweep_lock()).context(cannot)?;
@@ -295,19 +354,19 @@ impl Writer<'_> {
         // A model takes its time: whatever was written meanwhile is newer.
         if fs::read_to_string(&path).is_ok_and(|now| now != existing) {
             return Ok((
-                Fate::Left("it was changed meanwhile".into()),
-                Added::Unavailable("changed meanwhile".into()),
+                Rewrite::Left("it was changed meanwhile".into()),
+                ModelAnswer::Unavailable("changed meanwhile".into()),
             ));
         }
         files::write_if_changed(&path, text.as_bytes()).context(cannot)?;
-        Ok((Fate::Written, added))
+        Ok((Rewrite::Written, added))
     }
 
     /// Asks a model about a session, and adds what it says.
-    fn ask(&self, digest: &mut Digest) -> Added {
+    fn ask(&self, digest: &mut Digest) -> ModelAnswer {
         let episodes = self.episodes(&digest.session);
         let lines = match self.models.ask(Alias::Low, &asking::PROMPT, &asking::parts(&episodes)) {
-            Answer::Unavailable(reason) => return Added::Unavailable(reason),
+            Answer::Unavailable(reason) => return ModelAnswer::Unavailable(reason),
             Answer::Nothing => 0,
             Answer::Text(reply) => {
                 let mut content = digest.content.clone();
@@ -317,13 +376,13 @@ impl Writer<'_> {
             }
         };
         digest.content.made_by = made_by(self.models);
-        Added::Lines(lines)
+        ModelAnswer::Lines(lines)
     }
 
     /// Takes over a content, unless the page would get too long by it.
     fn fits(&self, digest: &mut Digest, content: Content) -> bool {
         let ours = std::mem::replace(&mut digest.content, content);
-        let fits = text::tokens(&documents::digest_text(digest)) <= LONGEST_PAGE;
+        let fits = text::tokens(&digest::text(digest)) <= LONGEST_PAGE;
         if !fits {
             digest.content = ours;
         }
@@ -351,11 +410,10 @@ impl Writer<'_> {
 /// Notes that sessions wait for a model, or, where there is no model, that nobody waits. Only who
 /// holds the sweep's lock does it.
 pub fn note_waiting<'s>(
-    store: &Store,
-    device: &Device,
-    models: &Models,
+    memory: &Memory,
     captured: impl Iterator<Item = &'s SessionId>,
 ) -> Result<()> {
+    let (store, models) = (memory.store(), memory.models()?);
     let layout = store.layout();
     let cannot = || format!("cannot write to `{}`", layout.local().display());
     if !models.is_enabled() {
@@ -375,6 +433,7 @@ pub fn note_waiting<'s>(
     // A model was configured just now, or what concerns this device alone was lost: the tree tells.
     let ids =
         store.session_ids().map_err(|err| Error::new("cannot list the sessions").because(err))?;
-    let own: Vec<&SessionId> = ids.iter().filter(|id| id.device == *device && waits(id)).collect();
+    let own: Vec<&SessionId> =
+        ids.iter().filter(|id| id.device == *memory.device() && waits(id)).collect();
     DigestQueue::change(layout, |all| all.add(own.iter().copied())).context(cannot)
 }

@@ -14,15 +14,15 @@ use serde::Serialize;
 use super::search::{self, SearchRequest};
 use crate::base::setters::setters;
 use crate::base::{files, text};
+use crate::capture::folder;
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
-use crate::model::digest::{Digest, Origin, Trigger};
+use crate::model::digest::{Digest, Origin, SnapshotShape, Trigger};
 use crate::model::hit::Hit;
 use crate::model::ids::{EpisodeId, SessionId};
-use crate::ops::snapshot;
 use crate::query::Query;
 use crate::store::Store;
-use crate::store::documents::parse_trigger;
+use crate::store::digest::parse_trigger;
 use crate::store::layout;
 
 /// Among how many hits a trigger is looked for that was named word for word.
@@ -355,20 +355,20 @@ impl SessionParts<'_> {
     /// Where an episode's page is: where its trigger says, else at its usual place.
     fn episode_path(&self, episode: EpisodeId) -> PathBuf {
         let layout = self.store.layout();
-        let folder = layout.session(&self.session);
+        let own = layout.session(&self.session);
         let trigger = self.triggers().iter().find(|trigger| trigger.episode == episode);
         let linked = trigger.and_then(|trigger| files::safe_relative(trigger.path.as_ref()));
         // A file whose name may not be shown is linked to by its folder.
-        if let Some(linked) = linked.map(|linked| folder.join(linked)).filter(|it| !it.is_dir()) {
+        if let Some(linked) = linked.map(|linked| own.join(linked)).filter(|it| !it.is_dir()) {
             return linked;
         }
         // The parts of a folder are files of any name.
         let part = if self.is_folder() {
-            snapshot::part(&layout.snapshot(&self.session), episode)
+            folder::part(&layout.snapshot(&self.session), episode)
         } else {
             None
         };
-        part.unwrap_or_else(|| folder.join(layout::from_digest(&layout::episode(episode))))
+        part.unwrap_or_else(|| own.join(layout::from_digest(&layout::episode(episode))))
     }
 
     /// What the digest still says of an episode that is no more here.
@@ -424,7 +424,7 @@ impl SessionParts<'_> {
 
     /// Whether it is the snapshot of a folder.
     fn is_folder(&self) -> bool {
-        self.digest.as_ref().is_some_and(|digest| digest.content.flavor == snapshot::FLAVOR)
+        self.digest.as_ref().is_some_and(|digest| digest.content.shape() == SnapshotShape::Folder)
     }
 
     fn shown(&self, path: &Path) -> String {

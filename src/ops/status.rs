@@ -9,16 +9,18 @@ use chrono::NaiveDate;
 use serde::Serialize;
 
 use crate::base::files;
+use crate::capture::rescue;
+use crate::capture::sources::Selection;
 use crate::error::{Context, Result};
-use crate::model::digest::State;
+use crate::memory::Memory;
+use crate::model::digest::{SnapshotShape, State};
 use crate::models::ledger::{self, DaySpending};
-use crate::ops::days::pending;
-use crate::ops::snapshot;
-use crate::store::{Store, cores, days, layout};
+use crate::ops::days;
+use crate::store::{self, core, layout};
 
 /// What there is.
 #[derive(Debug, Default, Serialize)]
-pub struct Status {
+pub struct StatusReport {
     pub store: PathBuf,
     pub device: String,
     pub sessions: Sessions,
@@ -72,59 +74,85 @@ pub struct AtRisk {
     pub in_days: i64,
 }
 
-/// Looks through a memory.
-pub fn status(store: &Store, device: &str, today: NaiveDate) -> Result<Status> {
-    let layout = store.layout();
-    let mut status = Status {
-        store: layout.root().to_path_buf(),
-        device: device.to_string(),
-        ..Status::default()
-    };
-    for id in store.session_ids().context(|| "cannot list the sessions".into())? {
-        let digest = match store.digest(&id) {
-            Ok(Some(digest)) => digest,
-            Ok(None) => continue,
-            Err(err) => {
-                status.sessions.total += 1;
-                let causes = err.causes().join(": ");
-                status.damaged.push(format!("{}: {causes}", layout.shown(&layout.digest(&id))));
-                continue;
+impl Memory {
+    /// Looks through the memory.
+    pub fn status(&self) -> Result<StatusReport> {
+        let (store, layout) = (self.store(), self.layout());
+        let today = days::today(self.now(), self.zone()?);
+        let mut status = StatusReport {
+            store: layout.root().to_path_buf(),
+            device: self.device().to_string(),
+            at_risk: self.at_risk()?,
+            ..StatusReport::default()
+        };
+        for id in store.session_ids().context(|| "cannot list the sessions".into())? {
+            let digest = match store.digest(&id) {
+                Ok(Some(digest)) => digest,
+                Ok(None) => continue,
+                Err(err) => {
+                    status.sessions.total += 1;
+                    let causes = err.causes().join(": ");
+                    status.damaged.push(format!("{}: {causes}", layout.shown(&layout.digest(&id))));
+                    continue;
+                }
+            };
+            status.sessions.total += 1;
+            match digest.state {
+                State::Open => status.sessions.open += 1,
+                State::Closed => status.sessions.closed += 1,
             }
-        };
-        status.sessions.total += 1;
-        match digest.state {
-            State::Open => status.sessions.open += 1,
-            State::Closed => status.sessions.closed += 1,
+            if let Some((first, last)) = digest.content.episodes {
+                status.episodes += u64::from(last.0 - first.0 + 1);
+            }
+            status.bytes.distilled +=
+                fs::metadata(layout.digest(&id)).map_or(0, |metadata| metadata.len());
+            status.bytes.add_snapshot(&layout.snapshot(&id), digest.content.shape());
+            *status.sessions.by_flavor.entry(digest.content.flavor).or_default() += 1;
         }
-        let flavor = digest.content.flavor;
-        *status.sessions.by_flavor.entry(flavor.clone()).or_default() += 1;
-        if let Some((first, last)) = digest.content.episodes {
-            status.episodes += u64::from(last.0 - first.0 + 1);
-        }
-        status.bytes.distilled +=
-            fs::metadata(layout.digest(&id)).map_or(0, |metadata| metadata.len());
-        let whole = size(&layout.snapshot(&id));
-        // A folder's snapshot is raw throughout.
-        let raw = if flavor == snapshot::FLAVOR {
-            whole
-        } else {
-            size(&layout.snapshot(&id).join(layout::RAW))
-        };
-        status.bytes.raw += raw;
-        status.bytes.derived += whole - raw;
+        status.cores = core::core_ids(&layout.cores()).len();
+        status.spheres = core::sphere_ids(&layout.cores()).len();
+        status.bytes.distilled += size(&layout.cores());
+        status.days = store::day::all(layout).map_or(0, |days| days.len());
+        status.bytes.distilled += size(&layout.daily());
+        let pending = days::pending(store, today).context(|| "cannot read the days".into())?;
+        status.pending.days = pending.iter().map(NaiveDate::to_string).collect();
+        status.pending.flushes = store.inbox().len();
+        status.bytes.cache = fs_extra::dir::get_size(layout.cache()).unwrap_or(0);
+        status.models =
+            ledger::spent(&layout.ledger(), today).context(|| "cannot read the ledger".into())?;
+        Ok(status)
     }
-    status.cores = cores::core_ids(&layout.cores()).len();
-    status.spheres = cores::sphere_ids(&layout.cores()).len();
-    status.bytes.distilled += size(&layout.cores());
-    status.days = days::all(layout).map_or(0, |days| days.len());
-    status.bytes.distilled += size(&layout.daily());
-    let pending = pending(store, today).context(|| "cannot read the days".into())?;
-    status.pending.days = pending.iter().map(NaiveDate::to_string).collect();
-    status.pending.flushes = crate::ops::flush::waiting(layout).len();
-    status.bytes.cache = fs_extra::dir::get_size(layout.cache()).unwrap_or(0);
-    status.models =
-        ledger::spent(&layout.ledger(), today).context(|| "cannot read the ledger".into())?;
-    Ok(status)
+
+    /// What agents will delete soon.
+    fn at_risk(&self) -> Result<Vec<AtRisk>> {
+        let selection = self.resolved(&Selection::default())?;
+        let places = &self.environment().places;
+        let clocks = rescue::clocks(&self.capture_settings()?, &selection, places)?;
+        let risks = clocks.into_iter().flat_map(|clock| {
+            let flavor = clock.flavor;
+            let soon = clock.soon.into_iter();
+            soon.map(move |(in_days, sessions)| AtRisk {
+                flavor: flavor.clone(),
+                sessions,
+                in_days,
+            })
+        });
+        Ok(risks.collect())
+    }
+}
+
+impl Bytes {
+    fn add_snapshot(&mut self, snapshot: &Path, shape: SnapshotShape) {
+        if !snapshot.exists() {
+            return;
+        }
+        for file in files::walk_files(snapshot).flatten() {
+            let name = layout::shown_relative(&file.relative);
+            let is_raw = layout::is_raw_file(&name, shape);
+            let part = if is_raw { &mut self.raw } else { &mut self.derived };
+            *part += file.metadata.len();
+        }
+    }
 }
 
 fn size(folder: &Path) -> u64 {

@@ -23,7 +23,7 @@ pub fn summarize(store: &Store, which: Which, flush: &Flush<'_>) -> Result<Summa
     let mut summarized = match which {
         Which::Pending => days::settle(store, flush.now, flush.zone, Scope::All, "summarize")?,
         Which::Day(day) => {
-            if crate::store::days::is_silent(layout, day)
+            if crate::store::day::is_silent(layout, day)
                 .context(|| format!("cannot read the day {day}"))?
             {
                 let error = Error::new(format!("there is nothing to summarize on {day}"))
@@ -45,8 +45,8 @@ pub fn summarize(store: &Store, which: Which, flush: &Flush<'_>) -> Result<Summa
         Which::Pending => summarized.days.clone(),
     };
     for day in asked {
-        let told = flush::whole_day(store, day, flush)?;
-        summarized.days.extend(told.summaries.days);
+        let flushed = flush::whole_day(store, day, flush)?;
+        summarized.days.extend(flushed.summaries.days);
     }
     summarized.days.sort_unstable();
     summarized.days.dedup();

@@ -1,122 +1,158 @@
 //! The main job, once: logs are found, sessions captured, digests and days written, the index
 //! refreshed.
 //!
-//! Sessions are prepared in parallel and in any order under temporary names, then committed in the
+//! Sessions are staged in parallel and in any order under temporary names, then committed in the
 //! order in which they ended: first the snapshots, then the digests (whose rename is the commit
 //! mark), then the days. A sweep that is killed leaves a prefix; the next one does the rest and
 //! ends in the same tree.
 
-use std::collections::{HashMap, HashSet};
-use std::ffi::OsStr;
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Instant;
 
-use chrono::Duration;
-use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::adapters::shared::SharedFiles;
-use crate::adapters::{self, Adapter};
-use crate::base::clock::Timestamp;
 use crate::base::files::{self, Stamp};
-use crate::base::front_matter::Document;
-use crate::base::zone::Zone;
-use crate::distill::digest::project_name;
+use crate::capture::CaptureSettings;
+use crate::capture::commit::{self, CapturedSession};
+use crate::capture::fingerprint::{self, SweepFingerprint};
+use crate::capture::folder::{self, Folder, FolderNotes, FolderReport, FolderStatus, Listing};
+use crate::capture::known::Known;
+use crate::capture::sources::{Root, Selection, Sources, SweepPlan, Walk};
+use crate::capture::stage::{self, StagedSession};
 use crate::error::{Context, Result};
-use crate::model::digest::State;
-use crate::model::exclude::Exclude;
-use crate::model::ids::{Device, EpisodeId, SessionId};
-use crate::model::session::{Event, EventSink, Log, LogFile, Skipped, Source};
-use crate::models::Models;
-use crate::ops::capture::{self, Pages, Prepared, Trouble};
-use crate::ops::commit;
-use crate::ops::consolidate;
-use crate::ops::cursors::{Cursors, SessionCursor};
+use crate::memory::Memory;
+use crate::model::ids::SessionId;
+use crate::model::session::{Skipped, Source};
 use crate::ops::days::{self, Scope, Summarized};
-use crate::ops::digest;
-use crate::ops::discover::{Seen, discover, walk};
-use crate::ops::folders::{self, Folder, Looked};
-use crate::ops::forget;
+use crate::ops::digest::ModelReport;
 use crate::ops::retain::plan::Limits;
-use crate::ops::retain::{self, Retention};
-use crate::ops::standstill::{self, Standstill};
-use crate::ops::turns;
-use crate::store::snapshots::{self, parse_manifest_line};
+use crate::ops::retain::{self, Budget, Retention};
+use crate::ops::{consolidate, digest, forget, turns};
 use crate::store::tombstones::Tombstones;
-use crate::store::{Store, layout};
 
 /// What to sweep, and how.
-pub struct Sweep<'a> {
-    /// Where to look.
-    pub roots: Vec<Root>,
-    /// Only sessions of these agents, where any are named.
-    pub only: Vec<String>,
-    /// No sessions of these agents.
-    pub except: Vec<String>,
-    /// Which domain a project belongs to.
-    pub domains: std::collections::BTreeMap<String, String>,
-    pub device: Device,
-    pub now: Timestamp,
-    pub zone: Zone,
-    /// A session is open while its last event is younger than this.
-    pub open_for: Duration,
-    pub pages: Pages,
-    /// The storage budget.
-    pub limits: Limits,
-    /// Folders that are no logs, to be kept when they have lain still.
-    pub folders: Vec<Folder>,
-    /// In whose name days that are over get their last summary now, if they do; `watch` does that
-    /// less often.
-    pub finalize: Option<&'static str>,
-    /// Whether each session also gets an event log.
-    pub event_logs: bool,
-    /// Who may add to what memtree says by itself.
-    pub models: &'a Models,
-    /// Told of each session that is done, with how many there are.
-    pub progress: &'a (dyn Fn(usize, usize) + Sync),
+pub struct SweepRequest<'a> {
+    selection: Selection,
+    limits: Option<Limits>,
+    folders: bool,
+    finalize: Option<&'static str>,
+    dry_run: bool,
+    progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
-impl Sweep<'_> {
-    /// Who forgets what tombstones ask for.
-    pub fn forgetting(&self) -> forget::Request<'_> {
-        let redactor = self.pages.cleaner.redactor();
-        forget::Request { device: &self.device, now: self.now, zone: self.zone, redactor }
+impl Default for SweepRequest<'_> {
+    fn default() -> Self {
+        SweepRequest {
+            selection: Selection::default(),
+            limits: None,
+            folders: true,
+            finalize: Some("sweep"),
+            dry_run: false,
+            progress: &|_, _| {},
+        }
     }
 }
 
-/// A place to look for logs.
-#[derive(Debug, Clone)]
-pub struct Root {
-    pub path: PathBuf,
-    /// Which files below it count, as a pattern on their path below the root.
-    pub glob: Option<glob::Pattern>,
-    /// Whether the person named it: then it has to be there.
-    pub named: bool,
+impl<'a> SweepRequest<'a> {
+    /// The logs in one place; whose they are is told by their content.
+    pub fn of(path: impl Into<PathBuf>) -> SweepRequest<'a> {
+        SweepRequest::default().roots(vec![Root::named(path)])
+    }
+
+    /// Where to look; without any, where the settings say.
+    pub fn roots(mut self, roots: Vec<Root>) -> Self {
+        self.selection.roots = roots;
+        self
+    }
+
+    /// Only sessions of these agents.
+    pub fn only(mut self, only: Vec<String>) -> Self {
+        self.selection.only = only;
+        self
+    }
+
+    /// No sessions of these agents.
+    pub fn except(mut self, except: Vec<String>) -> Self {
+        self.selection.except = except;
+        self
+    }
+
+    /// Which logs, all at once.
+    pub fn selection(self, selection: Selection) -> Self {
+        SweepRequest { selection, ..self }
+    }
+
+    /// The storage budget, where it is not that of the settings.
+    pub fn limits(self, limits: Limits) -> Self {
+        SweepRequest { limits: Some(limits), ..self }
+    }
+
+    /// Whether the folders that the settings name are kept too; not where places or agents are
+    /// named.
+    pub fn folders(self, folders: bool) -> Self {
+        SweepRequest { folders, ..self }
+    }
+
+    /// In whose name days that are over get their last summary now, if they do; `watch` does that
+    /// less often.
+    pub fn finalize(self, finalize: Option<&'static str>) -> Self {
+        SweepRequest { finalize, ..self }
+    }
+
+    /// Only says what would be done. The memory need not be there.
+    pub fn dry_run(self, dry_run: bool) -> Self {
+        SweepRequest { dry_run, ..self }
+    }
+
+    /// Is told of each session that is done, with how many there are.
+    pub fn progress(self, progress: &'a (dyn Fn(usize, usize) + Sync)) -> Self {
+        SweepRequest { progress, ..self }
+    }
+}
+
+impl SweepRequest<'_> {
+    /// All places that would be looked at, whether they are there or not: for whoever waits for
+    /// changes.
+    pub fn places(&self, memory: &Memory) -> Result<Vec<PathBuf>> {
+        let roots = memory.resolved(&self.selection)?.roots.into_iter().map(|root| root.path);
+        Ok(roots.chain(self.folders_of(memory).into_iter().map(|folder| folder.path)).collect())
+    }
+
+    /// The folders that are kept too.
+    fn folders_of(&self, memory: &Memory) -> Vec<Folder> {
+        let Selection { roots, only, .. } = &self.selection;
+        match self.folders && roots.is_empty() && only.is_empty() {
+            true => memory.folders(),
+            false => Vec::new(),
+        }
+    }
 }
 
 /// What a sweep did.
 #[derive(Debug, Default, Serialize)]
-pub struct Report {
+pub struct SweepReport {
     pub discovered: usize,
+    /// The same by agent.
+    pub by_flavor: BTreeMap<String, usize>,
     pub captured: usize,
     pub unchanged: usize,
     pub digested: usize,
     pub skipped: Vec<Skipped>,
-    /// How many sessions the settings leave out.
+    /// How many sessions the settings leave out; they are not counted as discovered.
     pub excluded: usize,
-    pub sessions: Vec<Swept>,
+    pub sessions: Vec<CapturedSession>,
     /// What became of the folders that the settings name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub folders: Vec<Looked>,
+    pub folders: Vec<FolderReport>,
     /// The cores and spheres that were written, relative to the memory.
     pub cores: Vec<String>,
     pub spheres: Vec<String>,
     pub retention: Retention,
     /// What a model did, where one is configured.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<Asked>,
+    pub model: Option<ModelReport>,
     /// The days whose summaries were written.
     #[serde(skip)]
     pub days: Summarized,
@@ -126,558 +162,306 @@ pub struct Report {
     pub took_ms: u64,
 }
 
-/// What came of asking a model.
-#[derive(Debug, Serialize)]
-pub struct Asked {
-    /// How many digests it added to.
-    pub improved: usize,
-    /// How many sessions still wait for it.
-    pub waiting: usize,
-    /// Why it has not answered, where it has not.
-    pub unavailable: Option<String>,
+impl Memory {
+    /// Takes the agents' logs in, and then asks a model about what is new, where there is one.
+    pub fn sweep(&self, request: SweepRequest<'_>) -> Result<SweepReport> {
+        let began = Instant::now();
+        let mut report = match request.dry_run {
+            true => self.preview_sweep(&request)?,
+            false => self.sweep_locked(&request)?,
+        };
+        if !request.dry_run {
+            turns::prune(self.store(), self.now());
+            report.model = self.improve_digests(request.progress)?;
+        }
+        report.skipped.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
+        report.took_ms = began.elapsed().as_millis() as u64;
+        Ok(report)
+    }
+
+    /// Plans a sweep and reads what it would capture; creates nothing, not even a folder.
+    fn preview_sweep(&self, request: &SweepRequest<'_>) -> Result<SweepReport> {
+        let mut run = Run::new(self, request)?;
+        run.report.folders = run.plan_folders().into_iter().map(|(folder, _)| folder).collect();
+        let (mut found, known) = Sources::scan(&run.settings, &run.selection)?;
+        let plan = found.plan(self.store(), &known);
+        let preview = stage::preview_all(&run.settings, &known, &found, &plan.changed)?;
+        run.report.captured = preview.sessions.len();
+        run.report.skipped = found.skipped;
+        run.report.count(&plan, &preview.excluded, preview.elsewhere, preview.by_flavor);
+        run.report.skipped.extend(preview.skipped);
+        run.retain(&known)?;
+        Ok(run.report)
+    }
+
+    /// All that a sweep does by itself, step by step.
+    fn sweep_locked(&self, request: &SweepRequest<'_>) -> Result<SweepReport> {
+        let layout = self.layout();
+        let cannot = || format!("cannot write to the memory `{}`", layout.root().display());
+        self.store().refuse_links(None)?;
+        // One sweep at a time; a second one waits and then finds everything done.
+        let _lock = files::lock_exclusive(&layout.sweep_lock()).context(cannot)?;
+        let mut run = Run::new(self, request)?;
+        let tombstones = run.finish_earlier()?;
+        let folders = run.plan_folders();
+        let walk = Walk::of(&run.selection, layout.root(), &run.settings.pages.exclude)?;
+        let digests = self.store().digest_stamps()?;
+        let inputs = run.hash_inputs(&walk, &tombstones);
+        let is_new = |(_, listing): &(FolderReport, Option<Listing>)| listing.is_some();
+        if walk.skipped.is_empty() && !folders.iter().any(is_new) && run.matches(&inputs, &digests)
+        {
+            run.report.folders = folders.into_iter().map(|(folder, _)| folder).collect();
+            digest::note_waiting(self, std::iter::empty())?;
+            return Ok(run.report);
+        }
+        // It is there from the beginning of a sweep to its end, and so tells the next one of a kill.
+        files::create_private_dir(&layout.staging()).context(cannot)?;
+        let mut known = Known::load(&run.settings, digests);
+        // First, because a folder may be the eighth session of a core.
+        run.keep_folders(&mut known, &tombstones, folders)?;
+        let has_shared = run.capture(&mut known, walk, &tombstones)?;
+        run.close_sessions(&mut known)?;
+        let digests = run.write_days_and_cores()?;
+        known.cursors.save(&layout.cursors()).context(cannot)?;
+        run.retain(&known)?;
+        files::remove_folder(&layout.staging()).context(cannot)?;
+        if !has_shared {
+            run.save_fingerprint(&inputs, &digests, &known)?;
+        }
+        if run.report.has_written() {
+            crate::index::refresh(self.store())?;
+        }
+        Ok(run.report)
+    }
 }
 
-/// One session that a sweep wrote.
-#[derive(Debug, Serialize)]
-pub struct Swept {
-    pub session: SessionId,
-    pub source_id: String,
-    pub path: String,
-    pub status: String,
-    #[serde(skip)]
-    pub(super) bytes: u64,
+/// A sweep under way.
+struct Run<'m> {
+    memory: &'m Memory,
+    request: &'m SweepRequest<'m>,
+    settings: CaptureSettings<'m>,
+    selection: Selection,
+    limits: Limits,
+    report: SweepReport,
 }
 
-/// How many sessions are committed with one sync.
-const BATCH: usize = 256;
-
-/// Sweeps into a memory, and then asks a model about what is new, where there is one.
-pub fn sweep(store: &Store, sweep: &Sweep<'_>) -> Result<Report> {
-    let began = Instant::now();
-    let mut report = Report::default();
-    // First, because a folder may be the eighth session of a core.
-    report.folders = folders::keep_idle(store, sweep, &mut report.skipped)?;
-    without_models(store, sweep, &mut report)?;
-    turns::prune(store, sweep.now);
-    if sweep.models.is_enabled() {
-        let (device, domains, pages, models) =
-            (&sweep.device, &sweep.domains, &sweep.pages, sweep.models);
-        let writer =
-            digest::Writer { store, device, domains, pages, models, again: false, dry_run: false };
-        let asked = digest::catch_up(&writer, &sweep.progress)?;
-        report.model = Some(Asked {
-            improved: asked.improved,
-            waiting: asked.waiting,
-            unavailable: asked.unavailable,
-        });
-    }
-    report.took_ms = began.elapsed().as_millis() as u64;
-    Ok(report)
+/// The hash of the sources, and what of the memory does not change in a sweep.
+struct Inputs<'t> {
+    sources: String,
+    tombstones: &'t Tombstones,
 }
 
-/// All that a sweep does by itself.
-fn without_models(store: &Store, sweep: &Sweep<'_>, report: &mut Report) -> Result<()> {
-    let layout = store.layout();
-    let cannot = || format!("cannot write to the memory `{}`", layout.root().display());
-    store.refuse_links(None)?;
-    // One sweep at a time; a second one waits and then finds everything done.
-    let _lock = files::lock_exclusive(&layout.sweep_lock()).context(cannot)?;
-    commit::finish_earlier_sweep(store, sweep.zone)?;
-    if layout.staging().exists() || commit::has_leftovers(store) {
-        commit::remove_leftovers(store).context(cannot)?;
+impl<'m> Run<'m> {
+    fn new(memory: &'m Memory, request: &'m SweepRequest<'m>) -> Result<Run<'m>> {
+        Ok(Run {
+            memory,
+            request,
+            settings: memory.capture_settings()?,
+            selection: memory.resolved(&request.selection)?,
+            limits: request.limits.unwrap_or_else(|| memory.limits()),
+            report: SweepReport::default(),
+        })
     }
-    if layout.knowledge_log().exists() && !layout.knowledge_index().exists() {
-        // A compile was killed just before its last page.
-        store.write_index().context(cannot)?;
+
+    fn cannot(&self) -> String {
+        format!("cannot write to the memory `{}`", self.memory.root().display())
     }
-    files::remove_folder(&layout.staging()).context(cannot)?;
-    retain::finish_earlier_eviction(store, &mut report.retention)?;
-    let tombstones =
-        Tombstones::load(layout).context(|| "cannot read what was forgotten".into())?;
-    forget::finish(store, &tombstones, &sweep.forgetting())?;
-    let walked = walk(sweep, layout.root(), report)?;
-    let digests = digested(store)?;
-    let standstill = Standstill::load(&layout.standstill());
-    if report.skipped.is_empty()
-        && let Some(before) = standstill
-        && before.holds(&standstill_hash(store, sweep, &walked, &digests, &tombstones), sweep.now)
-    {
-        (report.discovered, report.unchanged) = (before.discovered, before.discovered);
-        report.retention.in_use_bytes = before.bytes;
-        digest::note_waiting(store, &sweep.device, sweep.models, std::iter::empty())?;
-        return Ok(());
+
+    /// Does what killed commands and other devices' tombstones left to do; says what is forgotten.
+    fn finish_earlier(&mut self) -> Result<Tombstones> {
+        let (store, layout) = (self.memory.store(), self.memory.layout());
+        commit::finish_earlier_sweep(store, self.settings.zone)?;
+        if layout.staging().exists() || commit::has_leftovers(store) {
+            commit::remove_leftovers(store).context(|| self.cannot())?;
+        }
+        if layout.knowledge_log().exists() && !layout.knowledge_index().exists() {
+            // A compile was killed just before its last page.
+            store.write_index().context(|| self.cannot())?;
+        }
+        files::remove_folder(&layout.staging()).context(|| self.cannot())?;
+        retain::finish_earlier_eviction(store, &mut self.report.retention)?;
+        let tombstones =
+            Tombstones::load(layout).context(|| "cannot read what was forgotten".into())?;
+        forget::finish(store, &tombstones, &forget::Request::of(self.memory)?)?;
+        Ok(tombstones)
     }
-    // It is there from the beginning of a sweep to its end, and so tells the next one of a kill.
-    files::create_private_dir(&layout.staging()).context(cannot)?;
-    let mut cursors = Cursors::load(&layout.cursors());
-    let tree = Tree::load(store, digests, &mut cursors, sweep);
-    let shared = SharedFiles::with_copies_in(layout.staging().join("shared"));
-    let mut found = discover(sweep, &walked, &shared, &mut cursors, report);
-    // They are not remembered in the cursors either, which would tell their names.
-    found.sources.retain(|source| !tombstones.has_source(&source.source_id()));
-    let (unchanged, changed): (Vec<_>, Vec<_>) = found
-        .sources
-        .into_iter()
-        .partition(|source| is_unchanged(store, &tree, &found.files, &shared, &cursors, source));
-    // What was left out before is left out again without being read, while the settings and its log
-    // are the same.
-    let key = sweep.pages.exclude.key();
-    let is_left_out = |source: &Source| {
-        let same =
-            |file: &LogFile| found.files.get(file.path.as_os_str()).is_some_and(|now| now.same);
-        cursors.is_excluded(&source.source_id(), &key) && source.files.iter().all(same)
-    };
-    let (left_out, changed): (Vec<_>, Vec<_>) = changed.into_iter().partition(is_left_out);
-    report.excluded = left_out.len();
-    report.discovered = unchanged.len() + changed.len();
-    report.unchanged = unchanged.len();
-    for source in &unchanged {
-        remember(&mut cursors, source, &found.files);
+
+    /// What is to be done about the folders that the settings name.
+    fn plan_folders(&self) -> Vec<(FolderReport, Option<Listing>)> {
+        let folders = self.request.folders_of(self.memory);
+        folders.iter().map(|folder| folder::plan(&self.settings, folder)).collect()
     }
-    let (mut prepared, excluded) = prepare(store, sweep, &tree, &changed, &shared, report)?;
-    for source in excluded {
-        remember(&mut cursors, source, &found.files);
-        cursors.remember_excluded(source.source_id(), sweep.pages.exclude.key());
-        report.excluded += 1;
-    }
-    prepared.sort_by_key(|(one, source)| (one.ended, source.source_id()));
-    let mut next = store.next_ordinal(&sweep.device, tree.ids.iter().cloned());
-    for batch in prepared.chunks(BATCH) {
-        let committed =
-            commit::commit(store, sweep, batch, |source_id| match tree.sessions.get(source_id) {
-                Some(known) => known.id.clone(),
-                None => {
-                    next += 1;
-                    SessionId::new(sweep.device.clone(), next - 1)
+
+    /// Makes sessions of the folders that are to be kept.
+    fn keep_folders(
+        &mut self,
+        known: &mut Known,
+        tombstones: &Tombstones,
+        planned: Vec<(FolderReport, Option<Listing>)>,
+    ) -> Result<()> {
+        let folders = self.request.folders_of(self.memory);
+        for ((mut report, listing), folder) in planned.into_iter().zip(folders) {
+            if let Some(mut listing) = listing {
+                let notes = FolderNotes { objective: folder.objective, ..FolderNotes::default() };
+                let (session, is_new) =
+                    folder::keep(&self.settings, known, tombstones, &mut listing, &notes)?;
+                report.session = session;
+                report.status = FolderStatus::Unchanged;
+                if is_new {
+                    report.status = FolderStatus::Kept;
+                    self.report.skipped.extend(listing.skipped);
                 }
-            })?;
-        for ((_, source), (swept, open_until)) in batch.iter().zip(committed) {
-            report.ended += usize::from(open_until.is_none());
-            remember(&mut cursors, source, &found.files);
-            let (source_id, raw_since) = (swept.source_id.clone(), Some(sweep.now));
-            let cursor = SessionCursor { source_id, open_until, bytes: swept.bytes, raw_since };
-            cursors.remember_session(&swept.session, cursor);
-            report.sessions.push(swept);
-        }
-    }
-    report.captured = report.sessions.len();
-    let closed = close_sessions(store, &mut cursors, sweep).context(cannot)?;
-    report.digested = report.captured + closed;
-    report.ended += closed;
-    digest::note_waiting(
-        store,
-        &sweep.device,
-        sweep.models,
-        report.sessions.iter().map(|swept| &swept.session),
-    )?;
-    let scope = if sweep.finalize.is_some() { Scope::All } else { Scope::Today };
-    report.days =
-        days::settle(store, sweep.now, sweep.zone, scope, sweep.finalize.unwrap_or_default())?;
-    let mut consolidated = consolidate::run(store, &sweep.device, false)?;
-    report.cores = std::mem::take(&mut consolidated.cores);
-    report.spheres = std::mem::take(&mut consolidated.spheres);
-    cursors.save(&layout.cursors()).context(cannot)?;
-    retain::after_sweep(store, sweep, &cursors, tree.loose_bytes, report)?;
-    files::remove_folder(&layout.staging()).context(cannot)?;
-    let today = days::today(sweep.now, sweep.zone);
-    let all_final =
-        sweep.finalize.is_some() || days::pending(store, today).context(cannot)?.is_empty();
-    if report.skipped.is_empty() && !found.has_shared && all_final {
-        // Whatever was read is remembered, and whoever comes next has nothing to do.
-        let hash = standstill_hash(store, sweep, &walked, &consolidated.digests, &tombstones);
-        let due = cursors
-            .next_due(&sweep.device)
-            .into_iter()
-            .chain(retain::next_due(&cursors, sweep))
-            .min();
-        let bytes = report.retention.in_use_bytes;
-        let standstill = Standstill { hash, discovered: report.discovered, bytes, due };
-        standstill.save(&layout.standstill()).context(cannot)?;
-    }
-    // A search looks for changes itself, so there is no need to look where nothing was written.
-    if report.digested + report.retention.evicted.count() + report.retention.digested_now.len() > 0
-    {
-        crate::index::refresh(store)?;
-    }
-    report.skipped.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
-    Ok(())
-}
-
-/// Reads and parses only; creates nothing, not even a folder.
-pub fn rehearse(root: &Path, sweep: &Sweep<'_>) -> Result<Report> {
-    let began = Instant::now();
-    let store = Store::open(root).ok();
-    let mut report =
-        Report { folders: folders::rehearse(store.as_ref(), sweep)?, ..Report::default() };
-    let mut cursors =
-        store.as_ref().map(|store| Cursors::load(&store.layout().cursors())).unwrap_or_default();
-    let tree = match &store {
-        Some(store) => Tree::load(store, digested(store)?, &mut cursors, sweep),
-        None => Tree::default(),
-    };
-    let shared = SharedFiles::with_temporary_copies();
-    let walked = walk(sweep, root, &mut report)?;
-    let mut found = discover(sweep, &walked, &shared, &mut cursors, &mut report);
-    let tombstones =
-        store.as_ref().and_then(|store| Tombstones::load(store.layout()).ok()).unwrap_or_default();
-    found.sources.retain(|source| !tombstones.has_source(&source.source_id()));
-    for source in &found.sources {
-        report.discovered += 1;
-        if store.as_ref().is_some_and(|store| {
-            is_unchanged(store, &tree, &found.files, &shared, &cursors, source)
-        }) {
-            report.unchanged += 1;
-            continue;
-        }
-        let adapter = adapters::named(source.flavor).expect("sources come from adapters");
-        match rehearse_one(adapter, source, &shared, &sweep.pages.exclude) {
-            Ok(None) => {
-                report.discovered -= 1;
-                report.excluded += 1;
             }
-            Ok(Some(skipped)) => {
-                report.captured += 1;
-                report.skipped.extend(skipped);
-            }
-            Err(skipped) => report.skipped.push(skipped),
+            self.report.folders.push(report);
         }
-    }
-    report.took_ms = began.elapsed().as_millis() as u64;
-    Ok(report)
-}
-
-/// Reads one session, and says what could not be read; `None` for one that is left out.
-fn rehearse_one(
-    adapter: &dyn Adapter,
-    source: &Source,
-    shared: &SharedFiles,
-    exclude: &Exclude,
-) -> Result<Option<Vec<Skipped>>, Skipped> {
-    let trouble =
-        |path: &Path, reason: String| Skipped { path: path.to_path_buf(), line: 0, reason };
-    let mut log = Log { native_id: source.native_id.clone(), files: source.files.clone() };
-    // They go away with the function.
-    let mut extracts = Vec::new();
-    for file in &mut log.files {
-        let Some(id) = file.within.take() else { continue };
-        let extracted = tempfile::NamedTempFile::new().and_then(|mut extract| {
-            shared.extract(&file.path, &id, &mut extract)?;
-            Ok(extract)
-        });
-        let extract = extracted.map_err(|err| trouble(&file.path, err.to_string()))?;
-        file.path = extract.path().to_path_buf();
-        extracts.push(extract);
-    }
-    let head = adapter
-        .read(&log, &mut Nowhere)
-        .map_err(|err| trouble(&source.files[0].path, err.to_string()))?;
-    let project = project_name(head.remote.as_deref(), head.cwd.as_deref());
-    if exclude.has_session(project.as_deref(), head.cwd.as_deref()) {
-        return Ok(None);
-    }
-    let mut skipped = head.skipped;
-    for one in &mut skipped {
-        if let Some(at) = log.files.iter().position(|file| file.path == one.path) {
-            one.path = source.files[at].path.clone();
-        }
-    }
-    Ok(Some(skipped))
-}
-
-/// Takes events and forgets them.
-struct Nowhere;
-
-impl EventSink for Nowhere {
-    fn event(&mut self, _: Event<'_>) -> Result<()> {
         Ok(())
     }
-}
 
-/// The sessions that the tree holds, by the agents' own ids.
-#[derive(Default)]
-pub(super) struct Tree {
-    /// How much room the snapshots take that have no digest, or none that can be read.
-    loose_bytes: u64,
-    pub(super) sessions: HashMap<String, KnownSession>,
-    ids: HashSet<SessionId>,
-}
-
-pub(super) struct KnownSession {
-    pub(super) id: SessionId,
-    /// Whether its digest is there.
-    digested: bool,
-}
-
-impl Tree {
-    /// Learns which sessions are there: from the cursors, and from the digests that they do not
-    /// know.
-    pub(super) fn load(
-        store: &Store,
-        digests: Vec<(SessionId, Stamp)>,
-        cursors: &mut Cursors,
-        sweep: &Sweep<'_>,
-    ) -> Tree {
-        let open_for = sweep.open_for;
-        let mut tree = Tree::default();
-        for (id, _) in digests {
-            tree.ids.insert(id.clone());
-            let source_id = match cursors.session(&id) {
-                Some(cursor) => cursor.source_id.clone(),
-                None => match store.digest(&id) {
-                    Ok(Some(digest)) => {
-                        let ended = digest.content.ended.unwrap_or_default();
-                        let open_until = (digest.state == State::Open).then(|| ended + open_for);
-                        let own = id.device == sweep.device;
-                        let cursor = SessionCursor {
-                            source_id: digest.source_id.clone(),
-                            open_until,
-                            bytes: if own {
-                                snapshots::measure(&store.layout().snapshot(&id), false).all()
-                            } else {
-                                0
-                            },
-                            raw_since: (own && digest.snapshot.evicted.is_none())
-                                .then_some(digest.captured),
-                        };
-                        cursors.remember_session(&id, cursor);
-                        digest.source_id
-                    }
-                    // Damaged by hand: it keeps its id, but nothing is known of its source.
-                    _ => {
-                        tree.loose_bytes +=
-                            snapshots::measure(&store.layout().snapshot(&id), false).all();
-                        continue;
-                    }
-                },
-            };
-            tree.know(source_id, KnownSession { id, digested: true }, &sweep.device);
-        }
-        cursors.keep_sessions(|id| tree.ids.contains(id));
-        tree.orphans(store, &sweep.device);
-        tree
+    fn hash_inputs<'t>(&self, walk: &Walk, tombstones: &'t Tombstones) -> Inputs<'t> {
+        let limits = self.limits.eviction_key();
+        let sources = fingerprint::of_sources(&self.settings, &self.selection, limits, walk);
+        Inputs { sources, tombstones }
     }
 
-    /// Notes a session. Where two devices captured the same one, this device's own counts here.
-    fn know(&mut self, source_id: String, session: KnownSession, device: &Device) {
-        let before = self.sessions.get(&source_id);
-        if before.is_none_or(|before| before.id.device != *device) {
-            self.sessions.insert(source_id, session);
-        }
+    fn hash_memory(&self, inputs: &Inputs<'_>, digests: &[(SessionId, Stamp)]) -> String {
+        let layout = self.memory.layout();
+        let (cores, days) = (consolidate::upper_stamp(layout), days::stamps(layout));
+        fingerprint::of_memory(&inputs.sources, digests, cores, inputs.tombstones, &days)
     }
 
-    /// Notes the snapshots whose digest somebody removed: their ids are taken, and they get their
-    /// digest again.
-    fn orphans(&mut self, store: &Store, device: &Device) {
-        for id in store.session_ids().unwrap_or_default() {
-            if self.ids.contains(&id) || !store.layout().snapshot(&id).exists() {
-                continue;
-            }
-            self.loose_bytes += snapshots::measure(&store.layout().snapshot(&id), false).all();
-            let vitals = fs::read_to_string(store.layout().snapshot(&id).join(layout::VITALS))
-                .unwrap_or_default();
-            let source_id = Document::parse(&format!("---\n{vitals}---\n")).get_str("source_id");
-            if let Some(source_id) =
-                source_id.filter(|source_id| !self.sessions.contains_key(source_id))
-            {
-                self.know(source_id, KnownSession { id: id.clone(), digested: false }, device);
-            }
-            self.ids.insert(id);
-        }
-    }
-}
-
-/// The sessions that have a digest, in order, and how it looks.
-pub(super) fn digested(store: &Store) -> Result<Vec<(SessionId, Stamp)>> {
-    consolidate::digests(store).context(|| "cannot list the sessions".to_string())
-}
-
-fn standstill_hash(
-    store: &Store,
-    sweep: &Sweep<'_>,
-    walked: &[(PathBuf, Stamp)],
-    digests: &[(SessionId, Stamp)],
-    tombstones: &Tombstones,
-) -> String {
-    let layout = store.layout();
-    standstill::hash(
-        sweep,
-        walked,
-        digests,
-        consolidate::upper_stamp(layout),
-        tombstones,
-        &days::stamps(layout),
-    )
-}
-
-/// Whether the tree already holds a source as it is now.
-pub(super) fn is_unchanged(
-    store: &Store,
-    tree: &Tree,
-    seen: &HashMap<&OsStr, Seen>,
-    shared: &SharedFiles,
-    cursors: &Cursors,
-    source: &Source,
-) -> bool {
-    let Some(known) = tree.sessions.get(&source.source_id()).filter(|known| known.digested) else {
-        return false;
-    };
-    let looks_the_same = source.files.iter().all(|file| match &file.within {
-        Some(id) => cursors.holds(&file.path, id),
-        None => seen.get(file.path.as_os_str()).is_some_and(|now| now.same),
-    });
-    if looks_the_same {
-        return true;
-    }
-    // Dates and inodes change for many reasons; the content decides.
-    let Ok(Some(digest)) = store.digest(&known.id) else { return false };
-    // The snapshot's own manifest names every file; the digest only a few, but also after eviction.
-    let whole = fs::read_to_string(store.layout().snapshot(&known.id).join(layout::MANIFEST))
-        .unwrap_or_default();
-    let manifest: HashMap<String, &str> = whole
-        .lines()
-        .chain(digest.snapshot.manifest.iter().map(String::as_str))
-        .filter_map(parse_manifest_line)
-        .map(|(sha256, name)| (name, sha256))
-        .collect();
-    source.files.iter().all(|file| {
-        let name = format!("{}/{}", layout::RAW, file.name.display());
-        let now = match &file.within {
-            Some(id) => shared.hash(&file.path, id),
-            None => files::hash_file(&file.path).map(|(_, now)| now),
+    /// Whether nothing has changed since a sweep that left nothing to do; then its report is this
+    /// one's.
+    fn matches(&mut self, inputs: &Inputs<'_>, digests: &[(SessionId, Stamp)]) -> bool {
+        let Some(before) = SweepFingerprint::file(self.memory.layout()).read() else {
+            return false;
         };
-        manifest.get(&name).is_some_and(|sha256| now.is_ok_and(|now| now == **sha256))
-    })
-}
+        if !before.matches(&self.hash_memory(inputs, digests), self.settings.now) {
+            return false;
+        }
+        (self.report.discovered, self.report.unchanged) = (before.discovered, before.discovered);
+        self.report.by_flavor = before.by_flavor;
+        self.report.excluded = before.excluded;
+        self.report.retention.in_use_bytes = before.in_use_bytes;
+        true
+    }
 
-fn remember(cursors: &mut Cursors, source: &Source, seen: &HashMap<&OsStr, Seen>) {
-    for file in &source.files {
-        if let Some(id) = &file.within {
-            cursors.remember_part(&file.path, id);
-        } else if let Some(now) = seen.get(file.path.as_os_str()) {
-            if !now.same {
-                cursors.remember(file.path.clone(), now.stamp, now.known.clone());
-            }
-            if let Some(lineage) = now.known.as_ref().and_then(|known| known.lineage.as_deref()) {
-                cursors.remember_owner(source.flavor, lineage, &source.native_id);
+    /// Captures what has changed; says whether any file is shared among sessions.
+    fn capture(&mut self, known: &mut Known, walk: Walk, tombstones: &Tombstones) -> Result<bool> {
+        let (settings, staging) = (&self.settings, self.memory.layout().staging());
+        let shared = SharedFiles::with_copies_in(staging.join("shared"));
+        let (cursors, exclude) = (&mut known.cursors, &settings.pages.exclude);
+        let mut found = Sources::find(walk, &self.selection, cursors, exclude, tombstones, shared);
+        let plan = found.plan(settings.store, known);
+        plan.unchanged.iter().for_each(|source| found.remember(&mut known.cursors, source));
+        let staged =
+            stage::stage_all(settings, known, &found, &plan.changed, self.request.progress)?;
+        self.report.count(&plan, &staged.excluded, staged.elsewhere, staged.by_flavor);
+        self.report.skipped.append(&mut found.skipped);
+        self.report.skipped.extend(staged.skipped);
+        for source in &staged.excluded {
+            found.remember(&mut known.cursors, source);
+            known.cursors.remember_excluded(source.source_id(), settings.pages.exclude.key());
+        }
+        let remember = |known: &mut Known, staged: &StagedSession| {
+            found.remember(&mut known.cursors, &staged.source);
+        };
+        let captured = commit::commit_all(settings, known, staged.sessions, remember)?;
+        self.report.captured = captured.len();
+        self.report.ended += captured.iter().filter(|one| one.open_until.is_none()).count();
+        self.report.sessions = captured;
+        Ok(found.has_shared)
+    }
+
+    fn close_sessions(&mut self, known: &mut Known) -> Result<()> {
+        let closed = commit::close_sessions(&self.settings, known).context(|| self.cannot())?;
+        self.report.digested = self.report.captured + closed;
+        self.report.ended += closed;
+        let captured = self.report.sessions.iter().map(|captured| &captured.session);
+        digest::note_waiting(self.memory, captured)
+    }
+
+    /// Writes what is made from digests; returns how they look now.
+    fn write_days_and_cores(&mut self) -> Result<Vec<(SessionId, Stamp)>> {
+        let CaptureSettings { store, device, now, zone, .. } = self.settings;
+        let finalize = self.request.finalize;
+        let scope = if finalize.is_some() { Scope::All } else { Scope::Today };
+        self.report.days = days::settle(store, now, zone, scope, finalize.unwrap_or_default())?;
+        let consolidated = consolidate::run(store, device, false)?;
+        (self.report.cores, self.report.spheres) = (consolidated.cores, consolidated.spheres);
+        Ok(consolidated.digests)
+    }
+
+    /// Applies the storage budget, but for what was captured just now.
+    fn retain(&mut self, known: &Known) -> Result<()> {
+        let report = &mut self.report;
+        let folders = report.folders.iter().filter(|one| one.status == FolderStatus::Kept);
+        let folders = folders.filter_map(|folder| folder.session.clone());
+        let sessions = report.sessions.iter().map(|captured| captured.session.clone());
+        let fresh = sessions.chain(folders).collect();
+        let retention = &mut report.retention;
+        let budget =
+            Budget { settings: &self.settings, limits: self.limits, dry_run: self.request.dry_run };
+        budget.after_sweep(known, &fresh, report.digested > 0, retention)
+    }
+
+    /// Notes that whoever comes next has nothing to do: whatever was read is remembered.
+    fn save_fingerprint(
+        &self,
+        inputs: &Inputs<'_>,
+        digests: &[(SessionId, Stamp)],
+        known: &Known,
+    ) -> Result<()> {
+        let (report, now) = (&self.report, self.settings.now);
+        let in_use_bytes = report.retention.in_use_bytes;
+        // What this sweep captured may go with the next one.
+        if !report.skipped.is_empty() || in_use_bytes > self.limits.cap() {
+            return Ok(());
+        }
+        if self.request.finalize.is_none() {
+            let today = days::today(now, self.settings.zone);
+            let pending = days::pending(self.settings.store, today);
+            if !pending.context(|| self.cannot())?.is_empty() {
+                return Ok(());
             }
         }
+        let open = known.cursors.next_due(self.settings.device).into_iter();
+        let fingerprint = SweepFingerprint {
+            hash: self.hash_memory(inputs, digests),
+            discovered: report.discovered,
+            by_flavor: report.by_flavor.clone(),
+            excluded: report.excluded,
+            in_use_bytes,
+            due: open.chain(self.limits.next_due(known.cursors.raw_since(), now)).min(),
+        };
+        let file = SweepFingerprint::file(self.memory.layout());
+        file.save(&fingerprint).map(drop).context(|| self.cannot())
     }
 }
 
-/// Whether a session's digest can be written again without losing what a person wrote in it.
-fn may_rewrite(store: &Store, id: &SessionId) -> Result<(), Skipped> {
-    let path = store.layout().digest(id);
-    match fs::read_to_string(&path) {
-        Err(err) if err.kind() != io::ErrorKind::NotFound => {
-            let reason = format!(
-                "the digest cannot be read ({err}), so it is left alone and its session is not updated"
-            );
-            Err(Skipped { path, line: 0, reason })
+impl SweepReport {
+    /// Counts the sessions that were found.
+    fn count(
+        &mut self,
+        plan: &SweepPlan,
+        excluded: &[Source],
+        elsewhere: usize,
+        changed: BTreeMap<&'static str, usize>,
+    ) {
+        let unchanged = plan.unchanged.iter().map(|source| (source.flavor, 1));
+        for (flavor, count) in changed.into_iter().chain(unchanged) {
+            *self.by_flavor.entry(flavor.to_string()).or_default() += count;
+            self.discovered += count;
         }
-        _ => Ok(()),
+        self.unchanged = plan.unchanged.len() + elsewhere;
+        self.excluded = plan.excluded.len() + excluded.len();
     }
-}
 
-/// Whether a new capture tells at least what the digest does, where the raw behind it is not here
-/// to be kept.
-fn tells_no_less(store: &Store, id: &SessionId, prepared: &Prepared) -> Result<(), Trouble> {
-    if store.layout().snapshot(id).join(layout::RAW).exists() {
-        return Ok(());
+    /// Whether anything was written that a search finds. It looks for changes itself, so there is
+    /// no need to look where nothing was.
+    fn has_written(&self) -> bool {
+        let retention = &self.retention;
+        let is_kept = |folder: &FolderReport| folder.status == FolderStatus::Kept;
+        self.digested + retention.evicted.count() + retention.digested_now.len() > 0
+            || self.folders.iter().any(is_kept)
     }
-    let last = |episodes: Option<(_, EpisodeId)>| episodes.map(|(_, last)| last);
-    let before = store.digest(id).ok().flatten().and_then(|digest| last(digest.content.episodes));
-    let now = last(prepared.draft().map_err(Trouble::Store)?.content.episodes);
-    if now >= before {
-        return Ok(());
-    }
-    let reason = "the log has less than its digest tells, and the raw behind the digest is not here; left as it is";
-    Err(Trouble::Source(Skipped {
-        path: store.layout().digest(id),
-        line: 0,
-        reason: reason.into(),
-    }))
-}
-
-/// The sessions that wait to be committed, and those that are left out.
-type Captures<'s> = (Vec<(Prepared, &'s Source)>, Vec<&'s Source>);
-
-/// Captures sessions in parallel, each under a temporary name.
-fn prepare<'s>(
-    store: &Store,
-    sweep: &Sweep<'_>,
-    tree: &Tree,
-    sources: &'s [Source],
-    shared: &SharedFiles,
-    report: &mut Report,
-) -> Result<Captures<'s>> {
-    let layout = store.layout();
-    let done = std::sync::atomic::AtomicUsize::new(0);
-    let results: Vec<Option<Result<(Prepared, &Source), Trouble>>> = sources
-        .par_iter()
-        .enumerate()
-        .map(|(number, source)| {
-            let adapter = adapters::named(source.flavor).expect("sources come from adapters");
-            let known = tree.sessions.get(&source.source_id());
-            // A session of another device is that device's to rewrite.
-            if known.is_some_and(|known| known.id.device != sweep.device) {
-                return None;
-            }
-            if let Some(known) = known
-                && let Err(skipped) = may_rewrite(store, &known.id)
-            {
-                return Some(Err(Trouble::Source(skipped)));
-            }
-            let previous = known.map(|known| layout.snapshot(&known.id));
-            let staged = layout.staging().join(number.to_string());
-            let prepared = capture::prepare(
-                adapter,
-                source,
-                shared,
-                previous.as_deref(),
-                &staged,
-                &sweep.pages,
-            );
-            (sweep.progress)(
-                done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1,
-                sources.len(),
-            );
-            let prepared = prepared.and_then(|prepared| match known {
-                Some(known) => tells_no_less(store, &known.id, &prepared).map(|()| prepared),
-                None => Ok(prepared),
-            });
-            Some(prepared.map(|prepared| (prepared, source)))
-        })
-        .collect();
-    let (mut prepared, mut excluded) = (Vec::new(), Vec::new());
-    for (result, source) in results.into_iter().zip(sources) {
-        match result {
-            Some(Ok((mut one, source))) => {
-                report.skipped.append(&mut one.skipped);
-                prepared.push((one, source));
-            }
-            Some(Err(Trouble::Source(skipped))) => report.skipped.push(skipped),
-            Some(Err(Trouble::Excluded)) => excluded.push(source),
-            Some(Err(Trouble::Store(error))) => return Err(error),
-            None => report.unchanged += 1,
-        }
-    }
-    Ok((prepared, excluded))
-}
-
-/// Closes the sessions that have had no event for long enough; returns how many.
-fn close_sessions(store: &Store, cursors: &mut Cursors, sweep: &Sweep<'_>) -> io::Result<usize> {
-    let mut closed = 0;
-    // A session of another device is that device's to close.
-    for id in cursors.due(sweep.now).into_iter().filter(|id| id.device == sweep.device) {
-        let path = store.layout().digest(&id);
-        // One that cannot be read is left as it is; the next growth of its session names it.
-        let Ok(text) = fs::read_to_string(&path) else { continue };
-        let mut document = Document::parse(&text);
-        document.set_raw("state", "closed");
-        closed += usize::from(files::write_if_changed(&path, document.to_text().as_bytes())?);
-        if let Some(cursor) = cursors.session(&id).cloned() {
-            cursors.remember_session(&id, SessionCursor { open_until: None, ..cursor });
-        }
-    }
-    Ok(closed)
 }

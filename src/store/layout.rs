@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use chrono::NaiveDate;
 
+use crate::model::digest::SnapshotShape;
 use crate::model::hit::Tree;
 use crate::model::ids::{CoreId, EpisodeId, SessionId, SphereId};
 use crate::model::knowledge::{Kind, PageName};
@@ -62,14 +63,14 @@ pub fn sensory(id: EpisodeId) -> String {
 
 /// Whether a file of a snapshot is raw: not redacted, and as the agent or the person kept it. A
 /// folder's snapshot is raw throughout.
-pub fn is_raw_file(within_snapshot: &str, of_folder: bool) -> bool {
-    of_folder || within_snapshot.split('/').next() == Some(RAW)
+pub fn is_raw_file(within_snapshot: &str, shape: SnapshotShape) -> bool {
+    shape == SnapshotShape::Folder || within_snapshot.split('/').next() == Some(RAW)
 }
 
 /// Whether a file of a snapshot is among those that are evicted first: raw, and the long tool
 /// outputs.
-pub fn is_heavy(within_snapshot: &str, of_folder: bool) -> bool {
-    is_raw_file(within_snapshot, of_folder) || within_snapshot.split('/').next() == Some(SENSORY)
+pub fn is_heavy(within_snapshot: &str, shape: SnapshotShape) -> bool {
+    is_raw_file(within_snapshot, shape) || within_snapshot.split('/').next() == Some(SENSORY)
 }
 
 /// A file of a snapshot, as a digest links to it.
@@ -405,8 +406,8 @@ impl Layout {
     }
 
     /// How sources and tree looked when a sweep had left nothing to do.
-    pub fn standstill(&self) -> PathBuf {
-        self.cache().join("standstill.json")
+    pub fn sweep_fingerprint(&self) -> PathBuf {
+        self.cache().join("sweep-fingerprint.json")
     }
 
     /// How the days looked when they held nothing forgotten.

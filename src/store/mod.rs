@@ -5,23 +5,22 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::base::files;
+use rayon::prelude::*;
+
+use crate::base::files::{self, Stamp};
 use crate::error::{Context, Error, Result};
 use crate::model::digest::Digest;
 use crate::model::ids::{Device, SessionId};
 use crate::model::knowledge::Kind;
 
 pub mod authored;
-pub mod cores;
-pub mod days;
+pub mod core;
+pub mod day;
 pub mod digest;
-pub use digest as documents;
-pub mod journal;
 pub mod knowledge;
 pub mod layout;
 pub mod local;
 pub mod snapshots;
-pub mod summaries;
 pub mod tombstones;
 
 use layout::Layout;
@@ -113,6 +112,32 @@ impl Store {
         Ok(ids)
     }
 
+    /// The sessions that have a digest, in order, and how it looks.
+    pub fn digest_stamps(&self) -> Result<Vec<(SessionId, Stamp)>> {
+        let ids = self.session_ids().context(|| "cannot list the sessions".into())?;
+        Ok(ids
+            .into_par_iter()
+            .with_min_len(256)
+            .filter_map(|id| self.digest_stamp(&id).map(|stamp| (id, stamp)))
+            .collect())
+    }
+
+    /// How a session's digest looks. A link could lead anywhere, so only a plain file is a digest.
+    pub fn digest_stamp(&self, id: &SessionId) -> Option<Stamp> {
+        let metadata = fs::symlink_metadata(self.layout.digest(id)).ok()?;
+        metadata.is_file().then(|| Stamp::of(&metadata))
+    }
+
+    /// The contexts that wait in the inbox for a model, in order.
+    pub fn inbox(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.layout.inbox()).into_iter().flatten().flatten();
+        let paths = entries.map(|entry| entry.path());
+        let mut paths: Vec<PathBuf> =
+            paths.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
+        paths.sort();
+        paths
+    }
+
     /// The event logs in the memory, in order: those of its sessions, and those that older tools
     /// left.
     pub fn event_logs(&self) -> io::Result<Vec<EventLog>> {
@@ -170,7 +195,7 @@ impl Store {
         let path = self.layout.digest(id);
         let cannot = || format!("cannot read the digest `{}`", self.layout.shown(&path));
         match fs::read_to_string(&path) {
-            Ok(text) => digest::parse_digest(&text).map(Some).context(cannot),
+            Ok(text) => digest::parse(&text).map(Some).context(cannot),
             Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(err) => Err(err).context(cannot),
         }
@@ -196,12 +221,13 @@ impl Store {
 
     /// The running number that the next session of a device gets: after all that are there, and all
     /// that were forgotten.
-    pub fn next_ordinal(&self, device: &Device, digested: impl Iterator<Item = SessionId>) -> u32 {
-        digested
-            .chain(self.forgotten())
-            .filter(|id| id.device == *device)
-            .map(|id| id.ordinal + 1)
-            .max()
-            .unwrap_or(0)
+    pub fn next_ordinal<'i>(
+        &self,
+        device: &Device,
+        taken: impl Iterator<Item = &'i SessionId>,
+    ) -> u32 {
+        let next = |id: &SessionId| (id.device == *device).then_some(id.ordinal + 1);
+        let taken = taken.filter_map(next).max();
+        taken.max(self.forgotten().iter().filter_map(next).max()).unwrap_or(0)
     }
 }

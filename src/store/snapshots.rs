@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::layout::{self, MANIFEST, RAW};
+use super::layout::{self, MANIFEST};
 use crate::base::files::{self, HashingWriter, NewFile};
-use crate::model::digest::Snapshot;
+use crate::model::digest::{Snapshot, SnapshotShape};
 
 /// How many raw files a digest lists.
 const MOST_LISTED: usize = 12;
@@ -125,12 +125,8 @@ impl SnapshotWriter {
         &self.hashes
     }
 
-    /// Writes the manifest and says what the digest has to say of the snapshot.
-    pub fn finish(self) -> io::Result<Snapshot> {
-        self.finish_listing(|name| name.starts_with(RAW))
-    }
-
-    /// Does the same where other files than those under `raw/` count as raw.
+    /// Writes the manifest and says what the digest has to say of the snapshot; it lists the raw
+    /// files.
     pub fn finish_listing(self, is_raw: impl Fn(&str) -> bool) -> io::Result<Snapshot> {
         let mut manifest = String::new();
         for (name, sha256) in &self.hashes {
@@ -213,7 +209,7 @@ impl Measured {
 
 /// Measures the snapshot in a folder; one that is not there takes none. The manifest does not
 /// count: it always stays.
-pub fn measure(snapshot: &Path, of_folder: bool) -> Measured {
+pub fn measure(snapshot: &Path, shape: SnapshotShape) -> Measured {
     let mut measured = Measured::default();
     if !snapshot.exists() {
         return measured;
@@ -221,11 +217,17 @@ pub fn measure(snapshot: &Path, of_folder: bool) -> Measured {
     for file in files::walk_files(snapshot).flatten() {
         match layout::shown_relative(&file.relative) {
             name if name == MANIFEST => {}
-            name if layout::is_heavy(&name, of_folder) => measured.heavy += file.metadata.len(),
+            name if layout::is_heavy(&name, shape) => measured.heavy += file.metadata.len(),
             _ => measured.light += file.metadata.len(),
         }
     }
     measured
+}
+
+/// How much a snapshot takes in all.
+pub fn bytes(snapshot: &Path) -> u64 {
+    // Every file counts, whichever shape it is of.
+    measure(snapshot, SnapshotShape::Log).all()
 }
 
 /// A line of a manifest. `sha256sum` marks names with odd characters by a leading backslash.

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use memtree::internals::adapters::{self, shared::SharedFiles};
 use memtree::internals::base::redact::Redactor;
+use memtree::internals::capture::PageSettings;
+use memtree::internals::capture::stage::{self, CaptureError};
 use memtree::internals::distill::clean::Cleaner;
-use memtree::internals::ops::capture::{self, Pages, Trouble};
 use memtree::model::session::{LogFile, Role, Source};
 
 use crate::harness::{Answer, Desk, Tree, assert_same, exchange};
@@ -140,18 +141,19 @@ fn a_source_that_vanishes_does_not_stop_the_others() {
         LogFile { path: gone.clone(), name: "gone.jsonl".into(), role: Role::Main, within: None };
     let source = Source { flavor: "claude", native_id: "gone".into(), files: vec![file] };
     let cleaner = Cleaner::new(Redactor::with_rules(&[]).unwrap(), 1000);
-    let pages = Pages { cleaner, inline_lines: 12, exclude: Default::default() };
+    let (exclude, domains) = (Default::default(), &Default::default());
+    let pages = PageSettings { cleaner: &cleaner, inline_lines: 12, exclude, domains };
     let adapter = adapters::named("claude").unwrap();
     let shared = SharedFiles::with_temporary_copies();
-    let prepared =
-        capture::prepare(adapter, &source, &shared, None, &folder.path().join("staged"), &pages);
-    match prepared {
-        Err(Trouble::Source(skipped)) => {
+    let staged =
+        stage::stage(adapter, &source, &shared, None, &folder.path().join("staged"), &pages);
+    match staged {
+        Err(CaptureError::Source(skipped)) => {
             assert_eq!((skipped.path, skipped.line), (gone, 0));
             assert!(skipped.reason.contains("No such file"), "{}", skipped.reason);
         }
-        Err(Trouble::Store(error)) => panic!("the memory is blamed: {error}"),
-        Err(Trouble::Excluded) => panic!("nothing is left out"),
+        Err(CaptureError::Store(error)) => panic!("the memory is blamed: {error}"),
+        Err(CaptureError::Excluded) => panic!("nothing is left out"),
         Ok(_) => panic!("nothing was captured"),
     }
 }

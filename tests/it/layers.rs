@@ -19,6 +19,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("store", &["model", "base", "error", "settings"]),
     ("adapters", &["model", "base", "error"]),
     ("distill", &["model", "base", "error"]),
+    ("capture", &["adapters", "distill", "store", "model", "base", "error"]),
     ("query", &["model", "base", "error"]),
     ("index", &["query", "store", "model", "base", "error"]),
     ("models", &["distill", "store", "settings", "model", "base", "error"]),
@@ -30,8 +31,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "ops",
         &[
-            "memory", "environment", "index", "query", "adapters", "distill", "models", "store",
-            "model", "base", "error", "settings",
+            "memory", "environment", "capture", "index", "query", "adapters", "distill", "models",
+            "store", "model", "base", "error", "settings",
         ],
     ),
     ("hooks", &["memory", "ops", "adapters", "store", "model", "base", "error", "settings"]),
@@ -39,16 +40,16 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "memory", "environment", "hooks", "ops", "query", "adapters", "distill", "models",
-            "store", "model", "base", "error", "settings",
+            "memory", "environment", "hooks", "ops", "capture", "query", "adapters", "distill",
+            "models", "store", "model", "base", "error", "settings",
         ],
     ),
     // The library shows what is public of them all.
     (
         "lib",
         &[
-            "memory", "environment", "index", "query", "adapters", "distill", "models", "ops",
-            "store", "model", "base", "error", "settings",
+            "memory", "environment", "capture", "index", "query", "adapters", "distill", "models",
+            "ops", "store", "model", "base", "error", "settings",
         ],
     ),
     ("main", &["memtree"]),

@@ -9,11 +9,12 @@ use chrono::Duration;
 use super::finding::Findings;
 use super::{Doctor, environment};
 use crate::base::files;
+use crate::capture::cursors::Cursors;
+use crate::capture::raw;
 use crate::error::{Context, Result};
 use crate::index::{Corpus, Index, Source};
 use crate::model::ids::SessionId;
-use crate::ops::cursors::Cursors;
-use crate::ops::{forget, retain, sweep};
+use crate::ops::forget;
 use crate::store::layout;
 use crate::store::snapshots::manifest_again;
 use crate::store::tombstones::Tombstones;
@@ -80,7 +81,7 @@ fn unfinished(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     // The sweep takes the lock itself.
     drop(lock);
     if doctor.fix {
-        sweep::sweep(doctor.store, doctor.sweep)?;
+        doctor.sweep()?;
         for path in left.iter().filter(|path| is_temporary(path)) {
             let _ = files::remove_file(path);
         }
@@ -120,7 +121,7 @@ fn digests(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
                     );
                     continue;
                 }
-                let fix = match id.device == doctor.sweep.device {
+                let fix = match id.device == *doctor.memory.device() {
                     true => {
                         "`memtree doctor --fix` writes it from its raw, or `memtree sweep` from the log"
                     }
@@ -150,12 +151,12 @@ fn digests(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
 
 /// Writes a digest again from its session's raw files, where `--fix` was given and it can be done.
 fn rewrite_digest(doctor: &Doctor<'_>, id: &SessionId) -> Result<bool> {
-    if !doctor.fix || id.device != doctor.sweep.device {
+    if !doctor.fix || id.device != *doctor.memory.device() {
         return Ok(false);
     }
     let cannot = || "cannot take the lock".to_string();
     let _lock = files::lock_exclusive(&doctor.store.layout().sweep_lock()).context(cannot)?;
-    retain::digest_now(doctor.store, &retain::Request::of(doctor.sweep), id)
+    raw::restore_digest(&doctor.memory.capture_settings()?, id)
 }
 
 fn snapshots(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
@@ -163,7 +164,7 @@ fn snapshots(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     for id in doctor.sessions()? {
         let Ok(Some(digest)) = doctor.store.digest(&id) else { continue };
         // Snapshots are local: another device's are on that device.
-        if id.device != doctor.sweep.device || digest.snapshot.evicted.is_some() {
+        if id.device != *doctor.memory.device() || digest.snapshot.evicted.is_some() {
             continue;
         }
         let snapshot = layout.snapshot(&id);
@@ -227,7 +228,7 @@ fn forgotten(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     if doctor.fix {
         let lock = files::lock_exclusive(&layout.sweep_lock())
             .context(|| "cannot take the lock".into())?;
-        forget::finish(doctor.store, &tombstones, &doctor.sweep.forgetting())?;
+        forget::finish(doctor.store, &tombstones, &forget::Request::of(doctor.memory)?)?;
         drop(lock);
         findings.fixed(what, means, "removed");
     } else {
@@ -266,7 +267,7 @@ fn index(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
 }
 
 fn clock(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
-    let limit = doctor.sweep.now + Duration::minutes(10);
+    let limit = doctor.memory.now() + Duration::minutes(10);
     let mut ahead = Vec::new();
     for id in doctor.sessions()? {
         if let Ok(Some(digest)) = doctor.store.digest(&id)

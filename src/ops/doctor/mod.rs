@@ -12,10 +12,12 @@ use serde::Serialize;
 
 use crate::adapters::Places;
 use crate::base::redact::Redactor;
+use crate::capture::rescue::{self, RescueClock};
+use crate::capture::sources::Selection;
 use crate::error::{Context, Result};
+use crate::memory::Memory;
 use crate::model::ids::SessionId;
-use crate::ops::rescue::{self, Clock};
-use crate::ops::sweep::{self, Sweep};
+use crate::ops::sweep::SweepRequest;
 use crate::store::Store;
 
 use finding::Findings;
@@ -24,8 +26,9 @@ pub use finding::{Finding, Level};
 /// What to look at, and how.
 pub struct Doctor<'a> {
     pub store: &'a Store,
-    /// How a sweep of this machine looks.
-    pub sweep: &'a Sweep<'a>,
+    pub memory: &'a Memory,
+    /// Which logs are looked at.
+    pub selection: &'a Selection,
     pub places: &'a Places,
     /// This program, as hooks call it.
     pub program: &'a std::path::Path,
@@ -39,6 +42,21 @@ pub struct Doctor<'a> {
     pub secrets: Option<&'a Redactor>,
 }
 
+impl Doctor<'_> {
+    /// What agents will delete.
+    fn clocks(&self) -> Result<Vec<RescueClock>> {
+        let settings = self.memory.capture_settings()?;
+        let selection = self.memory.resolved(self.selection)?;
+        rescue::clocks(&settings, &selection, self.places)
+    }
+
+    /// Sweeps the logs that are looked at.
+    fn sweep(&self) -> Result<()> {
+        let request = SweepRequest::default().selection(self.selection.clone()).folders(false);
+        self.memory.sweep(request).map(drop)
+    }
+}
+
 /// What was found.
 #[derive(Debug, Default, Serialize)]
 pub struct Report {
@@ -46,7 +64,7 @@ pub struct Report {
     /// The names of all checks that were made.
     pub checked: Vec<&'static str>,
     /// What agents will delete.
-    pub clocks: Vec<Clock>,
+    pub clocks: Vec<RescueClock>,
     /// How many sessions were swept because an agent is about to delete them.
     pub rescued: usize,
 }
@@ -93,14 +111,15 @@ pub fn doctor(doctor: &Doctor<'_>) -> Result<Report> {
 
 /// Sweeps first what an agent is about to delete, and then shows its clock. Returns the clocks, and
 /// how many sessions were swept.
-fn rescue(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<(Vec<Clock>, usize)> {
-    let not_swept = |clocks: &[Clock]| clocks.iter().map(|clock| clock.not_swept).sum::<usize>();
-    let mut clocks = rescue::clocks(doctor.store, doctor.sweep, doctor.places)?;
+fn rescue(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<(Vec<RescueClock>, usize)> {
+    let not_swept =
+        |clocks: &[RescueClock]| clocks.iter().map(|clock| clock.not_swept).sum::<usize>();
+    let mut clocks = doctor.clocks()?;
     let mut rescued = 0;
     let in_danger = not_swept(&clocks);
     if in_danger > 0 && !doctor.dry_run {
-        sweep::sweep(doctor.store, doctor.sweep)?;
-        clocks = rescue::clocks(doctor.store, doctor.sweep, doctor.places)?;
+        doctor.sweep()?;
+        clocks = doctor.clocks()?;
         rescued = in_danger.saturating_sub(not_swept(&clocks));
     }
     for clock in clocks.iter().filter(|clock| clock.at_risk() > 0) {

@@ -12,8 +12,8 @@ use super::finding::Findings;
 use crate::base::files;
 use crate::base::redact::Redactor;
 use crate::error::{Context, Result};
+use crate::model::digest::SnapshotShape;
 use crate::model::ids::SessionId;
-use crate::ops::snapshot;
 use crate::store::layout;
 
 /// Of a longer line only the beginning is looked at: no page of ours has one.
@@ -27,7 +27,7 @@ pub fn check(doctor: &Doctor<'_>, redactor: &Redactor, findings: &mut Findings) 
     let sessions = doctor.store.session_ids().context(|| "cannot list the sessions".into())?;
     let is_folder = |id: &SessionId| {
         let digest = doctor.store.digest(id).ok().flatten();
-        digest.is_some_and(|digest| digest.content.flavor == snapshot::FLAVOR)
+        digest.is_some_and(|digest| digest.content.shape() == SnapshotShape::Folder)
     };
     let folders: Vec<PathBuf> =
         sessions.iter().filter(|id| is_folder(id)).map(|id| layout.snapshot(id)).collect();

@@ -13,7 +13,6 @@ mod state;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
-use std::path::PathBuf;
 
 use chrono::{Days, Duration, NaiveDate};
 use serde::Serialize;
@@ -22,21 +21,22 @@ use crate::base::clock::Timestamp;
 use crate::base::files;
 use crate::base::redact::Redactor;
 use crate::base::zone::Zone;
+use crate::capture::cursors::Cursors;
 use crate::error::{Context as _, Result};
+use crate::memory::Memory;
 use crate::model::day::{LineKind, Note};
 use crate::model::digest::Worth;
 use crate::model::ids::SessionId;
 use crate::models::{Alias, Answer, Models, Prompt};
-use crate::ops::cursors::Cursors;
 use crate::ops::days::{self, Scope, Summarized};
-use crate::ops::sweep::{self, Sweep};
+use crate::ops::sweep::SweepRequest;
 use crate::ops::turns;
-use crate::store::days::Entry;
+use crate::store::day::Entry;
 use crate::store::layout::Layout;
-use crate::store::{self, Store, journal, summaries};
+use crate::store::{self, Store, day::summary, local};
 
 pub use context::Context;
-use context::Said;
+use context::Utterance;
 pub use state::{Compiled, State};
 
 /// What a model is asked at a flush.
@@ -118,28 +118,19 @@ pub struct Flushed {
     pub summaries: Summarized,
 }
 
-/// The contexts that wait in the inbox, in order.
-pub fn waiting(layout: &Layout) -> Vec<PathBuf> {
-    let entries = fs::read_dir(layout.inbox()).into_iter().flatten().flatten();
-    let paths = entries.map(|entry| entry.path());
-    let mut paths: Vec<PathBuf> =
-        paths.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
-    paths.sort();
-    paths
-}
-
 /// Flushes a session whose log an agent names: sweeps it, then writes its days.
 pub fn transcript(
-    store: &Store,
-    sweep: &Sweep<'_>,
+    memory: &Memory,
+    sweep: SweepRequest<'_>,
     native_id: &str,
     reason: Reason,
     flush: &Flush<'_>,
 ) -> Result<Flushed> {
+    let store = memory.store();
     let layout = store.layout();
-    let swept = sweep::sweep(store, sweep)?;
+    let swept = memory.sweep(sweep)?;
     for skipped in &swept.skipped {
-        journal::note(
+        local::note(
             layout,
             flush.now,
             &format!("flush: {}:{}: {}", skipped.path.display(), skipped.line, skipped.reason),
@@ -152,7 +143,7 @@ pub fn transcript(
     };
     let mut contexts = Vec::new();
     match session {
-        None => journal::note(
+        None => local::note(
             layout,
             flush.now,
             &format!("flush: no session was found in the log of `{native_id}`"),
@@ -170,7 +161,7 @@ pub fn transcript(
     }
     let turns: usize = contexts.iter().map(Context::count).sum();
     if reason == Reason::Precompact && turns < FEWEST_BEFORE_COMPACTION && turns > 0 {
-        journal::note(
+        local::note(
             layout,
             flush.now,
             &format!("flush: only {turns} turns of `{native_id}` before its compaction"),
@@ -196,7 +187,7 @@ pub fn handed_in(store: &Store, text: &str, session: &str, flush: &Flush<'_>) ->
     let name = captured.map_or_else(|| files::safe_name(session, 80), |id| id.to_string());
     let contexts = Context::handed_in(&name, &clean, flush.now, flush.zone);
     if contexts.is_empty() {
-        journal::note(layout, flush.now, &format!("flush: the context of `{session}` is empty"));
+        local::note(layout, flush.now, &format!("flush: the context of `{session}` is empty"));
     }
     run(store, contexts, flush)
 }
@@ -211,7 +202,7 @@ pub fn due(store: &Store, flush: &Flush<'_>, scope: Scope, trigger: &str) -> Res
             [today.checked_sub_days(Days::new(1)), Some(today)].into_iter().flatten().collect();
         let mut sessions = BTreeSet::new();
         for day in &recent {
-            let read = store::days::read(store.layout(), *day, |line| {
+            let read = store::day::read(store.layout(), *day, |line| {
                 sessions.extend(line.session.parse::<SessionId>().ok());
             });
             read.context(|| format!("cannot read the day {day}"))?;
@@ -234,7 +225,7 @@ pub fn due(store: &Store, flush: &Flush<'_>, scope: Scope, trigger: &str) -> Res
 
 /// Tries again what an earlier flush could not do.
 pub fn retry(store: &Store, flush: &Flush<'_>) -> Result<Flushed> {
-    match waiting(store.layout()).is_empty() {
+    match store.inbox().is_empty() {
         true => Ok(Flushed::default()),
         false => run(store, Vec::new(), flush),
     }
@@ -245,12 +236,12 @@ pub fn whole_day(store: &Store, day: NaiveDate, flush: &Flush<'_>) -> Result<Flu
     let mut contexts = Vec::new();
     if flush.models.is_enabled() {
         let mut sessions = BTreeSet::new();
-        store::days::read(store.layout(), day, |line| {
+        store::day::read(store.layout(), day, |line| {
             sessions.extend(line.session.parse::<SessionId>().ok())
         })
         .context(|| format!("cannot read the day {day}"))?;
         for session in sessions {
-            contexts.extend(untold(store, &session, &[day], Reason::Idle, flush)?);
+            contexts.extend(without_note(store, &session, &[day], Reason::Idle, flush)?);
         }
     }
     run(store, contexts, flush)
@@ -271,10 +262,10 @@ fn of_session(
     // Midnight may be among the latest turns.
     let days: Vec<NaiveDate> =
         [last.checked_sub_days(Days::new(1)), Some(last)].into_iter().flatten().collect();
-    untold(store, session, &days, reason, flush)
+    without_note(store, session, &days, reason, flush)
 }
 
-fn untold(
+fn without_note(
     store: &Store,
     session: &SessionId,
     days: &[NaiveDate],
@@ -286,13 +277,13 @@ fn untold(
     let mut said = Vec::new();
     for day in days {
         let summary = fs::read_to_string(layout.summary(*day)).unwrap_or_default();
-        let told = summaries::notes(&summary).remove(&name).unwrap_or_default();
-        let is_told = |time: &str| {
-            told.iter().any(|note| note.by_model && (&*note.from..=&*note.until).contains(&time))
+        let notes = summary::notes(&summary).remove(&name).unwrap_or_default();
+        let has_note = |time: &str| {
+            notes.iter().any(|note| note.by_model && (&*note.from..=&*note.until).contains(&time))
         };
-        let read = store::days::read(layout, *day, |line| {
-            if line.session == name && !is_told(line.time) {
-                said.extend(Said::of(line, *day));
+        let read = store::day::read(layout, *day, |line| {
+            if line.session == name && !has_note(line.time) {
+                said.extend(Utterance::of(line, *day));
             }
         });
         read.context(|| format!("cannot read the day {day}"))?;
@@ -312,7 +303,7 @@ fn run(store: &Store, contexts: Vec<Context>, flush: &Flush<'_>) -> Result<Flush
     let mut flushed = Flushed::default();
     let mut days: BTreeSet<NaiveDate> = contexts.iter().map(|context| context.day).collect();
     for context in contexts {
-        if state.has(&context.id) || is_told(layout, &context, flush.models) {
+        if state.has(&context.id) || has_note(layout, &context, flush.models) {
             flushed.duplicates += 1;
         } else {
             files::create_private_dir(&layout.inbox()).context(cannot)?;
@@ -325,10 +316,10 @@ fn run(store: &Store, contexts: Vec<Context>, flush: &Flush<'_>) -> Result<Flush
     }
     let mut added: BTreeMap<NaiveDate, Vec<(String, Note)>> = BTreeMap::new();
     let mut done = Vec::new();
-    for path in waiting(layout) {
+    for path in store.inbox() {
         let text = fs::read_to_string(&path).context(cannot)?;
         let Some(context) = Context::parse(&text) else {
-            journal::note(
+            local::note(
                 layout,
                 flush.now,
                 &format!("flush: `{}` is no context; left where it is", path.display()),
@@ -337,20 +328,20 @@ fn run(store: &Store, contexts: Vec<Context>, flush: &Flush<'_>) -> Result<Flush
         };
         days.insert(context.day);
         match settle(layout, &context, flush).context(cannot)? {
-            Settled::Note(note) => {
+            ContextOutcome::Note(note) => {
                 flushed.flushed += 1;
                 added.entry(context.day).or_default().push((context.session.clone(), note));
                 done.push((path, context.id));
             }
-            Settled::Lines => done.push((path, context.id)),
-            Settled::Nothing => {
+            ContextOutcome::Lines => done.push((path, context.id)),
+            ContextOutcome::Nothing => {
                 flushed.nothing += 1;
                 say_nothing(layout, context.at, &context.session, &context.reason, flush.zone)?;
                 done.push((path, context.id));
             }
-            Settled::Kept(reason, note) => {
+            ContextOutcome::Kept(reason, note) => {
                 flushed.kept += 1;
-                journal::note(
+                local::note(
                     layout,
                     flush.now,
                     &format!(
@@ -381,7 +372,7 @@ fn run(store: &Store, contexts: Vec<Context>, flush: &Flush<'_>) -> Result<Flush
 }
 
 /// What became of a context.
-enum Settled {
+enum ContextOutcome {
     Note(Note),
     /// The session's lines tell it all, and there is no model to tell it better.
     Lines,
@@ -390,42 +381,46 @@ enum Settled {
     Kept(String, Option<Note>),
 }
 
-fn settle(layout: &Layout, context: &Context, flush: &Flush<'_>) -> io::Result<Settled> {
-    let note = |by_model, told| Note {
+fn settle(layout: &Layout, context: &Context, flush: &Flush<'_>) -> io::Result<ContextOutcome> {
+    let note = |by_model, summary| Note {
         id: context.id.clone(),
         from: context.from.clone(),
         until: context.until.clone(),
         by_model,
-        told,
+        summary,
     };
     let has_lines = context.session.parse().is_ok_and(|id: SessionId| layout.digest(&id).is_file());
     // What is not worth a note is not worth a question either.
     if context.is_idle() {
-        return Ok(Settled::Nothing);
+        return Ok(ContextOutcome::Nothing);
     }
     if !flush.models.is_enabled() {
         return Ok(if has_lines {
-            Settled::Lines
+            ContextOutcome::Lines
         } else {
-            Settled::Note(note(false, context.told()))
+            ContextOutcome::Note(note(false, context.summary()))
         });
     }
     Ok(match flush.models.ask(Alias::Low, &FLUSH, &context.turns) {
         Answer::Text(reply) => {
-            let told = context::parse_reply(&flush.redactor.redact(&reply));
-            if told.is_empty() { Settled::Nothing } else { Settled::Note(note(true, told)) }
+            let summary = context::parse_reply(&flush.redactor.redact(&reply));
+            if summary.is_empty() {
+                ContextOutcome::Nothing
+            } else {
+                ContextOutcome::Note(note(true, summary))
+            }
         }
-        Answer::Nothing => Settled::Nothing,
+        Answer::Nothing => ContextOutcome::Nothing,
         Answer::Unavailable(reason) => {
-            Settled::Kept(reason, (!has_lines).then(|| note(false, context.told())))
+            ContextOutcome::Kept(reason, (!has_lines).then(|| note(false, context.summary())))
         }
     })
 }
 
 /// Whether the summary has a note on just this context, by a model where there is one.
-fn is_told(layout: &Layout, context: &Context, models: &Models) -> bool {
+fn has_note(layout: &Layout, context: &Context, models: &Models) -> bool {
     let summary = fs::read_to_string(layout.summary(context.day)).unwrap_or_default();
-    let notes = summaries::notes(&summary);
+    let notes = summary::notes(&summary);
     let tells = |note: &Note| note.id == context.id && (note.by_model || !models.is_enabled());
     notes.get(&context.session).is_some_and(|notes| notes.iter().any(tells))
 }

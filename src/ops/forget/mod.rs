@@ -26,15 +26,17 @@ use crate::base::clock::Timestamp;
 use crate::base::files;
 use crate::base::front_matter::Document;
 use crate::base::redact::Redactor;
+use crate::capture::commit;
+use crate::capture::cursors::Cursors;
+use crate::capture::known::source_id_in_vitals;
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
 use crate::model::ids::{Device, SessionId};
-use crate::ops::cursors::Cursors;
 use crate::ops::retain::{self, Retention};
 use crate::ops::waiting::DigestQueue;
-use crate::ops::{commit, consolidate, flush, search};
+use crate::ops::{consolidate, search};
 use crate::store::tombstones::{self, Tombstone};
-use crate::store::{Store, days, layout};
+use crate::store::{Store, day, layout};
 
 pub use finish::finish;
 use pages::{clean_pages, is_static, pages_with};
@@ -48,6 +50,18 @@ pub struct Request<'a> {
     pub zone: crate::base::zone::Zone,
     /// For the pages that are made anew.
     pub redactor: &'a Redactor,
+}
+
+impl<'a> Request<'a> {
+    /// By those of a memory.
+    pub fn of(memory: &'a Memory) -> Result<Request<'a>> {
+        Ok(Request {
+            device: memory.device(),
+            now: memory.now(),
+            zone: memory.zone()?,
+            redactor: memory.redactor()?,
+        })
+    }
 }
 
 /// What to forget.
@@ -133,9 +147,7 @@ impl Memory {
 
     /// Forgets what was planned, and proves that it is gone.
     pub fn forget(&self, plan: &ForgetPlan) -> Result<ForgetReport> {
-        let (device, now, zone, redactor) =
-            (self.device(), self.now(), self.zone()?, self.redactor()?);
-        forget(self.store(), plan, &Request { device, now, zone, redactor })
+        forget(self.store(), plan, &Request::of(self)?)
     }
 }
 
@@ -301,7 +313,7 @@ pub(super) fn named(store: &Store, name: &str) -> Result<SessionId> {
 fn was_there(store: &Store, id: &SessionId) -> bool {
     let ids = store.session_ids().unwrap_or_default();
     ids.iter().any(|other| other.device == id.device && other.ordinal > id.ordinal)
-        || days::count(store.layout()).is_ok_and(|counted| counted.by_session.contains_key(id))
+        || day::count(store.layout()).is_ok_and(|counted| counted.by_session.contains_key(id))
 }
 
 fn chosen(
@@ -321,9 +333,7 @@ fn planned(store: &Store, session: SessionId) -> PlannedSession {
     let folder = store.layout().session(&session);
     let bytes = files::walk_files(&folder).flatten().map(|file| file.metadata.len()).sum();
     let digest = store.digest(&session).ok().flatten();
-    let vitals = fs::read_to_string(store.layout().snapshot(&session).join(layout::VITALS))
-        .unwrap_or_default();
-    let from_vitals = || Document::parse(&format!("---\n{vitals}---\n")).get_str("source_id");
+    let from_vitals = || source_id_in_vitals(store, &session);
     // Of one whose folder somebody removed, the last sweep may still know the log.
     let from_cursors = || {
         let cursors = Cursors::load(&store.layout().cursors());
@@ -398,7 +408,7 @@ fn purge(
 fn whole_files(store: &Store, sessions: &[SessionId], traces: &Traces) -> io::Result<Vec<String>> {
     let layout = store.layout();
     let mut removed = Vec::new();
-    for path in flush::waiting(layout) {
+    for path in store.inbox() {
         let page = Document::parse(&String::from_utf8_lossy(&fs::read(&path)?));
         if page.get_str("session").is_some_and(|session| traces.are_in(&session)) {
             files::remove_file(&path)?;

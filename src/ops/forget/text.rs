@@ -9,11 +9,12 @@ use chrono::NaiveDate;
 use super::pattern::{TextPattern, without_originals};
 use crate::base::files;
 use crate::base::front_matter::Document;
+use crate::capture::{commit, stage};
 use crate::error::{Context, Result};
+use crate::model::digest::FOLDER;
 use crate::model::ids::SessionId;
-use crate::ops::{commit, snapshot};
 use crate::store::snapshots::{SnapshotWriter, parse_manifest_line};
-use crate::store::{Store, authored, digest, knowledge, layout, summaries};
+use crate::store::{Store, authored, day::summary, digest, knowledge, layout};
 
 /// Makes a session's snapshot and digest again without a text: raw files that hold it go as a
 /// whole, pages lose it.
@@ -31,12 +32,12 @@ pub fn without_text(
     let staged = layout.staging().join(format!("forget-{session}"));
     files::remove_folder(&staged).context(cannot)?;
     let folder = layout.snapshot(session);
-    let all_raw = Document::parse(&text).get_str("flavor").as_deref() == Some(snapshot::FLAVOR);
+    let all_raw = Document::parse(&text).get_str("flavor").as_deref() == Some(FOLDER);
     let is_raw = |name: &str| name.starts_with(layout::RAW) || all_raw;
     let mut removed = BTreeSet::new();
     let mut manifest_sha256 = String::new();
     if folder.is_dir() {
-        let mut writer = SnapshotWriter::create(&commit::snapshot_of(&staged)).context(cannot)?;
+        let mut writer = SnapshotWriter::create(&staged.join(stage::SNAPSHOT)).context(cannot)?;
         for found in files::walk_files(&folder).flatten().filter(|found| found.link.is_none()) {
             let name = layout::shown_relative(&found.relative);
             if name == layout::MANIFEST {
@@ -122,7 +123,7 @@ pub fn page_without(
         path if path.starts_with(layout.knowledge()) => {
             authored::without_stale_hashes(&page, &knowledge::RULES)
         }
-        path if path.starts_with(layout.summaries()) => summaries::without_stale_hashes(&page),
+        path if path.starts_with(layout.summaries()) => summary::without_stale_hashes(&page),
         _ => page.into_owned(),
     })
 }

@@ -6,16 +6,15 @@ use std::fs;
 use chrono::Duration;
 use serde::Serialize;
 
-use super::Request;
 use crate::base::clock::{self, Timestamp};
 use crate::base::files::{self, Stamp};
+use crate::capture::cursors::Cursors;
 use crate::error::{Context, Result};
-use crate::ops::cursors::Cursors;
 use crate::store::{EventLog, Store};
 
 /// What became of event logs.
 #[derive(Debug, Serialize)]
-pub struct EventLogs {
+pub struct EventLogReport {
     /// How many there were.
     pub scanned: usize,
     /// Those that went, by their path in the memory.
@@ -24,34 +23,33 @@ pub struct EventLogs {
     pub cutoff: String,
 }
 
-/// Removes the event logs to which nobody has written for long, where an age is set; a rehearsal
-/// only names them. One that was never captured as it is now stays: it may be all there is of its
-/// session.
+/// Removes the event logs to which nobody has written for long; a dry run only names them. One that
+/// was never captured as it is now stays: it may be all there is of its session.
 pub fn remove_old(
     store: &Store,
-    request: &Request<'_>,
-    rehearsal: bool,
-) -> Result<Option<EventLogs>> {
-    let Some(age) = request.event_log_age else { return Ok(None) };
+    now: Timestamp,
+    age: Duration,
+    dry_run: bool,
+) -> Result<EventLogReport> {
     let layout = store.layout();
-    let cutoff = request.now.checked_sub_signed(age.max(Duration::zero())).unwrap_or_default();
+    let cutoff = now.checked_sub_signed(age.max(Duration::zero())).unwrap_or_default();
     let logs = store.event_logs().context(|| "cannot list the event logs".into())?;
     let cursors = Cursors::load(&layout.cursors());
     let mut report =
-        EventLogs { scanned: logs.len(), removed: Vec::new(), cutoff: clock::stamp(cutoff) };
+        EventLogReport { scanned: logs.len(), removed: Vec::new(), cutoff: clock::stamp(cutoff) };
     for log in logs {
         let Ok(metadata) = fs::symlink_metadata(&log.path) else { continue };
         let is_old = metadata.modified().is_ok_and(|at| Timestamp::from(at) < cutoff);
         if !is_old || !is_held(&log, &Stamp::of(&metadata), &cursors, store) {
             continue;
         }
-        if !rehearsal {
+        if !dry_run {
             files::remove_file(&log.path)
                 .context(|| format!("cannot remove `{}`", layout.shown(&log.path)))?;
         }
         report.removed.push(layout.shown(&log.path));
     }
-    Ok(Some(report))
+    Ok(report)
 }
 
 /// Whether the memory holds what an event log says.

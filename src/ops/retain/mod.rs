@@ -16,46 +16,54 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::clock::{self, Timestamp};
 use crate::base::files::{self, Batch};
-use crate::base::front_matter::Document;
-use crate::base::zone::Zone;
+use crate::capture::cursors::{Cursors, SessionCursor};
+use crate::capture::known::Known;
+use crate::capture::{CaptureSettings, commit, raw};
 use crate::error::{Context, Result};
-use crate::model::digest::State;
-use crate::model::ids::{Device, SessionId};
-use crate::ops::capture::Pages;
-use crate::ops::cursors::{Cursors, SessionCursor};
-use crate::ops::folders::Status;
-use crate::ops::sweep::{self, Sweep};
-use crate::ops::{commit, snapshot};
+use crate::memory::Memory;
+use crate::model::digest::{SnapshotShape, State};
+use crate::model::ids::SessionId;
 use crate::store::local::StateFile;
-use crate::store::{Store, documents, layout, snapshots};
+use crate::store::{Store, digest, layout, snapshots};
 
-mod digest_now;
 mod event_logs;
 pub mod plan;
 
-pub use digest_now::digest_now;
-pub use event_logs::EventLogs;
+pub use event_logs::EventLogReport;
 
-use plan::{Fate, Held, Kept, Limits, Pass, Portion};
+use plan::{Candidate, Fate, HoldReason, Limits, Pass, Portion};
 
 /// What to keep within which limits.
-pub struct Request<'a> {
-    pub limits: Limits,
-    pub device: Device,
-    pub now: Timestamp,
-    pub zone: Zone,
-    /// How the digest of a session is written that has none.
-    pub pages: &'a Pages,
-    /// Event logs that nobody wrote to for so long go.
-    pub event_log_age: Option<Duration>,
+#[derive(Debug, Clone, Default)]
+pub struct RetainRequest {
+    limits: Option<Limits>,
+    event_log_days: Option<u32>,
+    dry_run: bool,
 }
 
-impl<'a> Request<'a> {
-    /// What a sweep would keep.
-    pub fn of(sweep: &'a Sweep<'_>) -> Request<'a> {
-        let (limits, device, pages) = (sweep.limits, sweep.device.clone(), &sweep.pages);
-        Request { limits, device, now: sweep.now, zone: sweep.zone, pages, event_log_age: None }
+impl RetainRequest {
+    /// The storage budget, where it is not that of the settings.
+    pub fn limits(self, limits: Limits) -> RetainRequest {
+        RetainRequest { limits: Some(limits), ..self }
     }
+
+    /// Event logs that nobody wrote to for so many days go; 0 means never.
+    pub fn event_log_days(self, days: Option<u32>) -> RetainRequest {
+        RetainRequest { event_log_days: days, ..self }
+    }
+
+    /// Only says what would be done.
+    pub fn dry_run(self, dry_run: bool) -> RetainRequest {
+        RetainRequest { dry_run, ..self }
+    }
+}
+
+/// What went, and what becomes of each session.
+#[derive(Debug, Serialize)]
+pub struct RetainReport {
+    #[serde(flatten)]
+    pub retention: Retention,
+    pub sessions: Vec<Decision>,
 }
 
 /// What the storage budget did.
@@ -74,7 +82,14 @@ pub struct Retention {
     pub alerts: Vec<String>,
     /// What became of event logs, where an age is set for them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub event_logs: Option<EventLogs>,
+    pub event_logs: Option<EventLogReport>,
+}
+
+impl Retention {
+    fn add(&mut self, eviction: &Eviction) {
+        self.freed_bytes += eviction.bytes;
+        self.evicted.list(eviction.pass).push(eviction.session.to_string());
+    }
 }
 
 /// The sessions whose raw was evicted, by pass.
@@ -112,154 +127,175 @@ pub struct Decision {
     pub why: String,
 }
 
-/// Applies the storage budget to a memory.
-pub fn retain(store: &Store, request: &Request<'_>) -> Result<(Retention, Vec<Decision>)> {
-    let layout = store.layout();
-    let cannot = || format!("cannot write to the memory `{}`", layout.root().display());
-    store.refuse_links(None)?;
-    let _lock = files::lock_exclusive(&layout.sweep_lock()).context(cannot)?;
-    commit::finish_earlier_sweep(store, request.zone)?;
-    let mut report = Retention::default();
-    finish_earlier_eviction(store, &mut report)?;
-    let decisions = keep_within(store, request, &HashSet::new(), &mut report)?;
-    report.event_logs = event_logs::remove_old(store, request, false)?;
-    if report.evicted.count() + report.digested_now.len() > 0 {
-        crate::index::refresh(store)?;
-    }
-    Ok((report, decisions))
-}
-
-/// The sweep's last step: looks closer only where the budget may be exceeded. `loose_bytes` is what
-/// has no digest.
-pub fn after_sweep(
-    store: &Store,
-    sweep: &Sweep<'_>,
-    cursors: &Cursors,
-    loose_bytes: u64,
-    report: &mut sweep::Report,
-) -> Result<()> {
-    let limits = sweep.limits;
-    let retention = &mut report.retention;
-    retention.in_use_bytes = cursors.bytes() + loose_bytes;
-    let too_old = |since: Timestamp| limits.max_age.is_some_and(|age| sweep.now - since > age);
-    if retention.in_use_bytes > limits.soft_cap.min(limits.hard_cap)
-        || cursors.raw_since().any(too_old)
-    {
-        let of_folders = report.folders.iter().filter(|looked| looked.status == Status::Kept);
-        let of_folders = of_folders.filter_map(|looked| looked.session.clone());
-        let fresh =
-            report.sessions.iter().map(|swept| swept.session.clone()).chain(of_folders).collect();
-        keep_within(store, &Request::of(sweep), &fresh, retention)?;
-    } else if report.digested > 0 {
-        alert(store, &limits, retention);
-    }
-    Ok(())
-}
-
-/// When the next raw will be too old.
-pub fn next_due(cursors: &Cursors, sweep: &Sweep<'_>) -> Option<Timestamp> {
-    let age = sweep.limits.max_age?;
-    // What is too old by now is held by something else than the time.
-    cursors
-        .raw_since()
-        .filter_map(|since| since.checked_add_signed(age))
-        .filter(|due| *due > sweep.now)
-        .min()
-}
-
-/// Says what [`retain`] would do, and does nothing.
-pub fn rehearse(store: &Store, request: &Request<'_>) -> Result<(Retention, Vec<Decision>)> {
-    let kept = look(store, request, &HashSet::new())?;
-    let plan = plan::plan(&kept, &request.limits, request.now);
-    let in_use: u64 = kept.iter().map(|one| one.heavy + one.light).sum();
-    let mut report = Retention {
-        freed_bytes: in_use - plan.in_use,
-        in_use_bytes: plan.in_use,
-        ..Retention::default()
-    };
-    for (one, fate) in kept.iter().zip(&plan.fates) {
-        if let Fate::Evict(pass, _) = fate {
-            report.evicted.list(*pass).push(one.session.to_string());
-        }
-    }
-    alert(store, &request.limits, &mut report);
-    report.event_logs = event_logs::remove_old(store, request, true)?;
-    Ok((report, decisions(&kept, &plan.fates)))
-}
-
-/// Plans and evicts, for whoever holds the sweep's lock. `fresh` is what was captured just now.
-pub fn keep_within(
-    store: &Store,
-    request: &Request<'_>,
-    fresh: &HashSet<SessionId>,
-    report: &mut Retention,
-) -> Result<Vec<Decision>> {
-    let mut kept = look(store, request, fresh)?;
-    let mut planned = plan::plan(&kept, &request.limits, request.now);
-    let overflowing = |fate: &Fate| matches!(fate, Fate::Evict(Pass::Overflow, _));
-    if planned.fates.iter().any(overflowing) {
-        // Whatever can still get a digest gets it now, and may then go as any other.
-        for (one, fate) in kept.iter_mut().zip(&planned.fates) {
-            if overflowing(fate) && digest_now(store, request, &one.session)? {
-                one.digested = true;
-                report.digested_now.push(one.session.to_string());
+impl Memory {
+    /// Applies the storage budget.
+    pub fn retain(&self, request: RetainRequest) -> Result<RetainReport> {
+        let store = self.store();
+        let layout = store.layout();
+        let cannot = || format!("cannot write to the memory `{}`", layout.root().display());
+        let (settings, dry_run) = (&self.capture_settings()?, request.dry_run);
+        let limits = request.limits.unwrap_or_else(|| self.limits());
+        let mut retention = Retention::default();
+        let _lock = match dry_run {
+            true => None,
+            false => {
+                store.refuse_links(None)?;
+                let lock = files::lock_exclusive(&layout.sweep_lock()).context(cannot)?;
+                commit::finish_earlier_sweep(store, settings.zone)?;
+                finish_earlier_eviction(store, &mut retention)?;
+                Some(lock)
             }
+        };
+        let budget = Budget { settings, limits, dry_run };
+        let sessions = budget.keep_within(&HashSet::new(), &mut retention)?;
+        let days = request.event_log_days.unwrap_or(self.settings().retention.jsonl_max_age_days);
+        if days > 0 {
+            let age = Duration::days(days.into());
+            retention.event_logs = Some(event_logs::remove_old(store, self.now(), age, dry_run)?);
         }
-        planned = plan::plan(&kept, &request.limits, request.now);
+        if !dry_run && retention.evicted.count() + retention.digested_now.len() > 0 {
+            crate::index::refresh(store)?;
+        }
+        Ok(RetainReport { retention, sessions })
     }
-    let going: Vec<Going> =
-        kept.iter().zip(&planned.fates).filter_map(|(one, fate)| Going::new(one, fate)).collect();
-    evict(store, going, request.now, report)?;
-    report.in_use_bytes = planned.in_use;
-    alert(store, &request.limits, report);
-    Ok(decisions(&kept, &planned.fates))
-}
 
-/// Looks at every session of the memory.
-fn look(store: &Store, request: &Request<'_>, fresh: &HashSet<SessionId>) -> Result<Vec<Kept>> {
-    let ids = store.session_ids().context(|| "cannot list the sessions".into())?;
-    Ok(ids.into_iter().filter_map(|id| look_at(store, request, fresh, id)).collect())
-}
-
-fn look_at(
-    store: &Store,
-    request: &Request<'_>,
-    fresh: &HashSet<SessionId>,
-    session: SessionId,
-) -> Option<Kept> {
-    let path = store.layout().snapshot(&session);
-    let text = fs::read_to_string(store.layout().digest(&session)).ok();
-    let digest = text.as_deref().and_then(|text| documents::parse_digest(text).ok());
-    if digest.is_none() && !path.exists() {
-        return None;
+    /// The storage budget, as the settings say it.
+    pub fn limits(&self) -> Limits {
+        let set = &self.settings().retention;
+        Limits {
+            soft_cap: set.soft_cap.0,
+            hard_cap: set.hard_cap.0,
+            max_age: (set.max_age_days > 0).then(|| Duration::days(set.max_age_days.into())),
+            distilled_cap: set.distilled_cap.0,
+        }
     }
-    let is_folder = digest.as_ref().is_some_and(|digest| digest.content.flavor == snapshot::FLAVOR);
-    let measured = snapshots::measure(&path, is_folder);
-    let held = if session.device != request.device {
-        Some(Held::Elsewhere)
-    } else if text.as_deref().is_some_and(documents::is_pinned) {
-        Some(Held::Pinned)
-    } else if fresh.contains(&session) {
-        Some(Held::Fresh)
-    } else if digest.as_ref().is_some_and(|digest| digest.state == State::Open) {
-        Some(Held::Open)
-    } else {
-        None
-    };
-    // What lies here of other devices is theirs to count.
-    let measured =
-        if held == Some(Held::Elsewhere) { snapshots::Measured::default() } else { measured };
-    Some(Kept {
-        captured: digest.as_ref().map(|digest| digest.captured).unwrap_or_default(),
-        heavy: measured.heavy,
-        light: measured.light,
-        digested: digest.is_some(),
-        held,
-        session,
-    })
 }
 
-fn decisions(kept: &[Kept], fates: &[Fate]) -> Vec<Decision> {
+/// A storage budget and what it applies to.
+pub struct Budget<'a> {
+    pub settings: &'a CaptureSettings<'a>,
+    pub limits: Limits,
+    /// Whether nothing is to go.
+    pub dry_run: bool,
+}
+
+impl Budget<'_> {
+    /// The sweep's last step: looks closer only where the budget may be exceeded. `fresh` is what
+    /// was captured just now, and `changed` whether anything was.
+    pub fn after_sweep(
+        &self,
+        known: &Known,
+        fresh: &HashSet<SessionId>,
+        changed: bool,
+        retention: &mut Retention,
+    ) -> Result<()> {
+        retention.in_use_bytes = known.in_use_bytes();
+        let now = self.settings.now;
+        let too_old = |since: Timestamp| self.limits.max_age.is_some_and(|age| now - since > age);
+        if retention.in_use_bytes > self.limits.cap() || known.cursors.raw_since().any(too_old) {
+            self.keep_within(fresh, retention)?;
+        } else if changed {
+            self.alert(retention);
+        }
+        Ok(())
+    }
+
+    /// Plans and evicts, for whoever holds the sweep's lock.
+    fn keep_within(
+        &self,
+        fresh: &HashSet<SessionId>,
+        retention: &mut Retention,
+    ) -> Result<Vec<Decision>> {
+        let mut candidates = self.candidates(fresh)?;
+        let mut planned = plan::plan(&candidates, &self.limits, self.settings.now);
+        let overflowing = |fate: &Fate| matches!(fate, Fate::Evict(Pass::Overflow, _));
+        if !self.dry_run && planned.fates.iter().any(overflowing) {
+            // Whatever can still get a digest gets it now, and may then go as any other.
+            for (one, fate) in candidates.iter_mut().zip(&planned.fates) {
+                if overflowing(fate) && raw::restore_digest(self.settings, &one.session)? {
+                    one.digested = true;
+                    retention.digested_now.push(one.session.to_string());
+                }
+            }
+            planned = plan::plan(&candidates, &self.limits, self.settings.now);
+        }
+        let fates = candidates.iter().zip(&planned.fates);
+        let evictions: Vec<Eviction> =
+            fates.filter_map(|(one, fate)| Eviction::new(one, fate)).collect();
+        match self.dry_run {
+            true => evictions.iter().for_each(|eviction| retention.add(eviction)),
+            false => evict(self.settings.store, evictions, self.settings.now, retention)?,
+        }
+        retention.in_use_bytes = planned.in_use;
+        self.alert(retention);
+        Ok(decisions(&candidates, &planned.fates))
+    }
+
+    /// Looks at every session of the memory.
+    fn candidates(&self, fresh: &HashSet<SessionId>) -> Result<Vec<Candidate>> {
+        let ids = self.settings.store.session_ids();
+        let ids = ids.context(|| "cannot list the sessions".into())?;
+        Ok(ids.into_iter().filter_map(|id| self.candidate(fresh, id)).collect())
+    }
+
+    fn candidate(&self, fresh: &HashSet<SessionId>, session: SessionId) -> Option<Candidate> {
+        let layout = self.settings.store.layout();
+        let path = layout.snapshot(&session);
+        let text = fs::read_to_string(layout.digest(&session)).ok();
+        let digest = text.as_deref().and_then(|text| digest::parse(text).ok());
+        if digest.is_none() && !path.exists() {
+            return None;
+        }
+        let held = if session.device != *self.settings.device {
+            Some(HoldReason::Elsewhere)
+        } else if text.as_deref().is_some_and(digest::is_pinned) {
+            Some(HoldReason::Pinned)
+        } else if fresh.contains(&session) {
+            Some(HoldReason::Fresh)
+        } else if digest.as_ref().is_some_and(|digest| digest.state == State::Open) {
+            Some(HoldReason::Open)
+        } else {
+            None
+        };
+        // What lies here of other devices is theirs to count.
+        let measured = match held {
+            Some(HoldReason::Elsewhere) => snapshots::Measured::default(),
+            _ => {
+                let shape = digest.as_ref().map(|digest| digest.content.shape());
+                snapshots::measure(&path, shape.unwrap_or(SnapshotShape::Log))
+            }
+        };
+        Some(Candidate {
+            captured: digest.as_ref().map(|digest| digest.captured).unwrap_or_default(),
+            heavy: measured.heavy,
+            light: measured.light,
+            digested: digest.is_some(),
+            held,
+            session,
+        })
+    }
+
+    /// Says which caps could not be kept.
+    fn alert(&self, retention: &mut Retention) {
+        let limits = &self.limits;
+        let (in_use, cap) = (retention.in_use_bytes, limits.hard_cap);
+        if in_use > cap {
+            retention.alerts.push(format!(
+                "snapshots take {in_use} bytes, more than `retention.hard_cap` ({cap}); what is \
+                 left is pinned, open or new"
+            ));
+        }
+        let (distilled, cap) = (self.settings.store.distilled_bytes(), limits.distilled_cap);
+        if distilled > cap {
+            retention.alerts.push(format!(
+                "digests, days and what is made of them take {distilled} bytes, more than \
+                 `retention.distilled_cap` ({cap}); nothing of it is ever dropped"
+            ));
+        }
+    }
+}
+
+fn decisions(kept: &[Candidate], fates: &[Fate]) -> Vec<Decision> {
     let decided = kept.iter().zip(fates).map(|(one, fate)| {
         let (decision, pass, portion, why) = match fate {
             Fate::Keep(why) => ("keep", None, None, why.to_string()),
@@ -292,24 +328,9 @@ fn decisions(kept: &[Kept], fates: &[Fate]) -> Vec<Decision> {
     decided.collect()
 }
 
-/// Says which caps could not be kept.
-fn alert(store: &Store, limits: &Limits, report: &mut Retention) {
-    if report.in_use_bytes > limits.hard_cap {
-        let (in_use, cap) = (report.in_use_bytes, limits.hard_cap);
-        report.alerts.push(format!(
-            "snapshots take {in_use} bytes, more than `retention.hard_cap` ({cap}); what is left is pinned, open or new"
-        ));
-    }
-    let distilled = store.distilled_bytes();
-    if distilled > limits.distilled_cap {
-        let cap = limits.distilled_cap;
-        report.alerts.push(format!("digests, days and what is made of them take {distilled} bytes, more than `retention.distilled_cap` ({cap}); nothing of it is ever dropped"));
-    }
-}
-
 /// A session that is being evicted.
 #[derive(Debug, Serialize, Deserialize)]
-struct Going {
+struct Eviction {
     session: SessionId,
     pass: Pass,
     portion: Portion,
@@ -317,46 +338,57 @@ struct Going {
     digested: bool,
 }
 
-impl Going {
-    fn file(store: &Store) -> StateFile<Vec<Going>> {
+impl Eviction {
+    fn file(store: &Store) -> StateFile<Vec<Eviction>> {
         StateFile::local(store.layout().evicting())
     }
 
-    fn new(one: &Kept, fate: &Fate) -> Option<Going> {
+    fn new(one: &Candidate, fate: &Fate) -> Option<Eviction> {
         let Fate::Evict(pass, portion) = *fate else { return None };
         let bytes = one.heavy + if portion == Portion::All { one.light } else { 0 };
-        Some(Going { session: one.session.clone(), pass, portion, bytes, digested: one.digested })
+        Some(Eviction {
+            session: one.session.clone(),
+            pass,
+            portion,
+            bytes,
+            digested: one.digested,
+        })
     }
 }
 
 /// Evicts: the note, the digests, the files.
-fn evict(store: &Store, going: Vec<Going>, now: Timestamp, report: &mut Retention) -> Result<()> {
+fn evict(
+    store: &Store,
+    going: Vec<Eviction>,
+    now: Timestamp,
+    retention: &mut Retention,
+) -> Result<()> {
     if going.is_empty() {
         return Ok(());
     }
     let layout = store.layout();
     let cannot = || format!("cannot evict from the memory `{}`", layout.root().display());
     // What the short cut of the next sweep knows is no longer so.
-    files::remove_file(&layout.standstill()).context(cannot)?;
-    Going::file(store).save(&going).context(cannot)?;
+    files::remove_file(&layout.sweep_fingerprint()).context(cannot)?;
+    Eviction::file(store).save(&going).context(cannot)?;
     let day = now.date_naive().to_string();
     let mut digests = Batch::new();
     for one in going.iter().filter(|one| one.digested) {
         store.refuse_links(Some(&one.session))?;
         let path = layout.digest(&one.session);
         let text = fs::read_to_string(&path).context(cannot)?;
-        digests.write(&path, documents::evicted(&text, &day).as_bytes()).context(cannot)?;
+        digests.write(&path, digest::evicted(&text, &day).as_bytes()).context(cannot)?;
     }
     digests.commit().context(cannot)?;
-    remove(store, going, report)
+    remove(store, going, retention)
 }
 
 /// Evicts all that was captured of some sessions, whatever the budget: for a text in them that is
 /// to be forgotten.
 pub fn evict_all(store: &Store, sessions: &[SessionId], now: Timestamp) -> Result<()> {
     let going = sessions.iter().map(|session| {
-        let bytes = snapshots::measure(&store.layout().snapshot(session), true).all();
-        Going {
+        let bytes = snapshots::bytes(&store.layout().snapshot(session));
+        Eviction {
             session: session.clone(),
             pass: Pass::Age,
             portion: Portion::All,
@@ -369,47 +401,46 @@ pub fn evict_all(store: &Store, sessions: &[SessionId], now: Timestamp) -> Resul
 
 /// Does what an eviction that was killed did not come to. Only a session whose digest says so, or
 /// that has none, goes.
-pub fn finish_earlier_eviction(store: &Store, report: &mut Retention) -> Result<()> {
-    if !Going::file(store).exists() {
+pub fn finish_earlier_eviction(store: &Store, retention: &mut Retention) -> Result<()> {
+    if !Eviction::file(store).exists() {
         return Ok(());
     }
     commit::remove_leftovers(store).context(|| "cannot clear away what an eviction left".into())?;
-    let mut going = Going::file(store).load();
+    let mut going = Eviction::file(store).load();
     going.retain(|one| match store.digest(&one.session) {
         Ok(Some(digest)) => digest.snapshot.evicted.is_some(),
         _ => !one.digested,
     });
-    remove(store, going, report)
+    remove(store, going, retention)
 }
 
 /// Removes the files of evicted sessions, and the note about them.
-fn remove(store: &Store, going: Vec<Going>, report: &mut Retention) -> Result<()> {
+fn remove(store: &Store, going: Vec<Eviction>, retention: &mut Retention) -> Result<()> {
     let layout = store.layout();
     let cannot = || format!("cannot evict from the memory `{}`", layout.root().display());
     for (number, one) in going.iter().enumerate() {
         let snapshot = layout.snapshot(&one.session);
         let digest = store.digest(&one.session).ok().flatten();
-        let is_folder = digest.is_some_and(|digest| digest.content.flavor == snapshot::FLAVOR);
-        let goes = |name: &str| one.portion == Portion::All || layout::is_heavy(name, is_folder);
+        let shape = digest.map_or(SnapshotShape::Log, |digest| digest.content.shape());
+        let goes = |name: &str| one.portion == Portion::All || layout::is_heavy(name, shape);
         move_aside(&snapshot, &layout.evicted().join(number.to_string()), goes).context(cannot)?;
-        report.freed_bytes += one.bytes;
-        report.evicted.list(one.pass).push(one.session.to_string());
+        retention.add(one);
         if !one.digested {
-            report.data_loss.push(one.session.to_string());
+            retention.data_loss.push(one.session.to_string());
         }
     }
     files::remove_folder(&layout.evicted()).context(cannot)?;
     settle(store, &going).context(cannot)?;
-    Going::file(store).remove().context(cannot)
+    Eviction::file(store).remove().context(cannot)
 }
 
 /// Lets the cursors know how much is left.
-fn settle(store: &Store, going: &[Going]) -> io::Result<()> {
+fn settle(store: &Store, going: &[Eviction]) -> io::Result<()> {
     let path = store.layout().cursors();
     let mut cursors = Cursors::load(&path);
     for one in going {
         if let Some(cursor) = cursors.session(&one.session).cloned() {
-            let bytes = snapshots::measure(&store.layout().snapshot(&one.session), false).all();
+            let bytes = snapshots::bytes(&store.layout().snapshot(&one.session));
             cursors
                 .remember_session(&one.session, SessionCursor { bytes, raw_since: None, ..cursor });
         }
@@ -433,23 +464,4 @@ fn move_aside(snapshot: &Path, aside: &Path, goes: impl Fn(&str) -> bool) -> io:
         }
     }
     Ok(())
-}
-
-/// Keeps a session from eviction, or no longer; returns whether that changed anything.
-pub fn pin(store: &Store, session: &SessionId, pinned: bool) -> Result<bool> {
-    let layout = store.layout();
-    let path = layout.digest(session);
-    let cannot = || format!("cannot pin `{session}`");
-    store.refuse_links(Some(session))?;
-    let _lock = files::lock_exclusive(&layout.sweep_lock()).context(cannot)?;
-    let text = fs::read_to_string(&path).context(cannot)?;
-    let mut document = Document::parse(&text);
-    match pinned {
-        _ if documents::is_pinned(&text) == pinned => return Ok(false),
-        true => document.set_raw(documents::PINNED, "true"),
-        false => document.remove(documents::PINNED),
-    };
-    // What may go by now is for the next sweep to find out.
-    files::remove_file(&layout.standstill()).context(cannot)?;
-    files::write_if_changed(&path, document.to_text().as_bytes()).context(cannot)
 }

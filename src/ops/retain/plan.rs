@@ -24,6 +24,31 @@ pub struct Limits {
     pub distilled_cap: u64,
 }
 
+impl Limits {
+    /// More than this is not kept if it can be helped. Whoever sets only a hard cap means that
+    /// there shall not be more.
+    pub fn cap(&self) -> u64 {
+        self.soft_cap.min(self.hard_cap)
+    }
+
+    /// What decides about evictions, as numbers.
+    pub fn eviction_key(&self) -> [u64; 3] {
+        let age = self.max_age.map_or(0, |age| age.num_seconds() as u64);
+        [self.soft_cap, self.hard_cap, age]
+    }
+
+    /// When the next raw will be too old, given since when each is there.
+    pub fn next_due(
+        &self,
+        since: impl Iterator<Item = Timestamp>,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
+        let age = self.max_age?;
+        // What is too old by now is held by something else than the time.
+        since.filter_map(|since| since.checked_add_signed(age)).filter(|due| *due > now).min()
+    }
+}
+
 impl Default for Limits {
     fn default() -> Limits {
         Limits { soft_cap: 4 << 30, hard_cap: 6 << 30, max_age: None, distilled_cap: 1 << 30 }
@@ -32,7 +57,7 @@ impl Default for Limits {
 
 /// What there is to know of a session before its fate is decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct Candidate {
     pub session: SessionId,
     /// When it was captured, or last grew.
     pub captured: Timestamp,
@@ -43,12 +68,12 @@ pub struct Kept {
     /// Whether it has a digest that can say so when the raw is gone.
     pub digested: bool,
     /// Why it may not be touched.
-    pub held: Option<Held>,
+    pub held: Option<HoldReason>,
 }
 
 /// Why a session may not be touched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Held {
+pub enum HoldReason {
     Pinned,
     /// It may still grow.
     Open,
@@ -93,12 +118,12 @@ pub struct Plan {
 }
 
 /// Decides.
-pub fn plan(sessions: &[Kept], limits: &Limits, now: Timestamp) -> Plan {
+pub fn plan(sessions: &[Candidate], limits: &Limits, now: Timestamp) -> Plan {
     let mut in_use: u64 = sessions.iter().map(|one| one.heavy + one.light).sum();
     let mut fates: Vec<Fate> = sessions.iter().map(|one| Fate::Keep(why_kept(one))).collect();
     let mut oldest: Vec<usize> = (0..sessions.len()).collect();
     oldest.sort_by_key(|at| (sessions[*at].captured, &sessions[*at].session));
-    let evictable = |one: &Kept| one.digested && one.held.is_none();
+    let evictable = |one: &Candidate| one.digested && one.held.is_none();
 
     for at in &oldest {
         let one = &sessions[*at];
@@ -108,8 +133,7 @@ pub fn plan(sessions: &[Kept], limits: &Limits, now: Timestamp) -> Plan {
             in_use -= one.heavy;
         }
     }
-    // Whoever sets only a hard cap means that there shall not be more.
-    let soft_cap = limits.soft_cap.min(limits.hard_cap);
+    let soft_cap = limits.cap();
     for at in &oldest {
         let one = &sessions[*at];
         if in_use > soft_cap
@@ -142,12 +166,12 @@ pub fn plan(sessions: &[Kept], limits: &Limits, now: Timestamp) -> Plan {
     Plan { fates, in_use }
 }
 
-fn why_kept(one: &Kept) -> &'static str {
+fn why_kept(one: &Candidate) -> &'static str {
     match one.held {
-        Some(Held::Pinned) => "pinned",
-        Some(Held::Open) => "still open",
-        Some(Held::Fresh) => "captured by this sweep",
-        Some(Held::Elsewhere) => "another device's",
+        Some(HoldReason::Pinned) => "pinned",
+        Some(HoldReason::Open) => "still open",
+        Some(HoldReason::Fresh) => "captured by this sweep",
+        Some(HoldReason::Elsewhere) => "another device's",
         None if !one.digested => "has no digest yet",
         None if one.heavy + one.light == 0 => "evicted before",
         None if one.heavy == 0 => "evicted before; its pages are within the budget",
@@ -162,22 +186,22 @@ mod tests {
     use proptest::prelude::*;
 
     /// `3d 10+2 held` is a session captured three days ago, of 10 heavy and 2 light bytes.
-    fn kept(ordinal: u32, text: &str) -> Kept {
+    fn kept(ordinal: u32, text: &str) -> Candidate {
         let mut words = text.split_whitespace();
         let days: i64 = words.next().unwrap().trim_end_matches('d').parse().unwrap();
         let (heavy, light) = words.next().unwrap().split_once('+').unwrap();
         let rest: Vec<&str> = words.collect();
-        let held = |word: &str, held: Held| rest.contains(&word).then_some(held);
-        Kept {
+        let held = |word: &str, held: HoldReason| rest.contains(&word).then_some(held);
+        Candidate {
             session: SessionId::new(Device::new("desk"), ordinal),
             captured: now() - Duration::days(days),
             heavy: heavy.parse().unwrap(),
             light: light.parse().unwrap(),
             digested: !rest.contains(&"undigested"),
-            held: held("pinned", Held::Pinned)
-                .or(held("open", Held::Open))
-                .or(held("fresh", Held::Fresh))
-                .or(held("elsewhere", Held::Elsewhere)),
+            held: held("pinned", HoldReason::Pinned)
+                .or(held("open", HoldReason::Open))
+                .or(held("fresh", HoldReason::Fresh))
+                .or(held("elsewhere", HoldReason::Elsewhere)),
         }
     }
 
@@ -204,7 +228,7 @@ mod tests {
     #[test]
     fn who_goes_and_who_stays() {
         let check = |limits: Limits, sessions: &[(&str, &str)], in_use: u64| {
-            let kept: Vec<Kept> =
+            let kept: Vec<Candidate> =
                 sessions.iter().zip(0..).map(|((text, _), ordinal)| kept(ordinal, text)).collect();
             let plan = plan(&kept, &limits, now());
             let fates: Vec<String> = plan.fates.iter().map(shown).collect();
@@ -282,15 +306,15 @@ mod tests {
         check(limits(99, 12, None), &[("3d 10+2", "budget raw"), ("1d 10+0", "keep")], 12);
     }
 
-    fn any_kept() -> impl Strategy<Value = Kept> {
+    fn any_kept() -> impl Strategy<Value = Candidate> {
         let held = prop_oneof![
             4 => Just(None),
-            1 => Just(Some(Held::Pinned)),
-            1 => Just(Some(Held::Fresh)),
-            1 => Just(Some(Held::Open)),
+            1 => Just(Some(HoldReason::Pinned)),
+            1 => Just(Some(HoldReason::Fresh)),
+            1 => Just(Some(HoldReason::Open)),
         ];
         (0_u32..500, 0_i64..100, 0_u64..50, 0_u64..20, prop::bool::weighted(0.8), held).prop_map(
-            |(ordinal, days, heavy, light, digested, held)| Kept {
+            |(ordinal, days, heavy, light, digested, held)| Candidate {
                 session: SessionId::new(Device::new("desk"), ordinal),
                 captured: now() - Duration::days(days),
                 heavy,
@@ -321,7 +345,7 @@ mod tests {
                 }
             }
             prop_assert_eq!(in_use, plan.in_use);
-            let could_go = |one: &Kept| one.held.is_none() && one.digested;
+            let could_go = |one: &Candidate| one.held.is_none() && one.digested;
             let left = |digested: bool| sessions.iter().zip(&plan.fates).any(|(one, fate)| {
                 let is_left = *fate != Fate::Evict(Pass::Budget, Portion::All) && one.light > 0;
                 could_go(one) && digested && is_left

@@ -7,13 +7,13 @@ use super::{Findings, Step};
 use crate::base::clock::Timestamp;
 use crate::model::ids::SessionId;
 use crate::store::tombstones::Tombstones;
-use crate::store::{Store, days};
+use crate::store::{Store, day};
 
 /// The sessions that must have lines.
-pub type Expected = BTreeMap<SessionId, Told>;
+pub type Expected = BTreeMap<SessionId, ExpectedLines>;
 
 /// What a digest says that the days must hold.
-pub struct Told {
+pub struct ExpectedLines {
     /// When the session began.
     pub began: Timestamp,
     /// How often a person asked something.
@@ -23,14 +23,14 @@ pub struct Told {
 /// Counts the lines of each session.
 pub fn check(store: &Store, ids: &[SessionId], expected: &Expected) -> io::Result<Findings> {
     let layout = store.layout();
-    let counted = days::count(layout)?;
+    let counted = day::count(layout)?;
     let mut findings = Findings::default();
     let amount = findings.amount(Step::Day);
     (amount.files, amount.lines) = (counted.days, counted.lines);
     amount.sessions = counted.by_session.len() as u64;
-    for (session, told) in expected {
+    for (session, lines_of) in expected {
         let lines = counted.by_session.get(session).copied().unwrap_or_default();
-        let day = layout.shown(&layout.day(told.began.date_naive()));
+        let day = layout.shown(&layout.day(lines_of.began.date_naive()));
         if lines.all == 0 {
             findings.gap(
                 Step::Day,
@@ -38,8 +38,8 @@ pub fn check(store: &Store, ids: &[SessionId], expected: &Expected) -> io::Resul
                 day,
                 format!("{session} has no line in any day"),
             );
-        } else if lines.asked < told.turns {
-            let (asked, turns) = (lines.asked, told.turns);
+        } else if lines.asked < lines_of.turns {
+            let (asked, turns) = (lines.asked, lines_of.turns);
             let reason = format!(
                 "the days tell {asked} prompts of {session}, but its digest counts {turns}"
             );

@@ -11,10 +11,10 @@ use std::time::Instant;
 use serde::Serialize;
 
 use crate::base::files;
+use crate::capture::sources::Selection;
 use crate::error::{Context, Result};
+use crate::memory::Memory;
 use crate::model::ids::SessionId;
-use crate::ops::sweep::Sweep;
-use crate::store::Store;
 
 mod cores;
 mod days;
@@ -41,9 +41,28 @@ pub enum Step {
     Core,
 }
 
+/// What to check.
+#[derive(Debug, Clone, Default)]
+pub struct VerifyRequest {
+    selection: Selection,
+    deep: bool,
+}
+
+impl VerifyRequest {
+    /// Which of the agents' own logs are compared; without any places, those of the settings.
+    pub fn selection(self, selection: Selection) -> VerifyRequest {
+        VerifyRequest { selection, ..self }
+    }
+
+    /// Also reads all raw again.
+    pub fn deep(self, deep: bool) -> VerifyRequest {
+        VerifyRequest { deep, ..self }
+    }
+}
+
 /// What was checked, and what was found.
 #[derive(Debug, Default, Serialize)]
-pub struct Proof {
+pub struct VerifyReport {
     pub deep: bool,
     /// What was checked, step by step.
     pub checked: Vec<Checked>,
@@ -145,39 +164,52 @@ impl Findings {
     }
 }
 
-/// Verifies a memory. `sweep` says where the sources are and how pages are written.
-pub fn verify(store: &Store, sweep: &Sweep<'_>, deep: bool) -> Result<Proof> {
-    let began = Instant::now();
-    // A sweep that is under way would look like many gaps. Where the memory cannot be written, none
-    // is.
-    let _lock = files::lock_exclusive(&store.layout().sweep_lock()).ok();
-    let ids = store.session_ids().context(|| "cannot list the sessions".into())?;
-    let mut found = sources::check(store, sweep)?;
-    let (sessions, expected) = sessions::check(store, sweep, &ids);
-    found.add(sessions);
-    found.add(days::check(store, &ids, &expected).context(|| "cannot read the days".into())?);
-    found.add(cores::check(store, &ids).context(|| "cannot read the cores".into())?);
-    if deep {
-        found.add(sessions::check_again(store, sweep, &ids)?);
+impl Memory {
+    /// Proves that nothing was lost, or names what was.
+    pub fn verify(&self, request: VerifyRequest) -> Result<VerifyReport> {
+        let began = Instant::now();
+        let (store, deep) = (self.store(), request.deep);
+        let settings = self.capture_settings()?;
+        let selection = self.resolved(&request.selection)?;
+        // A sweep that is under way would look like many gaps. Where the memory cannot be written, none
+        // is.
+        let _lock = files::lock_exclusive(&store.layout().sweep_lock()).ok();
+        let ids = store.session_ids().context(|| "cannot list the sessions".into())?;
+        let mut found = sources::check(&settings, &selection)?;
+        let (sessions, expected) = sessions::check(&settings, &ids);
+        found.add(sessions);
+        found.add(days::check(store, &ids, &expected).context(|| "cannot read the days".into())?);
+        found.add(cores::check(store, &ids).context(|| "cannot read the cores".into())?);
+        if deep {
+            found.add(sessions::check_again(&settings, &ids)?);
+        }
+        for findings in [&mut found.gaps, &mut found.notes] {
+            findings
+                .sort_by(|a, b| (a.step, &a.session, &a.path).cmp(&(b.step, &b.session, &b.path)));
+        }
+        let steps = [
+            Step::Source,
+            Step::Raw,
+            Step::Again,
+            Step::Readable,
+            Step::Digest,
+            Step::Day,
+            Step::Core,
+        ];
+        let checked =
+            steps.into_iter().filter(|step| deep || *step != Step::Again).map(|step| Checked {
+                step,
+                amount: found.amounts.get(&step).copied().unwrap_or_default(),
+                gaps: found.gaps.iter().filter(|gap| gap.step == step).count(),
+            });
+        Ok(VerifyReport {
+            deep,
+            checked: checked.collect(),
+            gaps: found.gaps,
+            notes: found.notes,
+            evicted: found.evicted,
+            elsewhere: found.elsewhere,
+            took_ms: began.elapsed().as_millis() as u64,
+        })
     }
-    for findings in [&mut found.gaps, &mut found.notes] {
-        findings.sort_by(|a, b| (a.step, &a.session, &a.path).cmp(&(b.step, &b.session, &b.path)));
-    }
-    let steps =
-        [Step::Source, Step::Raw, Step::Again, Step::Readable, Step::Digest, Step::Day, Step::Core];
-    let checked =
-        steps.into_iter().filter(|step| deep || *step != Step::Again).map(|step| Checked {
-            step,
-            amount: found.amounts.get(&step).copied().unwrap_or_default(),
-            gaps: found.gaps.iter().filter(|gap| gap.step == step).count(),
-        });
-    Ok(Proof {
-        deep,
-        checked: checked.collect(),
-        gaps: found.gaps,
-        notes: found.notes,
-        evicted: found.evicted,
-        elsewhere: found.elsewhere,
-        took_ms: began.elapsed().as_millis() as u64,
-    })
 }

@@ -6,29 +6,31 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use super::days::{Expected, Told};
+use super::days::{Expected, ExpectedLines};
 use super::{Findings, Step};
 use crate::adapters;
 use crate::base::files;
+use crate::capture::CaptureSettings;
+use crate::capture::raw;
+use crate::capture::recorder::RenderError;
 use crate::error::{Context, Result};
-use crate::model::digest::{Digest, Worth};
-use crate::model::ids::{EpisodeId, SessionId};
-use crate::ops::capture::{self, Untold};
-use crate::ops::snapshot;
-use crate::ops::sweep::Sweep;
-use crate::store::days::{DayLines, Difference};
-use crate::store::snapshots::{SnapshotWriter, parse_manifest_line};
-use crate::store::{Store, documents, layout};
+use crate::model::day::DayLine;
+use crate::model::digest::{Content, Digest, SnapshotShape, Worth};
+use crate::model::ids::{Device, EpisodeId, SessionId};
+use crate::store::day::{DayLines, Difference};
+use crate::store::snapshots::parse_manifest_line;
+use crate::store::{Store, digest, layout};
 
 /// Checks every session; also tells which of them must have lines in the days.
-pub fn check(store: &Store, sweep: &Sweep<'_>, ids: &[SessionId]) -> (Findings, Expected) {
+pub fn check(settings: &CaptureSettings<'_>, ids: &[SessionId]) -> (Findings, Expected) {
+    let store = settings.store;
     let forgotten = store.forgotten();
-    let check = |id| Check::new(store, id).run(sweep, forgotten.contains(id));
-    let checked: Vec<(Findings, Option<Told>)> = ids.par_iter().map(check).collect();
+    let check = |id| Check::new(store, id).run(settings.device, forgotten.contains(id));
+    let checked: Vec<(Findings, Option<ExpectedLines>)> = ids.par_iter().map(check).collect();
     let (mut findings, mut expected) = (Findings::default(), Expected::new());
     for (id, (one, began)) in ids.iter().zip(checked) {
         findings.add(one);
-        expected.extend(began.map(|told| (id.clone(), told)));
+        expected.extend(began.map(|lines| (id.clone(), lines)));
     }
     (findings, expected)
 }
@@ -45,7 +47,7 @@ impl<'s> Check<'s> {
         Check { store, id, found: Findings::default() }
     }
 
-    fn run(mut self, sweep: &Sweep<'_>, is_forgotten: bool) -> (Findings, Option<Told>) {
+    fn run(mut self, device: &Device, is_forgotten: bool) -> (Findings, Option<ExpectedLines>) {
         let layout = self.store.layout();
         if is_forgotten {
             // Another device's tombstone arrived, or a `forget` was stopped.
@@ -99,7 +101,7 @@ impl<'s> Check<'s> {
             self.snapshot(&snapshot, &digest);
         } else if digest.snapshot.evicted.is_some() {
             self.found.evicted = 1;
-        } else if self.id.device != sweep.device {
+        } else if self.id.device != *device {
             self.found.elsewhere = 1;
         } else {
             self.gap(
@@ -113,23 +115,22 @@ impl<'s> Check<'s> {
     }
 
     /// What a session must have left in the days.
-    fn began(&self, digest: &Digest) -> Option<Told> {
+    fn began(&self, digest: &Digest) -> Option<ExpectedLines> {
         let content = &digest.content;
-        let leaves_lines =
-            content.worth == Worth::Full && content.flavor != snapshot::FLAVOR && content.turns > 0;
+        let leaves_lines = content.worth == Worth::Full && content.turns > 0;
         // A person may call a session worth remembering that we did not; it has no lines then.
         let ours = || {
             let text = fs::read_to_string(self.store.layout().digest(self.id)).unwrap_or_default();
-            documents::is_as_we_wrote(&text, "worth")
+            digest::is_as_we_wrote(&text, "worth")
         };
         let began = content.started.filter(|_| leaves_lines && ours())?;
-        Some(Told { began, turns: content.turns })
+        Some(ExpectedLines { began, turns: content.turns })
     }
 
     /// Tells a page that was cut off from one out of which a person took something.
     fn sections(&mut self, path: &Path) {
         let text = fs::read_to_string(path).unwrap_or_default();
-        let missing = documents::missing_sections(&text);
+        let missing = digest::missing_sections(&text);
         if missing.is_empty() {
             return;
         }
@@ -185,7 +186,7 @@ impl<'s> Check<'s> {
 
     /// Checks that each listed file is there and as it was, and that no other is.
     fn files(&mut self, snapshot: &Path, digest: &Digest, listed: &BTreeMap<String, &str>) {
-        let is_folder = digest.content.flavor == snapshot::FLAVOR;
+        let shape = digest.content.shape();
         let mut there = BTreeSet::new();
         let mut bytes = 0;
         for file in files::walk_files(snapshot) {
@@ -200,8 +201,7 @@ impl<'s> Check<'s> {
             if name == layout::MANIFEST {
                 continue;
             }
-            let step =
-                if layout::is_raw_file(&name, is_folder) { Step::Raw } else { Step::Readable };
+            let step = if layout::is_raw_file(&name, shape) { Step::Raw } else { Step::Readable };
             let Some(sha256) = listed.get(&name) else {
                 self.gap(step, &file.path, "is not in the manifest");
                 continue;
@@ -227,7 +227,7 @@ impl<'s> Check<'s> {
             there.insert(name);
         }
         let evicted = digest.snapshot.evicted.is_some();
-        let is_heavy = |name: &String| layout::is_heavy(name, is_folder);
+        let is_heavy = |name: &String| layout::is_heavy(name, shape);
         let keeps_pages = there.iter().any(|name| !is_heavy(name));
         if evicted && there.iter().any(is_heavy) {
             self.note(
@@ -241,8 +241,7 @@ impl<'s> Check<'s> {
             if evicted && (is_heavy(name) || !keeps_pages) {
                 continue;
             }
-            let step =
-                if layout::is_raw_file(name, is_folder) { Step::Raw } else { Step::Readable };
+            let step = if layout::is_raw_file(name, shape) { Step::Raw } else { Step::Readable };
             self.gap(step, &snapshot.join(name), "is gone");
         }
         if !evicted && there.len() == listed.len() && bytes != digest.snapshot.bytes {
@@ -255,7 +254,7 @@ impl<'s> Check<'s> {
     /// Checks that every episode that the digest counts has its page.
     fn episodes(&mut self, snapshot: &Path, digest: &Digest, listed: &BTreeMap<String, &str>) {
         let Some((first, last)) = digest.content.episodes else { return };
-        if digest.content.flavor == snapshot::FLAVOR {
+        if digest.content.shape() == SnapshotShape::Folder {
             return;
         }
         for number in first.0..=last.0 {
@@ -283,14 +282,15 @@ impl<'s> Check<'s> {
 const AT_ONCE: usize = 16;
 
 /// Reads the raw of every session again, and compares what it tells with what was written.
-pub fn check_again(store: &Store, sweep: &Sweep<'_>, ids: &[SessionId]) -> Result<Findings> {
+pub fn check_again(settings: &CaptureSettings<'_>, ids: &[SessionId]) -> Result<Findings> {
+    let store = settings.store;
     let mut findings = Findings::default();
     for some in ids.chunks(AT_ONCE) {
         let read: Vec<(Findings, DayLines)> = some
             .par_iter()
             .map(|id| {
                 let mut check = Check::new(store, id);
-                let lines = check.again(sweep).unwrap_or_default();
+                let lines = check.again(settings).unwrap_or_default();
                 (check.found, lines)
             })
             .collect();
@@ -302,7 +302,7 @@ pub fn check_again(store: &Store, sweep: &Sweep<'_>, ids: &[SessionId]) -> Resul
         let layout = store.layout();
         let compared = lines.compare(layout, |day, line, difference| {
             let path = layout.shown(&layout.day(day));
-            let session = crate::store::days::session_of(line);
+            let session = crate::store::day::session_of(line);
             let session = session.as_ref();
             let short = crate::base::text::one_line(line, 100);
             match difference {
@@ -327,11 +327,11 @@ pub fn check_again(store: &Store, sweep: &Sweep<'_>, ids: &[SessionId]) -> Resul
 
 impl Check<'_> {
     /// Tells a session from its raw once more; returns its lines for the days.
-    fn again(&mut self, sweep: &Sweep<'_>) -> Option<DayLines> {
+    fn again(&mut self, settings: &CaptureSettings<'_>) -> Option<DayLines> {
         let snapshot = self.store.layout().snapshot(self.id);
         let raw = snapshot.join(layout::RAW);
         let digest = self.store.digest(self.id).ok().flatten()?;
-        let is_here = digest.content.flavor != snapshot::FLAVOR
+        let is_here = digest.content.shape() == SnapshotShape::Log
             && digest.snapshot.evicted.is_none()
             && raw.exists();
         if !is_here {
@@ -344,41 +344,30 @@ impl Check<'_> {
             return None;
         };
         let mut lines = DayLines::default();
-        let log = match capture::raw_log(adapter, &snapshot, native_id) {
-            Ok(log) if !log.files.is_empty() => log,
-            _ => return None,
+        let mut add = |line: &DayLine| {
+            lines.add(line, self.id, settings.zone);
+            Ok(())
         };
-        let (writer, told) = {
-            let mut add = |line: &crate::model::day::DayLine| {
-                lines.add(line, self.id, sweep.zone);
-                Ok(())
-            };
-            match capture::tell(
-                adapter,
-                &log,
-                adapter.name(),
-                SnapshotWriter::nowhere(),
-                &sweep.pages,
-                &mut add,
-            ) {
-                Ok(told) => told,
-                Err(Untold::Log(reason)) => {
-                    self.gap(Step::Again, &raw, &format!("cannot be read any more: {reason}"));
-                    return None;
-                }
-                Err(Untold::Page(err)) => {
-                    self.gap(Step::Again, &raw, &format!("cannot be told: {err}"));
-                    return None;
-                }
+        let read = raw::read_again(adapter, &snapshot, native_id, &settings.pages, &mut add);
+        let read = match read {
+            Ok(read) => read?,
+            Err(RenderError::Log(reason)) => {
+                self.gap(Step::Again, &raw, &format!("cannot be read any more: {reason}"));
+                return None;
+            }
+            Err(RenderError::Page(err)) => {
+                self.gap(Step::Again, &raw, &format!("cannot be told: {err}"));
+                return None;
             }
         };
+        let files = &read.log.files;
         let amount = self.found.amount(Step::Again);
-        (amount.sessions, amount.files) = (1, log.files.len() as u64);
+        (amount.sessions, amount.files) = (1, files.len() as u64);
         amount.bytes =
-            log.files.iter().map(|file| fs::metadata(&file.path).map_or(0, |m| m.len())).sum();
-        let (then, now) = (&digest.content, &told.content);
+            files.iter().map(|file| fs::metadata(&file.path).map_or(0, |m| m.len())).sum();
+        let (then, now) = (&digest.content, &read.session.content);
         if then.episodes != now.episodes || then.turns != now.turns {
-            let shown = |content: &crate::model::digest::Content| match content.episodes {
+            let shown = |content: &Content| match content.episodes {
                 Some((first, last)) => format!("{first} - {last} with {} turns", content.turns),
                 None => "no episode".into(),
             };
@@ -389,10 +378,10 @@ impl Check<'_> {
         let written: BTreeMap<String, &str> = manifest
             .lines()
             .filter_map(parse_manifest_line)
-            .filter(|(_, name)| !layout::is_raw_file(name, false))
+            .filter(|(_, name)| !layout::is_raw_file(name, SnapshotShape::Log))
             .map(|(sha256, name)| (name, sha256))
             .collect();
-        let pages = writer.hashes();
+        let pages = &read.pages;
         for name in written.keys().filter(|name| !pages.contains_key(*name)) {
             self.gap(Step::Again, &snapshot.join(name), "raw tells of no such page");
         }

@@ -12,9 +12,10 @@ use serde::{Deserialize, Serialize};
 use crate::adapters::Identity;
 use crate::adapters::shared::{Beside, SharedSession};
 use crate::base::clock::Timestamp;
-use crate::base::files::{self, Stamp};
+use crate::base::files::Stamp;
 use crate::model::ids::{Device, SessionId};
 use crate::model::session::Role;
+use crate::store::local::StateFile;
 
 /// All that is remembered between sweeps.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -105,8 +106,11 @@ impl Cursors {
     }
 
     fn read(path: &Path) -> Option<Cursors> {
-        let bytes = std::fs::read(path).ok()?;
-        serde_json::from_slice::<Cursors>(&bytes).ok().filter(|cursors| cursors.version == VERSION)
+        Cursors::file(path).read().filter(|cursors| cursors.version == VERSION)
+    }
+
+    fn file(path: &Path) -> StateFile<Cursors> {
+        StateFile::cache(path.to_path_buf())
     }
 
     /// Writes the cursors, if there is anything new in them.
@@ -116,7 +120,7 @@ impl Cursors {
         }
         self.version = VERSION.into();
         self.changed = false;
-        files::write_atomic(path, &serde_json::to_vec(self)?)
+        Cursors::file(path).save(self).map(drop)
     }
 
     /// What is remembered of a file that looks the same as then.

@@ -1,5 +1,5 @@
-//! Committing: what a sweep prepared takes its place in the tree, first the snapshots, then the
-//! digests, then the days; and what a killed sweep left is finished or cleared away.
+//! Committing: what was staged takes its place in the tree, first the snapshots, then the digests,
+//! then the days; and what a killed sweep left is finished or cleared away.
 
 use std::fs;
 use std::io;
@@ -7,102 +7,169 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::adapters::eventlog;
+use super::CaptureSettings;
+use super::cursors::SessionCursor;
+use super::known::Known;
+use super::stage::{self, SNAPSHOT, StagedSession};
+use crate::adapters::{self, eventlog};
 use crate::base::clock::Timestamp;
 use crate::base::files::{self, Batch};
+use crate::base::front_matter::Document;
 use crate::base::zone::Zone;
 use crate::distill::day::event_log;
 use crate::error::{Context, Result};
 use crate::model::digest::{Digest, State, Worth};
 use crate::model::ids::SessionId;
 use crate::model::knowledge::Kind;
-use crate::model::session::Source;
-use crate::ops::capture::{self, Prepared};
-use crate::ops::sweep::{Sweep, Swept};
-use crate::store::days::DayLines;
-use crate::store::{Store, documents, layout};
+use crate::store::day::DayLines;
+use crate::store::layout::Layout;
+use crate::store::local::StateFile;
+use crate::store::{Store, digest, layout};
 
+/// How many sessions are committed with one sync.
+const BATCH: usize = 256;
 /// How much text of days may wait in memory.
 const DAY_BYTES: usize = 8 << 20;
 /// The digest of a staged session, as it will be written.
 const DIGEST: &str = "digest.md";
 
-/// Puts prepared sessions in their places: snapshots, then digests, then days.
-pub fn commit(
-    store: &Store,
-    sweep: &Sweep<'_>,
-    batch: &[(Prepared, &Source)],
-    mut id: impl FnMut(&str) -> SessionId,
-) -> Result<Vec<(Swept, Option<Timestamp>)>> {
+/// A session that was put in its place.
+#[derive(Debug, Serialize)]
+pub struct CapturedSession {
+    pub session: SessionId,
+    pub source_id: String,
+    pub path: String,
+    pub status: String,
+    #[serde(skip)]
+    pub open_until: Option<Timestamp>,
+    #[serde(skip)]
+    bytes: u64,
+}
+
+/// Puts staged sessions in their places, in the order in which they ended, and remembers them.
+pub fn commit_all(
+    settings: &CaptureSettings<'_>,
+    known: &mut Known,
+    mut staged: Vec<StagedSession>,
+    mut remember: impl FnMut(&mut Known, &StagedSession),
+) -> Result<Vec<CapturedSession>> {
+    staged.sort_by_key(|one| (one.ended, one.source.source_id()));
+    let mut captured = Vec::new();
+    for batch in staged.chunks(BATCH) {
+        let committed = commit(settings, known, batch)?;
+        for (one, swept) in batch.iter().zip(&committed) {
+            remember(known, one);
+            let cursor = SessionCursor {
+                source_id: swept.source_id.clone(),
+                open_until: swept.open_until,
+                bytes: swept.bytes,
+                raw_since: Some(settings.now),
+            };
+            known.cursors.remember_session(&swept.session, cursor);
+        }
+        captured.extend(committed);
+    }
+    Ok(captured)
+}
+
+/// Puts a batch in its place: snapshots, then digests, then days.
+fn commit(
+    settings: &CaptureSettings<'_>,
+    known: &mut Known,
+    batch: &[StagedSession],
+) -> Result<Vec<CapturedSession>> {
+    let store = settings.store;
     let layout = store.layout();
     let cannot = || format!("cannot write to the memory `{}`", layout.root().display());
     let mut snapshots = Batch::new();
     let mut digests = Batch::new();
     let mut committing = Vec::new();
     let mut committed = Vec::new();
-    for (prepared, source) in batch {
-        let source_id = source.source_id();
-        let session = id(&source_id);
-        let mut draft = prepared.draft()?;
-        draft.content.domain =
-            draft.content.project.as_ref().and_then(|project| sweep.domains.get(project).cloned());
-        let open_until = draft.content.ended.map(|ended| ended + sweep.open_for);
-        let open_until = open_until.filter(|until| !draft.ended && *until > sweep.now);
-        let digest = Digest {
-            session: session.clone(),
-            source_id: source_id.clone(),
-            captured: sweep.now,
-            state: if open_until.is_some() { State::Open } else { State::Closed },
-            content: draft.content,
-            snapshot: draft.snapshot,
-        };
-        store.refuse_links(Some(&session))?;
-        let path = layout.digest(&session);
+    for staged in batch {
+        let session = known.id_for(&staged.source.source_id(), settings);
+        let (digest, open_until) = digest(settings, staged, session)?;
+        let session = &digest.session;
+        store.refuse_links(Some(session))?;
+        let path = layout.digest(session);
+        let grown = path.exists();
         let text = match fs::read_to_string(&path) {
-            Ok(existing) => documents::digest_text_over(&existing, &digest),
-            Err(err) if err.kind() == io::ErrorKind::NotFound => documents::digest_text(&digest),
+            Ok(existing) => digest::text_over(&existing, &digest),
+            Err(err) if err.kind() == io::ErrorKind::NotFound => digest::text(&digest),
             Err(err) => {
                 return Err(err)
                     .context(|| format!("cannot read the digest `{}`", layout.shown(&path)));
             }
         };
-        files::write_plain(&prepared.staged.join(DIGEST), text.as_bytes()).context(cannot)?;
-        snapshots.rename_dir(&prepared.snapshot(), &layout.snapshot(&session)).context(cannot)?;
+        files::write_plain(&staged.folder.join(DIGEST), text.as_bytes()).context(cannot)?;
+        snapshots.rename_dir(&staged.snapshot(), &layout.snapshot(session)).context(cannot)?;
         digests.write(&path, text.as_bytes()).context(cannot)?;
+        // What was read from an event log needs no second one, and a folder tells no events.
+        let has_event_log = settings.event_logs
+            && adapters::named(staged.source.flavor)
+                .is_some_and(|adapter| adapter.name() != eventlog::NAME);
         committing.push(Committing {
-            staged: prepared.staged.file_name().unwrap_or_default().into(),
+            staged: staged.folder.file_name().unwrap_or_default().into(),
             session: session.clone(),
             manifest_sha256: digest.snapshot.manifest_sha256.clone(),
             has_days: digest.content.worth == Worth::Full,
-            grown: path.exists(),
-            // What was read from an event log needs no second one.
-            event_log: (sweep.event_logs && source.flavor != eventlog::NAME)
-                .then(|| source.flavor.to_string()),
+            grown,
+            event_log: has_event_log.then(|| staged.source.flavor.to_string()),
         });
-        committed.push((
-            Swept {
-                session,
-                source_id,
-                path: layout.shown(&path),
-                status: digest.content.status.to_string(),
-                bytes: digest.snapshot.bytes,
-            },
+        committed.push(CapturedSession {
+            path: layout.shown(&path),
+            status: digest.content.status.to_string(),
+            bytes: digest.snapshot.bytes,
+            session: digest.session,
+            source_id: digest.source_id,
             open_until,
-        ));
+        });
     }
     // Raw before digest, also when the power fails in between. The days come last; the note of what
     // is being committed lets the next sweep write what a kill kept us from writing.
-    let note = serde_json::to_vec(&committing).context(cannot)?;
-    files::write_atomic(&layout.committing(), &note).context(cannot)?;
+    Committing::file(layout).save(&committing).context(cannot)?;
     snapshots.commit().context(cannot)?;
     digests.commit().context(cannot)?;
-    write_days(store, sweep.zone, committing)?;
+    write_days(store, settings.zone, committing)?;
     Ok(committed)
 }
 
-/// Where a staged session has its snapshot.
-pub fn snapshot_of(staged: &Path) -> PathBuf {
-    staged.join("snapshot")
+/// The digest of a staged session, and until when it stays open.
+fn digest(
+    settings: &CaptureSettings<'_>,
+    staged: &StagedSession,
+    session: SessionId,
+) -> Result<(Digest, Option<Timestamp>)> {
+    let draft = staged.draft()?;
+    let open_until = draft.content.ended.map(|ended| ended + settings.open_for);
+    let open_until = open_until.filter(|until| !draft.ended && *until > settings.now);
+    let digest = Digest {
+        session,
+        source_id: staged.source.source_id(),
+        captured: settings.now,
+        state: if open_until.is_some() { State::Open } else { State::Closed },
+        content: draft.content,
+        snapshot: draft.snapshot,
+    };
+    Ok((digest, open_until))
+}
+
+/// Closes the sessions that have had no event for long enough; returns how many.
+pub fn close_sessions(settings: &CaptureSettings<'_>, known: &mut Known) -> io::Result<usize> {
+    let (store, cursors) = (settings.store, &mut known.cursors);
+    let mut closed = 0;
+    // A session of another device is that device's to close.
+    for id in cursors.due(settings.now).into_iter().filter(|id| id.device == *settings.device) {
+        let path = store.layout().digest(&id);
+        // One that cannot be read is left as it is; the next growth of its session names it.
+        let Ok(text) = fs::read_to_string(&path) else { continue };
+        let mut document = Document::parse(&text);
+        document.set_raw("state", "closed");
+        closed += usize::from(files::write_if_changed(&path, document.to_text().as_bytes())?);
+        if let Some(cursor) = cursors.session(&id).cloned() {
+            cursors.remember_session(&id, SessionCursor { open_until: None, ..cursor });
+        }
+    }
+    Ok(closed)
 }
 
 /// Puts a snapshot and a digest in the places of those that are there. Either may be missing: a
@@ -116,31 +183,27 @@ pub fn replace(
 ) -> Result<()> {
     let layout = store.layout();
     let cannot = || format!("cannot write to `{}`", layout.shown(&layout.session(session)));
-    let has_snapshot = snapshot_of(staged).is_dir();
+    let has_snapshot = staged.join(SNAPSHOT).is_dir();
     if has_snapshot {
         files::write_atomic(&staged.join(DIGEST), digest.as_bytes()).context(cannot)?;
-        let committing = [Committing {
+        let committing = Committing {
             staged: staged.file_name().unwrap_or_default().into(),
             session: session.clone(),
             manifest_sha256: manifest_sha256.to_string(),
             has_days: false,
             grown: true,
             event_log: None,
-        }];
-        files::write_atomic(
-            &layout.committing(),
-            &serde_json::to_vec(&committing).context(cannot)?,
-        )
-        .context(cannot)?;
+        };
+        Committing::file(layout).save(&vec![committing]).context(cannot)?;
         let mut snapshots = Batch::new();
-        snapshots.rename_dir(&snapshot_of(staged), &layout.snapshot(session)).context(cannot)?;
+        snapshots.rename_dir(&staged.join(SNAPSHOT), &layout.snapshot(session)).context(cannot)?;
         snapshots.commit().context(cannot)?;
     }
     if !digest.is_empty() {
         files::write_if_changed(&layout.digest(session), digest.as_bytes()).context(cannot)?;
     }
     match has_snapshot {
-        true => files::remove_file(&layout.committing()).context(cannot),
+        true => Committing::file(layout).remove().context(cannot),
         false => Ok(()),
     }
 }
@@ -162,6 +225,12 @@ struct Committing {
     event_log: Option<String>,
 }
 
+impl Committing {
+    fn file(layout: &Layout) -> StateFile<Vec<Committing>> {
+        StateFile::local(layout.committing())
+    }
+}
+
 /// Writes the days' lines of sessions whose digests are in place, their event logs where these are
 /// wanted, and forgets the note about them.
 fn write_days(store: &Store, zone: Zone, committing: Vec<Committing>) -> Result<()> {
@@ -174,11 +243,11 @@ fn write_days(store: &Store, zone: Zone, committing: Vec<Committing>) -> Result<
             day_lines.grows(&one.session);
         }
         if let Some(flavor) = &one.event_log {
-            let lines = capture::day_lines(&layout.staging().join(&one.staged))?;
+            let lines = stage::day_lines(&layout.staging().join(&one.staged))?;
             let text = event_log(&one.session, flavor, lines);
             event_logs.write(&layout.event_log(&one.session), text.as_bytes()).context(cannot)?;
         }
-        for line in capture::day_lines(&layout.staging().join(&one.staged))? {
+        for line in stage::day_lines(&layout.staging().join(&one.staged))? {
             day_lines.add(&line, &one.session, zone);
         }
         if day_lines.bytes() > DAY_BYTES {
@@ -187,7 +256,7 @@ fn write_days(store: &Store, zone: Zone, committing: Vec<Committing>) -> Result<
     }
     day_lines.write(layout).context(cannot)?;
     event_logs.commit().context(cannot)?;
-    files::remove_file(&layout.committing()).context(cannot)
+    Committing::file(layout).remove().context(cannot)
 }
 
 /// Does what a sweep that was killed did not come to: the digests of the snapshots that it had put
@@ -195,8 +264,10 @@ fn write_days(store: &Store, zone: Zone, committing: Vec<Committing>) -> Result<
 pub fn finish_earlier_sweep(store: &Store, zone: Zone) -> Result<()> {
     let layout = store.layout();
     let cannot = || format!("cannot finish an earlier sweep in `{}`", layout.root().display());
-    let Ok(note) = fs::read(layout.committing()) else { return Ok(()) };
-    let mut committing: Vec<Committing> = serde_json::from_slice(&note).unwrap_or_default();
+    if !Committing::file(layout).exists() {
+        return Ok(());
+    }
+    let mut committing = Committing::file(layout).load();
     let digested = |one: &Committing| {
         let digest = store.digest(&one.session).ok().flatten();
         digest.is_some_and(|digest| digest.snapshot.manifest_sha256 == one.manifest_sha256)

@@ -1,0 +1,63 @@
+//! From logs to staged sessions: what is where and whose ([`sources`]), what the tree has
+//! ([`known`]), a session's copy, pages and facts ([`stage`], [`recorder`], [`folder`]), and how a
+//! batch takes its place in the tree ([`commit`]).
+//!
+//! It works with plain values: a verb puts [`CaptureSettings`] together from its memory.
+
+use std::collections::BTreeMap;
+
+use chrono::Duration;
+
+use crate::base::clock::Timestamp;
+use crate::base::zone::Zone;
+use crate::distill::clean::Cleaner;
+use crate::model::exclude::Exclude;
+use crate::model::ids::Device;
+use crate::store::Store;
+
+pub mod commit;
+pub mod cursors;
+pub mod fingerprint;
+pub mod folder;
+pub mod known;
+pub mod raw;
+pub mod recorder;
+pub mod rescue;
+pub mod sources;
+pub mod stage;
+mod vitals;
+
+/// What capturing needs to know.
+pub struct CaptureSettings<'a> {
+    pub store: &'a Store,
+    pub device: &'a Device,
+    pub now: Timestamp,
+    pub zone: Zone,
+    /// A session is open while its last event is younger than this.
+    pub open_for: Duration,
+    /// Whether each session also gets an event log.
+    pub event_logs: bool,
+    pub pages: PageSettings<'a>,
+}
+
+/// How pages are written.
+pub struct PageSettings<'a> {
+    pub cleaner: &'a Cleaner,
+    pub inline_lines: usize,
+    /// Which sessions get none.
+    pub exclude: Exclude,
+    /// Which domain a project belongs to.
+    pub domains: &'a BTreeMap<String, String>,
+}
+
+impl PageSettings<'_> {
+    /// The domain of a project.
+    pub fn domain(&self, project: Option<&str>) -> Option<String> {
+        self.domains.get(project?).cloned()
+    }
+
+    /// Whether a file's name tells a secret: then no page may repeat it.
+    pub fn is_secret(&self, name: &str) -> bool {
+        !self.cleaner.redactor().find(name).is_empty()
+    }
+}

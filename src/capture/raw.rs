@@ -1,0 +1,136 @@
+//! Raw, read again: what a session's own copy of its log tells now.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::known::source_id_in_vitals;
+use super::recorder::{self, RenderError, RenderedSession};
+use super::stage::EARLIER;
+use super::{CaptureSettings, PageSettings};
+use crate::adapters::{self, Adapter, Identity};
+use crate::base::files;
+use crate::error::{Context, Result};
+use crate::model::day::DayLine;
+use crate::model::digest::{Digest, SnapshotShape, State, Worth};
+use crate::model::ids::SessionId;
+use crate::model::session::{Log, LogFile, Role};
+use crate::store::day::DayLines;
+use crate::store::snapshots::{self, SnapshotWriter};
+use crate::store::{digest, layout};
+
+/// What raw tells.
+pub struct RawReading {
+    pub session: RenderedSession,
+    /// The files that were read.
+    pub log: Log,
+    /// The hashes of the pages that it would be written as, by name.
+    pub pages: BTreeMap<String, String>,
+}
+
+/// Reads the raw of a session again and writes nothing; `None` where there is none.
+pub fn read_again(
+    adapter: &dyn Adapter,
+    snapshot: &Path,
+    native_id: &str,
+    pages: &PageSettings<'_>,
+    day_line: &mut dyn FnMut(&DayLine) -> io::Result<()>,
+) -> Result<Option<RawReading>, RenderError> {
+    let log = raw_log(adapter, snapshot, native_id).map_err(RenderError::Page)?;
+    if log.files.is_empty() {
+        return Ok(None);
+    }
+    let (writer, session) =
+        recorder::render(adapter, &log, SnapshotWriter::nowhere(), pages, day_line)?;
+    Ok(Some(RawReading { session, pages: writer.hashes().clone(), log }))
+}
+
+/// Writes the digest and the day lines of a session that lost its digest from its snapshot, before
+/// that may go; says whether it could.
+pub fn restore_digest(settings: &CaptureSettings<'_>, session: &SessionId) -> Result<bool> {
+    let store = settings.store;
+    let layout = store.layout();
+    let cannot = || format!("cannot write the digest of `{session}`");
+    let snapshot = layout.snapshot(session);
+    let source_id = source_id_in_vitals(store, session).unwrap_or_default();
+    let Some((flavor, native_id)) = source_id.split_once(':') else { return Ok(false) };
+    let Some(adapter) = adapters::named(flavor) else { return Ok(false) };
+    let Ok(manifest) = fs::read_to_string(snapshot.join(layout::MANIFEST)) else {
+        return Ok(false);
+    };
+    let mut lines = DayLines::default();
+    let mut add = |line: &DayLine| {
+        lines.add(line, session, settings.zone);
+        Ok(())
+    };
+    let read = read_again(adapter, &snapshot, native_id, &settings.pages, &mut add);
+    let Ok(Some(read)) = read else { return Ok(false) };
+    let digest = Digest {
+        session: session.clone(),
+        source_id: source_id.clone(),
+        captured: settings.now,
+        state: State::Closed,
+        content: read.session.content,
+        snapshot: snapshots::described(&manifest, snapshots::bytes(&snapshot), |name| {
+            layout::is_raw_file(name, SnapshotShape::Log)
+        }),
+    };
+    let path = layout.digest(session);
+    store.refuse_links(Some(session))?;
+    let text = match fs::read_to_string(&path) {
+        Ok(damaged) => digest::text_over(&damaged, &digest),
+        Err(err) if err.kind() == io::ErrorKind::NotFound => digest::text(&digest),
+        Err(_) => return Ok(false),
+    };
+    files::write_atomic(&path, text.as_bytes()).context(cannot)?;
+    if digest.content.worth == Worth::Full {
+        lines.write(layout).context(cannot)?;
+    }
+    Ok(true)
+}
+
+/// The log of a session that was captured, as it lies in its snapshot, in the order in which it was
+/// read then.
+fn raw_log(adapter: &dyn Adapter, snapshot: &Path, native_id: &str) -> io::Result<Log> {
+    // Where two conversations claimed the same id, the second got a mark.
+    let claimed = native_id.split('~').next().unwrap_or(native_id);
+    let mut files = Vec::new();
+    let mut claims_id = false;
+    for found in files::walk_files(&snapshot.join(layout::RAW)) {
+        let found = found.map_err(io::Error::other)?;
+        let identity = adapter.identify(&found.path)?;
+        claims_id |= identity.as_ref().is_some_and(|identity| identity.native_id == claimed);
+        files.push((found, identity));
+    }
+    let role = |found: &files::FoundFile, identity: Option<Identity>| match identity {
+        // A subagent whose main log was gone, told by a folder that is not kept.
+        Some(Identity { native_id, role: Role::Main, .. })
+            // An id that is the name of our own folder stood in for none.
+            if !claims_id && native_id != layout::RAW =>
+        {
+            Role::Subagent(native_id)
+        }
+        Some(identity) => identity.role,
+        // Taken out of a shared file, and called after the session.
+        None if found.relative.file_stem() == Some(files::safe_name(native_id, 100).as_ref()) => Role::Main,
+        None => Role::Attachment,
+    };
+    let mut ranked = Vec::new();
+    for (found, identity) in files {
+        let role = role(&found, identity);
+        // The main conversation first: what was carried over from earlier captures, then shorter
+        // files before longer.
+        let rank = match &role {
+            Role::Main if found.relative.to_string_lossy().starts_with(EARLIER) => (0, 0),
+            Role::Main => (1, found.metadata.len()),
+            _ => (2, 0),
+        };
+        ranked.push((rank, LogFile { path: found.path, name: found.relative, role, within: None }));
+    }
+    ranked.sort_by_key(|(rank, _)| *rank);
+    Ok(Log {
+        native_id: native_id.to_string(),
+        files: ranked.into_iter().map(|(_, file)| file).collect(),
+    })
+}

@@ -1,0 +1,278 @@
+//! The recorder: takes a session's events one by one and writes its pages, its facts and the lines
+//! of its days as they come.
+
+use std::io::{self, Write};
+
+use super::PageSettings;
+use super::vitals::vitals;
+use crate::adapters::Adapter;
+use crate::base::{markdown, text};
+use crate::distill::day;
+use crate::distill::digest::{self, SnapshotParts};
+use crate::distill::episodes::EpisodePage;
+use crate::distill::facts::Facts;
+use crate::distill::steps::{Joiner, Step, StepKind};
+use crate::error::{Error, Result};
+use crate::model::context;
+use crate::model::day::DayLine;
+use crate::model::digest::{ClaimKind, Content};
+use crate::model::ids::EpisodeId;
+use crate::model::session::{Event, EventKind, EventSink, Head, Log, Skipped, Source};
+use crate::store::layout;
+use crate::store::snapshots::{SnapshotFile, SnapshotWriter};
+
+/// A session as its log tells it, once its pages are written.
+pub struct RenderedSession {
+    pub content: Content,
+    /// Where the session worked, as the log says it.
+    pub cwd: Option<String>,
+    /// Whether the log says that the session was ended.
+    pub ended: bool,
+    /// The records that could not be read.
+    pub skipped: Vec<Skipped>,
+}
+
+/// Why a session could not be rendered.
+pub enum RenderError {
+    /// It could not be read.
+    Log(String),
+    /// A page could not be written.
+    Page(io::Error),
+}
+
+/// Reads a log, writes its readable parts beside the raw that is there already, and hands over the
+/// lines of its days.
+pub fn render(
+    adapter: &dyn Adapter,
+    log: &Log,
+    writer: SnapshotWriter,
+    pages: &PageSettings<'_>,
+    day_line: &mut dyn FnMut(&DayLine) -> io::Result<()>,
+) -> Result<(SnapshotWriter, RenderedSession), RenderError> {
+    let mut recorder = Recorder {
+        writer,
+        pages,
+        joiner: Joiner::default(),
+        facts: Facts::default(),
+        open: None,
+        sensory: 0,
+        day_line,
+        failed: None,
+    };
+    let read = adapter.read(log, &mut recorder);
+    if let Some(err) = recorder.failed {
+        return Err(RenderError::Page(err));
+    }
+    let head = read.map_err(|err| RenderError::Log(err.to_string()))?;
+    let cwd = head.cwd.clone();
+    let (writer, rendered) =
+        recorder.finish(adapter.name(), log, head).map_err(RenderError::Page)?;
+    Ok((writer, RenderedSession { cwd, ..rendered }))
+}
+
+/// Takes a session's events and writes its pages as they come.
+struct Recorder<'p> {
+    writer: SnapshotWriter,
+    pages: &'p PageSettings<'p>,
+    joiner: Joiner,
+    facts: Facts,
+    open: Option<OpenEpisode>,
+    sensory: u64,
+    day_line: &'p mut dyn FnMut(&DayLine) -> io::Result<()>,
+    /// The write that failed, as opposed to a failure to read the log.
+    failed: Option<io::Error>,
+}
+
+/// The pages of the episode that is going on.
+struct OpenEpisode {
+    id: EpisodeId,
+    page: EpisodePage,
+    file: SnapshotFile,
+    sensory: Option<SnapshotFile>,
+}
+
+/// Pages are written out when this much has gathered, so that no episode is held whole.
+const PAGE_PIECE: usize = 256 << 10;
+
+impl EventSink for Recorder<'_> {
+    fn event(&mut self, event: Event<'_>) -> Result<()> {
+        let holds_ours =
+            matches!(&event.kind, EventKind::Prompt(text) if text.contains(context::OPEN));
+        let event = self.pages.cleaner.event(event);
+        if holds_ours && matches!(&event.kind, EventKind::Prompt(text) if text.trim().is_empty()) {
+            // Nobody asked anything: memtree itself gave the agent its memory.
+            return Ok(());
+        }
+        let mut steps = Vec::new();
+        self.joiner.take(event, |step| steps.push(step));
+        for step in steps {
+            if let Err(err) = self.step(step) {
+                self.failed = Some(err);
+                return Err(Error::new("cannot write a page"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Recorder<'_> {
+    /// The episode that is going on; what comes before the first prompt is `EP_000`.
+    fn episode(&self) -> EpisodeId {
+        EpisodeId(self.facts.parts.last().map_or(0, |part| part.last_episode))
+    }
+
+    fn step(&mut self, step: Step) -> io::Result<()> {
+        self.facts.take(&step);
+        if let (StepKind::Prompt(prompt), None) = (&step.kind, &step.agent) {
+            self.close()?;
+            self.begin(&prompt.clone())?;
+        } else if self.open.is_none() {
+            if matches!(step.kind, StepKind::Completion) {
+                return Ok(());
+            }
+            self.begin("")?;
+        }
+        if let Some(line) = day::line(&step, self.episode()) {
+            (self.day_line)(&line)?;
+        }
+        let Some(open) = &mut self.open else { return Ok(()) };
+        open.page.add(&step);
+        if open.page.page.len() + open.page.sensory.len() > PAGE_PIECE {
+            open.write_out(&mut self.writer)?;
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, title: &str) -> io::Result<()> {
+        let id = self.episode();
+        self.open = Some(OpenEpisode {
+            id,
+            page: EpisodePage::new(
+                id,
+                title,
+                self.pages.inline_lines,
+                layout::from_episode_to_sensory(id),
+            ),
+            file: self.writer.file(&layout::episode(id))?,
+            sensory: None,
+        });
+        Ok(())
+    }
+
+    fn close(&mut self) -> io::Result<()> {
+        let Some(mut open) = self.open.take() else { return Ok(()) };
+        open.write_out(&mut self.writer)?;
+        self.sensory += open.page.entries;
+        self.writer.close(open.file)?;
+        if let Some(sensory) = open.sensory {
+            self.writer.close(sensory)?;
+        }
+        Ok(())
+    }
+
+    fn finish(
+        mut self,
+        flavor: &'static str,
+        log: &Log,
+        mut head: Head,
+    ) -> io::Result<(SnapshotWriter, RenderedSession)> {
+        let mut rest = Vec::new();
+        std::mem::take(&mut self.joiner).finish(|step| rest.push(step));
+        for step in rest {
+            self.step(step)?;
+        }
+        self.close()?;
+        self.facts.finish();
+        // The reason why a line could not be read may quote it.
+        let reasons = head.skipped.iter_mut().map(|skipped| &mut skipped.reason);
+        let names = [&mut head.title, &mut head.cwd, &mut head.branch, &mut head.remote]
+            .into_iter()
+            .flatten();
+        let others =
+            [&mut head.version, &mut head.head_commit, &mut head.parent].into_iter().flatten();
+        let models = head.usage.iter_mut().map(|usage| &mut usage.model);
+        for text in names.chain(&mut head.pull_requests).chain(reasons).chain(others).chain(models)
+        {
+            *text = self.pages.cleaner.string(std::mem::take(text));
+        }
+        let ignored = std::mem::take(&mut head.ignored).into_iter();
+        head.ignored =
+            ignored.map(|(kind, count)| (self.pages.cleaner.string(kind), count)).collect();
+        let parts =
+            SnapshotParts { sensory: self.sensory, vitals: layout::from_digest(layout::VITALS) };
+        let content = digest::content(flavor, &self.facts, &head, parts);
+        let content = Content { domain: self.pages.domain(content.project.as_deref()), ..content };
+        if let Some(stated) = stated(&self.facts) {
+            self.writer.write(layout::STATED, &stated)?;
+        }
+        let source_id = Source::id(flavor, &log.native_id);
+        self.writer.write(layout::VITALS, &vitals(&source_id, &self.facts, &head, &content))?;
+        if !head.skipped.is_empty() {
+            self.writer.write(layout::SKIPPED, &skipped_lines(log, &head.skipped))?;
+        }
+        Ok((
+            self.writer,
+            RenderedSession { content, cwd: None, ended: head.ended, skipped: head.skipped },
+        ))
+    }
+}
+
+impl OpenEpisode {
+    fn write_out(&mut self, writer: &mut SnapshotWriter) -> io::Result<()> {
+        self.file.write_all(self.page.page.as_bytes())?;
+        self.page.page.clear();
+        if !self.page.sensory.is_empty() {
+            if self.sensory.is_none() {
+                let mut file = writer.file(&layout::sensory(self.id))?;
+                writeln!(file, "# Long outputs of {}\n", self.id)?;
+                self.sensory = Some(file);
+            }
+            if let Some(file) = &mut self.sensory {
+                file.write_all(self.page.sensory.as_bytes())?;
+            }
+            self.page.sensory.clear();
+        }
+        Ok(())
+    }
+}
+
+/// The decisions and lessons that were stated, each with its episode.
+fn stated(facts: &Facts) -> Option<String> {
+    let mut page = String::new();
+    for (kind, title) in [(ClaimKind::Decision, "Decisions"), (ClaimKind::Lesson, "Lessons")] {
+        let mut lines = String::new();
+        for part in &facts.parts {
+            let episode = EpisodeId(part.episode);
+            for stated in part.statements.iter().filter(|stated| stated.kind == kind) {
+                let text = markdown::inline(&stated.text);
+                lines.push_str(&format!(
+                    "- {text} ({}, [{episode}](../{}))\n",
+                    stated.origin,
+                    layout::episode(episode)
+                ));
+            }
+        }
+        if !lines.is_empty() {
+            page.push_str(&format!("\n## {title}\n{lines}"));
+        }
+    }
+    (!page.is_empty()).then(|| format!("# Stated in this session\n{page}"))
+}
+
+fn skipped_lines(log: &Log, skipped: &[Skipped]) -> String {
+    let mut lines = String::new();
+    for one in skipped {
+        let name = log
+            .files
+            .iter()
+            .find(|file| file.path == one.path)
+            .map_or(one.path.as_path(), |file| &file.name);
+        lines.push_str(&format!(
+            "{}:{}: {}\n",
+            layout::shown_relative(name),
+            one.line,
+            text::one_line(&one.reason, 300)
+        ));
+    }
+    lines
+}

@@ -1,0 +1,461 @@
+//! Staging: a session's files are copied and hashed, then read from our own copy, and its pages are
+//! written beside them. All of it happens under a temporary name; [`commit`](super::commit) puts
+//! it in place.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::known::{Known, KnownSession};
+use super::recorder::{self, RenderError};
+use super::sources::{Sources, unreadable};
+use super::{CaptureSettings, PageSettings};
+use crate::adapters::shared::SharedFiles;
+use crate::adapters::{self, Adapter, rows};
+use crate::base::clock::Timestamp;
+use crate::base::files;
+use crate::distill::digest::project_name;
+use crate::error::{Context, Error, Result};
+use crate::model::day::DayLine;
+use crate::model::digest::{Content, Snapshot, SnapshotShape};
+use crate::model::exclude::Exclude;
+use crate::model::ids::EpisodeId;
+use crate::model::session::{Event, EventSink, Log, LogFile, Role, Skipped, Source};
+use crate::store::snapshots::{self, SnapshotFile, SnapshotWriter, parse_manifest_line};
+use crate::store::{Store, layout};
+
+/// A session that was captured under a temporary name.
+pub struct StagedSession {
+    pub source: Source,
+    /// The folder with the snapshot, the draft and the day's lines.
+    pub folder: PathBuf,
+    /// What the session's place in the order is told by.
+    pub ended: Option<Timestamp>,
+    /// The records that could not be read.
+    pub skipped: Vec<Skipped>,
+}
+
+/// What the digest of a staged session will say; kept on disk until its turn comes, so that
+/// memory does not grow with the number of sessions.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Draft {
+    pub content: Content,
+    pub snapshot: Snapshot,
+    /// Whether the log says that the session was ended.
+    pub ended: bool,
+}
+
+/// Why a session could not be captured.
+pub enum CaptureError {
+    /// Its log could not be read; the others can.
+    Source(Skipped),
+    /// The person wants it left out.
+    Excluded,
+    /// The memory could not be written; nothing else will be either.
+    Store(Error),
+}
+
+impl Draft {
+    pub(super) fn write(&self, folder: &Path) -> io::Result<()> {
+        files::write_plain(&folder.join(DRAFT), &serde_json::to_vec(self)?)
+    }
+}
+
+impl StagedSession {
+    /// Where the snapshot waits.
+    pub fn snapshot(&self) -> PathBuf {
+        self.folder.join(SNAPSHOT)
+    }
+
+    /// Reads what the digest will say.
+    pub fn draft(&self) -> Result<Draft> {
+        let path = self.folder.join(DRAFT);
+        let cannot = || format!("cannot read back `{}`", path.display());
+        serde_json::from_slice(&fs::read(&path).context(cannot)?).context(cannot)
+    }
+}
+
+/// Reads a staged session's lines for the days, one by one.
+pub fn day_lines(staged: &Path) -> Result<impl Iterator<Item = DayLine> + use<>> {
+    let path = staged.join(DAY_LINES);
+    let file = File::open(&path).context(|| format!("cannot read back `{}`", path.display()))?;
+    let lines = io::BufRead::lines(io::BufReader::new(file)).map_while(|line| line.ok());
+    Ok(lines.filter_map(|line| serde_json::from_str(&line).ok()))
+}
+
+/// Where a staged session has its snapshot.
+pub const SNAPSHOT: &str = "snapshot";
+/// How the folder within raw begins that keeps an earlier version of a file.
+pub(super) const EARLIER: &str = "earlier-";
+const DRAFT: &str = "draft.json";
+const DAY_LINES: &str = "day.jsonl";
+
+/// What came of reading the sources that changed.
+pub struct Staging<T> {
+    /// Those that can be committed.
+    pub sessions: Vec<T>,
+    /// Those that the settings leave out.
+    pub excluded: Vec<Source>,
+    /// What could not be read.
+    pub skipped: Vec<Skipped>,
+    /// How many are another device's to capture.
+    pub elsewhere: usize,
+    /// How many there are of each agent, but for those left out.
+    pub by_flavor: BTreeMap<&'static str, usize>,
+}
+
+/// Captures sessions in parallel, each under a temporary name.
+pub fn stage_all(
+    settings: &CaptureSettings<'_>,
+    known: &Known,
+    found: &Sources,
+    changed: &[Source],
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<Staging<StagedSession>> {
+    let done = AtomicUsize::new(0);
+    read_all(settings, known, changed, |number, source, session| {
+        let folder = settings.store.layout().staging().join(number.to_string());
+        let staged = stage_one(settings, session, found, source, &folder);
+        progress(done.fetch_add(1, Ordering::Relaxed) + 1, changed.len());
+        let mut staged = staged?;
+        let skipped = std::mem::take(&mut staged.skipped);
+        Ok((staged, skipped))
+    })
+}
+
+/// Reads sessions as [`stage_all`] would, and writes nothing.
+pub fn preview_all(
+    settings: &CaptureSettings<'_>,
+    known: &Known,
+    found: &Sources,
+    changed: &[Source],
+) -> Result<Staging<()>> {
+    read_all(settings, known, changed, |_, source, _| {
+        Ok(((), preview(source, &found.shared, &settings.pages.exclude)?))
+    })
+}
+
+/// Reads sessions in parallel and sorts what came of it.
+fn read_all<T: Send>(
+    settings: &CaptureSettings<'_>,
+    known: &Known,
+    changed: &[Source],
+    read: impl Fn(usize, &Source, Option<&KnownSession>) -> Result<(T, Vec<Skipped>), CaptureError>
+    + Sync,
+) -> Result<Staging<T>> {
+    let read = |(number, source): (usize, &Source)| {
+        let session = known.session(&source.source_id());
+        // A session of another device is that device's to rewrite.
+        let is_own = session.is_none_or(|session| session.id.device == *settings.device);
+        is_own.then(|| read(number, source, session))
+    };
+    let results: Vec<_> = changed.par_iter().enumerate().map(read).collect();
+    let mut staging = Staging {
+        sessions: Vec::new(),
+        excluded: Vec::new(),
+        skipped: Vec::new(),
+        elsewhere: 0,
+        by_flavor: BTreeMap::new(),
+    };
+    for (result, source) in results.into_iter().zip(changed) {
+        match result {
+            Some(Ok((session, skipped))) => {
+                staging.skipped.extend(skipped);
+                staging.sessions.push(session);
+            }
+            Some(Err(CaptureError::Source(skipped))) => staging.skipped.push(skipped),
+            Some(Err(CaptureError::Excluded)) => {
+                staging.excluded.push(source.clone());
+                continue;
+            }
+            Some(Err(CaptureError::Store(error))) => return Err(error),
+            None => staging.elsewhere += 1,
+        }
+        *staging.by_flavor.entry(source.flavor).or_default() += 1;
+    }
+    Ok(staging)
+}
+
+/// Captures one session; one that is known must lose nothing by it.
+fn stage_one(
+    settings: &CaptureSettings<'_>,
+    known: Option<&KnownSession>,
+    found: &Sources,
+    source: &Source,
+    folder: &Path,
+) -> Result<StagedSession, CaptureError> {
+    let adapter = adapters::named(source.flavor).expect("sources come from adapters");
+    if let Some(known) = known {
+        check_digest(settings.store, known)?;
+    }
+    let previous = known.map(|known| settings.store.layout().snapshot(&known.id));
+    let (shared, pages) = (&found.shared, &settings.pages);
+    let staged = stage(adapter, source, shared, previous.as_deref(), folder, pages)?;
+    if let Some(known) = known {
+        check_episodes(settings.store, known, &staged)?;
+    }
+    Ok(staged)
+}
+
+/// Refuses a session whose digest cannot be written again without losing what a person wrote in
+/// it.
+fn check_digest(store: &Store, known: &KnownSession) -> Result<(), CaptureError> {
+    let path = store.layout().digest(&known.id);
+    match fs::read_to_string(&path) {
+        Err(err) if err.kind() != io::ErrorKind::NotFound => {
+            let reason = format!(
+                "the digest cannot be read ({err}), so it is left alone and its session is not \
+                 updated"
+            );
+            Err(CaptureError::Source(unreadable(path, reason)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a new capture that tells less than the digest does, where the raw behind it is not here
+/// to be kept.
+fn check_episodes(
+    store: &Store,
+    known: &KnownSession,
+    staged: &StagedSession,
+) -> Result<(), CaptureError> {
+    let layout = store.layout();
+    if layout.snapshot(&known.id).join(layout::RAW).exists() {
+        return Ok(());
+    }
+    let last = |episodes: Option<(_, EpisodeId)>| episodes.map(|(_, last)| last);
+    let before = store.digest(&known.id).ok().flatten();
+    let before = before.and_then(|digest| last(digest.content.episodes));
+    if last(staged.draft().map_err(CaptureError::Store)?.content.episodes) >= before {
+        return Ok(());
+    }
+    let reason = "the log has less than its digest tells, and the raw behind the digest is not \
+                  here; left as it is";
+    Err(CaptureError::Source(unreadable(layout.digest(&known.id), reason)))
+}
+
+/// Captures a session into `folder`, which does not exist yet. `previous` is the snapshot that is
+/// there already, where the session has grown.
+pub fn stage(
+    adapter: &dyn Adapter,
+    source: &Source,
+    shared: &SharedFiles,
+    previous: Option<&Path>,
+    folder: &Path,
+    pages: &PageSettings<'_>,
+) -> Result<StagedSession, CaptureError> {
+    let cannot_write = |err: io::Error| CaptureError::Store(cannot_write_to(folder, err));
+    let mut writer = SnapshotWriter::create(&folder.join(SNAPSHOT)).map_err(cannot_write)?;
+    let mut copies = Vec::new();
+    for file in &source.files {
+        let path = copy(file, shared, folder, &mut writer)?;
+        copies.push(LogFile { path, within: None, ..file.clone() });
+    }
+    if let Some(previous) = previous {
+        carry_over(adapter, previous, &mut writer, &mut copies).map_err(cannot_write)?;
+    }
+    let log = Log { native_id: source.native_id.clone(), files: copies };
+    let mut day_lines = create_day_lines(folder).map_err(cannot_write)?;
+    let mut write_line = |line: &DayLine| {
+        serde_json::to_writer(&mut day_lines, line)?;
+        day_lines.write_all(b"\n")
+    };
+    let rendered = recorder::render(adapter, &log, writer, pages, &mut write_line);
+    let (writer, mut rendered) = rendered.map_err(|error| match error {
+        RenderError::Log(reason) => CaptureError::Source(unreadable(&source.files[0].path, reason)),
+        RenderError::Page(err) => cannot_write(err),
+    })?;
+    let project = rendered.content.project.as_deref();
+    if pages.exclude.has_session(project, rendered.cwd.as_deref()) {
+        // Only a whole log tells where its session worked. What was copied to read it goes at once.
+        files::remove_folder(folder).map_err(cannot_write)?;
+        return Err(CaptureError::Excluded);
+    }
+    day_lines.flush().map_err(cannot_write)?;
+    let snapshot = finish_snapshot(writer, SnapshotShape::Log, pages).map_err(cannot_write)?;
+    let draft = Draft { content: rendered.content, snapshot, ended: rendered.ended };
+    draft.write(folder).map_err(cannot_write)?;
+    // The copies' names mean nothing to the person: name the agent's own files.
+    for skipped in &mut rendered.skipped {
+        let copy = log.files.iter().find(|file| file.path == skipped.path);
+        let original = copy.and_then(|copy| source.files.iter().find(|one| one.name == copy.name));
+        if let Some(original) = original {
+            skipped.path = original.path.clone();
+        }
+    }
+    let (source, folder) = (source.clone(), folder.to_path_buf());
+    Ok(StagedSession { source, folder, ended: draft.content.ended, skipped: rendered.skipped })
+}
+
+/// Copies a file of a session into its snapshot, or what the session has in it; returns where.
+fn copy(
+    file: &LogFile,
+    shared: &SharedFiles,
+    folder: &Path,
+    writer: &mut SnapshotWriter,
+) -> Result<PathBuf, CaptureError> {
+    let name = format!("{}/{}", layout::RAW, layout::shown_relative(&file.name));
+    let cannot_write = |err: io::Error| CaptureError::Store(cannot_write_to(folder, err));
+    let cannot_read =
+        |err: io::Error| CaptureError::Source(unreadable(&file.path, err.to_string()));
+    let Some(id) = &file.within else {
+        return writer.copy(&file.path, &name).map_err(|err| match File::open(&file.path) {
+            Err(err) => cannot_read(err),
+            Ok(_) => cannot_write(err),
+        });
+    };
+    let mut out = CheckedFile { file: writer.file(&name).map_err(cannot_write)?, failed: false };
+    shared.extract(&file.path, id, &mut out).map_err(|err| match out.failed {
+        true => cannot_write(err),
+        false => cannot_read(err),
+    })?;
+    writer.close(out.file).map_err(cannot_write)?;
+    Ok(folder.join(SNAPSHOT).join(&name))
+}
+
+/// Begins the lines that a staged session has for the days.
+pub(super) fn create_day_lines(folder: &Path) -> io::Result<BufWriter<files::NewFile>> {
+    Ok(BufWriter::new(files::create_new(&folder.join(DAY_LINES))?))
+}
+
+/// Ends a snapshot; says what the digest has to say of it.
+pub(super) fn finish_snapshot(
+    writer: SnapshotWriter,
+    shape: SnapshotShape,
+    pages: &PageSettings<'_>,
+) -> io::Result<Snapshot> {
+    let tells_secret = writer.hashes().keys().any(|name| pages.is_secret(name));
+    let snapshot = writer.finish_listing(|name| layout::is_raw_file(name, shape))?;
+    Ok(if tells_secret { snapshots::without_names(snapshot) } else { snapshot })
+}
+
+/// Reads one session, and says which lines could not be read.
+fn preview(
+    source: &Source,
+    shared: &SharedFiles,
+    exclude: &Exclude,
+) -> Result<Vec<Skipped>, CaptureError> {
+    let cannot_read = |path: &Path, reason: String| CaptureError::Source(unreadable(path, reason));
+    let adapter = adapters::named(source.flavor).expect("sources come from adapters");
+    let mut log = Log { native_id: source.native_id.clone(), files: source.files.clone() };
+    // They go away with the function.
+    let mut extracts = Vec::new();
+    for file in &mut log.files {
+        let Some(id) = file.within.take() else { continue };
+        let extracted = tempfile::NamedTempFile::new().and_then(|mut extract| {
+            shared.extract(&file.path, &id, &mut extract)?;
+            Ok(extract)
+        });
+        let extract = extracted.map_err(|err| cannot_read(&file.path, err.to_string()))?;
+        file.path = extract.path().to_path_buf();
+        extracts.push(extract);
+    }
+    let head = adapter
+        .read(&log, &mut NullSink)
+        .map_err(|err| cannot_read(&source.files[0].path, err.to_string()))?;
+    let project = project_name(head.remote.as_deref(), head.cwd.as_deref());
+    if exclude.has_session(project.as_deref(), head.cwd.as_deref()) {
+        return Err(CaptureError::Excluded);
+    }
+    let mut skipped = head.skipped;
+    for one in &mut skipped {
+        if let Some(at) = log.files.iter().position(|file| file.path == one.path) {
+            one.path = source.files[at].path.clone();
+        }
+    }
+    Ok(skipped)
+}
+
+/// Takes events and forgets them.
+struct NullSink;
+
+impl EventSink for NullSink {
+    fn event(&mut self, _: Event<'_>) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A file that remembers whether writing to it failed: the other failures are those of the source.
+struct CheckedFile {
+    file: SnapshotFile,
+    failed: bool,
+}
+
+impl Write for CheckedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes).inspect_err(|_| self.failed = true)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush().inspect_err(|_| self.failed = true)
+    }
+}
+
+fn cannot_write_to(staged: &Path, err: io::Error) -> Error {
+    let full = err.kind() == io::ErrorKind::StorageFull;
+    let error =
+        Error::new(format!("cannot write to the memory (`{}`)", staged.display())).because(err);
+    if full {
+        error.hint("make room on the disk and sweep again; what was there before is untouched")
+    } else {
+        error.hint("check the folder's owner and permissions, then sweep again")
+    }
+}
+
+/// Keeps what an earlier capture had and the source has no more: a file that is gone, or one that
+/// was rewritten rather than appended to. A log that shrinks must not take memory with it.
+fn carry_over(
+    adapter: &dyn Adapter,
+    previous: &Path,
+    writer: &mut SnapshotWriter,
+    copies: &mut Vec<LogFile>,
+) -> io::Result<()> {
+    let manifest = match fs::read_to_string(previous.join(layout::MANIFEST)) {
+        Ok(manifest) => manifest,
+        Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(err) => return Err(err),
+    };
+    for (sha256, name) in manifest.lines().filter_map(parse_manifest_line) {
+        let Some(raw_name) =
+            name.strip_prefix("raw/").map(Path::new).and_then(files::safe_relative)
+        else {
+            continue;
+        };
+        let old = previous.join(&name);
+        if !old.is_file() {
+            continue;
+        }
+        let same = copies.iter().find(|copy| copy.name == raw_name);
+        let kept_as = match same {
+            Some(copy) if begins_with(&copy.path, fs::metadata(&old)?.len(), sha256)? => continue,
+            Some(copy) if rows::holds_all(&old, &copy.path)? => continue,
+            Some(_) => Path::new(&format!("{EARLIER}{}", &sha256[..8])).join(&raw_name),
+            None => raw_name,
+        };
+        let path =
+            writer.copy(&old, &format!("{}/{}", layout::RAW, layout::shown_relative(&kept_as)))?;
+        let role = adapter.identify(&path)?.map_or(Role::Attachment, |identity| identity.role);
+        let earlier = LogFile { path, name: kept_as, role, within: None };
+        // What came earlier is read first.
+        let at = if earlier.role == Role::Main { 0 } else { copies.len() };
+        copies.insert(at, earlier);
+    }
+    Ok(())
+}
+
+/// Whether the first bytes of a file have a given hash: then it only grew.
+fn begins_with(path: &Path, bytes: u64, sha256: &str) -> io::Result<bool> {
+    use io::Read;
+    let file = File::open(path)?;
+    if file.metadata()?.len() < bytes {
+        return Ok(false);
+    }
+    let mut hasher = files::HashingWriter::new(io::sink());
+    io::copy(&mut file.take(bytes), &mut hasher)?;
+    Ok(hasher.finish().1.sha256 == sha256)
+}

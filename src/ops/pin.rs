@@ -1,0 +1,90 @@
+//! Pinning: a session is kept from eviction.
+
+use std::fs;
+
+use serde::Serialize;
+
+use crate::base::files;
+use crate::base::front_matter::Document;
+use crate::error::{Context, Error, Result};
+use crate::memory::Memory;
+use crate::model::ids::SessionId;
+use crate::ops::recall;
+use crate::store::{Store, digest};
+
+/// Which sessions to pin, or not any longer.
+#[derive(Debug, Clone, Default)]
+pub struct PinRequest {
+    sessions: Vec<String>,
+    remove: bool,
+    dry_run: bool,
+}
+
+impl PinRequest {
+    /// Sessions by their ids, paths, or places among the last search's hits.
+    pub fn of(sessions: Vec<String>) -> PinRequest {
+        PinRequest { sessions, ..PinRequest::default() }
+    }
+
+    /// Lets them go again.
+    pub fn remove(self, remove: bool) -> PinRequest {
+        PinRequest { remove, ..self }
+    }
+
+    /// Only says what would be done.
+    pub fn dry_run(self, dry_run: bool) -> PinRequest {
+        PinRequest { dry_run, ..self }
+    }
+}
+
+/// What was done.
+#[derive(Debug, Serialize)]
+pub struct PinReport {
+    pub sessions: Vec<PinnedSession>,
+}
+
+/// One session.
+#[derive(Debug, Serialize)]
+pub struct PinnedSession {
+    pub session: SessionId,
+    pub pinned: bool,
+    /// Whether it was not so before.
+    pub changed: bool,
+}
+
+impl Memory {
+    /// Keeps sessions from eviction, or no longer.
+    pub fn pin(&self, request: PinRequest) -> Result<PinReport> {
+        let (store, pinned) = (self.store(), !request.remove);
+        let mut sessions = Vec::new();
+        for reference in &request.sessions {
+            let session = recall::session_named(store, reference)?;
+            if !store.layout().digest(&session).is_file() {
+                return Err(Error::new(format!("there is no session `{session}`"))
+                    .hint("`memtree search` shows what there is"));
+            }
+            let changed = !request.dry_run && pin(store, &session, pinned)?;
+            sessions.push(PinnedSession { session, pinned, changed });
+        }
+        Ok(PinReport { sessions })
+    }
+}
+
+/// Keeps a session from eviction, or no longer; returns whether that changed anything.
+fn pin(store: &Store, session: &SessionId, pinned: bool) -> Result<bool> {
+    let layout = store.layout();
+    let path = layout.digest(session);
+    let cannot = || format!("cannot pin `{session}`");
+    store.refuse_links(Some(session))?;
+    let _lock = files::lock_exclusive(&layout.sweep_lock()).context(cannot)?;
+    let text = fs::read_to_string(&path).context(cannot)?;
+    let mut document = Document::parse(&text);
+    match pinned {
+        _ if digest::is_pinned(&text) == pinned => return Ok(false),
+        true => document.set_raw(digest::PINNED, "true"),
+        false => document.remove(digest::PINNED),
+    };
+    // What may go by now is for the next sweep to find out.
+    files::remove_file(&layout.sweep_fingerprint()).context(cannot)?;
+    files::write_if_changed(&path, document.to_text().as_bytes()).context(cannot)
+}
