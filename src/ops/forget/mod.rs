@@ -252,7 +252,7 @@ pub fn forget(store: &Store, plan: &ForgetPlan, request: &Request<'_>) -> Result
             let stones =
                 if stones.is_empty() { vec![Tombstone::of_text(plan.day)] } else { stones };
             tombstones::add(layout, &stones).context(cannot)?;
-            consolidate::run(store, request.device, false)?;
+            consolidate::run(store, request.device)?;
             prove(store, &mut report, |path, name| {
                 Ok(pattern.is_in(name) || pattern.is_in_file(path)?)
             })?;
@@ -262,7 +262,7 @@ pub fn forget(store: &Store, plan: &ForgetPlan, request: &Request<'_>) -> Result
             report.files = purge(store, &sessions, &traces, request.redactor)?;
             // A core lists all its eight sessions, this one as forgotten; what it said of it is
             // gone.
-            consolidate::run(store, request.device, false)?;
+            consolidate::run(store, request.device)?;
             let traces = traces.without_ids();
             prove(store, &mut report, |path, name| {
                 // Other sessions may well have said the same; the tombstones name the ids.
