@@ -376,7 +376,7 @@ impl<'m> Run<'m> {
         let finalize = self.request.finalize;
         let scope = if finalize.is_some() { Scope::All } else { Scope::Today };
         self.report.days = days::settle(store, now, zone, scope, finalize.unwrap_or_default())?;
-        let consolidated = consolidate::run(store, device, false)?;
+        let consolidated = consolidate::run(store, device)?;
         (self.report.cores, self.report.spheres) = (consolidated.cores, consolidated.spheres);
         Ok(consolidated.digests)
     }
