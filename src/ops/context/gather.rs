@@ -1,5 +1,5 @@
-//! What could stand on the page: lines of the memory's own files and of digests, each with its
-//! source.
+//! Gathering: lines of the memory's own files and of digests that may go onto the page, each with
+//! its source.
 //!
 //! Everything here becomes a line that states something and cannot be taken for an instruction of
 //! ours or of the person: in one line, without markup, and without what a tool printed.
@@ -27,7 +27,7 @@ use crate::store::core::memory as memory_page;
 const LONGEST_LINE: usize = 280;
 /// How much of a file is looked at.
 const LONGEST_FILE: u64 = 256 << 10;
-/// How many lines of a day's raw log stand in for its summary.
+/// How many lines of a day's raw log replace its summary where there is none.
 const RAW_LINES: usize = 80;
 /// How many sessions of a project are shown.
 const SESSIONS: usize = 5;
@@ -277,7 +277,7 @@ impl Own {
 
 // --- Lines of files ---
 
-/// The lines of a page that say something, each under the innermost heading it stands under.
+/// The lines of a page that say something, each with the innermost heading above it.
 fn prose(store: &Store, path: &Path, wanted: impl Fn(&str) -> bool) -> Vec<Line> {
     let Some(page) = read(path) else { return Vec::new() };
     let shown = store.layout().shown(path);
@@ -338,7 +338,7 @@ fn plain(words: &str) -> String {
     markdown::inline(&text::one_line(&markdown::plain(words), LONGEST_LINE))
 }
 
-/// Words that somebody said, as a quotation.
+/// Words as a quotation.
 fn quoted(words: &str) -> String {
     format!("“{}”", plain(words))
 }

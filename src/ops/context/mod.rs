@@ -136,7 +136,7 @@ impl Memory {
         }
         // Whoever repeated it: an order to agents is not passed on.
         for section in &mut sections {
-            section.lines.retain(|line| !text::is_order(&line.text));
+            section.lines.retain(|line| !text::is_injection(&line.text));
         }
         let injected = request.session.as_deref().map(|session| Injected::load(store, session));
         if let Some(injected) = &injected {
@@ -183,7 +183,7 @@ fn projects(named: Option<&String>, works_in: &Path) -> Vec<String> {
     if let Some(project) = named {
         return vec![project.clone()];
     }
-    let repository = Repository::around(works_in);
+    let repository = Repository::containing(works_in);
     let folder = |path: PathBuf| project_name(None, Some(&path.to_string_lossy()));
     let names = match repository {
         Some(repository) => {

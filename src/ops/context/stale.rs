@@ -16,7 +16,7 @@ use crate::model::ids::EpisodeId;
 
 /// How long a file may be whose content is compared.
 const LONGEST_FILE: u64 = 1 << 20;
-/// How many commits of a history are read, and how many by whoever is in a hurry.
+/// How many commits of a history are read, and how many in a hook, which has little time.
 const COMMITS: usize = 20_000;
 const COMMITS_IN_A_HURRY: usize = 500;
 
@@ -35,7 +35,7 @@ impl Present {
     pub fn new(folder: &Path, home: &Path, projects: &[String], hurried: bool) -> Present {
         Present {
             home: home.to_path_buf(),
-            here: Repository::around(folder).map(|repository| (repository, projects.to_vec())),
+            here: Repository::containing(folder).map(|repository| (repository, projects.to_vec())),
             most_commits: if hurried { COMMITS_IN_A_HURRY } else { COMMITS },
             histories: RefCell::default(),
             doubts: RefCell::default(),
@@ -108,7 +108,7 @@ impl Present {
             (FileState::Sha256(digits), Some(metadata)) if metadata.len() <= LONGEST_FILE => {
                 let mut bytes = Vec::new();
                 fs::File::open(&file).ok()?.take(LONGEST_FILE).read_to_end(&mut bytes).ok()?;
-                // As the evidence was taken: whatever the line ends are here.
+                // As the evidence was taken: line ends make no difference.
                 let same = if bytes.contains(&b'\r') {
                     String::from_utf8_lossy(&bytes).replace("\r\n", "\n").into_bytes()
                 } else {
@@ -122,7 +122,7 @@ impl Present {
     }
 
     fn doubt_of_commit(&self, folder: &Path, hash: &str) -> Option<String> {
-        let repository = Repository::around(folder)?;
+        let repository = Repository::containing(folder)?;
         let mut histories = self.histories.borrow_mut();
         let history = histories
             .entry(repository.root.clone())
