@@ -26,8 +26,8 @@ mod stale;
 pub use injected::Injected;
 pub use page::Section;
 
-use gather::Own;
-use stale::Present;
+use gather::AskingSession;
+use stale::EvidenceChecker;
 
 /// What stands above the lines.
 const FRAME: &str = "\
@@ -112,8 +112,8 @@ impl Memory {
             (false, true) => Some(open(Source::InMemory)?),
             (false, false) => Some(open(Source::Refreshed)?),
         };
-        let own = Own { session: request.session.clone(), id: None };
-        let present = Present::new(folder, home, &projects, request.hurried);
+        let asking = AskingSession { session: request.session.clone(), id: None };
+        let checker = EvidenceChecker::new(folder, home, &projects, request.hurried);
         let mut sections = Vec::new();
         if let (Some(prompt), Some(index)) = (&request.prompt, &index) {
             sections.push(gather::prompted(
@@ -122,17 +122,17 @@ impl Memory {
                 prompt,
                 self.now(),
                 request,
-                &own,
-                &present,
+                &asking,
+                &checker,
             )?);
         }
         if request.contents == Contents::All {
             sections.push(gather::memory(store, &projects));
-            sections.push(gather::project(store, &projects, index.as_ref(), &own, &present));
+            sections.push(gather::project(store, &projects, index.as_ref(), &asking, &checker));
         }
         if request.contents != Contents::Prompt {
             let today = self.now().with_timezone(&self.zone()?).date_naive();
-            sections.extend(gather::days(store, today, own.id.as_ref()));
+            sections.extend(gather::days(store, today, asking.id.as_ref()));
         }
         // Whoever repeated it: an order to agents is not passed on.
         for section in &mut sections {
