@@ -21,10 +21,10 @@ use crate::error::{Context, Result};
 use crate::model::digest::{Digest, State, Worth};
 use crate::model::ids::SessionId;
 use crate::model::knowledge::Kind;
-use crate::store::days::DayLines;
+use crate::store::day::DayLines;
 use crate::store::layout::Layout;
 use crate::store::local::StateFile;
-use crate::store::{Store, documents, layout};
+use crate::store::{Store, digest, layout};
 
 /// How many sessions are committed with one sync.
 const BATCH: usize = 256;
@@ -93,8 +93,8 @@ fn commit(
         let path = layout.digest(session);
         let grown = path.exists();
         let text = match fs::read_to_string(&path) {
-            Ok(existing) => documents::digest_text_over(&existing, &digest),
-            Err(err) if err.kind() == io::ErrorKind::NotFound => documents::digest_text(&digest),
+            Ok(existing) => digest::text_over(&existing, &digest),
+            Err(err) if err.kind() == io::ErrorKind::NotFound => digest::text(&digest),
             Err(err) => {
                 return Err(err)
                     .context(|| format!("cannot read the digest `{}`", layout.shown(&path)));

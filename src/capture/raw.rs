@@ -16,9 +16,9 @@ use crate::model::day::DayLine;
 use crate::model::digest::{Digest, SnapshotShape, State, Worth};
 use crate::model::ids::SessionId;
 use crate::model::session::{Log, LogFile, Role};
-use crate::store::days::DayLines;
+use crate::store::day::DayLines;
 use crate::store::snapshots::{self, SnapshotWriter};
-use crate::store::{documents, layout};
+use crate::store::{digest, layout};
 
 /// What raw tells.
 pub struct RawReading {
@@ -79,8 +79,8 @@ pub fn restore_digest(settings: &CaptureSettings<'_>, session: &SessionId) -> Re
     let path = layout.digest(session);
     store.refuse_links(Some(session))?;
     let text = match fs::read_to_string(&path) {
-        Ok(damaged) => documents::digest_text_over(&damaged, &digest),
-        Err(err) if err.kind() == io::ErrorKind::NotFound => documents::digest_text(&digest),
+        Ok(damaged) => digest::text_over(&damaged, &digest),
+        Err(err) if err.kind() == io::ErrorKind::NotFound => digest::text(&digest),
         Err(_) => return Ok(false),
     };
     files::write_atomic(&path, text.as_bytes()).context(cannot)?;

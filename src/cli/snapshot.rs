@@ -26,16 +26,16 @@ pub struct Args {
     status: Option<Outcome>,
     /// Do nothing, but say what would be done
     #[arg(long)]
-    pub(super) dry_run: bool,
+    dry_run: bool,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let memory = if app.dry_run { app.memory()? } else { app.memory_or_new()? };
+    let memory = if args.dry_run { app.memory()? } else { app.memory_or_new()? };
     let request = SnapshotRequest::of(args.dir)
         .objective(args.objective)
         .motto(args.motto)
         .status(args.status)
-        .dry_run(app.dry_run);
+        .dry_run(args.dry_run);
     let report = memory.snapshot(request)?;
     for skipped in &report.skipped {
         eprintln!(

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::memory::Memory;
 use crate::ops::context::{Contents, ContextRequest, Injected};
 use crate::ops::turns;
-use crate::store::journal;
+use crate::store::local;
 
 mod start;
 mod wire;
@@ -59,7 +59,7 @@ impl HookReply {
 /// Answers a call. An error is noted in the device's log, and the reply is then empty.
 pub fn answer(call: &HookCall, memory: &Memory) -> HookReply {
     let note = |what: String| {
-        journal::note(
+        local::note(
             memory.layout(),
             memory.now(),
             &format!("hook {} {}: {what}", call.agent, call.event),

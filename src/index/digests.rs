@@ -18,7 +18,7 @@ use crate::base::markdown::plain;
 use crate::model::digest::{Trigger, Worth};
 use crate::model::ids::SessionId;
 use crate::store::Store;
-use crate::store::documents::parse_trigger;
+use crate::store::digest::parse_trigger;
 use crate::store::layout::Layout;
 
 /// How much of a digest is read, in bytes: a hundred times what we ever write.

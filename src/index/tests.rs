@@ -7,7 +7,7 @@ use super::*;
 use crate::base::clock;
 use crate::model::digest::{Digest, Outcome, Worth};
 use crate::model::ids::Device;
-use crate::store::documents::{digest_text, parse_digest};
+use crate::store::digest;
 
 /// A memory with thirty sessions about nothing much, and a few that are looked for.
 struct Desk {
@@ -30,7 +30,7 @@ fn digest(ordinal: u32) -> Digest {
         id(ordinal),
         ordinal % 28 + 1
     );
-    parse_digest(&text).unwrap()
+    digest::parse(&text).unwrap()
 }
 
 impl Desk {
@@ -70,7 +70,7 @@ impl Desk {
             if ordinal == 8 {
                 content.title = "Hello zanzibar".into();
             }
-            desk.write(&digest.session, &digest_text(&digest));
+            desk.write(&digest.session, &digest::text(&digest));
         }
         desk
     }

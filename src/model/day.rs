@@ -83,12 +83,12 @@ pub struct SessionOfDay {
     pub title: String,
     pub project: Option<String>,
     pub status: Option<String>,
-    pub told: Telling,
+    pub summary: SessionSummary,
 }
 
-/// What is told of a session, or of a part of it.
+/// What a session, or a part of it, was about, in five lists.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Telling {
+pub struct SessionSummary {
     pub context: Vec<String>,
     pub exchanges: Vec<String>,
     pub decisions: Vec<String>,
@@ -96,12 +96,12 @@ pub struct Telling {
     pub actions: Vec<String>,
 }
 
-impl Telling {
+impl SessionSummary {
     /// What each part is called on the page.
     pub const HEADINGS: [&'static str; 5] =
         ["Context", "Key Exchanges", "Decisions Made", "Lessons Learned", "Action Items"];
 
-    /// The parts, in the order of [`Telling::HEADINGS`].
+    /// The parts, in the order of [`SessionSummary::HEADINGS`].
     pub fn parts(&self) -> [&Vec<String>; 5] {
         [&self.context, &self.exchanges, &self.decisions, &self.lessons, &self.actions]
     }
@@ -114,7 +114,7 @@ impl Telling {
         ]
     }
 
-    /// Whether nothing is told.
+    /// Whether there is nothing to say.
     pub fn is_empty(&self) -> bool {
         self.parts().iter().all(|part| part.is_empty())
     }
@@ -131,7 +131,7 @@ pub struct Note {
     pub until: String,
     /// Whether a model wrote it.
     pub by_model: bool,
-    pub told: Telling,
+    pub summary: SessionSummary,
 }
 
 /// Who or what speaks in a line.

@@ -111,12 +111,12 @@ pub fn safe_target(target: &str) -> Result<(), String> {
 pub struct Quote {
     pub text: String,
     pub origin: Origin,
-    pub place: Place,
+    pub place: QuoteSource,
 }
 
 /// Where something was said: enough to recall it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct QuoteSource {
     pub day: NaiveDate,
     /// Missing for what a person wrote into the day.
     pub session: Option<SessionId>,
@@ -210,7 +210,7 @@ pub struct Question {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
     pub text: String,
-    pub sources: Vec<Place>,
+    pub sources: Vec<QuoteSource>,
 }
 
 /// All pages that days make.

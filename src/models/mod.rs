@@ -25,7 +25,7 @@ use crate::base::redact::Redactor;
 use crate::base::zone::Zone;
 use crate::base::{files, text};
 use crate::model::calls;
-use crate::store::documents::fill;
+use crate::store::digest::fill;
 use crate::store::layout::Layout;
 use ledger::{DaySpending, Entry};
 use summarizer::{Failure, FailureKind, ModelCall, Reply, Summarizer};

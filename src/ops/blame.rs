@@ -21,8 +21,8 @@ use crate::model::digest::{Digest, Origin};
 use crate::model::ids::{CoreId, EpisodeId, SessionId};
 use crate::ops::consolidate;
 use crate::ops::recall::lines_named;
-use crate::store::cores::{self, lines};
-use crate::store::{Store, documents, layout};
+use crate::store::core::{self, lines};
+use crate::store::{Store, digest, layout};
 
 /// What to trace back.
 #[derive(Debug, Clone, Default)]
@@ -207,8 +207,8 @@ fn blame_line(store: &Store, path: &Path, said: &str, number: usize) -> Result<O
         name.strip_suffix(layout::DIGEST_SUFFIX).and_then(|id| id.parse::<SessionId>().ok())
     {
         let claim =
-            documents::parse_claim(said).map(|claim| (claim.episode, claim.origin, claim.text));
-        let trigger = documents::parse_trigger(said)
+            digest::parse_claim(said).map(|claim| (claim.episode, claim.origin, claim.text));
+        let trigger = digest::parse_trigger(said)
             .map(|trigger| (trigger.episode, trigger.origin, trigger.sentence));
         let Some((episode, origin, evidence)) = claim.or(trigger) else { return Ok(None) };
         one.sources.push(line_source(store, &digest, episode, Some(origin), evidence)?);
@@ -265,7 +265,7 @@ fn supports(
             .map(|old| &old.landmark)
             .find(known))
     });
-    let written = cores::parse_core(page);
+    let written = core::parse_core(page);
     let read = || {
         written.landmarks.iter().find(known).or(written
             .superseded
@@ -441,7 +441,7 @@ fn blame_file(store: &Store, named: &Path, here: &Path, home: &Path) -> Result<F
             let page = fs::read_to_string(store.layout().digest(id))
                 .ok()
                 .filter(|page| page.contains(&name))?;
-            documents::parse_digest(&page).ok()
+            digest::parse(&page).ok()
         })
         .collect();
     let touches = |digest: &Digest, same: &dyn Fn(&str) -> bool| {

@@ -27,7 +27,7 @@ use crate::model::knowledge::{About, Concept, Kind, Knowledge, PageName, SourceD
 use crate::models::{Alias, Answer, Models, Prompt};
 use crate::store::Store;
 use crate::store::authored::Page;
-use crate::store::days as day_logs;
+use crate::store::day as day_logs;
 use crate::store::knowledge::{self as documents, ModelSummary};
 
 /// How many digits of a day's hash are remembered.
@@ -146,9 +146,9 @@ fn compile(store: &Store, request: &Compilation<'_>) -> Result<CompileReport> {
             }
         };
         // What memtree itself noted there is nothing to learn from, and changes nothing.
-        let told = day_logs::read(store.layout(), day, |_| ())
+        let contents = day_logs::read(store.layout(), day, |_| ())
             .context(|| format!("cannot read the day {day}"))?;
-        let hash = told.sha256[..HASH_DIGITS].to_string();
+        let hash = contents.sha256[..HASH_DIGITS].to_string();
         let known = compiled.get(&day);
         let is_due = match &request.days {
             DaySelection::Changed => known.is_none_or(|hashes| !hashes.contains(&hash)),
@@ -212,7 +212,7 @@ fn compile(store: &Store, request: &Compilation<'_>) -> Result<CompileReport> {
 }
 
 /// What the days that were compiled tell by now.
-pub struct ToldByDays {
+pub struct RebuiltKnowledge {
     /// The pages of which they still have something to say.
     pub borne_out: BTreeSet<PageName>,
     /// Those that were written anew.
@@ -221,7 +221,7 @@ pub struct ToldByDays {
 
 /// Writes the pages anew from the days that were compiled, as they are now, without a model and
 /// without taking in any other day. The caller holds the lock of the knowledge.
-pub fn told_by_days(store: &Store, redactor: &Redactor) -> Result<ToldByDays> {
+pub fn rebuild_from_days(store: &Store, redactor: &Redactor) -> Result<RebuiltKnowledge> {
     let cannot = || "cannot read what was compiled".to_string();
     let models = Models::none();
     let request = Compilation {
@@ -258,7 +258,7 @@ pub fn told_by_days(store: &Store, redactor: &Redactor) -> Result<ToldByDays> {
         .chain(made.connections.iter().map(|connection| &connection.name))
         .cloned()
         .collect();
-    Ok(ToldByDays { borne_out, changed })
+    Ok(RebuiltKnowledge { borne_out, changed })
 }
 
 /// The days that tell something, in order.

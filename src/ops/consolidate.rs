@@ -21,9 +21,9 @@ use crate::memory::Memory;
 use crate::model::core::{Entity, LandmarkState, Merged, Sphere};
 use crate::model::digest::{State, Worth};
 use crate::model::ids::{CoreId, Device, SessionId, SphereId};
-use crate::store::cores::{self, WrittenCore, memory};
+use crate::store::core::{self, WrittenCore, memory};
 use crate::store::local::StateFile;
-use crate::store::{Store, documents, layout};
+use crate::store::{Store, digest, layout};
 
 /// What to consolidate: whatever is due.
 #[derive(Debug, Clone, Default)]
@@ -84,15 +84,15 @@ pub fn run(store: &Store, device: &Device, dry_run: bool) -> Result<ConsolidateR
     let layout = store.layout();
     let cannot = || format!("cannot write to the memory `{}`", layout.root().display());
     let mut report = ConsolidateReport::default();
-    let state = StateFile::<Known>::cache(layout.consolidated());
+    let state = StateFile::<ConsolidatedState>::cache(layout.consolidated());
     let known = state.load();
-    let mut now = Known::default();
+    let mut now = ConsolidatedState::default();
     let forgotten = store.forgotten();
     report.digests = store.digest_stamps()?;
     let candidates = candidates(&report.digests, &forgotten);
     let newest: BTreeMap<Device, CoreId> =
         candidates.iter().map(|(id, _)| (id.device.clone(), id.clone())).collect();
-    let looked: Vec<(CoreId, Looked)> = candidates
+    let looked: Vec<(CoreId, CorePlan)> = candidates
         .into_par_iter()
         .map(|(id, eight)| {
             let looked = match eight.iter().any(|(_, seen)| seen.is_none()) {
@@ -107,10 +107,10 @@ pub fn run(store: &Store, device: &Device, dry_run: bool) -> Result<ConsolidateR
     let mut made: BTreeMap<CoreId, (Eight, String)> = BTreeMap::new();
     for (id, looked) in looked {
         match looked {
-            Looked::Unchanged(hash) => drop(now.cores.insert(id.to_string(), hash)),
-            Looked::NotFull => {}
-            Looked::Waiting(because) => report.waiting.push(PendingCore { core: id, because }),
-            Looked::Made { eight, page, same, unrelated } => {
+            CorePlan::Unchanged(hash) => drop(now.cores.insert(id.to_string(), hash)),
+            CorePlan::NotFull => {}
+            CorePlan::Waiting(because) => report.waiting.push(PendingCore { core: id, because }),
+            CorePlan::Made { eight, page, same, unrelated } => {
                 let path = layout.core(&id);
                 if !same {
                     report.cores.push(layout.shown(&path));
@@ -149,7 +149,7 @@ pub fn run(store: &Store, device: &Device, dry_run: bool) -> Result<ConsolidateR
     }
     for (id, (mut eight, _)) in made {
         for (session, seen) in eight.iter_mut().filter(|(session, _)| ticked.contains(session)) {
-            *seen = store.digest_stamp(session).map(Seen::Digest);
+            *seen = store.digest_stamp(session).map(MemberState::Digest);
         }
         now.cores.insert(id.to_string(), inputs(store, &id, &eight));
     }
@@ -162,10 +162,10 @@ pub fn run(store: &Store, device: &Device, dry_run: bool) -> Result<ConsolidateR
 
 /// The eight sessions of a core as they are now; `None` where there is neither digest nor
 /// tombstone.
-type Eight = Vec<(SessionId, Option<Seen>)>;
+type Eight = Vec<(SessionId, Option<MemberState>)>;
 
 #[derive(Debug, Clone, Copy)]
-enum Seen {
+enum MemberState {
     Digest(Stamp),
     Forgotten,
 }
@@ -182,8 +182,8 @@ fn candidates(
         core.sessions()
             .map(|id| {
                 let what = match seen.get(&id) {
-                    _ if forgotten.contains(&id) => Some(Seen::Forgotten),
-                    Some(stamp) => Some(Seen::Digest(*stamp)),
+                    _ if forgotten.contains(&id) => Some(MemberState::Forgotten),
+                    Some(stamp) => Some(MemberState::Digest(*stamp)),
                     None => None,
                 };
                 (id, what)
@@ -194,7 +194,7 @@ fn candidates(
 }
 
 /// What came of a look at a core.
-enum Looked {
+enum CorePlan {
     /// Nothing changed since it was made.
     Unchanged(String),
     /// It has fewer than eight sessions yet.
@@ -212,12 +212,16 @@ enum Looked {
 
 /// A core without all its sessions: the newest of a device may just not be full yet; else there is
 /// a gap.
-fn incomplete(eight: &Eight, newest: bool) -> Looked {
+fn incomplete(eight: &Eight, newest: bool) -> CorePlan {
     let missing =
         eight.iter().filter(|(_, seen)| seen.is_none()).map(|(session, _)| session.to_string());
     let missing = missing.collect::<Vec<_>>().join(", ");
     let gap = !newest || eight.windows(2).any(|pair| pair[0].1.is_none() && pair[1].1.is_some());
-    if gap { Looked::Waiting(format!("there is no digest of {missing}")) } else { Looked::NotFull }
+    if gap {
+        CorePlan::Waiting(format!("there is no digest of {missing}"))
+    } else {
+        CorePlan::NotFull
+    }
 }
 
 fn look(
@@ -226,52 +230,52 @@ fn look(
     eight: Eight,
     forgotten: &BTreeSet<SessionId>,
     known: Option<&String>,
-) -> Looked {
+) -> CorePlan {
     let hash = inputs(store, id, &eight);
     if known == Some(&hash) {
-        return Looked::Unchanged(hash);
+        return CorePlan::Unchanged(hash);
     }
     let mut sources = Vec::new();
     let mut unrelated = Vec::new();
     for (session, seen) in &eight {
-        if matches!(seen, Some(Seen::Forgotten)) {
+        if matches!(seen, Some(MemberState::Forgotten)) {
             sources.push((session.clone(), Source::Forgotten));
             continue;
         }
         let read =
             fs::read_to_string(store.layout().digest(session)).map_err(|err| err.to_string());
-        let digest = match read.and_then(|text| Ok((documents::parse_digest(&text)?, text))) {
+        let digest = match read.and_then(|text| Ok((digest::parse(&text)?, text))) {
             Ok((digest, text)) => {
-                let related = documents::related_text(&text);
+                let related = digest::related_text(&text);
                 if related != text {
                     unrelated.push((session.clone(), related));
                 }
                 digest
             }
             Err(reason) => {
-                return Looked::Waiting(format!(
+                return CorePlan::Waiting(format!(
                     "the digest of {session} cannot be read: {reason}"
                 ));
             }
         };
         if digest.state == State::Open && digest.content.worth == Worth::Full {
-            return Looked::Waiting(format!("{session} is still open"));
+            return CorePlan::Waiting(format!("{session} is still open"));
         }
         sources.push((session.clone(), Source::Digest(Box::new(digest))));
     }
     let existing = match read_page(&store.layout().core(id)) {
         Ok(existing) => existing,
-        Err(reason) => return Looked::Waiting(reason),
+        Err(reason) => return CorePlan::Waiting(reason),
     };
-    let written = cores::parse_core(&existing);
+    let written = core::parse_core(&existing);
     let said = written
         .landmarks
         .into_iter()
         .chain(written.superseded.into_iter().map(|old| old.landmark))
         .collect();
     let core = rules::with_history(rules::core(id, sources), said, forgotten);
-    let page = cores::core_text(&core, rules::MADE_BY, &existing);
-    Looked::Made { eight, same: page == existing, page, unrelated }
+    let page = core::core_text(&core, rules::MADE_BY, &existing);
+    CorePlan::Made { eight, same: page == existing, page, unrelated }
 }
 
 /// A page of ours, empty where there is none. One that cannot be read is left alone.
@@ -308,7 +312,7 @@ pub fn core_now(store: &Store, id: &CoreId) -> Option<crate::model::core::Core> 
 /// whether it looked.
 fn upper(
     store: &Store,
-    known: &Known,
+    known: &ConsolidatedState,
     made: &BTreeMap<CoreId, (Eight, String)>,
     batch: &mut Batch,
     dry_run: bool,
@@ -320,7 +324,7 @@ fn upper(
         Some((_, page)) => page.clone(),
         None => fs::read_to_string(layout.core(id)).unwrap_or_default(),
     };
-    let mut ids: BTreeSet<CoreId> = cores::core_ids(&layout.cores()).into_iter().collect();
+    let mut ids: BTreeSet<CoreId> = core::core_ids(&layout.cores()).into_iter().collect();
     ids.extend(made.keys().cloned());
     if ids.is_empty() && !layout.memory_page().exists() {
         return Ok(false);
@@ -345,15 +349,14 @@ fn upper(
         let whole = members.len() == crate::model::ids::EIGHT as usize;
         let existing = read_page(&path).map_err(Error::new)?;
         if whole && !touched && !existing.is_empty() {
-            all.extend(cores::parse_sphere(&existing));
+            all.extend(core::parse_sphere(&existing));
             continue;
         }
         let pages: Vec<(CoreId, WrittenCore)> =
-            members.par_iter().map(|core| (core.clone(), cores::parse_core(&page(core)))).collect();
+            members.par_iter().map(|core| (core.clone(), core::parse_core(&page(core)))).collect();
         let sphere = sphere_of(&id, &pages);
         all.extend(sphere.together.landmarks.iter().filter(|one| rises(one)).cloned());
-        if whole
-            && write(&path, &cores::sphere_text(&sphere, rules::MADE_BY, &existing), &existing)?
+        if whole && write(&path, &core::sphere_text(&sphere, rules::MADE_BY, &existing), &existing)?
         {
             report.spheres.push(layout.shown(&path));
         }
@@ -411,7 +414,7 @@ fn sphere_of(id: &SphereId, pages: &[(CoreId, WrittenCore)]) -> Sphere {
 fn leads_to_nothing(line: &str, page: &impl Fn(&CoreId) -> String) -> bool {
     let targets = memory::leads_to(line);
     let is_forgotten = |(core, id): &(CoreId, _)| {
-        cores::parse_core(&page(core))
+        core::parse_core(&page(core))
             .superseded
             .iter()
             .any(|old| old.landmark.id == *id && old.landmark.is_forgotten())
@@ -423,7 +426,7 @@ fn leads_to_nothing(line: &str, page: &impl Fn(&CoreId) -> String) -> bool {
 
 /// How everything looked when it was last consolidated.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Known {
+struct ConsolidatedState {
     /// Each core with a hash of how its digests and its page looked.
     cores: BTreeMap<String, String>,
     /// How the folder and MEMORY.md looked.
@@ -435,8 +438,8 @@ fn inputs(store: &Store, id: &CoreId, eight: &Eight) -> String {
     let mut text = format!("{} {}", rules::MADE_BY, env!("CARGO_PKG_VERSION"));
     for (_, seen) in eight {
         match seen {
-            Some(Seen::Digest(stamp)) => text.push_str(&stamp_text(stamp)),
-            Some(Seen::Forgotten) => text.push_str(" forgotten"),
+            Some(MemberState::Digest(stamp)) => text.push_str(&stamp_text(stamp)),
+            Some(MemberState::Forgotten) => text.push_str(" forgotten"),
             None => text.push_str(" missing"),
         }
     }

@@ -21,9 +21,9 @@ use crate::base::zone::Zone;
 use crate::distill::day::DayReader;
 use crate::error::{Context, Result};
 use crate::model::day::{LONGEST_LINE, LineKind, Note};
-use crate::store::days::{self, Entry};
+use crate::store::day::summary::{self, Notes};
+use crate::store::day::{self, Entry};
 use crate::store::local::StateFile;
-use crate::store::summaries::{self, Notes};
 use crate::store::{Store, layout::Layout};
 
 /// How many summaries are written with one sync.
@@ -62,9 +62,9 @@ pub fn stamps(layout: &Layout) -> Vec<(String, Stamp)> {
 /// The days before today whose summaries do not cover them, in order.
 pub fn pending(store: &Store, today: NaiveDate) -> io::Result<Vec<NaiveDate>> {
     let layout = store.layout();
-    let settled = Settled::file(layout).load();
+    let settled = CoveredDays::file(layout).load();
     let mut pending = Vec::new();
-    for day in days::all(layout)? {
+    for day in day::all(layout)? {
         if day < today && !settled.holds(layout, day) && !is_covered(layout, day)? {
             pending.push(day);
         }
@@ -92,15 +92,15 @@ pub fn settle(
     let layout = store.layout();
     let cannot = || format!("cannot write the summaries of `{}`", layout.root().display());
     let _lock = lock(layout).context(cannot)?;
-    let mut settled = Settled::file(layout).load();
-    let all = days::all(layout).context(cannot)?;
+    let mut settled = CoveredDays::file(layout).load();
+    let all = day::all(layout).context(cannot)?;
     let mut due = Vec::new();
     for day in &all {
         if (scope == Scope::Today && *day < today(now, zone)) || settled.holds(layout, *day) {
             continue;
         }
         // Looked at before it is read: what changes meanwhile is noticed the next time.
-        let before = Looks::of(layout, *day);
+        let before = DayStamps::of(layout, *day);
         if is_covered(layout, *day).context(cannot)? {
             settled.remember(*day, before);
         } else {
@@ -143,7 +143,7 @@ pub fn rewrite(
             pending.push(*day);
         }
     }
-    let mut settled = Settled::file(layout).load();
+    let mut settled = CoveredDays::file(layout).load();
     let written = write(layout, store, &pending, now, zone, trigger, &mut settled)?;
     settled.save(layout).context(cannot)?;
     summarized.days.extend(written.days);
@@ -161,7 +161,7 @@ fn write(
     now: Timestamp,
     zone: Zone,
     trigger: &str,
-    settled: &mut Settled,
+    settled: &mut CoveredDays,
 ) -> Result<Summarized> {
     let cannot = || format!("cannot write the summaries of `{}`", layout.root().display());
     let finalized: Vec<NaiveDate> =
@@ -181,9 +181,9 @@ fn write(
         Finalizing::file(layout).save(&note).context(cannot)?;
     }
     for chunk in due.chunks(BATCH) {
-        let texts: Vec<io::Result<(NaiveDate, Looks, Option<String>)>> = chunk
+        let texts: Vec<io::Result<(NaiveDate, DayStamps, Option<String>)>> = chunk
             .par_iter()
-            .map(|day| Ok((*day, Looks::of(layout, *day), text(store, *day, &[])?)))
+            .map(|day| Ok((*day, DayStamps::of(layout, *day), text(store, *day, &[])?)))
             .collect();
         let mut batch = Batch::new();
         let mut looked = Vec::new();
@@ -196,7 +196,7 @@ fn write(
         }
         batch.commit().context(cannot)?;
         for (day, looks) in looked {
-            settled.remember(day, Looks { summary: stamp(&layout.summary(day)), ..looks });
+            settled.remember(day, DayStamps { summary: stamp(&layout.summary(day)), ..looks });
         }
     }
     name_finalized(layout, zone).context(cannot)?;
@@ -212,13 +212,13 @@ fn text(store: &Store, day: NaiveDate, added: &[(String, Note)]) -> io::Result<O
         Err(err) if err.kind() == io::ErrorKind::NotFound => None,
         Err(err) => return Err(err),
     };
-    let mut notes = existing.as_deref().map(summaries::notes).unwrap_or_default();
+    let mut notes = existing.as_deref().map(summary::notes).unwrap_or_default();
     for (session, note) in added {
         add_note(&mut notes, session, note.clone());
     }
     let mut reader = DayReader::default();
-    let told = days::read(layout, day, |line| reader.take(line))?;
-    if !told.anything && notes.is_empty() && existing.is_none() {
+    let contents = day::read(layout, day, |line| reader.take(line))?;
+    if !contents.anything && notes.is_empty() && existing.is_none() {
         return Ok(None);
     }
     let digest = |session: &str| store.digest(&session.parse().ok()?).ok().flatten();
@@ -230,10 +230,10 @@ fn text(store: &Store, day: NaiveDate, added: &[(String, Note)]) -> io::Result<O
             .map(|note| (note.from.clone(), note.until.clone()))
             .collect()
     };
-    let mut summary = reader.finish(told.sha256, digest, covered);
+    let mut summary = reader.finish(contents.sha256, digest, covered);
     summary.has_raw = layout.day(day).is_file();
     summary.has_older_page = layout.old_day(day).is_file();
-    Ok(Some(summaries::text(day, &summary, &notes, existing.as_deref())))
+    Ok(Some(summary::text(day, &summary, &notes, existing.as_deref())))
 }
 
 /// Adds a note to its session's, in the order of time. A model's words take the place of ours on
@@ -254,11 +254,11 @@ fn add_note(notes: &mut Notes, session: &str, note: Note) {
 /// Whether a day's summary tells all its lines, or there is nothing to tell.
 fn is_covered(layout: &Layout, day: NaiveDate) -> io::Result<bool> {
     let covers = match fs::read_to_string(layout.summary(day)) {
-        Ok(text) => summaries::covers(&text),
-        Err(err) if err.kind() == io::ErrorKind::NotFound => return days::is_silent(layout, day),
+        Ok(text) => summary::covers(&text),
+        Err(err) if err.kind() == io::ErrorKind::NotFound => return day::is_silent(layout, day),
         Err(err) => return Err(err),
     };
-    Ok(covers == Some(days::read(layout, day, |_| ())?.sha256))
+    Ok(covers == Some(day::read(layout, day, |_| ())?.sha256))
 }
 
 /// Waits until nobody else writes summaries.
@@ -310,14 +310,14 @@ fn stretches(days: &[NaiveDate]) -> String {
 
 /// How the files of a day look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Looks {
+struct DayStamps {
     raw: Option<Stamp>,
     summary: Option<Stamp>,
 }
 
-impl Looks {
-    fn of(layout: &Layout, day: NaiveDate) -> Looks {
-        Looks { raw: stamp(&layout.day(day)), summary: stamp(&layout.summary(day)) }
+impl DayStamps {
+    fn of(layout: &Layout, day: NaiveDate) -> DayStamps {
+        DayStamps { raw: stamp(&layout.day(day)), summary: stamp(&layout.summary(day)) }
     }
 }
 
@@ -327,22 +327,22 @@ fn stamp(path: &Path) -> Option<Stamp> {
 
 /// The days whose summaries covered them when they looked so.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Settled {
-    days: BTreeMap<NaiveDate, Looks>,
+struct CoveredDays {
+    days: BTreeMap<NaiveDate, DayStamps>,
     #[serde(skip)]
     changed: bool,
 }
 
-impl Settled {
-    fn file(layout: &Layout) -> StateFile<Settled> {
+impl CoveredDays {
+    fn file(layout: &Layout) -> StateFile<CoveredDays> {
         StateFile::cache(layout.settled_days())
     }
 
     fn holds(&self, layout: &Layout, day: NaiveDate) -> bool {
-        self.days.get(&day).is_some_and(|then| *then == Looks::of(layout, day))
+        self.days.get(&day).is_some_and(|then| *then == DayStamps::of(layout, day))
     }
 
-    fn remember(&mut self, day: NaiveDate, looks: Looks) {
+    fn remember(&mut self, day: NaiveDate, looks: DayStamps) {
         self.changed |= self.days.insert(day, looks) != Some(looks);
     }
 
@@ -353,7 +353,7 @@ impl Settled {
     }
 
     fn save(&self, layout: &Layout) -> io::Result<()> {
-        if self.changed { Settled::file(layout).save(self).map(drop) } else { Ok(()) }
+        if self.changed { CoveredDays::file(layout).save(self).map(drop) } else { Ok(()) }
     }
 }
 

@@ -28,7 +28,7 @@ use crate::models::{Alias, Answer, Models};
 use crate::ops::consolidate;
 use crate::ops::forget;
 use crate::ops::waiting::DigestQueue;
-use crate::store::{Store, documents, layout};
+use crate::store::{Store, digest, layout};
 
 /// Which digests to write again, and how.
 #[derive(Debug, Clone, Default)]
@@ -288,7 +288,7 @@ impl<'a> Writer<'a> {
             }
             Err(err) => return left(format!("its digest cannot be read: {err}")),
         };
-        let before = match documents::parse_digest(&existing) {
+        let before = match digest::parse(&existing) {
             Ok(before) => before,
             Err(reason) => return left(format!("its digest is damaged: {reason}")),
         };
@@ -341,7 +341,7 @@ impl<'a> Writer<'a> {
             // Asked again in vain: the earlier words are better than none.
             return Ok((Rewrite::Unchanged, added));
         }
-        let text = documents::digest_text_over(&existing, &digest);
+        let text = digest::text_over(&existing, &digest);
         if text == existing || self.dry_run {
             return Ok((
                 if text == existing { Rewrite::Unchanged } else { Rewrite::Written },
@@ -382,7 +382,7 @@ impl<'a> Writer<'a> {
     /// Takes over a content, unless the page would get too long by it.
     fn fits(&self, digest: &mut Digest, content: Content) -> bool {
         let ours = std::mem::replace(&mut digest.content, content);
-        let fits = text::tokens(&documents::digest_text(digest)) <= LONGEST_PAGE;
+        let fits = text::tokens(&digest::text(digest)) <= LONGEST_PAGE;
         if !fits {
             digest.content = ours;
         }

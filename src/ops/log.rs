@@ -10,7 +10,7 @@ use crate::base::text;
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
 use crate::model::day::{LONGEST_LINE, LineKind};
-use crate::store::days::Entry;
+use crate::store::day::Entry;
 
 /// The longest value of a `key=value`, in characters.
 const LONGEST_VALUE: usize = 200;

@@ -10,7 +10,7 @@ use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
 use crate::model::ids::SessionId;
 use crate::ops::recall;
-use crate::store::{Store, documents};
+use crate::store::{Store, digest};
 
 /// Which sessions to pin, or not any longer.
 #[derive(Debug, Clone, Default)]
@@ -80,9 +80,9 @@ fn pin(store: &Store, session: &SessionId, pinned: bool) -> Result<bool> {
     let text = fs::read_to_string(&path).context(cannot)?;
     let mut document = Document::parse(&text);
     match pinned {
-        _ if documents::is_pinned(&text) == pinned => return Ok(false),
-        true => document.set_raw(documents::PINNED, "true"),
-        false => document.remove(documents::PINNED),
+        _ if digest::is_pinned(&text) == pinned => return Ok(false),
+        true => document.set_raw(digest::PINNED, "true"),
+        false => document.remove(digest::PINNED),
     };
     // What may go by now is for the next sweep to find out.
     files::remove_file(&layout.sweep_fingerprint()).context(cannot)?;

@@ -22,7 +22,7 @@ use crate::model::hit::Hit;
 use crate::model::ids::{EpisodeId, SessionId};
 use crate::query::Query;
 use crate::store::Store;
-use crate::store::documents::parse_trigger;
+use crate::store::digest::parse_trigger;
 use crate::store::layout;
 
 /// Among how many hits a trigger is looked for that was named word for word.

@@ -16,7 +16,7 @@ use crate::memory::Memory;
 use crate::model::digest::{SnapshotShape, State};
 use crate::models::ledger::{self, DaySpending};
 use crate::ops::days;
-use crate::store::{self, cores, layout};
+use crate::store::{self, core, layout};
 
 /// What there is.
 #[derive(Debug, Default, Serialize)]
@@ -109,10 +109,10 @@ impl Memory {
             status.bytes.add_snapshot(&layout.snapshot(&id), digest.content.shape());
             *status.sessions.by_flavor.entry(digest.content.flavor).or_default() += 1;
         }
-        status.cores = cores::core_ids(&layout.cores()).len();
-        status.spheres = cores::sphere_ids(&layout.cores()).len();
+        status.cores = core::core_ids(&layout.cores()).len();
+        status.spheres = core::sphere_ids(&layout.cores()).len();
         status.bytes.distilled += size(&layout.cores());
-        status.days = store::days::all(layout).map_or(0, |days| days.len());
+        status.days = store::day::all(layout).map_or(0, |days| days.len());
         status.bytes.distilled += size(&layout.daily());
         let pending = days::pending(store, today).context(|| "cannot read the days".into())?;
         status.pending.days = pending.iter().map(NaiveDate::to_string).collect();

@@ -15,8 +15,8 @@ use crate::base::front_matter::{self, Document};
 use crate::base::{markdown, text};
 use crate::model::ids::SessionId;
 use crate::model::knowledge::{
-    About, Claim, Concept, Connection, Details, Kind, PageName, Place, Question, Quote, Relation,
-    SourceDay,
+    About, Claim, Concept, Connection, Details, Kind, PageName, Question, Quote, QuoteSource,
+    Relation, SourceDay,
 };
 
 /// Which summarizer writes pages without a model.
@@ -216,14 +216,14 @@ impl ModelSummary {
 
 /// A model's sentences, each with its sources.
 pub fn claims(claims: &[Claim]) -> String {
-    let told: Vec<String> = claims
+    let sentences: Vec<String> = claims
         .iter()
         .map(|claim| {
             let places: Vec<String> = claim.sources.iter().map(place_link).collect();
             format!("{} ({})", said(&claim.text), places.join(", "))
         })
         .collect();
-    told.join(" ")
+    sentences.join(" ")
 }
 
 fn details(concept: &Concept) -> String {
@@ -258,7 +258,7 @@ fn cited(quote: &Quote) -> String {
     format!("“{}” ({}, {})", said(&quote.text), quote.origin, place_link(&quote.place))
 }
 
-fn place_link(place: &Place) -> String {
+fn place_link(place: &QuoteSource) -> String {
     match (&place.session, place.episode) {
         (Some(session), Some(episode)) => {
             format!("[[{}|{session}#{episode}]]", layout::link_to_digest(session))

@@ -2,7 +2,8 @@
 //!
 //! A state file is JSON, written whole or not at all, and only where it changed. A missing or
 //! damaged one reads as none. What lies in `cache` can be made again, so a damaged file is simply
-//! replaced; one in `local` is kept beside the new one, as `<name>.bak`.
+//! replaced; one in `local` is kept beside the new one, as `<name>.bak`. The device's own log,
+//! `.memtree/local/log`, is written here too: trouble of whoever cannot speak up, such as a hook.
 
 use std::fs;
 use std::io;
@@ -12,10 +13,11 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::journal;
 use super::layout::Layout;
 use crate::base::clock::{self, Timestamp};
 use crate::base::files;
+use crate::base::redact::Redactor;
+use crate::base::text;
 
 /// A file that holds one value of a type.
 #[derive(Debug, Clone)]
@@ -76,7 +78,7 @@ impl<T: Serialize + DeserializeOwned> StateFile<T> {
             let aside = self.move_aside(&format!(".bak-{stamp}"))?;
             let (path, aside) = (self.path.display(), aside.display());
             let what = format!("`{path}` was damaged ({err}); moved to `{aside}`");
-            journal::note(layout, now, &what);
+            note(layout, now, &what);
             Ok(T::default())
         })
     }
@@ -108,6 +110,24 @@ impl<T: Serialize + DeserializeOwned> StateFile<T> {
         files::rename(&self.path, Path::new(&aside))?;
         Ok(aside.into())
     }
+}
+
+/// How long the log may become; then it is put aside, and the one before it goes.
+const LONGEST: u64 = 1 << 20;
+/// How long one line may be, in characters.
+const LONGEST_LINE: usize = 500;
+
+/// Adds a line to the log, redacted. It never waits, and where it cannot be written nothing comes
+/// of it: there is nobody left to tell.
+pub fn note(layout: &Layout, now: Timestamp, what: &str) {
+    let path = layout.journal();
+    if fs::metadata(&path).is_ok_and(|metadata| metadata.len() > LONGEST) {
+        let _ = files::rename(&path, &path.with_extension("old"));
+    }
+    let what = text::one_line(&Redactor::new().redact(what), LONGEST_LINE);
+    let line = format!("{} {what}\n", clock::stamp(now));
+    // One write at the end of the file: lines of several processes stay whole.
+    let _ = files::append_plain(&path, line.as_bytes());
 }
 
 #[cfg(test)]

@@ -14,16 +14,13 @@ use crate::model::ids::{Device, SessionId};
 use crate::model::knowledge::Kind;
 
 pub mod authored;
-pub mod cores;
-pub mod days;
+pub mod core;
+pub mod day;
 pub mod digest;
-pub use digest as documents;
-pub mod journal;
 pub mod knowledge;
 pub mod layout;
 pub mod local;
 pub mod snapshots;
-pub mod summaries;
 pub mod tombstones;
 
 use layout::Layout;
@@ -198,7 +195,7 @@ impl Store {
         let path = self.layout.digest(id);
         let cannot = || format!("cannot read the digest `{}`", self.layout.shown(&path));
         match fs::read_to_string(&path) {
-            Ok(text) => digest::parse_digest(&text).map(Some).context(cannot),
+            Ok(text) => digest::parse(&text).map(Some).context(cannot),
             Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(err) => Err(err).context(cannot),
         }

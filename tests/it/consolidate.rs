@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::Command;
 
-use memtree::internals::store::cores::{self, memory};
-use memtree::internals::store::{Store, documents};
+use memtree::internals::store::core::{self, memory};
+use memtree::internals::store::{Store, digest};
 use memtree::model::core::LandmarkId;
 use memtree::model::digest::{
     Claim, ClaimKind, Content, Digest, Origin, Outcome, Snapshot, State, Worth,
@@ -274,8 +274,8 @@ impl Memory {
         let path = self.store.layout().digest(&digest.session);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         let text = match fs::read_to_string(&path) {
-            Ok(existing) => documents::digest_text_over(&existing, digest),
-            Err(_) => documents::digest_text(digest),
+            Ok(existing) => digest::text_over(&existing, digest),
+            Err(_) => digest::text(digest),
         };
         fs::write(path, text).unwrap();
     }
@@ -295,9 +295,9 @@ impl Memory {
     /// Every landmark that the cores hold, with its words, live or superseded.
     fn landmarks(&self) -> BTreeMap<LandmarkId, (String, bool)> {
         let mut found = BTreeMap::new();
-        for id in cores::core_ids(&self.store.layout().cores()) {
+        for id in core::core_ids(&self.store.layout().cores()) {
             let page =
-                cores::parse_core(&fs::read_to_string(self.store.layout().core(&id)).unwrap());
+                core::parse_core(&fs::read_to_string(self.store.layout().core(&id)).unwrap());
             for old in &page.superseded {
                 assert!(!old.why.is_empty(), "{old:?}");
                 found.insert(old.landmark.id.clone(), (old.landmark.text.clone(), false));

@@ -2,7 +2,7 @@
 
 use memtree::internals::base::clock;
 use memtree::internals::base::text::one_line;
-use memtree::internals::store::documents::{digest_text, digest_text_over, parse_digest};
+use memtree::internals::store::digest::{self, text_over};
 use memtree::model::digest::{
     Claim, ClaimKind, Content, Digest, Origin, Outcome, Snapshot, State, Trigger, Worth,
 };
@@ -16,35 +16,35 @@ proptest! {
 
     #[test]
     fn a_digest_is_read_back(digest in digests()) {
-        let text = digest_text(&digest);
-        let back = parse_digest(&text).map_err(|reason| TestCaseError::fail(format!("{reason}\n{text}")))?;
+        let text = digest::text(&digest);
+        let back = digest::parse(&text).map_err(|reason| TestCaseError::fail(format!("{reason}\n{text}")))?;
         let expected = normalised(&digest);
         prop_assert_eq!(&back.content.triggers, &expected.content.triggers, "{}", text);
         prop_assert_eq!(&back, &expected, "{}", text);
         // What was read back is written the same way.
-        prop_assert_eq!(digest_text(&back), text);
+        prop_assert_eq!(digest::text(&back), text);
     }
 
     #[test]
     fn writing_again_changes_nothing(digest in digests()) {
-        let text = digest_text(&digest);
-        prop_assert_eq!(digest_text_over(&text, &digest), text);
+        let text = digest::text(&digest);
+        prop_assert_eq!(text_over(&text, &digest), text);
     }
 
     #[test]
     fn a_new_state_replaces_all_that_nobody_touched(before in digests(), after in digests()) {
         let after = Digest { session: before.session.clone(), ..after };
-        let over = digest_text_over(&digest_text(&before), &after);
-        let back = parse_digest(&over).map_err(|reason| TestCaseError::fail(format!("{reason}\n{over}")))?;
+        let over = text_over(&digest::text(&before), &after);
+        let back = digest::parse(&over).map_err(|reason| TestCaseError::fail(format!("{reason}\n{over}")))?;
         prop_assert_eq!(&back, &normalised(&after), "{}", over);
-        prop_assert_eq!(digest_text_over(&over, &after), over);
+        prop_assert_eq!(text_over(&over, &after), over);
     }
 
     #[test]
     fn notes_are_never_touched(before in digests(), after in digests(), notes in hostile()) {
         let notes = format!("\n{notes}\n");
-        let edited = digest_text(&before) + &notes;
-        let over = digest_text_over(&edited, &Digest { session: before.session.clone(), ..after });
+        let edited = digest::text(&before) + &notes;
+        let over = text_over(&edited, &Digest { session: before.session.clone(), ..after });
         prop_assert!(over.ends_with(&format!("## Notes\n{notes}")), "{}", over);
     }
 }

@@ -19,7 +19,7 @@ use memtree::internals::base::redact::Redactor;
 use memtree::internals::base::{markdown, text};
 use memtree::internals::query::Query;
 use memtree::internals::settings::{Layers, Settings};
-use memtree::internals::store::documents;
+use memtree::internals::store::digest;
 use memtree::internals::store::layout::Layout;
 use memtree::internals::store::snapshots::parse_manifest_line;
 use memtree::internals::store::tombstones::{self, Tombstone, Tombstones};
@@ -251,20 +251,18 @@ fn a_digest_is_parsed_or_refused() {
     for seed in seeds("tests/fuzz/digest") {
         each_bent(&seed, |bytes| {
             let page = String::from_utf8_lossy(bytes);
-            page.lines().for_each(|line| drop(documents::parse_trigger(line)));
-            if let Ok(digest) = documents::parse_digest(&page) {
+            page.lines().for_each(|line| drop(digest::parse_trigger(line)));
+            if let Ok(digest) = digest::parse(&page) {
                 // What was parsed can be written and parsed again, over the page that it came from.
-                let text = documents::digest_text_over(&page, &digest);
+                let text = digest::text_over(&page, &digest);
                 assert_eq!(
-                    documents::digest_text_over(&text, &digest),
+                    digest::text_over(&text, &digest),
                     text,
                     "writing twice changes nothing: {page:?}"
                 );
                 // In our own form it is read back as the same, and written as the same.
-                let ours = documents::parse_digest(&documents::digest_text(&digest))
-                    .expect("our own page");
-                let again =
-                    documents::parse_digest(&documents::digest_text(&ours)).expect("our own page");
+                let ours = digest::parse(&digest::text(&digest)).expect("our own page");
+                let again = digest::parse(&digest::text(&ours)).expect("our own page");
                 assert_eq!(again, ours, "{page:?}");
                 assert_eq!(ours.session, digest.session);
                 assert_eq!(

@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 use chrono::{DateTime, Duration, Utc};
 use fs_extra::dir::CopyOptions;
 use memtree::internals::adapters::{self, Places};
-use memtree::internals::store::documents;
+use memtree::internals::store::digest;
 use memtree::model::digest::Digest;
 use memtree::model::ids::Device;
 use memtree::{Environment, Memory};
@@ -293,8 +293,7 @@ impl Desk {
     /// A session's digest, read back.
     pub fn digest(&self, session: &str) -> Digest {
         let text = self.digest_text(session);
-        documents::parse_digest(&text)
-            .unwrap_or_else(|reason| panic!("{session}: {reason}\n{text}"))
+        digest::parse(&text).unwrap_or_else(|reason| panic!("{session}: {reason}\n{text}"))
     }
 
     /// The session that came from a source.

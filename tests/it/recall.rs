@@ -28,7 +28,7 @@ fn a_trigger_leads_to_its_episode() {
     for session in desk.sessions() {
         let digest = desk.read(desk.digest_path(&session));
         let line = digest.lines().find(|line| line.contains("-> Trigger reference:")).unwrap();
-        let trigger = memtree::internals::store::documents::parse_trigger(line).unwrap();
+        let trigger = memtree::internals::store::digest::parse_trigger(line).unwrap();
         let expect = format!("{session}#{}", trigger.episode);
         for what in [line.to_string(), format!("[{}]", trigger.topic)] {
             let answer = desk.memtree(["recall", "--json", "--", &what]).success().json();

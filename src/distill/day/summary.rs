@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use crate::base::static_regex::StaticRegex;
 use crate::base::{markdown, text};
 use crate::distill::{commands, replies};
-use crate::model::day::{DaySummary, Line, LineKind, Point, SessionOfDay, Telling};
+use crate::model::day::{DaySummary, Line, LineKind, Point, SessionOfDay, SessionSummary};
 use crate::model::digest::{ClaimKind, Digest, Origin, Outcome};
 
 use super::sentences::{
@@ -117,7 +117,7 @@ impl DayReader {
                     .unwrap_or_default(),
                 project: digest.as_ref().and_then(|digest| digest.content.project.clone()),
                 status: digest.as_ref().map(|digest| digest.content.status.to_string()),
-                told: if covered.is_empty() {
+                summary: if covered.is_empty() {
                     whole
                 } else {
                     lines.section(digest.as_ref(), is_new)
@@ -238,7 +238,7 @@ impl SessionLines {
     }
 
     /// The section of the session's lines whose time counts.
-    fn section(&self, digest: Option<&Digest>, counts: impl Fn(&str) -> bool) -> Telling {
+    fn section(&self, digest: Option<&Digest>, counts: impl Fn(&str) -> bool) -> SessionSummary {
         let turns: Vec<&Turn> = self.turns.iter().filter(|turn| counts(&turn.time)).collect();
         let of = |kind: ClaimKind| {
             let stated =
@@ -263,7 +263,7 @@ impl SessionLines {
         exchanges.extend(
             milestones.map(|(time, said)| format!("{} {said}", minute(time))).take(MOST_OF_A_KIND),
         );
-        Telling {
+        SessionSummary {
             context,
             exchanges,
             decisions: of(ClaimKind::Decision),
@@ -314,13 +314,13 @@ impl SessionLines {
     fn facts_of_work(&self) -> Option<String> {
         let mut facts = Vec::new();
         if !self.edited.is_empty() {
-            facts.push(format!("changed {}", listed(&self.edited, 5)));
+            facts.push(format!("changed {}", markdown::code_list(&self.edited, 5)));
         }
         if let Some((run, ok)) = &self.last_run {
             let how = match (*ok, self.failed_runs) {
                 (true, 0) => "passed".into(),
                 (true, failed) => {
-                    format!("passed in the end, after {failed} failed {}", runs(failed))
+                    format!("passed in the end, after {}", text::counted(failed, "failed run"))
                 }
                 (false, _) => "failed at last".into(),
             };
@@ -351,7 +351,7 @@ impl SessionLines {
         done
     }
 
-    fn left_open(&self, digest: Option<&Digest>, whole: &Telling) -> Vec<String> {
+    fn left_open(&self, digest: Option<&Digest>, whole: &SessionSummary) -> Vec<String> {
         let mut open = Vec::new();
         if let Some((run, false)) = &self.last_run {
             open.push(format!("{run} failed at last"));
@@ -435,16 +435,6 @@ fn quoted(said: &str) -> String {
     format!("“{}”", said.replace(['“', '”'], "\""))
 }
 
-fn listed(items: &[String], most: usize) -> String {
-    let shown: Vec<String> = items.iter().take(most).map(|item| markdown::code(item)).collect();
-    let more = items.len().saturating_sub(most);
-    if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
-}
-
-fn runs(count: usize) -> &'static str {
-    if count == 1 { "run" } else { "runs" }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -483,7 +473,7 @@ mod tests {
             ]
         );
         assert_eq!(texts(&day.open), ["The Windows path still needs a test."]);
-        let section = &day.sessions[0].told;
+        let section = &day.sessions[0].summary;
         assert_eq!(section.exchanges.len(), 1, "an acknowledgement is no exchange: {section:?}");
         assert!(section.exchanges[0].starts_with("09:00 “The day log loses lines"), "{section:?}");
         assert_eq!(
@@ -512,7 +502,7 @@ mod tests {
             |_| vec![("09:00:00".into(), "09:30:00".into())],
         );
         assert_eq!(
-            day.sessions[0].told.exchanges,
+            day.sessions[0].summary.exchanges,
             ["10:00 “Please explain the second question of the day”"]
         );
         assert!(day.wanted[0].text.contains("first question"));
@@ -527,7 +517,7 @@ mod tests {
             ));
         }
         lines.push_str("- [09:50:00] [user] (S1) 7\n");
-        let exchanges = &summary(&lines).sessions[0].told.exchanges;
+        let exchanges = &summary(&lines).sessions[0].summary.exchanges;
         assert_eq!(exchanges.len(), MOST_EXCHANGES);
         assert!(
             exchanges[0].starts_with("09:10")

@@ -7,6 +7,7 @@ mod claims;
 mod evidence;
 mod folder;
 mod intent;
+mod key_outcomes;
 mod outcome;
 mod paths;
 mod triggers;
@@ -47,7 +48,7 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, parts: SnapshotParts) -
     let objective = intent::objective(facts);
     let motto = intent::motto(facts, &objective);
     let core_intent = intent::core_intent(facts);
-    let key_outcomes = outcome::key_outcomes(facts, head, &files);
+    let key_outcomes = key_outcomes::key_outcomes(facts, head, &files);
     let stated = claims::claims(facts);
     let evidence = evidence::evidence(facts, cwd);
     let prose: Vec<&str> = [&title, &objective, &motto, &core_intent]
@@ -104,11 +105,7 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, parts: SnapshotParts) -
 
 /// The files that were changed, relative to the session's folder where they lie in it.
 fn files(facts: &Facts, cwd: Option<&str>) -> Vec<String> {
-    let paths = facts
-        .parts
-        .iter()
-        .filter(|part| !part.inherited && !part.rewound)
-        .flat_map(|part| &part.edited);
+    let paths = facts.own_parts().flat_map(|part| &part.edited);
     let mut files = unique(paths.map(|file| paths::shown_path(&file.path, cwd)));
     files.truncate(MOST_LISTED);
     files

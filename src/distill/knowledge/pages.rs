@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::sentences::{Action, Sentence, Transcript};
 use super::topics::{Class, Topic};
-use crate::base::stem::stem;
-use crate::base::text;
+use crate::base::{markdown, text};
+use crate::distill::words;
 use crate::model::ids::SessionId;
 use crate::model::knowledge::{
-    About, Concept, Connection, Details, Place, Quote, Relation, SourceDay,
+    About, Concept, Connection, Details, Quote, QuoteSource, Relation, SourceDay,
 };
 
 const KEY_POINTS: usize = 5;
@@ -114,7 +114,7 @@ fn ranked(transcript: &Transcript, topic: &Topic) -> Vec<usize> {
         if kept.len() >= MOST_DETAILS * QUOTES_EACH + KEY_POINTS + CORE_QUOTES {
             break;
         }
-        let words = words(&transcript[at].text);
+        let words = words::stems(&transcript[at].text, |word| word.whole);
         if !kept.iter().any(|(_, other)| alike(&words, other)) {
             kept.push((at, words));
         }
@@ -141,16 +141,6 @@ fn defines(sentence: &str, topic: &Topic) -> f32 {
         }
         None => 0.0,
     }
-}
-
-fn words(sentence: &str) -> HashSet<String> {
-    let mut words = HashSet::new();
-    text::each_word(sentence, |word| {
-        if word.whole {
-            words.insert(stem(&word.text).to_string());
-        }
-    });
-    words
 }
 
 fn alike(one: &HashSet<String>, other: &HashSet<String>) -> bool {
@@ -220,7 +210,7 @@ fn tags(
 }
 
 /// The days and sessions that some places are in.
-pub fn sources<'p>(places: impl Iterator<Item = &'p Place>) -> Vec<SourceDay> {
+pub fn sources<'p>(places: impl Iterator<Item = &'p QuoteSource>) -> Vec<SourceDay> {
     let mut days: BTreeMap<chrono::NaiveDate, BTreeSet<SessionId>> = BTreeMap::new();
     for place in places {
         days.entry(place.day).or_default().extend(place.session.clone());
@@ -303,7 +293,7 @@ fn endings(
     endings.collect()
 }
 
-fn lead(place: &Place, prompt: &str, sessions: &BTreeMap<SessionId, About>) -> String {
+fn lead(place: &QuoteSource, prompt: &str, sessions: &BTreeMap<SessionId, About>) -> String {
     let about = place.session.as_ref().and_then(|session| sessions.get(session));
     let project = about
         .and_then(|about| about.project.as_deref())
@@ -321,7 +311,7 @@ fn actions(actions: &[Action]) -> Vec<String> {
     let mut failed: Vec<String> = Vec::new();
     for action in actions {
         let (list, said) = match action {
-            Action::Edited(path) => (&mut edited, path.rsplit(['/', '\\']).next().unwrap_or(path)),
+            Action::Edited(path) => (&mut edited, text::file_name(path)),
             Action::Failed(command) => (&mut failed, command.as_str()),
         };
         if !list.iter().any(|known| known == said) {
@@ -331,14 +321,7 @@ fn actions(actions: &[Action]) -> Vec<String> {
     let mut lines = Vec::new();
     for (what, list) in [("changed", edited), ("failed", failed)] {
         if !list.is_empty() {
-            let more = if list.len() > MOST {
-                format!(" and {} more", list.len() - MOST)
-            } else {
-                String::new()
-            };
-            let names: Vec<String> =
-                list.iter().take(MOST).map(|name| crate::base::markdown::code(name)).collect();
-            lines.push(format!("{what} {}{more}", names.join(", ")));
+            lines.push(format!("{what} {}", markdown::code_list(&list, MOST)));
         }
     }
     lines
@@ -439,8 +422,7 @@ fn each_pair<K: std::hash::Hash + Eq>(
 }
 
 fn why(pair_count: CoOccurrence) -> String {
-    let counted =
-        |count: u32, thing: &str| format!("{count} {thing}{}", if count == 1 { "" } else { "s" });
+    let counted = |count: u32, thing: &str| text::counted(count as usize, thing);
     match pair_count {
         CoOccurrence { sentences: 0, exchanges: 0, sessions: 0 } => "from the same memory".into(),
         CoOccurrence { sentences: 0, exchanges: 0, sessions } => {

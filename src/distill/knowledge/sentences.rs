@@ -10,7 +10,7 @@ use crate::base::{markdown, text};
 use crate::model::day::LineKind;
 use crate::model::digest::Origin;
 use crate::model::ids::SessionId;
-use crate::model::knowledge::Place;
+use crate::model::knowledge::QuoteSource;
 
 /// How long a sentence may be that is quoted, in characters.
 const QUOTABLE: std::ops::RangeInclusive<usize> = 32..=330;
@@ -29,7 +29,7 @@ pub struct Transcript {
 pub struct Sentence {
     pub text: String,
     pub origin: Origin,
-    pub place: Place,
+    pub place: QuoteSource,
     /// In which exchange it was said.
     pub exchange: usize,
     /// How much it says, about 0 to 2; 0 where it is not to be quoted.
@@ -42,7 +42,7 @@ pub struct Sentence {
 
 /// A prompt and all that follows it, as far as it is on one day.
 pub struct Exchange {
-    pub place: Place,
+    pub place: QuoteSource,
     /// The first sentence of the prompt, if there was one.
     pub prompt: String,
     pub actions: Vec<Action>,
@@ -77,7 +77,7 @@ impl Transcript {
         let mut going_on: std::collections::HashMap<Option<&SessionId>, usize> = Default::default();
         for line in &day.lines {
             let place =
-                Place { day: day.day, session: line.session.clone(), episode: line.episode };
+                QuoteSource { day: day.day, session: line.session.clone(), episode: line.episode };
             let begins = line.kind == LineKind::User;
             let exchange = match going_on.get(&line.session.as_ref()) {
                 Some(exchange) if !begins => *exchange,

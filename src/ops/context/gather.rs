@@ -21,7 +21,7 @@ use crate::model::digest::{Digest, Origin, Outcome, State, Trigger, Worth};
 use crate::model::ids::SessionId;
 use crate::query::Query;
 use crate::store::Store;
-use crate::store::cores::memory as memory_page;
+use crate::store::core::memory as memory_page;
 
 /// How long a line may be, in characters.
 const LONGEST_LINE: usize = 280;
@@ -346,7 +346,7 @@ fn quoted(words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::documents::parse_digest;
+    use crate::store::digest;
 
     fn lines(outcomes: &str) -> Vec<String> {
         let text = format!(
@@ -355,7 +355,7 @@ mod tests {
              ## 🧠 Semantic Summary (The RAG Trigger)\n- **Core Intent**: i\n- **Key Outcomes**: {outcomes}\n"
         );
         let present = Present::new(Path::new("/nowhere"), Path::new("/nowhere"), &[], true);
-        session_lines(&parse_digest(&text).unwrap(), &present).iter().map(Line::shown).collect()
+        session_lines(&digest::parse(&text).unwrap(), &present).iter().map(Line::shown).collect()
     }
 
     #[test]

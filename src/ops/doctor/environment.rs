@@ -9,7 +9,7 @@ use crate::adapters;
 use crate::base::files;
 use crate::error::{Context, Result};
 use crate::ops::install::{self, Install};
-use crate::store::{documents, layout};
+use crate::store::{digest, layout};
 
 /// Less free space than this is a warning, and a tenth of it an error.
 #[cfg(unix)]
@@ -174,7 +174,7 @@ pub fn merges(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     for id in doctor.sessions()? {
         let path = layout.digest(&id);
         let Some(text) =
-            fs::read_to_string(&path).ok().and_then(|page| documents::without_doubles(&page))
+            fs::read_to_string(&path).ok().and_then(|page| digest::without_doubles(&page))
         else {
             continue;
         };

@@ -7,7 +7,7 @@ use crate::base::front_matter::Document;
 use crate::base::zone::Zone;
 use crate::base::{clock, files, markdown, text};
 use crate::distill::day::{DayReader, is_low};
-use crate::model::day::{Line, LineKind, Telling};
+use crate::model::day::{Line, LineKind, SessionSummary};
 
 /// How many turns a context has at most, and how many characters.
 const MOST_TURNS: usize = 30;
@@ -15,7 +15,7 @@ const MOST_CHARS: usize = 15_000;
 
 /// What somebody said.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct Utterance {
     pub by_user: bool,
     /// The day, and the time of it.
     pub day: NaiveDate,
@@ -23,15 +23,20 @@ pub struct Said {
     pub text: String,
 }
 
-impl Said {
+impl Utterance {
     /// Reads it from a line of a day; what tools did is noise here.
-    pub fn of(line: Line<'_>, day: NaiveDate) -> Option<Said> {
+    pub fn of(line: Line<'_>, day: NaiveDate) -> Option<Utterance> {
         let by_user = match line.kind {
             LineKind::User => true,
             LineKind::MainAgent => false,
             _ => return None,
         };
-        Some(Said { by_user, day, time: line.time.to_string(), text: markdown::plain(line.text) })
+        Some(Utterance {
+            by_user,
+            day,
+            time: line.time.to_string(),
+            text: markdown::plain(line.text),
+        })
     }
 
     fn shown(&self) -> String {
@@ -60,8 +65,8 @@ pub struct Context {
 impl Context {
     /// Makes contexts of what was said in a session, one for each day: the latest turns that are
     /// not too much.
-    pub fn of(session: &str, said: &[Said], reason: &str, zone: Zone) -> Vec<Context> {
-        let mut turns: Vec<&[Said]> = Vec::new();
+    pub fn of(session: &str, said: &[Utterance], reason: &str, zone: Zone) -> Vec<Context> {
+        let mut turns: Vec<&[Utterance]> = Vec::new();
         let mut start = 0;
         for at in 1..=said.len() {
             let begins =
@@ -81,7 +86,7 @@ impl Context {
         let latest = latest.count();
         let mut contexts: Vec<Context> = Vec::new();
         for turn in &turns[turns.len() - latest..] {
-            let shown: Vec<String> = turn.iter().map(Said::shown).collect();
+            let shown: Vec<String> = turn.iter().map(Utterance::shown).collect();
             let (first, last) = (&turn[0], &turn[turn.len() - 1]);
             match contexts.last_mut().filter(|context| context.day == first.day) {
                 Some(context) => {
@@ -112,14 +117,14 @@ impl Context {
     pub fn handed_in(session: &str, text: &str, now: Timestamp, zone: Zone) -> Vec<Context> {
         let local = now.with_timezone(&zone);
         let (day, time) = (local.date_naive(), local.format("%H:%M:%S").to_string());
-        let mut said: Vec<Said> = Vec::new();
+        let mut said: Vec<Utterance> = Vec::new();
         for line in text.lines() {
             let begun = [("**User:**", true), ("**Assistant:**", false)]
                 .into_iter()
                 .find_map(|(mark, by_user)| Some((line.trim_start().strip_prefix(mark)?, by_user)));
             match (begun, said.last_mut()) {
                 (Some((text, by_user)), _) => {
-                    said.push(Said {
+                    said.push(Utterance {
                         by_user,
                         day,
                         time: time.clone(),
@@ -128,7 +133,7 @@ impl Context {
                 }
                 (None, Some(last)) => last.text = format!("{}\n{}", last.text, line.trim_end()),
                 (None, None) if line.trim().is_empty() => {}
-                (None, None) => said.push(Said {
+                (None, None) => said.push(Utterance {
                     by_user: true,
                     day,
                     time: time.clone(),
@@ -161,7 +166,7 @@ impl Context {
     }
 
     /// What can be told of it without a model.
-    pub fn told(&self) -> Telling {
+    pub fn summary(&self) -> SessionSummary {
         let mut reader = DayReader::default();
         for turn in &self.turns {
             for said in turn.split("\n\n**").map(|said| said.trim_start_matches("**")) {
@@ -178,7 +183,7 @@ impl Context {
             }
         }
         let mut summary = reader.finish(String::new(), |_| None, |_| Vec::new());
-        summary.sessions.pop().map(|session| session.told).unwrap_or_default()
+        summary.sessions.pop().map(|session| session.summary).unwrap_or_default()
     }
 
     /// As it waits in the inbox.
@@ -221,13 +226,13 @@ fn moment(day: NaiveDate, time: &str, zone: Zone) -> Timestamp {
 }
 
 /// What a model replied, part by part. Lines under no heading belong to the first.
-pub fn parse_reply(reply: &str) -> Telling {
-    let mut told = Telling::default();
+pub fn parse_reply(reply: &str) -> SessionSummary {
+    let mut summary = SessionSummary::default();
     let mut part = 0;
     for line in reply.lines() {
         let words = line.trim().trim_matches(['#', '*', ':', '-', ' ']).trim();
         if let Some(at) =
-            Telling::HEADINGS.iter().position(|heading| heading.eq_ignore_ascii_case(words))
+            SessionSummary::HEADINGS.iter().position(|heading| heading.eq_ignore_ascii_case(words))
         {
             part = at;
             continue;
@@ -238,16 +243,16 @@ pub fn parse_reply(reply: &str) -> Telling {
         let item = text::one_line(bare, 400);
         // Small models repeat themselves, and the tags around what they were given.
         let is_tag = item.starts_with('<') && item.ends_with('>');
-        let is_known = told.parts().iter().any(|part| part.contains(&item));
+        let is_known = summary.parts().iter().any(|part| part.contains(&item));
         if item.chars().any(char::is_alphanumeric)
             && !is_tag
             && !is_known
-            && told.parts()[part].len() < 12
+            && summary.parts()[part].len() < 12
         {
-            told.parts_mut()[part].push(item);
+            summary.parts_mut()[part].push(item);
         }
     }
-    told
+    summary
 }
 
 #[cfg(test)]
@@ -255,9 +260,9 @@ mod tests {
     use super::*;
     use crate::base::zone::Zone;
 
-    fn said(day: u32, minute: usize, by_user: bool, text: &str) -> Said {
+    fn said(day: u32, minute: usize, by_user: bool, text: &str) -> Utterance {
         let day = NaiveDate::from_ymd_opt(2026, 11, day).unwrap();
-        Said {
+        Utterance {
             by_user,
             day,
             time: format!("{:02}:{:02}:00", minute / 60, minute % 60),
@@ -284,7 +289,7 @@ mod tests {
 
     #[test]
     fn it_is_cut_at_a_turn() {
-        let all: Vec<Said> = (0..10)
+        let all: Vec<Utterance> = (0..10)
             .map(|turn| said(14, turn, true, &format!("{turn} {}", "x".repeat(4000))))
             .collect();
         let contexts = Context::of("S", &all, "end", Zone::UTC);
@@ -309,9 +314,9 @@ mod tests {
             ("2026-11-16".into(), "00:30:00")
         );
         assert!(
-            contexts[0].told().exchanges[0].contains("the header is written twice"),
+            contexts[0].summary().exchanges[0].contains("the header is written twice"),
             "{:?}",
-            contexts[0].told()
+            contexts[0].summary()
         );
         assert!(!contexts[0].is_idle());
         assert!(
@@ -327,17 +332,17 @@ mod tests {
 
     #[test]
     fn replies_are_read_by_their_headings() {
-        let told = parse_reply(
+        let summary = parse_reply(
             "Intro\n## Context\n- a\n**Decisions Made:**\n* b\n- FLUSH_OK is a word\n\n### action items\n1. c",
         );
-        assert_eq!(told.context, ["Intro", "a"]);
-        assert_eq!(told.decisions, ["b", "FLUSH_OK is a word"]);
-        assert_eq!(told.actions, ["1. c"]);
-        let told = parse_reply(
+        assert_eq!(summary.context, ["Intro", "a"]);
+        assert_eq!(summary.decisions, ["b", "FLUSH_OK is a word"]);
+        assert_eq!(summary.actions, ["1. c"]);
+        let summary = parse_reply(
             "<memtree-material>\n- **Bold** it is\n- **Bold** it is\n## Lessons Learned\n- **Bold** it is\n- x",
         );
         assert_eq!(
-            (told.context.as_slice(), told.lessons.as_slice()),
+            (summary.context.as_slice(), summary.lessons.as_slice()),
             (&["**Bold** it is".into()][..], &["x".into()][..])
         );
     }

@@ -13,6 +13,7 @@ mod state;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
+use std::path::PathBuf;
 
 use chrono::{Days, Duration, NaiveDate};
 use serde::Serialize;
@@ -22,6 +23,7 @@ use crate::base::files;
 use crate::base::redact::Redactor;
 use crate::base::zone::Zone;
 use crate::capture::cursors::Cursors;
+use crate::capture::sources::Root;
 use crate::error::{Context as _, Result};
 use crate::memory::Memory;
 use crate::model::day::{LineKind, Note};
@@ -31,12 +33,12 @@ use crate::models::{Alias, Answer, Models, Prompt};
 use crate::ops::days::{self, Scope, Summarized};
 use crate::ops::sweep::SweepRequest;
 use crate::ops::turns;
-use crate::store::days::Entry;
+use crate::store::day::Entry;
 use crate::store::layout::Layout;
-use crate::store::{self, Store, journal, summaries};
+use crate::store::{self, Store, day::summary, local};
 
 pub use context::Context;
-use context::Said;
+use context::Utterance;
 pub use state::{Compiled, State};
 
 /// What a model is asked at a flush.
@@ -93,19 +95,75 @@ impl std::str::FromStr for Reason {
     }
 }
 
-/// What a flush needs of the world.
+/// What to flush.
+#[derive(Debug, Clone, Default)]
+pub enum FlushRequest {
+    /// What is due: sessions that fell silent or went on for thirty turns, whatever waits in the
+    /// inbox, and the days that need a summary.
+    #[default]
+    Due,
+    /// The same for `memtree watch`, which settles past days less often than today.
+    Watch(Scope),
+    /// Only what an earlier flush could not do.
+    Retry,
+    /// A context that somebody else extracted from a session.
+    Context { text: String, session: String },
+    /// A session whose log an agent names, with the agent's own id of it. It is swept first.
+    Transcript { log: PathBuf, session: String, reason: Reason },
+}
+
+impl Memory {
+    /// Summarizes what was said into its day.
+    pub fn flush(&self, request: FlushRequest) -> Result<FlushReport> {
+        let (store, flush) = (self.store(), &Flush::of(self)?);
+        match request {
+            FlushRequest::Due => due(store, flush, Scope::All, "flush"),
+            FlushRequest::Watch(scope) => due(store, flush, scope, "watch"),
+            FlushRequest::Retry if store.inbox().is_empty() => Ok(FlushReport::default()),
+            FlushRequest::Retry => run(store, Vec::new(), flush),
+            FlushRequest::Context { text, session } => handed_in(store, &text, &session, flush),
+            FlushRequest::Transcript { log, session, reason } => {
+                let sweep = SweepRequest::default().roots(roots(log)).finalize(Some("flush"));
+                transcript(self, sweep, &session, reason, flush)
+            }
+        }
+    }
+}
+
+/// A session's log, and the folder beside it in which its subagents have theirs.
+fn roots(log: PathBuf) -> Vec<Root> {
+    let beside = log.with_extension("");
+    let beside = (beside != log && beside.is_dir()).then_some(beside);
+    let paths = [Some(log), beside].into_iter().flatten();
+    paths.map(|path| Root { path, glob: None, named: false }).collect()
+}
+
+/// What a flush works with.
 pub struct Flush<'f> {
-    pub now: Timestamp,
-    pub zone: Zone,
+    now: Timestamp,
+    zone: Zone,
     /// After so long without a word a session counts as idle.
-    pub idle: Duration,
-    pub models: &'f Models,
-    pub redactor: &'f Redactor,
+    idle: Duration,
+    models: &'f Models,
+    redactor: &'f Redactor,
+}
+
+impl<'f> Flush<'f> {
+    /// That of a memory.
+    pub fn of(memory: &'f Memory) -> Result<Flush<'f>> {
+        Ok(Flush {
+            now: memory.now(),
+            zone: memory.zone()?,
+            idle: memory.open_for(),
+            models: memory.models()?,
+            redactor: memory.redactor()?,
+        })
+    }
 }
 
 /// What a flush did.
 #[derive(Debug, Default, Serialize)]
-pub struct Flushed {
+pub struct FlushReport {
     /// Contexts that became notes.
     pub flushed: usize,
     /// Contexts in which nothing was worth saving.
@@ -119,18 +177,18 @@ pub struct Flushed {
 }
 
 /// Flushes a session whose log an agent names: sweeps it, then writes its days.
-pub fn transcript(
+fn transcript(
     memory: &Memory,
     sweep: SweepRequest<'_>,
     native_id: &str,
     reason: Reason,
     flush: &Flush<'_>,
-) -> Result<Flushed> {
+) -> Result<FlushReport> {
     let store = memory.store();
     let layout = store.layout();
     let swept = memory.sweep(sweep)?;
     for skipped in &swept.skipped {
-        journal::note(
+        local::note(
             layout,
             flush.now,
             &format!("flush: {}:{}: {}", skipped.path.display(), skipped.line, skipped.reason),
@@ -143,7 +201,7 @@ pub fn transcript(
     };
     let mut contexts = Vec::new();
     match session {
-        None => journal::note(
+        None => local::note(
             layout,
             flush.now,
             &format!("flush: no session was found in the log of `{native_id}`"),
@@ -161,7 +219,7 @@ pub fn transcript(
     }
     let turns: usize = contexts.iter().map(Context::count).sum();
     if reason == Reason::Precompact && turns < FEWEST_BEFORE_COMPACTION && turns > 0 {
-        journal::note(
+        local::note(
             layout,
             flush.now,
             &format!("flush: only {turns} turns of `{native_id}` before its compaction"),
@@ -177,7 +235,7 @@ pub fn transcript(
 }
 
 /// Flushes a context that somebody else extracted from a session.
-pub fn handed_in(store: &Store, text: &str, session: &str, flush: &Flush<'_>) -> Result<Flushed> {
+fn handed_in(store: &Store, text: &str, session: &str, flush: &Flush<'_>) -> Result<FlushReport> {
     let layout = store.layout();
     let clean = flush.redactor.redact(text);
     // A captured session has a name of ours, under which its lines stand.
@@ -187,14 +245,14 @@ pub fn handed_in(store: &Store, text: &str, session: &str, flush: &Flush<'_>) ->
     let name = captured.map_or_else(|| files::safe_name(session, 80), |id| id.to_string());
     let contexts = Context::handed_in(&name, &clean, flush.now, flush.zone);
     if contexts.is_empty() {
-        journal::note(layout, flush.now, &format!("flush: the context of `{session}` is empty"));
+        local::note(layout, flush.now, &format!("flush: the context of `{session}` is empty"));
     }
     run(store, contexts, flush)
 }
 
 /// Flushes what is due: sessions that fell silent or went on for thirty turns, whatever waits in
 /// the inbox, and the days in `scope` that need a summary.
-pub fn due(store: &Store, flush: &Flush<'_>, scope: Scope, trigger: &str) -> Result<Flushed> {
+fn due(store: &Store, flush: &Flush<'_>, scope: Scope, trigger: &str) -> Result<FlushReport> {
     let mut contexts = Vec::new();
     if flush.models.is_enabled() {
         let today = days::today(flush.now, flush.zone);
@@ -202,7 +260,7 @@ pub fn due(store: &Store, flush: &Flush<'_>, scope: Scope, trigger: &str) -> Res
             [today.checked_sub_days(Days::new(1)), Some(today)].into_iter().flatten().collect();
         let mut sessions = BTreeSet::new();
         for day in &recent {
-            let read = store::days::read(store.layout(), *day, |line| {
+            let read = store::day::read(store.layout(), *day, |line| {
                 sessions.extend(line.session.parse::<SessionId>().ok());
             });
             read.context(|| format!("cannot read the day {day}"))?;
@@ -223,25 +281,17 @@ pub fn due(store: &Store, flush: &Flush<'_>, scope: Scope, trigger: &str) -> Res
     Ok(flushed)
 }
 
-/// Tries again what an earlier flush could not do.
-pub fn retry(store: &Store, flush: &Flush<'_>) -> Result<Flushed> {
-    match store.inbox().is_empty() {
-        true => Ok(Flushed::default()),
-        false => run(store, Vec::new(), flush),
-    }
-}
-
 /// Asks a model about every session of a day of which it has not told all; for `summarize`.
-pub fn whole_day(store: &Store, day: NaiveDate, flush: &Flush<'_>) -> Result<Flushed> {
+pub fn whole_day(store: &Store, day: NaiveDate, flush: &Flush<'_>) -> Result<FlushReport> {
     let mut contexts = Vec::new();
     if flush.models.is_enabled() {
         let mut sessions = BTreeSet::new();
-        store::days::read(store.layout(), day, |line| {
+        store::day::read(store.layout(), day, |line| {
             sessions.extend(line.session.parse::<SessionId>().ok())
         })
         .context(|| format!("cannot read the day {day}"))?;
         for session in sessions {
-            contexts.extend(untold(store, &session, &[day], Reason::Idle, flush)?);
+            contexts.extend(without_note(store, &session, &[day], Reason::Idle, flush)?);
         }
     }
     run(store, contexts, flush)
@@ -262,10 +312,10 @@ fn of_session(
     // Midnight may be among the latest turns.
     let days: Vec<NaiveDate> =
         [last.checked_sub_days(Days::new(1)), Some(last)].into_iter().flatten().collect();
-    untold(store, session, &days, reason, flush)
+    without_note(store, session, &days, reason, flush)
 }
 
-fn untold(
+fn without_note(
     store: &Store,
     session: &SessionId,
     days: &[NaiveDate],
@@ -277,13 +327,13 @@ fn untold(
     let mut said = Vec::new();
     for day in days {
         let summary = fs::read_to_string(layout.summary(*day)).unwrap_or_default();
-        let told = summaries::notes(&summary).remove(&name).unwrap_or_default();
-        let is_told = |time: &str| {
-            told.iter().any(|note| note.by_model && (&*note.from..=&*note.until).contains(&time))
+        let notes = summary::notes(&summary).remove(&name).unwrap_or_default();
+        let has_note = |time: &str| {
+            notes.iter().any(|note| note.by_model && (&*note.from..=&*note.until).contains(&time))
         };
-        let read = store::days::read(layout, *day, |line| {
-            if line.session == name && !is_told(line.time) {
-                said.extend(Said::of(line, *day));
+        let read = store::day::read(layout, *day, |line| {
+            if line.session == name && !has_note(line.time) {
+                said.extend(Utterance::of(line, *day));
             }
         });
         read.context(|| format!("cannot read the day {day}"))?;
@@ -293,17 +343,17 @@ fn untold(
 
 /// Puts contexts into the inbox, and then settles all that is there: the days are written in any
 /// case.
-fn run(store: &Store, contexts: Vec<Context>, flush: &Flush<'_>) -> Result<Flushed> {
+fn run(store: &Store, contexts: Vec<Context>, flush: &Flush<'_>) -> Result<FlushReport> {
     let layout = store.layout();
     let cannot = || format!("cannot flush into the memory `{}`", layout.root().display());
     store.refuse_links(None)?;
     // One at a time, so that no context is asked about twice.
     let _lock = files::lock_exclusive(&layout.flush_lock()).context(cannot)?;
     let mut state = State::load(layout, flush.now).context(cannot)?;
-    let mut flushed = Flushed::default();
+    let mut flushed = FlushReport::default();
     let mut days: BTreeSet<NaiveDate> = contexts.iter().map(|context| context.day).collect();
     for context in contexts {
-        if state.has(&context.id) || is_told(layout, &context, flush.models) {
+        if state.has(&context.id) || has_note(layout, &context, flush.models) {
             flushed.duplicates += 1;
         } else {
             files::create_private_dir(&layout.inbox()).context(cannot)?;
@@ -319,7 +369,7 @@ fn run(store: &Store, contexts: Vec<Context>, flush: &Flush<'_>) -> Result<Flush
     for path in store.inbox() {
         let text = fs::read_to_string(&path).context(cannot)?;
         let Some(context) = Context::parse(&text) else {
-            journal::note(
+            local::note(
                 layout,
                 flush.now,
                 &format!("flush: `{}` is no context; left where it is", path.display()),
@@ -328,20 +378,20 @@ fn run(store: &Store, contexts: Vec<Context>, flush: &Flush<'_>) -> Result<Flush
         };
         days.insert(context.day);
         match settle(layout, &context, flush).context(cannot)? {
-            Settled::Note(note) => {
+            ContextOutcome::Note(note) => {
                 flushed.flushed += 1;
                 added.entry(context.day).or_default().push((context.session.clone(), note));
                 done.push((path, context.id));
             }
-            Settled::Lines => done.push((path, context.id)),
-            Settled::Nothing => {
+            ContextOutcome::Lines => done.push((path, context.id)),
+            ContextOutcome::Nothing => {
                 flushed.nothing += 1;
                 say_nothing(layout, context.at, &context.session, &context.reason, flush.zone)?;
                 done.push((path, context.id));
             }
-            Settled::Kept(reason, note) => {
+            ContextOutcome::Kept(reason, note) => {
                 flushed.kept += 1;
-                journal::note(
+                local::note(
                     layout,
                     flush.now,
                     &format!(
@@ -372,7 +422,7 @@ fn run(store: &Store, contexts: Vec<Context>, flush: &Flush<'_>) -> Result<Flush
 }
 
 /// What became of a context.
-enum Settled {
+enum ContextOutcome {
     Note(Note),
     /// The session's lines tell it all, and there is no model to tell it better.
     Lines,
@@ -381,42 +431,46 @@ enum Settled {
     Kept(String, Option<Note>),
 }
 
-fn settle(layout: &Layout, context: &Context, flush: &Flush<'_>) -> io::Result<Settled> {
-    let note = |by_model, told| Note {
+fn settle(layout: &Layout, context: &Context, flush: &Flush<'_>) -> io::Result<ContextOutcome> {
+    let note = |by_model, summary| Note {
         id: context.id.clone(),
         from: context.from.clone(),
         until: context.until.clone(),
         by_model,
-        told,
+        summary,
     };
     let has_lines = context.session.parse().is_ok_and(|id: SessionId| layout.digest(&id).is_file());
     // What is not worth a note is not worth a question either.
     if context.is_idle() {
-        return Ok(Settled::Nothing);
+        return Ok(ContextOutcome::Nothing);
     }
     if !flush.models.is_enabled() {
         return Ok(if has_lines {
-            Settled::Lines
+            ContextOutcome::Lines
         } else {
-            Settled::Note(note(false, context.told()))
+            ContextOutcome::Note(note(false, context.summary()))
         });
     }
     Ok(match flush.models.ask(Alias::Low, &FLUSH, &context.turns) {
         Answer::Text(reply) => {
-            let told = context::parse_reply(&flush.redactor.redact(&reply));
-            if told.is_empty() { Settled::Nothing } else { Settled::Note(note(true, told)) }
+            let summary = context::parse_reply(&flush.redactor.redact(&reply));
+            if summary.is_empty() {
+                ContextOutcome::Nothing
+            } else {
+                ContextOutcome::Note(note(true, summary))
+            }
         }
-        Answer::Nothing => Settled::Nothing,
+        Answer::Nothing => ContextOutcome::Nothing,
         Answer::Unavailable(reason) => {
-            Settled::Kept(reason, (!has_lines).then(|| note(false, context.told())))
+            ContextOutcome::Kept(reason, (!has_lines).then(|| note(false, context.summary())))
         }
     })
 }
 
 /// Whether the summary has a note on just this context, by a model where there is one.
-fn is_told(layout: &Layout, context: &Context, models: &Models) -> bool {
+fn has_note(layout: &Layout, context: &Context, models: &Models) -> bool {
     let summary = fs::read_to_string(layout.summary(context.day)).unwrap_or_default();
-    let notes = summaries::notes(&summary);
+    let notes = summary::notes(&summary);
     let tells = |note: &Note| note.id == context.id && (note.by_model || !models.is_enabled());
     notes.get(&context.session).is_some_and(|notes| notes.iter().any(tells))
 }

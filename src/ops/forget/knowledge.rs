@@ -24,7 +24,7 @@ pub fn rewrite(store: &Store, traces: &Traces, redactor: &Redactor) -> Result<Ve
         return Ok(Vec::new());
     }
     let _lock = files::lock_exclusive(&layout.knowledge_lock()).context(cannot)?;
-    let days = compile::told_by_days(store, redactor)?;
+    let days = compile::rebuild_from_days(store, redactor)?;
     let mut gone: BTreeSet<PageName> = BTreeSet::new();
     for name in there.iter().filter(|name| !days.borne_out.contains(name)) {
         let text = store.page_text(name).context(cannot)?.unwrap_or_default();

@@ -36,7 +36,7 @@ use crate::ops::retain::{self, Retention};
 use crate::ops::waiting::DigestQueue;
 use crate::ops::{consolidate, search};
 use crate::store::tombstones::{self, Tombstone};
-use crate::store::{Store, days, layout};
+use crate::store::{Store, day, layout};
 
 pub use finish::finish;
 use pages::{clean_pages, is_static, pages_with};
@@ -313,7 +313,7 @@ pub(super) fn named(store: &Store, name: &str) -> Result<SessionId> {
 fn was_there(store: &Store, id: &SessionId) -> bool {
     let ids = store.session_ids().unwrap_or_default();
     ids.iter().any(|other| other.device == id.device && other.ordinal > id.ordinal)
-        || days::count(store.layout()).is_ok_and(|counted| counted.by_session.contains_key(id))
+        || day::count(store.layout()).is_ok_and(|counted| counted.by_session.contains_key(id))
 }
 
 fn chosen(

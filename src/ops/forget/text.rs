@@ -14,7 +14,7 @@ use crate::error::{Context, Result};
 use crate::model::digest::FOLDER;
 use crate::model::ids::SessionId;
 use crate::store::snapshots::{SnapshotWriter, parse_manifest_line};
-use crate::store::{Store, authored, digest, knowledge, layout, summaries};
+use crate::store::{Store, authored, day::summary, digest, knowledge, layout};
 
 /// Makes a session's snapshot and digest again without a text: raw files that hold it go as a
 /// whole, pages lose it.
@@ -123,7 +123,7 @@ pub fn page_without(
         path if path.starts_with(layout.knowledge()) => {
             authored::without_stale_hashes(&page, &knowledge::RULES)
         }
-        path if path.starts_with(layout.summaries()) => summaries::without_stale_hashes(&page),
+        path if path.starts_with(layout.summaries()) => summary::without_stale_hashes(&page),
         _ => page.into_owned(),
     })
 }

@@ -24,7 +24,7 @@ use crate::memory::Memory;
 use crate::model::digest::{SnapshotShape, State};
 use crate::model::ids::SessionId;
 use crate::store::local::StateFile;
-use crate::store::{Store, documents, layout, snapshots};
+use crate::store::{Store, digest, layout, snapshots};
 
 mod event_logs;
 pub mod plan;
@@ -242,13 +242,13 @@ impl Budget<'_> {
         let layout = self.settings.store.layout();
         let path = layout.snapshot(&session);
         let text = fs::read_to_string(layout.digest(&session)).ok();
-        let digest = text.as_deref().and_then(|text| documents::parse_digest(text).ok());
+        let digest = text.as_deref().and_then(|text| digest::parse(text).ok());
         if digest.is_none() && !path.exists() {
             return None;
         }
         let held = if session.device != *self.settings.device {
             Some(HoldReason::Elsewhere)
-        } else if text.as_deref().is_some_and(documents::is_pinned) {
+        } else if text.as_deref().is_some_and(digest::is_pinned) {
             Some(HoldReason::Pinned)
         } else if fresh.contains(&session) {
             Some(HoldReason::Fresh)
@@ -377,7 +377,7 @@ fn evict(
         store.refuse_links(Some(&one.session))?;
         let path = layout.digest(&one.session);
         let text = fs::read_to_string(&path).context(cannot)?;
-        digests.write(&path, documents::evicted(&text, &day).as_bytes()).context(cannot)?;
+        digests.write(&path, digest::evicted(&text, &day).as_bytes()).context(cannot)?;
     }
     digests.commit().context(cannot)?;
     remove(store, going, retention)

@@ -10,7 +10,7 @@ use super::{Findings, Step};
 use crate::model::digest::State;
 use crate::model::ids::{CoreId, EIGHT, SessionId};
 use crate::store::Store;
-use crate::store::cores;
+use crate::store::core;
 use crate::store::tombstones::Tombstones;
 
 /// Checks each core's page against its sessions, and the sessions for a core that is missing.
@@ -18,7 +18,7 @@ pub fn check(store: &Store, ids: &[SessionId]) -> io::Result<Findings> {
     let layout = store.layout();
     let mut findings = Findings::default();
     let tombstones = Tombstones::load(layout)?;
-    let there = cores::core_ids(&layout.cores());
+    let there = core::core_ids(&layout.cores());
     for id in &there {
         let path = layout.core(id);
         let text = fs::read_to_string(&path)?;
@@ -37,7 +37,7 @@ pub fn check(store: &Store, ids: &[SessionId]) -> io::Result<Findings> {
             }
         }
     }
-    for id in cores::sphere_ids(&layout.cores()) {
+    for id in core::sphere_ids(&layout.cores()) {
         let path = layout.sphere(&id);
         let text = fs::read_to_string(&path)?;
         let amount = findings.amount(Step::Core);

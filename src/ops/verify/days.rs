@@ -7,7 +7,7 @@ use super::{Findings, Step};
 use crate::base::clock::Timestamp;
 use crate::model::ids::SessionId;
 use crate::store::tombstones::Tombstones;
-use crate::store::{Store, days};
+use crate::store::{Store, day};
 
 /// The sessions that must have lines.
 pub type Expected = BTreeMap<SessionId, ExpectedLines>;
@@ -23,7 +23,7 @@ pub struct ExpectedLines {
 /// Counts the lines of each session.
 pub fn check(store: &Store, ids: &[SessionId], expected: &Expected) -> io::Result<Findings> {
     let layout = store.layout();
-    let counted = days::count(layout)?;
+    let counted = day::count(layout)?;
     let mut findings = Findings::default();
     let amount = findings.amount(Step::Day);
     (amount.files, amount.lines) = (counted.days, counted.lines);

@@ -17,9 +17,9 @@ use crate::error::{Context, Result};
 use crate::model::day::DayLine;
 use crate::model::digest::{Content, Digest, SnapshotShape, Worth};
 use crate::model::ids::{Device, EpisodeId, SessionId};
-use crate::store::days::{DayLines, Difference};
+use crate::store::day::{DayLines, Difference};
 use crate::store::snapshots::parse_manifest_line;
-use crate::store::{Store, documents, layout};
+use crate::store::{Store, digest, layout};
 
 /// Checks every session; also tells which of them must have lines in the days.
 pub fn check(settings: &CaptureSettings<'_>, ids: &[SessionId]) -> (Findings, Expected) {
@@ -121,7 +121,7 @@ impl<'s> Check<'s> {
         // A person may call a session worth remembering that we did not; it has no lines then.
         let ours = || {
             let text = fs::read_to_string(self.store.layout().digest(self.id)).unwrap_or_default();
-            documents::is_as_we_wrote(&text, "worth")
+            digest::is_as_we_wrote(&text, "worth")
         };
         let began = content.started.filter(|_| leaves_lines && ours())?;
         Some(ExpectedLines { began, turns: content.turns })
@@ -130,7 +130,7 @@ impl<'s> Check<'s> {
     /// Tells a page that was cut off from one out of which a person took something.
     fn sections(&mut self, path: &Path) {
         let text = fs::read_to_string(path).unwrap_or_default();
-        let missing = documents::missing_sections(&text);
+        let missing = digest::missing_sections(&text);
         if missing.is_empty() {
             return;
         }
@@ -302,7 +302,7 @@ pub fn check_again(settings: &CaptureSettings<'_>, ids: &[SessionId]) -> Result<
         let layout = store.layout();
         let compared = lines.compare(layout, |day, line, difference| {
             let path = layout.shown(&layout.day(day));
-            let session = crate::store::days::session_of(line);
+            let session = crate::store::day::session_of(line);
             let session = session.as_ref();
             let short = crate::base::text::one_line(line, 100);
             match difference {

@@ -65,12 +65,12 @@ fn sections(body: &str) -> Vec<Part<'_>> {
 }
 
 /// Writes a digest as a new document.
-pub fn digest_text(digest: &Digest) -> String {
+pub fn text(digest: &Digest) -> String {
     page(digest).to_text()
 }
 
 /// Writes a digest into the document that is there, keeping what a person changed in it.
-pub fn digest_text_over(existing: &str, digest: &Digest) -> String {
+pub fn text_over(existing: &str, digest: &Digest) -> String {
     // What a person says of the outcome holds on the whole page.
     let mut agreed = digest.clone();
     let document = Document::parse(existing);
@@ -214,7 +214,7 @@ fn readiness_section(body: &str) -> Option<String> {
 }
 
 /// Reads a digest back; fails with the reason where it is not one.
-pub fn parse_digest(text: &str) -> Result<Digest, String> {
+pub fn parse(text: &str) -> Result<Digest, String> {
     let document = Document::parse(text);
     let need =
         |key: &str| document.get_str(key).ok_or_else(|| format!("no `{key}` in its front matter"));

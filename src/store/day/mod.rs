@@ -19,8 +19,9 @@ use crate::model::day::{DayLine, Line, LineKind};
 use crate::model::ids::SessionId;
 
 mod compare;
+pub mod summary;
 
-pub use compare::{Counted, Difference, Lines, count, session_of};
+pub use compare::{Difference, count, session_of};
 
 /// The lines of several sessions, sorted into their days.
 #[derive(Debug, Default)]
@@ -215,19 +216,23 @@ fn header(day: NaiveDate) -> String {
 /// What a day's raw log tells, but for `[system]` lines: the SHA-256 of what `grep -v` leaves of
 /// it, and whether there is anything at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct DayContents {
     pub sha256: String,
     pub anything: bool,
 }
 
 /// Reads a day's raw log once, hands over its lines that can be read, and says what it tells.
-pub fn read(layout: &Layout, day: NaiveDate, mut each: impl FnMut(Line<'_>)) -> io::Result<Told> {
+pub fn read(
+    layout: &Layout,
+    day: NaiveDate,
+    mut each: impl FnMut(Line<'_>),
+) -> io::Result<DayContents> {
     let mut hasher = files::HashingWriter::new(io::sink());
     let mut anything = false;
     let mut file = match File::open(layout.day(day)) {
         Ok(file) => file,
         Err(err) if err.kind() == io::ErrorKind::NotFound => {
-            return Ok(Told { sha256: hasher.finish().1.sha256, anything });
+            return Ok(DayContents { sha256: hasher.finish().1.sha256, anything });
         }
         Err(err) => return Err(err),
     };
@@ -235,14 +240,14 @@ pub fn read(layout: &Layout, day: NaiveDate, mut each: impl FnMut(Line<'_>)) -> 
         let text = String::from_utf8_lossy(line);
         let parsed = Line::parse(&text);
         if parsed.is_none_or(|line| line.kind != LineKind::System) {
-            anything |= tells(&text);
+            anything |= is_entry(&text);
             hasher.write_all(line)?;
             hasher.write_all(if end.is_empty() { b"\n" } else { end })?;
         }
         parsed.into_iter().for_each(&mut each);
         Ok(())
     })?;
-    Ok(Told { sha256: hasher.finish().1.sha256, anything })
+    Ok(DayContents { sha256: hasher.finish().1.sha256, anything })
 }
 
 /// Whether a day's raw log tells nothing but `[system]` lines; as little of it is read as need be.
@@ -253,7 +258,7 @@ pub fn is_silent(layout: &Layout, day: NaiveDate) -> io::Result<bool> {
         Err(err) => return Err(err),
     };
     for line in BufReader::new(file).split(b'\n') {
-        if tells(&String::from_utf8_lossy(&line?)) {
+        if is_entry(&String::from_utf8_lossy(&line?)) {
             return Ok(false);
         }
     }
@@ -261,7 +266,7 @@ pub fn is_silent(layout: &Layout, day: NaiveDate) -> io::Result<bool> {
 }
 
 /// Whether a line is more than a heading, a gap or a word of the system.
-fn tells(line: &str) -> bool {
+fn is_entry(line: &str) -> bool {
     let line = line.trim();
     !line.is_empty()
         && !line.starts_with("# ")

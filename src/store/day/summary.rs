@@ -15,7 +15,7 @@ use regex::Regex;
 
 use crate::base::front_matter::Document;
 use crate::base::markdown::{code, inline, plain};
-use crate::model::day::{DaySummary, Note, Point, SessionOfDay, Telling};
+use crate::model::day::{DaySummary, Note, Point, SessionOfDay, SessionSummary};
 use crate::model::ids::SessionId;
 use crate::store::authored::{self, Order, Page, Part, Rules, Unit};
 use crate::store::layout;
@@ -187,7 +187,7 @@ fn point(point: &Point) -> String {
 }
 
 fn session_block(session: &SessionOfDay, notes: &[Note]) -> Option<String> {
-    if session.told.is_empty() && notes.is_empty() {
+    if session.summary.is_empty() && notes.is_empty() {
         return None;
     }
     let minute = |time: &str| time.get(..5).unwrap_or(time).to_string();
@@ -205,18 +205,18 @@ fn session_block(session: &SessionOfDay, notes: &[Note]) -> Option<String> {
     for note in notes {
         text.push_str(&note_text(note));
     }
-    if !session.told.is_empty() {
+    if !session.summary.is_empty() {
         if !notes.is_empty() {
             text.push_str(&format!("{FROM_LINES}\n\n"));
         }
-        text.push_str(&telling(&session.told, ""));
+        text.push_str(&lists(&session.summary, ""));
     }
     Some(text)
 }
 
-fn telling(told: &Telling, mark: &str) -> String {
+fn lists(summary: &SessionSummary, mark: &str) -> String {
     let mut text = String::new();
-    for (heading, items) in Telling::HEADINGS.iter().zip(told.parts()) {
+    for (heading, items) in SessionSummary::HEADINGS.iter().zip(summary.parts()) {
         if items.is_empty() {
             continue;
         }
@@ -239,7 +239,7 @@ fn note_text(note: &Note) -> String {
         note.from,
         note.until,
         note.id,
-        telling(&note.told, mark)
+        lists(&note.summary, mark)
     )
 }
 
@@ -257,16 +257,16 @@ fn notes_in(block: &str) -> Vec<Note> {
             let (from, until, id) =
                 (found[2].to_string(), found[3].to_string(), found[4].to_string());
             let by_model = &found[1] == "A model's words";
-            notes.push(Note { id, from, until, by_model, told: Telling::default() });
+            notes.push(Note { id, from, until, by_model, summary: SessionSummary::default() });
             (part, within) = (None, true);
         } else if line == FROM_LINES {
             within = false;
         } else if let Some(note) = notes.last_mut().filter(|_| within) {
             let heading = line.strip_prefix("**").and_then(|line| line.strip_suffix("**"));
             if let Some(heading) = heading {
-                part = Telling::HEADINGS.iter().position(|known| *known == heading);
+                part = SessionSummary::HEADINGS.iter().position(|known| *known == heading);
             } else if let (Some(part), Some(item)) = (part, line.strip_prefix("- ")) {
-                note.told.parts_mut()[part]
+                note.summary.parts_mut()[part]
                     .push(plain(item.strip_suffix(BY_MODEL).unwrap_or(item)));
             }
         }
@@ -284,7 +284,8 @@ mod tests {
     }
 
     fn summary(exchange: &str) -> DaySummary {
-        let told = Telling { exchanges: vec![exchange.into()], ..Telling::default() };
+        let summary =
+            SessionSummary { exchanges: vec![exchange.into()], ..SessionSummary::default() };
         let session = "SES3_laptop_SP1C2".to_string();
         DaySummary {
             raw_sha256: "ab".repeat(32),
@@ -294,7 +295,7 @@ mod tests {
                 first: "13:40:10".into(),
                 last: "14:52:31".into(),
                 digested: true,
-                told,
+                summary,
                 ..SessionOfDay::default()
             }],
             ..DaySummary::default()
@@ -302,17 +303,17 @@ mod tests {
     }
 
     fn note(by_model: bool) -> Note {
-        let told = Telling {
+        let summary = SessionSummary {
             context: vec!["why [x](y)".into()],
             actions: vec!["do it".into()],
-            ..Telling::default()
+            ..SessionSummary::default()
         };
         Note {
             id: "0123456789ab".into(),
             from: "13:40:10".into(),
             until: "13:50:00".into(),
             by_model,
-            told,
+            summary,
         }
     }
 

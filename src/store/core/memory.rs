@@ -7,7 +7,7 @@ use crate::base::markdown::inline;
 use crate::model::core::{LandmarkId, Merged};
 use crate::model::ids::CoreId;
 use crate::store::authored::{self, Regions};
-use crate::store::cores::lines::{self, PIN};
+use crate::store::core::lines::{self, PIN};
 use crate::store::layout;
 
 /// The page has at most so many lines and bytes.
