@@ -68,6 +68,12 @@ pub fn code(value: &str) -> String {
     format!("{ticks}{pad}{value}{pad}{ticks}")
 }
 
+/// Texts as inline code: `` `a`, `b` and 3 more ``.
+pub fn code_list(values: &[String], most: usize) -> String {
+    let shown: Vec<String> = values.iter().take(most).map(|value| code(value)).collect();
+    text::and_more(&shown.join(", "), values.len().saturating_sub(most))
+}
+
 /// Text in a fence that it cannot close.
 pub fn fenced(language: &str, value: &str) -> String {
     let ticks = "`".repeat(longest_run_of_ticks(value).max(2) + 1);

@@ -9,7 +9,7 @@ use crate::base::clock::Timestamp;
 use crate::base::{markdown, text};
 use crate::distill::commands::{self, Commit};
 use crate::distill::errors::{self, ErrorLine};
-use crate::distill::steps::{Step, StepKind, ToolCall};
+use crate::distill::steps::{Outcome, Step, StepKind, ToolCall};
 use crate::distill::test_runs::{self, Verdict};
 use crate::distill::{prompts, replies, words};
 use crate::model::digest::{ClaimKind, Origin};
@@ -232,6 +232,11 @@ impl Facts {
         self.tool_calls == 0
     }
 
+    /// The parts that are this session's own and were not taken back.
+    pub fn own_parts(&self) -> impl DoubleEndedIterator<Item = &EpisodeFacts> {
+        self.parts.iter().filter(|part| !part.inherited && !part.rewound)
+    }
+
     /// The commits of the session, oldest first.
     pub fn commits(&self) -> impl Iterator<Item = &Commit> {
         self.parts.iter().filter(|part| !part.inherited).flat_map(|part| &part.commits)
@@ -292,11 +297,8 @@ impl Facts {
         part.last_reply = text::cut(said, LONGEST_REPLY).to_string();
         part.add_statements(said, Origin::Assistant);
         let nothing_worked = part.tool_calls > 0 && part.tool_calls == part.failed_calls;
-        part.add_signal(if replies::gives_up(said, nothing_worked) {
-            Signal::GaveUp
-        } else {
-            Signal::Reply
-        });
+        let gives_up = replies::gives_up(said, nothing_worked);
+        part.add_signal(if gives_up { Signal::GaveUp } else { Signal::Reply });
     }
 
     fn add_call(&mut self, call: &ToolCall) {
@@ -359,7 +361,7 @@ impl EpisodeFacts {
                 (weight > 0.0).then(|| (word, (1.0 + sum).ln() * weight))
             })
             .collect();
-        words.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        sort_by_weight(&mut words);
         words.truncate(MOST_WORDS_KEPT);
         self.words.extend(words);
     }
@@ -383,14 +385,12 @@ impl EpisodeFacts {
                 for file in files {
                     self.count_words(&file.path, 1.0);
                     // A result reports the state of one file.
-                    let reported = call
-                        .answer
-                        .as_ref()
-                        .map(|answer| &answer.state)
-                        .filter(|_| files.len() == 1);
-                    let state = reported
-                        .filter(|state| **state != FileState::Unknown)
-                        .unwrap_or(&file.state);
+                    let state = match &call.answer {
+                        Some(result) if files.len() == 1 && result.state != FileState::Unknown => {
+                            &result.state
+                        }
+                        _ => &file.state,
+                    };
                     self.add_change(FileChange { path: file.path.clone(), state: state.clone() });
                 }
             }
@@ -405,13 +405,45 @@ impl EpisodeFacts {
             Action::Search { query } => self.count_words(query, 0.3),
             _ => {}
         }
-        let Some(answer) = &call.answer else { return };
-        if let Action::Shell { command } = &call.action
-            && !call.failed()
-            && commands::makes_commit(command)
+        if let Some(result) = &call.answer {
+            self.add_result(call, result);
+        }
+    }
+
+    fn add_result(&mut self, call: &ToolCall, result: &Outcome) {
+        let verdict = test_runs::verdict(call);
+        match &call.action {
+            Action::Shell { command } => {
+                self.add_shell_result(command, call.failed(), result, verdict.as_ref())
+            }
+            Action::Ask { .. } => self.count_words(text::cut(&result.text, 1000), 0.5),
+            _ => {}
+        }
+        if let Some(verdict) = &verdict {
+            self.add_signal(Signal::Test(verdict.passed));
+            keep(&mut self.tests, verdict.clone());
+        }
+        if call.failed() && errors::is_refusal(&result.text) {
+            self.add_signal(Signal::Interrupted);
+        } else if (call.failed() || verdict.is_some_and(|verdict| !verdict.passed))
+            && let Some(error) = errors::find(&result.text)
         {
-            // Some wrappers keep git's words to themselves; that it did not fail is enough.
-            if let Some(commit) = commands::commit_in(&answer.text) {
+            self.count_words(&error.sample, 0.8);
+            self.add_signal(Signal::Error);
+            keep(&mut self.errors, error);
+        }
+    }
+
+    fn add_shell_result(
+        &mut self,
+        command: &str,
+        failed: bool,
+        result: &Outcome,
+        verdict: Option<&Verdict>,
+    ) {
+        if !failed && commands::makes_commit(command) {
+            // Some wrappers do not show what git printed; that it did not fail is enough.
+            if let Some(commit) = commands::commit_in(&result.text) {
                 self.count_words(&commit.message, 1.0);
                 if !self.commits.iter().any(|known| known.hash == commit.hash) {
                     keep(&mut self.commits, commit);
@@ -419,37 +451,15 @@ impl EpisodeFacts {
             }
             self.add_signal(Signal::Commit);
         }
-        if let Action::Ask { .. } = call.action {
-            self.count_words(text::cut(&answer.text, 1000), 0.5);
+        let works = verdict.map_or(!failed, |verdict| verdict.passed);
+        if works && !failed && self.checks.len() < MOST_IN_A_LIST {
+            self.checks.extend(commands::check_command(command));
         }
-        let verdict = test_runs::verdict(call);
-        if let Action::Shell { command } = &call.action {
-            let works = verdict.as_ref().map_or(!call.failed(), |verdict| verdict.passed);
-            if works && !call.failed() && self.checks.len() < MOST_IN_A_LIST {
-                self.checks.extend(commands::check_command(command));
-            }
-            if let Some(url) = commands::opened_in(command, &answer.text).filter(|_| !call.failed())
-            {
-                keep(&mut self.opened, url);
-            }
-            if verdict.is_some() || commands::is_build(command) {
-                self.track_failure(command, works, &answer.text);
-            }
+        if let Some(url) = commands::opened_in(command, &result.text).filter(|_| !failed) {
+            keep(&mut self.opened, url);
         }
-        if let Some(verdict) = &verdict {
-            self.add_signal(Signal::Test(verdict.passed));
-            keep(&mut self.tests, verdict.clone());
-        }
-        if call.failed() && errors::is_refusal(&answer.text) {
-            self.add_signal(Signal::Interrupted);
-        } else if (call.failed() || verdict.is_some_and(|verdict| !verdict.passed))
-            && let Some(fault) = errors::find(&answer.text)
-        {
-            self.count_words(&fault.sample, 0.8);
-            self.add_signal(Signal::Error);
-            if !self.errors.contains(&fault) {
-                keep(&mut self.errors, fault);
-            }
+        if verdict.is_some() || commands::is_build(command) {
+            self.track_failure(command, works, &result.text);
         }
     }
 
@@ -461,22 +471,17 @@ impl EpisodeFacts {
             (true, Some(at)) => {
                 let Failing { error, changed_since, .. } = self.failing.remove(at);
                 let mut names: Vec<&str> =
-                    changed_since.iter().map(|path| file_name(path)).collect();
+                    changed_since.iter().map(|path| text::file_name(path)).collect();
                 names.dedup();
                 if !names.is_empty() {
-                    keep(
-                        &mut self.solved,
-                        SolvedError { error, by: format!("changing {}", names.join(", ")) },
-                    );
+                    let by = format!("changing {}", names.join(", "));
+                    keep(&mut self.solved, SolvedError { error, by });
                 }
             }
             (false, None) if self.failing.len() < MOST_IN_A_LIST => {
-                if let Some(fault) = errors::find(output) {
-                    self.failing.push(Failing {
-                        command: kind,
-                        error: fault.sample,
-                        changed_since: Vec::new(),
-                    });
+                if let Some(error) = errors::find(output) {
+                    let (command, error) = (kind, error.sample);
+                    self.failing.push(Failing { command, error, changed_since: Vec::new() });
                 }
             }
             _ => {}
@@ -534,18 +539,19 @@ impl EpisodeFacts {
         let excess = self.signals.len().saturating_sub(64);
         self.signals.drain(..excess);
         self.words.extend(next.words);
-        self.words.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        sort_by_weight(&mut self.words);
         self.words.dedup_by(|a, b| a.0 == b.0);
         self.words.truncate(96);
     }
+}
+
+/// The heaviest first.
+fn sort_by_weight(words: &mut [(String, f32)]) {
+    words.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
 }
 
 fn keep<T: PartialEq>(list: &mut Vec<T>, item: T) {
     if list.len() < MOST_IN_A_LIST && !list.contains(&item) {
         list.push(item);
     }
-}
-
-fn file_name(path: &str) -> &str {
-    path.rsplit(['/', '\\']).next().unwrap_or(path)
 }

@@ -179,38 +179,10 @@ pub fn is_small_talk(prompt: &str) -> bool {
 
 /// Whether a command is about the program rather than about the work.
 pub fn is_housekeeping(command: &str) -> bool {
-    const COMMANDS: &[&str] = &[
-        "/clear",
-        "/compact",
-        "/exit",
-        "/quit",
-        "/model",
-        "/mode",
-        "/help",
-        "/resume",
-        "/login",
-        "/logout",
-        "/config",
-        "/cost",
-        "/status",
-        "/memory",
-        "/permissions",
-        "/theme",
-        "/vim",
-        "/doctor",
-        "/usage",
-        "/context",
-        "/rename",
-        "/export",
-        "/plugin",
-        "/hooks",
-        "/mcp",
-        "/agents",
-        "/ide",
-        "/terminal-setup",
-        "/rate-limit-options",
-    ];
-    command.split_whitespace().next().is_some_and(|word| COMMANDS.contains(&word))
+    const COMMANDS: &str = "/clear /compact /exit /quit /model /mode /help /resume /login \
+        /logout /config /cost /status /memory /permissions /theme /vim /doctor /usage /context \
+        /rename /export /plugin /hooks /mcp /agents /ide /terminal-setup /rate-limit-options";
+    command.split_whitespace().next().is_some_and(|word| words::is_in(COMMANDS, word))
 }
 
 #[cfg(test)]

@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use crate::base::{common_words, text};
+use crate::base::common_words;
+use crate::base::stem::stem;
+use crate::base::text::{self, Word};
 
 /// How much a word says: nothing for the commonest, more the rarer its kind is in ordinary prose.
 pub fn weight(word: &str) -> f32 {
@@ -37,8 +39,8 @@ pub fn weight(word: &str) -> f32 {
     if word.contains(['_', '.', ':']) { 1.2 } else { 1.0 }
 }
 
-/// Whether a word is the name of a folder within a path: `src` and `store` of `src/store/day.rs`, but no word
-/// of `read/write`.
+/// Whether a word is the name of a folder within a path: `src` and `store` of `src/store/day.rs`,
+/// but no word of `read/write`.
 pub fn is_folder_name(value: &str, start: usize, end: usize) -> bool {
     let Some(rest) = value[end..].strip_prefix('/') else { return false };
     let ends = |letter: char| letter.is_whitespace() || "\"'`()[]<>,;".contains(letter);
@@ -47,29 +49,45 @@ pub fn is_folder_name(value: &str, start: usize, end: usize) -> bool {
     value[..start].ends_with('/') || after().contains(['/', '.'])
 }
 
+/// Whether a word stands in a list of words, which are separated by spaces.
+pub fn is_in(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|known| known == word)
+}
+
 /// How many different weighty words a sentence has.
 pub fn weighty_count(sentence: &str) -> usize {
-    let mut words = HashSet::new();
-    text::each_word(sentence, |word| {
-        if word.whole && weight(&word.text) > 0.2 {
-            words.insert(word.text.into_owned());
-        }
-    });
-    words.len()
+    distinct(sentence).iter().filter(|word| weight(word) > 0.2).count()
 }
 
 /// How much a sentence says.
 pub fn sentence_weight(sentence: &str) -> f32 {
+    // Summed in order: the sum of floats depends on it, and a set has none.
+    let mut weights: Vec<f32> =
+        distinct(sentence).iter().map(|word| weight(word).min(1.0)).collect();
+    weights.sort_by(f32::total_cmp);
+    weights.iter().sum()
+}
+
+/// The different whole words of a sentence.
+fn distinct(sentence: &str) -> HashSet<String> {
     let mut words = HashSet::new();
     text::each_word(sentence, |word| {
         if word.whole {
             words.insert(word.text.into_owned());
         }
     });
-    // Summed in order: the sum of floats depends on it, and a set has none.
-    let mut words: Vec<f32> = words.iter().map(|word| weight(word).min(1.0)).collect();
-    words.sort_by(f32::total_cmp);
-    words.iter().sum()
+    words
+}
+
+/// The stems of the words of a text for which `counts` says so.
+pub fn stems(text: &str, counts: impl Fn(&Word<'_>) -> bool) -> HashSet<String> {
+    let mut stems = HashSet::new();
+    text::each_word(text, |word| {
+        if counts(&word) {
+            stems.insert(stem(&word.text).to_string());
+        }
+    });
+    stems
 }
 
 #[cfg(test)]

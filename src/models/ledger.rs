@@ -52,11 +52,7 @@ pub fn book(path: &Path, entry: &Entry) -> io::Result<()> {
 
 /// Sums up a day; a line that cannot be read counts for nothing.
 pub fn spent(path: &Path, day: NaiveDate) -> io::Result<DaySpending> {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(err) if err.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(err) => return Err(err),
-    };
+    let text = files::if_exists(fs::read_to_string(path))?.unwrap_or_default();
     // The newest stand last, and days follow each other, but for a clock that was set back.
     let entries = text.lines().rev().filter_map(|line| serde_json::from_str::<Entry>(line).ok());
     let mut spent = DaySpending::default();

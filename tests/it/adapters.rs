@@ -15,14 +15,14 @@ use memtree::internals::base::redact::Redactor;
 use memtree::internals::base::{clock, files, text};
 use memtree::model::session::{Action, Event, EventKind, EventSink, Head, Log, Source};
 
-use crate::harness::{Desk, cases, expect_file, fixture, fixtures};
+use crate::harness::{Desk, cases, checkout, expect_file, fixture, fixtures};
 
 #[test]
 fn every_case_is_read_as_expected() {
     for adapter in adapters::ALL {
         for case in cases(adapter.name()) {
             let folder = fixture(adapter.name(), &case);
-            expect_file(&folder.join("session.md"), &told(&folder, adapter.name()));
+            expect_file(&folder.join("session.md"), &read_case(&folder, adapter.name()));
         }
     }
     let without: Vec<String> = adapters::ALL
@@ -39,8 +39,8 @@ fn every_case_is_read_as_expected() {
     assert!(without.is_empty(), "{}", without.join("\n"));
 }
 
-/// Reads the logs of a folder and tells what is in them.
-fn told(folder: &Path, flavor: &str) -> String {
+/// Reads the logs of a folder and says what is in them.
+fn read_case(folder: &Path, flavor: &str) -> String {
     let shared_files = SharedFiles::with_temporary_copies();
     let mut identified = Vec::new();
     for found in files::walk_files(folder) {
@@ -260,4 +260,28 @@ fn every_agents_logs_are_found_where_it_keeps_them() {
             assert!(found["discovered"].as_u64() > Some(0), "{} {case}: {found}", adapter.name());
         }
     }
+}
+
+#[test]
+fn the_page_on_adapters_shows_the_source() {
+    let page = fs::read_to_string(checkout().join("docs/adapters.md")).unwrap();
+    let flat = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join("\n");
+    let sources: Vec<String> = files::walk_files(&checkout().join("src/adapters"))
+        .map(|found| flat(&fs::read_to_string(found.unwrap().path).unwrap()))
+        .collect();
+    let blocks: Vec<&str> = page
+        .split("```rust\n")
+        .skip(1)
+        .map(|rest| rest.split_once("```").expect("a block has an end").0)
+        .collect();
+    for block in &blocks {
+        let is_there = sources.iter().any(|source| source.contains(flat(block).trim()));
+        assert!(is_there, "docs/adapters.md shows what the source does not have:\n{block}");
+    }
+    // The trait is shown whole, and nothing is shown unchecked.
+    let adapters = fs::read_to_string(checkout().join("src/adapters/mod.rs")).unwrap();
+    let start = adapters.find("/// What we know of one agent.\npub trait Adapter").unwrap();
+    let end = start + adapters[start..].find("\n}\n").unwrap() + 3;
+    assert!(blocks.contains(&&adapters[start..end]), "the trait has changed");
+    assert_eq!(page.matches("```rust").count(), blocks.len());
 }

@@ -60,6 +60,47 @@ fn a_project_or_a_folder_is_left_out_and_not_read_again() {
 }
 
 #[test]
+fn every_sweep_says_the_same_of_what_is_left_out() {
+    let desk = desk("projects = [\"SRC\"]");
+    let long_ago = desk.now() - chrono::Duration::days(29);
+    for id in [ONE, TWO] {
+        let log = fs::File::options().append(true).open(desk.log_path(id)).unwrap();
+        log.set_modified(long_ago.into()).unwrap();
+    }
+    let fingerprint = desk.store().join(".memtree/cache/sweep-fingerprint.json");
+    for round in 0..4 {
+        if round == 3 {
+            fs::remove_file(&fingerprint).unwrap();
+        }
+        let dry = desk.memtree(["sweep", "--dry-run", "--json"]).success().json();
+        let swept = desk.memtree(["sweep", "--json"]).success().json();
+        for report in [dry, swept] {
+            assert_eq!([&report["discovered"], &report["excluded"]], [1, 1], "{round}: {report}");
+            assert_eq!(report["by_flavor"], serde_json::json!({ "claude": 1 }), "{round}");
+        }
+        assert!(fingerprint.is_file(), "{round}");
+    }
+    desk.memtree(["sweep"]).success().stdout_has("1 session discovered: ").stdout_has("1 left out");
+    // Nobody complains of what is not to be there.
+    let verified = desk.memtree(["verify", "--json"]).success().json();
+    assert_eq!(verified["notes"], serde_json::json!([]));
+    let doctor = desk.memtree(["doctor", "--json"]).success().json();
+    assert_eq!([&doctor["clocks"][0]["sessions"], &doctor["clocks"][0]["not_swept"]], [1, 0]);
+    let status = desk.memtree(["status", "--json"]).success().json();
+    assert_eq!(status["at_risk"].as_array().unwrap().len(), 1, "{status}");
+    // Nor is it said that there are no logs where all of them are left out.
+    fs::remove_file(desk.log_path(ONE)).unwrap();
+    for _ in 0..2 {
+        let swept = desk.memtree(["sweep"]).success().stdout_has("0 sessions discovered: ");
+        assert!(swept.stdout.contains("1 left out"), "{}", swept.stdout);
+        assert!(!swept.stderr.contains("no agent's logs"), "{}", swept.stderr);
+    }
+    desk.memtree(["doctor"]).success();
+    let status = desk.memtree(["status", "--json"]).success().json();
+    assert_eq!(status["at_risk"], serde_json::json!([]));
+}
+
+#[test]
 fn logs_and_folders_in_an_excluded_folder_are_not_even_opened() {
     let desk = desk("folders = [\"~/.claude/projects\"]");
     let swept = desk.memtree(["sweep", "--json"]).success().json();

@@ -43,8 +43,8 @@ mod red_team; // everything hostile at once: none of it gets through
 mod redigest; // writing digests again, around a person's edits
 mod retain; // the storage budget: who goes, who stays, what is left
 mod search; // finding, in any language and while others write
+mod short_cut; // a sweep that has nothing to do says the same by a short cut
 mod snapshot; // any folder as a session
-mod standstill; // a sweep that has nothing to do says the same by a short cut
 mod sweep; // the whole way of the data, once, twice, and interrupted
 mod transcripts; // the console blocks of the README and the guide
 mod verify; // proof that nothing was lost, and the name of whatever was

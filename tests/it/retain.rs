@@ -110,6 +110,40 @@ fn the_oldest_raw_goes_first_and_the_digest_says_so() {
 }
 
 #[test]
+fn a_quiet_memory_comes_within_its_budget_too() {
+    let desk = Desk::new();
+    for number in 1..=3 {
+        let log = exchange(&id(number), number, "How do I tie a bowline?", &"Around. ".repeat(300));
+        desk.write_log(&id(number), log);
+    }
+    desk.later(60);
+    desk.write("memtree.toml", "format = 1\n[retention]\nsoft_cap = \"1kB\"\nhard_cap = \"2kB\"\n");
+    // What was captured just now does not go at once, and the person is told.
+    let first = desk.memtree(["sweep"]).success().stderr_has("more than `retention.hard_cap`");
+    assert!(first.stdout.contains("evicted 0 (age 0, budget 0, overflow 0)"), "{}", first.stdout);
+    let second = desk.memtree(["sweep"]).success();
+    assert!(second.stdout.contains("3 unchanged"), "{}", second.stdout);
+    assert!(second.stdout.contains("evicted 3 (age 0, budget 3, overflow 0)"), "{}", second.stdout);
+    assert!(!has(&desk, OLD, "raw") && !has(&desk, NEW, "raw"));
+    let third = desk.memtree(["sweep", "--json"]).success().json();
+    assert_eq!(third["retention"]["in_use_bytes"], 0, "{third}");
+    // What may not go is named each time.
+    grow(&desk, 1);
+    desk.memtree(["sweep"]).success();
+    desk.memtree(["pin", OLD]).success();
+    desk.later(60);
+    for _ in 0..3 {
+        desk.memtree(["sweep"]).success().stderr_has("more than `retention.hard_cap`");
+    }
+    assert!(has(&desk, OLD, "raw"));
+    // A dry run says what would go.
+    desk.memtree(["pin", "--remove", OLD]).success();
+    let before = desk.tree();
+    desk.memtree(["sweep", "--dry-run"]).success().stdout_has("would evict 1 (age 0, budget 1");
+    assert_same(&before, &desk.tree(), "a dry run changes nothing");
+}
+
+#[test]
 fn pages_go_when_raw_is_not_enough_and_the_digest_still_answers() {
     let desk = desk(2);
     desk.memtree(["retain", "--soft-cap", "1"]).success().stdout_has("evicted 2 sessions");
@@ -194,7 +228,7 @@ fn pinned_sessions_stay() {
     desk.memtree(["sweep"]).success();
     desk.memtree(["pin", OLD, "--remove"]).success();
     assert!(!desk.digest_text(OLD).contains("pinned"));
-    desk.memtree(["sweep", "--soft-cap", "1"]).success().stdout_has("evicted 1 session");
+    desk.memtree(["sweep", "--soft-cap", "1"]).success().stdout_has("evicted 1 (age 0, budget 1");
     assert!(!has(&desk, OLD, "raw"));
     desk.memtree(["pin", "SES8_desk_SP1C1"]).code(1).stderr_has("there is no session");
     desk.memtree(["pin", "what is this"]).code(2).stderr_has("names no session");

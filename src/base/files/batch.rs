@@ -6,13 +6,14 @@ use std::collections::BTreeSet;
 use std::fs;
 #[cfg(target_os = "linux")]
 use std::fs::File;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempPath;
 
 use super::faults::{self, Point};
 use super::folders::{create_folders, parent_of, sync_file, sync_folder, sync_tree};
+use super::if_exists;
 use super::{TEMPORARY_PREFIX, TEMPORARY_SUFFIX, write_temporary};
 use super::{remove_folder, rename};
 
@@ -161,12 +162,8 @@ impl Batch {
 
 /// Moves a folder to a name that may be taken; returns where the folder that had it is now.
 fn replace_folder(from: &Path, to: &Path) -> io::Result<Option<PathBuf>> {
-    match fs::symlink_metadata(to) {
-        Ok(_) => {}
-        Err(err) if err.kind() == ErrorKind::NotFound => {
-            return rename(from, to).map(|()| None);
-        }
-        Err(err) => return Err(err),
+    if if_exists(fs::symlink_metadata(to))?.is_none() {
+        return rename(from, to).map(|()| None);
     }
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     {

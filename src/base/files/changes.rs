@@ -2,10 +2,11 @@
 //! them can be made to fail in a test.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use super::faults::{self, Point};
+use super::if_exists;
 
 /// A file that is being written. It is not synced: that is the work of whoever puts it in its
 /// place.
@@ -72,22 +73,22 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
 /// Removes a file; one that is not there is as good as removed.
 pub fn remove_file(path: &Path) -> io::Result<()> {
     faults::point(Point::Remove)?;
-    gone_is_fine(fs::remove_file(path))
+    if_exists(fs::remove_file(path)).map(drop)
 }
 
 /// Removes a folder with all that is in it; one that is not there is as good as removed.
 pub fn remove_folder(path: &Path) -> io::Result<()> {
-    match fs::symlink_metadata(path) {
-        Err(err) if err.kind() == ErrorKind::NotFound => return Ok(()),
-        _ => faults::remove_point(|| remove_half(path))?,
+    if if_exists(fs::symlink_metadata(path)).is_ok_and(|found| found.is_none()) {
+        return Ok(());
     }
-    gone_is_fine(fs::remove_dir_all(path))
+    faults::remove_point(|| remove_half(path))?;
+    if_exists(fs::remove_dir_all(path)).map(drop)
 }
 
 /// Removes a folder that holds nothing; one that does is left, and that is an error.
 pub fn remove_empty_folder(path: &Path) -> io::Result<()> {
     faults::point(Point::Remove)?;
-    gone_is_fine(fs::remove_dir(path))
+    if_exists(fs::remove_dir(path)).map(drop)
 }
 
 /// Removes some of what is in a folder, as a process does that is killed while it removes all.
@@ -100,12 +101,5 @@ fn remove_half(path: &Path) {
         } else {
             fs::remove_file(path)
         };
-    }
-}
-
-fn gone_is_fine(removed: io::Result<()>) -> io::Result<()> {
-    match removed {
-        Err(err) if err.kind() == ErrorKind::NotFound => Ok(()),
-        other => other,
     }
 }

@@ -12,7 +12,7 @@ use std::path::Path;
 use super::Stamp;
 use super::faults::{self, Point};
 use super::folders::{create_folders, create_folders_synced, parent_of};
-use super::{NOT_REGULAR, put_in_place, remove_file, temporary_beside, write_atomic};
+use super::{NOT_REGULAR, if_exists, put_in_place, remove_file, temporary_beside, write_atomic};
 
 /// Appends one line to a file that other processes append to or rewrite, and syncs it.
 ///
@@ -154,11 +154,7 @@ fn lock_data(path: &Path) -> io::Result<Locked<'_>> {
 
 /// Returns whether a path still names an open file.
 fn is_current(file: &File, path: &Path) -> io::Result<bool> {
-    let named = match fs::symlink_metadata(path) {
-        Ok(metadata) => metadata,
-        Err(err) if err.kind() == ErrorKind::NotFound => return Ok(false),
-        Err(err) => return Err(err),
-    };
+    let Some(named) = if_exists(fs::symlink_metadata(path))? else { return Ok(false) };
     let open = file.metadata()?;
     #[cfg(unix)]
     {

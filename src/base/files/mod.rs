@@ -54,17 +54,24 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Does the same, unless the file already holds just these bytes; returns whether it wrote.
 pub fn write_if_changed(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     // The length is compared first, so that most changed files need not be read.
-    let unchanged = match fs::symlink_metadata(path) {
-        Ok(metadata) => {
+    let unchanged = match if_exists(fs::symlink_metadata(path))? {
+        Some(metadata) => {
             metadata.is_file() && metadata.len() == bytes.len() as u64 && fs::read(path)? == bytes
         }
-        Err(err) if err.kind() == ErrorKind::NotFound => false,
-        Err(err) => return Err(err),
+        None => false,
     };
     if !unchanged {
         write_atomic(path, bytes)?;
     }
     Ok(!unchanged)
+}
+
+/// Turns the error that something is not there into `None`.
+pub fn if_exists<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Err(err) if err.kind() == ErrorKind::NotFound => Ok(None),
+        other => other.map(Some),
+    }
 }
 
 /// Replaces a file as a whole without waiting for the disk: for notes that may be lost with the
@@ -86,8 +93,7 @@ pub fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whether a name is that of a temporary file of ours, which a killed process may have left behind, from all other
-/// files.
+/// Whether a name is that of a temporary file of ours, which a killed process may have left behind.
 pub fn is_temporary(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name.starts_with(TEMPORARY_PREFIX.as_bytes()) && name.ends_with(TEMPORARY_SUFFIX.as_bytes())

@@ -98,6 +98,21 @@ pub fn one_line(text: &str, max_chars: usize) -> String {
     line
 }
 
+/// Returns a list with how many more there are: `a, b and 3 more`.
+pub fn and_more(list: &str, more: usize) -> String {
+    if more > 0 { format!("{list} and {more} more") } else { list.to_string() }
+}
+
+/// Returns a count with its noun: `1 session`, `2 sessions`.
+pub fn counted(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Returns the last name of a path, however its parts are separated.
+pub fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
 /// Shortens a full line so that `…` fits, at a space unless that would cost more than half.
 fn shortened(line: &str, max_chars: usize, at_word_end: bool) -> String {
     if max_chars == 0 {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Gist;
+use crate::base::markdown;
 use crate::model::core::{How, Kind, Landmark, Relation, Superseded};
 use crate::model::digest::{ClaimKind, Digest};
 use crate::model::ids::SessionId;
@@ -95,19 +96,9 @@ fn same_files(earlier: &Digest, later: &Digest) -> Option<String> {
         return None;
     }
     let before: BTreeSet<&String> = earlier.content.files.iter().collect();
-    let both: Vec<&String> =
-        later.content.files.iter().filter(|file| before.contains(file)).collect();
-    let names: Vec<String> = both
-        .iter()
-        .take(MOST_FILES)
-        .map(|file| crate::base::markdown::code(&super::sentence(file, 120)))
-        .collect();
-    let more = if both.len() > MOST_FILES {
-        format!(" and {} more", both.len() - MOST_FILES)
-    } else {
-        String::new()
-    };
-    (!both.is_empty()).then(|| format!("{}{more}", names.join(", ")))
+    let both = later.content.files.iter().filter(|file| before.contains(file));
+    let both: Vec<String> = both.map(|file| super::sentence(file, 120)).collect();
+    (!both.is_empty()).then(|| markdown::code_list(&both, MOST_FILES))
 }
 
 /// An error that both met: the first words of a fix, or of a trigger that says nothing else.
@@ -131,5 +122,5 @@ fn same_error(earlier: &Digest, later: &Digest) -> Option<String> {
     errors(later)
         .into_iter()
         .find(|error| before.contains(error))
-        .map(|error| crate::base::markdown::code(&error))
+        .map(|error| markdown::code(&error))
 }

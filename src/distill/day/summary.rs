@@ -314,13 +314,13 @@ impl SessionLines {
     fn facts_of_work(&self) -> Option<String> {
         let mut facts = Vec::new();
         if !self.edited.is_empty() {
-            facts.push(format!("changed {}", listed(&self.edited, 5)));
+            facts.push(format!("changed {}", markdown::code_list(&self.edited, 5)));
         }
         if let Some((run, ok)) = &self.last_run {
             let how = match (*ok, self.failed_runs) {
                 (true, 0) => "passed".into(),
                 (true, failed) => {
-                    format!("passed in the end, after {failed} failed {}", runs(failed))
+                    format!("passed in the end, after {}", text::counted(failed, "failed run"))
                 }
                 (false, _) => "failed at last".into(),
             };
@@ -433,16 +433,6 @@ fn minute(time: &str) -> &str {
 
 fn quoted(said: &str) -> String {
     format!("“{}”", said.replace(['“', '”'], "\""))
-}
-
-fn listed(items: &[String], most: usize) -> String {
-    let shown: Vec<String> = items.iter().take(most).map(|item| markdown::code(item)).collect();
-    let more = items.len().saturating_sub(most);
-    if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
-}
-
-fn runs(count: usize) -> &'static str {
-    if count == 1 { "run" } else { "runs" }
 }
 
 #[cfg(test)]

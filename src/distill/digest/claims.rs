@@ -24,7 +24,7 @@ const LONGEST_CLAIM: usize = 220;
 /// The claims of a session, in the order of its episodes.
 pub fn claims(facts: &Facts) -> Vec<Claim> {
     let mut weighed: Vec<(u32, Claim)> = Vec::new();
-    for part in facts.parts.iter().filter(|part| !part.inherited && !part.rewound) {
+    for part in facts.own_parts() {
         let mut add = |weight: u32, kind: ClaimKind, said: &str, origin: Origin| {
             let text = text::one_line(&markdown::strip_marks(said), LONGEST_CLAIM);
             let text = text.trim_end_matches(['.', ',', ';', ' ']);
@@ -200,7 +200,7 @@ fn names_a_thing(sentence: &str) -> bool {
 /// The commands that checked the work and passed, the most used first.
 fn checks(facts: &Facts) -> Vec<Claim> {
     let mut counted: BTreeMap<&str, (usize, u32)> = BTreeMap::new();
-    for part in facts.parts.iter().filter(|part| !part.inherited && !part.rewound) {
+    for part in facts.own_parts() {
         for command in &part.checks {
             let (count, episode) = counted.entry(command).or_insert((0, part.episode));
             *count += 1;

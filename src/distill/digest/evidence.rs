@@ -13,7 +13,7 @@ const MOST_EVIDENCE: usize = 12;
 /// most stays: commits, then files with a hash, then those that came last.
 pub fn evidence(facts: &Facts, cwd: Option<&str>) -> Vec<Evidence> {
     let mut found: Vec<Evidence> = Vec::new();
-    for part in facts.parts.iter().filter(|part| !part.inherited && !part.rewound) {
+    for part in facts.own_parts() {
         let episode = EpisodeId(part.episode);
         for file in &part.edited {
             let path = shown_path(&file.path, cwd);

@@ -1,7 +1,7 @@
 //! Intent: what was wanted of a session, as its title, its objective, its motto and the person's own
 //! words.
 
-use super::outcome::says_commit;
+use super::key_outcomes::says_commit;
 use crate::base::{markdown, text};
 use crate::distill::facts::Facts;
 use crate::distill::{prompts, replies, words};
@@ -25,14 +25,8 @@ pub fn core_intent(facts: &Facts) -> String {
     let Some(leading) = leading_prompt(facts) else { return String::new() };
     let first = prompts::request(leading, if facts.is_talk() { 160 } else { 240 }, true);
     let later: Vec<String> = facts
-        .parts
-        .iter()
-        .filter(|part| {
-            !part.rewound
-                && !part.inherited
-                && part.prompt != leading
-                && prompts::is_specific(&part.prompt)
-        })
+        .own_parts()
+        .filter(|part| part.prompt != leading && prompts::is_specific(&part.prompt))
         .map(|part| prompts::request(&part.prompt, 70, false))
         .filter(|request| request.chars().count() > 24)
         .collect();
@@ -66,22 +60,16 @@ pub fn leading_prompt(facts: &Facts) -> Option<&str> {
 /// A short saying from the session itself: what was learnt, what was decided and why, what was
 /// committed last, how it closed; and only then what was wanted.
 pub fn motto(facts: &Facts, objective: &str) -> String {
-    let short = |sentence: &String| (24..=110).contains(&sentence.chars().count());
-    let parts = || facts.parts.iter().filter(|part| !part.rewound && !part.inherited);
-    let best = |sentences: Vec<String>| {
-        let weighed = sentences
-            .into_iter()
-            .filter(short)
-            .map(|sentence| (words::sentence_weight(&sentence), sentence));
-        weighed
+    let is_short = |sentence: &String| (24..=110).contains(&sentence.chars().count());
+    let parts = || facts.own_parts();
+    let best = |kind: ClaimKind| {
+        parts()
+            .flat_map(|part| &part.statements)
+            .filter(|stated| stated.kind == kind && is_short(&stated.text))
+            .map(|stated| (words::sentence_weight(&stated.text), stated.text.clone()))
             .reduce(|best, next| if next.0 > best.0 { next } else { best })
             .map(|(_, sentence)| sentence)
     };
-    let stated =
-        |kind| parts().flat_map(|part| &part.statements).filter(move |stated| stated.kind == kind);
-    let lessons = || best(stated(ClaimKind::Lesson).map(|stated| stated.text.clone()).collect());
-    let decisions =
-        || best(stated(ClaimKind::Decision).map(|stated| stated.text.clone()).collect());
     let commit =
         || parts().flat_map(|part| &part.commits).last().map(|commit| commit.message.clone());
     let closing = || {
@@ -92,7 +80,11 @@ pub fn motto(facts: &Facts, objective: &str) -> String {
     };
     let long =
         || parts().flat_map(|part| &part.statements).map(|stated| stated.text.clone()).next();
-    let said = lessons().or_else(decisions).or_else(commit).or_else(long).or_else(closing);
+    let said = best(ClaimKind::Lesson)
+        .or_else(|| best(ClaimKind::Decision))
+        .or_else(commit)
+        .or_else(long)
+        .or_else(closing);
     let said = said.unwrap_or_else(|| objective.to_string());
     text::one_line(&markdown::strip_marks(&said), 110)
 }

@@ -7,6 +7,7 @@ mod claims;
 mod evidence;
 mod folder;
 mod intent;
+mod key_outcomes;
 mod outcome;
 mod paths;
 mod triggers;
@@ -15,7 +16,7 @@ mod worth;
 use crate::base::text;
 use crate::distill::cost;
 use crate::distill::facts::Facts;
-use crate::model::digest::Content;
+use crate::model::digest::{Claim, Content};
 use crate::model::ids::EpisodeId;
 use crate::model::session::{Head, ModelUsage};
 
@@ -47,7 +48,7 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, parts: SnapshotParts) -
     let objective = intent::objective(facts);
     let motto = intent::motto(facts, &objective);
     let core_intent = intent::core_intent(facts);
-    let key_outcomes = outcome::key_outcomes(facts, head, &files);
+    let key_outcomes = key_outcomes::key_outcomes(facts, head, &files);
     let stated = claims::claims(facts);
     let evidence = evidence::evidence(facts, cwd);
     let prose: Vec<&str> = [&title, &objective, &motto, &core_intent]
@@ -55,12 +56,8 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, parts: SnapshotParts) -
         .chain(&key_outcomes)
         .map(String::as_str)
         .collect();
-    // Paths and hashes are in the front matter; prose stands there and in the body.
-    let tokens_elsewhere = stated.iter().map(|claim| text::tokens(&claim.text) + 30).sum::<usize>()
-        + files.iter().map(|file| text::tokens(file) + 2).sum::<usize>()
-        + 42 * evidence.len()
-        + prose.iter().map(|line| text::tokens(line) * 3 / 2).sum::<usize>();
-    let triggers = triggers::triggers(facts, &prose, tokens_elsewhere);
+    let elsewhere = tokens(&stated, &files, evidence.len(), &prose);
+    let triggers = triggers::triggers(facts, &prose, elsewhere);
     let sum = |count: fn(&ModelUsage) -> u64| head.usage.iter().map(count).sum();
     let first_and_last = facts.parts.first().zip(facts.parts.last());
     Content {
@@ -102,13 +99,18 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, parts: SnapshotParts) -
     }
 }
 
+/// How many tokens a page has besides its triggers: paths and hashes are in the front matter, prose
+/// stands there and in the body.
+fn tokens(stated: &[Claim], files: &[String], evidence: usize, prose: &[&str]) -> usize {
+    stated.iter().map(|claim| text::tokens(&claim.text) + 30).sum::<usize>()
+        + files.iter().map(|file| text::tokens(file) + 2).sum::<usize>()
+        + 42 * evidence
+        + prose.iter().map(|line| text::tokens(line) * 3 / 2).sum::<usize>()
+}
+
 /// The files that were changed, relative to the session's folder where they lie in it.
 fn files(facts: &Facts, cwd: Option<&str>) -> Vec<String> {
-    let paths = facts
-        .parts
-        .iter()
-        .filter(|part| !part.inherited && !part.rewound)
-        .flat_map(|part| &part.edited);
+    let paths = facts.own_parts().flat_map(|part| &part.edited);
     let mut files = unique(paths.map(|file| paths::shown_path(&file.path, cwd)));
     files.truncate(MOST_LISTED);
     files

@@ -119,10 +119,8 @@ pub fn triggers(facts: &Facts, prose: &[&str], elsewhere: usize) -> Vec<Trigger>
     triggers
 }
 
-fn add_words(line: &str, words: &mut HashSet<String>) {
-    text::each_word(line, |word| {
-        words.insert(stem(&word.text).to_string());
-    });
+fn add_words(line: &str, said: &mut HashSet<String>) {
+    said.extend(words::stems(line, |_| true));
 }
 
 /// Drops the lightest keys until the triggers have no more tokens than a page may have: words of
@@ -273,8 +271,8 @@ fn best_sentence(part: &EpisodeFacts, most_chars: usize) -> Option<(u8, String, 
 /// What was done in a part about which nobody said anything.
 fn call(part: &EpisodeFacts) -> Option<String> {
     if !part.edited.is_empty() {
-        let name = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_string();
-        let names: Vec<String> = part.edited.iter().take(3).map(|file| name(&file.path)).collect();
+        let names: Vec<&str> =
+            part.edited.iter().take(3).map(|file| text::file_name(&file.path)).collect();
         return Some(format!("changed {}", text::one_line(&names.join(", "), 100)));
     }
     let command = part.commands.last()?;

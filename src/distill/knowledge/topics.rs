@@ -352,7 +352,7 @@ fn term(form: &str, class: Class) -> Option<Term> {
     let known = !key.split('-').any(made_up)
         && key.len() >= 3
         && key != "untitled"
-        && !is_in(NO_TOPIC, &key);
+        && !words::is_in(NO_TOPIC, &key);
     known.then(|| Term { key, form: form.to_string(), class, stressed: false })
 }
 
@@ -365,11 +365,6 @@ const NO_TOPIC: &str = "nil null true false none self this json yaml html css ht
 /// Names that are written with a capital in the middle.
 const NAMES: &str =
     "github gitlab typescript javascript macos ios openai postgresql youtube nodejs";
-
-/// Whether a word stands in a list of words.
-fn is_in(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|known| known == word)
-}
 
 /// A few words that somebody wanted to be seen, if they name something.
 fn stressed_term(words: &str) -> Option<Term> {
@@ -444,7 +439,7 @@ fn word_term(word: &str, begins: bool) -> Option<Term> {
     if ERROR.is_match(word) {
         return term(word, Class::Error);
     }
-    if is_in(NAMES, &lower) {
+    if words::is_in(NAMES, &lower) {
         return term(word, Class::Name);
     }
     if CAMEL.is_match(word) {
@@ -506,7 +501,7 @@ fn is_action(word: &str) -> bool {
         passes prints produces provides puts reads receives removes requires returns runs says sends sets shows started \
         starts stays stops supports survive survives takes tells three throws tries turns updates uses wants works write \
         writes";
-    is_in(VERBS, word) || (word.len() > 5 && (word.ends_with("ly") || word.ends_with("ed")))
+    words::is_in(VERBS, word) || (word.len() > 5 && (word.ends_with("ly") || word.ends_with("ed")))
 }
 
 #[cfg(test)]

@@ -1,10 +1,7 @@
 //! A model's words, checked: each sentence has to name quotes, and to say what they say, or it is
 //! left out.
 
-use std::collections::HashSet;
-
 use crate::base::static_regex::StaticRegex;
-use crate::base::stem::stem;
 use crate::base::text;
 use crate::distill::words;
 use crate::model::knowledge::{Claim, Quote};
@@ -56,15 +53,7 @@ pub fn sentences(reply: &str, quotes: &[&str]) -> Vec<(String, Vec<usize>)> {
 
 /// Whether a sentence says what its quotes say: most of its weighty words are theirs.
 fn is_said_by(sentence: &str, quotes: &str) -> bool {
-    let words = |said: &str| {
-        let mut words = HashSet::new();
-        text::each_word(said, |word| {
-            if words::weight(&word.text) >= 0.3 {
-                words.insert(stem(&word.text).to_string());
-            }
-        });
-        words
-    };
+    let words = |said: &str| words::stems(said, |word| words::weight(&word.text) >= 0.3);
     let (own, theirs) = (words(sentence), words(quotes));
     own.intersection(&theirs).count() * 5 >= own.len() * 2
 }

@@ -24,7 +24,7 @@ mod page;
 mod stale;
 
 pub use injected::Injected;
-pub use page::{Line, Section};
+pub use page::Section;
 
 use gather::Own;
 use stale::Present;

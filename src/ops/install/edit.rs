@@ -141,8 +141,8 @@ pub fn without_hooks(
     let (mut text, mut any) = (text.to_string(), false);
     for event in spec.events {
         let path = [HOOKS, event.name];
-        let (next, removed) = jsonc::remove(&text, &path, &only_ours)?;
-        let next = jsonc::remove_within(&next, &path, HOOKS, &is_ours)?;
+        let (next, removed) = jsonc::remove(&text, &path, None, &only_ours)?;
+        let (next, _) = jsonc::remove(&next, &path, Some(HOOKS), &is_ours)?;
         any |= removed > 0;
         text = if removed > 0 && made(event.name) {
             jsonc::remove_if_empty(&next, &path)?
