@@ -9,7 +9,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::error::Result;
+use crate::base::text;
+use crate::error::{Error, Result};
 use crate::model::session::{EventSink, Head, Log, Role};
 
 pub use gather::{Identified, gather};
@@ -152,6 +153,19 @@ impl Identity {
 /// Finds an adapter by its name.
 pub fn named(name: &str) -> Option<&'static dyn Adapter> {
     ALL.iter().copied().find(|adapter| adapter.name() == name)
+}
+
+/// Finds an adapter by its name, or says which names there are.
+pub fn known(name: &str) -> Result<&'static dyn Adapter> {
+    named(name).ok_or_else(|| {
+        let mut names: Vec<&str> = ALL.iter().map(|adapter| adapter.name()).collect();
+        names.sort_unstable();
+        let error = Error::usage(format!("unknown agent `{name}`; known: {}", names.join(", ")));
+        match text::nearest(name, names) {
+            Some(near) => error.hint(format!("did you mean `{near}`?")),
+            None => error,
+        }
+    })
 }
 
 /// Asks every adapter in turn whether a file is its own.

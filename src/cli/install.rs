@@ -3,10 +3,9 @@
 use serde::Serialize;
 
 use super::{App, output};
-use crate::adapters::{self, Adapter};
-use crate::error::{Context, Error, Result};
-use crate::ops::install::{Install, Plan, is_here};
-use crate::store::layout::Layout;
+use crate::error::{Context, Result};
+use crate::memory::Memory;
+use crate::ops::install::{self, InstallPlans, InstallRequest};
 
 /// Let an agent use the memory: write memtree's hooks into its settings
 ///
@@ -17,18 +16,8 @@ use crate::store::layout::Layout;
 /// own memory is left as it is.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Which agents: claude, codex
-    #[arg(value_name = "AGENT", required_unless_present = "all", conflicts_with = "all")]
-    agents: Vec<String>,
-    /// Every agent with hooks that is on this machine
-    #[arg(long)]
-    all: bool,
-    /// Do nothing, but say what would be done
-    #[arg(long)]
-    dry_run: bool,
-    /// Ask no questions
-    #[arg(long, short = 'y')]
-    yes: bool,
+    #[command(flatten)]
+    agents: AgentArgs,
 }
 
 /// Take memtree's hooks out of an agent's settings again
@@ -37,6 +26,12 @@ pub struct Args {
 /// otherwise only memtree's own entries go.
 #[derive(Debug, clap::Args)]
 pub struct UndoArgs {
+    #[command(flatten)]
+    agents: AgentArgs,
+}
+
+#[derive(Debug, clap::Args)]
+struct AgentArgs {
     /// Which agents: claude, codex
     #[arg(value_name = "AGENT", required_unless_present = "all", conflicts_with = "all")]
     agents: Vec<String>,
@@ -48,11 +43,6 @@ pub struct UndoArgs {
     dry_run: bool,
     /// Ask no questions
     #[arg(long, short = 'y')]
-    yes: bool,
-}
-
-struct Flags {
-    dry_run: bool,
     yes: bool,
 }
 
@@ -78,53 +68,48 @@ struct Report {
 
 /// Writes hooks.
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let program = std::env::current_exe().context(|| "cannot tell where this program is".into())?;
-    let flags = Flags { dry_run: args.dry_run, yes: args.yes };
-    if !flags.dry_run {
-        app.memory_or_new()?;
-    }
-    let layout = Layout::new(&app.root);
-    let install = Install { program: &program, layout: &layout, places: &app.environment.places };
-    let chosen = chosen(&args.agents, args.all, app)?;
-    let mut plans = Vec::new();
-    for adapter in &chosen {
-        plans.push((adapter.name(), install.install(*adapter)?.into_iter().collect()));
-    }
-    carry_out(&install, plans, app, &flags, ["installed", "unchanged"], "Write this?")
+    let dry_run = args.agents.dry_run;
+    let memory = if dry_run { app.memory_for_dry_run()? } else { app.memory_or_new()? };
+    let plans = memory.plan_install(&args.agents.request()?)?;
+    carry_out(&memory, plans, app, &args.agents, "installed", "Write this?")
 }
 
 /// Takes hooks out.
 pub fn undo(args: UndoArgs, app: &App) -> Result<u8> {
-    let program = std::env::current_exe().context(|| "cannot tell where this program is".into())?;
-    let layout = Layout::new(&app.root);
-    let install = Install { program: &program, layout: &layout, places: &app.environment.places };
-    let mut plans = Vec::new();
-    for adapter in chosen(&args.agents, args.all, app)? {
-        plans.push((adapter.name(), install.uninstall(adapter)?));
+    let memory = app.memory_for_dry_run()?;
+    let plans = memory.plan_uninstall(&args.agents.request()?)?;
+    carry_out(&memory, plans, app, &args.agents, "uninstalled", "Take this out?")
+}
+
+impl AgentArgs {
+    fn request(&self) -> Result<InstallRequest> {
+        let program = std::env::current_exe();
+        let program = program.context(|| "cannot tell where this program is".into())?;
+        Ok(InstallRequest { agents: self.agents.clone(), program })
     }
-    let flags = Flags { dry_run: args.dry_run, yes: args.yes };
-    carry_out(&install, plans, app, &flags, ["uninstalled", "unchanged"], "Take this out?")
 }
 
 fn carry_out(
-    install: &Install,
-    plans: Vec<(&'static str, Vec<Plan>)>,
+    memory: &Memory,
+    plans: InstallPlans,
     app: &App,
-    flags: &Flags,
-    [done, nothing]: [&'static str; 2],
+    args: &AgentArgs,
+    done: &'static str,
     question: &str,
 ) -> Result<u8> {
+    if plans.is_empty() {
+        let known: Vec<&str> = install::with_hooks().map(|adapter| adapter.name()).collect();
+        app.note(format!(
+            "no agent with hooks is on this machine; memtree knows: {}",
+            known.join(", ")
+        ));
+    }
     let mut report = Report { store: app.root.display().to_string(), agents: Vec::new() };
     for (agent, plans) in plans {
         if plans.is_empty() {
             let difference = String::new();
-            report.agents.push(Done {
-                agent,
-                status: nothing,
-                file: None,
-                difference,
-                afterwards: None,
-            });
+            let (status, file, afterwards) = ("unchanged", None, None);
+            report.agents.push(Done { agent, status, file, difference, afterwards });
             if !app.json {
                 app.note(format!("{agent}: nothing to change"));
             }
@@ -135,14 +120,14 @@ fn carry_out(
             if !app.json {
                 output::print(&difference);
             }
-            let agreed = !flags.dry_run && app.confirm(question, flags.yes)?;
-            let status = match (flags.dry_run, agreed) {
+            let agreed = !args.dry_run && app.confirm(question, args.yes)?;
+            let status = match (args.dry_run, agreed) {
                 (true, _) => "planned",
                 (_, true) => done,
                 _ => "declined",
             };
             if agreed {
-                install.apply(&plan)?;
+                memory.apply_install(&plan)?;
             }
             let afterwards = plan.afterwards.filter(|_| agreed);
             if !app.json {
@@ -158,32 +143,4 @@ fn carry_out(
         output::json(&report);
     }
     Ok(0)
-}
-
-fn chosen(names: &[String], all: bool, app: &App) -> Result<Vec<&'static dyn Adapter>> {
-    if all {
-        let here: Vec<&dyn Adapter> = adapters::ALL
-            .iter()
-            .copied()
-            .filter(|adapter| is_here(*adapter, &app.environment.places))
-            .collect();
-        if here.is_empty() {
-            let known: Vec<&str> = adapters::ALL
-                .iter()
-                .filter(|adapter| adapter.hooks().is_some())
-                .map(|adapter| adapter.name())
-                .collect();
-            app.note(format!(
-                "no agent with hooks is on this machine; memtree knows: {}",
-                known.join(", ")
-            ));
-        }
-        return Ok(here);
-    }
-    names.iter().map(|name| agent(name)).collect()
-}
-
-fn agent(name: &str) -> Result<&'static dyn Adapter> {
-    super::sources::known_flavor(name)?;
-    adapters::named(name).ok_or_else(|| Error::usage(format!("unknown agent `{name}`")))
 }

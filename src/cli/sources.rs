@@ -2,7 +2,6 @@
 
 use super::App;
 use crate::adapters;
-use crate::base::text;
 use crate::capture::sources::{Root, Selection};
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
@@ -24,7 +23,10 @@ pub struct SourceArgs {
 impl SourceArgs {
     /// What the flags choose; names that no agent has are refused.
     pub fn selection(&self) -> Result<Selection> {
-        self.only.iter().chain(&self.except).try_for_each(|flavor| known_flavor(flavor))?;
+        self.only
+            .iter()
+            .chain(&self.except)
+            .try_for_each(|flavor| adapters::known(flavor).map(drop))?;
         let roots = self.source.iter().map(|source| named_root(source)).collect::<Result<_>>()?;
         Ok(Selection { roots, only: self.only.clone(), except: self.except.clone() })
     }
@@ -43,21 +45,7 @@ fn named_root(source: &str) -> Result<Root> {
     let (flavor, path) = source.split_once('=').ok_or_else(|| {
         Error::usage(format!("`--source {source}` has no `=`")).hint("write `--source claude=PATH`")
     })?;
-    known_flavor(flavor)?;
+    adapters::known(flavor)?;
     let path = std::path::absolute(path).context(|| format!("cannot find `{path}`"))?;
     Ok(Root::named(path))
-}
-
-/// Refuses a name that no agent has.
-pub fn known_flavor(flavor: &str) -> Result<()> {
-    let mut names: Vec<&str> = adapters::ALL.iter().map(|adapter| adapter.name()).collect();
-    names.sort_unstable();
-    if names.contains(&flavor) {
-        return Ok(());
-    }
-    let error = Error::usage(format!("unknown agent `{flavor}`; known: {}", names.join(", ")));
-    Err(match text::nearest(flavor, names) {
-        Some(near) => error.hint(format!("did you mean `{near}`?")),
-        None => error,
-    })
 }

@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::Doctor;
 use super::finding::{Findings, Level};
-use crate::adapters;
 use crate::base::files;
 use crate::error::{Context, Result};
-use crate::ops::install::{self, Install};
+use crate::ops::install::{self, InstallRequest};
 use crate::store::{digest, layout};
 
 /// Less free space than this is a warning, and a tenth of it an error.
@@ -201,21 +200,19 @@ pub fn merges(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
 /// Agents on this machine whose hooks do not call this memory, or no longer as they were installed.
 pub fn hooks(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     let layout = doctor.store.layout();
-    let install = Install { program: doctor.program, layout, places: doctor.places };
-    for adapter in
-        adapters::ALL.iter().copied().filter(|adapter| install::is_here(*adapter, doctor.places))
-    {
+    for adapter in install::with_hooks().filter(|one| install::is_here(*one, doctor.places)) {
         let agent = adapter.name();
         let fix = format!("`memtree install {agent}` shows what it would write, and asks");
         let was_installed = layout.installed(agent).exists();
-        match install.install(adapter) {
-            Ok(None) => {}
-            Ok(Some(_)) if was_installed => {
+        let request = InstallRequest { agents: vec![agent.into()], program: doctor.program.into() };
+        match doctor.memory.plan_install(&request) {
+            Ok(plans) if plans.iter().all(|(_, plans)| plans.is_empty()) => {}
+            Ok(_) if was_installed => {
                 let what = format!("{agent} no longer calls this memory as it was set up to");
                 let means = "its settings were changed, or this program or memory was moved: some of its calls go elsewhere";
                 findings.warning(what, means, fix);
             }
-            Ok(Some(_)) => {
+            Ok(_) => {
                 let what = format!(
                     "{agent} is on this machine, but its hooks are not wired to this memory"
                 );

@@ -12,11 +12,13 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::adapters::hooks::HookSpec;
-use crate::adapters::{Adapter, Places};
+use crate::adapters::{self, Adapter, Places};
 use crate::base::redact::Redactor;
+use crate::base::setters::setters;
 use crate::base::text;
 use crate::base::{files, jsonc};
 use crate::error::{Context, Error, Result};
+use crate::memory::Memory;
 use crate::store::layout::Layout;
 use crate::store::local::StateFile;
 
@@ -24,19 +26,71 @@ mod edit;
 
 use edit::Wiring;
 
-/// What is to be written into the settings of agents.
+/// Whose settings are to change.
+#[derive(Debug, Clone, Default)]
+pub struct InstallRequest {
+    /// The agents by name; every agent with hooks that is on this machine, where none is named.
+    pub agents: Vec<String>,
+    /// The absolute path of the program that the hooks call.
+    pub program: PathBuf,
+}
+
+setters!(InstallRequest { agents: Vec<String>, program: PathBuf });
+
+/// What would change, for each agent; nothing where it is as it should be.
+pub type InstallPlans = Vec<(&'static str, Vec<InstallPlan>)>;
+
+impl Memory {
+    /// Says what has to change for agents to call us.
+    pub fn plan_install(&self, request: &InstallRequest) -> Result<InstallPlans> {
+        self.plan_hooks(request, |hooks, adapter| Ok(hooks.install(adapter)?.into_iter().collect()))
+    }
+
+    /// Says what has to change for agents to call us no more.
+    pub fn plan_uninstall(&self, request: &InstallRequest) -> Result<InstallPlans> {
+        self.plan_hooks(request, |hooks, adapter| hooks.uninstall(adapter))
+    }
+
+    /// Makes a change. What was there before is kept first.
+    pub fn apply_install(&self, plan: &InstallPlan) -> Result<()> {
+        let (layout, places) = (self.layout(), &self.environment().places);
+        Hooks { program: Path::new(""), layout, places }.apply(plan)
+    }
+
+    fn plan_hooks(
+        &self,
+        request: &InstallRequest,
+        plan: impl Fn(&Hooks, &'static dyn Adapter) -> Result<Vec<InstallPlan>>,
+    ) -> Result<InstallPlans> {
+        let (layout, places) = (self.layout(), &self.environment().places);
+        let hooks = Hooks { program: &request.program, layout, places };
+        let adapters: Vec<&dyn Adapter> = match request.agents.as_slice() {
+            [] => with_hooks().filter(|adapter| is_here(*adapter, places)).collect(),
+            names => names.iter().map(|name| adapters::known(name)).collect::<Result<_>>()?,
+        };
+        let plans = adapters.into_iter().map(|one| Ok((one.name(), plan(&hooks, one)?)));
+        plans.collect()
+    }
+}
+
+/// The agents that have hooks.
+pub fn with_hooks() -> impl Iterator<Item = &'static dyn Adapter> {
+    adapters::ALL.iter().copied().filter(|adapter| adapter.hooks().is_some())
+}
+
+/// Hooks in the settings of agents.
 #[derive(Debug)]
-pub struct Install<'a> {
+struct Hooks<'a> {
     /// The absolute path of this program.
-    pub program: &'a Path,
+    program: &'a Path,
     /// The paths of the memory that the hooks are for.
-    pub layout: &'a Layout,
-    pub places: &'a Places,
+    layout: &'a Layout,
+    places: &'a Places,
 }
 
 /// A change of one settings file that is not made yet.
 #[derive(Debug)]
-pub struct Plan {
+pub struct InstallPlan {
     pub agent: &'static str,
     /// The file as a person knows it.
     pub file: PathBuf,
@@ -85,9 +139,9 @@ struct Note {
     folders: Vec<PathBuf>,
 }
 
-impl Install<'_> {
+impl Hooks<'_> {
     /// What has to change for an agent to call us; `None` where it already does.
-    pub fn install(&self, adapter: &'static dyn Adapter) -> Result<Option<Plan>> {
+    fn install(&self, adapter: &'static dyn Adapter) -> Result<Option<InstallPlan>> {
         let spec = spec_of(adapter)?;
         let (program, store) = (utf8(self.program)?, utf8(self.layout.root())?);
         let wiring = Wiring { agent: adapter.name(), spec: &spec, program, store };
@@ -133,7 +187,7 @@ impl Install<'_> {
         agent: &'static str,
         afterwards: Option<&'static str>,
         Edit { file, before, base, after, created }: Edit,
-    ) -> Result<Option<Plan>> {
+    ) -> Result<Option<InstallPlan>> {
         if before.as_deref() == Some(after.as_str()) {
             return Ok(None);
         }
@@ -149,12 +203,12 @@ impl Install<'_> {
         let note = Note { file: file.clone(), existed, written, created, folders };
         let change = Change::Install { note, base: base.filter(|_| existed) };
         let (target, after) = (target_of(&file)?, Some(after));
-        Ok(Some(Plan { agent, file, afterwards, target, before, after, change }))
+        Ok(Some(InstallPlan { agent, file, afterwards, target, before, after, change }))
     }
 
     /// What has to change for an agent to call us no more: a plan for each file that holds hooks of
     /// ours.
-    pub fn uninstall(&self, adapter: &'static dyn Adapter) -> Result<Vec<Plan>> {
+    fn uninstall(&self, adapter: &'static dyn Adapter) -> Result<Vec<InstallPlan>> {
         let (agent, spec) = (adapter.name(), spec_of(adapter)?);
         let home = (spec.home)(self.places);
         let note = self.note(agent);
@@ -184,13 +238,13 @@ impl Install<'_> {
             let folders = note.map(|note| note.folders.clone()).unwrap_or_default();
             let (target, change) = (target_of(&file)?, Change::Uninstall { folders });
             let (before, afterwards) = (Some(before), None);
-            plans.push(Plan { agent, file, afterwards, target, before, after, change });
+            plans.push(InstallPlan { agent, file, afterwards, target, before, after, change });
         }
         Ok(plans)
     }
 
     /// Makes a change. What was there before is kept first.
-    pub fn apply(&self, plan: &Plan) -> Result<()> {
+    fn apply(&self, plan: &InstallPlan) -> Result<()> {
         let cannot = || format!("cannot write the settings `{}`", plan.file.display());
         if read(&plan.file)? != plan.before {
             return Err(Error::new(cannot())
@@ -258,7 +312,7 @@ impl Note {
     }
 }
 
-impl Plan {
+impl InstallPlan {
     /// The change as a difference of lines; secrets that stand beside it are not shown.
     pub fn difference(&self) -> String {
         let (before, after) =
@@ -285,11 +339,7 @@ fn cannot_change(file: &Path, reason: String, or: &str) -> Error {
 
 fn spec_of(adapter: &dyn Adapter) -> Result<HookSpec> {
     adapter.hooks().ok_or_else(|| {
-        let known: Vec<&str> = crate::adapters::ALL
-            .iter()
-            .filter(|adapter| adapter.hooks().is_some())
-            .map(|it| it.name())
-            .collect();
+        let known: Vec<&str> = with_hooks().map(|adapter| adapter.name()).collect();
         Error::usage(format!("`{}` has no hooks that memtree knows", adapter.name()))
             .because(format!("those that have: {}", known.join(", ")))
             .hint("`memtree watch` takes in its sessions all the same")
