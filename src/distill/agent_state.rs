@@ -76,11 +76,6 @@ impl AgentState {
             .then_some(AgentState { resonance, dimensions })
             .ok_or_else(|| format!("`{line}` is not whole"))
     }
-
-    /// A value from 0 to 1, as it is in the state.
-    pub fn value(&self, dimension: usize) -> f64 {
-        f64::from(self.dimensions[dimension]) / 1000.0
-    }
 }
 
 /// The state that a file of state values holds, where all nine are there under whatever names; or
@@ -183,7 +178,8 @@ mod tests {
     #[test]
     fn a_line_is_divided_by_a_thousand() {
         let state = AgentState::decode(LINE).unwrap();
-        assert_eq!((state.value(0), state.value(8), state.resonance), (0.12, 0.75, 720));
+        let value = |dimension: usize| f64::from(state.dimensions[dimension]) / 1000.0;
+        assert_eq!((value(0), value(8), state.resonance), (0.12, 0.75, 720));
         assert_eq!(state.encode(), LINE);
         for bad in [
             "H5-720-S120W800D640C910J500",
