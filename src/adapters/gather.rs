@@ -38,17 +38,17 @@ pub fn gather(
     // Where an agent copied a conversation into a new file on resume, the shorter file is the older
     // one; it comes first and gives the session its id, unless the session has one already.
     found.sort_by_cached_key(|file| (owner_of(file).is_none(), file.size, file.path.clone()));
-    let mut sessions = Sessions::default();
+    let mut sources = Sources::default();
     let (main, rest): (Vec<&Identified>, Vec<&Identified>) =
         found.iter().partition(|file| file.identity.role == Role::Main);
     for file in main {
         let id = owner_of(file).unwrap_or_else(|| file.identity.native_id.clone());
-        sessions.add_main(file, id);
+        sources.add_main(file, id);
     }
     for file in rest {
-        sessions.add_beside(file);
+        sources.add_beside(file);
     }
-    for source in &mut sessions.sources {
+    for source in &mut sources.list {
         // The main conversation first (shorter files before longer ones), the rest by name.
         source.files.sort_by(|a, b| match (&a.role, &b.role) {
             (Role::Main, Role::Main) => Ordering::Equal,
@@ -58,19 +58,19 @@ pub fn gather(
         });
         name_files(&mut source.files);
     }
-    (sessions.sources, sessions.skipped)
+    (sources.list, sources.skipped)
 }
 
 /// The sessions so far, and where each stands by its flavor and lineage, or its flavor and id.
 #[derive(Default)]
-struct Sessions<'f> {
-    sources: Vec<Source>,
+struct Sources<'f> {
+    list: Vec<Source>,
     skipped: Vec<Skipped>,
     by_lineage: BTreeMap<(&'f str, &'f str), usize>,
     by_id: BTreeMap<(&'f str, String), usize>,
 }
 
-impl<'f> Sessions<'f> {
+impl<'f> Sources<'f> {
     /// Adds a file of a conversation, which goes by this id.
     fn add_main(&mut self, file: &'f Identified, id: String) {
         let (flavor, identity) = (file.flavor, &file.identity);
@@ -91,7 +91,7 @@ impl<'f> Sessions<'f> {
         }
         self.by_id.entry((flavor, id)).or_insert(at);
         self.by_id.entry((flavor, identity.native_id.clone())).or_insert(at);
-        self.sources[at].files.push(log_file(file));
+        self.list[at].files.push(log_file(file));
     }
 
     /// Adds a file that belongs to a conversation.
@@ -108,17 +108,17 @@ impl<'f> Sessions<'f> {
                 at
             }
         };
-        self.sources[at].files.push(log_file(file));
+        self.list[at].files.push(log_file(file));
     }
 
     fn begin(&mut self, flavor: &'static str, native_id: String) -> usize {
-        self.sources.push(Source { flavor, native_id, files: Vec::new() });
-        self.sources.len() - 1
+        self.list.push(Source { flavor, native_id, files: Vec::new() });
+        self.list.len() - 1
     }
 
     /// Names a file that claims the id of another conversation.
     fn skip_claim(&mut self, file: &Identified, at: usize) {
-        let first = self.sources[at].files[0].path.display();
+        let first = self.list[at].files[0].path.display();
         let reason = format!(
             "claims the session id of `{first}` but is another conversation; \
              kept as a session of its own"

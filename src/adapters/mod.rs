@@ -85,7 +85,7 @@ pub trait Adapter: Sync {
     }
 
     /// Reads one session and hands its events over one by one, so that no log is ever held whole.
-    /// A bad line becomes a [`Skipped`]; only an unusable log is an error.
+    /// A bad line is named in [`Head::skipped`]; only an unusable log is an error.
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head>;
 
     /// How it calls us, where it has hooks.

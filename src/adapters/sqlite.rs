@@ -73,7 +73,7 @@ impl Table {
     }
 }
 
-type FileState = (Stamp, Beside);
+type DatabaseState = (Stamp, Beside);
 
 const MAGIC: &[u8] = b"SQLite format 3\0";
 /// How often a copy is tried while the agent writes.
@@ -84,7 +84,7 @@ pub struct Database {
     connection: Connection,
     path: PathBuf,
     /// The state of the files when the database was opened as it lies; `None` where a copy is read.
-    opened: Option<FileState>,
+    opened: Option<DatabaseState>,
 }
 
 impl Database {
@@ -93,7 +93,7 @@ impl Database {
         if shared::first_bytes(path, MAGIC.len() as u64)? != MAGIC {
             return Ok(None);
         }
-        let state = file_state(path)?;
+        let state = database_state(path)?;
         let written = |stamp: Option<Stamp>| stamp.is_some_and(|stamp| stamp.size > 0);
         let (connection, opened) = if written(state.1.wal) || written(state.1.journal) {
             let copy = copy(path, scratch)?;
@@ -115,7 +115,7 @@ impl Database {
     /// Whether what was read still holds: nobody has written meanwhile.
     fn check(&self) -> io::Result<()> {
         match self.opened {
-            Some(state) if file_state(&self.path)? != state => Err(io::Error::new(
+            Some(state) if database_state(&self.path)? != state => Err(io::Error::new(
                 io::ErrorKind::ResourceBusy,
                 "the database was written to while it was read; the next sweep will take it",
             )),
@@ -392,7 +392,7 @@ fn unreadable(err: rusqlite::Error) -> io::Error {
 }
 
 /// The state of a database and of the files beside it.
-fn file_state(path: &Path) -> io::Result<FileState> {
+fn database_state(path: &Path) -> io::Result<DatabaseState> {
     Ok((Stamp::of(&fs::metadata(path)?), Beside::of(path)))
 }
 
@@ -418,7 +418,7 @@ fn copy(path: &Path, scratch: &Scratch) -> io::Result<PathBuf> {
         }
         let folder = scratch.folder_for(path)?;
         let to = folder.join("copy.db");
-        let before = (file_state(path)?, wal_header(path)?);
+        let before = (database_state(path)?, wal_header(path)?);
         fs::copy(path, &to)?;
         for end in [shared::WAL, shared::JOURNAL] {
             match fs::copy(shared::beside(path, end), shared::beside(&to, end)) {
@@ -426,7 +426,7 @@ fn copy(path: &Path, scratch: &Scratch) -> io::Result<PathBuf> {
                 _ => {}
             }
         }
-        let after = (file_state(path)?, wal_header(path)?);
+        let after = (database_state(path)?, wal_header(path)?);
         // The write-ahead log may have grown: its frames carry checksums, and what is not whole
         // does not count. Begun anew, which shows in its header, it would not fit the database that
         // was copied.

@@ -2,10 +2,10 @@
 //! in fixtures only). Each `# aider chat started at …` begins a run, and each run is a session.
 //!
 //! A line that begins with `#### ` is the person's, one with `> ` the program's, all else the
-//! model's. The program ends its own lines and the person's with two blanks, which tell them from
-//! the same marks in the model's text; where an editor took the blanks away, what stands around a
-//! line has to tell. Times are local and without a zone: they are taken as UTC. Only the run's
-//! beginning has one.
+//! model's. The program ends its own lines and the person's with two blanks, which the same marks
+//! in the model's text do not have; where an editor took the blanks away, what stands around a line
+//! has to show whose it is. Times are local and without a zone: they are taken as UTC. Only the
+//! run's beginning has one.
 
 use std::io;
 use std::path::{Path, PathBuf};

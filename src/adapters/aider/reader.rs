@@ -28,7 +28,7 @@ enum Voice {
 #[derive(Default)]
 pub struct Reader {
     file: u32,
-    /// Whether two blanks tell the program's and the person's lines from the model's.
+    /// Whether the program's and the person's lines end with two blanks, unlike the model's.
     marked: bool,
     at: Option<Timestamp>,
     voice: Voice,

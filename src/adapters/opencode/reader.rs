@@ -17,7 +17,7 @@ use crate::model::session::{EventKind, Position, Role};
 /// Reads the documents of one session.
 #[derive(Default)]
 pub struct Reader {
-    reverted: Option<Reverted>,
+    reverted: Option<Revert>,
     /// The message of the database whose parts are still coming.
     row: Option<RowMessage>,
 }
@@ -30,7 +30,7 @@ struct RowMessage {
 }
 
 /// The message that the person took back, with all after it, and the last prompt before it.
-struct Reverted {
+struct Revert {
     message: String,
     kept: Option<(u32, Position)>,
 }
@@ -178,7 +178,7 @@ impl Reader {
         let revert = plain(session.revert);
         let revert = serde_json::from_str::<WireRevert>(&revert).unwrap_or_default();
         let message = revert.message.owned();
-        self.reverted = message.map(|message| Reverted { message, kept: None });
+        self.reverted = message.map(|message| Revert { message, kept: None });
     }
 
     fn message(
