@@ -164,7 +164,7 @@ pub fn keep(
     notes: &FolderNotes,
 ) -> Result<(Option<SessionId>, bool)> {
     let layout = settings.store.layout();
-    let cannot = || format!("cannot write to the memory `{}`", layout.root().display());
+    let cannot = || settings.store.cannot_write();
     let staged = stage(settings, listing, notes)?;
     let source_id = staged.source.source_id();
     let before = known.session(&source_id).map(|known| known.id.clone());
@@ -191,7 +191,7 @@ fn stage(
 ) -> Result<StagedSession> {
     let pages = &settings.pages;
     let layout = settings.store.layout();
-    let cannot = || format!("cannot write to the memory `{}`", layout.root().display());
+    let cannot = || settings.store.cannot_write();
     let staged = layout.staging().join(format!("folder-{}", key(&listing.folder)));
     files::remove_folder(&staged).context(cannot)?;
     let mut writer = SnapshotWriter::create(&staged.join(SNAPSHOT)).context(cannot)?;

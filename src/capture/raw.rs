@@ -17,8 +17,8 @@ use crate::model::digest::{Digest, SnapshotShape, State, Worth};
 use crate::model::ids::SessionId;
 use crate::model::session::{Log, LogFile, Role};
 use crate::store::day::DayLines;
+use crate::store::layout;
 use crate::store::snapshots::{self, SnapshotWriter};
-use crate::store::{digest, layout};
 
 /// What raw tells.
 pub struct RawReading {
@@ -78,11 +78,7 @@ pub fn restore_digest(settings: &CaptureSettings<'_>, session: &SessionId) -> Re
     };
     let path = layout.digest(session);
     store.refuse_links(Some(session))?;
-    let text = match fs::read_to_string(&path) {
-        Ok(damaged) => digest::text_over(&damaged, &digest),
-        Err(err) if err.kind() == io::ErrorKind::NotFound => digest::text(&digest),
-        Err(_) => return Ok(false),
-    };
+    let Ok(text) = store.digest_text(&digest) else { return Ok(false) };
     files::write_atomic(&path, text.as_bytes()).context(cannot)?;
     if digest.content.worth == Worth::Full {
         lines.write(layout).context(cannot)?;
