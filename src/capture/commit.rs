@@ -97,7 +97,7 @@ fn commit(
         files::write_plain(&staged.folder.join(DIGEST), text.as_bytes()).context(cannot)?;
         snapshots.rename_dir(&staged.snapshot(), &layout.snapshot(session)).context(cannot)?;
         digests.write(&path, text.as_bytes()).context(cannot)?;
-        // What was read from an event log needs no second one, and a folder tells no events.
+        // What was read from an event log needs no second one, and a folder has no events.
         let has_event_log = settings.event_logs
             && adapters::named(staged.source.flavor)
                 .is_some_and(|adapter| adapter.name() != eventlog::NAME);

@@ -78,7 +78,7 @@ pub struct SessionCursor {
     pub source_id: String,
     /// When it counts as over, if it is still open.
     pub open_until: Option<Timestamp>,
-    /// How much room its snapshot takes on this device, if it is this device's own.
+    /// The disk use of its snapshot on this device, if it is this device's own.
     pub bytes: u64,
     /// When it was captured or last grew, while its raw is here and may be evicted.
     pub raw_since: Option<Timestamp>,
@@ -210,7 +210,7 @@ impl Cursors {
         self.changed |= self.sessions.len() < before;
     }
 
-    /// How much room all snapshots take.
+    /// The disk use of all snapshots.
     pub fn bytes(&self) -> u64 {
         self.sessions.values().map(|cursor| cursor.bytes).sum()
     }
@@ -234,7 +234,7 @@ impl Cursors {
 }
 
 impl SharedCursor {
-    /// The sessions that were found in a file; `before` tells which of them the memory holds
+    /// The sessions that were found in a file; `before` says which of them the memory holds
     /// already.
     pub fn new(
         flavor: &str,

@@ -1,4 +1,4 @@
-//! Raw, read again: what a session's own copy of its log tells now.
+//! Raw, read again: what a session's own copy of its log says now.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,7 +20,7 @@ use crate::store::day::DayLines;
 use crate::store::layout;
 use crate::store::snapshots::{self, SnapshotWriter};
 
-/// What raw tells.
+/// What raw says.
 pub struct RawReading {
     pub session: RenderedSession,
     /// The files that were read.
@@ -100,7 +100,7 @@ fn raw_log(adapter: &dyn Adapter, snapshot: &Path, native_id: &str) -> io::Resul
         files.push((found, identity));
     }
     let role = |found: &files::FoundFile, identity: Option<Identity>| match identity {
-        // A subagent whose main log was gone, told by a folder that is not kept.
+        // A subagent whose main log was gone, known by a folder that is not kept.
         Some(Identity { native_id, role: Role::Main, .. })
             // An id that is the name of our own folder stood in for none.
             if !claims_id && native_id != layout::RAW =>

@@ -191,7 +191,7 @@ impl Sources {
         for source in sources {
             let source_id = source.source_id();
             if tombstones.has_source(&source_id) {
-                // It is not remembered in the cursors either, which would tell its name.
+                // It is not remembered in the cursors either, which would keep its name.
             } else if cursors.is_excluded(&source_id, &key) {
                 found.excluded.push(source);
             } else {

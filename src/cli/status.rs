@@ -32,7 +32,7 @@ pub fn run(_: Args, app: &App) -> Result<u8> {
         text.push_str(&format!("cores     {} ({spheres})\n", status.cores));
     }
     text.push_str(&format!(
-        "room      raw {}, readable {}, digests and days {}, cache {}\n",
+        "disk      raw {}, readable {}, digests and days {}, cache {}\n",
         output::bytes(status.bytes.raw),
         output::bytes(status.bytes.derived),
         output::bytes(status.bytes.distilled),

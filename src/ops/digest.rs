@@ -418,7 +418,7 @@ pub fn note_waiting<'s>(
             DigestQueue::change(layout, |all| all.add(new.iter().copied())).context(cannot)
         };
     }
-    // A model was configured just now, or what concerns this device alone was lost: the tree tells.
+    // A model was configured just now, or what concerns this device alone was lost: the tree shows.
     let ids =
         store.session_ids().map_err(|err| Error::new("cannot list the sessions").because(err))?;
     let own: Vec<&SessionId> =

@@ -47,7 +47,7 @@ pub struct SweepRequest<'a> {
     pub finalize: Option<&'static str>,
     /// Whether it only says what would be done. Then the memory need not be there.
     pub dry_run: bool,
-    /// Is told of each session that is done, with how many there are.
+    /// Is called for each session that is done, with how many there are.
     progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
@@ -73,7 +73,7 @@ impl Default for SweepRequest<'_> {
 }
 
 impl<'a> SweepRequest<'a> {
-    /// The logs in one place; whose they are is told by their content.
+    /// The logs in one place; whose they are is recognized by their content.
     pub fn of(path: impl Into<PathBuf>) -> SweepRequest<'a> {
         SweepRequest::default().roots(vec![Root::named(path)])
     }
@@ -96,7 +96,7 @@ impl<'a> SweepRequest<'a> {
         self
     }
 
-    /// Sets who is told of each session that is done.
+    /// Sets what is called for each session that is done.
     pub fn progress(self, progress: &'a (dyn Fn(usize, usize) + Sync)) -> Self {
         SweepRequest { progress, ..self }
     }
@@ -203,7 +203,7 @@ impl Memory {
             digest::note_waiting(self, std::iter::empty())?;
             return Ok(run.report);
         }
-        // It is there from the beginning of a sweep to its end, and so tells the next one of a kill.
+        // It is there from the beginning of a sweep to its end, and so shows the next one a kill.
         files::create_private_dir(&layout.staging()).context(cannot)?;
         let mut known = Known::load(&run.settings, digests);
         // First, because a folder may be the eighth session of a core.

@@ -21,7 +21,7 @@ use crate::store::day::{DayLines, Difference};
 use crate::store::snapshots::parse_manifest_line;
 use crate::store::{Store, digest, layout};
 
-/// Checks every session; also tells which of them must have lines in the days.
+/// Checks every session; also says which of them must have lines in the days.
 pub fn check(settings: &CaptureSettings<'_>, ids: &[SessionId]) -> (Findings, Expected) {
     let store = settings.store;
     let forgotten = store.forgotten();
@@ -281,7 +281,7 @@ impl<'s> Check<'s> {
 /// So many sessions are read again before their days are compared.
 const AT_ONCE: usize = 16;
 
-/// Reads the raw of every session again, and compares what it tells with what was written.
+/// Reads the raw of every session again, and compares what it says with what was written.
 pub fn check_again(settings: &CaptureSettings<'_>, ids: &[SessionId]) -> Result<Findings> {
     let store = settings.store;
     let mut findings = Findings::default();
