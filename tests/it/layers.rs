@@ -126,6 +126,7 @@ fn what_belongs_in_one_place_is_only_there() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// In no folder do the entries use each other in a circle. An entry is a file or a whole folder.
 #[test]
 fn no_files_use_each_other_in_a_circle() {
     let sources = sources();
@@ -138,10 +139,12 @@ fn no_files_use_each_other_in_a_circle() {
             uses.push((from.clone(), to, format!("src/{}:{number}: {path}", source.name)));
         }
     }
-    let found = circles(&uses);
-    let lines: Vec<String> =
-        found.iter().map(|(circle, lines)| format!("{circle}\n{}", lines.join("\n"))).collect();
-    assert!(found.is_empty(), "\n{}", lines.join("\n\n"));
+    assert!(uses.len() > 500, "only {} uses were found", uses.len());
+    let found: Vec<String> = circles(&uses)
+        .iter()
+        .map(|(circle, lines)| format!("{circle}\n{}", lines.join("\n")))
+        .collect();
+    assert!(found.is_empty(), "{}", found.join("\n\n"));
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub struct Rule {
     /// A secret of this kind, in parts, so that this file holds none that a scanner would report.
     pub example: &'static [&'static str],
     /// Looks at the match and its surroundings.
-    pub(super) judge: fn(&Candidate) -> bool,
+    pub(super) validator: fn(&Candidate) -> bool,
 }
 
 /// The one rule whose matches may be long: its place in the table.
@@ -46,11 +46,11 @@ macro_rules! assignment {
     };
 }
 
-/// Writes the table: for each kind of secret its name, its judge and its anchors; then its pattern;
+/// Writes the table: for each kind of secret its name, its validator and its anchors; then its pattern;
 /// then its example.
 macro_rules! rules {
     ($(
-        $name:literal $judge:ident [$($anchor:literal),*]
+        $name:literal $validator:ident [$($anchor:literal),*]
         $pattern:expr,
         [$($part:literal),+];
     )+) => {
@@ -59,7 +59,7 @@ macro_rules! rules {
             anchors: &[$($anchor),*],
             pattern: $pattern,
             example: &[$($part),+],
-            judge: $judge,
+            validator: $validator,
         }),+]
     };
 }

@@ -254,7 +254,7 @@ fn details(
             if has_content { &mut details } else { &mut bare }.push(part);
         }
     }
-    // What was only asked stands there where there is little else.
+    // What was only asked is shown where there is little else.
     while details.len() < FEWEST_DETAILS && !bare.is_empty() {
         details.push(bare.remove(0));
     }

@@ -4,8 +4,8 @@
 //! The tombstones of sessions are written first, the traces elsewhere go next, and the session's
 //! own folder goes last: as long as it is there, a tombstone without effect is seen, and the next
 //! sweep finishes what was begun. The same happens where a sync brings along the tombstones of
-//! another device, or brings back what they forbid. A text is not kept anywhere, so only whoever
-//! asks again can finish what a kill left of it.
+//! another device, or brings back what they forbid. A text is not kept anywhere, so after a
+//! kill only the same request again can finish it.
 
 mod finish;
 mod history;
@@ -48,7 +48,7 @@ pub struct Request<'a> {
     pub device: &'a Device,
     pub now: Timestamp,
     pub zone: crate::base::zone::Zone,
-    /// For the pages that are made anew.
+    /// For the pages that are written again.
     pub redactor: &'a Redactor,
 }
 
@@ -117,7 +117,7 @@ pub struct PlannedSession {
     pub log_stays_out: bool,
     #[serde(skip)]
     source_id: Option<String>,
-    /// When it began and ended, where anybody knows.
+    /// When it began and ended, where that is known.
     #[serde(skip)]
     days: Option<(NaiveDate, NaiveDate)>,
 }
@@ -261,8 +261,8 @@ fn forget_text(
     report.files =
         clean_pages(store, |_| true, |name| pattern.is_in(name), removed).context(cannot)?;
     clear_cache(store).context(cannot)?;
-    // Not before all is done: whoever sees such a tombstone beside raw files removes all of them,
-    // since it does not name the text. A text that no log held gets a tombstone too, which says only
+    // Not before all is done: a sweep that sees such a tombstone beside raw files removes all of
+    // them, since it does not name the text. A text that no log held gets a tombstone too, which says only
     // that there was one.
     let stones = if stones.is_empty() { vec![Tombstone::of_text(plan.day)] } else { stones };
     tombstones::add(layout, &stones).context(cannot)?;
@@ -350,7 +350,7 @@ fn planned(store: &Store, session: SessionId) -> PlannedSession {
     let bytes = files::walk_files(&folder).flatten().map(|file| file.metadata.len()).sum();
     let digest = store.digest(&session).ok().flatten();
     let from_vitals = || source_id_in_vitals(store, &session);
-    // Of one whose folder somebody removed, the last sweep may still know the log.
+    // Where the folder was removed by hand, the last sweep may still know the log.
     let from_cursors = || {
         let cursors = Cursors::load(&store.layout().cursors());
         cursors.session(&session).map(|cursor| cursor.source_id.clone())

@@ -267,7 +267,7 @@ impl Plan {
             Some(_) => self.file.display().to_string(),
             None => "(no file)".into(),
         };
-        let shown = text::difference(before, after, [&name(&self.before), &name(&self.after)]);
+        let shown = text::diff(before, after, [&name(&self.before), &name(&self.after)]);
         Redactor::new().redact(&shown).into_owned()
     }
 }
