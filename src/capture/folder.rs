@@ -3,8 +3,8 @@
 //! A folder has no log to grow, so each state of it is a session of its own: the same content is
 //! never copied twice, and a changed folder does not overwrite what was kept of it before. Its
 //! episodes are its parts (`episodic/`); where it has none, its files are. One that a person's own
-//! settings name is kept when it has changed and then lain still; that is judged by the dates of its
-//! files and folders against the clock handed in.
+//! settings name is kept when it has changed and then lain still; that is judged by the dates of
+//! its files and folders against the clock handed in.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -278,7 +278,8 @@ impl Listing {
         memo.session.as_ref().is_none_or(is_there).then_some(memo.session)
     }
 
-    /// When something last changed. A file that went shows in the date of the folder in which it lay.
+    /// When something last changed. A file that went shows in the date of the folder in which it
+    /// lay.
     fn last_change(&self, now: Timestamp) -> Option<Timestamp> {
         let of_files = self.files.iter().filter_map(|file| file.metadata.modified().ok());
         let folders: BTreeSet<&Path> = self

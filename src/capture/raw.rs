@@ -99,6 +99,7 @@ fn raw_log(adapter: &dyn Adapter, snapshot: &Path, native_id: &str) -> io::Resul
         claims_id |= identity.as_ref().is_some_and(|identity| identity.native_id == claimed);
         files.push((found, identity));
     }
+    let own_name = files::safe_name(native_id, 100);
     let role = |found: &files::FoundFile, identity: Option<Identity>| match identity {
         // A subagent whose main log was gone, known by a folder that is not kept.
         Some(Identity { native_id, role: Role::Main, .. })
@@ -109,7 +110,7 @@ fn raw_log(adapter: &dyn Adapter, snapshot: &Path, native_id: &str) -> io::Resul
         }
         Some(identity) => identity.role,
         // Taken out of a shared file, and called after the session.
-        None if found.relative.file_stem() == Some(files::safe_name(native_id, 100).as_ref()) => Role::Main,
+        None if found.relative.file_stem() == Some(own_name.as_ref()) => Role::Main,
         None => Role::Attachment,
     };
     let mut ranked = Vec::new();
