@@ -9,6 +9,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use crate::base::text;
 use crate::error::{Error, Result};
 use crate::model::session::{EventSink, Head, Log, Role};
@@ -127,7 +129,7 @@ impl Places {
 }
 
 /// What one file is to its session.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// The agent's own id of the session; untrusted, and never used as a path.
     pub native_id: String,

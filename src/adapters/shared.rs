@@ -19,7 +19,7 @@ use crate::base::files::{self, HashingWriter, Stamp};
 use crate::model::session::Role;
 
 /// One session of a shared file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SharedSession {
     /// The agent's own id of the session; untrusted, and never used as a path.
     pub native_id: String,

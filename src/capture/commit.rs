@@ -24,7 +24,7 @@ use crate::model::knowledge::Kind;
 use crate::store::day::DayLines;
 use crate::store::layout::Layout;
 use crate::store::local::StateFile;
-use crate::store::{Store, digest, layout};
+use crate::store::{Store, layout};
 
 /// How many sessions are committed with one sync.
 const BATCH: usize = 256;
@@ -80,7 +80,7 @@ fn commit(
 ) -> Result<Vec<CapturedSession>> {
     let store = settings.store;
     let layout = store.layout();
-    let cannot = || format!("cannot write to the memory `{}`", layout.root().display());
+    let cannot = || settings.store.cannot_write();
     let mut snapshots = Batch::new();
     let mut digests = Batch::new();
     let mut committing = Vec::new();
@@ -92,18 +92,12 @@ fn commit(
         store.refuse_links(Some(session))?;
         let path = layout.digest(session);
         let grown = path.exists();
-        let text = match fs::read_to_string(&path) {
-            Ok(existing) => digest::text_over(&existing, &digest),
-            Err(err) if err.kind() == io::ErrorKind::NotFound => digest::text(&digest),
-            Err(err) => {
-                return Err(err)
-                    .context(|| format!("cannot read the digest `{}`", layout.shown(&path)));
-            }
-        };
+        let unreadable = || format!("cannot read the digest `{}`", layout.shown(&path));
+        let text = store.digest_text(&digest).context(unreadable)?;
         files::write_plain(&staged.folder.join(DIGEST), text.as_bytes()).context(cannot)?;
         snapshots.rename_dir(&staged.snapshot(), &layout.snapshot(session)).context(cannot)?;
         digests.write(&path, text.as_bytes()).context(cannot)?;
-        // What was read from an event log needs no second one, and a folder tells no events.
+        // What was read from an event log needs no second one, and a folder has no events.
         let has_event_log = settings.event_logs
             && adapters::named(staged.source.flavor)
                 .is_some_and(|adapter| adapter.name() != eventlog::NAME);

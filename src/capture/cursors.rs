@@ -14,7 +14,6 @@ use crate::adapters::shared::{Beside, SharedSession};
 use crate::base::clock::Timestamp;
 use crate::base::files::Stamp;
 use crate::model::ids::{Device, SessionId};
-use crate::model::session::Role;
 use crate::store::local::StateFile;
 
 /// All that is remembered between sweeps.
@@ -61,10 +60,7 @@ pub struct SharedCursor {
 /// What one session has in a shared file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SharedPart {
-    pub revision: String,
-    /// As in [`KnownFile`].
-    pub part: Option<String>,
-    pub lineage: Option<String>,
+    pub session: SharedSession,
     /// Whether the memory holds this revision.
     pub captured: bool,
 }
@@ -73,10 +69,7 @@ pub struct SharedPart {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct KnownFile {
     pub flavor: String,
-    pub native_id: String,
-    /// The subagent, where it is a subagent's; `*` marks an attachment.
-    pub part: Option<String>,
-    pub lineage: Option<String>,
+    pub identity: Identity,
 }
 
 /// One session of the tree.
@@ -85,14 +78,14 @@ pub struct SessionCursor {
     pub source_id: String,
     /// When it counts as over, if it is still open.
     pub open_until: Option<Timestamp>,
-    /// How much room its snapshot takes on this device, if it is this device's own.
+    /// The disk use of its snapshot on this device, if it is this device's own.
     pub bytes: u64,
     /// When it was captured or last grew, while its raw is here and may be evicted.
     pub raw_since: Option<Timestamp>,
 }
 
 /// Changes whenever adapters may see files in another way than before.
-pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/4");
+pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/5");
 
 impl Cursors {
     /// Reads the cursors; a missing, older or damaged file is an empty one.
@@ -217,7 +210,7 @@ impl Cursors {
         self.changed |= self.sessions.len() < before;
     }
 
-    /// How much room all snapshots take.
+    /// The disk use of all snapshots.
     pub fn bytes(&self) -> u64 {
         self.sessions.values().map(|cursor| cursor.bytes).sum()
     }
@@ -240,29 +233,8 @@ impl Cursors {
     }
 }
 
-impl KnownFile {
-    /// What an adapter said of a file.
-    pub fn new(flavor: &str, identity: &Identity) -> KnownFile {
-        KnownFile {
-            flavor: flavor.to_string(),
-            native_id: identity.native_id.clone(),
-            part: part(&identity.role),
-            lineage: identity.lineage.clone(),
-        }
-    }
-
-    /// The same as an adapter would say it.
-    pub fn identity(&self) -> Identity {
-        Identity {
-            native_id: self.native_id.clone(),
-            role: role(self.part.as_deref()),
-            lineage: self.lineage.clone(),
-        }
-    }
-}
-
 impl SharedCursor {
-    /// The sessions that were found in a file; `before` tells which of them the memory holds
+    /// The sessions that were found in a file; `before` says which of them the memory holds
     /// already.
     pub fn new(
         flavor: &str,
@@ -271,44 +243,21 @@ impl SharedCursor {
         before: Option<&SharedCursor>,
     ) -> SharedCursor {
         let sessions = found.into_iter().map(|session| {
-            let same = before
-                .and_then(|before| before.sessions.get(&session.native_id))
-                .is_some_and(|part| part.captured && part.revision == session.revision);
-            let found = SharedPart {
-                revision: session.revision,
-                part: part(&session.role),
-                lineage: session.lineage,
-                captured: same,
-            };
-            (session.native_id, found)
+            let part = before.and_then(|before| before.sessions.get(&session.native_id));
+            let is_same =
+                |part: &SharedPart| part.captured && part.session.revision == session.revision;
+            let captured = part.is_some_and(is_same);
+            (session.native_id.clone(), SharedPart { session, captured })
         });
         SharedCursor { flavor: flavor.to_string(), beside, sessions: sessions.collect() }
     }
 
     /// What the file is to each session in it.
     pub fn identities(&self) -> impl Iterator<Item = Identity> {
-        self.sessions.iter().map(|(native_id, found)| Identity {
-            native_id: native_id.clone(),
-            role: role(found.part.as_deref()),
-            lineage: found.lineage.clone(),
+        self.sessions.values().map(|SharedPart { session, .. }| Identity {
+            native_id: session.native_id.clone(),
+            role: session.role.clone(),
+            lineage: session.lineage.clone(),
         })
     }
 }
-
-fn part(role: &Role) -> Option<String> {
-    match role {
-        Role::Main => None,
-        Role::Subagent(agent) => Some(agent.clone()),
-        Role::Attachment => Some(ATTACHMENT.into()),
-    }
-}
-
-fn role(part: Option<&str>) -> Role {
-    match part {
-        None => Role::Main,
-        Some(ATTACHMENT) => Role::Attachment,
-        Some(agent) => Role::Subagent(agent.to_string()),
-    }
-}
-
-const ATTACHMENT: &str = "*";

@@ -1,7 +1,7 @@
 //! The sweep's fingerprint: how the sources and the tree looked when a sweep had left nothing to
 //! do.
 //!
-//! One hash over the stamps of all files and all digests tells the next sweep that it has nothing
+//! One hash over the stamps of all files and all digests shows the next sweep that it has nothing
 //! to do either, without asking the cursors about each file. It is only a short cut: where the hash
 //! differs, or is not there, the long way gives the same answer.
 

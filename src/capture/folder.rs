@@ -3,8 +3,8 @@
 //! A folder has no log to grow, so each state of it is a session of its own: the same content is
 //! never copied twice, and a changed folder does not overwrite what was kept of it before. Its
 //! episodes are its parts (`episodic/`); where it has none, its files are. One that a person's own
-//! settings name is kept when it has changed and then lain still; that is told by the dates of its
-//! files and folders against the clock handed in.
+//! settings name is kept when it has changed and then lain still; that is judged by the dates of
+//! its files and folders against the clock handed in.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -164,7 +164,7 @@ pub fn keep(
     notes: &FolderNotes,
 ) -> Result<(Option<SessionId>, bool)> {
     let layout = settings.store.layout();
-    let cannot = || format!("cannot write to the memory `{}`", layout.root().display());
+    let cannot = || settings.store.cannot_write();
     let staged = stage(settings, listing, notes)?;
     let source_id = staged.source.source_id();
     let before = known.session(&source_id).map(|known| known.id.clone());
@@ -191,7 +191,7 @@ fn stage(
 ) -> Result<StagedSession> {
     let pages = &settings.pages;
     let layout = settings.store.layout();
-    let cannot = || format!("cannot write to the memory `{}`", layout.root().display());
+    let cannot = || settings.store.cannot_write();
     let staged = layout.staging().join(format!("folder-{}", key(&listing.folder)));
     files::remove_folder(&staged).context(cannot)?;
     let mut writer = SnapshotWriter::create(&staged.join(SNAPSHOT)).context(cannot)?;
@@ -228,7 +228,7 @@ fn stage(
     let native_id = format!("{name}-{}", &snapshot.manifest_sha256[..12]);
     let content = content(pages, listing, notes, &facts, links, state);
     let ended = content.ended;
-    // Nobody spoke in it, so the days have nothing to tell.
+    // Nobody spoke in it, so it has no lines for the days.
     stage::create_day_lines(&staged).context(cannot)?;
     Draft { content, snapshot, ended: true }.write(&staged).context(cannot)?;
     let source = Source { flavor: FOLDER, native_id, files: Vec::new() };
@@ -278,7 +278,8 @@ impl Listing {
         memo.session.as_ref().is_none_or(is_there).then_some(memo.session)
     }
 
-    /// When something last changed. A file that went is told by the folder in which it lay.
+    /// When something last changed. A file that went shows in the date of the folder in which it
+    /// lay.
     fn last_change(&self, now: Timestamp) -> Option<Timestamp> {
         let of_files = self.files.iter().filter_map(|file| file.metadata.modified().ok());
         let folders: BTreeSet<&Path> = self
@@ -466,7 +467,7 @@ fn own_range(found: &[FoundFile]) -> String {
     }
 }
 
-/// How a folder looks, as one hash: its files' names, which may tell a secret, are kept nowhere but
+/// How a folder looks, as one hash: its files' names, which may hold a secret, are kept nowhere but
 /// in raw.
 fn looks(found: &[FoundFile]) -> String {
     let mut hasher = files::HashingWriter::new(std::io::sink());
@@ -500,12 +501,12 @@ impl FolderMemo {
     }
 }
 
-/// A short name for a folder that tells nothing of it.
+/// A short name for a folder that says nothing of it.
 fn key(folder: &Path) -> String {
     files::sha256_hex(folder.to_string_lossy().as_bytes())[..16].to_string()
 }
 
-/// The link of a digest to a file of the snapshot; to all of it, where the name may not be told.
+/// The link of a digest to a file of the snapshot; to all of it, where the name is secret.
 fn link_to(pages: &PageSettings<'_>, name: &str) -> String {
     layout::from_digest(if pages.is_secret(name) { "" } else { name })
 }

@@ -124,7 +124,7 @@ fn cursor_of(settings: &CaptureSettings<'_>, id: &SessionId) -> Option<SessionCu
     })
 }
 
-/// The id of a session's source, where only its snapshot tells it.
+/// The id of a session's source, where only its snapshot has it.
 pub fn source_id_in_vitals(store: &Store, id: &SessionId) -> Option<String> {
     let path = store.layout().snapshot(id).join(layout::VITALS);
     let vitals = fs::read_to_string(path).unwrap_or_default();

@@ -56,7 +56,7 @@ impl PageSettings<'_> {
         self.domains.get(project?).cloned()
     }
 
-    /// Whether a file's name tells a secret: then no page may repeat it.
+    /// Whether a file's name holds a secret: then no page may repeat it.
     pub fn is_secret(&self, name: &str) -> bool {
         !self.cleaner.redactor().find(name).is_empty()
     }

@@ -1,4 +1,4 @@
-//! Raw, read again: what a session's own copy of its log tells now.
+//! Raw, read again: what a session's own copy of its log says now.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,10 +17,10 @@ use crate::model::digest::{Digest, SnapshotShape, State, Worth};
 use crate::model::ids::SessionId;
 use crate::model::session::{Log, LogFile, Role};
 use crate::store::day::DayLines;
+use crate::store::layout;
 use crate::store::snapshots::{self, SnapshotWriter};
-use crate::store::{digest, layout};
 
-/// What raw tells.
+/// What raw says.
 pub struct RawReading {
     pub session: RenderedSession,
     /// The files that were read.
@@ -78,11 +78,7 @@ pub fn restore_digest(settings: &CaptureSettings<'_>, session: &SessionId) -> Re
     };
     let path = layout.digest(session);
     store.refuse_links(Some(session))?;
-    let text = match fs::read_to_string(&path) {
-        Ok(damaged) => digest::text_over(&damaged, &digest),
-        Err(err) if err.kind() == io::ErrorKind::NotFound => digest::text(&digest),
-        Err(_) => return Ok(false),
-    };
+    let Ok(text) = store.digest_text(&digest) else { return Ok(false) };
     files::write_atomic(&path, text.as_bytes()).context(cannot)?;
     if digest.content.worth == Worth::Full {
         lines.write(layout).context(cannot)?;
@@ -103,8 +99,9 @@ fn raw_log(adapter: &dyn Adapter, snapshot: &Path, native_id: &str) -> io::Resul
         claims_id |= identity.as_ref().is_some_and(|identity| identity.native_id == claimed);
         files.push((found, identity));
     }
+    let own_name = files::safe_name(native_id, 100);
     let role = |found: &files::FoundFile, identity: Option<Identity>| match identity {
-        // A subagent whose main log was gone, told by a folder that is not kept.
+        // A subagent whose main log was gone, known by a folder that is not kept.
         Some(Identity { native_id, role: Role::Main, .. })
             // An id that is the name of our own folder stood in for none.
             if !claims_id && native_id != layout::RAW =>
@@ -113,7 +110,7 @@ fn raw_log(adapter: &dyn Adapter, snapshot: &Path, native_id: &str) -> io::Resul
         }
         Some(identity) => identity.role,
         // Taken out of a shared file, and called after the session.
-        None if found.relative.file_stem() == Some(files::safe_name(native_id, 100).as_ref()) => Role::Main,
+        None if found.relative.file_stem() == Some(own_name.as_ref()) => Role::Main,
         None => Role::Attachment,
     };
     let mut ranked = Vec::new();

@@ -21,7 +21,7 @@ use crate::model::session::{Event, EventKind, EventSink, Head, Log, Skipped, Sou
 use crate::store::layout;
 use crate::store::snapshots::{SnapshotFile, SnapshotWriter};
 
-/// A session as its log tells it, once its pages are written.
+/// A session as its log has it, once its pages are written.
 pub struct RenderedSession {
     pub content: Content,
     /// Where the session worked, as the log says it.

@@ -18,7 +18,6 @@ use crate::base::files::{self, Stamp};
 use crate::error::{Context, Error, Result};
 use crate::model::exclude::Exclude;
 use crate::model::session::{LogFile, Skipped, Source};
-use crate::store::snapshots::parse_manifest_line;
 use crate::store::tombstones::Tombstones;
 use crate::store::{Store, layout};
 
@@ -192,7 +191,7 @@ impl Sources {
         for source in sources {
             let source_id = source.source_id();
             if tombstones.has_source(&source_id) {
-                // It is not remembered in the cursors either, which would tell its name.
+                // It is not remembered in the cursors either, which would keep its name.
             } else if cursors.is_excluded(&source_id, &key) {
                 found.excluded.push(source);
             } else {
@@ -239,7 +238,7 @@ impl Sources {
             }
         };
         match (&known, sessions) {
-            (Some(known), _) => add(&known.flavor, vec![known.identity()], false),
+            (Some(known), _) => add(&known.flavor, vec![known.identity.clone()], false),
             (None, Some(sessions)) => {
                 self.has_shared = true;
                 add(&sessions.flavor, sessions.identities().collect(), true);
@@ -275,20 +274,11 @@ impl Sources {
         }
         // Dates and inodes change for many reasons; the content decides.
         let Ok(Some(digest)) = store.digest(&session.id) else { return false };
-        // The snapshot's own manifest names every file; the digest only a few, but also after
-        // eviction.
-        let whole = fs::read_to_string(store.layout().snapshot(&session.id).join(layout::MANIFEST))
-            .unwrap_or_default();
-        let manifest: HashMap<String, &str> = whole
-            .lines()
-            .chain(digest.snapshot.manifest.iter().map(String::as_str))
-            .filter_map(parse_manifest_line)
-            .map(|(sha256, name)| (name, sha256))
-            .collect();
+        let captured = store.captured_hashes(&digest);
         source.files.iter().all(|file| {
             let name = format!("{}/{}", layout::RAW, file.name.display());
-            let then = manifest.get(&name);
-            then.is_some_and(|then| self.hash(file).is_ok_and(|(_, now)| now == **then))
+            let then = captured.get(&name);
+            then.is_some_and(|then| self.hash(file).is_ok_and(|(_, now)| now == *then))
         })
     }
 
@@ -329,7 +319,8 @@ impl Sources {
                 if !now.same {
                     cursors.remember(file.path.clone(), now.stamp, now.known.clone());
                 }
-                if let Some(lineage) = now.known.as_ref().and_then(|known| known.lineage.as_deref())
+                if let Some(lineage) =
+                    now.known.as_ref().and_then(|known| known.identity.lineage.as_deref())
                 {
                     cursors.remember_owner(source.flavor, lineage, &source.native_id);
                 }
@@ -346,7 +337,8 @@ fn look_into(
     before: Option<&SharedCursor>,
 ) -> io::Result<(Option<KnownFile>, Option<SharedCursor>)> {
     if let Some((adapter, identity)) = adapters::recognize(path)? {
-        return Ok((Some(KnownFile::new(adapter.name(), &identity)), None));
+        let flavor = adapter.name().to_string();
+        return Ok((Some(KnownFile { flavor, identity }), None));
     }
     let beside = Beside::of(path);
     let sessions = shared

@@ -34,7 +34,7 @@ pub struct StagedSession {
     pub source: Source,
     /// The folder with the snapshot, the draft and the day's lines.
     pub folder: PathBuf,
-    /// What the session's place in the order is told by.
+    /// When the session ended: its place in the order.
     pub ended: Option<Timestamp>,
     /// The records that could not be read.
     pub skipped: Vec<Skipped>,
@@ -218,7 +218,7 @@ fn check_digest(store: &Store, known: &KnownSession) -> Result<(), CaptureError>
     }
 }
 
-/// Refuses a new capture that tells less than the digest does, where the raw behind it is not here
+/// Refuses a new capture that has less than the digest, where the raw behind it is not here
 /// to be kept.
 fn check_episodes(
     store: &Store,
@@ -273,7 +273,7 @@ pub fn stage(
     })?;
     let project = rendered.content.project.as_deref();
     if pages.exclude.has_session(project, rendered.cwd.as_deref()) {
-        // Only a whole log tells where its session worked. What was copied to read it goes at once.
+        // Only a whole log says where its session worked. What was copied to read it goes at once.
         files::remove_folder(folder).map_err(cannot_write)?;
         return Err(CaptureError::Excluded);
     }
@@ -330,9 +330,9 @@ pub(super) fn finish_snapshot(
     shape: SnapshotShape,
     pages: &PageSettings<'_>,
 ) -> io::Result<Snapshot> {
-    let tells_secret = writer.hashes().keys().any(|name| pages.is_secret(name));
+    let has_secret = writer.hashes().keys().any(|name| pages.is_secret(name));
     let snapshot = writer.finish_listing(|name| layout::is_raw_file(name, shape))?;
-    Ok(if tells_secret { snapshots::without_names(snapshot) } else { snapshot })
+    Ok(if has_secret { snapshots::without_names(snapshot) } else { snapshot })
 }
 
 /// Reads one session, and says which lines could not be read.
@@ -401,7 +401,7 @@ fn cannot_write_to(staged: &Path, err: io::Error) -> Error {
     let error =
         Error::new(format!("cannot write to the memory (`{}`)", staged.display())).because(err);
     if full {
-        error.hint("make room on the disk and sweep again; what was there before is untouched")
+        error.hint("free space on the disk and sweep again; what was there before is untouched")
     } else {
         error.hint("check the folder's owner and permissions, then sweep again")
     }

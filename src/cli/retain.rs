@@ -139,7 +139,8 @@ pub fn storage(retention: &Retention, dry_run: bool) -> String {
 pub fn warn(retention: &Retention) {
     for session in &retention.data_loss {
         eprintln!(
-            "data loss: {session} was over the hard cap and could get no digest; its snapshot is gone"
+            "data loss: {session} was over the hard cap and could get no digest; its snapshot is \
+             gone"
         );
     }
     for alert in &retention.alerts {

@@ -3,6 +3,7 @@
 use super::{App, output};
 use crate::error::Result;
 use crate::models::ledger::DaySpending;
+use crate::ops::status::StatusReport;
 
 /// Say what there is in the memory
 #[derive(Debug, clap::Args)]
@@ -14,6 +15,12 @@ pub fn run(_: Args, app: &App) -> Result<u8> {
         output::json(&status);
         return Ok(0);
     }
+    output::print(&(contents(&status) + &concerns(&status)));
+    Ok(0)
+}
+
+/// What there is.
+fn contents(status: &StatusReport) -> String {
     let flavors: Vec<String> = status
         .sessions
         .by_flavor
@@ -32,12 +39,18 @@ pub fn run(_: Args, app: &App) -> Result<u8> {
         text.push_str(&format!("cores     {} ({spheres})\n", status.cores));
     }
     text.push_str(&format!(
-        "room      raw {}, readable {}, digests and days {}, cache {}\n",
+        "disk      raw {}, readable {}, digests and days {}, cache {}\n",
         output::bytes(status.bytes.raw),
         output::bytes(status.bytes.derived),
         output::bytes(status.bytes.distilled),
         output::bytes(status.bytes.cache)
     ));
+    text
+}
+
+/// What is spent, is waiting or needs to be looked after.
+fn concerns(status: &StatusReport) -> String {
+    let mut text = String::new();
     for risk in &status.at_risk {
         let sessions = output::count(risk.sessions, "session");
         text.push_str(&format!(
@@ -46,11 +59,12 @@ pub fn run(_: Args, app: &App) -> Result<u8> {
         ));
     }
     if status.models.calls > 0 {
-        let DaySpending { calls, failed, tokens, usd } = status.models;
-        let failed = if failed > 0 { format!(", {failed} of them in vain") } else { String::new() };
+        let DaySpending { calls, failed, tokens, usd } = &status.models;
+        let failed =
+            if *failed > 0 { format!(", {failed} of them in vain") } else { String::new() };
         text.push_str(&format!(
             "models    today {}, {tokens} tokens, ${usd:.4}{failed}\n",
-            output::count(calls, "call")
+            output::count(*calls, "call")
         ));
     }
     if !status.pending.days.is_empty() {
@@ -71,6 +85,5 @@ pub fn run(_: Args, app: &App) -> Result<u8> {
     for damaged in &status.damaged {
         text.push_str(&format!("damaged   {damaged}\n"));
     }
-    output::print(&text);
-    Ok(0)
+    text
 }

@@ -78,8 +78,19 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         memory.settings().watch.interval
     ));
     let began = Instant::now();
-    let (watcher, last, told) = (None, None, HashSet::new());
-    watch::watch(&mut Machine { args, app, began, news, sender, stop, watcher, pace, last, told });
+    let (watcher, last, warned) = (None, None, HashSet::new());
+    watch::watch(&mut Machine {
+        args,
+        app,
+        began,
+        news,
+        sender,
+        stop,
+        watcher,
+        pace,
+        last,
+        warned,
+    });
     app.note("stopped");
     Ok(0)
 }
@@ -117,17 +128,17 @@ struct Machine<'a> {
     stop: Arc<AtomicBool>,
     watcher: Option<Watcher>,
     pace: Pace,
-    /// What the last sweep did, until it is told.
+    /// What the last sweep did, until it is shown.
     last: Option<Done>,
-    /// The trouble of the last sweep, so that it is not told at each.
-    told: HashSet<String>,
+    /// The warnings of the last sweep, so that they are not shown at each.
+    warned: HashSet<String>,
 }
 
 /// What a sweep did.
 struct Done {
     at: Timestamp,
     report: SweepReport,
-    /// How many lines were skipped of which nobody has been told yet.
+    /// How many lines were skipped that have not been shown yet.
     skipped: usize,
 }
 
@@ -192,15 +203,15 @@ impl Machine<'_> {
         let watcher = Watcher::new(&paths, &app.root, move || {
             let _ = sender.try_send(());
         });
-        let before = std::mem::take(&mut self.told);
-        let told = watcher.errors.iter().map(|trouble| {
+        let before = std::mem::take(&mut self.warned);
+        let warnings = watcher.errors.iter().map(|error| {
             format!(
                 "warning: changes are noticed only every {}: {}",
                 settings.watch.interval,
-                output::safe(trouble)
+                output::safe(error)
             )
         });
-        let told: Vec<String> = told.collect();
+        let watching: Vec<String> = warnings.collect();
         self.watcher = Some(watcher);
         let report = memory.sweep(request)?;
         let models = memory.models()?;
@@ -224,12 +235,12 @@ impl Machine<'_> {
         let skipped: Vec<String> = skipped.collect();
         let unheard = |line: &&String| !before.contains(*line);
         let warnings = report.folders.iter().filter_map(folders::warning);
-        let told: Vec<String> = told.into_iter().chain(warnings).collect();
-        for line in told.iter().chain(&skipped).filter(unheard) {
+        let warnings: Vec<String> = watching.into_iter().chain(warnings).collect();
+        for line in warnings.iter().chain(&skipped).filter(unheard) {
             eprintln!("{}", output::safe(line));
         }
         let count = skipped.iter().filter(unheard).count();
-        self.told = told.into_iter().chain(skipped).collect();
+        self.warned = warnings.into_iter().chain(skipped).collect();
         let ended = report.ended > 0;
         self.last = Some(Done { at: now, report, skipped: count });
         Ok(Swept { pace, ended })

@@ -51,7 +51,7 @@ pub struct LogFile {
 }
 
 /// What a file of a session holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
     /// The conversation itself, or a resumed part of it.
     Main,

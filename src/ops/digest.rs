@@ -266,33 +266,11 @@ impl<'a> Writer<'a> {
     }
 
     fn rewrite(&self, id: &SessionId) -> Result<(Rewrite, ModelAnswer)> {
-        let layout = self.store.layout();
         let left = |reason: String| Ok((Rewrite::Left(reason), ModelAnswer::Unasked));
-        let path = layout.digest(id);
-        let existing = match fs::read_to_string(&path) {
-            Ok(existing) => existing,
-            Err(err) if err.kind() == io::ErrorKind::NotFound => {
-                return left("it has no digest; a sweep writes it".into());
-            }
-            Err(err) => return left(format!("its digest cannot be read: {err}")),
+        let (existing, before) = match self.existing(id) {
+            Ok(read) => read,
+            Err(reason) => return left(reason),
         };
-        let before = match digest::parse(&existing) {
-            Ok(before) => before,
-            Err(reason) => return left(format!("its digest is damaged: {reason}")),
-        };
-        if id.device != *self.settings.device {
-            return left(format!("it belongs to the device `{}`", id.device));
-        }
-        let Some(adapter) = adapters::named(&before.content.flavor) else {
-            return left(format!(
-                "a session of `{}` is digested when it is kept, and only then",
-                before.content.flavor
-            ));
-        };
-        let snapshot = layout.snapshot(id);
-        if !snapshot.join(layout::RAW).is_dir() {
-            return left(NO_RAW.into());
-        }
         let is_models =
             before.content.made_by.strip_prefix(MADE_BY).is_some_and(|rest| !rest.is_empty());
         let asks = before.state == State::Closed && awaits_model(&before, self.models);
@@ -303,23 +281,10 @@ impl<'a> Writer<'a> {
             // same.
             return Ok((Rewrite::Unchanged, ModelAnswer::Unasked));
         }
-        let native_id = before.source_id.split_once(':').map_or("", |(_, native_id)| native_id);
-        let mut none = |_: &DayLine| Ok(());
-        let pages = &self.settings.pages;
-        let content = match raw::read_again(adapter, &snapshot, native_id, pages, &mut none) {
-            Ok(Some(read)) => read.session.content,
-            Ok(None) => return left(NO_RAW.into()),
-            Err(RenderError::Log(reason)) => {
-                return left(format!("its raw cannot be read: {reason}"));
-            }
-            Err(RenderError::Page(err)) => {
-                return Err(err).context(|| format!("cannot read `{}`", layout.shown(&snapshot)));
-            }
+        let content = match self.content_of_raw(&before)? {
+            Ok(content) => content,
+            Err(reason) => return left(reason),
         };
-        let last = |content: &Content| content.episodes.map(|(_, last)| last);
-        if last(&content) < last(&before.content) {
-            return left("its raw tells less than its digest does".into());
-        }
         let mut digest = Digest { content, ..before };
         let added = match asks && digest.content.worth == Worth::Full && !self.dry_run {
             true => self.ask(&mut digest),
@@ -329,16 +294,76 @@ impl<'a> Writer<'a> {
             // Asked again in vain: the earlier words are better than none.
             return Ok((Rewrite::Unchanged, added));
         }
-        let text = digest::text_over(&existing, &digest);
-        if text == existing || self.dry_run {
-            return Ok((
-                if text == existing { Rewrite::Unchanged } else { Rewrite::Written },
-                added,
+        self.replace(&existing, &digest, added)
+    }
+
+    /// A digest that may be written again, as text and as data; or why it may not.
+    fn existing(&self, id: &SessionId) -> Result<(String, Digest), String> {
+        let layout = self.store.layout();
+        let existing = fs::read_to_string(layout.digest(id)).map_err(|err| match err.kind() {
+            io::ErrorKind::NotFound => "it has no digest; a sweep writes it".to_string(),
+            _ => format!("its digest cannot be read: {err}"),
+        })?;
+        let before = digest::parse(&existing)
+            .map_err(|reason| format!("its digest is damaged: {reason}"))?;
+        if id.device != *self.settings.device {
+            return Err(format!("it belongs to the device `{}`", id.device));
+        }
+        let flavor = &before.content.flavor;
+        if adapters::named(flavor).is_none() {
+            return Err(format!(
+                "a session of `{flavor}` is digested when it is kept, and only then"
             ));
         }
-        let cannot = || format!("cannot write `{}`", layout.shown(&path));
-        let _lock = files::lock_exclusive(&layout.sweep_lock()).context(cannot)?;
-        self.store.refuse_links(Some(id))?;
+        if !layout.snapshot(id).join(layout::RAW).is_dir() {
+            return Err(NO_RAW.into());
+        }
+        Ok((existing, before))
+    }
+
+    /// What the raw of a session says now; or why it is not to be used.
+    fn content_of_raw(&self, before: &Digest) -> Result<Result<Content, String>> {
+        let layout = self.store.layout();
+        let snapshot = layout.snapshot(&before.session);
+        let adapter = adapters::named(&before.content.flavor);
+        let native_id = before.source_id.split_once(':').map_or("", |(_, native_id)| native_id);
+        let mut none = |_: &DayLine| Ok(());
+        let pages = &self.settings.pages;
+        let Some(adapter) = adapter else { return Ok(Err(NO_RAW.into())) };
+        let content = match raw::read_again(adapter, &snapshot, native_id, pages, &mut none) {
+            Ok(Some(read)) => read.session.content,
+            Ok(None) => return Ok(Err(NO_RAW.into())),
+            Err(RenderError::Log(reason)) => {
+                return Ok(Err(format!("its raw cannot be read: {reason}")));
+            }
+            Err(RenderError::Page(err)) => {
+                return Err(err).context(|| format!("cannot read `{}`", layout.shown(&snapshot)));
+            }
+        };
+        let last = |content: &Content| content.episodes.map(|(_, last)| last);
+        Ok(match last(&content) < last(&before.content) {
+            true => Err("its raw tells less than its digest does".into()),
+            false => Ok(content),
+        })
+    }
+
+    /// Writes a digest in the place of the one that is there, where it says anything else.
+    fn replace(
+        &self,
+        existing: &str,
+        digest: &Digest,
+        added: ModelAnswer,
+    ) -> Result<(Rewrite, ModelAnswer)> {
+        let text = digest::text_over(existing, digest);
+        if text == existing {
+            return Ok((Rewrite::Unchanged, added));
+        }
+        if self.dry_run {
+            return Ok((Rewrite::Written, added));
+        }
+        let path = self.store.layout().digest(&digest.session);
+        let _lock = self.store.lock()?;
+        self.store.refuse_links(Some(&digest.session))?;
         // A model takes its time: whatever was written meanwhile is newer.
         if fs::read_to_string(&path).is_ok_and(|now| now != existing) {
             return Ok((
@@ -346,7 +371,9 @@ impl<'a> Writer<'a> {
                 ModelAnswer::Unavailable("changed meanwhile".into()),
             ));
         }
-        files::write_if_changed(&path, text.as_bytes()).context(cannot)?;
+        let shown = self.store.layout().shown(&path);
+        files::write_if_changed(&path, text.as_bytes())
+            .context(|| format!("cannot write `{shown}`"))?;
         Ok((Rewrite::Written, added))
     }
 
@@ -418,7 +445,7 @@ pub fn note_waiting<'s>(
             DigestQueue::change(layout, |all| all.add(new.iter().copied())).context(cannot)
         };
     }
-    // A model was configured just now, or what concerns this device alone was lost: the tree tells.
+    // A model was configured just now, or what concerns this device alone was lost: the tree shows.
     let ids =
         store.session_ids().map_err(|err| Error::new("cannot list the sessions").because(err))?;
     let own: Vec<&SessionId> =

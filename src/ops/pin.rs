@@ -65,7 +65,7 @@ fn pin(store: &Store, session: &SessionId, pinned: bool) -> Result<bool> {
     let path = layout.digest(session);
     let cannot = || format!("cannot pin `{session}`");
     store.refuse_links(Some(session))?;
-    let _lock = files::lock_exclusive(&layout.sweep_lock()).context(cannot)?;
+    let _lock = store.lock()?;
     let text = fs::read_to_string(&path).context(cannot)?;
     let mut document = Document::parse(&text);
     match pinned {

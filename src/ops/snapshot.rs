@@ -55,15 +55,14 @@ impl Memory {
     /// Makes a session of a folder.
     pub fn snapshot(&self, request: SnapshotRequest) -> Result<SnapshotReport> {
         let (store, layout) = (self.store(), self.layout());
-        let cannot = || format!("cannot write to the memory `{}`", layout.root().display());
+        let cannot = || store.cannot_write();
         let settings = self.capture_settings()?;
         let mut listing = self.listing(&request)?;
         let kept = match listing.known(layout) {
             Some(session) => Some((session, false)),
             None if request.dry_run => None,
             None => {
-                store.refuse_links(None)?;
-                let _lock = files::lock_exclusive(&layout.sweep_lock()).context(cannot)?;
+                let _lock = store.lock()?;
                 // The id that we are about to take may belong to a session that a killed sweep
                 // left half in place.
                 commit::finish_earlier_sweep(store, settings.zone)?;

@@ -61,7 +61,7 @@ impl Memory {
         Ok(roots)
     }
 
-    /// The event logs that an older tool left in the memory. Those of our own sessions tell nothing
+    /// The event logs that an older tool left in the memory. Those of our own sessions have nothing
     /// new.
     fn old_event_logs(&self) -> Result<Vec<PathBuf>> {
         let setting = self.settings().sources.get(eventlog::NAME);

@@ -1,5 +1,5 @@
-//! What there is in a memory: sessions by agent and state, episodes, days, and how much room they
-//! take.
+//! What there is in a memory: sessions by agent and state, episodes, days, and their disk
+//! use.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -47,7 +47,7 @@ pub struct Sessions {
     pub by_flavor: BTreeMap<String, usize>,
 }
 
-/// How much room they take.
+/// Their disk use.
 #[derive(Debug, Default, Serialize)]
 pub struct Bytes {
     /// The agents' own logs, byte for byte.

@@ -47,7 +47,7 @@ pub struct SweepRequest<'a> {
     pub finalize: Option<&'static str>,
     /// Whether it only says what would be done. Then the memory need not be there.
     pub dry_run: bool,
-    /// Is told of each session that is done, with how many there are.
+    /// Is called for each session that is done, with how many there are.
     progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
@@ -73,7 +73,7 @@ impl Default for SweepRequest<'_> {
 }
 
 impl<'a> SweepRequest<'a> {
-    /// The logs in one place; whose they are is told by their content.
+    /// The logs in one place; whose they are is recognized by their content.
     pub fn of(path: impl Into<PathBuf>) -> SweepRequest<'a> {
         SweepRequest::default().roots(vec![Root::named(path)])
     }
@@ -96,7 +96,7 @@ impl<'a> SweepRequest<'a> {
         self
     }
 
-    /// Sets who is told of each session that is done.
+    /// Sets what is called for each session that is done.
     pub fn progress(self, progress: &'a (dyn Fn(usize, usize) + Sync)) -> Self {
         SweepRequest { progress, ..self }
     }
@@ -187,10 +187,9 @@ impl Memory {
     /// All that a sweep does by itself, step by step.
     fn sweep_locked(&self, request: &SweepRequest<'_>) -> Result<SweepReport> {
         let layout = self.layout();
-        let cannot = || format!("cannot write to the memory `{}`", layout.root().display());
-        self.store().refuse_links(None)?;
+        let cannot = || self.store().cannot_write();
         // One sweep at a time; a second one waits and then finds everything done.
-        let _lock = files::lock_exclusive(&layout.sweep_lock()).context(cannot)?;
+        let _lock = self.store().lock()?;
         let mut run = Run::new(self, request)?;
         let tombstones = run.finish_earlier()?;
         let folders = run.plan_folders();
@@ -204,7 +203,7 @@ impl Memory {
             digest::note_waiting(self, std::iter::empty())?;
             return Ok(run.report);
         }
-        // It is there from the beginning of a sweep to its end, and so tells the next one of a kill.
+        // It is there from the beginning of a sweep to its end, and so shows the next one a kill.
         files::create_private_dir(&layout.staging()).context(cannot)?;
         let mut known = Known::load(&run.settings, digests);
         // First, because a folder may be the eighth session of a core.
@@ -253,22 +252,18 @@ impl<'m> Run<'m> {
         })
     }
 
-    fn cannot(&self) -> String {
-        format!("cannot write to the memory `{}`", self.memory.root().display())
-    }
-
     /// Does what killed commands and other devices' tombstones left to do; says what is forgotten.
     fn finish_earlier(&mut self) -> Result<Tombstones> {
         let (store, layout) = (self.memory.store(), self.memory.layout());
         commit::finish_earlier_sweep(store, self.settings.zone)?;
         if layout.staging().exists() || commit::has_leftovers(store) {
-            commit::remove_leftovers(store).context(|| self.cannot())?;
+            commit::remove_leftovers(store).context(|| self.settings.store.cannot_write())?;
         }
         if layout.knowledge_log().exists() && !layout.knowledge_index().exists() {
             // A compile was killed just before its last page.
-            store.write_index().context(|| self.cannot())?;
+            store.write_index().context(|| self.settings.store.cannot_write())?;
         }
-        files::remove_folder(&layout.staging()).context(|| self.cannot())?;
+        files::remove_folder(&layout.staging()).context(|| self.settings.store.cannot_write())?;
         retain::finish_earlier_eviction(store, &mut self.report.retention)?;
         let tombstones =
             Tombstones::load(layout).context(|| "cannot read what was forgotten".into())?;
@@ -363,7 +358,8 @@ impl<'m> Run<'m> {
     }
 
     fn close_sessions(&mut self, known: &mut Known) -> Result<()> {
-        let closed = commit::close_sessions(&self.settings, known).context(|| self.cannot())?;
+        let closed = commit::close_sessions(&self.settings, known)
+            .context(|| self.settings.store.cannot_write())?;
         self.report.digested = self.report.captured + closed;
         self.report.ended += closed;
         let captured = self.report.sessions.iter().map(|captured| &captured.session);
@@ -410,7 +406,7 @@ impl<'m> Run<'m> {
         if self.request.finalize.is_none() {
             let today = days::today(now, self.settings.zone);
             let pending = days::pending(self.settings.store, today);
-            if !pending.context(|| self.cannot())?.is_empty() {
+            if !pending.context(|| self.settings.store.cannot_write())?.is_empty() {
                 return Ok(());
             }
         }
@@ -424,7 +420,7 @@ impl<'m> Run<'m> {
             due: open.chain(self.limits.next_due(known.cursors.raw_since(), now)).min(),
         };
         let file = SweepFingerprint::file(self.memory.layout());
-        file.save(&fingerprint).map(drop).context(|| self.cannot())
+        file.save(&fingerprint).map(drop).context(|| self.settings.store.cannot_write())
     }
 }
 

@@ -71,7 +71,7 @@ pub trait World {
     fn now(&self) -> Duration;
     /// Waits for news, not longer than this. A wish to stop comes before any change.
     fn wait(&mut self, at_most: Duration) -> News;
-    /// Sweeps: what was said is in the memory, and today has its summary. Trouble is told there,
+    /// Sweeps: what was said is in the memory, and today has its summary. Errors are shown there,
     /// and is no reason to end.
     fn sweep(&mut self) -> Swept;
     /// Does what can wait, where it is time to: finalizes days that are over, flushes what is idle,

@@ -1,13 +1,13 @@
 //! The Markdown tree, in and out: the files are the truth, everything else is made from them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
-use crate::base::files::{self, Stamp};
+use crate::base::files::{self, FileLock, Stamp};
 use crate::error::{Context, Error, Result};
 use crate::model::digest::Digest;
 use crate::model::ids::{Device, SessionId};
@@ -188,6 +188,37 @@ impl Store {
             }
         }
         Ok(())
+    }
+
+    /// The hashes of what was captured of a session, by name: its snapshot's own manifest names
+    /// every file; the digest only a few, but also after eviction.
+    pub fn captured_hashes(&self, digest: &Digest) -> HashMap<String, String> {
+        let path = self.layout.snapshot(&digest.session).join(layout::MANIFEST);
+        let whole = fs::read_to_string(path).unwrap_or_default();
+        let lines = whole.lines().chain(digest.snapshot.manifest.iter().map(String::as_str));
+        let lines = lines.filter_map(snapshots::parse_manifest_line);
+        lines.map(|(sha256, name)| (name, sha256.to_string())).collect()
+    }
+
+    /// Waits until nobody else writes to the memory, for whoever is about to.
+    pub fn lock(&self) -> Result<FileLock> {
+        self.refuse_links(None)?;
+        files::lock_exclusive(&self.layout.sweep_lock()).context(|| self.cannot_write())
+    }
+
+    /// What is said where the memory cannot be written.
+    pub fn cannot_write(&self) -> String {
+        format!("cannot write to the memory `{}`", self.layout.root().display())
+    }
+
+    /// The text of a digest as it is to be written, around what a person wrote into the one that is
+    /// there.
+    pub fn digest_text(&self, digest: &Digest) -> io::Result<String> {
+        match fs::read_to_string(self.layout.digest(&digest.session)) {
+            Ok(existing) => Ok(digest::text_over(&existing, digest)),
+            Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(digest::text(digest)),
+            Err(err) => Err(err),
+        }
     }
 
     /// Reads a session's digest; `None` where there is none.

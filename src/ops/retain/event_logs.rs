@@ -59,7 +59,7 @@ fn is_held(log: &EventLog, stamp: &Stamp, cursors: &Cursors, store: &Store) -> b
         None => {
             let path = fs::canonicalize(&log.path).unwrap_or_else(|_| log.path.clone());
             let known = cursors.unchanged(&path, stamp).and_then(|cursor| cursor.known.as_ref());
-            known.and_then(|known| cursors.with_native_id(&known.identity().native_id))
+            known.and_then(|known| cursors.with_native_id(&known.identity.native_id))
         }
     };
     session.is_some_and(|session| store.layout().digest(&session).is_file())

@@ -121,16 +121,13 @@ impl Memory {
     /// Applies the storage budget.
     pub fn retain(&self, request: RetainRequest) -> Result<RetainReport> {
         let store = self.store();
-        let layout = store.layout();
-        let cannot = || format!("cannot write to the memory `{}`", layout.root().display());
         let (settings, dry_run) = (&self.capture_settings()?, request.dry_run);
         let limits = request.limits.unwrap_or_else(|| self.limits());
         let mut retention = Retention::default();
         let _lock = match dry_run {
             true => None,
             false => {
-                store.refuse_links(None)?;
-                let lock = files::lock_exclusive(&layout.sweep_lock()).context(cannot)?;
+                let lock = store.lock()?;
                 commit::finish_earlier_sweep(store, settings.zone)?;
                 finish_earlier_eviction(store, &mut retention)?;
                 Some(lock)

@@ -17,7 +17,7 @@ pub struct Limits {
     pub soft_cap: u64,
     /// While they take more than this, even those without a digest are.
     pub hard_cap: u64,
-    /// Raw that was captured longer ago than this is evicted, however much room there is.
+    /// Raw that was captured longer ago than this is evicted, however much space there is.
     pub max_age: Option<Duration>,
     /// When digests, days and the like take more than this, there is a word about it, and nothing
     /// else.
@@ -350,7 +350,7 @@ mod tests {
                 let is_left = *fate != Fate::Evict(Pass::Budget, Portion::All) && one.light > 0;
                 could_go(one) && digested && is_left
             });
-            prop_assert!(plan.in_use <= soft || !left(true), "room was left to make");
+            prop_assert!(plan.in_use <= soft || !left(true), "more could have been freed");
         }
     }
 }

@@ -28,12 +28,8 @@ pub fn check(store: &Store, ids: &[SessionId]) -> io::Result<Findings> {
         amount.sessions += u64::from(EIGHT);
         for session in id.sessions().filter(|session| !tombstones.has_session(session)) {
             if !text.contains(&session.to_string()) {
-                findings.gap(
-                    Step::Core,
-                    Some(&session),
-                    layout.shown(&path),
-                    format!("does not list {session}"),
-                );
+                let reason = format!("does not list {session}");
+                findings.gap(Step::Core, Some(&session), layout.shown(&path), reason);
             }
         }
     }
@@ -51,13 +47,19 @@ pub fn check(store: &Store, ids: &[SessionId]) -> io::Result<Findings> {
     }
     let memory = layout.memory_page();
     if !there.is_empty() && !memory.is_file() {
-        findings.gap(
-            Step::Core,
-            None,
-            layout.shown(&memory),
-            "there are cores, but not the page that is made of them",
-        );
+        let reason = "there are cores, but not the page that is made of them";
+        findings.gap(Step::Core, None, layout.shown(&memory), reason);
     }
+    for id in missing(store, ids, &there) {
+        let path = layout.shown(&layout.core(&id));
+        let reason = "its eight sessions are closed, but there is no such page";
+        findings.gap(Step::Core, None, path, reason);
+    }
+    Ok(findings)
+}
+
+/// The cores that should be there and are not.
+fn missing(store: &Store, ids: &[SessionId], there: &[CoreId]) -> Vec<CoreId> {
     let mut members: BTreeMap<CoreId, Vec<&SessionId>> = BTreeMap::new();
     for session in ids {
         members.entry(CoreId::of(session)).or_default().push(session);
@@ -66,23 +68,9 @@ pub fn check(store: &Store, ids: &[SessionId]) -> io::Result<Findings> {
         let digest = store.digest(session).ok().flatten();
         digest.is_some_and(|digest| digest.state == State::Closed)
     };
-    let missing: Vec<CoreId> = members
-        .into_par_iter()
-        .filter(|(id, sessions)| {
-            sessions.len() == EIGHT as usize
-                && !there.contains(id)
-                && sessions.iter().all(is_closed)
-        })
-        .map(|(id, _)| id)
-        .collect();
-    for id in missing {
-        let path = layout.shown(&layout.core(&id));
-        findings.gap(
-            Step::Core,
-            None,
-            path,
-            "its eight sessions are closed, but there is no such page",
-        );
-    }
-    Ok(findings)
+    let is_due = |(id, sessions): &(CoreId, Vec<&SessionId>)| {
+        let is_full = sessions.len() == EIGHT as usize;
+        is_full && !there.contains(id) && sessions.iter().all(is_closed)
+    };
+    members.into_par_iter().filter(is_due).map(|(id, _)| id).collect()
 }

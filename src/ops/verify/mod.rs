@@ -42,6 +42,11 @@ pub enum Step {
     Core,
 }
 
+impl Step {
+    const ALL: [Step; 7] =
+        [Step::Source, Step::Raw, Step::Again, Step::Readable, Step::Digest, Step::Day, Step::Core];
+}
+
 /// What to check.
 #[derive(Debug, Clone, Default)]
 pub struct VerifyRequest {
@@ -160,8 +165,8 @@ impl Memory {
         let (store, deep) = (self.store(), request.deep);
         let settings = self.capture_settings()?;
         let selection = self.resolved(&request.selection)?;
-        // A sweep that is under way would look like many gaps. Where the memory cannot be written, none
-        // is.
+        // A sweep that is under way would look like many gaps. Where the memory cannot be written,
+        // none is.
         let _lock = files::lock_exclusive(&store.layout().sweep_lock()).ok();
         let ids = store.session_ids().context(|| "cannot list the sessions".into())?;
         let mut found = sources::check(&settings, &selection)?;
@@ -176,17 +181,8 @@ impl Memory {
             findings
                 .sort_by(|a, b| (a.step, &a.session, &a.path).cmp(&(b.step, &b.session, &b.path)));
         }
-        let steps = [
-            Step::Source,
-            Step::Raw,
-            Step::Again,
-            Step::Readable,
-            Step::Digest,
-            Step::Day,
-            Step::Core,
-        ];
         let checked =
-            steps.into_iter().filter(|step| deep || *step != Step::Again).map(|step| Checked {
+            Step::ALL.into_iter().filter(|step| deep || *step != Step::Again).map(|step| Checked {
                 step,
                 amount: found.amounts.get(&step).copied().unwrap_or_default(),
                 gaps: found.gaps.iter().filter(|gap| gap.step == step).count(),

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::days::{Expected, ExpectedLines};
 use super::{Findings, Step};
 use crate::adapters;
-use crate::base::files;
+use crate::base::files::{self, FoundFile};
 use crate::capture::CaptureSettings;
 use crate::capture::raw;
 use crate::capture::recorder::RenderError;
@@ -21,7 +21,7 @@ use crate::store::day::{DayLines, Difference};
 use crate::store::snapshots::parse_manifest_line;
 use crate::store::{Store, digest, layout};
 
-/// Checks every session; also tells which of them must have lines in the days.
+/// Checks every session; also says which of them must have lines in the days.
 pub fn check(settings: &CaptureSettings<'_>, ids: &[SessionId]) -> (Findings, Expected) {
     let store = settings.store;
     let forgotten = store.forgotten();
@@ -77,26 +77,7 @@ impl<'s> Check<'s> {
                 return (self.found, None);
             }
         };
-        let amount = self.found.amount(Step::Digest);
-        (amount.sessions, amount.files) = (1, 1);
-        amount.bytes = fs::metadata(&path).map_or(0, |metadata| metadata.len());
-        if digest.session != *self.id {
-            self.gap(
-                Step::Digest,
-                &path,
-                &format!("says that it is the digest of {}", digest.session),
-            );
-        }
-        self.sections(&path);
-        let unreadable =
-            digest.snapshot.manifest.iter().any(|line| parse_manifest_line(line).is_none());
-        if unreadable || digest.snapshot.manifest_sha256.len() != 64 {
-            self.gap(
-                Step::Digest,
-                &path,
-                "its manifest is damaged, so what was captured cannot be proved",
-            );
-        }
+        self.digest(&path, &digest);
         if snapshot.exists() {
             self.snapshot(&snapshot, &digest);
         } else if digest.snapshot.evicted.is_some() {
@@ -104,14 +85,29 @@ impl<'s> Check<'s> {
         } else if self.id.device != *device {
             self.found.elsewhere = 1;
         } else {
-            self.gap(
-                Step::Raw,
-                &snapshot,
-                "the digest says `snapshot: present`, but there is none",
-            );
+            let reason = "the digest says `snapshot: present`, but there is none";
+            self.gap(Step::Raw, &snapshot, reason);
         }
         let began = self.began(&digest);
         (self.found, began)
+    }
+
+    /// Checks a digest by itself.
+    fn digest(&mut self, path: &Path, digest: &Digest) {
+        let amount = self.found.amount(Step::Digest);
+        (amount.sessions, amount.files) = (1, 1);
+        amount.bytes = fs::metadata(path).map_or(0, |metadata| metadata.len());
+        if digest.session != *self.id {
+            let reason = format!("says that it is the digest of {}", digest.session);
+            self.gap(Step::Digest, path, &reason);
+        }
+        self.sections(path);
+        let unreadable =
+            digest.snapshot.manifest.iter().any(|line| parse_manifest_line(line).is_none());
+        if unreadable || digest.snapshot.manifest_sha256.len() != 64 {
+            let reason = "its manifest is damaged, so what was captured cannot be proved";
+            self.gap(Step::Digest, path, reason);
+        }
     }
 
     /// What a session must have left in the days.
@@ -206,24 +202,7 @@ impl<'s> Check<'s> {
                 self.gap(step, &file.path, "is not in the manifest");
                 continue;
             };
-            let amount = self.found.amount(step);
-            amount.sessions = 1;
-            amount.files += 1;
-            match files::hash_file(&file.path) {
-                _ if file.link.is_some() => self.gap(step, &file.path, "is a link"),
-                Ok((length, now)) => {
-                    self.found.amount(step).bytes += length;
-                    bytes += length;
-                    if now != **sha256 {
-                        self.gap(
-                            step,
-                            &file.path,
-                            "is not what the manifest says: it was changed or damaged",
-                        );
-                    }
-                }
-                Err(err) => self.gap(step, &file.path, &format!("cannot be read: {err}")),
-            }
+            bytes += self.file(step, &file, sha256);
             there.insert(name);
         }
         let evicted = digest.snapshot.evicted.is_some();
@@ -249,6 +228,30 @@ impl<'s> Check<'s> {
                 format!("holds {bytes} bytes, but the digest says {}", digest.snapshot.bytes);
             self.gap(Step::Digest, snapshot, &said);
         }
+    }
+
+    /// Checks that a file is what the manifest says; returns how many bytes it has.
+    fn file(&mut self, step: Step, file: &FoundFile, sha256: &str) -> u64 {
+        let amount = self.found.amount(step);
+        amount.sessions = 1;
+        amount.files += 1;
+        if file.link.is_some() {
+            self.gap(step, &file.path, "is a link");
+            return 0;
+        }
+        let (length, now) = match files::hash_file(&file.path) {
+            Ok(hashed) => hashed,
+            Err(err) => {
+                self.gap(step, &file.path, &format!("cannot be read: {err}"));
+                return 0;
+            }
+        };
+        self.found.amount(step).bytes += length;
+        if now != sha256 {
+            let reason = "is not what the manifest says: it was changed or damaged";
+            self.gap(step, &file.path, reason);
+        }
+        length
     }
 
     /// Checks that every episode that the digest counts has its page.
@@ -281,7 +284,7 @@ impl<'s> Check<'s> {
 /// So many sessions are read again before their days are compared.
 const AT_ONCE: usize = 16;
 
-/// Reads the raw of every session again, and compares what it tells with what was written.
+/// Reads the raw of every session again, and compares what it says with what was written.
 pub fn check_again(settings: &CaptureSettings<'_>, ids: &[SessionId]) -> Result<Findings> {
     let store = settings.store;
     let mut findings = Findings::default();
@@ -326,7 +329,7 @@ pub fn check_again(settings: &CaptureSettings<'_>, ids: &[SessionId]) -> Result<
 }
 
 impl Check<'_> {
-    /// Tells a session from its raw once more; returns its lines for the days.
+    /// Reads a session's raw once more; returns its lines for the days.
     fn again(&mut self, settings: &CaptureSettings<'_>) -> Option<DayLines> {
         let snapshot = self.store.layout().snapshot(self.id);
         let raw = snapshot.join(layout::RAW);
@@ -374,6 +377,12 @@ impl Check<'_> {
             let reason = format!("tells {}, but the digest says {}", shown(now), shown(then));
             self.gap(Step::Again, &raw, &reason);
         }
+        self.pages(&snapshot, &read.pages);
+        (now.worth == Worth::Full && then.worth == Worth::Full).then_some(lines)
+    }
+
+    /// Compares the pages of a snapshot with those that its raw would be written as.
+    fn pages(&mut self, snapshot: &Path, pages: &BTreeMap<String, String>) {
         let manifest = fs::read_to_string(snapshot.join(layout::MANIFEST)).unwrap_or_default();
         let written: BTreeMap<String, &str> = manifest
             .lines()
@@ -381,27 +390,21 @@ impl Check<'_> {
             .filter(|(_, name)| !layout::is_raw_file(name, SnapshotShape::Log))
             .map(|(sha256, name)| (name, sha256))
             .collect();
-        let pages = &read.pages;
         for name in written.keys().filter(|name| !pages.contains_key(*name)) {
             self.gap(Step::Again, &snapshot.join(name), "raw tells of no such page");
         }
         for name in pages.keys().filter(|name| !written.contains_key(*name)) {
-            self.gap(
-                Step::Again,
-                &snapshot.join(name),
-                "raw tells of this page, which is not there",
-            );
+            let reason = "raw tells of this page, which is not there";
+            self.gap(Step::Again, &snapshot.join(name), reason);
         }
-        let other = pages
-            .iter()
-            .filter(|(name, now)| written.get(*name).is_some_and(|then| then != now))
-            .count();
+        let differs =
+            |(name, now): &(&String, &String)| written.get(*name).is_some_and(|then| then != now);
+        let other = pages.iter().filter(differs).count();
         if other > 0 {
             let reason = format!(
                 "{other} of its pages would be written in other words by this version and settings"
             );
-            self.note(Step::Again, &snapshot, &reason);
+            self.note(Step::Again, snapshot, &reason);
         }
-        (now.worth == Worth::Full && then.worth == Worth::Full).then_some(lines)
     }
 }

@@ -1,7 +1,6 @@
 //! The agents' own logs, as they are now, against what was kept of them.
 
 use std::collections::HashSet;
-use std::fs;
 
 use rayon::prelude::*;
 
@@ -11,7 +10,6 @@ use crate::capture::known::Known;
 use crate::capture::sources::{Selection, Sources};
 use crate::error::Result;
 use crate::model::session::Source;
-use crate::store::snapshots::parse_manifest_line;
 use crate::store::{Store, layout};
 
 /// Finds the logs as a sweep would, and looks for the hash of each file in its session's manifest.
@@ -36,18 +34,13 @@ fn check_one(store: &Store, known: &Known, found: &Sources, source: &Source) -> 
     };
     // Where the digest cannot be read, its own check says so.
     let Ok(Some(digest)) = store.digest(&known.id) else { return findings };
-    let whole = fs::read_to_string(store.layout().snapshot(&known.id).join(layout::MANIFEST))
-        .unwrap_or_default();
-    let lists_all = !whole.is_empty()
-        || digest.snapshot.manifest.iter().any(|line| !line.ends_with(layout::MANIFEST));
-    if !lists_all {
+    let captured = store.captured_hashes(&digest);
+    if captured.keys().all(|name| name == layout::MANIFEST) {
         // Too many files for the digest's list, and the list itself is with the snapshot, on
         // another device.
         return findings;
     }
-    let lines = whole.lines().chain(digest.snapshot.manifest.iter().map(String::as_str));
-    let kept: HashSet<&str> =
-        lines.filter_map(parse_manifest_line).map(|(sha256, _)| sha256).collect();
+    let kept: HashSet<&str> = captured.values().map(String::as_str).collect();
     findings.amount(Step::Source).sessions += 1;
     for file in &source.files {
         let path = file.path.to_string_lossy();
