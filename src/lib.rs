@@ -4,13 +4,18 @@
 //! report. From the bundled sample logs to the page behind a hit:
 //!
 //! ```
-//! use memtree::{Memory, SearchRequest};
+//! use memtree::{Memory, SearchRequest, SweepRequest};
 //!
 //! # fn main() -> memtree::Result<()> {
 //! # let folder = tempfile::tempdir().unwrap();
-//! # let folder = folder.path().join("memory");
+//! # let (folder, logs) = (folder.path().join("memory"), folder.path().join("logs"));
+//! # memtree::internals::ops::sample::unpack(&logs).unwrap();
 //! let memory = Memory::open_or_init(&folder)?;
-//! # let _ = &memory;
+//! let report = memory.sweep(SweepRequest::of(&logs))?;
+//! let found = memory.search(SearchRequest::of("EWOULDBLOCK lock")?)?;
+//! let page = memory.recall(&found.hits[0])?;
+//! # assert_eq!((report.captured, found.hits[0].project.as_deref()), (10, Some("tidepool")));
+//! # assert!(page.text.contains("EWOULDBLOCK"), "{}", page.text);
 //! # Ok(())
 //! # }
 //! ```
@@ -18,6 +23,7 @@
 //! The data's way, from top to bottom of this list:
 //!
 //! - `adapters` read the logs that agents leave on disk, one agent a file, as a stream of events;
+//! - `capture` takes sessions from there into the tree;
 //! - `distill` decides, purely, what the pages of a session say;
 //! - `models` ask a model to add to that, where one is configured;
 //! - `store` is the Markdown tree: snapshots, digests, days;
@@ -56,6 +62,9 @@ pub use ops::blame::{BlameReport, BlameRequest};
 pub use ops::compile::{CompileReport, CompileRequest};
 pub use ops::consolidate::{ConsolidateReport, ConsolidateRequest};
 pub use ops::context::{ContextReport, ContextRequest};
+pub use ops::digest::{DigestReport, DigestRequest};
+pub use ops::doctor::{DoctorReport, DoctorRequest};
+pub use ops::flush::{FlushReport, FlushRequest};
 pub use ops::forget::{ForgetPlan, ForgetReport, ForgetRequest};
 pub use ops::lint::{LintReport, LintRequest};
 pub use ops::log::{LogReport, LogRequest};
@@ -65,6 +74,7 @@ pub use ops::retain::{RetainReport, RetainRequest};
 pub use ops::search::{SearchReport, SearchRequest};
 pub use ops::snapshot::{SnapshotReport, SnapshotRequest};
 pub use ops::status::StatusReport;
+pub use ops::summarize::{SummarizeReport, SummarizeRequest};
 pub use ops::sweep::{SweepReport, SweepRequest};
 pub use ops::verify::{VerifyReport, VerifyRequest};
 
@@ -87,6 +97,9 @@ pub mod internals {
     }
     pub mod capture {
         pub use crate::capture::{PageSettings, stage};
+    }
+    pub mod ops {
+        pub use crate::ops::sample;
     }
     pub mod query {
         pub use crate::query::Query;

@@ -263,7 +263,7 @@ pub fn is_packed(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "zst")
 }
 
-/// Reads the first records of a log, by which it is known whose it is: at most `most` whole objects.
+/// Reads the first records of a log, which show whose it is: at most `most` whole objects.
 pub fn first_objects(path: &Path, most: usize) -> io::Result<Vec<Map<String, Value>>> {
     // Enough for the first records of any agent; a longer first line is no log that we know.
     let mut lines = Lines::new(open(path)?.take(4 << 20));
@@ -311,8 +311,8 @@ pub fn string<'r>(record: &'r Map<String, Value>, name: &str) -> &'r str {
 /// The longest log that is one JSON document; these have to be held whole.
 pub const LONGEST_DOCUMENT: u64 = 64 << 20;
 
-/// The first fields of a JSON document, by which it is known whose it is: the `wanted` ones, and whether it
-/// has the `list`.
+/// The first fields of a JSON document, which show whose it is: the `wanted` ones, and whether it has
+/// the `list`.
 ///
 /// Reads no further than it has to, and never more than a megabyte.
 pub fn document_head(path: &Path, wanted: &[&str], list: &str) -> io::Result<Map<String, Value>> {

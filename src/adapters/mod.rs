@@ -6,14 +6,13 @@
 //! each session's own part written out of it. Copying, hashing and writing are done elsewhere, the
 //! same way for all.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::base::files;
 use crate::error::Result;
-use crate::model::session::{EventSink, Head, Log, LogFile, Role, Skipped, Source};
+use crate::model::session::{EventSink, Head, Log, Role};
 
+pub use gather::{Identified, gather};
 use hooks::HookSpec;
 use shared::{Scratch, Shared, SharedFile};
 use sqlite::Schema;
@@ -24,6 +23,7 @@ mod codex;
 mod copilot;
 mod cursor;
 pub mod eventlog;
+mod gather;
 mod gemini;
 mod goose;
 mod grok;
@@ -175,163 +175,4 @@ pub fn open_shared(file: &Path, scratch: &Scratch) -> std::io::Result<Option<Sha
         }
     }
     Ok(None)
-}
-
-/// A file with what it is, as [`gather`] takes it.
-#[derive(Debug, Clone)]
-pub struct Identified {
-    /// Where the file is.
-    pub path: PathBuf,
-    /// Which agent's it is.
-    pub flavor: &'static str,
-    /// How long it is.
-    pub size: u64,
-    /// What it is to its session.
-    pub identity: Identity,
-    /// Whether other sessions lie in it too.
-    pub shared: bool,
-}
-
-/// Puts the files of one session together: resumed parts by their lineage, subagents and
-/// attachments by their session's id. What claims an id without being the same conversation becomes
-/// a session of its own, and is named in the second list.
-///
-/// `owner` gives the id under which a conversation, named by its lineage, was captured before: it
-/// keeps that id whatever becomes of its files.
-pub fn gather(
-    mut found: Vec<Identified>,
-    owner: impl Fn(&str, &str) -> Option<String>,
-) -> (Vec<Source>, Vec<Skipped>) {
-    let owner_of = |file: &Identified| owner(file.flavor, file.identity.lineage.as_deref()?);
-    // Where an agent copied a conversation into a new file on resume, the shorter file is the older
-    // one; it comes first and gives the session its id, unless the session has one already.
-    found.sort_by_cached_key(|file| (owner_of(file).is_none(), file.size, file.path.clone()));
-    let mut sources: Vec<Source> = Vec::new();
-    let mut skipped = Vec::new();
-    let mut by_lineage: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-    let mut by_id: BTreeMap<(&str, String), usize> = BTreeMap::new();
-    let (main, rest): (Vec<&Identified>, Vec<&Identified>) =
-        found.iter().partition(|f| f.identity.role == Role::Main);
-    for file in main {
-        let (flavor, identity) = (file.flavor, &file.identity);
-        let same = identity
-            .lineage
-            .as_deref()
-            .and_then(|lineage| by_lineage.get(&(flavor, lineage)).copied());
-        let id = owner_of(file).unwrap_or_else(|| identity.native_id.clone());
-        let taken = by_id.get(&(flavor, id.clone())).copied();
-        let at = match (same, taken) {
-            (Some(at), _) => at,
-            (None, None) => {
-                sources.push(Source { flavor, native_id: id.clone(), files: Vec::new() });
-                sources.len() - 1
-            }
-            (None, Some(at)) => {
-                let first = sources[at].files[0].path.display().to_string();
-                skipped.push(Skipped {
-                    path: file.path.clone(),
-                    line: 0,
-                    reason: format!(
-                        "claims the session id of `{first}` but is another conversation; kept as a session of its own"
-                    ),
-                });
-                sources.push(Source {
-                    flavor,
-                    native_id: format!("{}~{}", identity.native_id, short_hash(&own_mark(file))),
-                    files: Vec::new(),
-                });
-                sources.len() - 1
-            }
-        };
-        if let Some(lineage) = identity.lineage.as_deref() {
-            by_lineage.entry((flavor, lineage)).or_insert(at);
-        }
-        by_id.entry((flavor, id)).or_insert(at);
-        by_id.entry((flavor, identity.native_id.clone())).or_insert(at);
-        sources[at].files.push(log_file(file));
-    }
-    for file in rest {
-        let key = (file.flavor, file.identity.native_id.clone());
-        let at = match by_id.get(&key).copied() {
-            Some(at) => at,
-            // A subagent whose main log is gone is still a conversation worth keeping; a lone
-            // attachment is not.
-            None if file.identity.role == Role::Attachment => continue,
-            None => {
-                sources.push(Source {
-                    flavor: file.flavor,
-                    native_id: file.identity.native_id.clone(),
-                    files: Vec::new(),
-                });
-                by_id.insert(key, sources.len() - 1);
-                sources.len() - 1
-            }
-        };
-        sources[at].files.push(log_file(file));
-    }
-    for source in &mut sources {
-        // The main conversation first (shorter files before longer ones), the rest by name.
-        source.files.sort_by(|a, b| match (&a.role, &b.role) {
-            (Role::Main, Role::Main) => std::cmp::Ordering::Equal,
-            (Role::Main, _) => std::cmp::Ordering::Less,
-            (_, Role::Main) => std::cmp::Ordering::Greater,
-            _ => a.path.cmp(&b.path),
-        });
-        name_files(&mut source.files);
-    }
-    (sources, skipped)
-}
-
-/// Names the files as they will be called in the snapshot: as they lie around the main one, with
-/// safe names.
-fn name_files(files: &mut [LogFile]) {
-    let base = files
-        .first()
-        .and_then(|file| file.path.parent())
-        .map(Path::to_path_buf)
-        .unwrap_or_default();
-    let mut taken = std::collections::HashSet::new();
-    for file in files {
-        let mut name = match (&file.within, &file.role) {
-            // What is taken out of a shared file is called after the session.
-            (Some(id), Role::Main) => {
-                let lines = file.path.extension().is_some_and(|extension| extension == "md");
-                let end = if lines { "md" } else { "rows.jsonl" };
-                PathBuf::from(format!("{}.{end}", files::safe_name(id, 100)))
-            }
-            _ => {
-                let below =
-                    file.path.strip_prefix(&base).ok().or(file.path.file_name().map(Path::new));
-                let parts = below.unwrap_or(Path::new("log")).components();
-                parts
-                    .map(|part| files::safe_name(&part.as_os_str().to_string_lossy(), 120))
-                    .collect()
-            }
-        };
-        if !taken.insert(name.clone()) {
-            name = Path::new(&taken.len().to_string()).join(name);
-            taken.insert(name.clone());
-        }
-        file.name = name;
-    }
-}
-
-fn log_file(file: &Identified) -> LogFile {
-    LogFile {
-        path: file.path.clone(),
-        name: PathBuf::new(),
-        role: file.identity.role.clone(),
-        within: file.shared.then(|| file.identity.native_id.clone()),
-    }
-}
-
-/// What distinguishes a file from another that claims the same id, on whatever device it lies: how its
-/// conversation begins, else its name.
-fn own_mark(file: &Identified) -> Cow<'_, str> {
-    let name = || file.path.file_name().unwrap_or_default().to_string_lossy();
-    file.identity.lineage.as_deref().map_or_else(name, Cow::Borrowed)
-}
-
-fn short_hash(mark: &str) -> String {
-    files::sha256_hex(mark.as_bytes())[..8].to_string()
 }

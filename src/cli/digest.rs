@@ -23,7 +23,7 @@ pub struct Args {
     again: bool,
     /// Do nothing, but say what would be done
     #[arg(long)]
-    pub(super) dry_run: bool,
+    dry_run: bool,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
@@ -32,13 +32,14 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         (None, true) => DigestTarget::All,
         (None, false) => DigestTarget::Outdated,
     };
-    let request = DigestRequest::of(target.clone()).again(args.again).dry_run(app.dry_run);
+    let request =
+        DigestRequest::default().target(target.clone()).again(args.again).dry_run(args.dry_run);
     let report = app.memory()?.digest(request)?;
-    show(&report, target, app);
+    show(&report, target, args.dry_run, app);
     Ok(if report.left.is_empty() && report.unavailable.is_none() { 0 } else { 3 })
 }
 
-fn show(report: &DigestReport, target: DigestTarget, app: &App) {
+fn show(report: &DigestReport, target: DigestTarget, dry_run: bool, app: &App) {
     for left in &report.left {
         eprintln!("{}: left as it is: {}", left.session, output::safe(&left.reason));
     }
@@ -52,7 +53,7 @@ fn show(report: &DigestReport, target: DigestTarget, app: &App) {
     if app.quiet {
         return;
     }
-    let would = if app.dry_run { "would write" } else { "wrote" };
+    let would = if dry_run { "would write" } else { "wrote" };
     let mut line = format!(
         "{would} {}, {} unchanged",
         output::count(report.written.len(), "digest"),

@@ -4,7 +4,7 @@ use super::sources::SourceArgs;
 use super::{App, output};
 use crate::error::{Context, Result};
 use crate::memory::Memory;
-use crate::ops::doctor::{self, Doctor, Level, Report};
+use crate::ops::doctor::{DoctorReport, DoctorRequest, Level};
 
 /// Say what is wrong with the memory, what it means and how to fix it
 ///
@@ -22,26 +22,16 @@ pub struct Args {
     sources: SourceArgs,
     /// Do nothing, but say what would be done
     #[arg(long)]
-    pub(super) dry_run: bool,
+    dry_run: bool,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
     let selection = args.sources.selection()?;
+    // Warnings about the settings are among what it finds.
     let memory = Memory::open_in(&app.root, app.environment.clone())?;
-    let (config, warnings) = (memory.settings().clone(), memory.warnings());
-    let redactor = app.redactor(&config)?;
     let program = std::env::current_exe().context(|| "cannot tell where this program is".into())?;
-    let report = doctor::doctor(&Doctor {
-        store: memory.store(),
-        memory: &memory,
-        selection: &selection,
-        places: &app.environment.places,
-        program: &program,
-        warnings,
-        fix: args.fix && !app.dry_run,
-        dry_run: app.dry_run,
-        secrets: args.secrets.then_some(&redactor),
-    })?;
+    let Args { fix, secrets, dry_run, .. } = args;
+    let report = memory.doctor(DoctorRequest { selection, program, fix, secrets, dry_run })?;
     if app.json {
         output::json(&report);
     } else {
@@ -50,7 +40,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     Ok(u8::from(report.has_errors()))
 }
 
-fn shown(report: &Report, quiet: bool) -> String {
+fn shown(report: &DoctorReport, quiet: bool) -> String {
     let mut text = String::new();
     if report.rescued > 0 {
         text.push_str(&format!("swept first: {}\n\n", output::count(report.rescued, "session")));

@@ -2,21 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use chrono::Duration;
-
 use super::{App, output};
-use crate::base::clock::Timestamp;
 use crate::base::files::Stamp;
-use crate::capture::sources::Root;
-use crate::environment::Environment;
 use crate::error::{Error, Result};
-use crate::memory::Memory;
-use crate::models::Models;
-use crate::ops::days::Scope;
-use crate::ops::flush::{self, Flush, Flushed, Reason};
-use crate::ops::sweep::SweepRequest;
-use crate::settings::Settings;
-use crate::store::{Store, local};
+use crate::ops::flush::{FlushReport, FlushRequest, Reason};
+use crate::store::local;
 
 /// Summarize what was said into its day
 ///
@@ -48,7 +38,7 @@ pub struct Args {
     linger: bool,
     /// Do nothing, but say what would be done
     #[arg(long)]
-    pub(super) dry_run: bool,
+    dry_run: bool,
 }
 
 /// How long to wait before looking again, and how often.
@@ -56,37 +46,25 @@ const MOMENT: std::time::Duration = std::time::Duration::from_secs(1);
 const MOST_LOOKS: usize = 4;
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let config = app.config()?;
-    let store = app.store()?;
-    let (models, redactor) = (app.models(&config)?, app.redactor(&config)?);
-    let flush = Flush {
-        now: app.environment.now,
-        zone: config.zone()?,
-        idle: idle(&config),
-        models: &models,
-        redactor: &redactor,
-    };
-    if app.dry_run {
-        let waiting = store.inbox().len();
-        output::print(&format!(
-            "would flush, with {} in the inbox\n",
-            output::count(waiting, "context")
-        ));
+    let memory = app.memory()?;
+    if args.dry_run {
+        let waiting = output::count(memory.store().inbox().len(), "context");
+        output::print(&format!("would flush, with {waiting} in the inbox\n"));
         return Ok(0);
     }
     let missing = |path: &Path| {
-        // Whoever called us detached has gone on; it is told where somebody may look.
-        local::note(
-            store.layout(),
-            app.environment.now,
-            &format!("flush: there is no file `{}`", path.display()),
-        );
+        // A hook that called us has gone on, so it is noted where a person may look.
+        let what = format!("flush: there is no file `{}`", path.display());
+        local::note(memory.layout(), memory.now(), &what);
         Ok(0)
     };
-    let flushed = match (&args.context_file, &args.session_id, &args.transcript, &args.session) {
-        (Some(file), Some(session), ..) => match std::fs::read(file) {
-            Ok(text) => flush::handed_in(&store, &String::from_utf8_lossy(&text), session, &flush)?,
-            Err(err) if err.kind() == std::io::ErrorKind::NotFound => return missing(file),
+    let report = match (args.context_file, args.session_id, args.transcript, args.session) {
+        (Some(file), Some(session), ..) => match std::fs::read(&file) {
+            Ok(text) => {
+                let text = String::from_utf8_lossy(&text).into_owned();
+                memory.flush(FlushRequest::Context { text, session })?
+            }
+            Err(err) if err.kind() == std::io::ErrorKind::NotFound => return missing(&file),
             Err(err) => {
                 return Err(Error::new(format!("cannot read the context `{}`", file.display()))
                     .because(err));
@@ -94,99 +72,45 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         },
         (.., Some(log), Some(session)) => {
             if !log.is_file() {
-                return missing(log);
+                return missing(&log);
             }
-            let memory = app.memory()?;
-            let once = || {
-                let sweep = SweepRequest::default().roots(roots(log)).finalize(Some("flush"));
-                flush::transcript(&memory, sweep, session, args.reason, &flush)
+            let stamp = || std::fs::metadata(&log).map(|metadata| Stamp::of(&metadata)).ok();
+            let request = || {
+                let (log, session, reason) = (log.clone(), session.clone(), args.reason);
+                FlushRequest::Transcript { log, session, reason }
             };
-            let looks = || std::fs::metadata(log).map(|metadata| Stamp::of(&metadata)).ok();
-            let mut before = looks();
-            let mut flushed = once()?;
+            let mut before = stamp();
+            let mut report = memory.flush(request())?;
             for _ in 1..if args.linger { MOST_LOOKS } else { 1 } {
                 std::thread::sleep(MOMENT);
-                if looks() == before {
+                if stamp() == before {
                     break;
                 }
-                before = looks();
-                flushed = once()?;
+                before = stamp();
+                report = memory.flush(request())?;
             }
-            flushed
+            report
         }
-        _ => flush::due(&store, &flush, Scope::All, "flush")?,
+        _ => memory.flush(FlushRequest::Due)?,
     };
-    compile(&store, app, app.environment.now, &flushed)?;
-    show(&flushed, app);
+    memory.compile_after(&report);
+    show(&report, app);
     Ok(0)
 }
 
-/// Tries again what earlier flushes could not do.
-pub fn retry(
-    store: &Store,
-    config: &Settings,
-    app: &App,
-    now: Timestamp,
-    models: &Models,
-) -> Result<Flushed> {
-    let redactor = &app.redactor(config)?;
-    flush::retry(store, &Flush { now, zone: config.zone()?, idle: idle(config), models, redactor })
-}
-
-/// Flushes what is due, for `watch`.
-pub fn due(
-    store: &Store,
-    config: &Settings,
-    app: &App,
-    now: Timestamp,
-    models: &Models,
-    scope: Scope,
-) -> Result<Flushed> {
-    let redactor = &app.redactor(config)?;
-    let flush = Flush { now, zone: config.zone()?, idle: idle(config), models, redactor };
-    flush::due(store, &flush, scope, "watch")
-}
-
-/// Compiles knowledge after a flush, if days have changed and an hour has passed.
-pub fn compile(store: &Store, app: &App, now: Timestamp, flushed: &Flushed) -> Result<()> {
-    // What waits for a model will change the days again.
-    if flushed.kept > 0 {
-        return Ok(());
-    }
-    let environment = Environment { now, ..app.environment.clone() };
-    let memory = Memory::open_in(&app.root, environment)?;
-    if let Err(error) = memory.compile_if_due() {
-        local::note(store.layout(), now, &format!("compile: {error}"));
-    }
-    Ok(())
-}
-
-/// How long a session is silent before it counts as idle.
-pub fn idle(config: &Settings) -> Duration {
-    Duration::minutes(config.sessions.open_minutes.into())
-}
-
-/// A session's log, and the folder beside it in which its subagents have theirs.
-fn roots(log: &Path) -> Vec<Root> {
-    let beside = log.with_extension("");
-    let beside = (beside != log && beside.is_dir()).then_some(beside);
-    let paths = [Some(log.to_path_buf()), beside].into_iter().flatten();
-    paths.map(Root::usual).collect()
-}
-
-fn show(flushed: &Flushed, app: &App) {
+fn show(report: &FlushReport, app: &App) {
     if app.json {
-        return output::json(flushed);
+        return output::json(report);
     }
     if app.quiet {
         return;
     }
     let mut said = Vec::new();
     for (count, what) in [
-        (flushed.flushed, "flushed"),
-        (flushed.nothing, "with nothing worth saving"),
-        (flushed.duplicates, "flushed before"),
-        (flushed.kept, "kept for a later flush"),
+        (report.flushed, "flushed"),
+        (report.nothing, "with nothing worth saving"),
+        (report.duplicates, "flushed before"),
+        (report.kept, "kept for a later flush"),
     ] {
         if count > 0 {
             said.push(format!("{} {what}", output::count(count, "context")));
@@ -194,7 +118,7 @@ fn show(flushed: &Flushed, app: &App) {
     }
     said.push(format!(
         "{} written",
-        output::count(flushed.summaries.days.len(), "summary").replace("summarys", "summaries")
+        output::count(report.summaries.days.len(), "summary").replace("summarys", "summaries")
     ));
     output::print(&format!("{}\n", said.join(", ")));
 }

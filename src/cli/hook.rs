@@ -23,15 +23,15 @@ pub struct Args {
     event: String,
     /// What `notify` tells, as JSON
     #[arg(hide = true)]
-    told: Vec<String>,
+    payload: Vec<String>,
 }
 
-/// How long an agent may take to tell us what happened.
+/// How long an agent may take to say what happened.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Answers a call. Whatever goes wrong, the agent goes on.
 pub fn run(args: Args, app: Result<App>) -> u8 {
-    // Even a fault of ours is none of the agent's.
+    // A bug of ours must not stop the agent.
     std::panic::set_hook(Box::new(|_| std::process::exit(0)));
     if let Ok(app) = app
         && !app.was_invoked_by_us()
@@ -45,7 +45,9 @@ pub fn run(args: Args, app: Result<App>) -> u8 {
 
 fn answer(args: Args, app: &App) -> Result<()> {
     let input = match args.event.as_str() {
-        NOTIFY => args.told.last().map(|told| told.clone().into_bytes()).unwrap_or_default(),
+        NOTIFY => {
+            args.payload.last().map(|payload| payload.clone().into_bytes()).unwrap_or_default()
+        }
         _ => stdin(),
     };
     // The settings refuse a memory that a newer program made.
@@ -63,7 +65,7 @@ fn answer(args: Args, app: &App) -> Result<()> {
     Ok(())
 }
 
-/// What the agent tells. One that holds its end open and says nothing is not waited for.
+/// What the agent sends. One that holds its end open and sends nothing is not waited for.
 fn stdin() -> Vec<u8> {
     if std::io::stdin().is_terminal() {
         return Vec::new();

@@ -1,4 +1,5 @@
-//! The command line, an entry point. A command parses its arguments, asks one op, and prints the answer.
+//! The command line, an entry point. A command parses its arguments, asks one op, and prints the
+//! answer.
 //!
 //! Data goes to stdout, talk to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but
 //! something was skipped.
@@ -9,14 +10,10 @@ use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 
-use crate::base::redact::Redactor;
 use crate::environment::Environment;
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
-use crate::model::exclude::Exclude;
-use crate::models::Models;
 use crate::settings::Settings;
-use crate::store::Store;
 use crate::store::layout::Layout;
 
 mod ask;
@@ -124,9 +121,6 @@ pub struct App {
     pub store_was_named: bool,
     pub json: bool,
     pub quiet: bool,
-    pub dry_run: bool,
-    pub limit: Option<usize>,
-    pub yes: bool,
     /// The time, the variables and the folders: nothing below asks for them itself.
     pub environment: Environment,
 }
@@ -209,48 +203,6 @@ impl App {
     }
 }
 
-// Until every command works with a `Memory`.
-impl App {
-    pub fn store(&self) -> Result<Store> {
-        Ok(Memory::open_in(&self.root, self.environment.clone())?.store().clone())
-    }
-
-    pub fn store_or_new(&self) -> Result<Store> {
-        Ok(self.memory_or_new()?.store().clone())
-    }
-
-    pub fn config(&self) -> Result<Settings> {
-        Ok(self.memory_for_dry_run()?.settings().clone())
-    }
-
-    pub fn settings(&self) -> Result<Settings> {
-        let memory = Memory::open_for_dry_run(&self.root, self.environment.clone())?;
-        Ok(memory.settings().clone())
-    }
-
-    pub fn models(&self, settings: &Settings) -> Result<Models> {
-        let places = &self.environment.places;
-        if self.environment.variable(crate::model::calls::GUARDS[0])
-            == Some(crate::model::calls::CALLER)
-        {
-            return Ok(Models::none());
-        }
-        let (home, variables) = (&places.home, &places.environment);
-        let layout = Layout::new(&self.root);
-        Models::configured(settings, home, variables, self.environment.now, &layout)
-    }
-
-    pub fn redactor(&self, settings: &Settings) -> Result<Redactor> {
-        settings.redactor()
-    }
-
-    pub fn exclude(&self, settings: &Settings) -> Exclude {
-        let excluded = &settings.exclude;
-        let folders = excluded.folders.iter().map(|folder| self.environment.expand(folder));
-        Exclude { projects: excluded.projects.clone(), folders: folders.collect() }
-    }
-}
-
 /// Runs the program with its arguments and returns its exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
@@ -269,9 +221,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Hook(args) => return hook::run(args, app(cli.common)),
         command => command,
     };
-    let (dry_run, limit, yes) = flags(&command);
-    let app = app(cli.common).map(|app| App { dry_run, limit, yes, ..app });
-    let answer = app.and_then(|app| match command {
+    let answer = app(cli.common).and_then(|app| match command {
         Command::Init(args) => init::run(args, &app),
         Command::Sweep(args) => sweep::run(args, &app),
         Command::Watch(args) => watch::run(args, &app),
@@ -307,23 +257,6 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     })
 }
 
-/// The flags that several commands have, until each hands its own on.
-fn flags(command: &Command) -> (bool, Option<usize>, bool) {
-    match command {
-        Command::Digest(args) => (args.dry_run, None, false),
-        Command::Doctor(args) => (args.dry_run, None, false),
-        Command::Flush(args) => (args.dry_run, None, false),
-        Command::Pin(args) => (args.dry_run, None, false),
-        Command::Retain(args) => (args.dry_run, args.limit, false),
-        Command::Snapshot(args) => (args.dry_run, None, false),
-        Command::Summarize(args) => (args.dry_run, None, false),
-        Command::Sweep(args) => (args.dry_run, None, false),
-        Command::Verify(args) => (false, args.limit, false),
-        Command::Watch(args) => (args.dry_run, None, false),
-        _ => (false, None, false),
-    }
-}
-
 /// Whether a command line that cannot be understood was to be a hook's: its first word that belongs
 /// to no flag says so.
 fn calls_hook(arguments: &[OsString]) -> bool {
@@ -349,16 +282,7 @@ fn app(common: Common) -> Result<App> {
     };
     let root =
         std::path::absolute(&root).context(|| format!("cannot find `{}`", root.display()))?;
-    Ok(App {
-        root,
-        store_was_named,
-        json: common.json,
-        quiet: common.quiet,
-        dry_run: false,
-        limit: None,
-        yes: false,
-        environment,
-    })
+    Ok(App { root, store_was_named, json: common.json, quiet: common.quiet, environment })
 }
 
 /// The nearest `memory/` that holds a `memtree.toml`, at or above a folder.

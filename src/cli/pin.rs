@@ -18,11 +18,12 @@ pub struct Args {
     remove: bool,
     /// Do nothing, but say what would be done
     #[arg(long)]
-    pub(super) dry_run: bool,
+    dry_run: bool,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let request = PinRequest::of(args.sessions).remove(args.remove).dry_run(app.dry_run);
+    let request =
+        PinRequest::default().sessions(args.sessions).remove(args.remove).dry_run(args.dry_run);
     let report = app.memory()?.pin(request)?;
     if app.json {
         output::json(&report);

@@ -25,10 +25,10 @@ pub struct Args {
     jsonl_max_age_days: Option<u32>,
     /// Do nothing, but say what would be done
     #[arg(long)]
-    pub(super) dry_run: bool,
+    dry_run: bool,
     /// At most this many results
     #[arg(long, value_name = "N")]
-    pub(super) limit: Option<usize>,
+    limit: Option<usize>,
 }
 
 /// The limits that the flags name, or else the settings.
@@ -67,20 +67,20 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     let request = RetainRequest::default()
         .limits(args.retention.limits(memory.limits()))
         .event_log_days(args.jsonl_max_age_days)
-        .dry_run(app.dry_run);
+        .dry_run(args.dry_run);
     let report = memory.retain(request)?;
     let (retention, sessions) = (&report.retention, &report.sessions);
     warn(retention);
     if app.json {
         output::json(&report);
     } else if !app.quiet {
-        let shown = sessions.iter().filter(|one| app.dry_run || one.decision == "evict");
-        let mut text: String = shown.take(app.limit.unwrap_or(usize::MAX)).map(line).collect();
+        let shown = sessions.iter().filter(|one| args.dry_run || one.decision == "evict");
+        let mut text: String = shown.take(args.limit.unwrap_or(usize::MAX)).map(line).collect();
         if let Some(logs) = retention.event_logs.as_ref().filter(|logs| !logs.removed.is_empty()) {
-            let would = if app.dry_run { "would remove" } else { "removed" };
+            let would = if args.dry_run { "would remove" } else { "removed" };
             text.push_str(&format!("{would} {}\n", output::count(logs.removed.len(), "event log")));
         }
-        text.push_str(&if app.dry_run {
+        text.push_str(&if args.dry_run {
             let (freed, left) =
                 (output::bytes(retention.freed_bytes), output::bytes(retention.in_use_bytes));
             format!("would free {freed}; then {left} are in use\n")

@@ -9,6 +9,7 @@ use crate::error::{Context, Error, Result};
 use crate::model::hit::{Hit, NoteHit, Tree};
 use crate::ops::search::{AnyHit, SearchReport, SearchRequest};
 use crate::query::{FilterKey, Query};
+use crate::settings::Settings;
 
 /// How many hits are shown unless `--limit` says otherwise.
 
@@ -125,7 +126,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
             output::print(&format!("{}\n", memory.root().join(hit.path()).display()));
         }
     } else if args.open {
-        open(&answer, app)?;
+        open(&answer, memory.settings(), app)?;
     } else {
         show(&answer, app);
     }
@@ -238,14 +239,14 @@ fn highlighted(excerpt: &str, words: &[String]) -> Vec<(output::Style, String)> 
     pieces
 }
 
-fn open(answer: &SearchReport, app: &App) -> Result<()> {
+fn open(answer: &SearchReport, settings: &Settings, app: &App) -> Result<()> {
     let hits = answer.all();
     let Some(hit) = hits.first() else {
         show(answer, app);
         return Ok(());
     };
     let path = app.root.join(hit.path());
-    let editor = app.editor(&app.config()?).ok_or_else(|| {
+    let editor = app.editor(settings).ok_or_else(|| {
         Error::new("no editor is known")
             .hint("set $EDITOR, or `open.editor` in ~/.config/memtree/config.toml")
     })?;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::{App, output};
+use crate::capture::folder::FolderNotes;
 use crate::error::Result;
 use crate::model::digest::Outcome;
 use crate::ops::snapshot::SnapshotRequest;
@@ -26,16 +27,14 @@ pub struct Args {
     status: Option<Outcome>,
     /// Do nothing, but say what would be done
     #[arg(long)]
-    pub(super) dry_run: bool,
+    dry_run: bool,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let memory = if app.dry_run { app.memory()? } else { app.memory_or_new()? };
-    let request = SnapshotRequest::of(args.dir)
-        .objective(args.objective)
-        .motto(args.motto)
-        .status(args.status)
-        .dry_run(app.dry_run);
+    let memory = if args.dry_run { app.memory()? } else { app.memory_or_new()? };
+    let Args { dir, objective, motto, status, dry_run } = args;
+    let notes = FolderNotes { objective, motto, status };
+    let request = SnapshotRequest::of(dir).notes(notes).dry_run(dry_run);
     let report = memory.snapshot(request)?;
     for skipped in &report.skipped {
         eprintln!(

@@ -5,8 +5,7 @@ use chrono::NaiveDate;
 use super::{App, output};
 use crate::error::{Error, Result};
 use crate::ops::days;
-use crate::ops::flush::Flush;
-use crate::ops::summarize::{self, Which};
+use crate::ops::summarize::SummarizeRequest;
 
 /// Write a day's summary again
 ///
@@ -23,14 +22,12 @@ pub struct Args {
     pending: bool,
     /// Do nothing, but say what would be done
     #[arg(long)]
-    pub(super) dry_run: bool,
+    dry_run: bool,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let config = app.config()?;
-    let store = app.store()?;
-    let zone = config.zone()?;
-    let today = days::today(app.environment.now, zone);
+    let memory = app.memory()?;
+    let today = days::today(memory.now(), memory.zone()?);
     let day = match args.day.as_deref() {
         None | Some("today") => today,
         Some("yesterday") => today.pred_opt().unwrap_or(today),
@@ -39,25 +36,17 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
                 .hint("write `2026-11-15`, `today` or `yesterday`")
         })?,
     };
-    if app.dry_run {
-        let days = match args.pending {
-            true => days::pending(&store, today)
-                .map_err(|err| Error::new("cannot read the days").because(err))?,
-            false => vec![day],
-        };
+    let request = if args.pending { SummarizeRequest::Pending } else { SummarizeRequest::Day(day) };
+    if args.dry_run {
+        let days = memory.plan_summarize(request)?;
         days.iter().for_each(|day| output::print(&format!("would summarize {day}\n")));
         return Ok(0);
     }
-    let (models, redactor) = (app.models(&config)?, app.redactor(&config)?);
-    let idle = super::flush::idle(&config);
-    let flush =
-        Flush { now: app.environment.now, zone, idle, models: &models, redactor: &redactor };
-    let which = if args.pending { Which::Pending } else { Which::Day(day) };
-    let summarized = summarize::summarize(&store, which, &flush)?;
+    let summarized = memory.summarize(request)?;
     if app.json {
         output::json(&summarized);
     } else if !app.quiet {
-        let layout = store.layout();
+        let layout = memory.layout();
         let path = |day: &NaiveDate| format!("{}\n", layout.shown(&layout.summary(*day)));
         output::print(&summarized.days.iter().map(path).collect::<String>());
         if summarized.days.is_empty() {

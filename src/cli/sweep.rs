@@ -8,6 +8,7 @@ use super::{App, folders, output};
 use crate::capture::sources::Root;
 use crate::error::{Context, Result};
 use crate::memory::Memory;
+use crate::ops::flush::FlushRequest;
 use crate::ops::sample;
 use crate::ops::sweep::{SweepReport, SweepRequest};
 
@@ -29,12 +30,12 @@ pub struct Args {
     retention: RetentionArgs,
     /// Do nothing, but say what would be done
     #[arg(long)]
-    pub(super) dry_run: bool,
+    dry_run: bool,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
     let selection = args.sources.selection()?;
-    let memory = if app.dry_run { app.memory_for_dry_run()? } else { app.memory_or_new()? };
+    let memory = if args.dry_run { app.memory_for_dry_run()? } else { app.memory_or_new()? };
     let bar = progress_bar(app);
     let progress = |done, of| {
         bar.set_length(of as u64);
@@ -44,11 +45,11 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     let mut request = SweepRequest::default()
         .selection(selection)
         .limits(limits)
-        .dry_run(app.dry_run)
+        .dry_run(args.dry_run)
         .progress(&progress);
     let mut samples = None;
     if args.sample {
-        let unpacked = Samples::unpack(&memory, app.dry_run)?;
+        let unpacked = Samples::unpack(&memory, args.dry_run)?;
         request = request.roots(vec![Root::named(&unpacked.folder)]);
         samples = Some(unpacked);
     } else {
@@ -56,16 +57,15 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     }
     let report = memory.sweep(request)?;
     drop(samples);
-    if !app.dry_run {
-        let (settings, now) = (memory.settings(), memory.now());
-        super::flush::retry(memory.store(), settings, app, now, memory.models()?)?;
+    if !args.dry_run {
+        memory.flush(FlushRequest::Retry)?;
     }
     bar.finish_and_clear();
     let place = match args.sources.source.as_slice() {
         [] => "in the usual places".to_string(),
         sources => format!("in `{}`", sources.join("`, `")),
     };
-    show(&report, app, args.sample, &place);
+    show(&report, app, &args, &place);
     Ok(match (report.retention.data_loss.is_empty(), report.skipped.is_empty()) {
         (false, _) => 1,
         (true, false) => 3,
@@ -73,7 +73,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     })
 }
 
-fn show(report: &SweepReport, app: &App, sample: bool, place: &str) {
+fn show(report: &SweepReport, app: &App, args: &Args, place: &str) {
     for skipped in &report.skipped {
         eprintln!(
             "{}:{}: {}",
@@ -98,16 +98,16 @@ fn show(report: &SweepReport, app: &App, sample: bool, place: &str) {
     if app.quiet {
         return;
     }
-    output::print(&summary(report, app.dry_run));
-    output::print(&retain::storage(&report.retention, app.dry_run));
+    output::print(&summary(report, args.dry_run));
+    output::print(&retain::storage(&report.retention, args.dry_run));
     output::print(&folders::lines(&report.folders));
     if report.discovered + report.excluded == 0 && report.folders.is_empty() {
         app.note(format!(
             "no agent's logs were found {place}; `{} sweep --sample` shows how a memory looks",
             app.program()
         ));
-    } else if !app.dry_run {
-        let query = if sample { "EWOULDBLOCK lock" } else { "what you remember" };
+    } else if !args.dry_run {
+        let query = if args.sample { "EWOULDBLOCK lock" } else { "what you remember" };
         app.note(format!("next: `{} search \"{query}\"`", app.program()));
     }
 }

@@ -21,7 +21,7 @@ pub struct Args {
     sources: SourceArgs,
     /// At most this many results
     #[arg(long, value_name = "N")]
-    pub(super) limit: Option<usize>,
+    limit: Option<usize>,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
@@ -31,12 +31,12 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     if app.json {
         output::json(&report);
     } else {
-        show(&report, app);
+        show(&report, args.limit, app);
     }
     Ok(if report.gaps.is_empty() { 0 } else { 1 })
 }
 
-fn show(report: &VerifyReport, app: &App) {
+fn show(report: &VerifyReport, limit: Option<usize>, app: &App) {
     let mut text = String::new();
     if !app.quiet {
         text.push_str("            sessions    files      bytes    lines   gaps\n");
@@ -52,7 +52,7 @@ fn show(report: &VerifyReport, app: &App) {
         }
         text.push('\n');
     }
-    let most = app.limit.unwrap_or(usize::MAX);
+    let most = limit.unwrap_or(usize::MAX);
     for (word, findings) in [("gap", &report.gaps), ("note", &report.notes)] {
         if word == "note" && app.quiet {
             continue;

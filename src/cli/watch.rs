@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::sources::SourceArgs;
-use super::{App, flush, folders, output};
+use super::{App, folders, output};
 use crate::base::clock::{self, Timestamp};
 use crate::base::files;
 use crate::base::watcher::Watcher;
@@ -18,7 +18,7 @@ use crate::capture::folder::FolderStatus;
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
 use crate::ops::days::Scope;
-use crate::ops::flush::Flushed;
+use crate::ops::flush::{FlushReport, FlushRequest};
 use crate::ops::sweep::{SweepReport, SweepRequest};
 use crate::ops::watch::{self, News, Pace, Skip, Swept, Trigger, World};
 use crate::settings::Settings;
@@ -37,7 +37,7 @@ pub struct Args {
     sources: SourceArgs,
     /// Do nothing, but say what would be done
     #[arg(long)]
-    pub(super) dry_run: bool,
+    dry_run: bool,
 }
 
 /// While logs keep changing, a sweep starts after this long.
@@ -49,7 +49,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     let pace = pace(memory.settings())?;
     let (watched, awaited): (Vec<PathBuf>, Vec<PathBuf>) =
         request(&args.sources)?.places(&memory)?.into_iter().partition(|path| path.exists());
-    if app.dry_run {
+    if args.dry_run {
         preview(&watched, &awaited, memory.settings(), pace, app);
         return Ok(0);
     }
@@ -163,7 +163,7 @@ impl World for Machine<'_> {
         let flushed = decision.map(|_| {
             self.finalize_now().unwrap_or_else(|error| {
                 self.complain(&error);
-                Flushed::default()
+                FlushReport::default()
             })
         });
         self.show(decision, flushed.unwrap_or_default());
@@ -205,7 +205,7 @@ impl Machine<'_> {
         let report = memory.sweep(request)?;
         let models = memory.models()?;
         if models.is_enabled() && report.captured > 0 {
-            flush::due(memory.store(), settings, app, now, models, Scope::Today)?;
+            memory.flush(FlushRequest::Watch(Scope::Today))?;
         }
         if report.captured > 0 {
             // A session that is open now will have to be closed, although nothing changes any more.
@@ -236,17 +236,15 @@ impl Machine<'_> {
     }
 
     /// Does what can wait.
-    fn finalize_now(&self) -> Result<Flushed> {
-        let app = self.app;
-        let memory = reopened(app)?;
-        let (store, settings, now) = (memory.store(), memory.settings(), memory.now());
-        let flushed = flush::due(store, settings, app, now, memory.models()?, Scope::All)?;
-        flush::compile(store, app, now, &flushed)?;
+    fn finalize_now(&self) -> Result<FlushReport> {
+        let memory = reopened(self.app)?;
+        let flushed = memory.flush(FlushRequest::Watch(Scope::All))?;
+        memory.compile_after(&flushed);
         Ok(flushed)
     }
 
     /// Says what was done, if anything was.
-    fn show(&mut self, decision: Result<Trigger, Skip>, flushed: Flushed) {
+    fn show(&mut self, decision: Result<Trigger, Skip>, flushed: FlushReport) {
         let Some(Done { at, report, skipped }) = self.last.take() else {
             return self.say_finalized(&flushed);
         };
@@ -282,7 +280,7 @@ impl Machine<'_> {
         self.say_finalized(&flushed);
     }
 
-    fn say_finalized(&self, flushed: &Flushed) {
+    fn say_finalized(&self, flushed: &FlushReport) {
         let days = flushed.summaries.finalized.len();
         if days > 0 && !self.app.json {
             self.app.note(format!("finalized {}", output::count(days, "day")));

@@ -7,16 +7,27 @@ use crate::base::files;
 use crate::error::{Context, Result};
 use crate::memory::Memory;
 use crate::ops::compile::CompileRequest;
-use crate::ops::flush::{Compiled, State};
+use crate::ops::flush::{Compiled, FlushReport, State};
 use crate::store::day::summary;
 use crate::store::layout::Layout;
+use crate::store::local;
 
 /// How long to wait after a compilation, where nobody says otherwise.
 const INTERVAL_MINUTES: i64 = 60;
 
 impl Memory {
-    /// Compiles knowledge where it is due; says whether it was.
-    pub fn compile_if_due(&self) -> Result<bool> {
+    /// Compiles knowledge after a flush, where it is due. What fails is noted in the log: the flush
+    /// itself went well.
+    pub fn compile_after(&self, flushed: &FlushReport) {
+        // What waits for a model will change the days again.
+        if flushed.kept == 0
+            && let Err(error) = self.compile_if_due()
+        {
+            local::note(self.layout(), self.now(), &format!("compile: {error}"));
+        }
+    }
+
+    fn compile_if_due(&self) -> Result<bool> {
         let (layout, now) = (self.layout(), self.now());
         let minutes = self.environment().variable("MEMTREE_COMPILE_INTERVAL_MIN");
         let minutes = minutes.and_then(|minutes| minutes.parse().ok()).unwrap_or(INTERVAL_MINUTES);

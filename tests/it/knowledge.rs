@@ -608,7 +608,7 @@ fn a_model_answers_and_checks() {
 }
 
 #[test]
-#[ignore = "needs a model server, such as MEMTREE_TEST_SERVER=http://127.0.0.1:8091/v1"]
+#[ignore = "takes minutes; `tests/real_model/run real_server` has a model server for it"]
 fn a_real_server_adds_only_what_it_can_cite() {
     let server = std::env::var("MEMTREE_TEST_SERVER").expect("MEMTREE_TEST_SERVER names a server");
     let desk = sampled();

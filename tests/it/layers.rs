@@ -126,13 +126,7 @@ fn what_belongs_in_one_place_is_only_there() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The circles that are still there: a folder, and those of its entries that use each other. An
-/// entry is a file or a whole folder. Nothing is added here.
-const CIRCLES: &[&str] = &[
-    "cli: retain sources",
-    "ops: commit digest discover flush folders forget retain snapshot standstill sweep",
-];
-
+/// In no folder do the entries use each other in a circle. An entry is a file or a whole folder.
 #[test]
 fn no_files_use_each_other_in_a_circle() {
     let sources = sources();
@@ -145,11 +139,12 @@ fn no_files_use_each_other_in_a_circle() {
             uses.push((from.clone(), to, format!("src/{}:{number}: {path}", source.name)));
         }
     }
-    let found = circles(&uses);
-    let names: Vec<&str> = found.keys().map(String::as_str).collect();
-    let lines: Vec<String> =
-        found.iter().map(|(circle, lines)| format!("{circle}\n{}", lines.join("\n"))).collect();
-    assert_eq!(names, CIRCLES, "\n{}", lines.join("\n\n"));
+    assert!(uses.len() > 500, "only {} uses were found", uses.len());
+    let found: Vec<String> = circles(&uses)
+        .iter()
+        .map(|(circle, lines)| format!("{circle}\n{}", lines.join("\n")))
+        .collect();
+    assert!(found.is_empty(), "{}", found.join("\n\n"));
 }
 
 #[test]

@@ -367,7 +367,7 @@ fn a_program_that_fails_or_hangs_leaves_the_digest_as_it_was() {
 
 /// `tests/real_model/run` starts a server and names it.
 #[test]
-#[ignore = "needs a model server, such as MEMTREE_TEST_SERVER=http://127.0.0.1:8091/v1"]
+#[ignore = "takes minutes; `tests/real_model/run real_server` has a model server for it"]
 fn a_real_server_answers() {
     let address = std::env::var("MEMTREE_TEST_SERVER").expect("MEMTREE_TEST_SERVER names a server");
     let desk = desk();

@@ -68,6 +68,32 @@ fn limits_are_those_of_the_code() {
 }
 
 #[test]
+fn every_state_file_is_in_the_format() {
+    static FILE: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r#"[/"]([\w-]+\.jsonl?)""#).unwrap());
+    let layout = fs::read_to_string(checkout().join("src/store/layout.rs")).unwrap();
+    let page = fs::read_to_string(checkout().join("docs/format.md")).unwrap();
+    let (_, table) = page.split_once("\n## `.memtree/`\n").expect("a section on .memtree");
+    let table = table.split("\n## ").next().unwrap();
+    let files: Vec<&str> =
+        FILE.captures_iter(&layout).map(|found| found.extract::<1>().1[0]).collect();
+    assert!(files.len() > 8, "{files:?}");
+    let missing: Vec<_> = files.iter().filter(|file| !table.contains(*file)).collect();
+    assert!(missing.is_empty(), "not in docs/format.md: {missing:?}");
+    let rows = table.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+    let rows: Vec<&str> = rows.collect();
+    assert!(rows.len() > 15, "{rows:?}");
+    let gone: Vec<_> = rows
+        .iter()
+        .filter(|path| {
+            let path = path.split('<').next().unwrap().trim_end_matches('/');
+            !layout.contains(path.rsplit('/').next().unwrap())
+        })
+        .collect();
+    assert!(gone.is_empty(), "not in src/store/layout.rs: {gone:?}");
+}
+
+#[test]
 fn every_promise_names_tests_that_are_there() {
     static NAMES: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[^*]\*([^*]+)\*\n").unwrap());
     let page = fs::read_to_string(checkout().join("docs/security.md")).unwrap();

@@ -64,7 +64,7 @@ fn waiting(desk: &Desk) -> usize {
 }
 
 #[test]
-#[ignore = "needs a model server; tests/real_model/run gets one"]
+#[ignore = "needs a model server; `tests/real_model/run` gets one"]
 fn its_words_are_kept_and_booked() {
     let port = free_port();
     let _server = start(port, None);
@@ -89,7 +89,7 @@ fn its_words_are_kept_and_booked() {
 }
 
 #[test]
-#[ignore = "needs a model server; tests/real_model/run gets one"]
+#[ignore = "needs a model server; `tests/real_model/run` gets one"]
 fn nothing_to_say_leaves_a_line() {
     let port = free_port();
     let _server = start(port, Some("FLUSH_OK"));
@@ -104,7 +104,7 @@ fn nothing_to_say_leaves_a_line() {
 }
 
 #[test]
-#[ignore = "needs a model server; tests/real_model/run gets one"]
+#[ignore = "needs a model server; `tests/real_model/run` gets one"]
 fn a_reply_that_only_mentions_the_word_is_kept() {
     let port = free_port();
     let _server = start(port, Some(MENTIONS));
@@ -119,7 +119,7 @@ fn a_reply_that_only_mentions_the_word_is_kept() {
 }
 
 #[test]
-#[ignore = "needs a model server; tests/real_model/run gets one"]
+#[ignore = "needs a model server; `tests/real_model/run` gets one"]
 fn a_server_that_is_down_is_waited_for() {
     let port = free_port();
     let server = start(port, Some(MENTIONS));

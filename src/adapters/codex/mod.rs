@@ -4,8 +4,8 @@
 //!
 //! A line is `{timestamp, type, payload}`. Up to 0.31 the lines were bare items after a header, and
 //! in spring 2025 a rollout was one document `{session, items}`. What people and models say is
-//! written twice, as an item for the model and as an event for the screen; prompts are taken from the
-//! events, replies from the items, and only where a log lacks them from the other. A fork or a
+//! written twice, as an item for the model and as an event for the screen; prompts are taken from
+//! the events, replies from the items, and only where a log lacks them from the other. A fork or a
 //! subagent is a rollout of its own that may begin with a copy of its parent's: such records are
 //! inherited. `session_index.jsonl` holds the titles of all sessions, the last one for an id
 //! counts.

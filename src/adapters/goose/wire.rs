@@ -6,8 +6,8 @@ use serde_json::value::RawValue;
 use crate::adapters::wire::{Content, Count, Text, wire_types};
 
 wire_types! {
-    /// A row of the database, or a line of the old logs: the session's metadata, or a message. Their
-    /// fields do not collide.
+    /// A row of the database, or a line of the old logs: the session's metadata, or a message.
+    /// Their fields do not collide.
     pub struct WireRecord<'a> {
         pub table: Text<'a>,
         pub row: Option<&'a RawValue>,

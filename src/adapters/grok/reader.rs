@@ -90,7 +90,9 @@ impl Reader {
         let mut no_events = NoEvents;
         let mut scan = Transcript::new(out.log, &mut no_events);
         let mut screen = Screen::new(|update: Update<'_>| {
-            over |= matches!(update.kind, UpdateKind::Text { prompt: Some(prompt), .. } if prompt >= first);
+            if let UpdateKind::Text { prompt: Some(prompt), .. } = update.kind {
+                over |= prompt >= first;
+            }
             if over { Ok(()) } else { from_screen(update, out) }
         });
         scan.read_file(&mut screen, updates)?;

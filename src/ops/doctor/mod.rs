@@ -8,10 +8,13 @@ mod environment;
 mod finding;
 mod secrets;
 
+use std::path::{Path, PathBuf};
+
 use serde::Serialize;
 
 use crate::adapters::Places;
 use crate::base::redact::Redactor;
+use crate::base::setters::setters;
 use crate::capture::rescue::{self, RescueClock};
 use crate::capture::sources::Selection;
 use crate::error::{Context, Result};
@@ -24,22 +27,58 @@ use finding::Findings;
 pub use finding::{Finding, Level};
 
 /// What to look at, and how.
-pub struct Doctor<'a> {
-    pub store: &'a Store,
-    pub memory: &'a Memory,
+#[derive(Debug, Clone, Default)]
+pub struct DoctorRequest {
     /// Which logs are looked at.
-    pub selection: &'a Selection,
-    pub places: &'a Places,
+    pub selection: Selection,
     /// This program, as hooks call it.
-    pub program: &'a std::path::Path,
-    /// What the settings were warned of.
-    pub warnings: &'a [String],
+    pub program: PathBuf,
     /// Whether to repair what can be repaired.
     pub fix: bool,
+    /// Whether to look for secrets in the whole tree.
+    pub secrets: bool,
     /// Whether nothing at all may be written.
     pub dry_run: bool,
-    /// Looks for secrets in the whole tree, where given.
-    pub secrets: Option<&'a Redactor>,
+}
+
+setters!(DoctorRequest {
+    selection: Selection,
+    program: PathBuf,
+    fix: bool,
+    secrets: bool,
+    dry_run: bool,
+});
+
+impl Memory {
+    /// Says what is wrong, and fixes what can be fixed if that is wanted.
+    pub fn doctor(&self, request: DoctorRequest) -> Result<DoctorReport> {
+        doctor(&Doctor {
+            store: self.store(),
+            memory: self,
+            selection: &request.selection,
+            places: &self.environment().places,
+            program: &request.program,
+            warnings: self.warnings(),
+            fix: request.fix && !request.dry_run,
+            dry_run: request.dry_run,
+            secrets: if request.secrets { Some(self.redactor()?) } else { None },
+        })
+    }
+}
+
+/// What the checks work with.
+struct Doctor<'a> {
+    store: &'a Store,
+    memory: &'a Memory,
+    selection: &'a Selection,
+    places: &'a Places,
+    program: &'a Path,
+    /// What the settings were warned of.
+    warnings: &'a [String],
+    fix: bool,
+    dry_run: bool,
+    /// Finds secrets, where they are looked for.
+    secrets: Option<&'a Redactor>,
 }
 
 impl Doctor<'_> {
@@ -55,11 +94,16 @@ impl Doctor<'_> {
         let request = SweepRequest::default().selection(self.selection.clone()).folders(false);
         self.memory.sweep(request).map(drop)
     }
+
+    /// Every session that has a folder.
+    fn sessions(&self) -> Result<Vec<SessionId>> {
+        self.store.session_ids().context(|| "cannot list the sessions".into())
+    }
 }
 
 /// What was found.
 #[derive(Debug, Default, Serialize)]
-pub struct Report {
+pub struct DoctorReport {
     pub findings: Vec<Finding>,
     /// The names of all checks that were made.
     pub checked: Vec<&'static str>,
@@ -69,23 +113,16 @@ pub struct Report {
     pub rescued: usize,
 }
 
-impl Report {
+impl DoctorReport {
     /// Whether something is still broken or in danger.
     pub fn has_errors(&self) -> bool {
         self.findings.iter().any(|finding| finding.level == Level::Error && !finding.fixed)
     }
 }
 
-impl Doctor<'_> {
-    /// Every session that has a folder.
-    fn sessions(&self) -> Result<Vec<SessionId>> {
-        self.store.session_ids().context(|| "cannot list the sessions".into())
-    }
-}
-
 /// Makes every check.
-pub fn doctor(doctor: &Doctor<'_>) -> Result<Report> {
-    let mut report = Report::default();
+fn doctor(doctor: &Doctor<'_>) -> Result<DoctorReport> {
+    let mut report = DoctorReport::default();
     let mut all = Vec::new();
     let mut check = |name: &'static str, check: &mut dyn FnMut(&mut Findings) -> Result<()>| {
         let mut findings = Findings::of(name);

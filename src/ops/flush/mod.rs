@@ -13,6 +13,7 @@ mod state;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
+use std::path::PathBuf;
 
 use chrono::{Days, Duration, NaiveDate};
 use serde::Serialize;
@@ -22,6 +23,7 @@ use crate::base::files;
 use crate::base::redact::Redactor;
 use crate::base::zone::Zone;
 use crate::capture::cursors::Cursors;
+use crate::capture::sources::Root;
 use crate::error::{Context as _, Result};
 use crate::memory::Memory;
 use crate::model::day::{LineKind, Note};
@@ -93,19 +95,75 @@ impl std::str::FromStr for Reason {
     }
 }
 
-/// What a flush needs of the world.
+/// What to flush.
+#[derive(Debug, Clone, Default)]
+pub enum FlushRequest {
+    /// What is due: sessions that fell silent or went on for thirty turns, whatever waits in the
+    /// inbox, and the days that need a summary.
+    #[default]
+    Due,
+    /// The same for `memtree watch`, which settles past days less often than today.
+    Watch(Scope),
+    /// Only what an earlier flush could not do.
+    Retry,
+    /// A context that somebody else extracted from a session.
+    Context { text: String, session: String },
+    /// A session whose log an agent names, with the agent's own id of it. It is swept first.
+    Transcript { log: PathBuf, session: String, reason: Reason },
+}
+
+impl Memory {
+    /// Summarizes what was said into its day.
+    pub fn flush(&self, request: FlushRequest) -> Result<FlushReport> {
+        let (store, flush) = (self.store(), &Flush::of(self)?);
+        match request {
+            FlushRequest::Due => due(store, flush, Scope::All, "flush"),
+            FlushRequest::Watch(scope) => due(store, flush, scope, "watch"),
+            FlushRequest::Retry if store.inbox().is_empty() => Ok(FlushReport::default()),
+            FlushRequest::Retry => run(store, Vec::new(), flush),
+            FlushRequest::Context { text, session } => handed_in(store, &text, &session, flush),
+            FlushRequest::Transcript { log, session, reason } => {
+                let sweep = SweepRequest::default().roots(roots(log)).finalize(Some("flush"));
+                transcript(self, sweep, &session, reason, flush)
+            }
+        }
+    }
+}
+
+/// A session's log, and the folder beside it in which its subagents have theirs.
+fn roots(log: PathBuf) -> Vec<Root> {
+    let beside = log.with_extension("");
+    let beside = (beside != log && beside.is_dir()).then_some(beside);
+    let paths = [Some(log), beside].into_iter().flatten();
+    paths.map(|path| Root { path, glob: None, named: false }).collect()
+}
+
+/// What a flush works with.
 pub struct Flush<'f> {
-    pub now: Timestamp,
-    pub zone: Zone,
+    now: Timestamp,
+    zone: Zone,
     /// After so long without a word a session counts as idle.
-    pub idle: Duration,
-    pub models: &'f Models,
-    pub redactor: &'f Redactor,
+    idle: Duration,
+    models: &'f Models,
+    redactor: &'f Redactor,
+}
+
+impl<'f> Flush<'f> {
+    /// That of a memory.
+    pub fn of(memory: &'f Memory) -> Result<Flush<'f>> {
+        Ok(Flush {
+            now: memory.now(),
+            zone: memory.zone()?,
+            idle: memory.open_for(),
+            models: memory.models()?,
+            redactor: memory.redactor()?,
+        })
+    }
 }
 
 /// What a flush did.
 #[derive(Debug, Default, Serialize)]
-pub struct Flushed {
+pub struct FlushReport {
     /// Contexts that became notes.
     pub flushed: usize,
     /// Contexts in which nothing was worth saving.
@@ -119,13 +177,13 @@ pub struct Flushed {
 }
 
 /// Flushes a session whose log an agent names: sweeps it, then writes its days.
-pub fn transcript(
+fn transcript(
     memory: &Memory,
     sweep: SweepRequest<'_>,
     native_id: &str,
     reason: Reason,
     flush: &Flush<'_>,
-) -> Result<Flushed> {
+) -> Result<FlushReport> {
     let store = memory.store();
     let layout = store.layout();
     let swept = memory.sweep(sweep)?;
@@ -177,7 +235,7 @@ pub fn transcript(
 }
 
 /// Flushes a context that somebody else extracted from a session.
-pub fn handed_in(store: &Store, text: &str, session: &str, flush: &Flush<'_>) -> Result<Flushed> {
+fn handed_in(store: &Store, text: &str, session: &str, flush: &Flush<'_>) -> Result<FlushReport> {
     let layout = store.layout();
     let clean = flush.redactor.redact(text);
     // A captured session has a name of ours, under which its lines stand.
@@ -194,7 +252,7 @@ pub fn handed_in(store: &Store, text: &str, session: &str, flush: &Flush<'_>) ->
 
 /// Flushes what is due: sessions that fell silent or went on for thirty turns, whatever waits in
 /// the inbox, and the days in `scope` that need a summary.
-pub fn due(store: &Store, flush: &Flush<'_>, scope: Scope, trigger: &str) -> Result<Flushed> {
+fn due(store: &Store, flush: &Flush<'_>, scope: Scope, trigger: &str) -> Result<FlushReport> {
     let mut contexts = Vec::new();
     if flush.models.is_enabled() {
         let today = days::today(flush.now, flush.zone);
@@ -223,16 +281,8 @@ pub fn due(store: &Store, flush: &Flush<'_>, scope: Scope, trigger: &str) -> Res
     Ok(flushed)
 }
 
-/// Tries again what an earlier flush could not do.
-pub fn retry(store: &Store, flush: &Flush<'_>) -> Result<Flushed> {
-    match store.inbox().is_empty() {
-        true => Ok(Flushed::default()),
-        false => run(store, Vec::new(), flush),
-    }
-}
-
 /// Asks a model about every session of a day of which it has not told all; for `summarize`.
-pub fn whole_day(store: &Store, day: NaiveDate, flush: &Flush<'_>) -> Result<Flushed> {
+pub fn whole_day(store: &Store, day: NaiveDate, flush: &Flush<'_>) -> Result<FlushReport> {
     let mut contexts = Vec::new();
     if flush.models.is_enabled() {
         let mut sessions = BTreeSet::new();
@@ -293,14 +343,14 @@ fn without_note(
 
 /// Puts contexts into the inbox, and then settles all that is there: the days are written in any
 /// case.
-fn run(store: &Store, contexts: Vec<Context>, flush: &Flush<'_>) -> Result<Flushed> {
+fn run(store: &Store, contexts: Vec<Context>, flush: &Flush<'_>) -> Result<FlushReport> {
     let layout = store.layout();
     let cannot = || format!("cannot flush into the memory `{}`", layout.root().display());
     store.refuse_links(None)?;
     // One at a time, so that no context is asked about twice.
     let _lock = files::lock_exclusive(&layout.flush_lock()).context(cannot)?;
     let mut state = State::load(layout, flush.now).context(cannot)?;
-    let mut flushed = Flushed::default();
+    let mut flushed = FlushReport::default();
     let mut days: BTreeSet<NaiveDate> = contexts.iter().map(|context| context.day).collect();
     for context in contexts {
         if state.has(&context.id) || has_note(layout, &context, flush.models) {

@@ -266,7 +266,7 @@ fn forget_text(
     // that there was one.
     let stones = if stones.is_empty() { vec![Tombstone::of_text(plan.day)] } else { stones };
     tombstones::add(layout, &stones).context(cannot)?;
-    consolidate::run(store, request.device, false)?;
+    consolidate::run(store, request.device)?;
     prove(store, report, |path, name| Ok(pattern.is_in(name) || pattern.is_in_file(path)?))
 }
 
@@ -281,7 +281,7 @@ fn forget_sessions(
     let traces = Traces::of(store, sessions).context(cannot)?;
     report.files = purge(store, sessions, &traces, request.redactor)?;
     // A core lists all its eight sessions, this one as forgotten; what it said of it is gone.
-    consolidate::run(store, request.device, false)?;
+    consolidate::run(store, request.device)?;
     let traces = traces.without_ids();
     prove(store, report, |path, name| {
         // Other sessions may well have said the same; the tombstones name the ids.
