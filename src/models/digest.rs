@@ -3,8 +3,8 @@
 //!
 //! It only ever adds. Our own sentences, keys, ids and evidence stay, so that a session is found as
 //! well as before, and every line of the model's is marked. A line counts only if it names an
-//! episode of the session, and if that episode bears it out: its names and numbers stand there, and
-//! so do most of its other words.
+//! episode of the session, and if that episode supports it: its names and numbers are there, and so
+//! are most of its other words.
 
 use std::collections::HashSet;
 
@@ -55,7 +55,7 @@ pub fn parts(episodes: &[Episode]) -> Vec<String> {
     episodes.iter().map(shown).collect()
 }
 
-/// Adds to a digest what a model said and the session bears out; returns how many of its lines that
+/// Adds to a digest what a model said and the session supports; returns how many of its lines that
 /// were.
 pub fn add(content: &mut Content, reply: &str, episodes: &[Episode]) -> usize {
     let lines: Vec<Line> = reply.lines().filter_map(|line| Line::read(line, episodes)).collect();
@@ -95,7 +95,7 @@ fn joined(theirs: &str, ours: &str) -> String {
     if ours.is_empty() { theirs.to_string() } else { format!("{theirs}{BETWEEN}{ours}") }
 }
 
-/// A line of a reply that the session bears out.
+/// A line of a reply that the session supports.
 struct Line {
     kind: Kind,
     episode: EpisodeId,
@@ -132,15 +132,15 @@ impl Line {
                 MOTTO.contains(&words.chars().count())
                     && flat(&episode.text).contains(&flat(&words))
             }
-            _ => bears_out(&episode.text, &words),
+            _ => is_supported(&episode.text, &words),
         };
         holds.then_some(Line { kind, episode: episode.id, text: words })
     }
 }
 
-/// Whether an episode bears out a sentence: every name and number of it stands there, and most of
+/// Whether an episode supports a sentence: every name and number of it is there, and most of
 /// its words.
-fn bears_out(episode: &str, sentence: &str) -> bool {
+fn is_supported(episode: &str, sentence: &str) -> bool {
     let there = flat(episode);
     let names =
         sentence.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_session_does_not_bear_out_is_left_out() {
+    fn what_the_session_does_not_support_is_left_out() {
         let mut page = content();
         let reply = "INTENT [EP_009]: The day log loses lines with two writers.\n\
             INTENT: The day log loses lines with two writers.\n\
