@@ -1,7 +1,5 @@
 //! A day: its transcript, one line for each thing that was said or done.
 
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
 use super::ids::EpisodeId;
@@ -147,41 +145,14 @@ pub enum LineKind {
     System,
 }
 
-impl LineKind {
-    /// All of them.
-    pub const ALL: [LineKind; 6] = [
-        LineKind::User,
-        LineKind::MainAgent,
-        LineKind::WorkerEvent,
-        LineKind::TaskAgentEvent,
-        LineKind::ToolEvent,
-        LineKind::System,
-    ];
-
-    /// The word that stands in the line.
-    pub fn word(self) -> &'static str {
-        match self {
-            LineKind::User => "user",
-            LineKind::MainAgent => "main_agent",
-            LineKind::WorkerEvent => "worker_event",
-            LineKind::TaskAgentEvent => "task_agent_event",
-            LineKind::ToolEvent => "tool_event",
-            LineKind::System => "system",
-        }
-    }
-}
-
-impl FromStr for LineKind {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<LineKind, String> {
-        let words = LineKind::ALL.map(LineKind::word);
-        LineKind::ALL
-            .into_iter()
-            .find(|kind| kind.word() == word)
-            .ok_or_else(|| format!("`{word}` is none of: {}", words.join(", ")))
-    }
-}
+super::digest::words!(LineKind {
+    User = "user",
+    MainAgent = "main_agent",
+    WorkerEvent = "worker_event",
+    TaskAgentEvent = "task_agent_event",
+    ToolEvent = "tool_event",
+    System = "system",
+});
 
 #[cfg(test)]
 mod tests {
@@ -204,8 +175,10 @@ mod tests {
         ] {
             assert_eq!(Line::parse(other), None, "{other}");
         }
-        for kind in LineKind::ALL {
-            assert_eq!(kind.word().parse(), Ok(kind));
+        for word in
+            ["user", "main_agent", "worker_event", "task_agent_event", "tool_event", "system"]
+        {
+            assert_eq!(word.parse::<LineKind>().unwrap().to_string(), word);
         }
     }
 }

@@ -178,7 +178,7 @@ pub enum Worth {
     None,
 }
 
-/// Writes the words that stand on the page and reads them back, from one list.
+/// Writes the words that stand on a page and reads them back, from one list.
 macro_rules! words {
     ($type:ty { $($variant:ident = $word:literal),+ $(,)? }) => {
         impl std::fmt::Display for $type {
@@ -198,7 +198,7 @@ macro_rules! words {
     };
 }
 
-pub(super) use words;
+pub(crate) use words;
 
 words!(Origin { User = "user", Assistant = "assistant", Tool = "tool" });
 words!(ClaimKind {

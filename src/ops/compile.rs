@@ -146,9 +146,7 @@ fn compile(store: &Store, request: &Compilation<'_>) -> Result<CompileReport> {
             }
         };
         // What memtree itself noted there is nothing to learn from, and changes nothing.
-        let contents = day_logs::read(store.layout(), day, |_| ())
-            .context(|| format!("cannot read the day {day}"))?;
-        let hash = contents.sha256[..HASH_DIGITS].to_string();
+        let hash = day_hash(store, day).context(|| format!("cannot read the day {day}"))?;
         let known = compiled.get(&day);
         let is_due = match &request.days {
             DaySelection::Changed => known.is_none_or(|hashes| !hashes.contains(&hash)),
@@ -263,20 +261,9 @@ pub fn rebuild_from_days(store: &Store, redactor: &Redactor) -> Result<RebuiltKn
 
 /// The days that tell something, in order.
 pub fn days(store: &Store) -> io::Result<BTreeSet<NaiveDate>> {
-    let entries = match fs::read_dir(store.layout().days()) {
-        Ok(entries) => entries,
-        Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
-        Err(err) => return Err(err),
-    };
-    let mut days = BTreeSet::new();
-    for entry in entries {
-        let name = entry?.file_name();
-        let day =
-            name.to_str().and_then(|name| name.strip_suffix(".md")?.parse::<NaiveDate>().ok());
-        // One that cannot be read may tell something, and whoever reads it says so.
-        days.extend(day.filter(|day| !day_logs::is_silent(store.layout(), *day).unwrap_or(false)));
-    }
-    Ok(days)
+    let days = day_logs::all(store.layout())?.into_iter();
+    // One that cannot be read may tell something, and whoever reads it says so.
+    Ok(days.filter(|day| !day_logs::is_silent(store.layout(), *day).unwrap_or(false)).collect())
 }
 
 /// The hash of a day as it is now, as the log remembers it.
@@ -402,13 +389,12 @@ fn write(
     let mut changed = BTreeSet::new();
     let mut batch = Batch::new();
     for (name, page) in pages {
-        let differs = match request.dry_run {
-            true => store.page_differs(name, &page),
-            false => store.batch_page(&mut batch, name, &page),
-        };
-        if differs.context(|| format!("cannot write the page `{name}`"))? {
-            changed.insert(name.clone());
+        let cannot = || format!("cannot write the page `{name}`");
+        let Some(text) = store.changed_page(name, &page).context(cannot)? else { continue };
+        if !request.dry_run {
+            batch.write(&store.layout().page(name), text.as_bytes()).context(cannot)?;
         }
+        changed.insert(name.clone());
     }
     batch.commit().context(|| "cannot write the pages of knowledge".into())?;
     Ok(changed)

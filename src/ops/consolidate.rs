@@ -301,13 +301,9 @@ fn look(
 
 /// A page of ours, empty where there is none. One that cannot be read is left alone.
 fn read_page(path: &Path) -> Result<String, String> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(text),
-        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        Err(err) => {
-            Err(format!("`{}` cannot be read ({err}), so it is left alone", path.display()))
-        }
-    }
+    files::if_found(fs::read_to_string(path))
+        .map(Option::unwrap_or_default)
+        .map_err(|err| format!("`{}` cannot be read ({err}), so it is left alone", path.display()))
 }
 
 /// The core of eight digests as they are now, with what every landmark rests on in words; `None`

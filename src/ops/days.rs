@@ -207,11 +207,7 @@ fn write(
 fn text(store: &Store, day: NaiveDate, added: &[(String, Note)]) -> io::Result<Option<String>> {
     let layout = store.layout();
     let path = layout.summary(day);
-    let existing = match fs::read_to_string(&path) {
-        Ok(text) => Some(text),
-        Err(err) if err.kind() == io::ErrorKind::NotFound => None,
-        Err(err) => return Err(err),
-    };
+    let existing = files::if_found(fs::read_to_string(&path))?;
     let mut notes = existing.as_deref().map(summary::notes).unwrap_or_default();
     for (session, note) in added {
         add_note(&mut notes, session, note.clone());
@@ -253,12 +249,10 @@ fn add_note(notes: &mut Notes, session: &str, note: Note) {
 
 /// Whether a day's summary tells all its lines, or there is nothing to tell.
 fn is_covered(layout: &Layout, day: NaiveDate) -> io::Result<bool> {
-    let covers = match fs::read_to_string(layout.summary(day)) {
-        Ok(text) => summary::covers(&text),
-        Err(err) if err.kind() == io::ErrorKind::NotFound => return day::is_silent(layout, day),
-        Err(err) => return Err(err),
-    };
-    Ok(covers == Some(day::read(layout, day, |_| ())?.sha256))
+    match files::if_found(fs::read_to_string(layout.summary(day)))? {
+        None => day::is_silent(layout, day),
+        Some(text) => Ok(summary::covers(&text) == Some(day::read(layout, day, |_| ())?.sha256)),
+    }
 }
 
 /// Waits until nobody else writes summaries.

@@ -2,7 +2,6 @@
 //! contradict each other.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fmt;
 use std::fs;
 use std::sync::LazyLock;
 
@@ -18,6 +17,7 @@ use crate::base::{files, text};
 use crate::distill::words;
 use crate::error::{Context, Result};
 use crate::memory::Memory;
+use crate::model::digest::words;
 use crate::model::knowledge::{Kind, PageName, safe_target};
 use crate::models::{Alias, Answer, MARK, Models, Prompt};
 use crate::store::Store;
@@ -85,17 +85,28 @@ pub enum Check {
     Contradiction,
 }
 
-impl fmt::Display for Check {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Check::BrokenLink => "broken_link",
-            Check::OrphanPage => "orphan_page",
-            Check::OrphanSource => "orphan_source",
-            Check::StaleArticle => "stale_article",
-            Check::MissingBacklink => "missing_backlink",
-            Check::SparseArticle => "sparse_article",
-            Check::Contradiction => "contradiction",
-        })
+words!(Check {
+    BrokenLink = "broken_link",
+    OrphanPage = "orphan_page",
+    OrphanSource = "orphan_source",
+    StaleArticle = "stale_article",
+    MissingBacklink = "missing_backlink",
+    SparseArticle = "sparse_article",
+    Contradiction = "contradiction",
+});
+
+impl Check {
+    fn severity(self) -> Severity {
+        match self {
+            Check::BrokenLink => Severity::Error,
+            Check::MissingBacklink | Check::SparseArticle => Severity::Suggestion,
+            _ => Severity::Warning,
+        }
+    }
+
+    /// What it found on a page.
+    fn item(self, page: impl ToString, message: String) -> Item {
+        Item { severity: self.severity(), check: self, page: page.to_string(), message }
     }
 }
 
@@ -213,12 +224,7 @@ fn broken_links(store: &Store, linked: &BTreeMap<&PageName, Vec<String>>, items:
                 Ok(()) if is_there(store, target) => continue,
                 Ok(()) => format!("there is no `{}`", text::one_line(target, 80)),
             };
-            items.push(Item {
-                severity: Severity::Error,
-                check: Check::BrokenLink,
-                page: page.to_string(),
-                message,
-            });
+            items.push(Check::BrokenLink.item(page, message));
         }
     }
 }
@@ -256,13 +262,7 @@ fn orphans(linked: &BTreeMap<&PageName, Vec<String>>, items: &mut Vec<Item>) {
     for page in
         linked.keys().filter(|page| page.kind != Kind::Question && !reached.contains(**page))
     {
-        let message = "no other page links to it".to_string();
-        items.push(Item {
-            severity: Severity::Warning,
-            check: Check::OrphanPage,
-            page: page.to_string(),
-            message,
-        });
+        items.push(Check::OrphanPage.item(page, "no other page links to it".into()));
     }
 }
 
@@ -290,8 +290,7 @@ fn missing_backlinks(
     for (page, back) in &missing {
         for from in back {
             let message = format!("{from} links here, but not the other way; `--fix` adds it");
-            let (severity, check) = (Severity::Suggestion, Check::MissingBacklink);
-            items.push(Item { severity, check, page: page.to_string(), message });
+            items.push(Check::MissingBacklink.item(page, message));
         }
     }
     missing
@@ -322,13 +321,7 @@ fn sources(store: &Store, pages: &[ReadPage], items: &mut Vec<Item>) -> Result<(
     for day in &days {
         let Some(hashes) = compiled.get(day) else {
             let message = "this day was never compiled; `memtree compile` does it".to_string();
-            let page = layout::link_to_day(*day);
-            items.push(Item {
-                severity: Severity::Warning,
-                check: Check::OrphanSource,
-                page,
-                message,
-            });
+            items.push(Check::OrphanSource.item(layout::link_to_day(*day), message));
             continue;
         };
         let now =
@@ -349,8 +342,7 @@ fn sources(store: &Store, pages: &[ReadPage], items: &mut Vec<Item>) -> Result<(
                 "{} changed since; `memtree compile` brings it up to date",
                 stale.join(", ")
             );
-            let (severity, check) = (Severity::Warning, Check::StaleArticle);
-            items.push(Item { severity, check, page: page.name.to_string(), message });
+            items.push(Check::StaleArticle.item(&page.name, message));
         }
     }
     Ok(())
@@ -361,8 +353,7 @@ fn sparse(pages: &[ReadPage], items: &mut Vec<Item>) {
         let words = Document::parse(&page.text).body().split_whitespace().count();
         if words < FEWEST_WORDS {
             let message = format!("{words} words; fewer than {FEWEST_WORDS} say little");
-            let (severity, check) = (Severity::Suggestion, Check::SparseArticle);
-            items.push(Item { severity, check, page: page.name.to_string(), message });
+            items.push(Check::SparseArticle.item(&page.name, message));
         }
     }
 }
@@ -404,8 +395,7 @@ fn contradictions(pages: &[ReadPage], items: &mut Vec<Item>) {
                 text::one_line(&yes.sentence, 140),
                 text::one_line(&no.sentence, 140)
             );
-            let (severity, check) = (Severity::Warning, Check::Contradiction);
-            items.push(Item { severity, check, page: yes.page.to_string(), message });
+            items.push(Check::Contradiction.item(&yes.page, message));
         }
     }
 }
@@ -428,10 +418,9 @@ fn asked_for_contradictions(pages: &[ReadPage], models: &Models, items: &mut Vec
             format!("{}: {}", page.name, text::one_line(&body, READ_OF_A_PAGE))
         })
         .collect();
-    let check = Check::Contradiction;
     let failed = |reason: &str| {
         let message = format!("the model did not check: {}", text::one_line(reason, 200));
-        Item { severity: Severity::Error, check, page: "knowledge".into(), message }
+        Item { severity: Severity::Error, ..Check::Contradiction.item("knowledge", message) }
     };
     match models.ask(Alias::High, &LINT, &parts) {
         Answer::Unavailable(reason) => items.push(failed(&reason)),
@@ -451,12 +440,7 @@ fn asked_for_contradictions(pages: &[ReadPage], models: &Models, items: &mut Vec
                     "its reply has no line that says CONTRADICTION, INCONSISTENCY or NO_ISSUES",
                 ));
             }
-            let item = |message| Item {
-                severity: Severity::Warning,
-                check,
-                page: "knowledge".into(),
-                message,
-            };
+            let item = |message| Check::Contradiction.item("knowledge", message);
             items.extend(found.into_iter().map(item));
         }
     }

@@ -10,7 +10,7 @@ use pulldown_cmark::{Event, LinkType, Options, Parser, Tag};
 use super::Store;
 use super::authored::{self, Order, Page, Part, Rules, Unit};
 use super::layout;
-use crate::base::files::{self, Batch};
+use crate::base::files;
 use crate::base::front_matter::{self, Document};
 use crate::base::{markdown, text};
 use crate::model::ids::SessionId;
@@ -343,12 +343,8 @@ impl Store {
     pub fn page_names(&self) -> io::Result<BTreeSet<PageName>> {
         let mut names = BTreeSet::new();
         for kind in Kind::ALL {
-            let entries = match fs::read_dir(self.layout().knowledge_of(kind)) {
-                Ok(entries) => entries,
-                Err(err) if err.kind() == io::ErrorKind::NotFound => continue,
-                Err(err) => return Err(err),
-            };
-            for entry in entries {
+            let entries = files::if_found(fs::read_dir(self.layout().knowledge_of(kind)))?;
+            for entry in entries.into_iter().flatten() {
                 let entry = entry?;
                 // A link could lead anywhere.
                 let Some(name) = entry.file_name().to_str().map(str::to_string) else { continue };
@@ -362,11 +358,7 @@ impl Store {
 
     /// Reads a page; `None` where there is none.
     pub fn page_text(&self, name: &PageName) -> io::Result<Option<String>> {
-        match fs::read(self.layout().page(name)) {
-            Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
-            Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(err) => Err(err),
-        }
+        read_lossy(&self.layout().page(name))
     }
 
     /// All pages of knowledge, in the order of the index.
@@ -380,44 +372,34 @@ impl Store {
         Ok(pages)
     }
 
-    /// Puts a page into a batch, around what a person changed in it; says whether anything changed.
-    pub fn batch_page(&self, batch: &mut Batch, name: &PageName, page: &Page) -> io::Result<bool> {
-        let text = self.merged_page(name, page)?;
-        let differs = self.page_text(name)?.as_ref() != Some(&text);
-        if differs {
-            batch.write(&self.layout().page(name), text.as_bytes())?;
-        }
-        Ok(differs)
+    /// The text of a page, written around what a person changed in it; `None` where that changes
+    /// nothing.
+    pub fn changed_page(&self, name: &PageName, page: &Page) -> io::Result<Option<String>> {
+        Ok(match self.page_text(name)? {
+            None => Some(page.to_text()),
+            Some(existing) => Some(page.over(&existing)).filter(|text| *text != existing),
+        })
     }
 
     /// Writes a page around what a person changed in it; says whether anything changed.
     pub fn write_page(&self, name: &PageName, page: &Page) -> io::Result<bool> {
-        let text = self.merged_page(name, page)?;
-        files::write_if_changed(&self.layout().page(name), text.as_bytes())
-    }
-
-    /// Whether writing a page would change anything.
-    pub fn page_differs(&self, name: &PageName, page: &Page) -> io::Result<bool> {
-        Ok(self.page_text(name)?.as_ref() != Some(&self.merged_page(name, page)?))
-    }
-
-    fn merged_page(&self, name: &PageName, page: &Page) -> io::Result<String> {
-        let existing = self.page_text(name)?;
-        Ok(existing.map_or_else(|| page.to_text(), |existing| page.over(&existing)))
+        let text = self.changed_page(name, page)?;
+        let path = self.layout().page(name);
+        text.map_or(Ok(false), |text| files::write_if_changed(&path, text.as_bytes()))
     }
 
     /// Writes the table of all pages, in the place of the old one; what a person wrote around it
     /// stays.
     pub fn write_index(&self) -> io::Result<bool> {
         let path = self.layout().knowledge_index();
-        let existing = read_or_empty(&path)?;
+        let existing = read_lossy(&path)?.unwrap_or_default();
         let text = index_over(&existing, &self.read_pages()?);
         files::write_if_changed(&path, text.as_bytes())
     }
 
     /// What was compiled: the hashes of each day as it was then.
     pub fn compiled(&self) -> io::Result<BTreeMap<NaiveDate, BTreeSet<String>>> {
-        let log = read_or_empty(&self.layout().knowledge_log())?;
+        let log = read_lossy(&self.layout().knowledge_log())?.unwrap_or_default();
         let mut compiled: BTreeMap<NaiveDate, BTreeSet<String>> = BTreeMap::new();
         for line in log.lines().filter_map(|line| line.trim().strip_prefix(SOURCE)) {
             let Some((link, hash)) = line.split_once("]] (sha256 ") else { continue };
@@ -477,17 +459,15 @@ impl Store {
 
 /// Changes a file line by line; a line that becomes nothing goes. Says whether anything changed.
 fn rewritten(path: &std::path::Path, change: impl Fn(&str) -> Option<String>) -> io::Result<bool> {
-    let before = read_or_empty(path)?;
+    let before = read_lossy(path)?.unwrap_or_default();
     let after: String = before.split_inclusive('\n').filter_map(change).collect();
     if after == before { Ok(false) } else { files::write_if_changed(path, after.as_bytes()) }
 }
 
-fn read_or_empty(path: &std::path::Path) -> io::Result<String> {
-    match fs::read(path) {
-        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        Err(err) => Err(err),
-    }
+/// Reads a file that a person may have written in whatever way; `None` where there is none.
+fn read_lossy(path: &std::path::Path) -> io::Result<Option<String>> {
+    let bytes = files::if_found(fs::read(path))?;
+    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 fn read_page(name: PageName, text: String) -> ReadPage {

@@ -157,6 +157,112 @@ pub struct Layout {
     root: PathBuf,
 }
 
+/// Paths that never change, by name.
+macro_rules! paths {
+    ($($(#[$doc:meta])+ $name:ident = $path:literal;)+) => {
+        impl Layout {
+            $($(#[$doc])+ pub fn $name(&self) -> PathBuf {
+                self.root.join($path)
+            })+
+        }
+    };
+}
+
+paths! {
+    /// The settings; their presence makes a folder a memory.
+    settings = "memtree.toml";
+    /// What the tree is, for whoever opens it.
+    readme = "README.md";
+    /// What git leaves out.
+    gitignore = ".gitignore";
+    /// How git merges.
+    gitattributes = ".gitattributes";
+    /// All sessions.
+    sessions = "sessions";
+    /// All days' summaries.
+    summaries = "daily/summary";
+    /// How days and their summaries looked when each summary covered its day.
+    settled_days = ".memtree/cache/days.json";
+    /// Which days are being finalized right now.
+    finalizing = ".memtree/local/finalizing.json";
+    /// The lock of the one writer of summaries at a time.
+    days_lock = ".memtree/local/locks/days";
+    /// Contexts that wait for a model.
+    inbox = ".memtree/local/inbox";
+    /// The lock of the one flush at a time.
+    flush_lock = ".memtree/local/locks/flush";
+    /// What was flushed.
+    flush_state = ".memtree/local/flush.json";
+    /// The page that an agent always loads.
+    memory_page = "core/MEMORY.md";
+    /// What belongs to days.
+    daily = "daily";
+    /// What was consolidated.
+    cores = "core";
+    /// How digests and cores looked when they were last consolidated.
+    consolidated = ".memtree/cache/consolidated.json";
+    /// This device's own, never synced.
+    own = ".memtree";
+    /// All days' raw logs.
+    days = "daily/raw";
+    /// Pages on what days taught.
+    knowledge = "knowledge";
+    /// The table of all pages of knowledge.
+    knowledge_index = "knowledge/index.md";
+    /// What was compiled and filed, and from what.
+    knowledge_log = "knowledge/log.md";
+    /// What checks of the knowledge found.
+    reports = ".memtree/local/reports";
+    /// The lock of whoever writes knowledge.
+    knowledge_lock = ".memtree/local/locks/knowledge";
+    /// Tombstones: ids and hashes of what was forgotten.
+    forgotten = "forgotten.md";
+    /// What can be rebuilt at any time.
+    cache = ".memtree/cache";
+    /// The search index.
+    index = ".memtree/cache/index";
+    /// The search index of all pages that are no digests.
+    notes_index = ".memtree/cache/notes";
+    /// What is known of the sources: which file belongs to which session, and how it looked last.
+    cursors = ".memtree/cache/cursors.json";
+    /// How sources and tree looked when a sweep had left nothing to do.
+    sweep_fingerprint = ".memtree/cache/sweep-fingerprint.json";
+    /// How the days looked when they held nothing forgotten.
+    clean_days = ".memtree/cache/clean-days.json";
+    /// The hits of the last search, so that `recall 2` knows what is meant.
+    last_search = ".memtree/cache/last-search.json";
+    /// Where the bundled sample sessions are unpacked.
+    samples = ".memtree/cache/sample";
+    /// What concerns only this device now.
+    local = ".memtree/local";
+    /// What was asked of models, and what it cost.
+    ledger = ".memtree/local/ledger.jsonl";
+    /// The lock of the one call of a model at a time.
+    models_lock = ".memtree/local/locks/models";
+    /// The lock of whoever asks models about digests.
+    digests_lock = ".memtree/local/locks/digests";
+    /// The sessions that wait for a model.
+    waiting = ".memtree/local/queue/digests.json";
+    /// Snapshots in the making.
+    staging = ".memtree/local/staging";
+    /// Which of them are being put in place right now, under which ids.
+    committing = ".memtree/local/committing.json";
+    /// All locks; they hold nothing.
+    locks = ".memtree/local/locks";
+    /// What git keeps of the memory, where it is a repository of its own.
+    git = ".git";
+    /// Trouble of whoever cannot speak up.
+    journal = ".memtree/local/log";
+    /// Which snapshots are being evicted right now, and how much of them.
+    evicting = ".memtree/local/evicting.json";
+    /// What was evicted and is just being deleted.
+    evicted = ".memtree/local/evicted";
+    /// The lock of the one sweep at a time.
+    sweep_lock = ".memtree/local/locks/sweep";
+    /// The lock of the one watch at a time.
+    watch_lock = ".memtree/local/locks/watch";
+}
+
 impl Layout {
     /// The paths below a root.
     pub fn new(root: impl Into<PathBuf>) -> Layout {
@@ -166,31 +272,6 @@ impl Layout {
     /// The memory's own folder.
     pub fn root(&self) -> &Path {
         &self.root
-    }
-
-    /// The settings; their presence makes a folder a memory.
-    pub fn settings(&self) -> PathBuf {
-        self.root.join("memtree.toml")
-    }
-
-    /// What the tree is, for whoever opens it.
-    pub fn readme(&self) -> PathBuf {
-        self.root.join("README.md")
-    }
-
-    /// What git leaves out.
-    pub fn gitignore(&self) -> PathBuf {
-        self.root.join(".gitignore")
-    }
-
-    /// How git merges.
-    pub fn gitattributes(&self) -> PathBuf {
-        self.root.join(".gitattributes")
-    }
-
-    /// All sessions.
-    pub fn sessions(&self) -> PathBuf {
-        self.root.join("sessions")
     }
 
     /// One session's folder.
@@ -249,34 +330,9 @@ impl Layout {
         self.root.join(format!("daily/summary/{day}.md"))
     }
 
-    /// All days' summaries.
-    pub fn summaries(&self) -> PathBuf {
-        self.root.join("daily/summary")
-    }
-
     /// A day as older tools kept it, in one file.
     pub fn old_day(&self, day: NaiveDate) -> PathBuf {
         self.daily().join(format!("{day}.md"))
-    }
-
-    /// How days and their summaries looked when each summary covered its day.
-    pub fn settled_days(&self) -> PathBuf {
-        self.cache().join("days.json")
-    }
-
-    /// Which days are being finalized right now.
-    pub fn finalizing(&self) -> PathBuf {
-        self.local().join("finalizing.json")
-    }
-
-    /// The lock of the one writer of summaries at a time.
-    pub fn days_lock(&self) -> PathBuf {
-        self.locks().join("days")
-    }
-
-    /// Contexts that wait for a model.
-    pub fn inbox(&self) -> PathBuf {
-        self.local().join("inbox")
     }
 
     /// One of them.
@@ -284,34 +340,9 @@ impl Layout {
         self.inbox().join(format!("{id}.md"))
     }
 
-    /// The lock of the one flush at a time.
-    pub fn flush_lock(&self) -> PathBuf {
-        self.locks().join("flush")
-    }
-
-    /// What was flushed.
-    pub fn flush_state(&self) -> PathBuf {
-        self.local().join("flush.json")
-    }
-
-    /// The page that an agent always loads.
-    pub fn memory_page(&self) -> PathBuf {
-        self.root.join("core/MEMORY.md")
-    }
-
-    /// What belongs to days.
-    pub fn daily(&self) -> PathBuf {
-        self.root.join("daily")
-    }
-
     /// All folders with what was made of sessions.
     pub fn distilled(&self) -> [PathBuf; 4] {
         ["daily", "core", "knowledge", "patterns"].map(|name| self.root.join(name))
-    }
-
-    /// What was consolidated.
-    pub fn cores(&self) -> PathBuf {
-        self.root.join("core")
     }
 
     /// One core.
@@ -324,26 +355,6 @@ impl Layout {
         self.cores().join(sphere_name(id))
     }
 
-    /// How digests and cores looked when they were last consolidated.
-    pub fn consolidated(&self) -> PathBuf {
-        self.cache().join("consolidated.json")
-    }
-
-    /// This device's own, never synced.
-    pub fn own(&self) -> PathBuf {
-        self.root.join(".memtree")
-    }
-
-    /// All days' raw logs.
-    pub fn days(&self) -> PathBuf {
-        self.root.join("daily/raw")
-    }
-
-    /// Pages on what days taught.
-    pub fn knowledge(&self) -> PathBuf {
-        self.root.join("knowledge")
-    }
-
     /// All pages of a kind.
     pub fn knowledge_of(&self, kind: Kind) -> PathBuf {
         self.knowledge().join(kind.folder())
@@ -354,65 +365,10 @@ impl Layout {
         self.knowledge_of(name.kind).join(format!("{}.md", name.slug()))
     }
 
-    /// The table of all pages of knowledge.
-    pub fn knowledge_index(&self) -> PathBuf {
-        self.knowledge().join("index.md")
-    }
-
-    /// What was compiled and filed, and from what.
-    pub fn knowledge_log(&self) -> PathBuf {
-        self.knowledge().join("log.md")
-    }
-
-    /// What checks of the knowledge found.
-    pub fn reports(&self) -> PathBuf {
-        self.own().join("local/reports")
-    }
-
     /// What a check of the knowledge found on a day; this device's own, since it depends on when it
     /// was run.
     pub fn lint_report(&self, day: NaiveDate) -> PathBuf {
         self.reports().join(format!("lint-{day}.md"))
-    }
-
-    /// The lock of whoever writes knowledge.
-    pub fn knowledge_lock(&self) -> PathBuf {
-        self.root.join(".memtree/local/locks/knowledge")
-    }
-
-    /// Tombstones: ids and hashes of what was forgotten.
-    pub fn forgotten(&self) -> PathBuf {
-        self.root.join("forgotten.md")
-    }
-
-    /// What can be rebuilt at any time.
-    pub fn cache(&self) -> PathBuf {
-        self.root.join(".memtree/cache")
-    }
-
-    /// The search index.
-    pub fn index(&self) -> PathBuf {
-        self.cache().join("index")
-    }
-
-    /// The search index of all pages that are no digests.
-    pub fn notes_index(&self) -> PathBuf {
-        self.cache().join("notes")
-    }
-
-    /// What is known of the sources: which file belongs to which session, and how it looked last.
-    pub fn cursors(&self) -> PathBuf {
-        self.cache().join("cursors.json")
-    }
-
-    /// How sources and tree looked when a sweep had left nothing to do.
-    pub fn sweep_fingerprint(&self) -> PathBuf {
-        self.cache().join("sweep-fingerprint.json")
-    }
-
-    /// How the days looked when they held nothing forgotten.
-    pub fn clean_days(&self) -> PathBuf {
-        self.cache().join("clean-days.json")
     }
 
     /// How a folder looked when it was last kept.
@@ -420,64 +376,9 @@ impl Layout {
         self.cache().join(format!("folders/{folder}.json"))
     }
 
-    /// The hits of the last search, so that `recall 2` knows what is meant.
-    pub fn last_search(&self) -> PathBuf {
-        self.cache().join("last-search.json")
-    }
-
-    /// Where the bundled sample sessions are unpacked.
-    pub fn samples(&self) -> PathBuf {
-        self.cache().join("sample")
-    }
-
-    /// What concerns only this device now.
-    pub fn local(&self) -> PathBuf {
-        self.root.join(".memtree/local")
-    }
-
-    /// What was asked of models, and what it cost.
-    pub fn ledger(&self) -> PathBuf {
-        self.root.join(".memtree/local/ledger.jsonl")
-    }
-
-    /// The lock of the one call of a model at a time.
-    pub fn models_lock(&self) -> PathBuf {
-        self.root.join(".memtree/local/locks/models")
-    }
-
-    /// The lock of whoever asks models about digests.
-    pub fn digests_lock(&self) -> PathBuf {
-        self.root.join(".memtree/local/locks/digests")
-    }
-
-    /// The sessions that wait for a model.
-    pub fn waiting(&self) -> PathBuf {
-        self.root.join(".memtree/local/queue/digests.json")
-    }
-
     /// A person's own words for what a model is told to do.
     pub fn prompt(&self, task: &str) -> PathBuf {
         self.root.join("templates/prompts").join(task).with_extension("md")
-    }
-
-    /// Snapshots in the making.
-    pub fn staging(&self) -> PathBuf {
-        self.root.join(".memtree/local/staging")
-    }
-
-    /// Which of them are being put in place right now, under which ids.
-    pub fn committing(&self) -> PathBuf {
-        self.root.join(".memtree/local/committing.json")
-    }
-
-    /// All locks; they hold nothing.
-    pub fn locks(&self) -> PathBuf {
-        self.root.join(".memtree/local/locks")
-    }
-
-    /// What git keeps of the memory, where it is a repository of its own.
-    pub fn git(&self) -> PathBuf {
-        self.root.join(".git")
     }
 
     /// What was written into an agent's settings.
@@ -488,11 +389,6 @@ impl Layout {
     /// What an agent's settings were before that.
     pub fn before_install(&self, agent: &'static str) -> PathBuf {
         self.root.join(format!(".memtree/local/installed/{agent}.before"))
-    }
-
-    /// Trouble of whoever cannot speak up.
-    pub fn journal(&self) -> PathBuf {
-        self.root.join(".memtree/local/log")
     }
 
     /// How many turns a session of an agent has had.
@@ -508,26 +404,6 @@ impl Layout {
     /// Where hooks keep what they remember of sessions.
     pub fn hooks_memory(&self) -> [PathBuf; 2] {
         ["turns", "told"].map(|name| self.local().join(name))
-    }
-
-    /// Which snapshots are being evicted right now, and how much of them.
-    pub fn evicting(&self) -> PathBuf {
-        self.root.join(".memtree/local/evicting.json")
-    }
-
-    /// What was evicted and is just being deleted.
-    pub fn evicted(&self) -> PathBuf {
-        self.root.join(".memtree/local/evicted")
-    }
-
-    /// The lock of the one sweep at a time.
-    pub fn sweep_lock(&self) -> PathBuf {
-        self.root.join(".memtree/local/locks/sweep")
-    }
-
-    /// The lock of the one watch at a time.
-    pub fn watch_lock(&self) -> PathBuf {
-        self.root.join(".memtree/local/locks/watch")
     }
 
     /// A path as it is shown: relative to the memory, with `/`.

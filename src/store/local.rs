@@ -68,11 +68,7 @@ impl<T: Serialize + DeserializeOwned> StateFile<T> {
     where
         T: Default,
     {
-        let bytes = match fs::read(&self.path) {
-            Ok(bytes) => bytes,
-            Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(T::default()),
-            Err(err) => return Err(err),
-        };
+        let Some(bytes) = files::if_found(fs::read(&self.path))? else { return Ok(T::default()) };
         serde_json::from_slice(&bytes).or_else(|err| {
             let stamp = clock::stamp(now).replace(['-', ':'], "");
             let aside = self.move_aside(&format!(".bak-{stamp}"))?;

@@ -98,12 +98,8 @@ impl Store {
     /// matter.
     pub fn session_ids(&self) -> io::Result<Vec<SessionId>> {
         let mut ids = Vec::new();
-        let entries = match fs::read_dir(self.layout.sessions()) {
-            Ok(entries) => entries,
-            Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(ids),
-            Err(err) => return Err(err),
-        };
-        for entry in entries {
+        let entries = files::if_found(fs::read_dir(self.layout.sessions()))?;
+        for entry in entries.into_iter().flatten() {
             if let Some(id) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) {
                 ids.push(id);
             }
@@ -142,12 +138,8 @@ impl Store {
     /// left.
     pub fn event_logs(&self) -> io::Result<Vec<EventLog>> {
         let mut logs = Vec::new();
-        let entries = match fs::read_dir(self.layout.sessions()) {
-            Ok(entries) => entries,
-            Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(logs),
-            Err(err) => return Err(err),
-        };
-        for entry in entries {
+        let entries = files::if_found(fs::read_dir(self.layout.sessions()))?;
+        for entry in entries.into_iter().flatten() {
             let entry = entry?;
             let name = entry.file_name();
             // There may be very many sessions, so nothing more is asked about these.
@@ -225,11 +217,8 @@ impl Store {
     pub fn digest(&self, id: &SessionId) -> Result<Option<Digest>> {
         let path = self.layout.digest(id);
         let cannot = || format!("cannot read the digest `{}`", self.layout.shown(&path));
-        match fs::read_to_string(&path) {
-            Ok(text) => digest::parse(&text).map(Some).context(cannot),
-            Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(err) => Err(err).context(cannot),
-        }
+        let text = files::if_found(fs::read_to_string(&path)).context(cannot)?;
+        text.map(|text| digest::parse(&text)).transpose().context(cannot)
     }
 
     /// How much room digests, days and all that is made of them take.

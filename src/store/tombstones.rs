@@ -51,12 +51,8 @@ impl Tombstones {
     /// Reads the list. Whatever a person or a merge did to its lines, ids and hashes are found in
     /// them.
     pub fn load(layout: &Layout) -> io::Result<Tombstones> {
-        let text = match fs::read_to_string(layout.forgotten()) {
-            Ok(text) => text,
-            Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(Tombstones::default()),
-            Err(err) => return Err(err),
-        };
-        Ok(Tombstones::parse(&text))
+        let text = files::if_found(fs::read_to_string(layout.forgotten()))?;
+        Ok(Tombstones::parse(&text.unwrap_or_default()))
     }
 
     fn parse(text: &str) -> Tombstones {

@@ -83,6 +83,15 @@ pub fn write_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
+/// Returns what was read or opened; `None` where there is no such file or folder.
+pub fn if_found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// Reads a file, or as much of its beginning as is allowed.
 pub fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let file = fs::File::open(path)?;

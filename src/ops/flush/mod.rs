@@ -27,7 +27,7 @@ use crate::capture::sources::Root;
 use crate::error::{Context as _, Result};
 use crate::memory::Memory;
 use crate::model::day::{LineKind, Note};
-use crate::model::digest::Worth;
+use crate::model::digest::{Worth, words};
 use crate::model::ids::SessionId;
 use crate::models::{Alias, Answer, Models, Prompt};
 use crate::ops::days::{self, Scope, Summarized};
@@ -66,34 +66,13 @@ pub enum Reason {
     Idle,
 }
 
-impl Reason {
-    /// All of them.
-    pub const ALL: [Reason; 5] =
-        [Reason::Precompact, Reason::End, Reason::Interval, Reason::Reset, Reason::Idle];
-
-    /// Its word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Reason::Precompact => "precompact",
-            Reason::End => "end",
-            Reason::Interval => "interval",
-            Reason::Reset => "reset",
-            Reason::Idle => "idle",
-        }
-    }
-}
-
-impl std::str::FromStr for Reason {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Reason, String> {
-        let words = Reason::ALL.map(Reason::word).join(", ");
-        Reason::ALL
-            .into_iter()
-            .find(|one| one.word() == word)
-            .ok_or_else(|| format!("`{word}` is none of: {words}"))
-    }
-}
+words!(Reason {
+    Precompact = "precompact",
+    End = "end",
+    Interval = "interval",
+    Reset = "reset",
+    Idle = "idle",
+});
 
 /// What to flush.
 #[derive(Debug, Clone, Default)]
@@ -209,7 +188,7 @@ fn transcript(
         Some(session) => match store.digest(&session)? {
             Some(digest) if digest.content.worth == Worth::None => {
                 let at = digest.content.ended.unwrap_or(flush.now);
-                say_nothing(layout, at, &session.to_string(), reason.word(), flush.zone)?;
+                say_nothing(layout, at, &session.to_string(), &reason.to_string(), flush.zone)?;
             }
             Some(_) if flush.models.is_enabled() => {
                 contexts = of_session(store, &session, reason, flush)?
@@ -338,7 +317,7 @@ fn without_note(
         });
         read.context(|| format!("cannot read the day {day}"))?;
     }
-    Ok(Context::of(&name, &said, reason.word(), flush.zone))
+    Ok(Context::of(&name, &said, &reason.to_string(), flush.zone))
 }
 
 /// Puts contexts into the inbox, and then settles all that is there: the days are written in any

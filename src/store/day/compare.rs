@@ -7,6 +7,7 @@ use std::io::{self, Read};
 use chrono::{Days, NaiveDate};
 
 use super::{DayLines, all, each_line, place, read, said};
+use crate::base::files;
 use crate::model::day::LineKind;
 use crate::model::ids::SessionId;
 use crate::store::layout::Layout;
@@ -60,11 +61,7 @@ impl DayLines {
 }
 
 fn open(layout: &Layout, day: NaiveDate) -> io::Result<Option<File>> {
-    match File::open(layout.day(day)) {
-        Ok(file) => Ok(Some(file)),
-        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(err) => Err(err),
-    }
+    files::if_found(File::open(layout.day(day)))
 }
 
 /// Whether a line stands there by the clock of another time zone, which the settings once named.

@@ -204,7 +204,7 @@ fn rendered(
     let time = local.format("%H:%M:%S");
     (
         local.date_naive(),
-        format!("- [{time}] [{}] ({session}) {}{more}", kind.word(), markdown::inline(text)),
+        format!("- [{time}] [{}] ({session}) {}{more}", kind, markdown::inline(text)),
     )
 }
 
@@ -229,12 +229,8 @@ pub fn read(
 ) -> io::Result<DayContents> {
     let mut hasher = files::HashingWriter::new(io::sink());
     let mut anything = false;
-    let mut file = match File::open(layout.day(day)) {
-        Ok(file) => file,
-        Err(err) if err.kind() == io::ErrorKind::NotFound => {
-            return Ok(DayContents { sha256: hasher.finish().1.sha256, anything });
-        }
-        Err(err) => return Err(err),
+    let Some(mut file) = files::if_found(File::open(layout.day(day)))? else {
+        return Ok(DayContents { sha256: hasher.finish().1.sha256, anything });
     };
     each_line(&mut file, |line, end| {
         let text = String::from_utf8_lossy(line);
@@ -252,11 +248,7 @@ pub fn read(
 
 /// Whether a day's raw log tells nothing but `[system]` lines; as little of it is read as need be.
 pub fn is_silent(layout: &Layout, day: NaiveDate) -> io::Result<bool> {
-    let file = match File::open(layout.day(day)) {
-        Ok(file) => file,
-        Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(true),
-        Err(err) => return Err(err),
-    };
+    let Some(file) = files::if_found(File::open(layout.day(day)))? else { return Ok(true) };
     for line in BufReader::new(file).split(b'\n') {
         if is_entry(&String::from_utf8_lossy(&line?)) {
             return Ok(false);
@@ -275,13 +267,8 @@ fn is_entry(line: &str) -> bool {
 
 /// The days that have a raw log, in order.
 pub fn all(layout: &Layout) -> io::Result<Vec<NaiveDate>> {
-    let entries = match fs::read_dir(layout.days()) {
-        Ok(entries) => entries,
-        Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(err) => return Err(err),
-    };
     let mut days = Vec::new();
-    for entry in entries {
+    for entry in files::if_found(fs::read_dir(layout.days()))?.into_iter().flatten() {
         days.extend(
             entry?
                 .file_name()
