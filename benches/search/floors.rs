@@ -14,10 +14,10 @@ use tantivy::schema::{STORED, STRING, Schema, TEXT, Value};
 use tantivy::{IndexReader, IndexWriter, ReloadPolicy, TantivyDocument};
 use walkdir::WalkDir;
 
-use crate::Trouble;
+use crate::BoxError;
 
 /// Runs a floor by its name.
-pub fn run(name: &str, arguments: &[String]) -> Result<(), Trouble> {
+pub fn run(name: &str, arguments: &[String]) -> Result<(), BoxError> {
     match (name, arguments) {
         ("none", _) => Ok(()),
         ("stat", [folder]) => {
@@ -62,7 +62,7 @@ fn scan(folder: &Path, query: &str) {
     found.iter().take(10).for_each(|path| println!("{}", path.display()));
 }
 
-fn build(digests: &Path, folder: &Path) -> Result<(), Trouble> {
+fn build(digests: &Path, folder: &Path) -> Result<(), BoxError> {
     let mut schema = Schema::builder();
     let (path, text) =
         (schema.add_text_field("path", STRING | STORED), schema.add_text_field("text", TEXT));
@@ -81,7 +81,7 @@ fn build(digests: &Path, folder: &Path) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn search(folder: &Path, query: &str) -> Result<(), Trouble> {
+fn search(folder: &Path, query: &str) -> Result<(), BoxError> {
     let index = tantivy::Index::open_in_dir(folder)?;
     let (path, text) = (index.schema().get_field("path")?, index.schema().get_field("text")?);
     let reader: IndexReader =

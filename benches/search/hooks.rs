@@ -7,15 +7,15 @@ use std::{fs, thread};
 use chrono::NaiveDate;
 use memtree::internals::store::layout::Layout;
 
-use crate::process::{cost, cost_telling, floor, memtree};
-use crate::{Desk, Table, Trouble, cpu, digests, wall};
+use crate::process::{cost, cost_with_input, floor, memtree};
+use crate::{BoxError, Desk, Table, cpu, digests, wall};
 
 const EVENTS: &[&str] =
     &["SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "PostCompact", "SessionEnd"];
 const ROUNDS: u32 = 25;
 
 /// Measures `--help` and every event, against a process that does nothing.
-pub fn measure(desk: &Desk, table: &mut Table) -> Result<(), Trouble> {
+pub fn measure(desk: &Desk, table: &mut Table) -> Result<(), BoxError> {
     write_pages(desk.store.layout())?;
     let folder = desk.folder.join(digests::PROJECT);
     fs::create_dir_all(&folder)?;
@@ -33,15 +33,15 @@ pub fn measure(desk: &Desk, table: &mut Table) -> Result<(), Trouble> {
     for event in EVENTS {
         let mut costs = Vec::new();
         for round in 0..ROUNDS {
-            // A session of its own each time: nothing was told before.
-            let told = serde_json::json!({
+            // A session of its own each time: nothing was injected before.
+            let input = serde_json::json!({
                 "session_id": format!("{event}-{round}"), "cwd": folder, "hook_event_name": event,
                 "transcript_path": desk.folder.join("none.jsonl"), "source": "startup", "reason": "other",
                 "prompt": format!("why did {} fail after the change?", desk.queries[round as usize % desk.queries.len()]),
             });
             let mut hook = memtree(desk.root());
             hook.args(["hook", "claude", event]).env("MEMTREE_NOW", "2026-11-16T12:00:00Z");
-            costs.push(cost_telling(&mut hook, &told.to_string())?);
+            costs.push(cost_with_input(&mut hook, &input.to_string())?);
             // Two of them leave a sweep of nothing behind, which is not to be in the way of the
             // next.
             if matches!(*event, "PreCompact" | "SessionEnd") {
@@ -54,7 +54,7 @@ pub fn measure(desk: &Desk, table: &mut Table) -> Result<(), Trouble> {
 }
 
 /// The pages that a session begins with: what is known, and the days.
-fn write_pages(layout: &Layout) -> Result<(), Trouble> {
+fn write_pages(layout: &Layout) -> Result<(), BoxError> {
     let mut page = String::from("# Memory\n\n## Decisions\n");
     for number in 0..180 {
         let _ = writeln!(page, "- {}", digests::sentence(number));

@@ -27,7 +27,7 @@ mod process;
 
 use process::{Cost, cost, floor, memtree};
 
-type Trouble = Box<dyn Error>;
+type BoxError = Box<dyn Error>;
 
 /// For so many digests hooks are measured, and up to so many a scan is.
 const FOR_HOOKS: u32 = 10_000;
@@ -35,7 +35,7 @@ const FOR_SCANS: u32 = 1_000;
 /// From so many digests on, what takes seconds is measured once or twice only.
 const MANY: u32 = 50_000;
 
-fn main() -> Result<(), Trouble> {
+fn main() -> Result<(), BoxError> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     if let [mark, name, rest @ ..] = arguments.as_slice()
         && mark == "--floor"
@@ -71,7 +71,7 @@ struct Desk<'d> {
 }
 
 impl Desk<'_> {
-    fn new(folder: &Path, number: u32) -> Result<Desk<'_>, Trouble> {
+    fn new(folder: &Path, number: u32) -> Result<Desk<'_>, BoxError> {
         let (store, _) = Store::init(&folder.join("memory"))?;
         let notes =
             env::var_os("MEMTREE_BENCH_NOTES").map(|notes| floors::files(Path::new(&notes), ".md"));
@@ -105,7 +105,7 @@ impl Desk<'_> {
         self.folder.join("plain")
     }
 
-    fn build(&self, table: &mut Table) -> Result<(), Trouble> {
+    fn build(&self, table: &mut Table) -> Result<(), BoxError> {
         let sessions = self.store.layout().sessions();
         let (mut floors, mut ours) = (Vec::new(), Vec::new());
         for _ in 0..if self.number < MANY { 3 } else { 1 } {
@@ -119,7 +119,7 @@ impl Desk<'_> {
         Ok(())
     }
 
-    fn search(&self, table: &mut Table) -> Result<(), Trouble> {
+    fn search(&self, table: &mut Table) -> Result<(), BoxError> {
         let sessions = self.store.layout().sessions();
         let search = |query: &String, flags: &[&str]| {
             cost(

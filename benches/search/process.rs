@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::{env, io};
 
-use crate::Trouble;
+use crate::BoxError;
 
 /// What a process took.
 #[derive(Clone, Copy)]
@@ -29,14 +29,14 @@ pub fn floor<const N: usize>(name: &str, paths: [&Path; N]) -> io::Result<Comman
 }
 
 /// Runs a process to its end.
-pub fn cost(command: &mut Command) -> Result<Cost, Trouble> {
-    cost_telling(command, "")
+pub fn cost(command: &mut Command) -> Result<Cost, BoxError> {
+    cost_with_input(command, "")
 }
 
 /// The same, with something on stdin. What the process leaves behind is not waited for and does not
 /// count.
 #[cfg(unix)]
-pub fn cost_telling(command: &mut Command, told: &str) -> Result<Cost, Trouble> {
+pub fn cost_with_input(command: &mut Command, input: &str) -> Result<Cost, BoxError> {
     use std::io::Write;
     use std::process::Stdio;
     use std::time::Instant;
@@ -46,7 +46,7 @@ pub fn cost_telling(command: &mut Command, told: &str) -> Result<Cost, Trouble> 
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
         // Who does not listen is done already.
-        let _ = stdin.write_all(told.as_bytes());
+        let _ = stdin.write_all(input.as_bytes());
     }
     let mut status = 0;
     // SAFETY: all zeroes is a valid value of this plain struct, and both pointers are to living
@@ -64,6 +64,6 @@ pub fn cost_telling(command: &mut Command, told: &str) -> Result<Cost, Trouble> 
 }
 
 #[cfg(not(unix))]
-pub fn cost_telling(_: &mut Command, _: &str) -> Result<Cost, Trouble> {
+pub fn cost_with_input(_: &mut Command, _: &str) -> Result<Cost, BoxError> {
     Err("CPU time is measured with `wait4`, which only Unix has".into())
 }

@@ -68,7 +68,7 @@ pub fn human_duration(seconds: i64) -> String {
     }
 }
 
-/// Reads a length of time in minutes, hours or days: `30m`, `12h`, `1d`. None at all is none.
+/// Reads a length of time in minutes, hours or days: `30m`, `12h`, `1d`. Zero is refused.
 pub fn parse_interval(text: &str) -> Option<Duration> {
     let text = text.trim();
     let (unit, seconds) = [('m', 60), ('h', 3600), ('d', 86_400)]

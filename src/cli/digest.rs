@@ -32,7 +32,8 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         (None, true) => DigestTarget::All,
         (None, false) => DigestTarget::Outdated,
     };
-    let request = DigestRequest::of(target.clone()).again(args.again).dry_run(args.dry_run);
+    let request =
+        DigestRequest::default().target(target.clone()).again(args.again).dry_run(args.dry_run);
     let report = app.memory()?.digest(request)?;
     show(&report, target, args.dry_run, app);
     Ok(if report.left.is_empty() && report.unavailable.is_none() { 0 } else { 3 })

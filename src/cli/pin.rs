@@ -22,7 +22,8 @@ pub struct Args {
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let request = PinRequest::of(args.sessions).remove(args.remove).dry_run(args.dry_run);
+    let request =
+        PinRequest::default().sessions(args.sessions).remove(args.remove).dry_run(args.dry_run);
     let report = app.memory()?.pin(request)?;
     if app.json {
         output::json(&report);

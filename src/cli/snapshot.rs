@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::{App, output};
+use crate::capture::folder::FolderNotes;
 use crate::error::Result;
 use crate::model::digest::Outcome;
 use crate::ops::snapshot::SnapshotRequest;
@@ -31,11 +32,9 @@ pub struct Args {
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
     let memory = if args.dry_run { app.memory()? } else { app.memory_or_new()? };
-    let request = SnapshotRequest::of(args.dir)
-        .objective(args.objective)
-        .motto(args.motto)
-        .status(args.status)
-        .dry_run(args.dry_run);
+    let Args { dir, objective, motto, status, dry_run } = args;
+    let notes = FolderNotes { objective, motto, status };
+    let request = SnapshotRequest::of(dir).notes(notes).dry_run(dry_run);
     let report = memory.snapshot(request)?;
     for skipped in &report.skipped {
         eprintln!(

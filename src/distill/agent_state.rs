@@ -178,7 +178,8 @@ mod tests {
     #[test]
     fn a_line_is_divided_by_a_thousand() {
         let state = AgentState::decode(LINE).unwrap();
-        assert_eq!((state.dimensions[0], state.dimensions[8], state.resonance), (120, 750, 720));
+        let value = |dimension: usize| f64::from(state.dimensions[dimension]) / 1000.0;
+        assert_eq!((value(0), value(8), state.resonance), (0.12, 0.75, 720));
         assert_eq!(state.encode(), LINE);
         for bad in [
             "H5-720-S120W800D640C910J500",

@@ -283,7 +283,7 @@ impl Facts {
     }
 
     fn add_reply(&mut self, said: &str, by_subagent: bool) {
-        // What the program says in the agent's name when it is only called to order.
+        // A placeholder that the agent's program writes when no answer was wanted.
         if said.trim() == "No response requested." {
             return;
         }

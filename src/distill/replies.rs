@@ -10,12 +10,12 @@ use crate::model::digest::{ClaimKind, Origin};
 
 /// How many sentences of a reply may stand for it.
 const SENTENCES_CONSIDERED: usize = 14;
-/// How much a line of code counts against a sentence: it stands for a reply that says nothing else.
+/// How much a line of code counts against a sentence: it is used where a reply says nothing else.
 const OF_CODE: f32 = 0.25;
 /// A sentence with fewer weighty words ("The problem is clear.") says nothing by itself.
 const FEWEST_WEIGHTY: usize = 3;
 
-/// A reply in two: what is said in it, and its blocks of code.
+/// Splits a reply into its prose and its blocks of code.
 pub fn split_code(reply: &str) -> (Cow<'_, str>, String) {
     if !reply.contains("```") && !reply.contains("~~~") {
         return (Cow::Borrowed(reply), String::new());
@@ -187,9 +187,8 @@ pub fn gives_up(reply: &str, nothing_worked: bool) -> bool {
     GIVING_UP.is_match(&reply[from..]) || (nothing_worked && NOT_DONE.is_match(&reply[from..]))
 }
 
-/// Whether a line belongs to a table or a piece of code, which nobody reads as a sentence. Whether
-/// a sentence belongs to a list of particulars: `Branch: x`. By hand, because a pattern that counts
-/// letters of all scripts takes longer to make than a session to read.
+/// Whether a sentence belongs to a list of particulars: `Branch: x`. By hand, because compiling a
+/// pattern for the letters of all scripts takes longer than reading a session.
 fn is_labelled(sentence: &str) -> bool {
     let Some((label, rest)) = sentence.split_once(':') else { return false };
     let inner = label.strip_prefix(|first: char| first.is_ascii_uppercase()).unwrap_or_default();
@@ -199,6 +198,7 @@ fn is_labelled(sentence: &str) -> bool {
         && inner.chars().all(is_part)
 }
 
+/// Whether a line belongs to a table or a piece of code, which nobody reads as a sentence.
 fn is_table_row(sentence: &str) -> bool {
     let drawn = |letter: char| ('\u{2500}'..='\u{259f}').contains(&letter);
     sentence.matches('|').count() >= 2 || sentence.contains("```") || sentence.contains(drawn)

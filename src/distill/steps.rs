@@ -136,7 +136,7 @@ impl Joiner {
                     }))),
                 }
             }
-            // A subagent speaks while the call that sent it may still wait: it ends nobody's turn.
+            // A subagent speaks while the call that started it still waits: that ends no turn.
             kind if agent.is_some() => {
                 if let Some(kind) = said(kind) {
                     hand_over(step(kind));

@@ -118,14 +118,10 @@ fn reply_to(
             }
         }
         hooks::USER_PROMPT_SUBMIT => {
-            let contents = if memory.settings().context.each_turn {
-                Contents::PromptAndDays
-            } else {
-                Contents::Prompt
-            };
-            let budget = match contents {
-                Contents::PromptAndDays => memory.settings().context.budget,
-                _ => memory.settings().context.budget.min(RECALL_BUDGET),
+            let budget = memory.settings().context.budget;
+            let (contents, budget) = match memory.settings().context.each_turn {
+                true => (Contents::PromptAndDays, budget),
+                false => (Contents::Prompt, budget.min(RECALL_BUDGET)),
             };
             let page = page(input, spec, memory, contents, budget)?;
             HookReply { output: output(event, &page), work: None }

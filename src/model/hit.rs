@@ -58,7 +58,7 @@ pub struct NoteHit {
     /// The heading above the section.
     pub heading: String,
     pub project: Option<String>,
-    /// The day that it tells of, or when it was last written.
+    /// The day that it is about, or when it was last written.
     pub ended: Option<String>,
     /// The page, relative to the memory.
     pub path: String,

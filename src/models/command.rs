@@ -18,7 +18,7 @@ use crate::model::calls;
 pub struct Program {
     /// Its name and arguments; `{model}` stands for the model.
     pub words: Vec<String>,
-    /// Where it runs: a folder without anybody's project in it.
+    /// Where it runs: a folder that is no project.
     pub folder: PathBuf,
     pub timeout: Duration,
 }

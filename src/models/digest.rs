@@ -125,7 +125,7 @@ impl Line {
         let number: u32 = found[2].parse().ok()?;
         let episode = episodes.iter().find(|episode| episode.id.0 == number)?;
         let words = text::one_line(found[3].trim().trim_matches(['"', '“', '”']), LONGEST);
-        // A line that claims to be ours, or somebody else's, is neither.
+        // Our own mark is removed, so that a line cannot pass for another's.
         let words = words.replace(MARK, "").trim().trim_end_matches('.').to_string();
         let holds = match kind {
             Kind::Motto => {

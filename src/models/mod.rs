@@ -53,7 +53,7 @@ pub struct Prompt {
     /// What it is for, in one word: the name of its file in `templates/prompts/`, and of its lines
     /// in the ledger.
     pub task: &'static str,
-    /// The built-in words; a memory's own `templates/prompts/<task>.md` may stand in their place.
+    /// The built-in words; a memory's own `templates/prompts/<task>.md` may replace them.
     pub text: &'static str,
     /// How long the reply may be.
     pub reply_tokens: u32,
@@ -73,7 +73,7 @@ pub enum Answer {
 /// A whole reply that says that there is nothing to add; a reply that only mentions it is a reply.
 pub const NOTHING: &str = "FLUSH_OK";
 
-/// What stands behind a line that a model wrote.
+/// What follows a line that a model wrote.
 pub const MARK: &str = "(model)";
 
 /// What the settings say of models, as an entry point puts it together.
@@ -134,7 +134,7 @@ const VERSION: u32 = 1;
 const TRIES: u32 = 3;
 /// How often replies are merged; each time there are fewer.
 const MOST_MERGES: usize = 6;
-/// A prompt of a memory's own that is longer than this is none.
+/// A memory's own prompt that is longer than this is ignored.
 const MOST_PROMPT: u64 = 32 << 10;
 
 const FRAME: &str = include_str!("../../templates/prompts/frame.md");

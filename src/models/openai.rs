@@ -31,7 +31,7 @@ impl Server {
         let mut config =
             Agent::config_builder().timeout_global(Some(timeout)).http_status_as_error(false);
         if is_this_machine(base_url) {
-            // What is meant for this machine must not leave it by way of a proxy.
+            // What is meant for this machine must not leave it through a proxy.
             config = config.proxy(None);
         }
         Server {
@@ -138,7 +138,7 @@ struct Usage {
     completion_tokens: u64,
 }
 
-/// Whether nobody was there to read anything.
+/// Whether the request never arrived.
 fn is_refused(err: &ureq::Error) -> bool {
     match err {
         ureq::Error::ConnectionFailed | ureq::Error::HostNotFound => true,

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -70,92 +70,119 @@ impl Memory {
 
 /// Consolidates a memory, while no sweep is at work in it.
 pub fn consolidate(store: &Store, device: &Device, dry_run: bool) -> Result<ConsolidateReport> {
-    let cannot = || format!("cannot write to the memory `{}`", store.layout().root().display());
     store.refuse_links(None)?;
-    let _lock = match dry_run {
-        true => None,
-        false => Some(files::lock_exclusive(&store.layout().sweep_lock()).context(cannot)?),
-    };
-    run(store, device, dry_run)
+    if dry_run {
+        return Ok(Plan::new(store, device)?.report);
+    }
+    let cannot = || format!("cannot write to the memory `{}`", store.layout().root().display());
+    let _lock = files::lock_exclusive(&store.layout().sweep_lock()).context(cannot)?;
+    run(store, device)
 }
 
 /// Consolidates a memory whose lock is held.
-pub fn run(store: &Store, device: &Device, dry_run: bool) -> Result<ConsolidateReport> {
-    let layout = store.layout();
-    let cannot = || format!("cannot write to the memory `{}`", layout.root().display());
-    let mut report = ConsolidateReport::default();
-    let state = StateFile::<ConsolidatedState>::cache(layout.consolidated());
-    let known = state.load();
-    let mut now = ConsolidatedState::default();
-    let forgotten = store.forgotten();
-    report.digests = store.digest_stamps()?;
-    let candidates = candidates(&report.digests, &forgotten);
-    let newest: BTreeMap<Device, CoreId> =
-        candidates.iter().map(|(id, _)| (id.device.clone(), id.clone())).collect();
-    let looked: Vec<(CoreId, CorePlan)> = candidates
-        .into_par_iter()
-        .map(|(id, eight)| {
-            let looked = match eight.iter().any(|(_, seen)| seen.is_none()) {
-                true => incomplete(&eight, newest.get(&id.device) == Some(&id)),
-                false => look(store, &id, eight, &forgotten, known.cores.get(&id.to_string())),
-            };
-            (id, looked)
-        })
-        .collect();
-    let mut batch = Batch::new();
-    let (mut ticks, mut ticked) = (Batch::new(), BTreeSet::new());
-    let mut made: BTreeMap<CoreId, (Eight, String)> = BTreeMap::new();
-    for (id, looked) in looked {
-        match looked {
-            CorePlan::Unchanged(hash) => drop(now.cores.insert(id.to_string(), hash)),
-            CorePlan::NotFull => {}
-            CorePlan::Waiting(because) => report.waiting.push(PendingCore { core: id, because }),
-            CorePlan::Made { eight, page, same, unrelated } => {
-                let path = layout.core(&id);
-                if !same {
-                    report.cores.push(layout.shown(&path));
-                    if !dry_run {
-                        batch.write(&path, page.as_bytes()).context(cannot)?;
-                    }
+pub fn run(store: &Store, device: &Device) -> Result<ConsolidateReport> {
+    Plan::new(store, device)?.apply(store)
+}
+
+/// What a consolidation is going to write.
+#[derive(Default)]
+struct Plan {
+    report: ConsolidateReport,
+    cores: BTreeMap<CoreId, MadeCore>,
+    /// The digests whose box is to be ticked, as they are to be.
+    ticks: BTreeMap<SessionId, String>,
+    /// What lies above the cores: spheres and MEMORY.md.
+    upper: Vec<(PathBuf, String)>,
+    /// Whether it was looked at.
+    looked_above: bool,
+    /// How everything looks; of what is written, only afterwards.
+    state: ConsolidatedState,
+}
+
+/// A core that was made of eight sessions.
+struct MadeCore {
+    eight: Eight,
+    page: String,
+    /// Whether the page is there already.
+    same: bool,
+}
+
+impl Plan {
+    fn new(store: &Store, device: &Device) -> Result<Plan> {
+        let mut plan = Plan::default();
+        let known = ConsolidatedState::file(store).load();
+        let forgotten = store.forgotten();
+        plan.report.digests = store.digest_stamps()?;
+        let candidates = candidates(&plan.report.digests, &forgotten);
+        let newest: BTreeMap<Device, CoreId> =
+            candidates.iter().map(|(id, _)| (id.device.clone(), id.clone())).collect();
+        let looked: Vec<(CoreId, Candidate)> = candidates
+            .into_par_iter()
+            .map(|(id, eight)| {
+                let looked = match eight.iter().any(|(_, seen)| seen.is_none()) {
+                    true => incomplete(&eight, newest.get(&id.device) == Some(&id)),
+                    false => look(store, &id, eight, &forgotten, known.cores.get(&id.to_string())),
+                };
+                (id, looked)
+            })
+            .collect();
+        for (id, looked) in looked {
+            match looked {
+                Candidate::Unchanged(hash) => drop(plan.state.cores.insert(id.to_string(), hash)),
+                Candidate::NotFull => {}
+                Candidate::Waiting(because) => {
+                    plan.report.waiting.push(PendingCore { core: id, because });
                 }
-                // Whoever captured a session is the one that writes its digest.
-                for (session, text) in
-                    unrelated.into_iter().filter(|(session, _)| session.device == *device)
-                {
-                    if !dry_run {
-                        ticks.write(&layout.digest(&session), text.as_bytes()).context(cannot)?;
+                Candidate::Made(core, unrelated) => {
+                    if !core.same {
+                        plan.report.cores.push(store.layout().shown(&store.layout().core(&id)));
                     }
-                    ticked.insert(session);
+                    // Whoever captured a session is the one that writes its digest.
+                    plan.ticks.extend(unrelated.into_iter().filter(|(id, _)| id.device == *device));
+                    plan.cores.insert(id, core);
                 }
-                made.insert(id, (eight, page));
             }
         }
+        plan.report.related = plan.ticks.len();
+        plan.looked_above = plan.look_above(store, &known)?;
+        Ok(plan)
     }
-    report.related = ticked.len();
-    let looked_above = upper(store, &known, &made, &mut batch, dry_run, &mut report)?;
-    if dry_run {
-        return Ok(report);
-    }
-    // A box is ticked only once the core that it tells of is there.
-    for batch in [batch, ticks].into_iter().filter(|batch| !batch.is_empty()) {
-        batch.commit().context(cannot)?;
-    }
-    // Of what was only read, the look before reading counts: a change since then is seen the next
-    // time.
-    for (session, stamp) in
-        report.digests.iter_mut().filter(|(session, _)| ticked.contains(session))
-    {
-        *stamp = store.digest_stamp(session).unwrap_or(*stamp);
-    }
-    for (id, (mut eight, _)) in made {
-        for (session, seen) in eight.iter_mut().filter(|(session, _)| ticked.contains(session)) {
-            *seen = store.digest_stamp(session).map(MemberState::Digest);
+
+    fn apply(mut self, store: &Store) -> Result<ConsolidateReport> {
+        let layout = store.layout();
+        let cannot = || format!("cannot write to the memory `{}`", layout.root().display());
+        let cores = self.cores.iter().filter(|(_, core)| !core.same);
+        let cores = cores.map(|(id, core)| (layout.core(id), &core.page));
+        let upper = self.upper.iter().map(|(path, text)| (path.clone(), text));
+        write_all(cores.chain(upper)).context(cannot)?;
+        // A box is ticked only once the core that it tells of is there.
+        let ticks = self.ticks.iter().map(|(session, text)| (layout.digest(session), text));
+        write_all(ticks).context(cannot)?;
+        // Of what was only read, the look before reading counts: a change since then is seen the
+        // next time.
+        let is_ticked = |session: &SessionId| self.ticks.contains_key(session);
+        for (session, stamp) in self.report.digests.iter_mut().filter(|(id, _)| is_ticked(id)) {
+            *stamp = store.digest_stamp(session).unwrap_or(*stamp);
         }
-        now.cores.insert(id.to_string(), inputs(store, &id, &eight));
+        for (id, MadeCore { mut eight, .. }) in self.cores {
+            for (session, seen) in eight.iter_mut().filter(|(id, _)| is_ticked(id)) {
+                *seen = store.digest_stamp(session).map(MemberState::Digest);
+            }
+            self.state.cores.insert(id.to_string(), inputs(store, &id, &eight));
+        }
+        self.state.upper = self.looked_above.then(|| upper_stamp(layout)).flatten();
+        ConsolidatedState::file(store).save(&self.state).context(cannot)?;
+        Ok(self.report)
     }
-    now.upper = looked_above.then(|| upper_stamp(layout)).flatten();
-    state.save(&now).context(cannot)?;
-    Ok(report)
+}
+
+/// Writes files, all with one sync.
+fn write_all<'t>(files: impl Iterator<Item = (PathBuf, &'t String)>) -> io::Result<()> {
+    let mut batch = Batch::new();
+    for (path, text) in files {
+        batch.write(&path, text.as_bytes())?;
+    }
+    if batch.is_empty() { Ok(()) } else { batch.commit() }
 }
 
 // --- Cores ---
@@ -194,33 +221,27 @@ fn candidates(
 }
 
 /// What came of a look at a core.
-enum CorePlan {
+enum Candidate {
     /// Nothing changed since it was made.
     Unchanged(String),
     /// It has fewer than eight sessions yet.
     NotFull,
     Waiting(String),
-    Made {
-        eight: Eight,
-        page: String,
-        /// Whether the page is there already.
-        same: bool,
-        /// The digests whose box is not ticked yet, as they are to be.
-        unrelated: Vec<(SessionId, String)>,
-    },
+    /// With the digests whose box is not ticked yet, as they are to be.
+    Made(MadeCore, Vec<(SessionId, String)>),
 }
 
 /// A core without all its sessions: the newest of a device may just not be full yet; else there is
 /// a gap.
-fn incomplete(eight: &Eight, newest: bool) -> CorePlan {
+fn incomplete(eight: &Eight, newest: bool) -> Candidate {
     let missing =
         eight.iter().filter(|(_, seen)| seen.is_none()).map(|(session, _)| session.to_string());
     let missing = missing.collect::<Vec<_>>().join(", ");
     let gap = !newest || eight.windows(2).any(|pair| pair[0].1.is_none() && pair[1].1.is_some());
     if gap {
-        CorePlan::Waiting(format!("there is no digest of {missing}"))
+        Candidate::Waiting(format!("there is no digest of {missing}"))
     } else {
-        CorePlan::NotFull
+        Candidate::NotFull
     }
 }
 
@@ -230,10 +251,10 @@ fn look(
     eight: Eight,
     forgotten: &BTreeSet<SessionId>,
     known: Option<&String>,
-) -> CorePlan {
+) -> Candidate {
     let hash = inputs(store, id, &eight);
     if known == Some(&hash) {
-        return CorePlan::Unchanged(hash);
+        return Candidate::Unchanged(hash);
     }
     let mut sources = Vec::new();
     let mut unrelated = Vec::new();
@@ -253,19 +274,19 @@ fn look(
                 digest
             }
             Err(reason) => {
-                return CorePlan::Waiting(format!(
+                return Candidate::Waiting(format!(
                     "the digest of {session} cannot be read: {reason}"
                 ));
             }
         };
         if digest.state == State::Open && digest.content.worth == Worth::Full {
-            return CorePlan::Waiting(format!("{session} is still open"));
+            return Candidate::Waiting(format!("{session} is still open"));
         }
         sources.push((session.clone(), Source::Digest(Box::new(digest))));
     }
     let existing = match read_page(&store.layout().core(id)) {
         Ok(existing) => existing,
-        Err(reason) => return CorePlan::Waiting(reason),
+        Err(reason) => return Candidate::Waiting(reason),
     };
     let written = core::parse_core(&existing);
     let said = written
@@ -275,7 +296,7 @@ fn look(
         .collect();
     let core = rules::with_history(rules::core(id, sources), said, forgotten);
     let page = core::core_text(&core, rules::MADE_BY, &existing);
-    CorePlan::Made { eight, same: page == existing, page, unrelated }
+    Candidate::Made(MadeCore { eight, same: page == existing, page }, unrelated)
 }
 
 /// A page of ours, empty where there is none. One that cannot be read is left alone.
@@ -308,73 +329,66 @@ pub fn core_now(store: &Store, id: &CoreId) -> Option<crate::model::core::Core> 
 
 // --- Spheres and MEMORY.md ---
 
-/// Writes what lies above the cores, where a core changed or a page is not as it was left. Says
-/// whether it looked.
-fn upper(
-    store: &Store,
-    known: &ConsolidatedState,
-    made: &BTreeMap<CoreId, (Eight, String)>,
-    batch: &mut Batch,
-    dry_run: bool,
-    report: &mut ConsolidateReport,
-) -> Result<bool> {
-    let layout = store.layout();
-    let cannot = || format!("cannot write to the memory `{}`", layout.root().display());
-    let page = |id: &CoreId| match made.get(id) {
-        Some((_, page)) => page.clone(),
-        None => fs::read_to_string(layout.core(id)).unwrap_or_default(),
-    };
-    let mut ids: BTreeSet<CoreId> = core::core_ids(&layout.cores()).into_iter().collect();
-    ids.extend(made.keys().cloned());
-    if ids.is_empty() && !layout.memory_page().exists() {
-        return Ok(false);
-    }
-    if made.is_empty() && known.upper.is_some() && known.upper == upper_stamp(layout) {
-        return Ok(true);
-    }
-    let mut by_sphere: BTreeMap<SphereId, Vec<CoreId>> = BTreeMap::new();
-    for id in ids {
-        by_sphere.entry(id.sphere()).or_default().push(id);
-    }
-    let mut all: Vec<Merged> = Vec::new();
-    let mut write = |path: &Path, text: &str, existing: &str| -> Result<bool> {
-        if text != existing && !dry_run {
-            batch.write(path, text.as_bytes()).context(cannot)?;
+impl Plan {
+    /// Plans what lies above the cores, where a core changed or a page is not as it was left. Says
+    /// whether it looked.
+    fn look_above(&mut self, store: &Store, known: &ConsolidatedState) -> Result<bool> {
+        let layout = store.layout();
+        let made = &self.cores;
+        let page = |id: &CoreId| match made.get(id) {
+            Some(core) => core.page.clone(),
+            None => fs::read_to_string(layout.core(id)).unwrap_or_default(),
+        };
+        let mut ids: BTreeSet<CoreId> = core::core_ids(&layout.cores()).into_iter().collect();
+        ids.extend(made.keys().cloned());
+        if ids.is_empty() && !layout.memory_page().exists() {
+            return Ok(false);
         }
-        Ok(text != existing)
-    };
-    for (id, members) in by_sphere {
-        let path = layout.sphere(&id);
-        let touched = members.iter().any(|core| made.contains_key(core));
-        let whole = members.len() == crate::model::ids::EIGHT as usize;
+        if made.is_empty() && known.upper.is_some() && known.upper == upper_stamp(layout) {
+            return Ok(true);
+        }
+        let mut by_sphere: BTreeMap<SphereId, Vec<CoreId>> = BTreeMap::new();
+        for id in ids {
+            by_sphere.entry(id.sphere()).or_default().push(id);
+        }
+        let mut all: Vec<Merged> = Vec::new();
+        for (id, members) in by_sphere {
+            let path = layout.sphere(&id);
+            let touched = members.iter().any(|core| made.contains_key(core));
+            let whole = members.len() == crate::model::ids::EIGHT as usize;
+            let existing = read_page(&path).map_err(Error::new)?;
+            if whole && !touched && !existing.is_empty() {
+                all.extend(core::parse_sphere(&existing));
+                continue;
+            }
+            let pages: Vec<(CoreId, WrittenCore)> = members
+                .par_iter()
+                .map(|core| (core.clone(), core::parse_core(&page(core))))
+                .collect();
+            let sphere = sphere_of(&id, &pages);
+            all.extend(sphere.together.landmarks.iter().filter(|one| rises(one)).cloned());
+            let text = core::sphere_text(&sphere, rules::MADE_BY, &existing);
+            if whole && text != existing {
+                self.report.spheres.push(layout.shown(&path));
+                self.upper.push((path, text));
+            }
+        }
+        let together = sphere::together(all);
+        let confirmed: Vec<Merged> = together
+            .landmarks
+            .into_iter()
+            .filter(|one| one.landmark.state == LandmarkState::Confirmed)
+            .collect();
+        let path = layout.memory_page();
         let existing = read_page(&path).map_err(Error::new)?;
-        if whole && !touched && !existing.is_empty() {
-            all.extend(core::parse_sphere(&existing));
-            continue;
-        }
-        let pages: Vec<(CoreId, WrittenCore)> =
-            members.par_iter().map(|core| (core.clone(), core::parse_core(&page(core)))).collect();
-        let sphere = sphere_of(&id, &pages);
-        all.extend(sphere.together.landmarks.iter().filter(|one| rises(one)).cloned());
-        if whole && write(&path, &core::sphere_text(&sphere, rules::MADE_BY, &existing), &existing)?
-        {
-            report.spheres.push(layout.shown(&path));
-        }
+        let mut own = memory::parse(&existing);
+        own.pinned.retain(|(_, line)| !leads_to_nothing(line, &page));
+        let (text, left_out) = memory::text(&own, &confirmed);
+        self.report.left_out = left_out;
+        self.report.memory = text != existing;
+        self.upper.extend(self.report.memory.then_some((path, text)));
+        Ok(true)
     }
-    let together = sphere::together(all);
-    let confirmed: Vec<Merged> = together
-        .landmarks
-        .into_iter()
-        .filter(|one| one.landmark.state == LandmarkState::Confirmed)
-        .collect();
-    let path = layout.memory_page();
-    let existing = read_page(&path).map_err(Error::new)?;
-    let mut own = memory::parse(&existing);
-    own.pinned.retain(|(_, line)| !leads_to_nothing(line, &page));
-    let (text, left_out) = memory::text(&own, &confirmed);
-    report.left_out = left_out;
-    report.memory = write(&path, &text, &existing)?;
-    Ok(true)
 }
 
 /// Whether a landmark goes up from its cores: what is confirmed or contested, not what is only
@@ -431,6 +445,12 @@ struct ConsolidatedState {
     cores: BTreeMap<String, String>,
     /// How the folder and MEMORY.md looked.
     upper: Option<String>,
+}
+
+impl ConsolidatedState {
+    fn file(store: &Store) -> StateFile<ConsolidatedState> {
+        StateFile::cache(store.layout().consolidated())
+    }
 }
 
 /// A hash of how a core's digests and its page look.

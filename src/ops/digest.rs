@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::adapters;
 use crate::base::files;
+use crate::base::setters::setters;
 use crate::base::text;
 use crate::capture::CaptureSettings;
 use crate::capture::raw;
@@ -33,10 +34,14 @@ use crate::store::{Store, digest, layout};
 /// Which digests to write again, and how.
 #[derive(Debug, Clone, Default)]
 pub struct DigestRequest {
-    target: DigestTarget,
-    again: bool,
-    dry_run: bool,
+    pub target: DigestTarget,
+    /// Whether a model is asked also where it has answered already.
+    pub again: bool,
+    /// Whether nothing is written, and nobody asked.
+    pub dry_run: bool,
 }
+
+setters!(DigestRequest { target: DigestTarget, again: bool, dry_run: bool });
 
 /// Which digests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -47,23 +52,6 @@ pub enum DigestTarget {
     #[default]
     Outdated,
     All,
-}
-
-impl DigestRequest {
-    /// Some digests.
-    pub fn of(target: DigestTarget) -> DigestRequest {
-        DigestRequest { target, ..DigestRequest::default() }
-    }
-
-    /// Asks a model also where it has answered already.
-    pub fn again(self, again: bool) -> DigestRequest {
-        DigestRequest { again, ..self }
-    }
-
-    /// Writes nothing, and asks nobody.
-    pub fn dry_run(self, dry_run: bool) -> DigestRequest {
-        DigestRequest { dry_run, ..self }
-    }
 }
 
 /// What was done.

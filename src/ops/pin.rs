@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::base::files;
 use crate::base::front_matter::Document;
+use crate::base::setters::setters;
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
 use crate::model::ids::SessionId;
@@ -15,27 +16,15 @@ use crate::store::{Store, digest};
 /// Which sessions to pin, or not any longer.
 #[derive(Debug, Clone, Default)]
 pub struct PinRequest {
-    sessions: Vec<String>,
-    remove: bool,
-    dry_run: bool,
+    /// By their ids, their paths, or their places among the last search's hits.
+    pub sessions: Vec<String>,
+    /// Whether they may go again.
+    pub remove: bool,
+    /// Whether it only says what would be done.
+    pub dry_run: bool,
 }
 
-impl PinRequest {
-    /// Sessions by their ids, paths, or places among the last search's hits.
-    pub fn of(sessions: Vec<String>) -> PinRequest {
-        PinRequest { sessions, ..PinRequest::default() }
-    }
-
-    /// Lets them go again.
-    pub fn remove(self, remove: bool) -> PinRequest {
-        PinRequest { remove, ..self }
-    }
-
-    /// Only says what would be done.
-    pub fn dry_run(self, dry_run: bool) -> PinRequest {
-        PinRequest { dry_run, ..self }
-    }
-}
+setters!(PinRequest { sessions: Vec<String>, remove: bool, dry_run: bool });
 
 /// What was done.
 #[derive(Debug, Serialize)]

@@ -604,16 +604,16 @@ fn within_budget(text: &str, budget: usize) -> String {
     if text::tokens(text) <= budget {
         return text.to_string();
     }
-    // Room for the note itself.
-    let room = budget.saturating_sub(24);
+    // The note itself needs some.
+    let usable = budget.saturating_sub(24);
     let (mut kept, mut used) = (0, 0);
     let mut begun = String::new();
     for line in text.split_inclusive('\n') {
         let tokens = text::tokens(line);
-        if used + tokens > room {
+        if used + tokens > usable {
             // A long line, such as a prompt, is better begun than left out.
-            if room - used >= WORTH_BEGINNING {
-                let chars = line.chars().count() * (room - used - 1) / tokens;
+            if usable - used >= WORTH_BEGINNING {
+                let chars = line.chars().count() * (usable - used - 1) / tokens;
                 begun = format!("{}\n", text::one_line(line, chars));
             }
             break;

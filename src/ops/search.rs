@@ -59,7 +59,7 @@ impl SearchRequest {
 }
 
 /// What a search found.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct SearchReport {
     pub query: String,
     /// Sessions, or their episodes. They and the notes are one list by rank.
@@ -115,7 +115,7 @@ impl SearchReport {
     }
 
     /// Puts sessions and notes into one order, by score, and keeps the best.
-    fn put_in_order(&mut self, limit: usize) {
+    fn assign_ranks(&mut self, limit: usize) {
         let mut order: Vec<(f64, bool, usize)> = Vec::new();
         order.extend(self.hits.iter().enumerate().map(|(at, hit)| (hit.score, false, at)));
         order.extend(self.notes.iter().enumerate().map(|(at, hit)| (hit.score, true, at)));
@@ -154,25 +154,11 @@ impl Memory {
         let most = request.limit.unwrap_or(LIMIT);
         let started = Instant::now();
         let query = &request.query;
-        if query.is_empty() {
-            return Err(Error::usage("there is nothing to search for")
-            .hint("say what to find: `memtree search header race`, or narrow by a filter: `memtree search project:zubot since:2w`"));
-        }
-        if request.deep && query.words.is_empty() && query.phrases.is_empty() {
-            return Err(Error::usage("a search that goes deep needs words to look for")
-                .hint("add some, or leave `--deep` away to list what the filters let through"));
-        }
+        check(request)?;
         let digests = request.trees.is_empty() || request.trees.contains(&Tree::Digests);
         let notes: Vec<Tree> =
             request.trees.iter().copied().filter(|tree| *tree != Tree::Digests).collect();
-        let mut answer = SearchReport {
-            query: query.text.clone(),
-            hits: Vec::new(),
-            notes: Vec::new(),
-            took_ms: 0,
-            total: 0,
-            suggestions: Vec::new(),
-        };
+        let mut answer = SearchReport { query: query.text.clone(), ..SearchReport::default() };
         let mut notes_weight = 0.0;
         if !notes.is_empty() {
             let index = open_index(store, Corpus::Notes, request)?;
@@ -204,16 +190,11 @@ impl Memory {
             }
             answer.hits = found.hits;
             answer.total += if digests { found.total } else { 0 };
-            answer.put_in_order(most);
+            answer.assign_ranks(most);
             if answer.all().iter().all(AnyHit::weak) {
-                answer.suggestions = suggested(
-                    store,
-                    &index,
-                    now,
-                    request,
-                    answer.all().is_empty(),
-                    &found.unknown,
-                )?;
+                let nothing = answer.all().is_empty();
+                answer.suggestions =
+                    suggestions(store, &index, now, request, nothing, &found.unknown)?;
             }
         }
         if !request.dry_run {
@@ -222,6 +203,22 @@ impl Memory {
         answer.took_ms = started.elapsed().as_millis() as u64;
         Ok(answer)
     }
+}
+
+/// Refuses a request that asks for nothing.
+fn check(request: &SearchRequest) -> Result<()> {
+    let query = &request.query;
+    if query.is_empty() {
+        return Err(Error::usage("there is nothing to search for").hint(
+            "say what to find: `memtree search header race`, or narrow by a filter: \
+             `memtree search project:zubot since:2w`",
+        ));
+    }
+    if request.deep && query.words.is_empty() && query.phrases.is_empty() {
+        return Err(Error::usage("a search that goes deep needs words to look for")
+            .hint("add some, or leave `--deep` away to list what the filters let through"));
+    }
+    Ok(())
 }
 
 /// The index that a request asks for. Where none was left, or a damaged one, even who is in a hurry
@@ -235,7 +232,7 @@ fn open_index<'s>(store: &'s Store, corpus: Corpus, request: &SearchRequest) -> 
 }
 
 /// What may help: fewer conditions, fewer words, other words, other places.
-fn suggested(
+fn suggestions(
     store: &Store,
     index: &Index,
     now: Timestamp,
@@ -245,7 +242,6 @@ fn suggested(
 ) -> Result<Vec<String>> {
     let query = &request.query;
     let mut suggestions = Vec::new();
-    let conditions = query.filters.len() + query.phrases.len() + query.excluded.len();
     if !nothing
         && let Some(phrase) = query.phrases.first().filter(|_| query.without_quotes().is_some())
     {
@@ -254,28 +250,10 @@ fn suggested(
             text::one_line(phrase, 60)
         ));
     }
-    if nothing && conditions > 0 {
-        let mut words = query.words.clone();
-        words.extend(query.phrases.iter().cloned());
-        let loose = Query { words, ..Query::default() };
-        let total = if loose.is_empty() { 0 } else { index.search(&loose, now, 0)?.total };
-        match total {
-            0 => {}
-            1 => {
-                suggestions.push("without filters, quotes and exclusions 1 session matches".into())
-            }
-            total => suggestions
-                .push(format!("without filters, quotes and exclusions {total} sessions match")),
-        }
-    }
     if nothing {
-        suggestions.extend(
-            query
-                .filters
-                .iter()
-                .filter(|filter| !filter.negated)
-                .filter_map(|filter| other(index, filter)),
-        );
+        suggestions.extend(without_conditions(index, now, query)?);
+        let filters = query.filters.iter().filter(|filter| !filter.negated);
+        suggestions.extend(filters.filter_map(|filter| other_value(index, filter)));
     }
     for (word, _) in unknown.iter().filter(|(_, taken)| taken.is_empty()).take(MOST_UNKNOWN) {
         suggestions.push(match index.similar_word(word) {
@@ -290,10 +268,8 @@ fn suggested(
     } else if nothing && suggestions.is_empty() {
         suggestions.push("`memtree sweep` takes in what the agents have logged since".into());
     }
-    let elsewhere = Tree::NOTES
-        .into_iter()
-        .filter_map(|tree| store.layout().tree(tree))
-        .any(|folder| folder.is_dir());
+    let mut folders = Tree::NOTES.into_iter().filter_map(|tree| store.layout().tree(tree));
+    let elsewhere = folders.any(|folder| folder.is_dir());
     if request.trees.is_empty() && elsewhere {
         suggestions.push("`--in all` also looks through days, core, knowledge and patterns".into());
     }
@@ -304,8 +280,23 @@ fn suggested(
     Ok(suggestions)
 }
 
+/// How much the words alone find, where there were conditions.
+fn without_conditions(index: &Index, now: Timestamp, query: &Query) -> Result<Option<String>> {
+    let words = [query.words.as_slice(), &query.phrases].concat();
+    let has_conditions = query.filters.len() + query.phrases.len() + query.excluded.len() > 0;
+    if !has_conditions || words.is_empty() {
+        return Ok(None);
+    }
+    let found = match index.search(&Query { words, ..Query::default() }, now, 0)?.total {
+        0 => return Ok(None),
+        1 => "1 session matches".to_string(),
+        total => format!("{total} sessions match"),
+    };
+    Ok(Some(format!("without filters, quotes and exclusions {found}")))
+}
+
 /// What to ask for instead of a filter's value that no session has.
-fn other(index: &Index, filter: &Filter) -> Option<String> {
+fn other_value(index: &Index, filter: &Filter) -> Option<String> {
     let known = index.filter_values(filter.key);
     let wanted = filter.value.to_lowercase();
     let name = filter.key.name();
@@ -317,11 +308,8 @@ fn other(index: &Index, filter: &Filter) -> Option<String> {
         Some(near) => format!("no session has {name}:{value}; did you mean {name}:{near}?"),
         None if known.is_empty() => format!("no session has a {name}"),
         None => {
-            let shown = known
-                .iter()
-                .take(MOST_VALUES)
-                .map(|known| text::one_line(known, 40))
-                .collect::<Vec<_>>();
+            let shown = known.iter().take(MOST_VALUES).map(|known| text::one_line(known, 40));
+            let shown = shown.collect::<Vec<_>>();
             let more = if known.len() > MOST_VALUES { ", …" } else { "" };
             format!("no session has {name}:{value}; there are {}{more}", shown.join(", "))
         }
@@ -351,7 +339,7 @@ pub fn last_search(store: &Store) -> Option<LastSearch> {
     StateFile::cache(store.layout().last_search()).read()
 }
 
-/// Notes the hits; that is a convenience, so trouble with it is none.
+/// Notes the hits, as a convenience: errors are ignored.
 fn remember(store: &Store, answer: &SearchReport) {
     let hits = answer.all().into_iter().map(|hit| match hit {
         AnyHit::Session(hit) => LastHit {

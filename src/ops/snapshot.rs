@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::base::files;
+use crate::base::setters::setters;
 use crate::capture::commit;
 use crate::capture::folder::{self, FolderNotes, Listing};
 use crate::capture::known::Known;
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
-use crate::model::digest::Outcome;
 use crate::model::ids::SessionId;
 use crate::model::session::Skipped;
 use crate::store::tombstones::Tombstones;
@@ -19,38 +19,19 @@ use crate::store::tombstones::Tombstones;
 /// What to make a session of, and what the person says of it.
 #[derive(Debug, Clone, Default)]
 pub struct SnapshotRequest {
-    folder: PathBuf,
-    notes: FolderNotes,
-    dry_run: bool,
+    pub folder: PathBuf,
+    /// What it was about, a short saying for it, and how it went.
+    pub notes: FolderNotes,
+    /// Whether it only says what would be done.
+    pub dry_run: bool,
 }
+
+setters!(SnapshotRequest { folder: PathBuf, notes: FolderNotes, dry_run: bool });
 
 impl SnapshotRequest {
     /// A folder.
     pub fn of(folder: impl Into<PathBuf>) -> SnapshotRequest {
-        SnapshotRequest { folder: folder.into(), ..SnapshotRequest::default() }
-    }
-
-    /// What it was about.
-    pub fn objective(mut self, objective: Option<String>) -> SnapshotRequest {
-        self.notes.objective = objective;
-        self
-    }
-
-    /// A short saying for it.
-    pub fn motto(mut self, motto: Option<String>) -> SnapshotRequest {
-        self.notes.motto = motto;
-        self
-    }
-
-    /// How it went.
-    pub fn status(mut self, status: Option<Outcome>) -> SnapshotRequest {
-        self.notes.status = status;
-        self
-    }
-
-    /// Only says what would be done.
-    pub fn dry_run(self, dry_run: bool) -> SnapshotRequest {
-        SnapshotRequest { dry_run, ..self }
+        SnapshotRequest::default().folder(folder)
     }
 }
 

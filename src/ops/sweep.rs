@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use crate::adapters::shared::SharedFiles;
 use crate::base::files::{self, Stamp};
+use crate::base::setters::setters;
 use crate::capture::CaptureSettings;
 use crate::capture::commit::{self, CapturedSession};
 use crate::capture::fingerprint::{self, SweepFingerprint};
@@ -34,13 +35,29 @@ use crate::store::tombstones::Tombstones;
 
 /// What to sweep, and how.
 pub struct SweepRequest<'a> {
+    /// Which logs; without any places, those of the settings.
+    pub selection: Selection,
+    /// The storage budget, where it is not that of the settings.
+    pub limits: Option<Limits>,
+    /// Whether the folders that the settings name are kept too; not where places or agents are
+    /// named.
+    pub folders: bool,
+    /// In whose name days that are over get their last summary now, if they do; `watch` does that
+    /// less often.
+    pub finalize: Option<&'static str>,
+    /// Whether it only says what would be done. Then the memory need not be there.
+    pub dry_run: bool,
+    /// Is told of each session that is done, with how many there are.
+    progress: &'a (dyn Fn(usize, usize) + Sync),
+}
+
+setters!(SweepRequest<'_> {
     selection: Selection,
     limits: Option<Limits>,
     folders: bool,
     finalize: Option<&'static str>,
     dry_run: bool,
-    progress: &'a (dyn Fn(usize, usize) + Sync),
-}
+});
 
 impl Default for SweepRequest<'_> {
     fn default() -> Self {
@@ -61,52 +78,25 @@ impl<'a> SweepRequest<'a> {
         SweepRequest::default().roots(vec![Root::named(path)])
     }
 
-    /// Where to look; without any, where the settings say.
+    /// Sets the places of the [`selection`](Self::selection).
     pub fn roots(mut self, roots: Vec<Root>) -> Self {
         self.selection.roots = roots;
         self
     }
 
-    /// Only sessions of these agents.
+    /// Sets its only agents.
     pub fn only(mut self, only: Vec<String>) -> Self {
         self.selection.only = only;
         self
     }
 
-    /// No sessions of these agents.
+    /// Sets the agents that it has not.
     pub fn except(mut self, except: Vec<String>) -> Self {
         self.selection.except = except;
         self
     }
 
-    /// Which logs, all at once.
-    pub fn selection(self, selection: Selection) -> Self {
-        SweepRequest { selection, ..self }
-    }
-
-    /// The storage budget, where it is not that of the settings.
-    pub fn limits(self, limits: Limits) -> Self {
-        SweepRequest { limits: Some(limits), ..self }
-    }
-
-    /// Whether the folders that the settings name are kept too; not where places or agents are
-    /// named.
-    pub fn folders(self, folders: bool) -> Self {
-        SweepRequest { folders, ..self }
-    }
-
-    /// In whose name days that are over get their last summary now, if they do; `watch` does that
-    /// less often.
-    pub fn finalize(self, finalize: Option<&'static str>) -> Self {
-        SweepRequest { finalize, ..self }
-    }
-
-    /// Only says what would be done. The memory need not be there.
-    pub fn dry_run(self, dry_run: bool) -> Self {
-        SweepRequest { dry_run, ..self }
-    }
-
-    /// Is told of each session that is done, with how many there are.
+    /// Sets who is told of each session that is done.
     pub fn progress(self, progress: &'a (dyn Fn(usize, usize) + Sync)) -> Self {
         SweepRequest { progress, ..self }
     }
@@ -386,7 +376,7 @@ impl<'m> Run<'m> {
         let finalize = self.request.finalize;
         let scope = if finalize.is_some() { Scope::All } else { Scope::Today };
         self.report.days = days::settle(store, now, zone, scope, finalize.unwrap_or_default())?;
-        let consolidated = consolidate::run(store, device, false)?;
+        let consolidated = consolidate::run(store, device)?;
         (self.report.cores, self.report.spheres) = (consolidated.cores, consolidated.spheres);
         Ok(consolidated.digests)
     }

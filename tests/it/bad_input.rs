@@ -37,7 +37,7 @@ fn every_good_record_is_kept_and_every_bad_one_named() {
         );
     }
     assert_eq!(swept.stderr.matches(&log).count(), 5, "{}", swept.told());
-    assert!(swept.stdout.contains("skipped 5 lines"), "{}", swept.told());
+    assert!(swept.stdout.contains("5 lines skipped"), "{}", swept.told());
     let session = desk.session_of(&format!("claude:{id}"));
     let digest = desk.digest(&session);
     assert_eq!(

@@ -58,7 +58,7 @@ fn an_older_page_stands_in_for_a_day() {
 fn an_older_event_log_is_a_session() {
     let desk = desk();
     desk.write("sessions/chat_main.jsonl", fs::read(LOG).unwrap());
-    desk.memtree(["sweep"]).success().stdout_has("captured 1");
+    desk.memtree(["sweep"]).success().stdout_has("1 captured");
     assert_eq!(desk.digest("SES1_desk_SP1C1").source_id, "eventlog:chat/main");
     let raw = desk.read("daily/raw/2026-03-02.md");
     assert!(
@@ -99,7 +99,7 @@ fn event_logs_are_written_where_they_are_wanted() {
     );
     assert!(!log.contains("ghp_") && log.contains("[redacted:"), "{log}");
     // It is no session of its own, git leaves it out, and it goes with its session.
-    desk.memtree(["sweep"]).success().stdout_has("1 session found");
+    desk.memtree(["sweep"]).success().stdout_has("1 session discovered");
     desk.git(["init", "-q"]);
     assert!(!desk.git(["status", "--porcelain", "-uall"]).contains(".jsonl"));
     desk.memtree(["forget", "--text", "Manila", "--yes"]).success();

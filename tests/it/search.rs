@@ -256,7 +256,7 @@ fn other_pages_are_found_where_one_looks_for_them() {
     assert_eq!(paths("all", "zanzibar").len(), 3);
     assert!(
         paths("all", "flock header")[0].ends_with("_DIGEST.md"),
-        "what is told of a session does not outrank it"
+        "what is said of a session does not outrank it"
     );
     assert_eq!(paths("knowledge", "tag:flock"), ["knowledge/concepts/locks.md"]);
     assert!(paths("digests", "zanzibar").is_empty());

@@ -117,7 +117,7 @@ fn a_dry_run_creates_nothing() {
     // It tells what a sweep would do, also where there is a memory already.
     desk.memtree(["sweep"]).success();
     let before = Tree::of(desk.root());
-    desk.memtree(["sweep", "--dry-run"]).success().stdout_has("would capture 0, 1 unchanged");
+    desk.memtree(["sweep", "--dry-run"]).success().stdout_has("0 would be captured, 1 unchanged");
     assert_same(&before, &Tree::of(desk.root()), "after a dry run over a memory");
 }
 
@@ -619,7 +619,7 @@ fn settings_and_flags_say_where_to_look() {
     nothing
         .memtree(["sweep"])
         .success()
-        .stdout_has("0 sessions found")
+        .stdout_has("0 sessions discovered")
         .stderr_has("memtree sweep --sample");
 }
 

@@ -70,13 +70,13 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
-/// Removes a file; one that is not there is as good as removed.
+/// Removes a file; one that is not there is no error.
 pub fn remove_file(path: &Path) -> io::Result<()> {
     faults::point(Point::Remove)?;
     if_exists(fs::remove_file(path)).map(drop)
 }
 
-/// Removes a folder with all that is in it; one that is not there is as good as removed.
+/// Removes a folder with all that is in it; one that is not there is no error.
 pub fn remove_folder(path: &Path) -> io::Result<()> {
     if if_exists(fs::symlink_metadata(path)).is_ok_and(|found| found.is_none()) {
         return Ok(());

@@ -13,9 +13,9 @@ use sha2::{Digest, Sha256};
 
 use super::{NOT_REGULAR, create_new_private, remove_file};
 
-/// What was copied: how many bytes, and their hash.
+/// How many bytes there are, and their hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Copied {
+pub struct ContentHash {
     /// The number of bytes.
     pub bytes: u64,
     /// Their SHA-256 in lower-case hex digits.
@@ -25,7 +25,7 @@ pub struct Copied {
 /// Copies a file's content to a new file that only its owner can read, hashing it on the way.
 ///
 /// The target must not exist, and is not synced: that is the batch's work.
-pub fn copy_hashed(from: &Path, to: &Path) -> io::Result<Copied> {
+pub fn copy_hashed(from: &Path, to: &Path) -> io::Result<ContentHash> {
     let mut source = open_regular(from)?;
     let mut target = HashingWriter::new(create_new_private(to)?);
     match pump(&mut source, &mut target) {
@@ -41,7 +41,7 @@ pub fn copy_hashed(from: &Path, to: &Path) -> io::Result<Copied> {
 pub fn hash_file(path: &Path) -> io::Result<(u64, String)> {
     let mut target = HashingWriter::new(io::sink());
     pump(&mut open_regular(path)?, &mut target)?;
-    let (_, Copied { bytes, sha256 }) = target.finish();
+    let (_, ContentHash { bytes, sha256 }) = target.finish();
     Ok((bytes, sha256))
 }
 
@@ -65,8 +65,8 @@ impl<W: Write> HashingWriter<W> {
     }
 
     /// Returns the wrapped writer, not flushed, and what passed through to it.
-    pub fn finish(self) -> (W, Copied) {
-        (self.inner, Copied { bytes: self.bytes, sha256: hex(&self.hasher.finalize()) })
+    pub fn finish(self) -> (W, ContentHash) {
+        (self.inner, ContentHash { bytes: self.bytes, sha256: hex(&self.hasher.finalize()) })
     }
 }
 
@@ -141,7 +141,7 @@ mod tests {
             let content: Vec<u8> = (0..size).map(|number| (number % 251) as u8).collect();
             fs::write(&from, &content).unwrap();
             let copied = copy_hashed(&from, &to).unwrap();
-            assert_eq!(copied, Copied { bytes: size, sha256: sha256_hex(&content) });
+            assert_eq!(copied, ContentHash { bytes: size, sha256: sha256_hex(&content) });
             assert_eq!(hash_file(&to).unwrap(), (size, copied.sha256));
             assert!(fs::read(&to).unwrap() == content);
             #[cfg(unix)]
@@ -162,6 +162,6 @@ mod tests {
         let mut small = [0; 3];
         let mut writer = HashingWriter::new(&mut small[..]);
         assert_eq!(writer.write(b"abcd").unwrap(), 3);
-        assert_eq!(writer.finish().1, Copied { bytes: 3, sha256: sha256_hex(b"abc") });
+        assert_eq!(writer.finish().1, ContentHash { bytes: 3, sha256: sha256_hex(b"abc") });
     }
 }

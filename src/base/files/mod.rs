@@ -28,7 +28,7 @@ pub use changes::{
     NewFile, append_plain, create_folder, create_new, create_new_private, remove_empty_folder,
     remove_file, remove_folder, rename, write_plain,
 };
-pub use copies::{Copied, HashingWriter, copy_hashed, hash_file, sha256_hex};
+pub use copies::{ContentHash, HashingWriter, copy_hashed, hash_file, sha256_hex};
 pub use dir_handle::DirHandle;
 pub use folders::create_private_dir;
 #[cfg(unix)]

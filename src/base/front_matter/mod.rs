@@ -147,7 +147,7 @@ impl Document {
 
     /// Leaves every key once: the first of those that `prefer` likes, by key and value as written,
     /// else the first of all. Returns whether any stood twice.
-    pub fn drop_doubles(&mut self, prefer: impl Fn(&str, &str) -> bool) -> bool {
+    pub fn remove_duplicates(&mut self, prefer: impl Fn(&str, &str) -> bool) -> bool {
         let raw = |entry: &Entry| self.text[entry.value.start..entry.end].trim().to_string();
         let mut kept: Vec<(&str, usize)> = Vec::new();
         let mut dropped = Vec::new();

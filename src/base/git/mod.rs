@@ -22,7 +22,7 @@ pub struct Repository {
 
 impl Repository {
     /// The repository that a folder lies in.
-    pub fn around(folder: &Path) -> Option<Repository> {
+    pub fn containing(folder: &Path) -> Option<Repository> {
         folder.ancestors().find_map(Repository::at)
     }
 
@@ -211,7 +211,7 @@ mod tests {
                 run(&["rev-parse", "HEAD"])
             })
             .collect();
-        let repository = Repository::around(desk.path()).unwrap();
+        let repository = Repository::containing(desk.path()).unwrap();
         let check = |when: &str, gone: &[usize]| {
             let mut history = repository.history(1000);
             for (at, commit) in commits.iter().enumerate().rev() {
@@ -246,13 +246,13 @@ mod tests {
              [remote \"origin\"]\n\turl = git@example.org:team/zubot.git\n",
         );
         fs::create_dir_all(root.join("src/deep")).unwrap();
-        let repository = Repository::around(&root.join("src/deep")).unwrap();
+        let repository = Repository::containing(&root.join("src/deep")).unwrap();
         assert_eq!(
             (repository.root.as_path(), repository.main_root()),
             (root.as_path(), root.clone())
         );
         assert_eq!(repository.remote().as_deref(), Some("git@example.org:team/zubot.git"));
-        assert_eq!(Repository::around(desk.path()), None);
+        assert_eq!(Repository::containing(desk.path()), None);
 
         let worktree = root.parent().unwrap().join("zubot-fix");
         write(
@@ -261,7 +261,7 @@ mod tests {
         );
         write(&root.join(".git/worktrees/zubot-fix/HEAD"), "ref: refs/heads/fix\n");
         write(&root.join(".git/worktrees/zubot-fix/commondir"), "../..\n");
-        let repository = Repository::around(&worktree).unwrap();
+        let repository = Repository::containing(&worktree).unwrap();
         assert_eq!(
             (repository.root.as_path(), repository.main_root()),
             (worktree.as_path(), root.clone())

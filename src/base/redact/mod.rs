@@ -164,7 +164,7 @@ impl Redactor {
     }
 
     fn try_rule(&self, text: &str, rule: usize, start: usize) -> Option<Range<usize>> {
-        let Rule { pattern, judge, .. } = RULES[rule];
+        let Rule { pattern, validator, .. } = RULES[rule];
         let regex = self.patterns[rule].get_or_init(|| {
             Regex::new(&format!(r"\A(?:{pattern})"))
                 .expect("a test makes every pattern of the table")
@@ -174,7 +174,7 @@ impl Redactor {
         let captures = regex.captures(window)?;
         let range = secret_of(&captures, start);
         let candidate = Candidate { text, start, range: range.clone() };
-        judge(&candidate).then_some(range)
+        validator(&candidate).then_some(range)
     }
 
     /// Orders what was found, joins what overlaps, and names it; the more specific name wins.

@@ -1,7 +1,7 @@
-//! A stand-in is what stands where a secret could: a placeholder, a type, a word, the name of
-//! another thing.
+//! A placeholder is what stands where a secret could: an example, a type, a word, the name of another
+//! thing.
 //!
-//! These are the lists of words by which the judges know them.
+//! These are the lists of words by which the validators recognize them.
 
 /// Whether a name of a token or key is no secret: of pages, caches, language models.
 pub(super) fn is_harmless_name(name: &str) -> bool {

@@ -1,8 +1,8 @@
-//! A judge looks at what a pattern has matched, and at its surroundings, and says whether it is a
-//! secret.
+//! A validator looks at what a pattern has matched, and at its surroundings, and says whether it is
+//! a secret.
 //!
-//! Patterns take too much, since code is full of names such as `token` and `password`; a judge lets
-//! types, placeholders and expressions go.
+//! Patterns match too much, since code is full of names such as `token` and `password`; a validator
+//! lets types, placeholders and expressions go.
 
 use std::ops::Range;
 

@@ -16,7 +16,7 @@ struct Line<'t> {
 }
 
 /// The difference of two texts under their names; empty where there is none.
-pub fn difference(before: &str, after: &str, names: [&str; 2]) -> String {
+pub fn diff(before: &str, after: &str, names: [&str; 2]) -> String {
     let lines = lines(before, after);
     let is_near = |at: usize| {
         let around = &lines[at.saturating_sub(AROUND)..(at + AROUND + 1).min(lines.len())];
@@ -123,7 +123,7 @@ mod tests {
 
     #[track_caller]
     fn check(before: &str, after: &str, expect: &str) {
-        assert_eq!(difference(before, after, ["a", "b"]), expect);
+        assert_eq!(diff(before, after, ["a", "b"]), expect);
     }
 
     #[test]
@@ -154,7 +154,7 @@ mod tests {
     fn what_is_too_long_to_compare_is_shown_as_replaced() {
         let text =
             |word: &str| (0..3000).map(|line| format!("{word} {line}\n")).collect::<String>();
-        let shown = difference(&text("old"), &text("new"), ["a", "b"]);
+        let shown = diff(&text("old"), &text("new"), ["a", "b"]);
         assert!(shown.contains("@@ -1,3000 +1,3000 @@\n-old 0\n"));
     }
 }

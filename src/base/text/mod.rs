@@ -15,10 +15,10 @@ mod words;
 
 use std::borrow::Cow;
 
-pub use diff::difference;
+pub use diff::diff;
 pub use excerpts::excerpt;
 pub use fingerprints::each_fingerprint;
-pub use injection::is_order;
+pub use injection::is_injection;
 pub use nearest::nearest;
 pub use sentences::{first_sentence, sentences};
 pub use words::{LONGEST_WORD, Word, each_word, words};

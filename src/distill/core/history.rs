@@ -1,4 +1,4 @@
-//! What a core said before: nothing of it is lost, and a person's words are kept.
+//! History: what a core said before is not lost, and a person's words are kept.
 
 use std::collections::BTreeSet;
 
@@ -9,9 +9,9 @@ use crate::model::ids::SessionId;
 /// From here on one landmark may stand for another that is gone.
 const NEAR: f32 = 0.3;
 
-/// A core with what its page said before: what holds no more is superseded, by what says it now and
-/// with the reason; of what rested on a forgotten session only the name stays. Both depend on the
-/// present alone, not on the way to it.
+/// Adds to a core what its page said before. What no longer holds is superseded, with what replaced
+/// it and why; of what rested on a forgotten session only the name stays. Both depend on the present
+/// alone, not on earlier runs.
 pub fn with_history(
     mut core: Core,
     mut written: Vec<Landmark>,

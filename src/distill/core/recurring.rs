@@ -1,4 +1,4 @@
-//! What recurs across sessions without anybody saying so: the commands that check the work, the
+//! What recurs across sessions without being stated: the commands that check the work, the
 //! files that change together, the form of commit messages.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! How the sessions of a core hang together: the relational map.
+//! Relations between the sessions of a core: what follows what, and what they share.
 
 use std::collections::BTreeSet;
 

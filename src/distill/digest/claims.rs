@@ -17,7 +17,7 @@ use crate::model::ids::EpisodeId;
 const MOST_CLAIMS: usize = 8;
 /// How many of them may be commands.
 const MOST_CHECKS: usize = 2;
-/// Longer prompts are pasted plans and templates; what a person wants for good is said shortly.
+/// Longer prompts are pasted plans and templates; lasting wishes are short.
 const LONGEST_OWN_WORDS: usize = 1500;
 const LONGEST_CLAIM: usize = 220;
 
@@ -181,7 +181,7 @@ static CHANGE: StaticRegex = StaticRegex::new(
     r"(?i)\b(now|changed|made|moved|switched|replaced|renamed|kept|keep|use|reuse|uses|chose|decided|opted|going with|put|point)\b",
 );
 
-/// A fault, a maybe, or something that somebody proposes.
+/// A fault, a possibility, or a proposal.
 static FINDING: StaticRegex = StaticRegex::new(
     r"(?i)\b(could|might|would|may|should we|bug|missing|incorrect(ly)?|wrong|silently|suggested|suggests?|verified|confirmed|result:|still|was expecting|latest tail)\b|^(low|medium|high|critical)\b",
 );

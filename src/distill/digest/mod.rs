@@ -16,7 +16,7 @@ mod worth;
 use crate::base::text;
 use crate::distill::cost;
 use crate::distill::facts::Facts;
-use crate::model::digest::Content;
+use crate::model::digest::{Claim, Content};
 use crate::model::ids::EpisodeId;
 use crate::model::session::{Head, ModelUsage};
 
@@ -56,12 +56,8 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, parts: SnapshotParts) -
         .chain(&key_outcomes)
         .map(String::as_str)
         .collect();
-    // Paths and hashes are in the front matter; prose stands there and in the body.
-    let tokens_elsewhere = stated.iter().map(|claim| text::tokens(&claim.text) + 30).sum::<usize>()
-        + files.iter().map(|file| text::tokens(file) + 2).sum::<usize>()
-        + 42 * evidence.len()
-        + prose.iter().map(|line| text::tokens(line) * 3 / 2).sum::<usize>();
-    let triggers = triggers::triggers(facts, &prose, tokens_elsewhere);
+    let elsewhere = tokens(&stated, &files, evidence.len(), &prose);
+    let triggers = triggers::triggers(facts, &prose, elsewhere);
     let sum = |count: fn(&ModelUsage) -> u64| head.usage.iter().map(count).sum();
     let first_and_last = facts.parts.first().zip(facts.parts.last());
     Content {
@@ -101,6 +97,15 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, parts: SnapshotParts) -
         core_intent,
         key_outcomes,
     }
+}
+
+/// How many tokens a page has besides its triggers: paths and hashes are in the front matter, prose
+/// stands there and in the body.
+fn tokens(stated: &[Claim], files: &[String], evidence: usize, prose: &[&str]) -> usize {
+    stated.iter().map(|claim| text::tokens(&claim.text) + 30).sum::<usize>()
+        + files.iter().map(|file| text::tokens(file) + 2).sum::<usize>()
+        + 42 * evidence
+        + prose.iter().map(|line| text::tokens(line) * 3 / 2).sum::<usize>()
 }
 
 /// The files that were changed, relative to the session's folder where they lie in it.

@@ -19,8 +19,7 @@ pub fn outcome(facts: &Facts) -> Outcome {
     if replies == 0 && facts.tool_calls == 0 {
         return Outcome::Abandoned;
     }
-    // A prompt that was stopped before anything came of it, and a word of thanks, take nothing
-    // back.
+    // A prompt that was stopped before anything was done, and a word of thanks, change nothing.
     let counts = |part: &&&EpisodeFacts| {
         part.signals.iter().any(|signal| *signal != Signal::Interrupted) || asks(part)
     };
@@ -37,12 +36,12 @@ pub fn outcome(facts: &Facts) -> Outcome {
             Outcome::Fail
         }
         Some(Signal::Reply | Signal::Test(true) | Signal::Commit) => Outcome::Success,
-        // Nothing worked, and nobody said a word about it.
+        // Nothing worked, and no reply followed.
         Some(Signal::Error) if tests_fail || last.failed_calls == last.tool_calls => Outcome::Fail,
         _ if last.last_test() == Some(false) => Outcome::Fail,
         // The log stops in the middle, but what was wanted had been done by then.
         Some(Signal::Interrupted | Signal::Work) if last.is_proved() => Outcome::Success,
-        // The log stops in the middle, or at a question that nobody took up.
+        // The log stops in the middle, or at an unanswered question.
         _ => Outcome::Unknown,
     }
 }

@@ -31,7 +31,7 @@ pub fn project_name(remote: Option<&str>, cwd: Option<&str>) -> Option<String> {
     Some(text::one_line(&name, 80)).filter(|name| !name.is_empty() && name != "." && name != "..")
 }
 
-/// A path with the home directory, whose name is nobody's business, as `~`.
+/// A path with the home directory as `~`: its name is private.
 pub fn without_home(path: &str) -> String {
     for homes in ["/home/", "/Users/"] {
         if let Some(rest) = path.strip_prefix(homes) {

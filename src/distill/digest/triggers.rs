@@ -259,7 +259,7 @@ fn best_sentence(part: &EpisodeFacts, most_chars: usize) -> Option<(u8, String, 
         return Some((2, text::one_line(&closing, most_chars), Origin::Assistant));
     }
     let Some(fault) = part.errors.first() else {
-        return call(part).map(|call| (0, call, Origin::Tool));
+        return action(part).map(|action| (0, action, Origin::Tool));
     };
     Some((
         1,
@@ -268,8 +268,8 @@ fn best_sentence(part: &EpisodeFacts, most_chars: usize) -> Option<(u8, String, 
     ))
 }
 
-/// What was done in a part about which nobody said anything.
-fn call(part: &EpisodeFacts) -> Option<String> {
+/// What was done in a part without a reply.
+fn action(part: &EpisodeFacts) -> Option<String> {
     if !part.edited.is_empty() {
         let names: Vec<&str> =
             part.edited.iter().take(3).map(|file| text::file_name(&file.path)).collect();

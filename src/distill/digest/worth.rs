@@ -9,7 +9,7 @@ use crate::model::digest::Worth;
 
 /// More calls than these, and something was done after all.
 const FEW_CALLS: u64 = 3;
-/// A health check is answered in so many words at most.
+/// A health check is answered in this many words at most.
 const SHORT_ANSWER: usize = 8;
 
 /// Whether a session is worth remembering: something was asked or done beyond a greeting.
@@ -42,7 +42,7 @@ pub fn worth(facts: &Facts) -> Worth {
     }
 }
 
-/// Whether a part only tried out that somebody answers: `Reply with exactly OK`, `What is 2+2?`.
+/// Whether a part only tried whether the agent answers: `Reply with exactly OK`, `What is 2+2?`.
 fn is_health_check(part: &EpisodeFacts) -> bool {
     static TRIAL: StaticRegex = StaticRegex::new(
         r"(?ix)^(?:please\s+)?(?:just\s+|only\s+)?(?:

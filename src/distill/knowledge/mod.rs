@@ -15,6 +15,7 @@ use crate::model::knowledge::{About, Concept, Knowledge, PageName};
 mod chunks;
 mod connections;
 mod pages;
+mod relations;
 mod sentences;
 mod topics;
 pub mod wording;
@@ -52,6 +53,6 @@ pub fn knowledge(
     let (chosen, mut concepts): (Vec<Topic>, Vec<Concept>) =
         chosen.into_iter().zip(pages).filter(|(_, concept)| has_enough(concept)).unzip();
     let connections = connections::connections(&transcript, &chosen, there);
-    pages::relate(&transcript, &chosen, &connections, &mut concepts);
+    relations::relate(&transcript, &chosen, &connections, &mut concepts);
     Knowledge { concepts, connections }
 }

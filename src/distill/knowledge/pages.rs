@@ -7,9 +7,7 @@ use super::topics::{Class, Topic};
 use crate::base::{markdown, text};
 use crate::distill::words;
 use crate::model::ids::SessionId;
-use crate::model::knowledge::{
-    About, Concept, Connection, Details, Quote, QuoteSource, Relation, SourceDay,
-};
+use crate::model::knowledge::{About, Concept, Details, Quote, QuoteSource, SourceDay};
 
 const KEY_POINTS: usize = 5;
 /// With fewer, there is no page.
@@ -19,8 +17,6 @@ const CORE_QUOTES: usize = 2;
 const MOST_DETAILS: usize = 8;
 const FEWEST_DETAILS: usize = 2;
 const QUOTES_EACH: usize = 3;
-const MOST_RELATED: usize = 6;
-const FEWEST_RELATED: usize = 2;
 const MOST_ALIASES: usize = 6;
 /// Two sentences with more words in common than this say the same.
 const ALIKE: f32 = 0.6;
@@ -258,7 +254,7 @@ fn details(
             if has_content { &mut details } else { &mut bare }.push(part);
         }
     }
-    // What was only asked stands there where there is little else.
+    // What was only asked is shown where there is little else.
     while details.len() < FEWEST_DETAILS && !bare.is_empty() {
         details.push(bare.remove(0));
     }
@@ -325,114 +321,4 @@ fn actions(actions: &[Action]) -> Vec<String> {
         }
     }
     lines
-}
-
-/// How often two topics meet.
-#[derive(Debug, Clone, Copy, Default)]
-struct CoOccurrence {
-    sentences: u32,
-    exchanges: u32,
-    sessions: u32,
-}
-
-/// Puts the pages of each concept's neighbours on it, and it on theirs.
-pub fn relate(
-    transcript: &Transcript,
-    topics: &[Topic],
-    connections: &[Connection],
-    concepts: &mut [Concept],
-) {
-    let mut together: HashMap<(usize, usize), CoOccurrence> = HashMap::new();
-    let exchange = |at: usize| transcript[at].exchange;
-    each_pair(topics, Some, |pair| together.entry(pair).or_default().sentences += 1);
-    each_pair(
-        topics,
-        |at| Some(exchange(at)),
-        |pair| together.entry(pair).or_default().exchanges += 1,
-    );
-    each_pair(
-        topics,
-        |at| transcript[at].place.session.as_ref(),
-        |pair| together.entry(pair).or_default().sessions += 1,
-    );
-    let mut near: Vec<Vec<(f32, usize)>> = vec![Vec::new(); topics.len()];
-    let spread: Vec<f32> = topics
-        .iter()
-        .map(|topic| {
-            topic.sentences.iter().map(|at| exchange(*at)).collect::<HashSet<_>>().len() as f32
-        })
-        .collect();
-    for (&(one, other), pair_count) in &together {
-        let together = 3.0 * pair_count.sentences as f32
-            + pair_count.exchanges as f32
-            + 0.2 * pair_count.sessions as f32;
-        // What goes with everything says little about one.
-        near[one].push((together / (4.0 + spread[other]).sqrt(), other));
-        near[other].push((together / (4.0 + spread[one]).sqrt(), one));
-    }
-    let mut pairs: BTreeSet<(usize, usize)> = BTreeSet::new();
-    for (one, near) in near.iter_mut().enumerate() {
-        near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-        let known = near.iter().map(|(_, other)| *other).take(MOST_RELATED);
-        // Every page leads somewhere, also one that has nothing in common with another.
-        let others = (0..topics.len())
-            .filter(|other| *other != one && !near.iter().any(|(_, known)| known == other));
-        let others = others.take(FEWEST_RELATED.saturating_sub(near.len()));
-        pairs.extend(known.chain(others).map(|other| (one.min(other), one.max(other))));
-    }
-    for (one, other) in pairs {
-        let why = why(together.get(&(one, other)).copied().unwrap_or_default());
-        for (from, to) in [(one, other), (other, one)] {
-            concepts[from]
-                .related
-                .push(Relation { name: topics[to].name.clone(), why: why.clone() });
-        }
-    }
-    for connection in connections {
-        for name in &connection.connects {
-            if let Ok(at) = concepts.binary_search_by(|concept| concept.name.cmp(name)) {
-                let why = "what connects the two".to_string();
-                concepts[at].related.push(Relation { name: connection.name.clone(), why });
-            }
-        }
-    }
-}
-
-/// Names every pair of topics that share a thing, once for each thing.
-fn each_pair<K: std::hash::Hash + Eq>(
-    topics: &[Topic],
-    thing: impl Fn(usize) -> Option<K>,
-    mut pair: impl FnMut((usize, usize)),
-) {
-    let mut holders: HashMap<K, Vec<usize>> = HashMap::new();
-    for (topic, it) in topics.iter().enumerate() {
-        for thing in it.sentences.iter().filter_map(|at| thing(*at)) {
-            let holders = holders.entry(thing).or_default();
-            // The sayings of one topic come one after the other.
-            if holders.last() != Some(&topic) {
-                holders.push(topic);
-            }
-        }
-    }
-    for holders in holders.values() {
-        for (place, one) in holders.iter().enumerate() {
-            holders[place + 1..].iter().for_each(|other| pair((*one, *other)));
-        }
-    }
-}
-
-fn why(pair_count: CoOccurrence) -> String {
-    let counted = |count: u32, thing: &str| text::counted(count as usize, thing);
-    match pair_count {
-        CoOccurrence { sentences: 0, exchanges: 0, sessions: 0 } => "from the same memory".into(),
-        CoOccurrence { sentences: 0, exchanges: 0, sessions } => {
-            format!("{} in common", counted(sessions, "session"))
-        }
-        CoOccurrence { sentences: 0, exchanges, .. } => {
-            format!("{} in common", counted(exchanges, "exchange"))
-        }
-        CoOccurrence { sentences, .. } => {
-            format!("named together in {}", counted(sentences, "sentence"))
-        }
-    }
 }

@@ -77,7 +77,7 @@ struct Term {
 #[derive(Debug, Clone, Default)]
 struct TermUse {
     classes: BTreeMap<Class, usize>,
-    /// How often somebody wanted it to be seen.
+    /// How often it was stressed.
     stressed: usize,
     forms: BTreeMap<String, usize>,
     sentences: Vec<usize>,
@@ -195,7 +195,7 @@ fn of_a_day(
 ) -> (Vec<String>, Vec<String>) {
     let mut ranked: Vec<(f32, &str, &TermUse)> = terms
         .iter()
-        // A word that anybody uses needs more than a mention.
+        // A common word needs more than one mention.
         .filter(|(_, term)| term.sentences.len() >= if term.class() == Class::Word { 3 } else { 2 })
         .map(|(key, term)| (score(transcript, key, term), key.as_str(), term))
         .filter(|(score, ..)| *score > 0.0)
@@ -366,7 +366,7 @@ const NO_TOPIC: &str = "nil null true false none self this json yaml html css ht
 const NAMES: &str =
     "github gitlab typescript javascript macos ios openai postgresql youtube nodejs";
 
-/// A few words that somebody wanted to be seen, if they name something.
+/// A few stressed words, if they name something.
 fn stressed_term(words: &str) -> Option<Term> {
     let lower = words.to_lowercase();
     let parts: Vec<&str> = lower.split_whitespace().collect();

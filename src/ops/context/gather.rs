@@ -1,5 +1,5 @@
-//! What could stand on the page: lines of the memory's own files and of digests, each with its
-//! source.
+//! Gathering: lines of the memory's own files and of digests that may go onto the page, each with
+//! its source.
 //!
 //! Everything here becomes a line that states something and cannot be taken for an instruction of
 //! ours or of the person: in one line, without markup, and without what a tool printed.
@@ -11,7 +11,7 @@ use std::path::Path;
 use chrono::{Days, NaiveDate};
 
 use super::page::{Line, Section};
-use super::stale::Present;
+use super::stale::EvidenceChecker;
 use crate::base::clock::Timestamp;
 use crate::base::{files, markdown, text};
 use crate::distill::words;
@@ -27,7 +27,7 @@ use crate::store::core::memory as memory_page;
 const LONGEST_LINE: usize = 280;
 /// How much of a file is looked at.
 const LONGEST_FILE: u64 = 256 << 10;
-/// How many lines of a day's raw log stand in for its summary.
+/// How many lines of a day's raw log replace its summary where there is none.
 const RAW_LINES: usize = 80;
 /// How many sessions of a project are shown.
 const SESSIONS: usize = 5;
@@ -97,8 +97,8 @@ pub fn project(
     store: &Store,
     projects: &[String],
     index: Option<&Index>,
-    own: &Own,
-    present: &Present,
+    asking: &AskingSession,
+    checker: &EvidenceChecker,
 ) -> Section {
     let mut digests = match index {
         Some(index) => projects
@@ -110,13 +110,13 @@ pub fn project(
     };
     let is_here = |name: &String| projects.iter().any(|project| project.eq_ignore_ascii_case(name));
     digests.retain(|digest| digest.content.project.as_ref().is_some_and(is_here));
-    digests.retain(|digest| digest.content.worth == Worth::Full && !own.is(digest));
+    digests.retain(|digest| digest.content.worth == Worth::Full && !asking.is(digest));
     digests.sort_by(|a, b| (b.content.ended, &b.session).cmp(&(a.content.ended, &a.session)));
     // The same job again, such as a check that runs every hour, is shown once.
     let mut shown = HashSet::new();
     digests.retain(|digest| shown.insert((digest.content.title.clone(), digest.content.status)));
     digests.truncate(SESSIONS);
-    let lines = digests.iter().flat_map(|digest| session_lines(digest, present)).collect();
+    let lines = digests.iter().flat_map(|digest| session_lines(digest, checker)).collect();
     let heading = match projects.first() {
         Some(project) => format!("Last sessions of {}", markdown::heading(project)),
         None => "Last sessions".into(),
@@ -133,7 +133,7 @@ fn newest(store: &Store) -> Vec<Digest> {
     ids.iter().filter_map(|id| store.digest(id).ok().flatten()).collect()
 }
 
-fn session_lines(digest: &Digest, present: &Present) -> Vec<Line> {
+fn session_lines(digest: &Digest, checker: &EvidenceChecker) -> Vec<Line> {
     let content = &digest.content;
     let when = content.ended.map(|at| format!("{}, ", at.format("%Y-%m-%d"))).unwrap_or_default();
     let status =
@@ -156,7 +156,7 @@ fn session_lines(digest: &Digest, present: &Present) -> Vec<Line> {
             |episode| format!("{}#{episode}", digest.session),
         );
         let stale = episode
-            .and_then(|episode| present.doubts(digest, episode.parse().ok()?))
+            .and_then(|episode| checker.stale_reason(digest, episode.parse().ok()?))
             .map(|why| plain(&why));
         lines.push(Line {
             below: true,
@@ -202,8 +202,8 @@ pub fn prompted(
     prompt: &str,
     now: Timestamp,
     request: &super::ContextRequest,
-    own: &Own,
-    present: &Present,
+    asking: &AskingSession,
+    checker: &EvidenceChecker,
 ) -> Result<Section> {
     let query = Query::of_words(prompt);
     let mut lines = Vec::new();
@@ -213,7 +213,7 @@ pub fn prompted(
         for hit in found
             .hits
             .into_iter()
-            .filter(|hit| !hit.weak && !own.is_source(&hit.source_id))
+            .filter(|hit| !hit.weak && !asking.is_source(&hit.source_id))
             .take(HITS)
         {
             if request.strong_only && (weight_of(&hit.words) < STRONG || hit.score < least) {
@@ -227,7 +227,7 @@ pub fn prompted(
                     trigger.episode == found.episode && trigger.topic == found.topic
                 };
                 let Some(trigger) = digest.content.triggers.iter().find(said) else { continue };
-                let line = trigger_line(&digest, trigger, present);
+                let line = trigger_line(&digest, trigger, checker);
                 if !lines.iter().any(|there: &Line| there.text == line.text) {
                     lines.push(line);
                 }
@@ -242,12 +242,12 @@ fn weight_of(words: &[String]) -> f32 {
     words.iter().map(|word| words::weight(&word.to_lowercase())).sum()
 }
 
-fn trigger_line(digest: &Digest, trigger: &Trigger, present: &Present) -> Line {
+fn trigger_line(digest: &Digest, trigger: &Trigger, checker: &EvidenceChecker) -> Line {
     let when =
         digest.content.ended.map(|at| format!("{}, ", at.format("%Y-%m-%d"))).unwrap_or_default();
     let (asked, said) = (quoted(&trigger.topic), quoted(&trigger.sentence));
     let text = format!("{when}{}: on {asked}, {} said {said}", project_of(digest), trigger.origin);
-    let stale = present.doubts(digest, trigger.episode).map(|why| plain(&why));
+    let stale = checker.stale_reason(digest, trigger.episode).map(|why| plain(&why));
     Line { stale, ..Line::new(text, format!("{}#{}", digest.session, trigger.episode)) }
 }
 
@@ -257,14 +257,14 @@ fn project_of(digest: &Digest) -> String {
 
 /// Which session asks: its own digest is nothing new to it.
 #[derive(Debug, Default)]
-pub struct Own {
+pub struct AskingSession {
     /// As the agent calls it; digests have `<flavor>:` before it.
     pub session: Option<String>,
     /// Its id in this memory, where it has one already.
     pub id: Option<SessionId>,
 }
 
-impl Own {
+impl AskingSession {
     fn is(&self, digest: &Digest) -> bool {
         self.id.as_ref() == Some(&digest.session) || self.is_source(&digest.source_id)
     }
@@ -277,7 +277,7 @@ impl Own {
 
 // --- Lines of files ---
 
-/// The lines of a page that say something, each under the innermost heading it stands under.
+/// The lines of a page that say something, each with the innermost heading above it.
 fn prose(store: &Store, path: &Path, wanted: impl Fn(&str) -> bool) -> Vec<Line> {
     let Some(page) = read(path) else { return Vec::new() };
     let shown = store.layout().shown(path);
@@ -338,7 +338,7 @@ fn plain(words: &str) -> String {
     markdown::inline(&text::one_line(&markdown::plain(words), LONGEST_LINE))
 }
 
-/// Words that somebody said, as a quotation.
+/// Words as a quotation.
 fn quoted(words: &str) -> String {
     format!("“{}”", plain(words))
 }
@@ -354,8 +354,8 @@ mod tests {
              status: success\nworth: full\n---\n# Session Digest: SES1_desk_SP1C1\n\n\
              ## 🧠 Semantic Summary (The RAG Trigger)\n- **Core Intent**: i\n- **Key Outcomes**: {outcomes}\n"
         );
-        let present = Present::new(Path::new("/nowhere"), Path::new("/nowhere"), &[], true);
-        session_lines(&digest::parse(&text).unwrap(), &present).iter().map(Line::shown).collect()
+        let checker = EvidenceChecker::new(Path::new("/nowhere"), Path::new("/nowhere"), &[], true);
+        session_lines(&digest::parse(&text).unwrap(), &checker).iter().map(Line::shown).collect()
     }
 
     #[test]

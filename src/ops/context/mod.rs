@@ -26,8 +26,8 @@ mod stale;
 pub use injected::Injected;
 pub use page::Section;
 
-use gather::Own;
-use stale::Present;
+use gather::AskingSession;
+use stale::EvidenceChecker;
 
 /// What stands above the lines.
 const FRAME: &str = "\
@@ -112,8 +112,8 @@ impl Memory {
             (false, true) => Some(open(Source::InMemory)?),
             (false, false) => Some(open(Source::Refreshed)?),
         };
-        let own = Own { session: request.session.clone(), id: None };
-        let present = Present::new(folder, home, &projects, request.hurried);
+        let asking = AskingSession { session: request.session.clone(), id: None };
+        let checker = EvidenceChecker::new(folder, home, &projects, request.hurried);
         let mut sections = Vec::new();
         if let (Some(prompt), Some(index)) = (&request.prompt, &index) {
             sections.push(gather::prompted(
@@ -122,21 +122,21 @@ impl Memory {
                 prompt,
                 self.now(),
                 request,
-                &own,
-                &present,
+                &asking,
+                &checker,
             )?);
         }
         if request.contents == Contents::All {
             sections.push(gather::memory(store, &projects));
-            sections.push(gather::project(store, &projects, index.as_ref(), &own, &present));
+            sections.push(gather::project(store, &projects, index.as_ref(), &asking, &checker));
         }
         if request.contents != Contents::Prompt {
             let today = self.now().with_timezone(&self.zone()?).date_naive();
-            sections.extend(gather::days(store, today, own.id.as_ref()));
+            sections.extend(gather::days(store, today, asking.id.as_ref()));
         }
         // Whoever repeated it: an order to agents is not passed on.
         for section in &mut sections {
-            section.lines.retain(|line| !text::is_order(&line.text));
+            section.lines.retain(|line| !text::is_injection(&line.text));
         }
         let injected = request.session.as_deref().map(|session| Injected::load(store, session));
         if let Some(injected) = &injected {
@@ -183,7 +183,7 @@ fn projects(named: Option<&String>, works_in: &Path) -> Vec<String> {
     if let Some(project) = named {
         return vec![project.clone()];
     }
-    let repository = Repository::around(works_in);
+    let repository = Repository::containing(works_in);
     let folder = |path: PathBuf| project_name(None, Some(&path.to_string_lossy()));
     let names = match repository {
         Some(repository) => {

@@ -45,7 +45,7 @@ pub struct Section {
     pub last_first: bool,
 }
 
-/// How many tokens a text may cost at most, whoever counts: what we estimate, or what a plain rule
+/// How many tokens a text may cost at most, by any tokenizer: what we estimate, or what a plain rule
 /// of thumb says if that is more, and a twelfth on top. Tokenizers differ most in what is not
 /// ASCII: such a character may cost half a token more than we think.
 pub fn cost(value: &str) -> usize {
@@ -55,7 +55,7 @@ pub fn cost(value: &str) -> usize {
 }
 
 /// The sections cut down to so many tokens. Each first gets its share; what one leaves over goes to
-/// the others, in their order. A line stands whole or not at all.
+/// the others, in their order. A line is shown whole or not at all.
 pub fn fitted(sections: Vec<Section>, budget: usize) -> Vec<Section> {
     let shares: usize = sections.iter().map(|section| section.share).sum::<usize>().max(1);
     let mut chosen: Vec<Vec<bool>> =

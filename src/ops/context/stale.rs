@@ -16,38 +16,38 @@ use crate::model::ids::EpisodeId;
 
 /// How long a file may be whose content is compared.
 const LONGEST_FILE: u64 = 1 << 20;
-/// How many commits of a history are read, and how many by whoever is in a hurry.
+/// How many commits of a history are read, and how many in a hook, which has little time.
 const COMMITS: usize = 20_000;
 const COMMITS_IN_A_HURRY: usize = 500;
 
-/// The present, as far as evidence speaks of it.
-pub struct Present {
+/// Compares evidence with the files and commits that are there now.
+pub struct EvidenceChecker {
     home: PathBuf,
     /// The repository in which the agent works, and what its project is called.
     here: Option<(Repository, Vec<String>)>,
     most_commits: usize,
     histories: RefCell<HashMap<PathBuf, Option<History>>>,
-    doubts: RefCell<HashMap<String, Option<String>>>,
+    checked: RefCell<HashMap<String, Option<String>>>,
 }
 
-impl Present {
-    /// What is there now, seen from the folder in which an agent works.
-    pub fn new(folder: &Path, home: &Path, projects: &[String], hurried: bool) -> Present {
-        Present {
+impl EvidenceChecker {
+    /// Looks from the folder in which an agent works.
+    pub fn new(folder: &Path, home: &Path, projects: &[String], hurried: bool) -> EvidenceChecker {
+        EvidenceChecker {
             home: home.to_path_buf(),
-            here: Repository::around(folder).map(|repository| (repository, projects.to_vec())),
+            here: Repository::containing(folder).map(|repository| (repository, projects.to_vec())),
             most_commits: if hurried { COMMITS_IN_A_HURRY } else { COMMITS },
             histories: RefCell::default(),
-            doubts: RefCell::default(),
+            checked: RefCell::default(),
         }
     }
 
     /// Why an episode of a session may no longer hold; `None` where it does, or where that
     /// is not known.
-    pub fn doubts(&self, digest: &Digest, episode: EpisodeId) -> Option<String> {
+    pub fn stale_reason(&self, digest: &Digest, episode: EpisodeId) -> Option<String> {
         let folder = self.folder_of(digest)?;
         let own = digest.content.evidence.iter().filter(|evidence| evidence.episode == episode);
-        own.into_iter().find_map(|evidence| self.doubt(evidence, &folder))
+        own.into_iter().find_map(|evidence| self.check(evidence, &folder))
     }
 
     /// Where the session worked, on this machine: in its own folder, or in this one if that is the
@@ -77,24 +77,24 @@ impl Present {
         }
     }
 
-    fn doubt(&self, evidence: &Evidence, folder: &Path) -> Option<String> {
+    fn check(&self, evidence: &Evidence, folder: &Path) -> Option<String> {
         let key = format!(
             "{} {}",
             folder.display(),
             evidence.to_string().split_once(' ').map_or("", |(_, proof)| proof)
         );
-        if let Some(known) = self.doubts.borrow().get(&key) {
+        if let Some(known) = self.checked.borrow().get(&key) {
             return known.clone();
         }
-        let doubt = match &evidence.proof {
-            Proof::File { path, state } => self.doubt_of_file(folder, path, state),
-            Proof::Commit(hash) => self.doubt_of_commit(folder, hash),
+        let reason = match &evidence.proof {
+            Proof::File { path, state } => self.check_file(folder, path, state),
+            Proof::Commit(hash) => self.check_commit(folder, hash),
         };
-        self.doubts.borrow_mut().insert(key, doubt.clone());
-        doubt
+        self.checked.borrow_mut().insert(key, reason.clone());
+        reason
     }
 
-    fn doubt_of_file(&self, folder: &Path, path: &str, state: &FileState) -> Option<String> {
+    fn check_file(&self, folder: &Path, path: &str, state: &FileState) -> Option<String> {
         let file = match path.starts_with(['~', '/']) {
             true => self.absolute(path),
             false => folder.join(path),
@@ -108,7 +108,7 @@ impl Present {
             (FileState::Sha256(digits), Some(metadata)) if metadata.len() <= LONGEST_FILE => {
                 let mut bytes = Vec::new();
                 fs::File::open(&file).ok()?.take(LONGEST_FILE).read_to_end(&mut bytes).ok()?;
-                // As the evidence was taken: whatever the line ends are here.
+                // As the evidence was taken: line ends make no difference.
                 let same = if bytes.contains(&b'\r') {
                     String::from_utf8_lossy(&bytes).replace("\r\n", "\n").into_bytes()
                 } else {
@@ -121,8 +121,8 @@ impl Present {
         }
     }
 
-    fn doubt_of_commit(&self, folder: &Path, hash: &str) -> Option<String> {
-        let repository = Repository::around(folder)?;
+    fn check_commit(&self, folder: &Path, hash: &str) -> Option<String> {
+        let repository = Repository::containing(folder)?;
         let mut histories = self.histories.borrow_mut();
         let history = histories
             .entry(repository.root.clone())

@@ -45,7 +45,7 @@ pub fn finish(store: &Store, tombstones: &Tombstones, request: &Request<'_>) -> 
 }
 
 /// This device's sessions whose log is not to be captured again for what it says, and whose raw is
-/// still as it was: the text was forgotten on another device. Which text nobody knows here, so all
+/// still as it was: the text was forgotten on another device. Which text is not known here, so all
 /// that was captured has to go.
 fn holding_forgotten_texts(
     store: &Store,

@@ -1,9 +1,8 @@
 //! Git's history: the commands that remove the same from it. The person runs them, since nothing
 //! here runs a program.
 //!
-//! Git remembers every page as it once was, also pages that by now say nothing of it any more. So a
-//! session takes the past of all pages with it in which it can ever have stood; a text can have
-//! stood in any.
+//! Git keeps every page as it once was, also pages that no longer mention it. So the history of every
+//! page that can ever have mentioned a session goes with it; a text can have been on any page.
 
 use std::path::Path;
 

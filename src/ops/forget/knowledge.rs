@@ -1,7 +1,7 @@
 //! Knowledge without what was forgotten: pages are written again from the days that are left.
 //!
-//! A page that no other session bears out goes as a whole, with every link to it: its very name
-//! says what was talked about. One into which a person wrote stays, without the lines that name
+//! A page that rests on no other session goes as a whole, with every link to it: its very name says
+//! what was talked about. One into which a person wrote stays, without the lines that name
 //! the session.
 
 use std::collections::BTreeSet;
@@ -14,11 +14,11 @@ use crate::model::knowledge::{Kind, PageName};
 use crate::ops::compile;
 use crate::store::{Store, authored};
 
-/// Writes the pages anew and removes those that nothing bears out any more; returns which files
-/// changed or went.
+/// Writes the pages again and removes those that rest on nothing any more; returns which files changed
+/// or went.
 pub fn rewrite(store: &Store, traces: &Traces, redactor: &Redactor) -> Result<Vec<String>> {
     let layout = store.layout();
-    let cannot = || "cannot make the pages of knowledge anew".to_string();
+    let cannot = || "cannot write the pages of knowledge again".to_string();
     let there = store.page_names().context(cannot)?;
     if there.is_empty() {
         return Ok(Vec::new());

@@ -4,8 +4,8 @@
 //! The tombstones of sessions are written first, the traces elsewhere go next, and the session's
 //! own folder goes last: as long as it is there, a tombstone without effect is seen, and the next
 //! sweep finishes what was begun. The same happens where a sync brings along the tombstones of
-//! another device, or brings back what they forbid. A text is not kept anywhere, so only whoever
-//! asks again can finish what a kill left of it.
+//! another device, or brings back what they forbid. A text is not kept anywhere, so after a
+//! kill only the same request again can finish it.
 
 mod finish;
 mod history;
@@ -48,7 +48,7 @@ pub struct Request<'a> {
     pub device: &'a Device,
     pub now: Timestamp,
     pub zone: crate::base::zone::Zone,
-    /// For the pages that are made anew.
+    /// For the pages that are written again.
     pub redactor: &'a Redactor,
 }
 
@@ -117,7 +117,7 @@ pub struct PlannedSession {
     pub log_stays_out: bool,
     #[serde(skip)]
     source_id: Option<String>,
-    /// When it began and ended, where anybody knows.
+    /// When it began and ended, where that is known.
     #[serde(skip)]
     days: Option<(NaiveDate, NaiveDate)>,
 }
@@ -238,46 +238,62 @@ pub fn forget(store: &Store, plan: &ForgetPlan, request: &Request<'_>) -> Result
         ..ForgetReport::default()
     };
     match &plan.text {
-        Some(pattern) => {
-            for session in &sessions {
-                text::without_text(store, session, pattern, plan.day)?;
-            }
-            let removed = |path: &Path, page: &str| text::page_without(store, path, page, pattern);
-            report.files = clean_pages(store, |_| true, |name| pattern.is_in(name), removed)
-                .context(cannot)?;
-            clear_cache(store).context(cannot)?;
-            // Not before all is done: whoever sees such a tombstone beside raw files removes all of
-            // them, since it does not name the text. A text that no log held gets a tombstone too,
-            // which says only that there was one.
-            let stones =
-                if stones.is_empty() { vec![Tombstone::of_text(plan.day)] } else { stones };
-            tombstones::add(layout, &stones).context(cannot)?;
-            consolidate::run(store, request.device, false)?;
-            prove(store, &mut report, |path, name| {
-                Ok(pattern.is_in(name) || pattern.is_in_file(path)?)
-            })?;
-        }
-        None => {
-            let traces = Traces::of(store, &sessions).context(cannot)?;
-            report.files = purge(store, &sessions, &traces, request.redactor)?;
-            // A core lists all its eight sessions, this one as forgotten; what it said of it is
-            // gone.
-            consolidate::run(store, request.device, false)?;
-            let traces = traces.without_ids();
-            prove(store, &mut report, |path, name| {
-                // Other sessions may well have said the same; the tombstones name the ids.
-                if is_static(layout, path) || path.starts_with(layout.sessions()) {
-                    return Ok(false);
-                }
-                if traces.are_in(name) {
-                    return Ok(true);
-                }
-                let page = fs::read(path)?;
-                Ok(String::from_utf8_lossy(&page).lines().any(|line| traces.are_in(line)))
-            })?;
-        }
+        Some(pattern) => forget_text(store, plan, pattern, stones, request, &mut report)?,
+        None => forget_sessions(store, &sessions, request, &mut report)?,
     }
     Ok(report)
+}
+
+fn forget_text(
+    store: &Store,
+    plan: &ForgetPlan,
+    pattern: &TextPattern,
+    stones: Vec<Tombstone>,
+    request: &Request<'_>,
+    report: &mut ForgetReport,
+) -> Result<()> {
+    let layout = store.layout();
+    let cannot = || format!("cannot forget in `{}`", layout.root().display());
+    for session in &report.sessions {
+        text::without_text(store, session, pattern, plan.day)?;
+    }
+    let removed = |path: &Path, page: &str| text::page_without(store, path, page, pattern);
+    report.files =
+        clean_pages(store, |_| true, |name| pattern.is_in(name), removed).context(cannot)?;
+    clear_cache(store).context(cannot)?;
+    // Not before all is done: a sweep that sees such a tombstone beside raw files removes all of
+    // them, since it does not name the text. A text that no log held gets a tombstone too, which says only
+    // that there was one.
+    let stones = if stones.is_empty() { vec![Tombstone::of_text(plan.day)] } else { stones };
+    tombstones::add(layout, &stones).context(cannot)?;
+    consolidate::run(store, request.device)?;
+    prove(store, report, |path, name| Ok(pattern.is_in(name) || pattern.is_in_file(path)?))
+}
+
+fn forget_sessions(
+    store: &Store,
+    sessions: &[SessionId],
+    request: &Request<'_>,
+    report: &mut ForgetReport,
+) -> Result<()> {
+    let layout = store.layout();
+    let cannot = || format!("cannot forget in `{}`", layout.root().display());
+    let traces = Traces::of(store, sessions).context(cannot)?;
+    report.files = purge(store, sessions, &traces, request.redactor)?;
+    // A core lists all its eight sessions, this one as forgotten; what it said of it is gone.
+    consolidate::run(store, request.device)?;
+    let traces = traces.without_ids();
+    prove(store, report, |path, name| {
+        // Other sessions may well have said the same; the tombstones name the ids.
+        if is_static(layout, path) || path.starts_with(layout.sessions()) {
+            return Ok(false);
+        }
+        if traces.are_in(name) {
+            return Ok(true);
+        }
+        let page = fs::read(path)?;
+        Ok(String::from_utf8_lossy(&page).lines().any(|line| traces.are_in(line)))
+    })
 }
 
 // --- What is meant ---
@@ -334,7 +350,7 @@ fn planned(store: &Store, session: SessionId) -> PlannedSession {
     let bytes = files::walk_files(&folder).flatten().map(|file| file.metadata.len()).sum();
     let digest = store.digest(&session).ok().flatten();
     let from_vitals = || source_id_in_vitals(store, &session);
-    // Of one whose folder somebody removed, the last sweep may still know the log.
+    // Where the folder was removed by hand, the last sweep may still know the log.
     let from_cursors = || {
         let cursors = Cursors::load(&store.layout().cursors());
         cursors.session(&session).map(|cursor| cursor.source_id.clone())

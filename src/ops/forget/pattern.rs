@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 /// What takes the place of a forgotten text.
 pub const FORGOTTEN: &str = "[forgotten]";
 
-/// The shortest text that can be forgotten, in letters and digits: a shorter one stands in every
+/// The shortest text that can be forgotten, in letters and digits: a shorter one occurs in every
 /// other line.
 const SHORTEST: usize = 4;
 /// The longest, in characters.
@@ -23,7 +23,7 @@ const LONGEST: usize = 2_000;
 const PIECE: usize = 1 << 20;
 const OVERLAP: usize = 64 << 10;
 
-/// A text, as it may stand anywhere.
+/// A text to forget, in every form it may take.
 #[derive(Debug)]
 pub struct TextPattern {
     regex: Regex,
@@ -60,12 +60,12 @@ impl TextPattern {
             .map_err(|err| Error::usage("cannot look for this text").because(err))
     }
 
-    /// Whether it stands in a text.
+    /// Whether a text holds it.
     pub fn is_in(&self, text: &str) -> bool {
         self.regex.is_match(text.as_bytes())
     }
 
-    /// How often it stands in a text.
+    /// How often a text holds it.
     pub fn count(&self, text: &str) -> usize {
         self.regex.find_iter(text.as_bytes()).count()
     }
@@ -79,7 +79,7 @@ impl TextPattern {
         }
     }
 
-    /// Whether it stands in a file, of which only a piece is ever held.
+    /// Whether a file holds it; only a piece of the file is in memory at a time.
     pub fn is_in_file(&self, path: &Path) -> io::Result<bool> {
         let mut file = File::open(path)?;
         let mut piece = Vec::with_capacity(PIECE + OVERLAP);

@@ -60,10 +60,10 @@ pub fn without_text(
         digest.set("manifest_sha256", kept.manifest_sha256.as_str());
         manifest_sha256 = kept.manifest_sha256;
     }
-    // A hash of what is forgotten goes as well: whoever guesses a short text could prove it by
-    // that. So does a name.
+    // A hash of what is forgotten goes as well: a guess at a short text could be proved by it. So
+    // does a name.
     if let Some(listed) = digest.get_list("manifest") {
-        // Where the files are not here, nobody can say which of them held it.
+        // Where the files are not here, it is not known which of them held it.
         let unknown = all_raw && !folder.is_dir();
         let names_it = |line: &String| {
             let name = parse_manifest_line(line).map(|(_, name)| name);
@@ -98,7 +98,7 @@ fn without(page: &str, pattern: &TextPattern) -> Document {
     let body = pattern.removed(document.body()).into_owned();
     document.set_body(&body);
     let page = match pattern.is_in(document.as_text()) {
-        // It stands across several values, or in what is no YAML.
+        // It spans several values, or is in what is no YAML.
         true => pattern.removed(document.as_text()).into_owned(),
         false => document.into_text(),
     };

@@ -19,7 +19,7 @@ pub struct Traces {
     fingerprints: HashSet<u64>,
 }
 
-/// The shortest of the agents' own ids that says anything: `1` stands in every other line.
+/// The shortest of the agents' own ids that says anything: `1` is in every other line.
 const SHORTEST_NATIVE_ID: usize = 8;
 
 impl Traces {
@@ -126,7 +126,7 @@ fn owner(line: &str) -> Option<&str> {
     owner.parse::<SessionId>().is_ok().then_some(owner)
 }
 
-/// Whether a name stands in a line, and not only as part of a longer one.
+/// Whether a line holds a name, and not only as part of a longer one.
 fn holds(line: &str, name: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-';
     line.match_indices(name).any(|(at, _)| {

@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::adapters::hooks::HookSpec;
 use crate::adapters::{Adapter, Places};
-use crate::base::files;
 use crate::base::redact::Redactor;
 use crate::base::text;
+use crate::base::{files, jsonc};
 use crate::error::{Context, Error, Result};
 use crate::store::layout::Layout;
 use crate::store::local::StateFile;
@@ -47,6 +47,15 @@ pub struct Plan {
     before: Option<String>,
     after: Option<String>,
     change: Change,
+}
+
+/// A settings file as it is, without our hooks and with them, and the keys made for them.
+struct Edit {
+    file: PathBuf,
+    before: Option<String>,
+    base: Option<String>,
+    after: String,
+    created: Vec<String>,
 }
 
 /// What a plan makes of our note.
@@ -92,26 +101,16 @@ impl Install<'_> {
             let base = edit::toml_without_hooks(&text);
             // Where hooks are written so that none can be added, a file of our own does as well.
             if let Ok(after) = edit::toml_with_hooks(&base, &wiring) {
-                return self.installed(
-                    adapter,
-                    &spec,
-                    toml,
-                    Some(text),
-                    Some(base),
-                    after,
-                    Vec::new(),
-                );
+                let (before, base, created) = (Some(text), Some(base), Vec::new());
+                let edit = Edit { file: toml, before, base, after, created };
+                return self.plan_install(adapter.name(), spec.afterwards, edit);
             }
         }
         let before = read(&json)?;
         if before.as_deref().is_some_and(|text| wiring.is_in(text.trim_start_matches('\u{feff}'))) {
             return Ok(None);
         }
-        let cannot = |reason: String| {
-            Error::new(format!("cannot change the settings `{}`", json.display()))
-                .because(reason)
-                .hint("mend the file first; nothing was changed")
-        };
+        let cannot = |reason| cannot_change(&json, reason, "; nothing was changed");
         let note = self.note(adapter.name()).filter(|note| note.file == json);
         let base = match (&before, &note) {
             (None, _) => None,
@@ -125,19 +124,15 @@ impl Install<'_> {
         };
         let (after, created) =
             edit::with_hooks(base.as_deref().unwrap_or_default(), &wiring).map_err(cannot)?;
-        self.installed(adapter, &spec, json, before, base, after, created)
+        let edit = Edit { file: json, before, base, after, created };
+        self.plan_install(adapter.name(), spec.afterwards, edit)
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn installed(
+    fn plan_install(
         &self,
-        adapter: &'static dyn Adapter,
-        spec: &HookSpec,
-        file: PathBuf,
-        before: Option<String>,
-        base: Option<String>,
-        after: String,
-        created: Vec<String>,
+        agent: &'static str,
+        afterwards: Option<&'static str>,
+        Edit { file, before, base, after, created }: Edit,
     ) -> Result<Option<Plan>> {
         if before.as_deref() == Some(after.as_str()) {
             return Ok(None);
@@ -145,73 +140,51 @@ impl Install<'_> {
         let missing = file.ancestors().skip(1).take_while(|folder| !folder.exists());
         let mut folders: Vec<PathBuf> = missing.map(Path::to_path_buf).collect();
         folders.reverse();
-        let earlier = self.note(adapter.name()).filter(|note| note.file == file);
+        let earlier = self.note(agent).filter(|note| note.file == file);
         if let Some(earlier) = &earlier {
             folders = earlier.folders.iter().cloned().chain(folders).collect();
         }
         let existed = base.is_some() && earlier.is_none_or(|earlier| earlier.existed);
         let written = files::sha256_hex(after.as_bytes());
         let note = Note { file: file.clone(), existed, written, created, folders };
-        let target = target_of(&file)?;
-        let afterwards = spec.afterwards;
         let change = Change::Install { note, base: base.filter(|_| existed) };
-        Ok(Some(Plan {
-            agent: adapter.name(),
-            file,
-            afterwards,
-            target,
-            before,
-            after: Some(after),
-            change,
-        }))
+        let (target, after) = (target_of(&file)?, Some(after));
+        Ok(Some(Plan { agent, file, afterwards, target, before, after, change }))
     }
 
     /// What has to change for an agent to call us no more: a plan for each file that holds hooks of
     /// ours.
     pub fn uninstall(&self, adapter: &'static dyn Adapter) -> Result<Vec<Plan>> {
-        let spec = spec_of(adapter)?;
+        let (agent, spec) = (adapter.name(), spec_of(adapter)?);
         let home = (spec.home)(self.places);
-        let note = self.note(adapter.name());
+        let note = self.note(agent);
         let mut plans = Vec::new();
         for name in [Some(spec.json), spec.toml].into_iter().flatten() {
             let file = home.join(name);
             let Some(before) = read(&file)? else { continue };
             let note = note.as_ref().filter(|note| note.file == file);
-            let after = match note {
-                Some(note) if note.is_untouched(&before) && !note.existed => None,
-                Some(note)
-                    if note.is_untouched(&before) && self.kept(adapter.name(), note).is_some() =>
-                {
-                    self.kept(adapter.name(), note)
-                }
-                note if name == spec.json => {
-                    let created = note.map(|note| note.created.as_slice());
-                    let after = edit::without_hooks(&before, adapter.name(), &spec, created).map_err(|reason| {
-                        Error::new(format!("cannot change the settings `{}`", file.display()))
-                            .because(reason)
-                            .hint("mend the file first, or take out the hooks that call `memtree` by hand")
-                    })?;
-                    let ours = note.is_some_and(|note| !note.existed)
-                        && crate::base::jsonc::is_empty(&after);
-                    (!ours).then_some(after)
-                }
-                _ => Some(edit::toml_without_hooks(&before)),
+            let untouched = note.filter(|note| note.is_untouched(&before));
+            let after = if untouched.is_some_and(|note| !note.existed) {
+                None
+            } else if let Some(kept) = untouched.and_then(|note| self.kept(agent, note)) {
+                Some(kept)
+            } else if name == spec.json {
+                let created = note.map(|note| note.created.as_slice());
+                let by_hand = ", or take out the hooks that call `memtree` by hand";
+                let after = edit::without_hooks(&before, agent, &spec, created)
+                    .map_err(|reason| cannot_change(&file, reason, by_hand))?;
+                let ours = note.is_some_and(|note| !note.existed) && jsonc::is_empty(&after);
+                (!ours).then_some(after)
+            } else {
+                Some(edit::toml_without_hooks(&before))
             };
             if after.as_deref() == Some(before.as_str()) {
                 continue;
             }
             let folders = note.map(|note| note.folders.clone()).unwrap_or_default();
-            let target = target_of(&file)?;
-            let change = Change::Uninstall { folders };
-            plans.push(Plan {
-                agent: adapter.name(),
-                file,
-                afterwards: None,
-                target,
-                before: Some(before),
-                after,
-                change,
-            });
+            let (target, change) = (target_of(&file)?, Change::Uninstall { folders });
+            let (before, afterwards) = (Some(before), None);
+            plans.push(Plan { agent, file, afterwards, target, before, after, change });
         }
         Ok(plans)
     }
@@ -294,7 +267,7 @@ impl Plan {
             Some(_) => self.file.display().to_string(),
             None => "(no file)".into(),
         };
-        let shown = text::difference(before, after, [&name(&self.before), &name(&self.after)]);
+        let shown = text::diff(before, after, [&name(&self.before), &name(&self.after)]);
         Redactor::new().redact(&shown).into_owned()
     }
 }
@@ -302,6 +275,12 @@ impl Plan {
 /// Whether an agent is on this machine: whether its folder is.
 pub fn is_here(adapter: &dyn Adapter, places: &Places) -> bool {
     adapter.hooks().is_some_and(|spec| (spec.home)(places).is_dir())
+}
+
+fn cannot_change(file: &Path, reason: String, or: &str) -> Error {
+    Error::new(format!("cannot change the settings `{}`", file.display()))
+        .because(reason)
+        .hint(format!("fix the file first{or}"))
 }
 
 fn spec_of(adapter: &dyn Adapter) -> Result<HookSpec> {
@@ -340,7 +319,7 @@ fn target_of(file: &Path) -> Result<PathBuf> {
     fs::canonicalize(file).map_err(|err| {
         Error::new(format!("`{}` is a link that leads nowhere", file.display()))
             .because(err)
-            .hint("mend or remove the link first")
+            .hint("fix or remove the link first")
     })
 }
 

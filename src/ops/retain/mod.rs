@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::clock::{self, Timestamp};
 use crate::base::files::{self, Batch};
+use crate::base::setters::setters;
 use crate::capture::cursors::{Cursors, SessionCursor};
 use crate::capture::known::Known;
 use crate::capture::{CaptureSettings, commit, raw};
@@ -36,27 +37,16 @@ use plan::{Candidate, Fate, HoldReason, Limits, Pass, Portion};
 /// What to keep within which limits.
 #[derive(Debug, Clone, Default)]
 pub struct RetainRequest {
-    limits: Option<Limits>,
-    event_log_days: Option<u32>,
-    dry_run: bool,
-}
-
-impl RetainRequest {
     /// The storage budget, where it is not that of the settings.
-    pub fn limits(self, limits: Limits) -> RetainRequest {
-        RetainRequest { limits: Some(limits), ..self }
-    }
-
-    /// Event logs that nobody wrote to for so many days go; 0 means never.
-    pub fn event_log_days(self, days: Option<u32>) -> RetainRequest {
-        RetainRequest { event_log_days: days, ..self }
-    }
-
-    /// Only says what would be done.
-    pub fn dry_run(self, dry_run: bool) -> RetainRequest {
-        RetainRequest { dry_run, ..self }
-    }
+    pub limits: Option<Limits>,
+    /// Event logs that nobody wrote to for so many days go, where that is not as the settings say;
+    /// 0 means never.
+    pub event_log_days: Option<u32>,
+    /// Whether it only says what would be done.
+    pub dry_run: bool,
 }
+
+setters!(RetainRequest { limits: Option<Limits>, event_log_days: Option<u32>, dry_run: bool });
 
 /// What went, and what becomes of each session.
 #[derive(Debug, Serialize)]

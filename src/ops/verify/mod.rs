@@ -11,6 +11,7 @@ use std::time::Instant;
 use serde::Serialize;
 
 use crate::base::files;
+use crate::base::setters::setters;
 use crate::capture::sources::Selection;
 use crate::error::{Context, Result};
 use crate::memory::Memory;
@@ -44,21 +45,13 @@ pub enum Step {
 /// What to check.
 #[derive(Debug, Clone, Default)]
 pub struct VerifyRequest {
-    selection: Selection,
-    deep: bool,
-}
-
-impl VerifyRequest {
     /// Which of the agents' own logs are compared; without any places, those of the settings.
-    pub fn selection(self, selection: Selection) -> VerifyRequest {
-        VerifyRequest { selection, ..self }
-    }
-
-    /// Also reads all raw again.
-    pub fn deep(self, deep: bool) -> VerifyRequest {
-        VerifyRequest { deep, ..self }
-    }
+    pub selection: Selection,
+    /// Whether all raw is read again.
+    pub deep: bool,
 }
+
+setters!(VerifyRequest { selection: Selection, deep: bool });
 
 /// What was checked, and what was found.
 #[derive(Debug, Default, Serialize)]
@@ -104,6 +97,12 @@ pub struct Finding {
     pub reason: String,
 }
 
+impl Finding {
+    fn new(step: Step, session: Option<&SessionId>, path: String, reason: String) -> Finding {
+        Finding { step, session: session.cloned(), path, reason }
+    }
+}
+
 /// Everything that one part of the proof found.
 #[derive(Debug, Default)]
 struct Findings {
@@ -126,12 +125,7 @@ impl Findings {
         path: impl Into<String>,
         reason: impl Into<String>,
     ) {
-        self.gaps.push(Finding {
-            step,
-            session: session.cloned(),
-            path: path.into(),
-            reason: reason.into(),
-        });
+        self.gaps.push(Finding::new(step, session, path.into(), reason.into()));
     }
 
     fn note(
@@ -141,12 +135,7 @@ impl Findings {
         path: impl Into<String>,
         reason: impl Into<String>,
     ) {
-        self.notes.push(Finding {
-            step,
-            session: session.cloned(),
-            path: path.into(),
-            reason: reason.into(),
-        });
+        self.notes.push(Finding::new(step, session, path.into(), reason.into()));
     }
 
     fn add(&mut self, other: Findings) {

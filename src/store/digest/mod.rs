@@ -150,7 +150,7 @@ pub fn without_doubles(text: &str) -> Option<String> {
     let mut document = Document::parse(text);
     let written = Written::of(&document, &RULES);
     let is_edited = |key: &str, raw: &str| written.has(key) && !written.wrote(&RULES, key, raw);
-    document.drop_doubles(is_edited).then(|| document.into_text())
+    document.remove_duplicates(is_edited).then(|| document.into_text())
 }
 
 /// What `readiness` says of a digest that its core holds, and the box that is ticked then.
