@@ -23,3 +23,8 @@ long: check
     cargo test --release --test it -- --ignored eight_hundred --nocapture
     cargo bench --bench sweep
     cargo bench --bench search
+
+# Whether it compiles for Windows; needs the C compiler of the package gcc-mingw-w64-x86-64
+windows:
+    rustup target add x86_64-pc-windows-gnu
+    cargo check --target x86_64-pc-windows-gnu --all-targets
