@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Doctor;
-use super::finding::{Findings, Level};
+use super::finding::Findings;
+#[cfg(unix)]
+use super::finding::Level;
 use crate::base::files;
 use crate::error::{Context, Result};
 use crate::ops::install::{self, InstallRequest};
