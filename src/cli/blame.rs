@@ -10,7 +10,7 @@ use crate::ops::blame::{BlameReport, BlameRequest, FileBlame, LineBlame};
 ///
 /// core/MEMORY.md:12 leads from the line to its core, its digests, their episodes and the raw bytes
 /// that hold the evidence; a line of a core or of a digest does the same, and without a line every
-/// line is told. Any other file is a source file: the sessions that changed it, newest first, with
+/// line is shown. Any other file is a source file: the sessions that changed it, newest first, with
 /// the triggers that name it.
 #[derive(Debug, clap::Args)]
 pub struct Args {

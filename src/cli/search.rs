@@ -15,7 +15,7 @@ use crate::settings::Settings;
 
 /// Where to look, as it is typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Place {
+enum SearchScope {
     Digests,
     Days,
     Core,
@@ -24,15 +24,15 @@ enum Place {
     All,
 }
 
-impl Place {
+impl SearchScope {
     fn trees(self) -> Vec<Tree> {
         match self {
-            Place::Digests => vec![Tree::Digests],
-            Place::Days => vec![Tree::Days],
-            Place::Core => vec![Tree::Core],
-            Place::Knowledge => vec![Tree::Knowledge],
-            Place::Patterns => vec![Tree::Patterns],
-            Place::All => [Tree::Digests].into_iter().chain(Tree::NOTES).collect(),
+            SearchScope::Digests => vec![Tree::Digests],
+            SearchScope::Days => vec![Tree::Days],
+            SearchScope::Core => vec![Tree::Core],
+            SearchScope::Knowledge => vec![Tree::Knowledge],
+            SearchScope::Patterns => vec![Tree::Patterns],
+            SearchScope::All => [Tree::Digests].into_iter().chain(Tree::NOTES).collect(),
         }
     }
 }
@@ -71,7 +71,7 @@ pub struct Args {
     before: Option<String>,
     /// Look elsewhere than among the digests
     #[arg(long = "in", value_name = "WHERE", value_enum, value_delimiter = ',')]
-    within: Vec<Place>,
+    within: Vec<SearchScope>,
     /// Go on into the episodes of the best sessions, and show the passages
     #[arg(long)]
     deep: bool,
@@ -108,7 +108,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
             query.filter(key, &value)?;
         }
     }
-    let mut trees: Vec<Tree> = args.within.iter().flat_map(|place| place.trees()).collect();
+    let mut trees: Vec<Tree> = args.within.iter().flat_map(|scope| scope.trees()).collect();
     trees.sort_unstable();
     trees.dedup();
     if args.deep && !trees.is_empty() && !trees.contains(&Tree::Digests) {

@@ -8,8 +8,8 @@ use crate::memory::Memory;
 
 #[derive(Debug, Default, clap::Args)]
 pub struct SourceArgs {
-    /// Look here instead; may be given more than once. The agent is told by the content of the
-    /// files
+    /// Look here instead; may be given more than once. The agent is recognized by the content
+    /// of the files
     #[arg(long, value_name = "FLAVOR=PATH")]
     pub source: Vec<String>,
     /// Only sessions of this agent; may be given more than once

@@ -1,4 +1,4 @@
-//! How memtree's own calls of a model are told from a person's sessions.
+//! How memtree's own calls of a model are told apart from a person's sessions.
 //!
 //! A program that answers for a model may keep a log of what it was asked, where the next sweep
 //! finds it. So every prompt of ours begins with one line, and a session that consists of such

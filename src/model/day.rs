@@ -118,7 +118,7 @@ impl SessionSummary {
     }
 }
 
-/// What a flush added to a session's section: a model's words, or what could be told of a context
+/// What a flush added to a session's section: a model's words, or what could be said of a context
 /// handed in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {

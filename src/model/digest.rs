@@ -19,7 +19,7 @@ pub struct Digest {
     pub captured: Timestamp,
     /// Whether it may still grow.
     pub state: State,
-    /// What was told by the distiller.
+    /// What the distiller wrote.
     pub content: Content,
     /// What is kept of it.
     pub snapshot: Snapshot,

@@ -170,7 +170,7 @@ pub struct FileChange {
 }
 
 impl FileChange {
-    /// A file of which only the path is told.
+    /// A file of which only the path is known.
     pub fn of(path: String) -> FileChange {
         FileChange { path, state: FileState::Unknown }
     }

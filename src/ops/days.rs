@@ -237,7 +237,7 @@ fn text(store: &Store, day: NaiveDate, added: &[(String, Note)]) -> io::Result<O
 fn add_note(notes: &mut Notes, session: &str, note: Note) {
     let notes = notes.entry(session.to_string()).or_default();
     match notes.iter_mut().find(|known| known.id == note.id) {
-        // It is the same context, told at the time at which it came first.
+        // It is the same context, which keeps the time at which it came first.
         Some(known) if note.by_model && !known.by_model => {
             *known = Note { from: known.from.clone(), until: known.until.clone(), ..note };
         }

@@ -376,7 +376,7 @@ impl Layout {
         self.cache().join(format!("folders/{folder}.json"))
     }
 
-    /// A person's own words for what a model is told to do.
+    /// A person's own words for what a model is asked to do.
     pub fn prompt(&self, task: &str) -> PathBuf {
         self.root.join("templates/prompts").join(task).with_extension("md")
     }

@@ -184,7 +184,7 @@ pub fn described(manifest: &str, bytes: u64, is_raw: impl Fn(&str) -> bool) -> S
     }
 }
 
-/// The same without the names of files, where one of them may not be told: the manifest's own hash
+/// The same without the names of files, where one of them may not be shown: the manifest's own hash
 /// stands for them.
 pub fn without_names(snapshot: Snapshot) -> Snapshot {
     let manifest = vec![manifest_line(&snapshot.manifest_sha256, MANIFEST)];

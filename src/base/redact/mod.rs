@@ -97,7 +97,7 @@ impl Redactor {
 
     /// Returns where each secret begins and ends, and the name of its rule, in order and apart.
     pub fn find(&self, text: &str) -> Vec<(usize, usize, &str)> {
-        let mut found: Vec<Found> = Vec::new();
+        let mut found: Vec<Match> = Vec::new();
         let mut markers: Vec<Range<usize>> = Vec::new();
         self.find_anchored(text, &mut found, &mut markers);
         each_long_run(text, |run| self.look_at_run(text, run, &mut found));
@@ -105,7 +105,7 @@ impl Redactor {
             for captures in regex.captures_iter(text) {
                 let rule = RULES.len() + index;
                 let range = secret_of(&captures, 0);
-                found.push(Found { rule, range });
+                found.push(Match { rule, range });
             }
         }
         // What was redacted before stays as it is.
@@ -118,7 +118,7 @@ impl Redactor {
         self.apart(found)
     }
 
-    fn find_anchored(&self, text: &str, found: &mut Vec<Found>, markers: &mut Vec<Range<usize>>) {
+    fn find_anchored(&self, text: &str, found: &mut Vec<Match>, markers: &mut Vec<Range<usize>>) {
         let mut skip_to = 0;
         self.anchors.each(text, |start, rule| {
             if start < skip_to {
@@ -140,18 +140,18 @@ impl Redactor {
             if rule == PRIVATE || range.len() > LINE {
                 skip_to = range.end;
             }
-            found.push(Found { rule, range });
+            found.push(Match { rule, range });
         });
     }
 
-    fn look_at_run(&self, text: &str, run: Range<usize>, found: &mut Vec<Found>) {
+    fn look_at_run(&self, text: &str, run: Range<usize>, found: &mut Vec<Match>) {
         // A token may also be a part of a path; longer runs with slashes are data.
         let slashes = text[run.clone()].match_indices('/').map(|(at, _)| run.start + at + 1);
         let starts = slashes.take(if run.len() <= LONGEST_RUN { LONGEST_RUN } else { 0 });
         for start in [run.start].into_iter().chain(starts) {
             for (rule, _) in RULES.iter().enumerate().filter(|(_, rule)| rule.anchors.is_empty()) {
                 if let Some(range) = self.try_rule(text, rule, start) {
-                    found.push(Found { rule, range });
+                    found.push(Match { rule, range });
                     return;
                 }
             }
@@ -159,7 +159,7 @@ impl Redactor {
         if looks_random(&text[run.clone()]) && is_announced(text, &run) {
             let padding = text[run.end..].bytes().take_while(|&byte| byte == b'=').count();
             let range = run.start..run.end + padding;
-            found.push(Found { rule: ENTROPY, range });
+            found.push(Match { rule: ENTROPY, range });
         }
     }
 
@@ -178,10 +178,10 @@ impl Redactor {
     }
 
     /// Orders what was found, joins what overlaps, and names it; the more specific name wins.
-    fn apart(&self, mut found: Vec<Found>) -> Vec<(usize, usize, &str)> {
+    fn apart(&self, mut found: Vec<Match>) -> Vec<(usize, usize, &str)> {
         found.sort_by_key(|found| (found.range.start, found.rule));
         let mut apart: Vec<(usize, usize, &str)> = Vec::new();
-        for Found { rule, range } in found {
+        for Match { rule, range } in found {
             match apart.last_mut() {
                 Some((_, end, _)) if range.start < *end => *end = range.end.max(*end),
                 _ => apart.push((range.start, range.end, self.name(rule))),
@@ -226,7 +226,7 @@ const ENTROPY: usize = usize::MAX - 1;
 /// Stands for what is redacted already.
 const MARKED: usize = usize::MAX - 2;
 
-struct Found {
+struct Match {
     rule: usize,
     range: Range<usize>,
 }

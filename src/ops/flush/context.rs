@@ -165,7 +165,7 @@ impl Context {
         })
     }
 
-    /// What can be told of it without a model.
+    /// What can be said of it without a model.
     pub fn summary(&self) -> SessionSummary {
         let mut reader = DayReader::default();
         for turn in &self.turns {

@@ -260,7 +260,7 @@ fn due(store: &Store, flush: &Flush<'_>, scope: Scope, trigger: &str) -> Result<
     Ok(flushed)
 }
 
-/// Asks a model about every session of a day of which it has not told all; for `summarize`.
+/// Asks a model about every session of a day that it has not summarized whole; for `summarize`.
 pub fn whole_day(store: &Store, day: NaiveDate, flush: &Flush<'_>) -> Result<FlushReport> {
     let mut contexts = Vec::new();
     if flush.models.is_enabled() {
@@ -276,7 +276,7 @@ pub fn whole_day(store: &Store, day: NaiveDate, flush: &Flush<'_>) -> Result<Flu
     run(store, contexts, flush)
 }
 
-/// The latest turns of a session that no model has told yet.
+/// The latest turns of a session that no model has summarized yet.
 fn of_session(
     store: &Store,
     session: &SessionId,
@@ -417,7 +417,7 @@ enum ContextOutcome {
     /// The session's lines tell it all, and there is no model to tell it better.
     Lines,
     Nothing,
-    /// There is no answer now. What can be told without one may stand in for it.
+    /// There is no answer now. What can be said without one may stand in for it.
     Kept(String, Option<Note>),
 }
 

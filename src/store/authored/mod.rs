@@ -33,7 +33,7 @@ pub struct Rules {
     pub measured: fn(&str) -> bool,
 }
 
-/// What an edit is told by.
+/// What an edit is recognized by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// One hash of a whole key or part.
