@@ -12,7 +12,7 @@ use crate::store::{Store, local};
 
 /// Answer an agent's hook; `memtree install` writes these calls into an agent's settings
 ///
-/// The agent tells what happens as JSON on stdin (Codex's older `notify` as the last argument). The
+/// The agent says what happens as JSON on stdin (Codex's older `notify` as the last argument). The
 /// answer is what the memory has for this moment, if anything; longer work is sent off. The exit
 /// code is always 0: trouble goes into `.memtree/local/log` of the memory, not to the agent.
 #[derive(Debug, clap::Args)]
@@ -21,7 +21,7 @@ pub struct Args {
     agent: String,
     /// SessionStart, UserPromptSubmit, Stop, PreCompact, PostCompact, SessionEnd, or notify
     event: String,
-    /// What `notify` tells, as JSON
+    /// What `notify` sends, as JSON
     #[arg(hide = true)]
     payload: Vec<String>,
 }

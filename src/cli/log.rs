@@ -15,7 +15,7 @@ use crate::ops::log::LogRequest;
 ///
 /// Writes `- [14:03:22] [KIND] (session) text` into `daily/raw/<day>.md`, at its place by time. The
 /// text becomes one line, its secrets are redacted, and more than 2,000 characters are cut. What an
-/// agent's own log tells needs no `log`: the sweep writes it.
+/// agent's own log holds needs no `log`: the sweep writes it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Who or what speaks: user, main_agent, worker_event, task_agent_event, tool_event or system

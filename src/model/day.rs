@@ -122,7 +122,7 @@ impl SessionSummary {
 /// handed in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// The beginning of the hash of the context that it was made from: tells a duplicate.
+    /// The beginning of the hash of the context that it was made from: identifies a duplicate.
     pub id: String,
     /// The first and the last moment that it covers, `14:03:22`.
     pub from: String,

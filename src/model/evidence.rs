@@ -1,5 +1,5 @@
 //! Evidence: what a claim of a digest can be checked against later. A file with the hash of its
-//! content, or a commit, each with the episode that tells of it.
+//! content, or a commit, each with the episode in which it happened.
 //!
 //! One line each, as it stands in the front matter: `EP_004 src/day.rs sha256:9c41a2b7`, `EP_004
 //! tests/day.rs`, `EP_005 src/old.rs deleted`, `EP_006 commit 1f3c9e2`.
@@ -31,7 +31,7 @@ pub enum Proof {
 /// What is known of a file after a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FileState {
-    /// It was changed, but the log does not tell all of its content.
+    /// It was changed, but the log does not hold all of its content.
     #[default]
     Unknown,
     /// The SHA-256 of its content in hex, with line ends as `\n`; in a digest its first

@@ -70,7 +70,7 @@ pub struct Log {
     pub files: Vec<LogFile>,
 }
 
-/// Takes the events of a session, in the order in which the log tells them.
+/// Takes the events of a session, in the order of the log.
 pub trait EventSink {
     /// Takes one event; an error (a full disk, say) ends the reading.
     fn event(&mut self, event: Event<'_>) -> Result<()>;
@@ -79,9 +79,9 @@ pub trait EventSink {
 /// One thing that happened in a session.
 #[derive(Debug, Clone)]
 pub struct Event<'a> {
-    /// When, where the log tells it.
+    /// When, where the log says so.
     pub at: Option<Timestamp>,
-    /// The file (its position in [`Log::files`]) and line (from 1) that tell it.
+    /// The file (its position in [`Log::files`]) and line (from 1) where it stands.
     pub position: Position,
     /// The subagent in which it happened; `None` is the main conversation.
     pub agent: Option<&'a str>,
@@ -165,7 +165,7 @@ pub enum Action {
 pub struct FileChange {
     /// Its path as the agent writes it.
     pub path: String,
-    /// What it is like afterwards, where the call tells it.
+    /// What it is like afterwards, where the call says so.
     pub state: FileState,
 }
 
@@ -185,11 +185,11 @@ pub struct CallResult<'a> {
     pub text: Cow<'a, str>,
     /// Whether the agent's log says that the call failed.
     pub failed: bool,
-    /// The exit code, where the log tells it.
+    /// The exit code, where the log says so.
     pub exit_code: Option<i32>,
     /// Images and other attachments that were left out of the text.
     pub images: u32,
-    /// What the changed file is like now, where the answer tells it.
+    /// What the changed file is like now, where the answer says so.
     pub state: FileState,
 }
 
@@ -202,9 +202,9 @@ pub struct Head {
     pub cwd: Option<String>,
     /// The git branch it last was on.
     pub branch: Option<String>,
-    /// The git remote, where the log tells it.
+    /// The git remote, where the log says so.
     pub remote: Option<String>,
-    /// The commit it began at, where the log tells it.
+    /// The commit it began at, where the log says so.
     pub head_commit: Option<String>,
     /// The models that answered, in order of appearance, with what they used.
     pub usage: Vec<ModelUsage>,

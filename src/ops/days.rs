@@ -203,7 +203,7 @@ fn write(
     Ok(Summarized { days: due.to_vec(), finalized })
 }
 
-/// The text of a day's summary as it should be; `None` where there is nothing to tell.
+/// The text of a day's summary as it should be; `None` where there is nothing to say.
 fn text(store: &Store, day: NaiveDate, added: &[(String, Note)]) -> io::Result<Option<String>> {
     let layout = store.layout();
     let path = layout.summary(day);
@@ -247,7 +247,7 @@ fn add_note(notes: &mut Notes, session: &str, note: Note) {
     notes.sort_by(|a, b| (&a.from, &a.until, &a.id).cmp(&(&b.from, &b.until, &b.id)));
 }
 
-/// Whether a day's summary tells all its lines, or there is nothing to tell.
+/// Whether a day's summary covers all its lines, or there is nothing to say.
 fn is_covered(layout: &Layout, day: NaiveDate) -> io::Result<bool> {
     match files::if_found(fs::read_to_string(layout.summary(day)))? {
         None => day::is_silent(layout, day),

@@ -1,4 +1,4 @@
-//! Writing one line into a day by hand: what no agent's log tells.
+//! Writing one line into a day by hand: what is in no agent's log.
 
 use std::collections::BTreeMap;
 

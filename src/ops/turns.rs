@@ -14,7 +14,7 @@ use crate::store::Store;
 /// After so many turns a session is taken in.
 pub const EVERY: u64 = 30;
 
-/// What hooks remember of a session is forgotten after this long: not every agent tells when a
+/// What hooks remember of a session is forgotten after this long: not every agent says when a
 /// session ends.
 const KEPT_FOR: Duration = Duration::days(30);
 /// Of so many sessions something is remembered at most; the oldest go.

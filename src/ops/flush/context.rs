@@ -47,7 +47,7 @@ impl Utterance {
 /// What is to be flushed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Context {
-    /// The beginning of the hash of the rest: tells a duplicate.
+    /// The beginning of the hash of the rest: identifies a duplicate.
     pub id: String,
     /// As lines name the session.
     pub session: String,

@@ -2,8 +2,8 @@
 //!
 //! The lines of a day come from the sweep of the session, so a flush sweeps it first. Then the
 //! summary is written from the lines. Where a model is configured, it is also asked about the
-//! latest turns that no note tells yet; what it says becomes a note in the session's section. A
-//! hash of the turns, not a clock, tells a duplicate. A context is kept in the inbox before a model
+//! latest turns that no note covers yet; what it says becomes a note in the session's section. A
+//! hash of the turns, not a clock, identifies a duplicate. A context is kept in the inbox before a model
 //! is asked, and leaves it when its note stands in the summary: whatever happens in between, a
 //! later flush or sweep finds it there.
 
@@ -414,7 +414,7 @@ fn take(
 /// What became of a context.
 enum ContextOutcome {
     Note(Note),
-    /// The session's lines tell it all, and there is no model to tell it better.
+    /// The session's lines say it all, and there is no model to say it better.
     Lines,
     Nothing,
     /// There is no answer now. What can be said without one may stand in for it.

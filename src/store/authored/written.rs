@@ -1,4 +1,4 @@
-//! What we wrote into a page: for each key and part, the hashes that tell an edit.
+//! What we wrote into a page: for each key and part, the hashes that show an edit.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -104,7 +104,7 @@ impl Written {
 }
 
 impl Unit {
-    /// What tells an edit of a text. White space at the ends and line ends do not count; where
+    /// What shows an edit of a text. White space at the ends and line ends do not count; where
     /// lines are counted, neither do their order and empty ones.
     fn hashes(self, text: &str) -> BTreeSet<String> {
         let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -117,7 +117,7 @@ impl Unit {
     }
 }
 
-/// A hash that tells an edit of a key or part as a whole.
+/// A hash that shows an edit of a key or part as a whole.
 pub fn part_hash(text: &str) -> String {
     files::sha256_hex(text.replace('\r', "").trim().as_bytes())[..12].to_string()
 }

@@ -1,4 +1,4 @@
-//! Compares days with what sessions tell of them, and counts their lines.
+//! Compares days with what sessions say of them, and counts their lines.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -12,7 +12,7 @@ use crate::model::day::LineKind;
 use crate::model::ids::SessionId;
 use crate::store::layout::Layout;
 
-/// How a day differs from what sessions tell of it.
+/// How a day differs from what sessions say of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Difference {
     /// A line is not there.

@@ -136,7 +136,7 @@ fn said(line: &str) -> u64 {
     hasher.finish()
 }
 
-/// A line that no session's log tells: written by `memtree log`, or by memtree about itself.
+/// A line that is in no session's log: written by `memtree log`, or by memtree about itself.
 #[derive(Debug, Clone)]
 pub struct Entry<'e> {
     pub at: Timestamp,
@@ -213,7 +213,7 @@ fn header(day: NaiveDate) -> String {
     format!("# Daily Raw {day}\n\n")
 }
 
-/// What a day's raw log tells, but for `[system]` lines: the SHA-256 of what `grep -v` leaves of
+/// What a day's raw log says, but for `[system]` lines: the SHA-256 of what `grep -v` leaves of
 /// it, and whether there is anything at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DayContents {
@@ -221,7 +221,7 @@ pub struct DayContents {
     pub anything: bool,
 }
 
-/// Reads a day's raw log once, hands over its lines that can be read, and says what it tells.
+/// Reads a day's raw log once, hands over its lines that can be read, and says what it holds.
 pub fn read(
     layout: &Layout,
     day: NaiveDate,
@@ -246,7 +246,7 @@ pub fn read(
     Ok(DayContents { sha256: hasher.finish().1.sha256, anything })
 }
 
-/// Whether a day's raw log tells nothing but `[system]` lines; as little of it is read as need be.
+/// Whether a day's raw log holds nothing but `[system]` lines; as little of it is read as need be.
 pub fn is_silent(layout: &Layout, day: NaiveDate) -> io::Result<bool> {
     let Some(file) = files::if_found(File::open(layout.day(day)))? else { return Ok(true) };
     for line in BufReader::new(file).split(b'\n') {
