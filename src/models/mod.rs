@@ -391,7 +391,7 @@ impl Question<'_> {
         let model = self.client.model(self.alias);
         let reply_tokens = self.prompt.reply_tokens;
         let cannot = |err: std::io::Error| format!("the ledger cannot be written: {err}");
-        // One at a time on this device: the cap may have room for one call but not for two.
+        // One at a time on this device: the cap may allow one call but not two.
         let _lock = files::lock_exclusive(&layout.models_lock()).map_err(cannot)?;
         let estimate = (text::tokens(instructions) + text::tokens(material)) as u64;
         self.client.fits(model, estimate, reply_tokens.into())?;

@@ -105,12 +105,25 @@ struct Compilation<'a> {
 }
 
 /// A day as it was read.
-struct Read {
+struct ReadDay {
     hash: String,
     /// The time of its last line.
     last: String,
     day: Day,
 }
+
+/// The days that knowledge is made of.
+#[derive(Default)]
+struct DaysRead {
+    days: BTreeMap<NaiveDate, ReadDay>,
+    /// Those of them that are to be compiled.
+    due: BTreeSet<NaiveDate>,
+    unchanged: usize,
+    unreadable: Vec<PendingDay>,
+}
+
+/// The hashes of each day as it was compiled.
+type CompiledHashes = BTreeMap<NaiveDate, BTreeSet<String>>;
 
 /// Compiles days into pages.
 fn compile(store: &Store, request: &Compilation<'_>) -> Result<CompileReport> {
@@ -123,90 +136,115 @@ fn compile(store: &Store, request: &Compilation<'_>) -> Result<CompileReport> {
                 .context(|| "cannot lock the knowledge".into())?,
         ),
     };
-    let days = days(store).context(|| "cannot list the days".into())?;
     let compiled = store.compiled().context(|| "cannot read the log of the knowledge".into())?;
+    let mut sessions = Sessions::new(store);
+    let read = read_days(store, request, &compiled, &mut sessions)?;
+    let mut report = CompileReport {
+        unchanged: read.unchanged,
+        pending: read.unreadable,
+        ..CompileReport::default()
+    };
+    if !read.due.is_empty() {
+        let there = store.page_names().context(|| "cannot list the pages of knowledge".into())?;
+        let mut failed: BTreeMap<NaiveDate, String> = BTreeMap::new();
+        let mut wanted = there.clone();
+        if request.models.is_enabled() && !request.dry_run {
+            wanted.extend(named_by_model(store, &read.due, request, &mut failed)?);
+        }
+        let days: Vec<Day> = read.days.values().map(|read| read.day.clone()).collect();
+        let made = knowledge::knowledge(&days, &sessions.about, &wanted);
+        let changed = write(store, &made, &sessions.about, &read.due, request, &mut failed)?;
+        let (updated, created): (Vec<&PageName>, Vec<&PageName>) =
+            changed.iter().partition(|name| there.contains(name));
+        (report.created, report.updated) = (shown(created), shown(updated));
+        for day in read.due {
+            // A day is done when all of it is: what a model could not word is tried again.
+            if let Some(reason) = failed.remove(&day) {
+                report.pending.push(PendingDay { day, reason });
+                continue;
+            }
+            let (created, updated) = of_day(&made, day, &there, &changed);
+            let read = &read.days[&day];
+            if !request.dry_run && !is_compiled(&compiled, day, &read.hash) {
+                log_compiled(store, read, &created, &updated)?;
+            }
+            let (hash, created, updated) = (read.hash.clone(), shown(&created), shown(&updated));
+            report.compiled.push(CompiledDay { day, hash, created, updated });
+        }
+        if !request.dry_run {
+            store.write_index().context(|| "cannot write the index of the knowledge".into())?;
+        }
+    }
+    report.took_ms = started.elapsed().as_millis() as u64;
+    Ok(report)
+}
+
+fn shown<'n>(names: impl IntoIterator<Item = &'n PageName>) -> Vec<String> {
+    names.into_iter().map(PageName::to_string).collect()
+}
+
+fn is_compiled(compiled: &CompiledHashes, day: NaiveDate, hash: &str) -> bool {
+    compiled.get(&day).is_some_and(|hashes| hashes.contains(hash))
+}
+
+fn log_compiled(
+    store: &Store,
+    read: &ReadDay,
+    created: &BTreeSet<PageName>,
+    updated: &BTreeSet<PageName>,
+) -> Result<()> {
+    let entry = documents::compile_entry(read.day.day, &read.last, &read.hash, created, updated);
+    store.log_knowledge(&entry).context(|| "cannot write the log of the knowledge".into())
+}
+
+/// Reads the days that are to be compiled, and those that were.
+fn read_days(
+    store: &Store,
+    request: &Compilation<'_>,
+    compiled: &CompiledHashes,
+    sessions: &mut Sessions<'_>,
+) -> Result<DaysRead> {
+    let days = days(store).context(|| "cannot list the days".into())?;
     if let DaySelection::Named(named) = &request.days
         && let Some(missing) = named.iter().find(|day| !days.contains(day))
     {
         return Err(Error::new(format!("there is no day `{missing}` in this memory"))
             .hint("`memtree compile` alone takes all days that have changed"));
     }
-    let mut report = CompileReport::default();
-    let mut read: BTreeMap<NaiveDate, Read> = BTreeMap::new();
-    let mut due: BTreeSet<NaiveDate> = BTreeSet::new();
-    let mut sessions = Sessions::new(store);
+    let mut all = DaysRead::default();
     for day in days {
-        let bytes = match fs::read(store.layout().day(day)) {
-            Ok(bytes) => bytes,
+        let unreadable =
+            |err: io::Error| PendingDay { day, reason: format!("it cannot be read: {err}") };
+        let hash = match day_hash(store, day) {
+            Ok(hash) => hash,
             Err(err) => {
-                report
-                    .pending
-                    .push(PendingDay { day, reason: format!("it cannot be read: {err}") });
+                all.unreadable.push(unreadable(err));
                 continue;
             }
         };
-        // What memtree itself noted there is nothing to learn from, and changes nothing.
-        let hash = day_hash(store, day).context(|| format!("cannot read the day {day}"))?;
-        let known = compiled.get(&day);
         let is_due = match &request.days {
-            DaySelection::Changed => known.is_none_or(|hashes| !hashes.contains(&hash)),
+            DaySelection::Changed => !is_compiled(compiled, day, &hash),
             DaySelection::All => true,
             DaySelection::Named(named) => named.contains(&day),
         };
-        if is_due {
-            due.insert(day);
-        } else if known.is_none() {
+        if !is_due && !compiled.contains_key(&day) {
             // Not asked for, and never compiled: no part of the knowledge yet.
             continue;
+        }
+        match read_day(store, day, hash, request.redactor, sessions) {
+            Ok(read) => drop(all.days.insert(day, read)),
+            Err(err) => {
+                all.unreadable.push(unreadable(err));
+                continue;
+            }
+        }
+        if is_due {
+            all.due.insert(day);
         } else {
-            report.unchanged += 1;
+            all.unchanged += 1;
         }
-        read.insert(
-            day,
-            read_day(day, hash, &String::from_utf8_lossy(&bytes), request.redactor, &mut sessions),
-        );
     }
-    if due.is_empty() {
-        report.took_ms = started.elapsed().as_millis() as u64;
-        return Ok(report);
-    }
-    let there = store.page_names().context(|| "cannot list the pages of knowledge".into())?;
-    let mut failed: BTreeMap<NaiveDate, String> = BTreeMap::new();
-    let mut wanted = there.clone();
-    if request.models.is_enabled() && !request.dry_run {
-        wanted.extend(named_by_model(store, &due, request, &mut failed)?);
-    }
-    let days: Vec<Day> = read.values().map(|read| read.day.clone()).collect();
-    let made = knowledge::knowledge(&days, &sessions.about, &wanted);
-    let changed = write(store, &made, &sessions.about, &due, request, &mut failed)?;
-    report.created =
-        changed.iter().filter(|name| !there.contains(name)).map(PageName::to_string).collect();
-    report.updated =
-        changed.iter().filter(|name| there.contains(name)).map(PageName::to_string).collect();
-    for day in due {
-        // A day is done when all of it is: what a model could not word is tried again.
-        if let Some(reason) = failed.remove(&day) {
-            report.pending.push(PendingDay { day, reason });
-            continue;
-        }
-        let (created, updated) = of_day(&made, day, &there, &changed);
-        let read = &read[&day];
-        if !request.dry_run && compiled.get(&day).is_none_or(|hashes| !hashes.contains(&read.hash))
-        {
-            let entry = documents::compile_entry(day, &read.last, &read.hash, &created, &updated);
-            store
-                .log_knowledge(&entry)
-                .context(|| "cannot write the log of the knowledge".into())?;
-        }
-        let names = |pages: BTreeSet<PageName>| pages.iter().map(PageName::to_string).collect();
-        let (created, updated) = (names(created), names(updated));
-        report.compiled.push(CompiledDay { day, hash: read.hash.clone(), created, updated });
-    }
-    if !request.dry_run {
-        store.write_index().context(|| "cannot write the index of the knowledge".into())?;
-    }
-    report.took_ms = started.elapsed().as_millis() as u64;
-    Ok(report)
+    Ok(all)
 }
 
 /// What the days that were compiled tell by now.
@@ -232,24 +270,18 @@ pub fn rebuild_from_days(store: &Store, redactor: &Redactor) -> Result<RebuiltKn
     let compiled = store.compiled().context(cannot)?;
     let there = store.page_names().context(cannot)?;
     let mut sessions = Sessions::new(store);
-    let mut read: BTreeMap<NaiveDate, Read> = BTreeMap::new();
+    let mut read: Vec<ReadDay> = Vec::new();
     for day in days(store).context(cannot)?.into_iter().filter(|day| compiled.contains_key(day)) {
-        let bytes = fs::read(store.layout().day(day)).context(cannot)?;
         let hash = day_hash(store, day).context(cannot)?;
-        read.insert(
-            day,
-            read_day(day, hash, &String::from_utf8_lossy(&bytes), redactor, &mut sessions),
-        );
+        read.push(read_day(store, day, hash, redactor, &mut sessions).context(cannot)?);
     }
-    let days: Vec<Day> = read.values().map(|read| read.day.clone()).collect();
+    let days: Vec<Day> = read.iter().map(|read| read.day.clone()).collect();
     let made = knowledge::knowledge(&days, &sessions.about, &there);
     let changed =
         write(store, &made, &sessions.about, &BTreeSet::new(), &request, &mut BTreeMap::new())?;
-    for (day, read) in read.iter().filter(|(day, read)| !compiled[day].contains(&read.hash)) {
-        let (_, updated) = of_day(&made, *day, &there, &changed);
-        let entry =
-            documents::compile_entry(*day, &read.last, &read.hash, &BTreeSet::new(), &updated);
-        store.log_knowledge(&entry).context(|| "cannot write the log of the knowledge".into())?;
+    for read in read.iter().filter(|read| !is_compiled(&compiled, read.day.day, &read.hash)) {
+        let (_, updated) = of_day(&made, read.day.day, &there, &changed);
+        log_compiled(store, read, &BTreeSet::new(), &updated)?;
     }
     let concepts = made.concepts.iter().map(|concept| &concept.name);
     let borne_out = concepts
@@ -266,7 +298,8 @@ pub fn days(store: &Store) -> io::Result<BTreeSet<NaiveDate>> {
     Ok(days.filter(|day| !day_logs::is_silent(store.layout(), *day).unwrap_or(false)).collect())
 }
 
-/// The hash of a day as it is now, as the log remembers it.
+/// The hash of a day as it is now, as the log remembers it. What memtree itself noted there is
+/// nothing to learn from, and changes nothing.
 pub fn day_hash(store: &Store, day: NaiveDate) -> io::Result<String> {
     Ok(day_logs::read(store.layout(), day, |_| ())?.sha256[..HASH_DIGITS].to_string())
 }
@@ -318,12 +351,14 @@ fn prompts(digest: &Digest) -> Vec<(String, EpisodeId)> {
 }
 
 fn read_day(
+    store: &Store,
     day: NaiveDate,
     hash: String,
-    text: &str,
     redactor: &Redactor,
     sessions: &mut Sessions<'_>,
-) -> Read {
+) -> io::Result<ReadDay> {
+    let bytes = fs::read(store.layout().day(day))?;
+    let text = String::from_utf8_lossy(&bytes);
     let mut lines = Vec::new();
     let mut last = String::new();
     // The episode in which each session is just then.
@@ -348,7 +383,7 @@ fn read_day(
         }
         lines.push(Line { kind: line.kind, session, episode, text: said });
     }
-    Read { hash, last, day: Day { day, lines } }
+    Ok(ReadDay { hash, last, day: Day { day, lines } })
 }
 
 /// A line's text without the link to the whole of it, and the episode which that leads to.

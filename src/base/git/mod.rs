@@ -122,8 +122,8 @@ impl Repository {
 }
 
 impl History {
-    /// Whether a commit, by the beginning of its name, is in the history; `None` where that cannot
-    /// be told.
+    /// Whether a commit, by the beginning of its name, is in the history; `None` where that is
+    /// not known.
     pub fn has(&mut self, commit: &str) -> Option<bool> {
         let commit = commit.to_ascii_lowercase();
         if commit.len() < 4

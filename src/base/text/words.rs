@@ -27,7 +27,7 @@ pub struct Word<'t> {
     pub end: usize,
     /// Its place among the words; an identifier shares the place of its first part.
     pub position: usize,
-    /// Tells a word that a person would type from a part of an identifier and from a character
+    /// Whether it is a word that a person would type, not a part of an identifier or a character
     /// pair.
     pub whole: bool,
 }

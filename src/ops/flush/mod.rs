@@ -343,51 +343,23 @@ fn run(store: &Store, contexts: Vec<Context>, flush: &Flush<'_>) -> Result<Flush
             }
         }
     }
-    let mut added: BTreeMap<NaiveDate, Vec<(String, Note)>> = BTreeMap::new();
+    let mut notes = NotesByDay::new();
     let mut done = Vec::new();
     for path in store.inbox() {
         let text = fs::read_to_string(&path).context(cannot)?;
         let Some(context) = Context::parse(&text) else {
-            local::note(
-                layout,
-                flush.now,
-                &format!("flush: `{}` is no context; left where it is", path.display()),
-            );
+            let what = format!("flush: `{}` is no context; left where it is", path.display());
+            local::note(layout, flush.now, &what);
             continue;
         };
         days.insert(context.day);
-        match settle(layout, &context, flush).context(cannot)? {
-            ContextOutcome::Note(note) => {
-                flushed.flushed += 1;
-                added.entry(context.day).or_default().push((context.session.clone(), note));
-                done.push((path, context.id));
-            }
-            ContextOutcome::Lines => done.push((path, context.id)),
-            ContextOutcome::Nothing => {
-                flushed.nothing += 1;
-                say_nothing(layout, context.at, &context.session, &context.reason, flush.zone)?;
-                done.push((path, context.id));
-            }
-            ContextOutcome::Kept(reason, note) => {
-                flushed.kept += 1;
-                local::note(
-                    layout,
-                    flush.now,
-                    &format!(
-                        "flush: the context {} of `{}` is kept: {reason}",
-                        context.id, context.session
-                    ),
-                );
-                added
-                    .entry(context.day)
-                    .or_default()
-                    .extend(note.map(|note| (context.session.clone(), note)));
-            }
+        if take(layout, &context, flush, &mut flushed, &mut notes)? {
+            done.push((path, context.id));
         }
     }
     // In this order: a kill leaves a context in the inbox rather than nowhere.
     let days: Vec<NaiveDate> = days.into_iter().collect();
-    flushed.summaries = days::rewrite(store, &days, &added, flush.now, flush.zone, "flush")?;
+    flushed.summaries = days::rewrite(store, &days, &notes, flush.now, flush.zone, "flush")?;
     for (_, id) in &done {
         state.remember(id, flush.now);
     }
@@ -398,6 +370,45 @@ fn run(store: &Store, contexts: Vec<Context>, flush: &Flush<'_>) -> Result<Flush
         files::remove_file(path).context(cannot)?;
     }
     Ok(flushed)
+}
+
+/// The notes that each day gets, with the names of their sessions.
+type NotesByDay = BTreeMap<NaiveDate, Vec<(String, Note)>>;
+
+/// Settles one context of the inbox; says whether it is done.
+fn take(
+    layout: &Layout,
+    context: &Context,
+    flush: &Flush<'_>,
+    flushed: &mut FlushReport,
+    notes: &mut NotesByDay,
+) -> Result<bool> {
+    let settled = settle(layout, context, flush)
+        .context(|| format!("cannot flush into the memory `{}`", layout.root().display()))?;
+    let is_done = !matches!(settled, ContextOutcome::Kept(..));
+    let note = match settled {
+        ContextOutcome::Note(note) => {
+            flushed.flushed += 1;
+            Some(note)
+        }
+        ContextOutcome::Lines => None,
+        ContextOutcome::Nothing => {
+            flushed.nothing += 1;
+            say_nothing(layout, context.at, &context.session, &context.reason, flush.zone)?;
+            None
+        }
+        ContextOutcome::Kept(reason, note) => {
+            flushed.kept += 1;
+            let Context { id, session, .. } = context;
+            let what = format!("flush: the context {id} of `{session}` is kept: {reason}");
+            local::note(layout, flush.now, &what);
+            note
+        }
+    };
+    if let Some(note) = note {
+        notes.entry(context.day).or_default().push((context.session.clone(), note));
+    }
+    Ok(is_done)
 }
 
 /// What became of a context.
