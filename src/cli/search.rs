@@ -11,11 +11,9 @@ use crate::ops::search::{AnyHit, SearchReport, SearchRequest};
 use crate::query::{FilterKey, Query};
 use crate::settings::Settings;
 
-/// How many hits are shown unless `--limit` says otherwise.
-
 /// Where to look, as it is typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum SearchScope {
+enum Scope {
     Digests,
     Days,
     Core,
@@ -24,15 +22,15 @@ enum SearchScope {
     All,
 }
 
-impl SearchScope {
+impl Scope {
     fn trees(self) -> Vec<Tree> {
         match self {
-            SearchScope::Digests => vec![Tree::Digests],
-            SearchScope::Days => vec![Tree::Days],
-            SearchScope::Core => vec![Tree::Core],
-            SearchScope::Knowledge => vec![Tree::Knowledge],
-            SearchScope::Patterns => vec![Tree::Patterns],
-            SearchScope::All => [Tree::Digests].into_iter().chain(Tree::NOTES).collect(),
+            Scope::Digests => vec![Tree::Digests],
+            Scope::Days => vec![Tree::Days],
+            Scope::Core => vec![Tree::Core],
+            Scope::Knowledge => vec![Tree::Knowledge],
+            Scope::Patterns => vec![Tree::Patterns],
+            Scope::All => [Tree::Digests].into_iter().chain(Tree::NOTES).collect(),
         }
     }
 }
@@ -71,7 +69,7 @@ pub struct Args {
     before: Option<String>,
     /// Look elsewhere than among the digests
     #[arg(long = "in", value_name = "WHERE", value_enum, value_delimiter = ',')]
-    within: Vec<SearchScope>,
+    within: Vec<Scope>,
     /// Go on into the episodes of the best sessions, and show the passages
     #[arg(long)]
     deep: bool,

@@ -140,8 +140,10 @@ fn target(memory: &Memory, request: &RecallRequest) -> Result<Target> {
     let store = memory.store();
     let what = request.what.trim();
     if what.is_empty() {
-        return Err(Error::usage("there is nothing to recall")
-            .hint("name a session (`SES3_laptop_SP1C2#EP_004`), a hit of the last search (`2`), or say what to find"));
+        return Err(Error::usage("there is nothing to recall").hint(
+            "name a session (`SES3_laptop_SP1C2#EP_004`), a hit of the last search (`2`), \
+                 or say what to find",
+        ));
     }
     // Whoever types a path by heart writes `SES3_laptop_SP1C2/EP_004`.
     let by_path = || what.split_once('/').filter(|(_, rest)| rest.parse::<EpisodeId>().is_ok());
@@ -162,7 +164,10 @@ fn target(memory: &Memory, request: &RecallRequest) -> Result<Target> {
     if looks_like_id(name) {
         // Whoever names a session does not want another one that is somehow like it.
         return Err(Error::usage(format!("there is no session `{name}`"))
-            .because("a session id is like SES3_laptop_SP1C2: eight sessions make a core, eight cores a sphere")
+            .because(
+                "a session id is like SES3_laptop_SP1C2: \
+                 eight sessions make a core, eight cores a sphere",
+            )
             .hint("`memtree search` finds sessions by their words"));
     }
     if let Ok(number) = name.parse::<usize>() {
@@ -229,8 +234,10 @@ pub fn session_named(store: &Store, what: &str) -> Result<SessionId> {
         return numbered(store, number).map(|(session, _)| session);
     }
     from_path(store, what).map(|target| target.session).ok_or_else(|| {
-        Error::usage(format!("`{}` names no session", text::one_line(what, 80)))
-            .hint("name it by its id (`SES3_laptop_SP1C2`), by its number in the last search, or by its path")
+        Error::usage(format!("`{}` names no session", text::one_line(what, 80))).hint(
+            "name it by its id (`SES3_laptop_SP1C2`), by its number in the last search, \
+                 or by its path",
+        )
     })
 }
 

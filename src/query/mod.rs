@@ -187,10 +187,14 @@ impl Query {
 impl Filter {
     fn new(key: FilterKey, value: &str, negated: bool) -> Result<Filter> {
         let date = match key {
-            FilterKey::Since | FilterKey::Before => Some(FilterDate::parse(value).ok_or_else(|| {
-                Error::usage(format!("`{value}` is no time"))
-                    .hint("say a day (2026-11-15), a month (2026-11), a year, `today`, `yesterday`, or an age: 7d, 2w, 3m, 1y")
-            })?),
+            FilterKey::Since | FilterKey::Before => {
+                Some(FilterDate::parse(value).ok_or_else(|| {
+                    Error::usage(format!("`{value}` is no time")).hint(
+                        "say a day (2026-11-15), a month (2026-11), a year, `today`, \
+                         `yesterday`, or an age: 7d, 2w, 3m, 1y",
+                    )
+                })?)
+            }
             FilterKey::Status => {
                 value.to_lowercase().parse::<Outcome>().map_err(|reason| {
                     Error::usage(format!("no session has the status `{value}`")).because(reason)
