@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::Adapter;
-use crate::base::files::{self, HashingWriter, Stamp};
+use crate::base::files::{self, Stamp};
 use crate::model::session::Role;
 
 /// One session of a shared file.
@@ -80,13 +80,6 @@ impl SharedFiles {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "no agent's file any more"));
         };
         shared.lock().unwrap_or_else(PoisonError::into_inner).extract(native_id, out)
-    }
-
-    /// The hash of what one session has in a file.
-    pub fn hash(&self, file: &Path, native_id: &str) -> io::Result<String> {
-        let mut hasher = HashingWriter::new(io::sink());
-        self.extract(file, native_id, &mut hasher)?;
-        Ok(hasher.finish().1.sha256)
     }
 
     fn opened(&self, file: &Path) -> io::Result<Opened> {
