@@ -84,23 +84,53 @@ pub use ops::verify::{VerifyReport, VerifyRequest};
 pub mod internals {
     pub mod adapters {
         pub use crate::adapters::{
-            ALL, Adapter, Identified, Identity, Places, gather, named, recognize, shared,
+            ALL, Adapter, Identified, Identity, Places, gather, named, recognize,
         };
+        pub mod shared {
+            pub use crate::adapters::shared::{SharedFiles, SharedSession};
+        }
     }
     pub mod base {
-        pub use crate::base::{clock, files, front_matter, jsonc, markdown, redact, text};
+        pub mod clock {
+            pub use crate::base::clock::{from_millis, parse, stamp};
+        }
+        pub mod files {
+            pub use crate::base::files::{hash_file, lock_exclusive, sha256_hex, walk_files};
+        }
+        pub mod front_matter {
+            pub use crate::base::front_matter::Document;
+        }
+        pub mod jsonc {
+            pub use crate::base::jsonc::value;
+        }
+        pub mod markdown {
+            pub use crate::base::markdown::{inline, quoted};
+        }
+        pub mod redact {
+            pub use crate::base::redact::{RULES, Redactor};
+        }
+        pub mod text {
+            pub use crate::base::text::{cut, each_word, one_line, printable, tokens};
+        }
+    }
+    pub mod capture {
+        pub use crate::capture::PageSettings;
+        pub mod stage {
+            pub use crate::capture::stage::{CaptureError, stage};
+        }
     }
     pub mod distill {
-        pub use crate::distill::clean;
+        pub mod clean {
+            pub use crate::distill::clean::Cleaner;
+        }
         pub mod digest {
             pub use crate::distill::digest::MADE_BY;
         }
     }
-    pub mod capture {
-        pub use crate::capture::{PageSettings, stage};
-    }
     pub mod ops {
-        pub use crate::ops::sample;
+        pub mod sample {
+            pub use crate::ops::sample::unpack;
+        }
     }
     pub mod query {
         pub use crate::query::Query;
@@ -109,6 +139,24 @@ pub mod internals {
         pub use crate::settings::{Layers, Settings};
     }
     pub mod store {
-        pub use crate::store::{Store, core, digest, layout, snapshots, tombstones};
+        pub use crate::store::Store;
+        pub mod core {
+            pub use crate::store::core::{core_ids, parse_core};
+            pub mod memory {
+                pub use crate::store::core::memory::{MOST_BYTES, MOST_LINES, leads_to};
+            }
+        }
+        pub mod digest {
+            pub use crate::store::digest::{parse, parse_trigger, text, text_over};
+        }
+        pub mod layout {
+            pub use crate::store::layout::Layout;
+        }
+        pub mod snapshots {
+            pub use crate::store::snapshots::parse_manifest_line;
+        }
+        pub mod tombstones {
+            pub use crate::store::tombstones::{Tombstone, Tombstones, add};
+        }
     }
 }

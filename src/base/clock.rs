@@ -51,23 +51,6 @@ pub fn stamp(timestamp: Timestamp) -> String {
     timestamp.format("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// Says a duration for people, in its two largest units: `45 s`, `12 min`, `1 h 12 min`, `3 d 4 h`.
-pub fn human_duration(seconds: i64) -> String {
-    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
-    let pair = |large: i64, large_unit: &str, small: i64, small_unit: &str| match small {
-        0 => format!("{large} {large_unit}"),
-        _ => format!("{large} {large_unit} {small} {small_unit}"),
-    };
-    match seconds {
-        // A log whose clock went backwards has no duration worth showing.
-        ..0 => "0 s".to_owned(),
-        0..60 => format!("{seconds} s"),
-        60..3600 => format!("{minutes} min"),
-        3600..86_400 => pair(hours, "h", minutes % 60, "min"),
-        86_400.. => pair(days, "d", hours % 24, "h"),
-    }
-}
-
 /// Reads a length of time in minutes, hours or days: `30m`, `12h`, `1d`. Zero is refused.
 pub fn parse_interval(text: &str) -> Option<Duration> {
     let text = text.trim();
@@ -222,21 +205,6 @@ mod tests {
         check(from_seconds(f64::INFINITY), "");
         check(from_seconds(1e300), "");
         assert_eq!(from_seconds(1_794_750_010.123).unwrap().timestamp_subsec_millis(), 123);
-    }
-
-    #[test]
-    fn says_durations() {
-        let check = |seconds, expect| assert_eq!(human_duration(seconds), expect);
-        check(-5, "0 s");
-        check(0, "0 s");
-        check(59, "59 s");
-        check(60, "1 min");
-        check(3599, "59 min");
-        check(3600, "1 h");
-        check(4359, "1 h 12 min");
-        check(86_399, "23 h 59 min");
-        check(86_400, "1 d");
-        check(3 * 86_400 + 4 * 3600 + 59, "3 d 4 h");
     }
 
     #[test]

@@ -415,11 +415,8 @@ fn carry_over(
     writer: &mut SnapshotWriter,
     copies: &mut Vec<LogFile>,
 ) -> io::Result<()> {
-    let manifest = match fs::read_to_string(previous.join(layout::MANIFEST)) {
-        Ok(manifest) => manifest,
-        Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(err) => return Err(err),
-    };
+    let manifest = files::if_exists(fs::read_to_string(previous.join(layout::MANIFEST)))?;
+    let manifest = manifest.unwrap_or_default();
     for (sha256, name) in manifest.lines().filter_map(parse_manifest_line) {
         let Some(raw_name) =
             name.strip_prefix("raw/").map(Path::new).and_then(files::safe_relative)

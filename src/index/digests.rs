@@ -46,10 +46,8 @@ pub struct DigestPage {
 /// Looks at every digest of a memory: its session and its stamp, sorted by session.
 pub fn files(store: &Store) -> io::Result<Vec<StampedFile>> {
     let sessions = store.layout().sessions();
-    let folder = match DirHandle::open(&sessions) {
-        Ok(folder) => folder,
-        Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(err) => return Err(err),
+    let Some(folder) = files::if_exists(DirHandle::open(&sessions))? else {
+        return Ok(Vec::new());
     };
     let mut names: Vec<String> = Vec::new();
     for entry in fs::read_dir(&sessions)? {

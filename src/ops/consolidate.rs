@@ -301,7 +301,7 @@ fn look(
 
 /// A page of ours, empty where there is none. One that cannot be read is left alone.
 fn read_page(path: &Path) -> Result<String, String> {
-    files::if_found(fs::read_to_string(path))
+    files::if_exists(fs::read_to_string(path))
         .map(Option::unwrap_or_default)
         .map_err(|err| format!("`{}` cannot be read ({err}), so it is left alone", path.display()))
 }

@@ -207,7 +207,7 @@ fn write(
 fn text(store: &Store, day: NaiveDate, added: &[(String, Note)]) -> io::Result<Option<String>> {
     let layout = store.layout();
     let path = layout.summary(day);
-    let existing = files::if_found(fs::read_to_string(&path))?;
+    let existing = files::if_exists(fs::read_to_string(&path))?;
     let mut notes = existing.as_deref().map(summary::notes).unwrap_or_default();
     for (session, note) in added {
         add_note(&mut notes, session, note.clone());
@@ -249,7 +249,7 @@ fn add_note(notes: &mut Notes, session: &str, note: Note) {
 
 /// Whether a day's summary covers all its lines, or there is nothing to say.
 fn is_covered(layout: &Layout, day: NaiveDate) -> io::Result<bool> {
-    match files::if_found(fs::read_to_string(layout.summary(day)))? {
+    match files::if_exists(fs::read_to_string(layout.summary(day)))? {
         None => day::is_silent(layout, day),
         Some(text) => Ok(summary::covers(&text) == Some(day::read(layout, day, |_| ())?.sha256)),
     }

@@ -343,7 +343,7 @@ impl Store {
     pub fn page_names(&self) -> io::Result<BTreeSet<PageName>> {
         let mut names = BTreeSet::new();
         for kind in Kind::ALL {
-            let entries = files::if_found(fs::read_dir(self.layout().knowledge_of(kind)))?;
+            let entries = files::if_exists(fs::read_dir(self.layout().knowledge_of(kind)))?;
             for entry in entries.into_iter().flatten() {
                 let entry = entry?;
                 // A link could lead anywhere.
@@ -466,7 +466,7 @@ fn rewritten(path: &std::path::Path, change: impl Fn(&str) -> Option<String>) ->
 
 /// Reads a file that a person may have written in whatever way; `None` where there is none.
 fn read_lossy(path: &std::path::Path) -> io::Result<Option<String>> {
-    let bytes = files::if_found(fs::read(path))?;
+    let bytes = files::if_exists(fs::read(path))?;
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 

@@ -68,7 +68,7 @@ impl<T: Serialize + DeserializeOwned> StateFile<T> {
     where
         T: Default,
     {
-        let Some(bytes) = files::if_found(fs::read(&self.path))? else { return Ok(T::default()) };
+        let Some(bytes) = files::if_exists(fs::read(&self.path))? else { return Ok(T::default()) };
         serde_json::from_slice(&bytes).or_else(|err| {
             let stamp = clock::stamp(now).replace(['-', ':'], "");
             let aside = self.move_aside(&format!(".bak-{stamp}"))?;

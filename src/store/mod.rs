@@ -98,7 +98,7 @@ impl Store {
     /// matter.
     pub fn session_ids(&self) -> io::Result<Vec<SessionId>> {
         let mut ids = Vec::new();
-        let entries = files::if_found(fs::read_dir(self.layout.sessions()))?;
+        let entries = files::if_exists(fs::read_dir(self.layout.sessions()))?;
         for entry in entries.into_iter().flatten() {
             if let Some(id) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) {
                 ids.push(id);
@@ -138,7 +138,7 @@ impl Store {
     /// left.
     pub fn event_logs(&self) -> io::Result<Vec<EventLog>> {
         let mut logs = Vec::new();
-        let entries = files::if_found(fs::read_dir(self.layout.sessions()))?;
+        let entries = files::if_exists(fs::read_dir(self.layout.sessions()))?;
         for entry in entries.into_iter().flatten() {
             let entry = entry?;
             let name = entry.file_name();
@@ -206,18 +206,15 @@ impl Store {
     /// The text of a digest as it is to be written, around what a person wrote into the one that is
     /// there.
     pub fn digest_text(&self, digest: &Digest) -> io::Result<String> {
-        match fs::read_to_string(self.layout.digest(&digest.session)) {
-            Ok(existing) => Ok(digest::text_over(&existing, digest)),
-            Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(digest::text(digest)),
-            Err(err) => Err(err),
-        }
+        let existing = files::if_exists(fs::read_to_string(self.layout.digest(&digest.session)))?;
+        Ok(existing.map_or_else(|| digest::text(digest), |text| digest::text_over(&text, digest)))
     }
 
     /// Reads a session's digest; `None` where there is none.
     pub fn digest(&self, id: &SessionId) -> Result<Option<Digest>> {
         let path = self.layout.digest(id);
         let cannot = || format!("cannot read the digest `{}`", self.layout.shown(&path));
-        let text = files::if_found(fs::read_to_string(&path)).context(cannot)?;
+        let text = files::if_exists(fs::read_to_string(&path)).context(cannot)?;
         text.map(|text| digest::parse(&text)).transpose().context(cannot)
     }
 

@@ -51,7 +51,7 @@ impl Tombstones {
     /// Reads the list. Whatever a person or a merge did to its lines, ids and hashes are found in
     /// them.
     pub fn load(layout: &Layout) -> io::Result<Tombstones> {
-        let text = files::if_found(fs::read_to_string(layout.forgotten()))?;
+        let text = files::if_exists(fs::read_to_string(layout.forgotten()))?;
         Ok(Tombstones::parse(&text.unwrap_or_default()))
     }
 

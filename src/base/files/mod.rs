@@ -28,7 +28,7 @@ pub use changes::{
     NewFile, append_plain, create_folder, create_new, create_new_private, remove_empty_folder,
     remove_file, remove_folder, rename, write_plain,
 };
-pub use copies::{ContentHash, HashingWriter, copy_hashed, hash_file, sha256_hex};
+pub use copies::{HashingWriter, copy_hashed, hash_file, sha256_hex};
 pub use dir_handle::DirHandle;
 pub use folders::create_private_dir;
 #[cfg(unix)]
@@ -37,7 +37,7 @@ pub use locks::{
     FileLock, append_locked, append_locked_if, lock_exclusive, try_lock_exclusive, update_locked,
 };
 pub use names::{safe_name, safe_relative};
-pub use walk::{FoundFile, Stamp, WalkError, walk_files};
+pub use walk::{FoundFile, Stamp, walk_files};
 
 use faults::Point;
 use folders::{create_folders_synced, parent_of, sync_folder};
@@ -81,15 +81,6 @@ pub fn write_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     faults::point(Point::Rename)?;
     temporary.into_temp_path().persist(path)?;
     Ok(())
-}
-
-/// Returns what was read or opened; `None` where there is no such file or folder.
-pub fn if_found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
-    match result {
-        Ok(value) => Ok(Some(value)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
 }
 
 /// Reads a file, or as much of its beginning as is allowed.

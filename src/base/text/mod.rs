@@ -21,7 +21,7 @@ pub use fingerprints::each_fingerprint;
 pub use injection::is_injection;
 pub use nearest::nearest;
 pub use sentences::{first_sentence, sentences};
-pub use words::{LONGEST_WORD, Word, each_word, words};
+pub use words::{Word, each_word, words};
 
 use scripts::{Script, char_at, fold_into, script};
 

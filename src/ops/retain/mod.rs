@@ -438,11 +438,7 @@ fn settle(store: &Store, going: &[Eviction]) -> io::Result<()> {
 /// Moves parts of a snapshot out of it, each by one rename, so that no part is ever there by half.
 /// The manifest stays.
 fn move_aside(snapshot: &Path, aside: &Path, goes: impl Fn(&str) -> bool) -> io::Result<()> {
-    let entries = match fs::read_dir(snapshot) {
-        Ok(entries) => entries,
-        Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(err) => return Err(err),
-    };
+    let Some(entries) = files::if_exists(fs::read_dir(snapshot))? else { return Ok(()) };
     for entry in entries {
         let name = entry?.file_name();
         if name != layout::MANIFEST && goes(&name.to_string_lossy()) {

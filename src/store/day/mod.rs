@@ -229,7 +229,7 @@ pub fn read(
 ) -> io::Result<DayContents> {
     let mut hasher = files::HashingWriter::new(io::sink());
     let mut anything = false;
-    let Some(mut file) = files::if_found(File::open(layout.day(day)))? else {
+    let Some(mut file) = files::if_exists(File::open(layout.day(day)))? else {
         return Ok(DayContents { sha256: hasher.finish().1.sha256, anything });
     };
     each_line(&mut file, |line, end| {
@@ -248,7 +248,7 @@ pub fn read(
 
 /// Whether a day's raw log holds nothing but `[system]` lines; as little of it is read as need be.
 pub fn is_silent(layout: &Layout, day: NaiveDate) -> io::Result<bool> {
-    let Some(file) = files::if_found(File::open(layout.day(day)))? else { return Ok(true) };
+    let Some(file) = files::if_exists(File::open(layout.day(day)))? else { return Ok(true) };
     for line in BufReader::new(file).split(b'\n') {
         if is_entry(&String::from_utf8_lossy(&line?)) {
             return Ok(false);
@@ -268,7 +268,7 @@ fn is_entry(line: &str) -> bool {
 /// The days that have a raw log, in order.
 pub fn all(layout: &Layout) -> io::Result<Vec<NaiveDate>> {
     let mut days = Vec::new();
-    for entry in files::if_found(fs::read_dir(layout.days()))?.into_iter().flatten() {
+    for entry in files::if_exists(fs::read_dir(layout.days()))?.into_iter().flatten() {
         days.extend(
             entry?
                 .file_name()
