@@ -53,8 +53,7 @@ impl Memory {
 
     /// Makes a change. What was there before is kept first.
     pub fn apply_install(&self, plan: &InstallPlan) -> Result<()> {
-        let (layout, places) = (self.layout(), &self.environment().places);
-        Hooks { program: Path::new(""), layout, places }.apply(plan)
+        apply(self.layout(), plan)
     }
 
     fn plan_hooks(
@@ -243,67 +242,65 @@ impl Hooks<'_> {
         Ok(plans)
     }
 
-    /// Makes a change. What was there before is kept first.
-    fn apply(&self, plan: &InstallPlan) -> Result<()> {
-        let cannot = || format!("cannot write the settings `{}`", plan.file.display());
-        if read(&plan.file)? != plan.before {
-            return Err(Error::new(cannot())
-                .because("somebody else has just changed them")
-                .hint("run the command again"));
-        }
-        match &plan.change {
-            Change::Install { note, base } => {
-                self.keep(plan.agent, note, base.as_deref()).context(|| {
-                    let path = self.layout.installed(plan.agent);
-                    format!("cannot write `{}`", path.display())
-                })?;
-                let after = plan.after.as_deref().unwrap_or_default();
-                files::write_atomic(&plan.target, after.as_bytes()).context(cannot)
-            }
-            Change::Uninstall { folders } => {
-                match &plan.after {
-                    Some(after) => {
-                        files::write_atomic(&plan.target, after.as_bytes()).context(cannot)?
-                    }
-                    None => files::remove_file(&plan.target).context(cannot)?,
-                }
-                for folder in folders.iter().rev() {
-                    // One that somebody else uses by now is not empty, and stays.
-                    let _ = files::remove_empty_folder(folder);
-                }
-                for own in
-                    [self.layout.installed(plan.agent), self.layout.before_install(plan.agent)]
-                {
-                    files::remove_file(&own)
-                        .context(|| format!("cannot remove `{}`", own.display()))?;
-                }
-                Ok(())
-            }
-        }
-    }
-
-    fn note_file(&self, agent: &'static str) -> StateFile<Note> {
-        StateFile::local(self.layout.installed(agent))
-    }
-
     fn note(&self, agent: &'static str) -> Option<Note> {
-        self.note_file(agent).read()
+        note_file(self.layout, agent).read()
     }
 
     /// The text that a settings file had before us.
     fn kept(&self, agent: &'static str, note: &Note) -> Option<String> {
         fs::read_to_string(self.layout.before_install(agent)).ok().filter(|_| note.existed)
     }
+}
 
-    /// Writes what may hold what settings hold: for nobody else's eyes.
-    fn keep(&self, agent: &'static str, note: &Note, base: Option<&str>) -> io::Result<()> {
-        let file = self.note_file(agent);
-        file.path().parent().map(files::create_private_dir).transpose()?;
-        if let Some(base) = base {
-            files::write_atomic(&self.layout.before_install(agent), base.as_bytes())?;
-        }
-        file.save(note).map(drop)
+/// Makes a change. What was there before is kept first.
+fn apply(layout: &Layout, plan: &InstallPlan) -> Result<()> {
+    let cannot = || format!("cannot write the settings `{}`", plan.file.display());
+    if read(&plan.file)? != plan.before {
+        return Err(Error::new(cannot())
+            .because("somebody else has just changed them")
+            .hint("run the command again"));
     }
+    match &plan.change {
+        Change::Install { note, base } => {
+            keep(layout, plan.agent, note, base.as_deref()).context(|| {
+                let path = layout.installed(plan.agent);
+                format!("cannot write `{}`", path.display())
+            })?;
+            let after = plan.after.as_deref().unwrap_or_default();
+            files::write_atomic(&plan.target, after.as_bytes()).context(cannot)
+        }
+        Change::Uninstall { folders } => {
+            match &plan.after {
+                Some(after) => {
+                    files::write_atomic(&plan.target, after.as_bytes()).context(cannot)?
+                }
+                None => files::remove_file(&plan.target).context(cannot)?,
+            }
+            for folder in folders.iter().rev() {
+                // One that somebody else uses by now is not empty, and stays.
+                let _ = files::remove_empty_folder(folder);
+            }
+            for own in [layout.installed(plan.agent), layout.before_install(plan.agent)] {
+                files::remove_file(&own)
+                    .context(|| format!("cannot remove `{}`", own.display()))?;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Writes what may hold what settings hold: for nobody else's eyes.
+fn keep(layout: &Layout, agent: &'static str, note: &Note, base: Option<&str>) -> io::Result<()> {
+    let file = note_file(layout, agent);
+    file.path().parent().map(files::create_private_dir).transpose()?;
+    if let Some(base) = base {
+        files::write_atomic(&layout.before_install(agent), base.as_bytes())?;
+    }
+    file.save(note).map(drop)
+}
+
+fn note_file(layout: &Layout, agent: &'static str) -> StateFile<Note> {
+    StateFile::local(layout.installed(agent))
 }
 
 impl Note {
