@@ -5,9 +5,7 @@
 //! that is said.
 
 use std::collections::{BTreeSet, HashSet};
-use std::sync::LazyLock;
 
-use regex::Regex;
 use serde::Serialize;
 
 use super::search::SearchRequest;
@@ -15,6 +13,7 @@ use crate::base::clock::{self, Timestamp};
 use crate::base::front_matter::Document;
 use crate::base::markdown::plain;
 use crate::base::setters::setters;
+use crate::base::static_regex::StaticRegex;
 use crate::base::{files, text};
 use crate::distill::knowledge::wording;
 use crate::distill::words;
@@ -264,10 +263,8 @@ fn page_texts(page: &ReadPage) -> PageTexts<'_> {
 /// What a page says, sentence by sentence: what is quoted on it, and what a person or a model
 /// wrote.
 fn sentences(page: &ReadPage) -> Vec<Citation> {
-    static QUOTED: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"“([^”]+)” \((user|assistant|tool), \[\[([^\]|]+)(?:\|([^\]]+))?\]\]\)")
-            .expect("a fixed pattern")
-    });
+    static QUOTED: StaticRegex =
+        StaticRegex::new(r"“([^”]+)” \((user|assistant|tool), \[\[([^\]|]+)(?:\|([^\]]+))?\]\]\)");
     let document = Document::parse(&page.text);
     let name = page.name.to_string();
     let mut cited = Vec::new();

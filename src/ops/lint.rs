@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
-use std::sync::LazyLock;
 
 use chrono::NaiveDate;
 use regex::Regex;
@@ -13,6 +12,7 @@ use super::compile;
 use crate::base::front_matter::Document;
 use crate::base::markdown::plain;
 use crate::base::setters::setters;
+use crate::base::static_regex::StaticRegex;
 use crate::base::{files, text};
 use crate::distill::words;
 use crate::error::{Context, Result};
@@ -448,14 +448,12 @@ fn asked_for_contradictions(pages: &[ReadPage], models: &Models, items: &mut Vec
 
 /// What a sentence is for or against, and which.
 fn stance(sentence: &str) -> Option<(String, bool)> {
-    static AGAINST: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)\b(?:(?:don't|do not|never|must not|mustn't|should not|shouldn't|no longer|stop(?:ped)?|not) (?:to )?us(?:e|ing)|avoid(?:ed)?|decided against|dropped|rejected|instead of|rather than) (?:the |an? )?(`[^`]+`|[\p{L}][\p{L}\p{N}_.-]*)")
-            .expect("a fixed pattern")
-    });
-    static FOR: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)\b(?:(?:always|must|should|we|let's|we'll|will|to) use|prefer|decided (?:on|for)|chose|going with|switch(?:ed)? to|^use) (?:the |an? )?(`[^`]+`|[\p{L}][\p{L}\p{N}_.-]*)")
-            .expect("a fixed pattern")
-    });
+    static AGAINST: StaticRegex = StaticRegex::new(
+        r"(?i)\b(?:(?:don't|do not|never|must not|mustn't|should not|shouldn't|no longer|stop(?:ped)?|not) (?:to )?us(?:e|ing)|avoid(?:ed)?|decided against|dropped|rejected|instead of|rather than) (?:the |an? )?(`[^`]+`|[\p{L}][\p{L}\p{N}_.-]*)",
+    );
+    static FOR: StaticRegex = StaticRegex::new(
+        r"(?i)\b(?:(?:always|must|should|we|let's|we'll|will|to) use|prefer|decided (?:on|for)|chose|going with|switch(?:ed)? to|^use) (?:the |an? )?(`[^`]+`|[\p{L}][\p{L}\p{N}_.-]*)",
+    );
     let subject = |pattern: &Regex| {
         let found = pattern.captures(sentence)?;
         let name = found[1].trim_matches('`').trim_end_matches(['.', ',']).to_lowercase();

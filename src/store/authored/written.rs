@@ -1,13 +1,11 @@
 //! What we wrote into a page: for each key and part, the hashes that show an edit.
 
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use super::{Rules, Unit, WRITTEN};
 use crate::base::files;
 use crate::base::front_matter::{self, Document};
+use crate::base::static_regex::StaticRegex;
 
 /// The hashes of what we wrote, by the name of a key or part.
 #[derive(Debug, Clone, Default)]
@@ -129,9 +127,7 @@ pub fn is_ours(text: &str) -> bool {
 }
 
 /// A line of `written`: a name, and the hashes of lines.
-static RECORD: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"^ *- "([#\p{L}\p{N}_-]+)((?: [0-9a-f]{8})*)"$"#).expect("a fixed pattern")
-});
+static RECORD: StaticRegex = StaticRegex::new(r#"^ *- "([#\p{L}\p{N}_-]+)((?: [0-9a-f]{8})*)"$"#);
 
 /// The lines that we wrote into a page, wherever they stand by now.
 pub(super) struct KnownLines {

@@ -4,12 +4,10 @@
 //! `- **decision** SENTENCE | confirmed 0.86, knowledge | [SES1_laptop_SP1C2#EP_003](…) user, …
 //! ^lm-0123456789`
 
-use std::sync::LazyLock;
-
 use chrono::NaiveDate;
-use regex::Regex;
 
 use crate::base::markdown::{inline, plain};
+use crate::base::static_regex::StaticRegex;
 use crate::model::core::{Domain, Landmark, LandmarkId, Merged, Superseded, Support};
 use crate::model::ids::CoreId;
 use crate::store::layout;
@@ -104,10 +102,9 @@ fn parts<'l>(line: &'l str, project: Option<&str>) -> Option<Parts<'l>> {
 
 /// Reads a landmark of a core, superseded or not.
 pub fn parse_landmark(line: &str, project: Option<&str>) -> Option<Superseded> {
-    static SUPPORT: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"\[(SES\d+_[A-Za-z0-9-]+_SP\d+C\d+)#(EP_\d+)\]\([^)]*\) (met again|user|assistant|tool)")
-            .expect("a fixed pattern")
-    });
+    static SUPPORT: StaticRegex = StaticRegex::new(
+        r"\[(SES\d+_[A-Za-z0-9-]+_SP\d+C\d+)#(EP_\d+)\]\([^)]*\) (met again|user|assistant|tool)",
+    );
     let Parts { mut landmark, rest } = parts(line, project)?;
     landmark.supports = SUPPORT
         .captures_iter(rest.first()?)
@@ -139,9 +136,7 @@ pub fn parse_merged(line: &str, project: Option<&str>) -> Option<Merged> {
 
 /// The cores that a line leads to, and the landmarks there.
 pub fn cores_in(line: &str) -> Vec<(CoreId, LandmarkId)> {
-    static LINK: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"\(CORE_([A-Za-z0-9_-]+)\.md#\^(lm-[0-9a-f]+)\)").expect("a fixed pattern")
-    });
+    static LINK: StaticRegex = StaticRegex::new(r"\(CORE_([A-Za-z0-9_-]+)\.md#\^(lm-[0-9a-f]+)\)");
     LINK.captures_iter(line)
         .filter_map(|found| Some((found[1].parse().ok()?, found[2].parse().ok()?)))
         .collect()
@@ -149,7 +144,6 @@ pub fn cores_in(line: &str) -> Vec<(CoreId, LandmarkId)> {
 
 /// The first landmark that a text names.
 pub fn id_in(text: &str) -> Option<LandmarkId> {
-    static ID: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"\blm-[0-9a-f]{10}\b").expect("a fixed pattern"));
+    static ID: StaticRegex = StaticRegex::new(r"\blm-[0-9a-f]{10}\b");
     ID.find(text)?.as_str().parse().ok()
 }

@@ -8,13 +8,12 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 use chrono::NaiveDate;
-use regex::Regex;
 
 use crate::base::front_matter::Document;
 use crate::base::markdown::{code, inline, plain};
+use crate::base::static_regex::StaticRegex;
 use crate::model::day::{DaySummary, Note, Point, SessionOfDay, SessionSummary};
 use crate::model::ids::SessionId;
 use crate::store::authored::{self, Order, Page, Part, Rules, Unit};
@@ -245,10 +244,9 @@ fn note_text(note: &Note) -> String {
 
 /// The notes in a session's block.
 fn notes_in(block: &str) -> Vec<Note> {
-    static INTRODUCTION: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"^\*(A model's words|From a context handed in), ([\d:]{8}) to ([\d:]{8})\* \^([0-9a-f]{12})$")
-            .expect("a fixed pattern")
-    });
+    static INTRODUCTION: StaticRegex = StaticRegex::new(
+        r"^\*(A model's words|From a context handed in), ([\d:]{8}) to ([\d:]{8})\* \^([0-9a-f]{12})$",
+    );
     let mut notes: Vec<Note> = Vec::new();
     let mut part = None;
     let mut within = false;
