@@ -294,27 +294,27 @@ pub enum How {
     Contradicts,
 }
 
-super::digest::words!(Kind {
+super::words::words!(Kind {
     Belief = "belief",
     Decision = "decision",
     Knowledge = "knowledge",
     Habit = "habit",
     Relationship = "relationship",
 });
-super::digest::words!(Domain {
+super::words::words!(Domain {
     Safety = "safety",
     Identity = "identity",
     Knowledge = "knowledge",
     Contextual = "contextual",
     Meta = "meta",
 });
-super::digest::words!(LandmarkState {
+super::words::words!(LandmarkState {
     Hypothesis = "hypothesis",
     Confirmed = "confirmed",
     Contested = "contested",
     Deprecated = "deprecated",
 });
-super::digest::words!(How {
+super::words::words!(How {
     Follows = "follows",
     SameFile = "same file",
     SameError = "same error",

@@ -145,7 +145,7 @@ pub enum LineKind {
     System,
 }
 
-super::digest::words!(LineKind {
+super::words::words!(LineKind {
     User = "user",
     MainAgent = "main_agent",
     WorkerEvent = "worker_event",

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::evidence::Evidence;
 use super::ids::{EpisodeId, SessionId};
+use super::signals::Signals;
+use super::words::words;
 use crate::base::clock::Timestamp;
 
 /// The page of one session.
@@ -35,11 +37,20 @@ pub struct Content {
     pub objective: String,
     pub motto: String,
     pub core_intent: String,
+    /// What came of it, the headline first, each with its episode: `PR #754 is merged (EP_006)`.
     pub key_outcomes: Vec<String>,
     pub arc: String,
     /// The few sentences worth carrying on: what cores are made from.
     pub stated: Vec<Claim>,
     pub triggers: Vec<Trigger>,
+    /// For search: the terms that set each part apart, a line for every part.
+    pub index: Vec<IndexLine>,
+    /// Every distinct error that was met and mattered.
+    pub errors: Vec<ErrorFact>,
+    /// The session that this one belongs to, where both were captured.
+    pub part_of: Option<String>,
+    /// The session that this one was forked or resumed from, where it is another.
+    pub continues: Option<String>,
     pub project: Option<String>,
     pub domain: Option<String>,
     pub cwd: Option<String>,
@@ -61,6 +72,8 @@ pub struct Content {
     pub files: Vec<String>,
     /// What the claims of the page can be checked against.
     pub evidence: Vec<Evidence>,
+    /// What the pattern loop counts.
+    pub signals: Signals,
     pub tags: Vec<String>,
     /// The page with the session's numbers, relative to the digest; empty where there is none.
     pub vitals: String,
@@ -115,6 +128,31 @@ pub struct Trigger {
     pub keys: Vec<String>,
 }
 
+/// A part of a session as search sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IndexLine {
+    pub episode: EpisodeId,
+    /// At most [`MOST_TERMS`], the heaviest first.
+    pub terms: Vec<String>,
+}
+
+/// How many terms a part has in the Index, and how many keys a trigger.
+pub const MOST_TERMS: usize = 12;
+
+/// An error that was met and mattered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorFact {
+    /// As it was printed, in one line of at most [`LONGEST_ERROR`] characters.
+    pub text: String,
+    /// Where it was met first.
+    pub episode: EpisodeId,
+    /// Where it went away, if it did.
+    pub solved_in: Option<EpisodeId>,
+}
+
+/// How many characters an error has on a page.
+pub const LONGEST_ERROR: usize = 200;
+
 /// A sentence of the session that later sessions should know, in the words in which it was said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
@@ -129,16 +167,24 @@ pub struct Claim {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClaimKind {
-    /// A standing wish of the person: "never push to main".
-    Preference,
+    /// What holds from now on: a wish of the person ("never push to main"), a fact of the project,
+    /// and with [`Origin::Tool`] a command that checks the work, and passed.
+    #[serde(alias = "preference", alias = "check")]
+    Standing,
     /// What was chosen, and often over what.
     Decision,
-    /// What was learnt: a cause, a limit, a trap.
+    /// What was learnt: symptom → cause → fix, a limit, a trap.
+    #[serde(alias = "fix")]
     Lesson,
-    /// An error and what solved it.
-    Fix,
-    /// A command that checks the work, and passed.
-    Check,
+    /// What was left to do.
+    Open,
+}
+
+impl Claim {
+    /// Whether it is a command that checked the work and passed.
+    pub fn is_check(&self) -> bool {
+        self.kind == ClaimKind::Standing && self.origin == Origin::Tool
+    }
 }
 
 /// Who said it.
@@ -155,6 +201,8 @@ pub enum Origin {
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     Success,
+    /// Some of it was done, or done but not proved.
+    Partial,
     Fail,
     Abandoned,
     #[default]
@@ -178,36 +226,19 @@ pub enum Worth {
     None,
 }
 
-/// Writes the words that stand on a page and reads them back, from one list.
-macro_rules! words {
-    ($type:ty { $($variant:ident = $word:literal),+ $(,)? }) => {
-        impl std::fmt::Display for $type {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(match self { $(Self::$variant => $word),+ })
-            }
-        }
-        impl std::str::FromStr for $type {
-            type Err = String;
-            fn from_str(word: &str) -> Result<Self, String> {
-                match word {
-                    $($word => Ok(Self::$variant),)+
-                    _ => Err(format!("`{word}` is none of: {}", [$($word),+].join(", "))),
-                }
-            }
-        }
-    };
-}
-
-pub(crate) use words;
-
 words!(Origin { User = "user", Assistant = "assistant", Tool = "tool" });
 words!(ClaimKind {
-    Preference = "preference",
+    Standing = "standing",
     Decision = "decision",
     Lesson = "lesson",
-    Fix = "fix",
-    Check = "check",
+    Open = "open",
 });
-words!(Outcome { Success = "success", Fail = "fail", Abandoned = "abandoned", Unknown = "unknown" });
+words!(Outcome {
+    Success = "success",
+    Partial = "partial",
+    Fail = "fail",
+    Abandoned = "abandoned",
+    Unknown = "unknown",
+});
 words!(State { Open = "open", Closed = "closed" });
 words!(Worth { Full = "full", None = "none" });

@@ -11,3 +11,5 @@ pub mod hit;
 pub mod ids;
 pub mod knowledge;
 pub mod session;
+pub mod signals;
+pub(crate) mod words;

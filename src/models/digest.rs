@@ -191,7 +191,7 @@ fn flat(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::digest::{Origin, Outcome, Trigger, Worth};
+    use crate::model::digest::{Origin, Outcome, Trigger};
 
     fn episodes() -> Vec<Episode> {
         let page = |number: u32, text: &str| Episode { id: EpisodeId(number), text: text.into() };
@@ -217,40 +217,16 @@ mod tests {
             origin: Origin::Assistant,
             keys: vec!["flock".into()],
         };
-        let none = String::new;
         Content {
             flavor: "claude".into(),
-            title: none(),
             status: Outcome::Success,
-            worth: Worth::Full,
             objective: "Fix the lock".into(),
             motto: "ours".into(),
             core_intent: "Fix the lock".into(),
             key_outcomes: vec!["changed src/day.rs".into()],
-            stated: Vec::new(),
-            arc: none(),
             triggers: vec![trigger(1, "first"), trigger(2, "second")],
-            project: None,
-            domain: None,
-            cwd: None,
-            branch: None,
-            commits: Vec::new(),
-            models: Vec::new(),
-            started: None,
-            ended: None,
-            episodes: None,
-            own_episodes: String::new(),
             turns: 3,
-            tokens_in: 0,
-            tokens_out: 0,
-            tokens_cache: 0,
-            cost_usd: None,
-            files: Vec::new(),
-            tags: Vec::new(),
-            vitals: none(),
-            sensory: 0,
-            made_by: none(),
-            evidence: Vec::new(),
+            ..Content::default()
         }
     }
 

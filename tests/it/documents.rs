@@ -4,9 +4,11 @@ use memtree::internals::base::clock;
 use memtree::internals::base::text::one_line;
 use memtree::internals::store::digest::{self, text_over};
 use memtree::model::digest::{
-    Claim, ClaimKind, Content, Digest, Origin, Outcome, Snapshot, State, Trigger, Worth,
+    Claim, ClaimKind, Content, Digest, ErrorFact, IndexLine, Origin, Outcome, Snapshot, State,
+    Trigger, Worth,
 };
 use memtree::model::ids::{Device, EpisodeId, SessionId};
+use memtree::model::signals::Signals;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -146,9 +148,10 @@ fn triggers() -> impl Strategy<Value = Vec<Trigger>> {
 
 fn claims() -> impl Strategy<Value = Vec<Claim>> {
     let kinds = proptest::sample::select(vec![
-        ClaimKind::Preference,
+        ClaimKind::Standing,
         ClaimKind::Decision,
-        ClaimKind::Check,
+        ClaimKind::Lesson,
+        ClaimKind::Open,
     ]);
     let origins = proptest::sample::select(vec![Origin::User, Origin::Assistant, Origin::Tool]);
     let one = (kinds, filled(), 0u32..2000, origins);
@@ -163,9 +166,21 @@ fn claims() -> impl Strategy<Value = Vec<Claim>> {
     )
 }
 
+fn index() -> impl Strategy<Value = (Vec<IndexLine>, Vec<ErrorFact>)> {
+    let lines = (0u32..2000, vec(filled(), 1..4))
+        .prop_map(|(episode, terms)| IndexLine { episode: EpisodeId(episode), terms });
+    let errors =
+        (filled(), 0u32..2000, option::of(0u32..2000)).prop_map(|(text, episode, solved)| {
+            let solved_in = solved.map(EpisodeId);
+            ErrorFact { text, episode: EpisodeId(episode), solved_in }
+        });
+    (vec(lines, 0..3), vec(errors, 0..3))
+}
+
 fn contents() -> impl Strategy<Value = Content> {
     let outcomes = proptest::sample::select(vec![
         Outcome::Success,
+        Outcome::Partial,
         Outcome::Fail,
         Outcome::Abandoned,
         Outcome::Unknown,
@@ -196,8 +211,8 @@ fn contents() -> impl Strategy<Value = Content> {
         option::of(0u32..9999),
         0u64..9,
     );
-    (words, places, lists, times, counts, triggers(), claims(), hostile()).prop_map(
-        |(words, places, lists, times, counts, triggers, stated, vitals)| {
+    (words, places, lists, times, counts, triggers(), claims(), hostile(), index()).prop_map(
+        |(words, places, lists, times, counts, triggers, stated, vitals, (index, errors))| {
             let (flavor, title, objective, motto, core_intent, arc, key_outcomes, status, worth) =
                 words;
             let (project, domain, cwd, branch) = places;
@@ -218,6 +233,11 @@ fn contents() -> impl Strategy<Value = Content> {
                 arc,
                 stated,
                 triggers,
+                index,
+                errors,
+                part_of: None,
+                continues: None,
+                signals: Signals::default(),
                 project,
                 domain,
                 cwd,
@@ -289,23 +309,35 @@ fn normalised(digest: &Digest) -> Digest {
     content.motto = line(&content.motto).replace('"', "'");
     content.core_intent = or_dash(&content.core_intent);
     content.arc = or_dash(&content.arc);
-    let outcomes: Vec<String> =
-        content.key_outcomes.iter().map(|outcome| line(outcome).replace("; ", ", ")).collect();
-    content.key_outcomes = if outcomes.is_empty() { vec!["–".into()] } else { outcomes };
+    content.key_outcomes = content.key_outcomes.iter().map(|outcome| unmarked(outcome)).collect();
     for claim in &mut content.stated {
-        claim.text = line(&claim.text.replace("->", "→"));
+        claim.text = unmarked(&claim.text);
+    }
+    for error in &mut content.errors {
+        error.text = line(&error.text);
+    }
+    for part in &mut content.index {
+        part.terms = part.terms.iter().map(|term| line(&term.replace(',', " "))).collect();
     }
     for trigger in &mut content.triggers {
-        trigger.topic = line(&trigger.topic.replace(['[', ']'], "'"));
-        trigger.sentence = line(&trigger.sentence.replace("->", "→"));
-        trigger.keys = trigger
-            .keys
-            .iter()
-            .map(|key| line(&key.replace([',', '|'], " ").replace("->", "→")))
-            .collect();
+        trigger.topic = unmarked(&trigger.topic.replace(['[', ']'], "'"));
+        trigger.sentence = unmarked(&trigger.sentence);
+        trigger.keys =
+            trigger.keys.iter().map(|key| unmarked(&key.replace([',', '|'], " "))).collect();
         if trigger.path.is_empty() {
             trigger.path = format!("snapshot/episodic/{}.md", trigger.episode);
         }
     }
     digest
+}
+
+/// One line without the marks that part a line's fields.
+fn unmarked(text: &str) -> String {
+    let line = one_line(text, usize::MAX);
+    let words = line.split(' ').map(|word| match word {
+        "->" => "→",
+        "|" => "¦",
+        word => word,
+    });
+    words.collect::<Vec<_>>().join(" ")
 }

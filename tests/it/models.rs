@@ -153,7 +153,7 @@ fn a_server_adds_marked_words_that_the_session_bears_out() {
         ),
         "{page}"
     );
-    assert!(page.contains("Two writers race for the header (EP_001) (model); "), "{page}");
+    assert!(page.contains("  - Two writers race for the header (EP_001) (model)\n"), "{page}");
     assert!(!page.contains("another language"), "{page}");
     // Whatever we say without a model is still there.
     let without = plain.digest(&plain.sessions()[0]).content;

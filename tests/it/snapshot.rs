@@ -66,7 +66,7 @@ fn a_folder_keeps_its_shape_and_gets_a_page() {
         "## 📦 Manifest (Index of Snapshot)\n- **Episodes**: EVA_EP01 – EVA_EP02 (EP_001 - EP_002)\n",
         "- **Vitals Snapshot**: [vitals](snapshot/agent/consciousness/state/vitals.yaml)\n",
         "- **Sensory Logs**: 1 entries captured\n",
-        "## 🧠 Semantic Summary (The RAG Trigger)\n- **Core Intent**: Keep EVA as she was\n- **Key Outcomes**: ",
+        "## 🧠 Semantic Summary (The RAG Trigger)\n- **Core Intent**: Keep EVA as she was\n- **Key Outcomes**:",
         "- **Emotional Arc**: H9-720-S120W800D640C910J500A700CO660GN800OP750\n",
         "## ⚡ Knowledge Triggers\n- [",
         "-> Trigger reference: [EP_001](snapshot/agent/consciousness/episodic/EVA_EP01.json)",
@@ -240,7 +240,7 @@ fn what_is_no_folder_is_a_clear_error() {
     desk.memtree(["snapshot", "file"]).code(2).stderr_has("is not a folder");
     desk.memtree(["snapshot", ".", "--status", "great"])
         .code(2)
-        .stderr_has("success, fail, abandoned, unknown");
+        .stderr_has("success, partial, fail, abandoned, unknown");
     desk.memtree(["snapshot", ".", "--dry-run"]).success().stdout_has("would keep 1 file ");
     assert_same(&before, &desk.tree(), "nothing was kept");
     fs::create_dir(desk.project().join("empty")).unwrap();

@@ -117,7 +117,7 @@ fn project(digest: &Digest) -> Option<String> {
 fn stated(digests: &[&Digest]) -> Vec<Draft> {
     let mut drafts: Vec<Draft> = Vec::new();
     for digest in digests {
-        for claim in digest.content.stated.iter().filter(|claim| claim.kind != ClaimKind::Check) {
+        for claim in digest.content.stated.iter().filter(|claim| !claim.is_check()) {
             let draft = draft(digest, claim);
             let same = drafts.iter_mut().find(|known| {
                 known.kind == draft.kind
@@ -140,12 +140,10 @@ fn stated(digests: &[&Digest]) -> Vec<Draft> {
 
 fn draft(digest: &Digest, claim: &Claim) -> Draft {
     let (kind, domain) = match (claim.kind, claim.origin) {
-        (ClaimKind::Preference, Origin::User) => (Kind::Belief, Domain::Safety),
-        (ClaimKind::Preference, _) => (Kind::Habit, Domain::Identity),
+        (ClaimKind::Standing, Origin::User) => (Kind::Belief, Domain::Safety),
+        (ClaimKind::Standing, _) => (Kind::Habit, Domain::Identity),
         (ClaimKind::Decision, _) => (Kind::Decision, Domain::Knowledge),
-        (ClaimKind::Lesson | ClaimKind::Fix | ClaimKind::Check, _) => {
-            (Kind::Knowledge, Domain::Knowledge)
-        }
+        (ClaimKind::Lesson | ClaimKind::Open, _) => (Kind::Knowledge, Domain::Knowledge),
     };
     let text = sentence(&claim.text, LONGEST_SENTENCE);
     Draft {

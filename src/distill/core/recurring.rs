@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Draft, Gist, project, sentence};
 use crate::base::static_regex::StaticRegex;
 use crate::model::core::{Domain, Kind, Support};
-use crate::model::digest::{ClaimKind, Digest, Origin};
+use crate::model::digest::{Digest, Origin};
 use crate::model::ids::EpisodeId;
 
 /// How many sessions make a recurrence.
@@ -68,7 +68,7 @@ fn checks(project: &Option<String>, digests: &[&Digest]) -> Vec<Draft> {
     type Use<'d> = (&'d str, &'d Digest, EpisodeId);
     let mut kinds: BTreeMap<String, Vec<Use<'_>>> = BTreeMap::new();
     for digest in digests {
-        for claim in digest.content.stated.iter().filter(|claim| claim.kind == ClaimKind::Check) {
+        for claim in digest.content.stated.iter().filter(|claim| claim.is_check()) {
             let Some(command) = claim.text.split('`').nth(1) else { continue };
             kinds.entry(stem(command)).or_default().push((command, digest, claim.episode));
         }

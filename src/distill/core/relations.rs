@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::Gist;
 use crate::base::markdown;
 use crate::model::core::{How, Kind, Landmark, Relation, Superseded};
-use crate::model::digest::{ClaimKind, Digest};
+use crate::model::digest::Digest;
 use crate::model::ids::SessionId;
 
 /// How many files one line names.
@@ -101,22 +101,15 @@ fn same_files(earlier: &Digest, later: &Digest) -> Option<String> {
     (!both.is_empty()).then(|| markdown::code_list(&both, MOST_FILES))
 }
 
-/// An error that both met: the first words of a fix, or of a trigger that says nothing else.
+/// An error that both met.
 fn same_error(earlier: &Digest, later: &Digest) -> Option<String> {
     let errors = |digest: &Digest| -> BTreeSet<String> {
-        let fixes = digest
-            .content
-            .stated
-            .iter()
-            .filter(|claim| claim.kind == ClaimKind::Fix)
-            .map(|claim| &claim.text);
-        let met = digest
-            .content
-            .triggers
-            .iter()
-            .map(|trigger| &trigger.sentence)
-            .filter(|said| said.starts_with("met `"));
-        fixes.chain(met).filter_map(|said| said.split('`').nth(1)).map(str::to_string).collect()
+        let content = &digest.content;
+        // Pages of format 1 say it in triggers.
+        let met = content.triggers.iter().map(|trigger| trigger.sentence.as_str());
+        let met = met.filter_map(|said| said.strip_prefix("met `")?.split('`').next());
+        let listed = content.errors.iter().map(|error| error.text.as_str());
+        listed.chain(met).map(str::to_string).collect()
     };
     let before = errors(earlier);
     errors(later)

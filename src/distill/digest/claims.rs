@@ -38,8 +38,8 @@ pub fn claims(facts: &Facts) -> Vec<Claim> {
         if part.prompt.len() <= LONGEST_OWN_WORDS {
             for sentence in text::sentences(&part.prompt).map(str::trim) {
                 match of_person(sentence) {
-                    Some(ClaimKind::Preference) => {
-                        add(6, ClaimKind::Preference, sentence, Origin::User)
+                    Some(ClaimKind::Standing) => {
+                        add(6, ClaimKind::Standing, sentence, Origin::User)
                     }
                     Some(kind) => add(5, kind, sentence, Origin::User),
                     None => {}
@@ -92,7 +92,7 @@ fn of_person(sentence: &str) -> Option<ClaimKind> {
         return None;
     }
     if RULE.is_match(sentence) {
-        Some(ClaimKind::Preference)
+        Some(ClaimKind::Standing)
     } else if CHOICE.is_match(sentence) && sentence.split_whitespace().count() >= 4 {
         Some(ClaimKind::Decision)
     } else {
@@ -215,7 +215,7 @@ fn checks(facts: &Facts) -> Vec<Claim> {
         .into_iter()
         .take(MOST_CHECKS)
         .map(|(command, (_, episode))| Claim {
-            kind: ClaimKind::Check,
+            kind: ClaimKind::Standing,
             text: format!("`{command}` passed"),
             episode: EpisodeId(episode),
             origin: Origin::Tool,
@@ -237,7 +237,7 @@ mod tests {
             "Don't touch the migrations unless I say so.",
             "I prefer small commits.",
         ] {
-            assert_eq!(kind(rule), Some(ClaimKind::Preference), "{rule}");
+            assert_eq!(kind(rule), Some(ClaimKind::Standing), "{rule}");
         }
         for choice in [
             "let's use apple container instead of docker proper",

@@ -19,6 +19,7 @@ use crate::distill::facts::Facts;
 use crate::model::digest::{Claim, Content};
 use crate::model::ids::EpisodeId;
 use crate::model::session::{Head, ModelUsage};
+use crate::model::signals::Signals;
 
 pub use folder::{FolderFacts, folder_content};
 pub use paths::project_name;
@@ -67,6 +68,10 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, parts: SnapshotParts) -
         arc: outcome::arc(facts, status),
         stated,
         triggers,
+        index: Vec::new(),
+        errors: Vec::new(),
+        part_of: None,
+        continues: None,
         project: project_name(head.remote.as_deref(), cwd),
         domain: None,
         cwd: cwd.map(|cwd| paths::without_home(&text::one_line(cwd, 300))),
@@ -87,6 +92,7 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, parts: SnapshotParts) -
         cost_usd: cost::cost_usd(&head.usage),
         files,
         evidence,
+        signals: Signals::default(),
         tags: Vec::new(),
         vitals: parts.vitals,
         sensory: parts.sensory,

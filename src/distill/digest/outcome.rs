@@ -120,6 +120,7 @@ pub fn arc(facts: &Facts, status: Outcome) -> String {
             let calls = text::counted(facts.tool_calls as usize, "tool call");
             phases = vec![format!("steady ({calls}, {} failed)", facts.failed_calls)];
         }
+        Outcome::Partial => phases.push(format!("done in part ({last})")),
         Outcome::Fail => phases.push(format!("unsolved ({last})")),
         Outcome::Abandoned => phases.push("left unanswered".into()),
         Outcome::Unknown => phases.push(format!("open end ({last})")),

@@ -6,7 +6,9 @@ use crate::model::digest::{Digest, Outcome, State, Worth};
 use crate::model::ids::EpisodeId;
 
 /// The schema that we write.
-pub const SCHEMA: &str = "memtree/digest/1";
+pub const SCHEMA: &str = "memtree/digest/2";
+/// The one before, which is still read.
+pub const SCHEMA_1: &str = "memtree/digest/1";
 
 const EVICTED: &str = "evicted ";
 
@@ -61,6 +63,8 @@ pub const FIELDS: &[Field] = &[
     field!(measured "state", state),
     field!("status", content.status),
     field!("worth", content.worth),
+    field!("part_of", content.part_of),
+    field!("continues", content.continues),
     field!("objective", content.objective),
     field!("project", content.project),
     field!("domain", content.domain),

@@ -1,13 +1,16 @@
-//! The lines of a digest's body that are read back: triggers, and decisions and lessons.
+//! The lines of a digest's body that are read back: triggers, decisions and lessons, the Index.
 
 use crate::base::markdown::{inline, plain};
-use crate::model::digest::{Claim, Origin, Trigger};
+use crate::base::text;
+use crate::model::digest::{Claim, ClaimKind, ErrorFact, IndexLine, Origin, Trigger};
 use crate::model::ids::EpisodeId;
 use crate::store::layout;
 
 const REFERENCE: &str = " -> Trigger reference: [";
 const KEYS: &str = " | keys: ";
-const STATED_REFERENCE: &str = " -> [";
+const CLAIM_REFERENCE: &str = " -> [";
+const ERROR: &str = "- error: ";
+const SOLVED_IN: &str = ", solved in ";
 
 /// Reads one trigger line.
 pub fn parse_trigger(line: &str) -> Option<Trigger> {
@@ -29,41 +32,90 @@ pub fn parse_trigger(line: &str) -> Option<Trigger> {
     })
 }
 
-/// Reads one line of decisions and lessons.
+/// Reads one line of decisions and lessons: `- decision (user): text -> [EP_004](…)`, or as format 1
+/// had it, `- decision: text -> [EP_004](…) | user`.
 pub fn parse_claim(line: &str) -> Option<Claim> {
-    let (kind, rest) = line.strip_prefix("- ")?.split_once(": ")?;
-    let kind = kind.parse().ok()?;
-    let (text, reference) = rest.rsplit_once(STATED_REFERENCE)?;
+    let (label, rest) = line.strip_prefix("- ")?.split_once(": ")?;
+    let (text, reference) = rest.rsplit_once(CLAIM_REFERENCE)?;
     let (episode, rest) = reference.split_once("](")?;
-    let (_, origin) = rest.split_once(") | ")?;
+    let (kind, origin) = match label.split_once(" (") {
+        Some((kind, origin)) => (kind, origin.strip_suffix(')')?),
+        None => (label, rest.split_once(") | ")?.1),
+    };
     Some(Claim {
-        kind,
+        kind: claim_kind(kind)?,
         text: plain(text),
         episode: episode.parse().ok()?,
         origin: origin.trim_end().parse().ok()?,
     })
 }
 
+/// What a claim claims, in the words of both formats.
+fn claim_kind(word: &str) -> Option<ClaimKind> {
+    match word {
+        "preference" | "check" => Some(ClaimKind::Standing),
+        "fix" => Some(ClaimKind::Lesson),
+        word => word.parse().ok(),
+    }
+}
+
 /// Writes one line of decisions and lessons.
 pub fn claim_line(claim: &Claim) -> String {
-    let text = inline(&claim.text.replace("->", "→"));
-    let path = layout::from_digest(&layout::episode(claim.episode));
-    format!(
-        "- {}: {text}{STATED_REFERENCE}{}]({path}) | {}",
-        claim.kind, claim.episode, claim.origin
-    )
+    let Claim { kind, text, episode, origin } = claim;
+    let text = inline(&unmarked(text));
+    let path = layout::from_digest(&layout::episode(*episode));
+    format!("- {kind} ({origin}): {text}{CLAIM_REFERENCE}{episode}]({path})")
+}
+
+/// Text in one line without the marks that part a line's fields.
+pub fn unmarked(text: &str) -> String {
+    let line = text::one_line(text, usize::MAX);
+    let words = line.split(' ').map(|word| match word {
+        "->" => "→",
+        "|" => "¦",
+        word => word,
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// Reads a line of the Index that lists a part's terms: `- EP_001: flock, header`.
+pub fn parse_index_line(line: &str) -> Option<IndexLine> {
+    let (episode, terms) = line.strip_prefix("- ")?.split_once(':')?;
+    let terms = terms.trim().split(", ").filter(|term| !term.is_empty());
+    Some(IndexLine { episode: episode.parse().ok()?, terms: terms.map(plain).collect() })
+}
+
+/// Writes a line of the Index that lists a part's terms.
+pub fn index_line(line: &IndexLine) -> String {
+    let terms: Vec<String> =
+        line.terms.iter().map(|term| inline(&term.replace(',', " "))).collect();
+    format!("- {}: {}", line.episode, terms.join(", ")).trim_end().to_string()
+}
+
+/// Reads an error of the Index: `- error: text (EP_004, solved in EP_005)`.
+pub fn parse_error(line: &str) -> Option<ErrorFact> {
+    let (text, place) = line.strip_prefix(ERROR)?.strip_suffix(')')?.rsplit_once(" (")?;
+    let (episode, solved_in) = match place.split_once(SOLVED_IN) {
+        Some((episode, solved_in)) => (episode, Some(solved_in.parse().ok()?)),
+        None => (place, None),
+    };
+    Some(ErrorFact { text: plain(text), episode: episode.parse().ok()?, solved_in })
+}
+
+/// Writes an error of the Index.
+pub fn error_line(error: &ErrorFact) -> String {
+    let solved_in = error.solved_in.map(|episode| format!("{SOLVED_IN}{episode}"));
+    let text = inline(&error.text);
+    format!("{ERROR}{text} ({}{})", error.episode, solved_in.unwrap_or_default())
 }
 
 /// Writes one trigger line.
 pub fn trigger_line(trigger: &Trigger) -> String {
     // Nothing that a log says may look like the marks between a trigger's parts.
-    let topic = inline(&trigger.topic.replace(['[', ']'], "'"));
-    let sentence = inline(&trigger.sentence.replace("->", "→"));
-    let keys: Vec<String> = trigger
-        .keys
-        .iter()
-        .map(|key| inline(&key.replace([',', '|'], " ").replace("->", "→")))
-        .collect();
+    let topic = inline(&unmarked(&trigger.topic.replace(['[', ']'], "'")));
+    let sentence = inline(&unmarked(&trigger.sentence));
+    let keys: Vec<String> =
+        trigger.keys.iter().map(|key| inline(&unmarked(&key.replace([',', '|'], " ")))).collect();
     let path = match trigger.path.as_str() {
         "" => layout::from_digest(&layout::episode(trigger.episode)),
         path => link_target(path),

@@ -8,13 +8,12 @@ mod lines;
 
 use std::sync::LazyLock;
 
-use fields::SCHEMA;
-use lines::{claim_line, link_path, link_target, trigger_line};
-pub use lines::{parse_claim, parse_trigger};
+use fields::{SCHEMA, SCHEMA_1};
+use lines::{claim_line, error_line, index_line, link_path, link_target, trigger_line, unmarked};
+pub use lines::{parse_claim, parse_error, parse_index_line, parse_trigger};
 
 use crate::base::front_matter::{self, Document};
 use crate::base::markdown::{inline, plain};
-use crate::base::text;
 use crate::model::digest::{Claim, Content, Digest, Snapshot, State};
 use crate::store::authored::{self, Order, Page, Part, Rules, Unit, Written};
 
@@ -26,9 +25,12 @@ const VITALS: &str = "- **Vitals Snapshot**: ";
 const SENSORY: &str = "- **Sensory Logs**: ";
 const CAPTURED: &str = " entries captured";
 const CORE_INTENT: &str = "- **Core Intent**: ";
-const KEY_OUTCOMES: &str = "- **Key Outcomes**: ";
+const KEY_OUTCOMES: &str = "- **Key Outcomes**:";
+const OUTCOME: &str = "  - ";
 const ARC: &str = "- **Emotional Arc**: ";
 const STATED_HEADING: &str = "## 🧭 Decisions and Lessons";
+const INDEX_HEADING: &str = "## 🔎 Index";
+/// What parts the outcomes of format 1, which stand in one line.
 const BETWEEN_OUTCOMES: &str = "; ";
 
 /// The sections that are ours, by the word in their heading, with the name they have in `written`.
@@ -38,9 +40,11 @@ const SECTIONS: &[(&str, &str)] = &[
     ("Decisions and Lessons", "stated"),
     ("Knowledge Triggers", "triggers"),
     ("Synthesis Readiness", READINESS_SECTION),
+    ("🔎 Index", INDEX_SECTION),
 ];
 
 const MANIFEST_SECTION: &str = "manifest-section";
+const INDEX_SECTION: &str = "index";
 const READINESS_SECTION: &str = "readiness-section";
 
 /// What stands before the first section, as `written` names it.
@@ -219,7 +223,7 @@ pub fn parse(text: &str) -> Result<Digest, String> {
     let need =
         |key: &str| document.get_str(key).ok_or_else(|| format!("no `{key}` in its front matter"));
     let schema = need("schema")?;
-    if schema != SCHEMA {
+    if schema != SCHEMA && schema != SCHEMA_1 {
         return Err(format!("schema `{schema}` is not `{SCHEMA}`"));
     }
     let mut digest = Digest {
@@ -240,17 +244,18 @@ fn body_content(body: &str) -> Content {
         body.lines().find_map(|line| line.strip_prefix(start)).map(plain).unwrap_or_default()
     };
     let motto = line(MOTTO);
-    let outcomes = line(KEY_OUTCOMES);
-    let outcomes = outcomes.split(BETWEEN_OUTCOMES).filter(|outcome| !outcome.is_empty());
+    let index = authored::find_part(body, &RULES, INDEX_SECTION).unwrap_or_default();
     let vitals = line(VITALS);
     let vitals = vitals.strip_prefix("[vitals](").and_then(|rest| rest.strip_suffix(')'));
     Content {
         motto: motto.strip_suffix('"').unwrap_or(&motto).to_string(),
         core_intent: line(CORE_INTENT),
-        key_outcomes: outcomes.map(str::to_string).collect(),
+        key_outcomes: outcomes(body),
         arc: line(ARC),
         stated: body.lines().filter_map(parse_claim).collect(),
         triggers: body.lines().filter_map(parse_trigger).collect(),
+        index: index.lines().filter_map(parse_index_line).collect(),
+        errors: index.lines().filter_map(parse_error).collect(),
         own_episodes: line(EPISODES)
             .rsplit_once(" (")
             .map(|(own, _)| own.to_string())
@@ -258,6 +263,26 @@ fn body_content(body: &str) -> Content {
         vitals: vitals.map(link_path).unwrap_or_default(),
         sensory: line(SENSORY).split(' ').next().and_then(|count| count.parse().ok()).unwrap_or(0),
         ..Content::default()
+    }
+}
+
+/// The outcomes: a line each, or as format 1 had them, all in one.
+fn outcomes(body: &str) -> Vec<String> {
+    let mut lines = body.lines().skip_while(|line| !line.starts_with(KEY_OUTCOMES));
+    let first = lines.next().unwrap_or_default().strip_prefix(KEY_OUTCOMES).unwrap_or_default();
+    let first = plain(first.trim_start());
+    let in_one = first.split(BETWEEN_OUTCOMES).filter(|outcome| !["", "–"].contains(outcome));
+    let listed = lines.map_while(|line| line.strip_prefix(OUTCOME)).map(plain);
+    in_one.map(str::to_string).chain(listed).collect()
+}
+
+/// The Index; nothing where there is nothing to find.
+fn index_section(content: &Content) -> String {
+    let lines = content.index.iter().map(index_line);
+    let lines: Vec<String> = lines.chain(content.errors.iter().map(error_line)).collect();
+    match lines.is_empty() {
+        true => String::new(),
+        false => format!("{INDEX_HEADING}\n{}\n\n", lines.join("\n")),
     }
 }
 
@@ -287,24 +312,18 @@ fn body(digest: &Digest) -> String {
         "sensory" => content.sensory.to_string(),
         "evicted" => digest.snapshot.evicted.as_deref().map(eviction).unwrap_or_default(),
         "core_intent" => or_dash(&content.core_intent),
+        "key_outcomes" if content.key_outcomes.is_empty() => " –".into(),
         "key_outcomes" => {
-            let outcomes: Vec<String> = content
-                .key_outcomes
-                .iter()
-                .map(|outcome| one_line(outcome).replace(BETWEEN_OUTCOMES, ", "))
-                .collect();
-            or_dash(&outcomes.join(BETWEEN_OUTCOMES))
+            let outcomes = content.key_outcomes.iter();
+            outcomes.map(|outcome| format!("\n{OUTCOME}{}", inline(&unmarked(outcome)))).collect()
         }
         "arc" => or_dash(&content.arc),
         "stated" => stated_section(&content.stated),
         "triggers" if content.triggers.is_empty() => "(none: nothing was said)".into(),
         "triggers" => content.triggers.iter().map(trigger_line).collect::<Vec<_>>().join("\n"),
+        "index" => index_section(content),
         _ => String::new(),
     })
-}
-
-fn one_line(value: &str) -> String {
-    text::one_line(value, usize::MAX)
 }
 
 fn or_dash(value: &str) -> String {
