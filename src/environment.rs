@@ -17,8 +17,12 @@ use crate::model::ids::Device;
 pub struct Environment {
     /// The time at which the run began.
     pub now: Timestamp,
-    /// This machine's name in the memory.
+    /// This machine's name in the memory; an open memory may know an earlier one, which stays.
     pub device: Device,
+    /// Whether the person gave that name: then it is the one that counts.
+    pub device_is_named: bool,
+    /// What tells this machine from others: a hash, since it never changes.
+    pub machine: String,
     /// The home directory and the variables.
     pub places: Places,
     /// The current folder.
@@ -38,9 +42,12 @@ impl Environment {
             .or(environment.get("USERPROFILE"))
             .filter(|home| !home.is_empty())
             .map_or_else(|| PathBuf::from("."), PathBuf::from);
+        let (device, machine, device_is_named) = device(&environment);
         Ok(Environment {
             now: now()?,
-            device: device(&environment),
+            device,
+            device_is_named,
+            machine,
             places: Places { home, environment },
             current_dir: std::env::current_dir().unwrap_or_default(),
             settings_file: None,
@@ -80,11 +87,9 @@ fn now() -> Result<Timestamp> {
     clock::now().map_err(|reason| Error::usage("cannot tell the time").because(reason))
 }
 
-/// The host's name and four digits of its machine id, or what `$MEMTREE_DEVICE` says.
-fn device(environment: &BTreeMap<String, String>) -> Device {
-    if let Some(name) = environment.get("MEMTREE_DEVICE").filter(|name| !name.is_empty()) {
-        return Device::new(name);
-    }
+/// The host's name and four digits of its machine id, or what `$MEMTREE_DEVICE` says; the hash of
+/// the machine id; and whether a person chose the name.
+fn device(environment: &BTreeMap<String, String>) -> (Device, String, bool) {
     let first_line =
         |path: &str| std::fs::read_to_string(path).ok().map(|text| text.trim().to_string());
     let host = first_line("/etc/hostname")
@@ -96,5 +101,10 @@ fn device(environment: &BTreeMap<String, String>) -> Device {
     let machine =
         first_line("/etc/machine-id").filter(|id| !id.is_empty()).unwrap_or_else(|| host.clone());
     let digits = &files::sha256_hex(machine.as_bytes())[..4];
-    Device::new(&format!("{host}-{digits}"))
+    let named = environment.get("MEMTREE_DEVICE").filter(|name| !name.is_empty());
+    let device =
+        named.map_or_else(|| Device::new(&format!("{host}-{digits}")), |name| Device::new(name));
+    // The id itself is to be kept to the machine, so a hash of it and a word of ours is used.
+    let machine = files::sha256_hex(format!("memtree/machine/{machine}").as_bytes());
+    (device, machine, named.is_some())
 }

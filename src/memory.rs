@@ -20,9 +20,11 @@ use crate::error::{Context, Error, Result};
 use crate::model::calls;
 use crate::model::exclude::Exclude;
 use crate::model::ids::Device;
+use crate::model::trust::Trust;
 use crate::models::Models;
 use crate::settings::{Layers, Settings};
 use crate::store::Store;
+use crate::store::device::{self, Acquaintance, Machine, Recognized};
 use crate::store::layout::Layout;
 
 /// An open memory.
@@ -31,6 +33,7 @@ pub struct Memory {
     settings: Settings,
     warnings: Vec<String>,
     environment: Environment,
+    recognized: Recognized,
     zone: OnceLock<Zone>,
     cleaner: OnceLock<Cleaner>,
     models: OnceLock<Models>,
@@ -58,13 +61,17 @@ impl Memory {
 
     /// The same as [`open`](Memory::open), in a given environment.
     pub fn open_in(root: &Path, environment: Environment) -> Result<Memory> {
-        Memory::with_store(Store::open(root)?, environment)
+        let mut memory = Memory::with_store(Store::open(root)?, environment)?;
+        memory.note_device();
+        Ok(memory)
     }
 
     /// The same as [`init`](Memory::init), in a given environment; says which files were written.
     pub fn init_in(root: &Path, environment: Environment) -> Result<(Memory, Vec<String>)> {
         let (store, written) = Store::init(root)?;
-        Ok((Memory::with_store(store, environment)?, written))
+        let mut memory = Memory::with_store(store, environment)?;
+        memory.note_device();
+        Ok((memory, written))
     }
 
     /// A memory that need not be there: a dry run reads it as an empty one and creates nothing.
@@ -72,17 +79,34 @@ impl Memory {
         Memory::with_store(Store::at(root), environment)
     }
 
-    fn with_store(store: Store, environment: Environment) -> Result<Memory> {
+    fn with_store(store: Store, mut environment: Environment) -> Result<Memory> {
+        let Environment { device: name, device_is_named: is_named, machine: id, .. } = &environment;
+        let recognized =
+            device::recognize(store.layout(), Machine { name, is_named: *is_named, id });
+        environment.device = recognized.identity.name.clone();
         let (settings, warnings) = settings(store.layout(), &environment)?;
         Ok(Memory {
             store,
             settings,
             warnings,
             environment,
+            recognized,
             zone: OnceLock::new(),
             cleaner: OnceLock::new(),
             models: OnceLock::new(),
         })
+    }
+
+    /// Notes who this device is, so that the next run knows it again. Where nothing can be written,
+    /// nothing is captured either, and nothing depends on it.
+    fn note_device(&mut self) {
+        let layout = self.layout();
+        let noted = match self.recognized.is_known {
+            true => Ok(false),
+            false => Acquaintance::file(layout).save(&self.acquaintance()),
+        };
+        let noted = noted.and_then(|_| self.recognized.identity.save(layout));
+        self.recognized.is_known |= noted.is_ok();
     }
 
     /// The tree.
@@ -123,6 +147,36 @@ impl Memory {
     /// This machine's name in the memory.
     pub fn device(&self) -> &Device {
         &self.environment.device
+    }
+
+    /// Who this device is, and how that is known.
+    pub(crate) fn recognized(&self) -> &Recognized {
+        &self.recognized
+    }
+
+    /// What this device captured itself, and whom it has seen.
+    pub(crate) fn acquaintance(&self) -> Acquaintance {
+        match &self.recognized {
+            known if known.is_known => Acquaintance::file(self.layout()).load(),
+            upgraded if upgraded.is_upgrade => {
+                let sessions = self.store.session_ids().unwrap_or_default();
+                Acquaintance::of_earlier(&sessions, self.device())
+            }
+            _ => Acquaintance::default(),
+        }
+    }
+
+    /// Whose words count as the person's: of what was captured here, and of the devices that the
+    /// person's own configuration names. Everything that is given to an agent asks this for each
+    /// line, by the session that it comes from ([`Trust::of_session`]); a line whose
+    /// [`Standing`](crate::model::trust::Standing) does not
+    /// [speak for the person](crate::model::trust::Standing::speaks_for_person) is given as what
+    /// somebody wrote on that device, never as the person's own words.
+    pub fn trust(&self) -> Trust {
+        let names = self.recognized.identity.names().cloned();
+        let trusted = self.settings.devices.trust.iter().map(|name| Device::new(name));
+        let Acquaintance { own, seen, .. } = self.acquaintance();
+        Trust::new(names, own, trusted, seen)
     }
 
     /// The time zone whose midnight parts the days.

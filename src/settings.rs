@@ -37,11 +37,15 @@ const YOURS_ONLY: &[&str] = &[
     "models.high_usd",
     "models.trust_prompts",
     FOLDERS,
+    TRUST,
 ];
 
 /// The folders that are kept. Words of theirs go into digests, which are synced, so a file that
 /// came by `git pull` must not choose them.
 const FOLDERS: &str = "folders";
+
+/// The devices whose pages speak for the person. A memory that named them would vouch for itself.
+const TRUST: &str = "devices.trust";
 
 /// Tables whose keys are names that the user chooses.
 const OPEN_TABLES: &[&str] = &["sources", "domains"];
@@ -66,6 +70,7 @@ pub struct Settings {
     pub retention: RetentionSettings,
     pub models: ModelsSettings,
     pub watch: WatchSettings,
+    pub devices: DevicesSettings,
     pub open: OpenSettings,
 }
 
@@ -176,6 +181,12 @@ pub struct WatchSettings {
     pub finalize_seconds: u32,
 }
 
+/// Which other devices speak for the person.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+pub struct DevicesSettings {
+    pub trust: Vec<String>,
+}
+
 /// What `--open` starts.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 pub struct OpenSettings {
@@ -213,6 +224,7 @@ impl Settings {
                 if take(&mut table, key).is_some() {
                     let why = match *key {
                         FOLDERS => "names what is copied, and words of it are synced",
+                        TRUST => "says whose words count as yours",
                         _ => "runs a program, sends text or spends money",
                     };
                     warnings.push(format!(

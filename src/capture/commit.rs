@@ -22,6 +22,7 @@ use crate::model::digest::{Digest, State, Worth};
 use crate::model::ids::SessionId;
 use crate::model::knowledge::Kind;
 use crate::store::day::DayLines;
+use crate::store::device::Acquaintance;
 use crate::store::layout::Layout;
 use crate::store::local::StateFile;
 use crate::store::{Store, layout};
@@ -118,6 +119,8 @@ fn commit(
             open_until,
         });
     }
+    // Before they are there: what has this device's name and was not noted came from elsewhere.
+    Acquaintance::note_own(layout, committed.iter().map(|one| &one.session)).context(cannot)?;
     // Raw before digest, also when the power fails in between. The days come last; the note of what
     // is being committed lets the next sweep write what a kill kept us from writing.
     Committing::file(layout).save(&committing).context(cannot)?;

@@ -89,6 +89,27 @@ fn show(report: &SweepReport, app: &App, args: &Args, place: &str) {
         eprintln!("the model has not answered: {}", output::safe(reason));
         app.note(format!("{waiting} can do without it; the next sweep asks again"));
     }
+    for device in &report.new_devices {
+        app.note(format!(
+            "new here: the device `{device}`; what it wrote is given to agents as somebody's words. \
+             If it is yours: `memtree config trust {device}`"
+        ));
+    }
+    if let Some(from) = &report.copied_from {
+        app.note(format!(
+            "this folder was copied from the device `{from}`, so it has another name here; \
+             nothing that was accepted there counts here"
+        ));
+    }
+    if let Some(first) = report.namesakes.first() {
+        let sessions = output::count(report.namesakes.len(), "session");
+        eprintln!(
+            "warning: another device has this one's name, `{}`: {sessions} in its name, such as \
+             {first}, came from elsewhere; give one of the two another name with MEMTREE_DEVICE, \
+             or, if they are your own from an earlier copy: `memtree config trust {}`",
+            first.device, first.device
+        );
+    }
     folders::warn(&report.folders);
     retain::warn(&report.retention);
     if app.json {

@@ -12,4 +12,5 @@ pub mod ids;
 pub mod knowledge;
 pub mod session;
 pub mod signals;
+pub mod trust;
 pub(crate) mod words;

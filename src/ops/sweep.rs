@@ -24,13 +24,14 @@ use crate::capture::sources::{Root, Selection, Sources, SweepPlan, Walk};
 use crate::capture::stage::{self, StagedSession};
 use crate::error::{Context, Result};
 use crate::memory::Memory;
-use crate::model::ids::SessionId;
+use crate::model::ids::{Device, SessionId};
 use crate::model::session::{Skipped, Source};
 use crate::ops::days::{self, Scope, Summarized};
 use crate::ops::digest::ModelReport;
 use crate::ops::retain::plan::Limits;
 use crate::ops::retain::{self, Budget, Retention};
-use crate::ops::{consolidate, digest, forget, turns};
+use crate::ops::{consolidate, devices, digest, forget, turns};
+use crate::store::device::Acquaintance;
 use crate::store::tombstones::Tombstones;
 
 /// What to sweep, and how.
@@ -140,6 +141,15 @@ pub struct SweepReport {
     pub cores: Vec<String>,
     pub spheres: Vec<String>,
     pub retention: Retention,
+    /// The devices whose pages are here for the first time and whom nobody trusts yet.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub new_devices: Vec<Device>,
+    /// The device from which this folder was copied; it is told once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copied_from: Option<Device>,
+    /// Sessions in this device's name that it did not capture: another one has the same name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub namesakes: Vec<SessionId>,
     /// What a model did, where one is configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelReport>,
@@ -195,6 +205,7 @@ impl Memory {
         let folders = run.plan_folders();
         let walk = Walk::of(&run.selection, layout.root(), &run.settings.pages.exclude)?;
         let digests = self.store().digest_stamps()?;
+        run.meet_devices(&digests)?;
         let inputs = run.hash_inputs(&walk, &tombstones);
         let is_new = |(_, listing): &(FolderReport, Option<Listing>)| listing.is_some();
         if walk.skipped.is_empty() && !folders.iter().any(is_new) && run.matches(&inputs, &digests)
@@ -269,6 +280,19 @@ impl<'m> Run<'m> {
             Tombstones::load(layout).context(|| "cannot read what was forgotten".into())?;
         forget::finish(store, &tombstones, &forget::Request::of(self.memory)?)?;
         Ok(tombstones)
+    }
+
+    /// Looks whose pages are here, and notes the devices that were not here before.
+    fn meet_devices(&mut self, digests: &[(SessionId, Stamp)]) -> Result<()> {
+        let met = devices::meet(self.memory, digests.iter().map(|(session, _)| session));
+        self.report.new_devices = met.new;
+        self.report.namesakes = met.namesakes;
+        self.report.copied_from = met.copied_from;
+        if !self.report.new_devices.is_empty() || self.report.copied_from.is_some() {
+            let noted = Acquaintance::note_told(self.memory.layout(), met.seen);
+            noted.context(|| self.settings.store.cannot_write())?;
+        }
+        Ok(())
     }
 
     /// What is to be done about the folders that the settings name.

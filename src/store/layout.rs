@@ -151,6 +151,9 @@ pub fn from_summary_to_old_day(day: NaiveDate) -> String {
     format!("../{day}.md")
 }
 
+/// How the names begin of what is this device's own.
+pub const OWN: &str = ".memtree/";
+
 /// The paths of one memory.
 #[derive(Debug, Clone)]
 pub struct Layout {
@@ -235,6 +238,10 @@ paths! {
     samples = ".memtree/cache/sample";
     /// What concerns only this device now.
     local = ".memtree/local";
+    /// Who this device is, and by what it knows that it is still the same.
+    device = ".memtree/local/device.json";
+    /// What it captured itself, and which other devices it has seen.
+    acquaintance = ".memtree/local/devices.json";
     /// What was asked of models, and what it cost.
     ledger = ".memtree/local/ledger.jsonl";
     /// The lock of the one call of a model at a time.
@@ -251,6 +258,8 @@ paths! {
     locks = ".memtree/local/locks";
     /// What git keeps of the memory, where it is a repository of its own.
     git = ".git";
+    /// The list of what git tracks.
+    git_index = ".git/index";
     /// Trouble of whoever cannot speak up.
     journal = ".memtree/local/log";
     /// Which snapshots are being evicted right now, and how much of them.

@@ -16,6 +16,7 @@ use crate::model::knowledge::Kind;
 pub mod authored;
 pub mod core;
 pub mod day;
+pub mod device;
 pub mod digest;
 pub mod knowledge;
 pub mod layout;

@@ -602,7 +602,14 @@ pub fn open_at(root: &Path, device: &str, now: DateTime<Utc>) -> Memory {
     let nowhere = PathBuf::from("/nowhere");
     let places = Places { home: nowhere.clone(), ..Places::default() };
     let device = Device::new(device);
-    let environment =
-        Environment { now, device, places, current_dir: nowhere, settings_file: None };
+    let environment = Environment {
+        now,
+        device,
+        device_is_named: true,
+        machine: String::new(),
+        places,
+        current_dir: nowhere,
+        settings_file: None,
+    };
     Memory::open_in(root, environment).unwrap()
 }

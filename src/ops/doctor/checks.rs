@@ -14,6 +14,7 @@ use crate::capture::raw;
 use crate::error::{Context, Result};
 use crate::index::{Corpus, Index, Source};
 use crate::model::ids::SessionId;
+use crate::ops::devices::{command, meet};
 use crate::ops::forget;
 use crate::store::layout;
 use crate::store::snapshots::manifest_again;
@@ -24,6 +25,7 @@ type Check = fn(&Doctor<'_>, &mut Findings) -> Result<()>;
 /// Every check with its name.
 pub const ALL: &[(&str, Check)] = &[
     ("settings", settings),
+    ("devices", devices),
     ("unfinished work", unfinished),
     ("digests", digests),
     ("snapshots", snapshots),
@@ -43,6 +45,43 @@ fn settings(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     for warning in doctor.warnings {
         let fix = "correct the line; `memtree config` shows every setting with its default";
         findings.warning(warning, "the setting has no effect", fix);
+    }
+    Ok(())
+}
+
+/// Whose pages are here, and who they are to this device.
+fn devices(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
+    let sessions = doctor.sessions()?;
+    let met = meet(doctor.memory, sessions.iter());
+    for device in &met.foreign {
+        let what = format!("the device `{device}` is not trusted");
+        let means = "what it wrote is given to agents as somebody's words, never as yours";
+        findings.note(what, means, format!("if it is yours: `{}`", command(device)));
+    }
+    if let Some(first) = met.namesakes.first() {
+        let (count, name) = (met.namesakes.len(), &first.device);
+        let what =
+            format!("another device is called `{name}`, too: it wrote {count}, such as {first}");
+        let means = "two devices with one name give the same ids to different sessions";
+        let fix = format!(
+            "name one of them otherwise with `MEMTREE_DEVICE`; if they are your own, from an \
+             earlier copy of this memory: `{}`",
+            command(name)
+        );
+        findings.warning(what, means, fix);
+    }
+    let identity = &doctor.memory.recognized().identity;
+    if let Some(from) = &identity.copied_from {
+        let what = format!("this folder was copied from the device `{from}`");
+        let means =
+            format!("here it is called `{}`, so that no id is given twice", doctor.memory.device());
+        findings.note(what, &means, "set `MEMTREE_DEVICE` for another name");
+    }
+    if let Some(twin) = identity.twin() {
+        let what = format!("`{}` has the same name, `{}`", twin.display(), doctor.memory.device());
+        let means =
+            "one of the two is a copy: synced with each other, they give the same ids twice";
+        findings.warning(what, means, "set `MEMTREE_DEVICE` for one of them, or remove it");
     }
     Ok(())
 }

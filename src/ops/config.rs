@@ -1,0 +1,101 @@
+//! The person's own configuration, as far as a command changes it: which devices they trust.
+//!
+//! The file is theirs: comments, order and every other line stay as they are.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde::Serialize;
+use toml_edit::{Array, DocumentMut, Item, Table, Value};
+
+use crate::base::files;
+use crate::environment::Environment;
+use crate::error::{Context, Error, Result};
+use crate::model::ids::Device;
+
+/// What a person says of another device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    Trust,
+    Distrust,
+}
+
+/// What became of it.
+#[derive(Debug, Serialize)]
+pub struct TrustReport {
+    /// The file that was changed, or would have been.
+    pub file: PathBuf,
+    pub device: Device,
+    /// Whether anything had to be written.
+    pub changed: bool,
+    /// All devices that are trusted now.
+    pub trust: Vec<String>,
+}
+
+/// Writes into the person's own configuration whether a device is trusted.
+pub fn judge_device(
+    environment: &Environment,
+    name: &str,
+    verdict: Verdict,
+) -> Result<TrustReport> {
+    let device = Device::new(name);
+    if device.as_str() != name {
+        return Err(Error::usage(format!("`{name}` is no device's name"))
+            .hint("a name has letters, digits and hyphens; `memtree doctor` lists the devices"));
+    }
+    let file = environment.settings_path();
+    let cannot = || format!("cannot change your settings `{}`", file.display());
+    let before = files::if_exists(fs::read_to_string(&file)).context(cannot)?.unwrap_or_default();
+    let (text, trust) = judged(&before, &device, verdict).map_err(|reason| {
+        Error::new(cannot()).because(reason).hint("correct the file by hand; nothing was changed")
+    })?;
+    let changed = text != before;
+    if changed {
+        files::write_atomic(&file, text.as_bytes()).context(cannot)?;
+    }
+    Ok(TrustReport { file, device, changed, trust })
+}
+
+/// The configuration with the verdict in it, and who is trusted then.
+fn judged(text: &str, device: &Device, verdict: Verdict) -> Result<(String, Vec<String>), String> {
+    let mut document: DocumentMut = text.parse().map_err(|err| format!("{err}"))?;
+    let devices = document.entry("devices").or_insert_with(|| Item::Table(Table::new()));
+    let devices = devices.as_table_like_mut().ok_or("`devices` is no table")?;
+    let trust = devices.entry("trust").or_insert_with(|| Item::Value(Value::Array(Array::new())));
+    let trust = trust.as_array_mut().ok_or("`devices.trust` is no list")?;
+    let is_it = |value: &Value| value.as_str() == Some(device.as_str());
+    let there = trust.iter().any(is_it);
+    match verdict {
+        Verdict::Trust if !there => trust.push(device.as_str()),
+        Verdict::Distrust if there => trust.retain(|value| !is_it(value)),
+        _ => {}
+    }
+    let names = trust.iter().filter_map(Value::as_str).map(str::to_string).collect();
+    // Nothing to say is not written down, so that a file without such a list stays without one.
+    let is_news = there != (verdict == Verdict::Trust);
+    Ok((if is_news { document.to_string() } else { text.to_string() }, names))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_keeps_every_other_line_of_the_file() {
+        let [lap, desk] = ["lap-7f3a", "desk-1"].map(Device::new);
+        let (text, trust) = judged("", &lap, Verdict::Trust).unwrap();
+        assert_eq!(text, "[devices]\ntrust = [\"lap-7f3a\"]\n");
+        assert_eq!(trust, ["lap-7f3a"]);
+        let before = "# mine\ntimezone = 'UTC' # home\n\n[devices]\n# the two\ntrust = [ \"lap-7f3a\" ]\n\n[open]\neditor = \"vim\"\n";
+        let (text, _) = judged(before, &desk, Verdict::Trust).unwrap();
+        assert_eq!(text, before.replace("\"lap-7f3a\" ]", "\"lap-7f3a\" , \"desk-1\"]"));
+        let (again, _) = judged(&text, &desk, Verdict::Trust).unwrap();
+        assert_eq!(again, text);
+        let (without, trust) = judged(&text, &lap, Verdict::Distrust).unwrap();
+        assert!(without.starts_with("# mine\ntimezone = 'UTC' # home\n") && trust == ["desk-1"]);
+        assert_eq!(judged(before, &desk, Verdict::Distrust).unwrap().0, before);
+        assert_eq!(judged("", &desk, Verdict::Distrust).unwrap().0, "");
+        assert!(judged("devices = 3", &desk, Verdict::Trust).is_err());
+        assert!(judged("a = [", &desk, Verdict::Trust).is_err());
+    }
+}
