@@ -19,6 +19,7 @@ bless:
 # What takes longer: check, then many more bent seeds, a model server, measuring tests and benches
 long: check
     tests/real_model/run real_model real_server || [ $? -eq 77 ]
+    MEMTREE_EDITS=1000 cargo test --test it -- edits --nocapture
     MEMTREE_FUZZ_RUNS=500 cargo test --test it -- fuzz --nocapture
     cargo test --release --test it -- --ignored eight_hundred --nocapture
     cargo bench --bench sweep

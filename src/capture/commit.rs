@@ -25,14 +25,16 @@ use crate::store::day::DayLines;
 use crate::store::device::Acquaintance;
 use crate::store::layout::Layout;
 use crate::store::local::StateFile;
-use crate::store::{Store, layout};
+use crate::store::{Store, authored, digest, layout};
 
 /// How many sessions are committed with one sync.
 const BATCH: usize = 256;
 /// How much text of days may wait in memory.
 const DAY_BYTES: usize = 8 << 20;
-/// The digest of a staged session, as it will be written.
-const DIGEST: &str = "digest.md";
+/// The digest of a staged session.
+const DIGEST: &str = "digest.json";
+/// The page that a staged session is to get, where somebody else made it.
+const PAGE: &str = "digest.md";
 
 /// A session that was put in its place.
 #[derive(Debug, Serialize)]
@@ -83,7 +85,7 @@ fn commit(
     let layout = store.layout();
     let cannot = || settings.store.cannot_write();
     let mut snapshots = Batch::new();
-    let mut digests = Batch::new();
+    let mut digests = Batch::of_pages(&layout.replacing());
     let mut committing = Vec::new();
     let mut committed = Vec::new();
     for staged in batch {
@@ -94,10 +96,9 @@ fn commit(
         let path = layout.digest(session);
         let grown = path.exists();
         let unreadable = || format!("cannot read the digest `{}`", layout.shown(&path));
-        let text = store.digest_text(&digest).context(unreadable)?;
-        files::write_plain(&staged.folder.join(DIGEST), text.as_bytes()).context(cannot)?;
+        let bytes = serde_json::to_vec(&digest).map_err(io::Error::from).context(cannot)?;
+        files::write_plain(&staged.folder.join(DIGEST), &bytes).context(cannot)?;
         snapshots.rename_dir(&staged.snapshot(), &layout.snapshot(session)).context(cannot)?;
-        digests.write(&path, text.as_bytes()).context(cannot)?;
         // What was read from an event log needs no second one, and a folder has no events.
         let has_event_log = settings.event_logs
             && adapters::named(staged.source.flavor)
@@ -107,6 +108,7 @@ fn commit(
             session: session.clone(),
             manifest_sha256: digest.snapshot.manifest_sha256.clone(),
             has_days: digest.content.worth == Worth::Full,
+            page_was: None,
             grown,
             event_log: has_event_log.then(|| staged.source.flavor.to_string()),
         });
@@ -114,10 +116,12 @@ fn commit(
             path: layout.shown(&path),
             status: digest.content.status.to_string(),
             bytes: digest.snapshot.bytes,
-            session: digest.session,
-            source_id: digest.source_id,
+            session: digest.session.clone(),
+            source_id: digest.source_id.clone(),
             open_until,
         });
+        let merge = authored::merging(move |now| Some(digest::text_now(now, &digest)));
+        digests.merge(&path, merge).context(unreadable)?;
     }
     // Before they are there: what has this device's name and was not noted came from elsewhere.
     Acquaintance::note_own(layout, committed.iter().map(|one| &one.session)).context(cannot)?;
@@ -157,11 +161,16 @@ pub fn close_sessions(settings: &CaptureSettings<'_>, known: &mut Known) -> io::
     // A session of another device is that device's to close.
     for id in cursors.due(settings.now).into_iter().filter(|id| id.device == *settings.device) {
         let path = store.layout().digest(&id);
-        // One that cannot be read is left as it is; the next growth of its session names it.
-        let Ok(text) = fs::read_to_string(&path) else { continue };
-        let mut document = Document::parse(&text);
-        document.set_raw("state", "closed");
-        closed += usize::from(files::write_if_changed(&path, document.to_text().as_bytes())?);
+        let closing = |text: &str| {
+            let mut document = Document::parse(text);
+            document.set_raw("state", "closed");
+            document.into_text()
+        };
+        match authored::replace(store.layout(), &path, |now| now.map(closing)) {
+            // One that cannot be read is left as it is; the next growth of its session names it.
+            Err(err) if err.kind() == io::ErrorKind::InvalidData => continue,
+            changed => closed += usize::from(changed?),
+        }
         if let Some(cursor) = cursors.session(&id).cloned() {
             cursors.remember_session(&id, SessionCursor { open_until: None, ..cursor });
         }
@@ -170,20 +179,23 @@ pub fn close_sessions(settings: &CaptureSettings<'_>, known: &mut Known) -> io::
 }
 
 /// Puts a snapshot and a digest in the places of those that are there. Either may be missing: a
-/// session without a snapshot, or one whose digest somebody removed.
+/// session without a snapshot, or one whose digest somebody removed. `page` says what becomes of
+/// the digest.
 pub fn replace(
     store: &Store,
     session: &SessionId,
     staged: &Path,
-    digest: &str,
+    page: impl Fn(&str) -> String,
     manifest_sha256: &str,
 ) -> Result<()> {
     let layout = store.layout();
     let cannot = || format!("cannot write to `{}`", layout.shown(&layout.session(session)));
     let has_snapshot = staged.join(SNAPSHOT).is_dir();
     if has_snapshot {
-        files::write_atomic(&staged.join(DIGEST), digest.as_bytes()).context(cannot)?;
+        let before = fs::read_to_string(layout.digest(session)).unwrap_or_default();
+        files::write_atomic(&staged.join(PAGE), page(&before).as_bytes()).context(cannot)?;
         let committing = Committing {
+            page_was: Some(files::sha256_hex(before.as_bytes())),
             staged: staged.file_name().unwrap_or_default().into(),
             session: session.clone(),
             manifest_sha256: manifest_sha256.to_string(),
@@ -196,9 +208,8 @@ pub fn replace(
         snapshots.rename_dir(&staged.join(SNAPSHOT), &layout.snapshot(session)).context(cannot)?;
         snapshots.commit().context(cannot)?;
     }
-    if !digest.is_empty() {
-        files::write_if_changed(&layout.digest(session), digest.as_bytes()).context(cannot)?;
-    }
+    let path = layout.digest(session);
+    authored::replace(layout, &path, |now| now.map(&page)).context(cannot)?;
     match has_snapshot {
         true => Committing::file(layout).remove().context(cannot),
         false => Ok(()),
@@ -214,6 +225,9 @@ struct Committing {
     manifest_sha256: String,
     /// Whether its lines go into the days.
     has_days: bool,
+    /// The hash of the page from which the staged one was made, where one was.
+    #[serde(default)]
+    page_was: Option<String>,
     /// Whether it was captured before.
     #[serde(default)]
     grown: bool,
@@ -223,6 +237,24 @@ struct Committing {
 }
 
 impl Committing {
+    /// Writes the digest that waits beside the staged snapshot, around what is there by now.
+    fn write_digest(&self, store: &Store) -> io::Result<()> {
+        let (layout, path) = (store.layout(), store.layout().digest(&self.session));
+        let staged = layout.staging().join(&self.staged);
+        if let Some(bytes) = files::if_exists(fs::read(staged.join(DIGEST)))? {
+            let Ok(digest) = serde_json::from_slice::<Digest>(&bytes) else { return Ok(()) };
+            return store.write_digest(&digest).map(drop);
+        }
+        let Some(page) = files::if_exists(fs::read_to_string(staged.join(PAGE)))? else {
+            return Ok(());
+        };
+        // A page that somebody changed since stays as it is: what was to be done is asked for again.
+        let is_same =
+            |now: &str| self.page_was.as_ref() == Some(&files::sha256_hex(now.as_bytes()));
+        let merge = |now: Option<&str>| now.filter(|now| is_same(now)).map(|_| page.clone());
+        authored::replace(layout, &path, merge).map(drop)
+    }
+
     fn file(layout: &Layout) -> StateFile<Vec<Committing>> {
         StateFile::local(layout.committing())
     }
@@ -272,9 +304,8 @@ pub fn finish_earlier_sweep(store: &Store, zone: Zone) -> Result<()> {
     for one in committing.iter().filter(|one| !digested(one)) {
         let manifest =
             fs::read(layout.snapshot(&one.session).join(layout::MANIFEST)).unwrap_or_default();
-        let digest = fs::read(layout.staging().join(&one.staged).join(DIGEST));
-        if let (true, Ok(digest)) = (files::sha256_hex(&manifest) == one.manifest_sha256, digest) {
-            files::write_atomic(&layout.digest(&one.session), &digest).context(cannot)?;
+        if files::sha256_hex(&manifest) == one.manifest_sha256 {
+            one.write_digest(store).context(cannot)?;
         }
     }
     committing.retain(|one| digested(one) && layout.staging().join(&one.staged).exists());
@@ -300,9 +331,15 @@ pub fn has_leftovers(store: &Store) -> bool {
 pub fn remove_leftovers(store: &Store) -> io::Result<()> {
     let layout = store.layout();
     let sessions = store.session_ids()?;
+    // What came out of a page's place may hold what a person saved.
+    files::recover(&layout.replacing())?;
+    let noted = layout.replacing().noted();
     let leftovers = |folder: &Path| {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        entries.filter(|entry| files::is_temporary(&entry.file_name()))
+        let is_left = |entry: &fs::DirEntry| {
+            files::is_temporary(&entry.file_name()) && !noted.contains(&entry.path())
+        };
+        entries.filter(is_left).collect::<Vec<_>>()
     };
     for id in &sessions {
         for entry in leftovers(&layout.session(id)) {
@@ -316,9 +353,8 @@ pub fn remove_leftovers(store: &Store) -> io::Result<()> {
             }
         }
     }
-    for folder in
-        [layout.root(), &layout.sessions(), &layout.days(), &layout.summaries(), &layout.cores()]
-    {
+    // Whoever writes into days has locks of their own: only `doctor --fix` clears up there.
+    for folder in [layout.root(), &layout.sessions(), &layout.cores()] {
         for entry in leftovers(folder) {
             files::remove_file(&entry.path())?;
         }

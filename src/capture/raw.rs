@@ -76,10 +76,12 @@ pub fn restore_digest(settings: &CaptureSettings<'_>, session: &SessionId) -> Re
             layout::is_raw_file(name, SnapshotShape::Log)
         }),
     };
-    let path = layout.digest(session);
     store.refuse_links(Some(session))?;
-    let Ok(text) = store.digest_text(&digest) else { return Ok(false) };
-    files::write_atomic(&path, text.as_bytes()).context(cannot)?;
+    match store.write_digest(&digest) {
+        // A page that is no text is left as it is.
+        Err(err) if err.kind() == io::ErrorKind::InvalidData => return Ok(false),
+        written => written.context(cannot)?,
+    };
     if digest.content.worth == Worth::Full {
         lines.write(layout).context(cannot)?;
     }

@@ -11,7 +11,7 @@ use super::words::words;
 use crate::base::clock::Timestamp;
 
 /// The page of one session.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Digest {
     /// Its id in the memory.
     pub session: SessionId,

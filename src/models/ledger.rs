@@ -47,7 +47,7 @@ pub struct DaySpending {
 
 /// Books a call.
 pub fn book(path: &Path, entry: &Entry) -> io::Result<()> {
-    files::append_locked(path, String::new, &serde_json::to_string(entry)?)
+    files::append_locked(path, &serde_json::to_string(entry)?)
 }
 
 /// Sums up a day; a line that cannot be read counts for nothing.

@@ -422,14 +422,19 @@ fn write(
         pages.push((&connection.name, documents::connection_page(connection, sessions)));
     }
     let mut changed = BTreeSet::new();
-    let mut batch = Batch::new();
-    for (name, page) in pages {
+    let mut batch = Batch::of_pages(&store.layout().replacing());
+    for (name, page) in &pages {
         let cannot = || format!("cannot write the page `{name}`");
-        let Some(text) = store.changed_page(name, &page).context(cannot)? else { continue };
-        if !request.dry_run {
-            batch.write(&store.layout().page(name), text.as_bytes()).context(cannot)?;
+        let changes = match request.dry_run {
+            true => store.changed_page(name, page).context(cannot)?.is_some(),
+            false => {
+                let path = store.layout().page(name);
+                batch.merge(&path, store.merging_page(page)).context(cannot)?
+            }
+        };
+        if changes {
+            changed.insert((*name).clone());
         }
-        changed.insert(name.clone());
     }
     batch.commit().context(|| "cannot write the pages of knowledge".into())?;
     Ok(changed)

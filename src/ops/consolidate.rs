@@ -7,7 +7,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
@@ -23,7 +22,7 @@ use crate::model::digest::{State, Worth};
 use crate::model::ids::{CoreId, Device, SessionId, SphereId};
 use crate::store::core::{self, WrittenCore, memory};
 use crate::store::local::StateFile;
-use crate::store::{Store, digest, layout};
+use crate::store::{Store, authored, digest, layout};
 
 /// What to consolidate: whatever is due.
 #[derive(Debug, Clone, Default)]
@@ -89,20 +88,24 @@ pub fn run(store: &Store, device: &Device) -> Result<ConsolidateReport> {
 struct Plan {
     report: ConsolidateReport,
     cores: BTreeMap<CoreId, MadeCore>,
-    /// The digests whose box is to be ticked, as they are to be.
-    ticks: BTreeMap<SessionId, String>,
+    /// The digests whose box is to be ticked.
+    ticks: BTreeSet<SessionId>,
     /// What lies above the cores: spheres and MEMORY.md.
-    upper: Vec<(PathBuf, String)>,
+    upper: Vec<(PathBuf, Remake)>,
     /// Whether it was looked at.
     looked_above: bool,
     /// How everything looks; of what is written, only afterwards.
     state: ConsolidatedState,
 }
 
+/// How a page is made around what a person wrote into the one that is there, which may be empty.
+type Remake = Box<dyn Fn(&str) -> String + Send + Sync>;
+
 /// A core that was made of eight sessions.
 struct MadeCore {
     eight: Eight,
     page: String,
+    remake: Remake,
     /// Whether the page is there already.
     same: bool,
 }
@@ -138,7 +141,7 @@ impl Plan {
                         plan.report.cores.push(store.layout().shown(&store.layout().core(&id)));
                     }
                     // Whoever captured a session is the one that writes its digest.
-                    plan.ticks.extend(unrelated.into_iter().filter(|(id, _)| id.device == *device));
+                    plan.ticks.extend(unrelated.into_iter().filter(|id| id.device == *device));
                     plan.cores.insert(id, core);
                 }
             }
@@ -152,15 +155,24 @@ impl Plan {
         let layout = store.layout();
         let cannot = || format!("cannot write to the memory `{}`", layout.root().display());
         let cores = self.cores.iter().filter(|(_, core)| !core.same);
-        let cores = cores.map(|(id, core)| (layout.core(id), &core.page));
-        let upper = self.upper.iter().map(|(path, text)| (path.clone(), text));
-        write_all(cores.chain(upper)).context(cannot)?;
+        let cores = cores.map(|(id, core)| (layout.core(id), &core.remake));
+        let upper = self.upper.iter().map(|(path, remake)| (path.clone(), remake));
+        let mut batch = Batch::of_pages(&layout.replacing());
+        for (path, remake) in cores.chain(upper) {
+            let merge = authored::merging(|now| Some(remake(now.unwrap_or_default())));
+            batch.merge(&path, merge).context(cannot)?;
+        }
+        batch.commit().context(cannot)?;
         // A box is ticked only once the core that it tells of is there.
-        let ticks = self.ticks.iter().map(|(session, text)| (layout.digest(session), text));
-        write_all(ticks).context(cannot)?;
+        let mut batch = Batch::of_pages(&layout.replacing());
+        for session in &self.ticks {
+            let merge = authored::merging(|now| now.map(digest::related_text));
+            batch.merge(&layout.digest(session), merge).context(cannot)?;
+        }
+        batch.commit().context(cannot)?;
         // Of what was only read, the look before reading counts: a change since then is seen the
         // next time.
-        let is_ticked = |session: &SessionId| self.ticks.contains_key(session);
+        let is_ticked = |session: &SessionId| self.ticks.contains(session);
         for (session, stamp) in self.report.digests.iter_mut().filter(|(id, _)| is_ticked(id)) {
             *stamp = store.digest_stamp(session).unwrap_or(*stamp);
         }
@@ -174,15 +186,6 @@ impl Plan {
         ConsolidatedState::file(store).save(&self.state).context(cannot)?;
         Ok(self.report)
     }
-}
-
-/// Writes files, all with one sync.
-fn write_all<'t>(files: impl Iterator<Item = (PathBuf, &'t String)>) -> io::Result<()> {
-    let mut batch = Batch::new();
-    for (path, text) in files {
-        batch.write(&path, text.as_bytes())?;
-    }
-    if batch.is_empty() { Ok(()) } else { batch.commit() }
 }
 
 // --- Cores ---
@@ -227,8 +230,8 @@ enum Candidate {
     /// It has fewer than eight sessions yet.
     NotFull,
     Waiting(String),
-    /// With the digests whose box is not ticked yet, as they are to be.
-    Made(MadeCore, Vec<(SessionId, String)>),
+    /// With the digests whose box is not ticked yet.
+    Made(MadeCore, Vec<SessionId>),
 }
 
 /// A core without all its sessions: the newest of a device may just not be full yet; else there is
@@ -267,9 +270,8 @@ fn look(
             fs::read_to_string(store.layout().digest(session)).map_err(|err| err.to_string());
         let digest = match read.and_then(|text| Ok((digest::parse(&text)?, text))) {
             Ok((digest, text)) => {
-                let related = digest::related_text(&text);
-                if related != text {
-                    unrelated.push((session.clone(), related));
+                if digest::related_text(&text) != text {
+                    unrelated.push(session.clone());
                 }
                 digest
             }
@@ -288,15 +290,19 @@ fn look(
         Ok(existing) => existing,
         Err(reason) => return Candidate::Waiting(reason),
     };
-    let written = core::parse_core(&existing);
-    let said = written
-        .landmarks
-        .into_iter()
-        .chain(written.superseded.into_iter().map(|old| old.landmark))
-        .collect();
-    let core = rules::with_history(rules::core(id, sources), said, forgotten);
-    let page = core::core_text(&core, rules::MADE_BY, &existing);
-    Candidate::Made(MadeCore { eight, same: page == existing, page }, unrelated)
+    let (core, forgotten) = (rules::core(id, sources), forgotten.clone());
+    let remake: Remake = Box::new(move |existing| {
+        let written = core::parse_core(existing);
+        let said = written
+            .landmarks
+            .into_iter()
+            .chain(written.superseded.into_iter().map(|old| old.landmark))
+            .collect();
+        let core = rules::with_history(core.clone(), said, &forgotten);
+        core::core_text(&core, rules::MADE_BY, existing)
+    });
+    let page = remake(&existing);
+    Candidate::Made(MadeCore { eight, same: page == existing, page, remake }, unrelated)
 }
 
 /// A page of ours, empty where there is none. One that cannot be read is left alone.
@@ -363,10 +369,11 @@ impl Plan {
                 .collect();
             let sphere = sphere_of(&id, &pages);
             all.extend(sphere.together.landmarks.iter().filter(|one| rises(one)).cloned());
-            let text = core::sphere_text(&sphere, rules::MADE_BY, &existing);
-            if whole && text != existing {
+            let remake: Remake =
+                Box::new(move |existing| core::sphere_text(&sphere, rules::MADE_BY, existing));
+            if whole && remake(&existing) != existing {
                 self.report.spheres.push(layout.shown(&path));
-                self.upper.push((path, text));
+                self.upper.push((path, remake));
             }
         }
         let together = sphere::together(all);
@@ -377,12 +384,23 @@ impl Plan {
             .collect();
         let path = layout.memory_page();
         let existing = read_page(&path).map_err(Error::new)?;
-        let mut own = memory::parse(&existing);
-        own.pinned.retain(|(_, line)| !leads_to_nothing(line, &page));
-        let (text, left_out) = memory::text(&own, &confirmed);
+        let made: BTreeMap<CoreId, String> =
+            made.iter().map(|(id, core)| (id.clone(), core.page.clone())).collect();
+        let cores = layout.clone();
+        let text = move |existing: &str| {
+            let page = |id: &CoreId| match made.get(id) {
+                Some(page) => page.clone(),
+                None => fs::read_to_string(cores.core(id)).unwrap_or_default(),
+            };
+            let mut own = memory::parse(existing);
+            own.pinned.retain(|(_, line)| !leads_to_nothing(line, &page));
+            memory::text(&own, &confirmed)
+        };
+        let (now, left_out) = text(&existing);
         self.report.left_out = left_out;
-        self.report.memory = text != existing;
-        self.upper.extend(self.report.memory.then_some((path, text)));
+        self.report.memory = now != existing;
+        let remake: Remake = Box::new(move |existing| text(existing).0);
+        self.upper.extend(self.report.memory.then_some((path, remake)));
         Ok(true)
     }
 }

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::base::clock::Timestamp;
-use crate::base::files::{self, Batch, FileLock, Stamp};
+use crate::base::files::{self, Batch, FileLock, Merge, Stamp};
 use crate::base::text;
 use crate::base::zone::Zone;
 use crate::distill::day::DayReader;
@@ -133,9 +133,9 @@ pub fn rewrite(
         let was_covered = is_covered(layout, *day).context(cannot)?;
         let none = Vec::new();
         let added = added.get(day).unwrap_or(&none);
+        let merge = || -> Merge<'_> { Box::new(|now| text(store, *day, added, now)) };
         if (was_covered || !added.is_empty())
-            && let Some(text) = text(store, *day, added).context(cannot)?
-            && files::write_if_changed(&path, text.as_bytes()).context(cannot)?
+            && files::replace(&layout.replacing(), &path, merge()).context(cannot)?
         {
             summarized.days.push(*day);
         }
@@ -181,16 +181,26 @@ fn write(
         Finalizing::file(layout).save(&note).context(cannot)?;
     }
     for chunk in due.chunks(BATCH) {
-        let texts: Vec<io::Result<(NaiveDate, DayStamps, Option<String>)>> = chunk
+        let made: Vec<io::Result<MadeSummary>> = chunk
             .par_iter()
-            .map(|day| Ok((*day, DayStamps::of(layout, *day), text(store, *day, &[])?)))
+            .map(|day| {
+                let looks = DayStamps::of(layout, *day);
+                let read = files::if_exists(fs::read(layout.summary(*day)))?;
+                Ok(MadeSummary {
+                    day: *day,
+                    looks,
+                    new: text(store, *day, &[], read.as_deref())?,
+                    read,
+                })
+            })
             .collect();
-        let mut batch = Batch::new();
+        let mut batch = Batch::of_pages(&layout.replacing());
         let mut looked = Vec::new();
-        for one in texts {
-            let (day, looks, text) = one.context(cannot)?;
-            if let Some(text) = text {
-                batch.write(&layout.summary(day), text.as_bytes()).context(cannot)?;
+        for one in made {
+            let MadeSummary { day, looks, read, new } = one.context(cannot)?;
+            if let Some(new) = new {
+                let merge: Merge<'_> = Box::new(move |now| text(store, day, &[], now));
+                batch.replace(&layout.summary(day), read, new, merge).context(cannot)?;
             }
             looked.push((day, looks));
         }
@@ -203,12 +213,26 @@ fn write(
     Ok(Summarized { days: due.to_vec(), finalized })
 }
 
-/// The text of a day's summary as it should be; `None` where there is nothing to say.
-fn text(store: &Store, day: NaiveDate, added: &[(String, Note)]) -> io::Result<Option<String>> {
+/// A summary as it was read, and as it is to be.
+struct MadeSummary {
+    day: NaiveDate,
+    looks: DayStamps,
+    read: Option<Vec<u8>>,
+    new: Option<Vec<u8>>,
+}
+
+/// The text of a day's summary as it should be, around the one that is there; `None` where there is
+/// nothing to say.
+fn text(
+    store: &Store,
+    day: NaiveDate,
+    added: &[(String, Note)],
+    existing: Option<&[u8]>,
+) -> io::Result<Option<Vec<u8>>> {
     let layout = store.layout();
-    let path = layout.summary(day);
-    let existing = files::if_exists(fs::read_to_string(&path))?;
-    let mut notes = existing.as_deref().map(summary::notes).unwrap_or_default();
+    let existing = existing.map(std::str::from_utf8).transpose();
+    let existing = existing.map_err(|err| io::Error::new(io::ErrorKind::InvalidData, err))?;
+    let mut notes = existing.map(summary::notes).unwrap_or_default();
     for (session, note) in added {
         add_note(&mut notes, session, note.clone());
     }
@@ -229,7 +253,7 @@ fn text(store: &Store, day: NaiveDate, added: &[(String, Note)]) -> io::Result<O
     let mut summary = reader.finish(contents.sha256, digest, covered);
     summary.has_raw = layout.day(day).is_file();
     summary.has_older_page = layout.old_day(day).is_file();
-    Ok(Some(summary::text(day, &summary, &notes, existing.as_deref())))
+    Ok(Some(summary::text(day, &summary, &notes, existing).into_bytes()))
 }
 
 /// Adds a note to its session's, in the order of time. A model's words take the place of ours on

@@ -29,7 +29,7 @@ use crate::models::{Alias, Answer, Models};
 use crate::ops::consolidate;
 use crate::ops::forget;
 use crate::ops::waiting::DigestQueue;
-use crate::store::{Store, digest, layout};
+use crate::store::{Store, authored, digest, layout};
 
 /// Which digests to write again, and how.
 #[derive(Debug, Clone, Default)]
@@ -372,7 +372,7 @@ impl<'a> Writer<'a> {
             ));
         }
         let shown = self.store.layout().shown(&path);
-        files::write_if_changed(&path, text.as_bytes())
+        authored::replace(self.store.layout(), &path, |now| Some(digest::text_now(now, digest)))
             .context(|| format!("cannot write `{shown}`"))?;
         Ok((Rewrite::Written, added))
     }

@@ -298,18 +298,24 @@ fn missing_backlinks(
 
 /// Adds links to the end of a page, in a section of their own: nothing that is there changes.
 fn add_links(store: &Store, page: &PageName, back: &BTreeSet<PageName>) -> std::io::Result<()> {
-    let Some(text) = store.page_text(page)? else { return Ok(()) };
-    let lines: String =
-        back.iter().map(|name| format!("- {}\n", documents::wikilink(name))).collect();
-    let new = match text.find(&format!("\n{SEE_ALSO}\n")) {
-        Some(at) => {
-            let start = at + SEE_ALSO.len() + 2;
-            let blank = text[start..].len() - text[start..].trim_start_matches(['\n', '\r']).len();
-            format!("{}{lines}{}", &text[..start + blank], &text[start + blank..])
+    let link = |name: &PageName| format!("- {}\n", documents::wikilink(name));
+    let with_links = |text: &str| {
+        // Asked again, some of them are there.
+        let new = back.iter().map(link).filter(|line| !text.contains(line.as_str()));
+        let lines: String = new.collect();
+        match text.find(&format!("\n{SEE_ALSO}\n")) {
+            _ if lines.is_empty() => text.to_string(),
+            Some(at) => {
+                let start = at + SEE_ALSO.len() + 2;
+                let blank =
+                    text[start..].len() - text[start..].trim_start_matches(['\n', '\r']).len();
+                format!("{}{lines}{}", &text[..start + blank], &text[start + blank..])
+            }
+            None => format!("{}\n\n{SEE_ALSO}\n\n{lines}", text.trim_end()),
         }
-        None => format!("{}\n\n{SEE_ALSO}\n\n{lines}", text.trim_end()),
     };
-    files::write_if_changed(&store.layout().page(page), new.as_bytes()).map(drop)
+    let path = store.layout().page(page);
+    documents::replace_lossy(store, &path, |now| now.map(with_links)).map(drop)
 }
 
 // --- Days ---

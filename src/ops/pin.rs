@@ -11,7 +11,7 @@ use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
 use crate::model::ids::SessionId;
 use crate::ops::recall;
-use crate::store::{Store, digest};
+use crate::store::{Store, authored, digest};
 
 /// Which sessions to pin, or not any longer.
 #[derive(Debug, Clone, Default)]
@@ -67,13 +67,19 @@ fn pin(store: &Store, session: &SessionId, pinned: bool) -> Result<bool> {
     store.refuse_links(Some(session))?;
     let _lock = store.lock()?;
     let text = fs::read_to_string(&path).context(cannot)?;
-    let mut document = Document::parse(&text);
-    match pinned {
-        _ if digest::is_pinned(&text) == pinned => return Ok(false),
-        true => document.set_raw(digest::PINNED, "true"),
-        false => document.remove(digest::PINNED),
-    };
+    if digest::is_pinned(&text) == pinned {
+        return Ok(false);
+    }
     // What may go by now is for the next sweep to find out.
     files::remove_file(&layout.sweep_fingerprint()).context(cannot)?;
-    files::write_if_changed(&path, document.to_text().as_bytes()).context(cannot)
+    let pin = |text: &str| {
+        let mut document = Document::parse(text);
+        match pinned {
+            _ if digest::is_pinned(text) == pinned => {}
+            true => drop(document.set_raw(digest::PINNED, "true")),
+            false => drop(document.remove(digest::PINNED)),
+        }
+        document.into_text()
+    };
+    authored::replace(layout, &path, |now| now.map(pin)).context(cannot)
 }

@@ -266,6 +266,10 @@ impl<'m> Run<'m> {
     /// Does what killed commands and other devices' tombstones left to do; says what is forgotten.
     fn finish_earlier(&mut self) -> Result<Tombstones> {
         let (store, layout) = (self.memory.store(), self.memory.layout());
+        if layout.replacing().has_left() {
+            // First of all: what a person saved into a page counts for whatever is made of it.
+            files::recover(&layout.replacing()).context(|| self.settings.store.cannot_write())?;
+        }
         commit::finish_earlier_sweep(store, self.settings.zone)?;
         if layout.staging().exists() || commit::has_leftovers(store) {
             commit::remove_leftovers(store).context(|| self.settings.store.cannot_write())?;

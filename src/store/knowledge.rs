@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
+use std::path::Path;
 
 use chrono::NaiveDate;
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag};
@@ -10,7 +11,7 @@ use pulldown_cmark::{Event, LinkType, Options, Parser, Tag};
 use super::Store;
 use super::authored::{self, Order, Page, Part, Rules, Unit};
 use super::layout;
-use crate::base::files;
+use crate::base::files::{self, Merge};
 use crate::base::front_matter::{self, Document};
 use crate::base::{markdown, text};
 use crate::model::ids::SessionId;
@@ -375,26 +376,27 @@ impl Store {
     /// The text of a page, written around what a person changed in it; `None` where that changes
     /// nothing.
     pub fn changed_page(&self, name: &PageName, page: &Page) -> io::Result<Option<String>> {
-        Ok(match self.page_text(name)? {
-            None => Some(page.to_text()),
-            Some(existing) => Some(page.over(&existing)).filter(|text| *text != existing),
-        })
+        let existing = self.page_text(name)?;
+        Ok(Some(page_over(page, existing.as_deref()))
+            .filter(|text| existing.as_ref() != Some(text)))
     }
 
     /// Writes a page around what a person changed in it; says whether anything changed.
     pub fn write_page(&self, name: &PageName, page: &Page) -> io::Result<bool> {
-        let text = self.changed_page(name, page)?;
-        let path = self.layout().page(name);
-        text.map_or(Ok(false), |text| files::write_if_changed(&path, text.as_bytes()))
+        replace_lossy(self, &self.layout().page(name), |now| Some(page_over(page, now)))
+    }
+
+    /// How a page is written by a batch.
+    pub fn merging_page<'p>(&self, page: &'p Page) -> Merge<'p> {
+        merging_lossy(move |now| Some(page_over(page, now)))
     }
 
     /// Writes the table of all pages, in the place of the old one; what a person wrote around it
     /// stays.
     pub fn write_index(&self) -> io::Result<bool> {
         let path = self.layout().knowledge_index();
-        let existing = read_lossy(&path)?.unwrap_or_default();
-        let text = index_over(&existing, &self.read_pages()?);
-        files::write_if_changed(&path, text.as_bytes())
+        let pages = self.read_pages()?;
+        replace_lossy(self, &path, |now| Some(index_over(now.unwrap_or_default(), &pages)))
     }
 
     /// What was compiled: the hashes of each day as it was then.
@@ -416,11 +418,14 @@ impl Store {
         let header = || {
             "# Knowledge log\n\nWhat was compiled and filed, and from what. Entries are only ever added.\n".into()
         };
-        files::append_locked(
+        files::append_page_if(
+            &self.layout().replacing(),
             &self.layout().knowledge_log(),
             header,
             &format!("\n{}", entry.trim_end()),
+            |_| Ok(true),
         )
+        .map(drop)
     }
 }
 
@@ -429,7 +434,7 @@ impl Store {
     /// any.
     pub fn without_pages_in_log(&self, gone: &BTreeSet<PageName>) -> io::Result<bool> {
         let links: BTreeSet<String> = gone.iter().map(wikilink).collect();
-        rewritten(&self.layout().knowledge_log(), |line| match line.split_once(": ") {
+        rewritten(self, &self.layout().knowledge_log(), |line| match line.split_once(": ") {
             Some((what, list))
                 if line.starts_with("- ")
                     && links.iter().any(|link| list.contains(link.as_str())) =>
@@ -453,15 +458,42 @@ impl Store {
                     .any(|(at, _)| line[at + link.len()..].starts_with([']', '|', '#', '.']))
             })
         };
-        rewritten(&self.layout().page(name), |line| (!leads_there(line)).then(|| line.to_string()))
+        let kept = |line: &str| (!leads_there(line)).then(|| line.to_string());
+        rewritten(self, &self.layout().page(name), kept)
     }
 }
 
 /// Changes a file line by line; a line that becomes nothing goes. Says whether anything changed.
-fn rewritten(path: &std::path::Path, change: impl Fn(&str) -> Option<String>) -> io::Result<bool> {
-    let before = read_lossy(path)?.unwrap_or_default();
-    let after: String = before.split_inclusive('\n').filter_map(change).collect();
-    if after == before { Ok(false) } else { files::write_if_changed(path, after.as_bytes()) }
+fn rewritten(
+    store: &Store,
+    path: &Path,
+    change: impl Fn(&str) -> Option<String>,
+) -> io::Result<bool> {
+    replace_lossy(store, path, |now| Some(now?.split_inclusive('\n').filter_map(&change).collect()))
+}
+
+/// A page around what is there, if there is anything.
+fn page_over(page: &Page, existing: Option<&str>) -> String {
+    existing.map_or_else(|| page.to_text(), |existing| page.over(existing))
+}
+
+/// Makes a page from what is there, which a person may have written in whatever way; says whether
+/// anything changed.
+pub fn replace_lossy(
+    store: &Store,
+    path: &Path,
+    merge: impl Fn(Option<&str>) -> Option<String>,
+) -> io::Result<bool> {
+    files::replace(&store.layout().replacing(), path, merging_lossy(merge))
+}
+
+fn merging_lossy<'m>(merge: impl Fn(Option<&str>) -> Option<String> + 'm) -> Merge<'m> {
+    Box::new(move |now| {
+        let text = now.map(String::from_utf8_lossy);
+        Ok(merge(text.as_deref())
+            .filter(|new| text.as_deref() != Some(new))
+            .map(String::into_bytes))
+    })
 }
 
 /// Reads a file that a person may have written in whatever way; `None` where there is none.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use chrono::NaiveDate;
 
+use crate::base::files::Replacing;
 use crate::model::digest::SnapshotShape;
 use crate::model::hit::Tree;
 use crate::model::ids::{CoreId, EpisodeId, SessionId, SphereId};
@@ -254,6 +255,8 @@ paths! {
     staging = ".memtree/local/staging";
     /// Which of them are being put in place right now, under which ids.
     committing = ".memtree/local/committing.json";
+    /// Notes of pages that are being replaced right now.
+    replacements = ".memtree/local/replacing";
     /// All locks; they hold nothing.
     locks = ".memtree/local/locks";
     /// What git keeps of the memory, where it is a repository of its own.
@@ -281,6 +284,11 @@ impl Layout {
     /// The memory's own folder.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Its pages, for whoever replaces some of them while a person may be editing them.
+    pub fn replacing(&self) -> Replacing {
+        Replacing::new(&self.root, self.replacements())
     }
 
     /// One session's folder.

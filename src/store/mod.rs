@@ -204,11 +204,10 @@ impl Store {
         format!("cannot write to the memory `{}`", self.layout.root().display())
     }
 
-    /// The text of a digest as it is to be written, around what a person wrote into the one that is
-    /// there.
-    pub fn digest_text(&self, digest: &Digest) -> io::Result<String> {
-        let existing = files::if_exists(fs::read_to_string(self.layout.digest(&digest.session)))?;
-        Ok(existing.map_or_else(|| digest::text(digest), |text| digest::text_over(&text, digest)))
+    /// Writes a digest around what a person wrote into the one that is there.
+    pub fn write_digest(&self, digest: &Digest) -> io::Result<bool> {
+        let path = self.layout.digest(&digest.session);
+        authored::replace(&self.layout, &path, |now| Some(digest::text_now(now, digest)))
     }
 
     /// Reads a session's digest; `None` where there is none.

@@ -109,8 +109,8 @@ impl Tombstone {
 
 /// Adds lines to the list; those that are there already are not repeated.
 pub fn add(layout: &Layout, new: &[Tombstone]) -> io::Result<()> {
-    let changed = files::update_locked(&layout.forgotten(), |existing, out| {
-        let before = io::read_to_string(existing)?;
+    let changed = files::update_locked(&layout.replacing(), &layout.forgotten(), |now| {
+        let before = String::from_utf8_lossy(now);
         // One of whom no more is known by now has its line already.
         let known = Tombstones::parse(&before);
         let is_news = |stone: &&Tombstone| {
@@ -125,14 +125,14 @@ pub fn add(layout: &Layout, new: &[Tombstone]) -> io::Result<()> {
         let there: HashSet<String> = before.lines().map(key).collect();
         missing.retain(|line| !there.contains(&key(line)));
         if missing.is_empty() {
-            return Ok(false);
+            return Ok(None);
         }
-        out.write_all(if before.is_empty() { HEADER } else { &before }.as_bytes())?;
-        if !before.is_empty() && !before.ends_with('\n') {
-            writeln!(out)?;
+        let mut text = if before.is_empty() { HEADER.to_string() } else { before.to_string() };
+        if !text.ends_with('\n') {
+            text.push('\n');
         }
-        missing.iter().try_for_each(|line| writeln!(out, "{line}"))?;
-        Ok(true)
+        missing.iter().for_each(|line| text.extend([line, "\n"]));
+        Ok(Some(text.into_bytes()))
     });
     changed.map(drop)
 }

@@ -221,6 +221,7 @@ fn try_all(scenario: &Scenario) -> [u64; 3] {
     let every = if std::env::var_os("MEMTREE_EVERY_POINT").is_some() { 1 } else { scenario.every };
     let next = AtomicU64::new(0);
     let (killed, failed) = (AtomicU64::new(0), AtomicU64::new(0));
+    let edits = std::env::var_os("MEMTREE_EVERY_POINT").is_some();
     let root = before.root();
     std::thread::scope(|scope| {
         for _ in 0..2 {
@@ -238,7 +239,11 @@ fn try_all(scenario: &Scenario) -> [u64; 3] {
                         continue;
                     }
                     if kind == "kill" { &killed } else { &failed }.fetch_add(1, Ordering::SeqCst);
-                    try_one(scenario, root, &format!("{kind}:{point}"), &old, &expect);
+                    let fault = format!("{kind}:{point}");
+                    try_one(scenario, root, &fault, &old, &expect);
+                    if kind == "kill" && (edits || (point / every).is_multiple_of(3)) {
+                        try_edit(scenario, root, &fault);
+                    }
                 }
             });
         }
@@ -280,6 +285,48 @@ fn try_one(scenario: &Scenario, before: &Path, fault: &str, old: &Texts, expect:
     for name in ["staging", "committing.json", "evicting.json", "evicted"] {
         assert!(!left.join(name).exists(), "{when}: {name} is left");
     }
+}
+
+/// Kills a command, edits every page as a person does, and sweeps: no edit is gone.
+fn try_edit(scenario: &Scenario, before: &Path, fault: &str) {
+    let when = format!("{}, {fault}, then edits", scenario.name);
+    let desk = copy_of(before);
+    disturbed(&desk, scenario.command, fault);
+    let is_page = |name: &str| {
+        name.ends_with(".md") && !name.contains("/snapshot/") && !name.starts_with('.')
+    };
+    let mut edited = Vec::new();
+    for (number, (name, text)) in desk.texts().into_iter().enumerate() {
+        if !is_page(&name) || name == "README.md" || name == "forgotten.md" {
+            continue;
+        }
+        let mark = match name.starts_with("daily/raw/") {
+            true => format!("- [09:00:00] [user] (person) by hand {number}."),
+            false => format!("by hand {number}."),
+        };
+        let text = match name.ends_with("_DIGEST.md") {
+            // A word in the front matter as well.
+            true => text.replacen("\n---\n", &format!("\nmine: by hand {number}.\n---\n"), 1),
+            false => text,
+        };
+        desk.write(&name, format!("{text}{mark}\n"));
+        edited.push((
+            name,
+            format!("by hand {number}."),
+            text.matches("mine: by hand").count() + 1,
+        ));
+    }
+    desk.memtree(["sweep"]).success();
+    let _ = desk.memtree(scenario.command);
+    desk.memtree(["sweep"]).success();
+    let forgets = scenario.command[0] == "forget";
+    for (name, mark, times) in edited {
+        let gone = forgets && !desk.store().join(&name).exists();
+        let now = if gone { continue } else { desk.read(&name) };
+        assert_eq!(now.matches(&mark).count(), times, "{when}: {name} lost `{mark}`:\n{now}");
+    }
+    let (proof, told) = desk.memtree(["verify", "--deep"]).any();
+    assert_eq!(proof, Some(0), "{when}: {}", told.told());
 }
 
 #[test]

@@ -14,6 +14,8 @@ mod digests; // what a digest says of a session
 #[cfg(unix)]
 mod doctor; // what is wrong, what it means, how to fix it
 mod documents; // what is written is read back as it was meant
+#[cfg(unix)]
+mod edits; // a person edits while memtree writes, in every way of saving
 mod exclude; // projects and folders that are never captured
 mod faults; // the n-th change to the disk fails or kills, for every n
 #[cfg(unix)]

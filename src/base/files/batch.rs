@@ -11,9 +11,13 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempPath;
 
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+use super::exchange::exchange;
 use super::faults::{self, Point};
 use super::folders::{create_folders, parent_of, sync_file, sync_folder, sync_tree};
 use super::if_exists;
+use super::notes::{Notes, Replacing};
+use super::replace::{self, Merge, Replacement};
 use super::{TEMPORARY_PREFIX, TEMPORARY_SUFFIX, write_temporary};
 use super::{remove_folder, rename};
 
@@ -26,8 +30,10 @@ use super::{remove_folder, rename};
 /// first in a batch of its own. An uncommitted batch removes its temporary files when dropped, and
 /// leaves the folders to be renamed alone.
 #[derive(Debug, Default)]
-pub struct Batch {
-    steps: Vec<Step>,
+pub struct Batch<'m> {
+    steps: Vec<Step<'m>>,
+    /// Where it is noted which pages are being replaced.
+    replacing: Option<Replacing>,
     /// Folders in which a name has changed and is to be made durable.
     folders: BTreeSet<PathBuf>,
     /// One open folder per file system, for `syncfs`. It is opened before the first write there,
@@ -37,8 +43,9 @@ pub struct Batch {
 }
 
 #[derive(Debug)]
-enum Step {
+enum Step<'m> {
     Write { temporary: TempPath, path: PathBuf },
+    Replace(Replacement<'m>),
     Rename { from: PathBuf, to: PathBuf },
 }
 
@@ -46,15 +53,15 @@ enum Step {
 /// write to as well.
 const FEW: usize = 4;
 
-impl Batch {
+impl<'m> Batch<'m> {
     /// Begins an empty batch.
-    pub fn new() -> Batch {
+    pub fn new() -> Batch<'m> {
         Batch::default()
     }
 
-    /// Returns whether there is nothing to commit.
-    pub fn is_empty(&self) -> bool {
-        self.steps.is_empty()
+    /// Begins an empty batch of pages that somebody may be editing.
+    pub fn of_pages(replacing: &Replacing) -> Batch<'m> {
+        Batch { replacing: Some(replacing.clone()), ..Batch::default() }
     }
 
     /// Writes the new content of a file to a temporary name beside it.
@@ -63,6 +70,31 @@ impl Batch {
         self.remember_file_system(parent_of(path))?;
         let temporary = write_temporary(path, bytes)?.into_temp_path();
         self.steps.push(Step::Write { temporary, path: path.to_owned() });
+        Ok(())
+    }
+
+    /// Makes a page from what is there, now and again where somebody saves it meanwhile; returns
+    /// whether it changes.
+    pub fn merge(&mut self, path: &Path, merge: Merge<'m>) -> io::Result<bool> {
+        self.folders.extend(create_folders(parent_of(path))?);
+        self.remember_file_system(parent_of(path))?;
+        let replacement = Replacement::of(path, merge)?;
+        let changes = replacement.is_some();
+        self.steps.extend(replacement.map(Step::Replace));
+        Ok(changes)
+    }
+
+    /// Does the same for a page that was read already: `new` is what came of it.
+    pub fn replace(
+        &mut self,
+        path: &Path,
+        read: Option<Vec<u8>>,
+        new: Vec<u8>,
+        merge: Merge<'m>,
+    ) -> io::Result<()> {
+        self.folders.extend(create_folders(parent_of(path))?);
+        self.remember_file_system(parent_of(path))?;
+        self.steps.push(Step::Replace(Replacement::with(path, read, new, merge)?));
         Ok(())
     }
 
@@ -83,7 +115,15 @@ impl Batch {
     pub fn commit(mut self) -> io::Result<()> {
         self.sync_content()?;
         let mut folders = std::mem::take(&mut self.folders);
-        let mut replaced = Vec::new();
+        let (mut replaced, mut placed) = (Vec::new(), Vec::new());
+        let mut notes = self.replacing.as_ref().map(Notes::new);
+        if let Some(notes) = &mut notes {
+            let pages = self.steps.iter().filter_map(|step| match step {
+                Step::Replace(page) => Some(page.note()),
+                _ => None,
+            });
+            notes.add_all(&pages.collect::<Vec<_>>())?;
+        }
         // On an error, the temporary files not yet renamed are removed as the remaining steps are
         // dropped.
         for step in std::mem::take(&mut self.steps) {
@@ -92,6 +132,11 @@ impl Batch {
                     faults::point(Point::Rename)?;
                     temporary.persist(&path)?;
                     folders.insert(parent_of(&path).to_owned());
+                }
+                Step::Replace(page) => {
+                    folders.insert(parent_of(&page.path).to_owned());
+                    let notes = notes.as_mut().expect("only a batch of pages has them");
+                    placed.push(page.place(notes)?);
                 }
                 Step::Rename { from, to } => {
                     replaced.extend(replace_folder(&from, &to)?);
@@ -107,18 +152,19 @@ impl Batch {
             // no failure.
             let _ = remove_folder(&folder);
         }
-        Ok(())
+        notes.map_or(Ok(()), |notes| replace::finish(placed, notes))
     }
 
     fn sync_content(&self) -> io::Result<()> {
         let few = self.steps.len() <= FEW
-            && self.steps.iter().all(|step| matches!(step, Step::Write { .. }));
+            && !self.steps.iter().any(|step| matches!(step, Step::Rename { .. }));
         if !few && self.sync_file_systems()? {
             return Ok(());
         }
         for step in &self.steps {
             match step {
                 Step::Write { temporary, .. } => sync_file(temporary)?,
+                Step::Replace(page) => sync_file(&page.temporary)?,
                 Step::Rename { from, .. } => sync_tree(from)?,
             }
         }
@@ -167,14 +213,9 @@ fn replace_folder(from: &Path, to: &Path) -> io::Result<Option<PathBuf>> {
     }
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     {
-        use rustix::fs::{CWD, RenameFlags, renameat_with};
-        use rustix::io::Errno;
         faults::point(Point::Rename)?;
-        match renameat_with(CWD, from, CWD, to, RenameFlags::EXCHANGE) {
-            Ok(()) => return Ok(Some(from.to_owned())),
-            // Not every file system can do it.
-            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
-            Err(err) => return Err(err.into()),
+        if exchange(from, to)? {
+            return Ok(Some(from.to_owned()));
         }
     }
     let builder = &mut tempfile::Builder::new();
@@ -199,7 +240,6 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let path = |number: usize| folder.path().join(format!("{number}/page.md"));
             let mut batch = Batch::new();
-            assert!(batch.is_empty());
             (0..count).for_each(|number| batch.write(&path(number), b"new").unwrap());
             assert!(!path(0).exists());
             assert!(

@@ -5,83 +5,117 @@
 //! ends, however it ends.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 #[cfg(not(unix))]
 use super::Stamp;
 use super::faults::{self, Point};
 use super::folders::{create_folders, create_folders_synced, parent_of};
-use super::{NOT_REGULAR, if_exists, put_in_place, remove_file, temporary_beside, write_atomic};
+use super::notes::Replacing;
+use super::replace::replace;
+use super::writers::wait_for_writer;
+use super::{NOT_REGULAR, if_exists, remove_file};
 
-/// Appends one line to a file that other processes append to or rewrite, and syncs it.
-///
-/// The first line of all comes after the header. A line that an earlier writer could not finish is
-/// ended first, so that it spoils no other.
-pub fn append_locked(path: &Path, header: impl FnOnce() -> String, line: &str) -> io::Result<()> {
-    append_locked_if(path, header, line, |_| Ok(true)).map(drop)
+/// Appends one line to a file that other processes append to, and syncs it. A line that an earlier
+/// writer could not finish is ended first, so that it spoils no other.
+pub fn append_locked(path: &Path, line: &str) -> io::Result<()> {
+    let locked = lock_data(path)?;
+    let appended = append(&locked, line);
+    if appended.is_err() {
+        locked.remove_if_created();
+    }
+    appended.map(drop)
 }
 
-/// Does the same where the line may stand at the end of what is there, as `fits` judges under the
-/// lock; returns whether it was written.
-pub fn append_locked_if(
+/// Appends one line to a page that others append to, rewrite or edit, and syncs it; returns whether
+/// it was written.
+///
+/// The first line of all comes after the header. `fits` judges under the lock whether the line may
+/// stand at the end of what is there.
+pub fn append_page_if(
+    replacing: &Replacing,
     path: &Path,
-    header: impl FnOnce() -> String,
+    header: impl Fn() -> String,
     line: &str,
-    fits: impl FnOnce(&mut File) -> io::Result<bool>,
+    fits: impl Fn(&mut File) -> io::Result<bool>,
 ) -> io::Result<bool> {
-    let mut locked = lock_data(path)?;
+    let line = line.trim_end_matches(['\r', '\n']);
+    // Who edits the page just now may write over the line; then it is written once more.
+    for _ in 0..TRIES {
+        let mut locked = lock_data(path)?;
+        wait_for_writer(&locked.file)?;
+        if !is_current(&locked.file, path)? {
+            continue;
+        }
+        if locked.file.metadata()?.len() == 0 {
+            // By a rename, so that half a header can never be; whoever waits for the lock sees the
+            // new file.
+            let with_line = |before: &str| format!("{}{line}\n", ended(before.to_string()));
+            let merge = |now: Option<&[u8]>| {
+                let now = now.map(|now| String::from_utf8_lossy(now).into_owned());
+                Ok(Some(with_line(&now.unwrap_or_else(&header)).into_bytes()))
+            };
+            let made = replace(replacing, path, Box::new(merge));
+            return locked.or_remove(made).map(|_| true);
+        }
+        if !fits(&mut locked.file)? {
+            return Ok(false);
+        }
+        let length = append(&locked, line)?;
+        wait_for_writer(&locked.file)?;
+        if is_current(&locked.file, path)? && locked.file.metadata()?.len() == length {
+            return Ok(true);
+        }
+        let has = |now: Vec<u8>| memchr::memmem::find(&now, line.as_bytes()).is_some();
+        if fs::read(path).is_ok_and(has) {
+            return Ok(true);
+        }
+    }
+    Err(io::Error::other("somebody else writes the file again and again"))
+}
+
+const TRIES: usize = 20;
+
+/// Appends a line to a file whose lock is held; returns how long it should be then.
+fn append(locked: &Locked<'_>, line: &str) -> io::Result<u64> {
     let line = line.trim_end_matches(['\r', '\n']);
     let length = locked.file.metadata()?.len();
-    if length == 0 {
-        let mut text = header();
-        if !text.is_empty() && !text.ends_with('\n') {
-            text.push('\n');
-        }
-        text.push_str(line);
-        text.push('\n');
-        // By renaming, so that half a header can never be; whoever waits for the lock sees the new
-        // file.
-        return locked.or_remove(write_atomic(path, text.as_bytes())).map(|()| true);
-    }
-    if !fits(&mut locked.file)? {
-        return Ok(false);
-    }
-    let healing = if ends_with_newline(&mut locked.file)? { "" } else { "\n" };
+    let healing = if length == 0 || ends_with_newline(&locked.file)? { "" } else { "\n" };
     let text = format!("{healing}{line}\n");
+    let mut out = plain_options().append(true).open(locked.path)?;
     let torn = |mut file: &File| drop(file.write_all(&text.as_bytes()[..text.len() / 2]));
-    let written = faults::write_point(|| torn(&locked.file))
-        .and_then(|()| locked.file.write_all(text.as_bytes()))
+    let written = faults::write_point(|| torn(&out))
+        .and_then(|()| out.write_all(text.as_bytes()))
         .and_then(|()| faults::point(Point::Sync))
-        .and_then(|()| locked.file.sync_data());
+        .and_then(|()| out.sync_data());
     if written.is_err() {
         // A full disk may have taken part of the line; this much of it can be taken back. The error
         // that counts is the first.
-        let _ = locked.file.set_len(length);
+        let _ = out.set_len(length);
     }
-    written.map(|()| true)
+    written.map(|()| length + text.len() as u64)
 }
 
-/// Rewrites a file under the lock that [`append_locked`] honours; returns whether it changed.
+fn ended(mut text: String) -> String {
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text
+}
+
+/// Rewrites a page under the lock that [`append_page_if`] honours; returns whether it changed.
 ///
-/// `change` reads the old content, which is empty where there is no file, writes the new one, and
-/// says whether it is to take the place of the old one. Neither is ever held whole.
+/// `change` makes of the content, which is empty where there is no file, what is to take its place;
+/// `None` where it may stay. It is asked again where somebody saves the page meanwhile.
 pub fn update_locked(
+    replacing: &Replacing,
     path: &Path,
-    change: impl FnOnce(&mut File, &mut dyn Write) -> io::Result<bool>,
+    change: impl Fn(&[u8]) -> io::Result<Option<Vec<u8>>>,
 ) -> io::Result<bool> {
-    let mut locked = lock_data(path)?;
-    let rewritten = temporary_beside(path).and_then(|temporary| {
-        faults::point(Point::Write)?;
-        let mut out = BufWriter::with_capacity(64 << 10, temporary.as_file());
-        let changed = change(&mut locked.file, &mut out)?;
-        out.flush()?;
-        drop(out);
-        if changed {
-            put_in_place(temporary, path)?;
-        }
-        Ok(changed)
-    });
+    let locked = lock_data(path)?;
+    let merge = |now: Option<&[u8]>| change(now.unwrap_or_default());
+    let rewritten = replace(replacing, path, Box::new(merge));
     if !matches!(rewritten, Ok(true)) {
         locked.remove_if_created();
     }
@@ -89,7 +123,7 @@ pub fn update_locked(
 }
 
 /// A data file whose lock we hold, and whether it was us who created it, empty, to have something
-/// to lock.
+/// to lock. It is open for reading alone, so that other writers can be told from us.
 struct Locked<'path> {
     file: File,
     path: &'path Path,
@@ -101,10 +135,10 @@ impl Locked<'_> {
         result.inspect_err(|_| self.remove_if_created())
     }
 
-    /// Removes the file again if nothing came of it. Nobody else can have written to it while we
-    /// hold its lock, and whoever waits for that lock will see that the file is gone.
+    /// Removes the file again if nothing came of it. None of us can have written to it while we hold
+    /// its lock, and whoever waits for that lock will see that the file is gone.
     fn remove_if_created(&self) {
-        if self.created {
+        if self.created && self.file.metadata().is_ok_and(|metadata| metadata.len() == 0) {
             // An empty file counts as none, so it does no harm if it has to stay.
             let _ = remove_file(self.path);
         }
@@ -120,25 +154,19 @@ impl Locked<'_> {
 /// still names the file it locked, and otherwise begins again. The open handle keeps the old file's
 /// number from being given to another file meanwhile.
 fn lock_data(path: &Path) -> io::Result<Locked<'_>> {
-    let mut options = OpenOptions::new();
-    options.read(true).append(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        // A synced tree may bring along a link to a file outside of it.
-        options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32);
-    }
+    let mut created = false;
     loop {
-        let (file, created) = match options.open(path) {
-            Ok(file) => (file, false),
+        let file = match plain_options().read(true).open(path) {
+            Ok(file) => file,
             Err(err) if err.kind() == ErrorKind::NotFound => {
                 create_folders_synced(parent_of(path))?;
                 faults::point(Point::Write)?;
-                match options.clone().create_new(true).open(path) {
-                    Ok(file) => (file, true),
-                    Err(err) if err.kind() == ErrorKind::AlreadyExists => continue,
+                match plain_options().append(true).create_new(true).open(path) {
+                    Ok(_) => created = true,
+                    Err(err) if err.kind() == ErrorKind::AlreadyExists => {}
                     Err(err) => return Err(err),
                 }
+                continue;
             }
             Err(err) => return Err(err),
         };
@@ -150,6 +178,20 @@ fn lock_data(path: &Path) -> io::Result<Locked<'_>> {
             return Ok(Locked { file, path, created });
         }
     }
+}
+
+/// How data files are opened: a synced tree may bring along a link to a file outside of it.
+fn plain_options() -> OpenOptions {
+    #[allow(unused_mut)]
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        // Nor may a pipe keep us waiting.
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        options.custom_flags(flags.bits() as i32);
+    }
+    options
 }
 
 /// Returns whether a path still names an open file.
@@ -168,7 +210,7 @@ fn is_current(file: &File, path: &Path) -> io::Result<bool> {
     Ok(Stamp::of(&open) == Stamp::of(&named))
 }
 
-fn ends_with_newline(file: &mut File) -> io::Result<bool> {
+fn ends_with_newline(mut file: &File) -> io::Result<bool> {
     let mut last = [0];
     file.seek(SeekFrom::End(-1))?;
     file.read_exact(&mut last)?;
@@ -218,7 +260,7 @@ fn wait_for(file: &File) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{names, start};
+    use super::super::tests::{names, replacing, start};
     use super::*;
     use std::collections::BTreeSet;
 
@@ -226,7 +268,7 @@ mod tests {
     fn append_writes_one_header_and_whole_lines() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("daily/raw/day.md");
-        let append = |line| append_locked(&path, || "# Day".to_owned(), line).unwrap();
+        let append = |line| super::super::tests::append(&path, line);
         append("one");
         append("two\n");
         append("three\r\n\n");
@@ -235,7 +277,7 @@ mod tests {
         append("rn");
         assert_eq!(fs::read_to_string(&path).unwrap(), "# Day\nto\nrn\n");
         fs::write(&path, "").unwrap();
-        append_locked(&path, String::new, "no header").unwrap();
+        append_locked(&path, "no header").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "no header\n");
         assert_eq!(names(path.parent().unwrap()), ["day.md"]);
     }
@@ -245,9 +287,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("page.md");
         let given = |expect: &str, after: &str, keep: io::Result<bool>| {
-            update_locked(&path, |before, out| {
-                assert_eq!(io::read_to_string(before).unwrap(), expect);
-                out.write_all(after.as_bytes()).and(keep)
+            update_locked(&replacing(&path), &path, |before| {
+                // Once it is in place, it is asked for again where it may not be.
+                assert!([expect, after].map(str::as_bytes).contains(&before));
+                let keep = keep.as_ref().map_err(|err| io::Error::from(err.kind()))?;
+                Ok(keep.then(|| after.as_bytes().to_vec()))
             })
         };
         assert!(!given("", "half", Ok(false)).unwrap());
@@ -268,12 +312,13 @@ mod tests {
         let (link, outside) = (folder.path().join("link"), folder.path().join("outside"));
         std::os::unix::fs::symlink(&outside, &link).unwrap();
         for _ in ["dangling", "pointing"] {
-            assert!(append_locked(&link, String::new, "line").is_err());
-            assert!(update_locked(&link, |_, out| out.write_all(b"all").map(|()| true)).is_err());
+            assert!(append_locked(&link, "line").is_err());
+            let all = |_: &[u8]| Ok(Some(b"all".to_vec()));
+            assert!(update_locked(&replacing(&link), &link, all).is_err());
             fs::write(&outside, "precious").unwrap();
         }
         assert_eq!(fs::read(&outside).unwrap(), b"precious");
-        let error = append_locked(Path::new("/dev/null"), String::new, "line").unwrap_err();
+        let error = append_locked(Path::new("/dev/null"), "line").unwrap_err();
         assert_eq!(error.to_string(), NOT_REGULAR);
     }
 

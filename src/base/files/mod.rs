@@ -1,7 +1,8 @@
 //! Files: written whole or not at all, appended to under a lock, copied with their hash, walked in
 //! order.
 //!
-//! [`write_atomic`] and [`Batch`] put whole files in place by renaming; [`append_locked`] and
+//! [`write_atomic`] and [`Batch`] put whole files in place by renaming; [`replace`] and
+//! [`Batch::merge`] do so with pages that a person may be editing; [`append_locked`] and
 //! [`update_locked`] change a file that other processes change too; [`FileLock`] keeps a job to one
 //! process at a time. [`safe_name`] and [`safe_relative`] stand between a name that somebody else
 //! chose and a path. Nothing here follows a symbolic link in order to write.
@@ -10,11 +11,15 @@ mod batch;
 mod changes;
 mod copies;
 mod dir_handle;
+mod exchange;
 mod faults;
 mod folders;
 mod locks;
 mod names;
+mod notes;
+mod replace;
 mod walk;
+mod writers;
 
 use std::ffi::OsStr;
 use std::fs;
@@ -34,9 +39,11 @@ pub use folders::create_private_dir;
 #[cfg(unix)]
 pub use folders::make_private;
 pub use locks::{
-    FileLock, append_locked, append_locked_if, lock_exclusive, try_lock_exclusive, update_locked,
+    FileLock, append_locked, append_page_if, lock_exclusive, try_lock_exclusive, update_locked,
 };
 pub use names::{safe_name, safe_relative};
+pub use notes::Replacing;
+pub use replace::{Merge, recover, replace};
 pub use walk::{FoundFile, Stamp, walk_files};
 
 use faults::Point;
@@ -158,6 +165,7 @@ mod tests {
         let mut names: Vec<_> = fs::read_dir(folder)
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| name != ".own")
             .collect();
         names.sort();
         names
@@ -173,6 +181,18 @@ mod tests {
     pub(super) fn set_mode(path: &Path, mode: u32) {
         use std::os::unix::fs::PermissionsExt;
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    /// Where it is noted what is replaced in the folder of a file.
+    pub(super) fn replacing(path: &Path) -> Replacing {
+        let folder = path.parent().unwrap();
+        Replacing::new(folder, folder.join(".own/replacing"))
+    }
+
+    /// Appends a line to a day.
+    pub(super) fn append(path: &Path, line: &str) {
+        let header = || "# Day".to_owned();
+        assert!(append_page_if(&replacing(path), path, header, line, |_| Ok(true)).unwrap());
     }
 
     /// Starts this test binary again to do one job of [`as_another_process`].
@@ -197,11 +217,12 @@ mod tests {
         let path = Path::new(&path);
         match job.as_str() {
             "rewrite" => (0..50).for_each(|number| {
-                let rewritten = update_locked(path, |before, out| {
-                    if io::copy(before, out)? == 0 {
-                        out.write_all(b"# Day\n")?;
-                    }
-                    writeln!(out, "rewrite {number}").map(|()| true)
+                let rewritten = update_locked(&replacing(path), path, |before| {
+                    let before = if before.is_empty() { b"# Day\n" } else { before };
+                    let line = format!("rewrite {number}\n");
+                    // Asked again, it may be there.
+                    let text = String::from_utf8_lossy(before);
+                    Ok((!text.contains(&line)).then(|| [before, line.as_bytes()].concat()))
                 });
                 assert!(rewritten.unwrap());
             }),
@@ -217,7 +238,7 @@ mod tests {
                 }
             }
             name => (0..50).for_each(|number| {
-                append_locked(path, || "# Day".to_owned(), &format!("{name} {number}")).unwrap();
+                append(path, &format!("{name} {number}"));
             }),
         }
     }

@@ -59,22 +59,9 @@ fn hunk(lines: &[Line<'_>], shown: &mut String) {
 fn lines<'t>(before: &'t str, after: &'t str) -> Vec<Line<'t>> {
     let old: Vec<&str> = before.split_inclusive('\n').collect();
     let new: Vec<&str> = after.split_inclusive('\n').collect();
-    let head = old.iter().zip(&new).take_while(|(one, other)| one == other).count();
-    let tail = old[head..]
-        .iter()
-        .rev()
-        .zip(new[head..].iter().rev())
-        .take_while(|(one, other)| one == other)
-        .count();
-    let (old_end, new_end) = (old.len() - tail, new.len() - tail);
-    let stayed = longest_common(&old[head..old_end], &new[head..new_end]);
-
     let mut lines = Vec::with_capacity(old.len() + new.len());
     let (mut at_old, mut at_new) = (0, 0);
-    let common = (0..head).map(|at| (at, at));
-    let common = common.chain(stayed.into_iter().map(|(one, other)| (head + one, head + other)));
-    let common = common.chain((0..=tail).map(|at| (old_end + at, new_end + at)));
-    for (one, other) in common {
+    for (one, other) in common_lines(&old, &new).into_iter().chain([(old.len(), new.len())]) {
         let gone =
             old[at_old..one].iter().enumerate().map(|(at, text)| ('-', text, at_old + at, at_new));
         let came =
@@ -85,6 +72,22 @@ fn lines<'t>(before: &'t str, after: &'t str) -> Vec<Line<'t>> {
         (at_old, at_new) = (one + 1, other + 1);
     }
     lines
+}
+
+/// The places of the lines that stayed.
+pub(super) fn common_lines(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
+    let head = old.iter().zip(new).take_while(|(one, other)| one == other).count();
+    let tail = old[head..]
+        .iter()
+        .rev()
+        .zip(new[head..].iter().rev())
+        .take_while(|(one, other)| one == other)
+        .count();
+    let (old_end, new_end) = (old.len() - tail, new.len() - tail);
+    let stayed = longest_common(&old[head..old_end], &new[head..new_end]);
+    let common = (0..head).map(|at| (at, at));
+    let common = common.chain(stayed.into_iter().map(|(one, other)| (head + one, head + other)));
+    common.chain((0..tail).map(|at| (old_end + at, new_end + at))).collect()
 }
 
 /// The places of the lines that two lists have in common, as many as can be in order.

@@ -121,7 +121,9 @@ fn unfinished(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     drop(lock);
     if doctor.fix {
         doctor.sweep()?;
-        for path in left.iter().filter(|path| is_temporary(path)) {
+        let noted = layout.replacing().noted();
+        let is_left = |path: &&PathBuf| is_temporary(path) && !noted.contains(*path);
+        for path in left.iter().filter(is_left) {
             let _ = files::remove_file(path);
         }
         findings.fixed(what, means, "swept, and cleared away");

@@ -10,7 +10,7 @@ use super::finding::Level;
 use crate::base::files;
 use crate::error::{Context, Result};
 use crate::ops::install::{self, InstallRequest};
-use crate::store::{digest, layout};
+use crate::store::{authored, digest, layout};
 
 /// Less free space than this is a warning, and a tenth of it an error.
 #[cfg(unix)]
@@ -113,9 +113,15 @@ fn ensure_lines(
     }
     let what = format!("{what} {}", missing.join(" and "));
     if doctor.fix {
-        let ends = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-        let text = format!("{text}{ends}{}\n", missing.join("\n"));
-        files::write_atomic(path, text.as_bytes())
+        let with_lines = |now: Option<&str>| {
+            let text = now.unwrap_or_default();
+            let is_there = |needed: &str| text.lines().any(|line| line.trim() == needed);
+            let missing: Vec<&str> =
+                lines.iter().filter(|needed| !is_there(needed)).copied().collect();
+            let ends = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+            (!missing.is_empty()).then(|| format!("{text}{ends}{}\n", missing.join("\n")))
+        };
+        authored::replace(doctor.store.layout(), path, with_lines)
             .context(|| format!("cannot write `{}`", path.display()))?;
         findings.fixed(what, means, how);
     } else {
@@ -174,17 +180,17 @@ pub fn merges(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     }
     for id in doctor.sessions()? {
         let path = layout.digest(&id);
-        let Some(text) =
-            fs::read_to_string(&path).ok().and_then(|page| digest::without_doubles(&page))
-        else {
+        let page = fs::read_to_string(&path).ok();
+        if page.and_then(|page| digest::without_doubles(&page)).is_none() {
             continue;
-        };
+        }
         let what = format!("`{}` has some keys twice", layout.shown(&path));
         let means = "git joined what two devices wrote; the first of them counts, and other programs may refuse the page";
         if doctor.fix {
             let lock = files::lock_exclusive(&layout.sweep_lock())
                 .context(|| "cannot take the lock".into())?;
-            files::write_atomic(&path, text.as_bytes())
+            let once = |now: Option<&str>| digest::without_doubles(now?);
+            authored::replace(layout, &path, once)
                 .context(|| format!("cannot write `{}`", path.display()))?;
             drop(lock);
             findings.fixed(what, means, "each stands once; a person's words were kept");

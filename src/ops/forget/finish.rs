@@ -86,7 +86,7 @@ fn clean_days(store: &Store, tombstones: &Tombstones, before: &CleanDays) -> io:
         let name = layout::shown_relative(&found.relative);
         let stamp = Stamp::of(&found.metadata);
         if before.tombstones != now.tombstones || before.days.get(&name) != Some(&stamp) {
-            clean_page(&found.path, |page| {
+            clean_page(&layout.replacing(), &found.path, |page| {
                 let kept = traces.removed(page);
                 pattern::without_originals(kept.as_deref().unwrap_or(page)).or(kept)
             })?;

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::base::files::{self, FoundFile};
+use crate::base::files::{self, FoundFile, Replacing};
 use crate::store::Store;
 use crate::store::layout::{self, Layout};
 
@@ -61,7 +61,8 @@ pub fn clean_pages(
             changed.push(store.layout().shown(&found.path));
             continue;
         }
-        if clean_page(&found.path, |page| cleaned(&found.path, page))? {
+        if clean_page(&store.layout().replacing(), &found.path, |page| cleaned(&found.path, page))?
+        {
             changed.push(store.layout().shown(&found.path));
         }
     }
@@ -69,12 +70,12 @@ pub fn clean_pages(
 }
 
 /// Removes the lines that give it away from one page; returns whether there were any.
-pub fn clean_page(path: &Path, cleaned: impl Fn(&str) -> Option<String>) -> io::Result<bool> {
-    files::update_locked(path, |existing, out| {
-        let Ok(page) = io::read_to_string(existing) else { return Ok(false) };
-        match cleaned(&page) {
-            Some(page) => out.write_all(page.as_bytes()).map(|()| true),
-            None => Ok(false),
-        }
+pub fn clean_page(
+    replacing: &Replacing,
+    path: &Path,
+    cleaned: impl Fn(&str) -> Option<String>,
+) -> io::Result<bool> {
+    files::update_locked(replacing, path, |now| {
+        Ok(std::str::from_utf8(now).ok().and_then(&cleaned).map(String::into_bytes))
     })
 }

@@ -28,14 +28,13 @@ pub fn without_text(
     let cannot = || format!("cannot take the text out of {session}");
     store.refuse_links(Some(session))?;
     let text = fs::read_to_string(layout.digest(session)).unwrap_or_default();
-    let mut digest = without(&text, pattern);
     let staged = layout.staging().join(format!("forget-{session}"));
     files::remove_folder(&staged).context(cannot)?;
     let folder = layout.snapshot(session);
     let all_raw = Document::parse(&text).get_str("flavor").as_deref() == Some(FOLDER);
     let is_raw = |name: &str| name.starts_with(layout::RAW) || all_raw;
     let mut removed = BTreeSet::new();
-    let mut manifest_sha256 = String::new();
+    let mut kept = None;
     if folder.is_dir() {
         let mut writer = SnapshotWriter::create(&staged.join(stage::SNAPSHOT)).context(cannot)?;
         for found in files::walk_files(&folder).flatten().filter(|found| found.link.is_none()) {
@@ -54,29 +53,35 @@ pub fn without_text(
                 },
             }
         }
-        let kept = writer.finish_listing(is_raw).context(cannot)?;
-        digest.set("snapshot_bytes", kept.bytes as i64);
-        digest.set("snapshot_files", kept.files as i64);
-        digest.set("manifest_sha256", kept.manifest_sha256.as_str());
-        manifest_sha256 = kept.manifest_sha256;
+        kept = Some(writer.finish_listing(is_raw).context(cannot)?);
     }
-    // A hash of what is forgotten goes as well: a guess at a short text could be proved by it. So
-    // does a name.
-    if let Some(listed) = digest.get_list("manifest") {
-        // Where the files are not here, it is not known which of them held it.
-        let unknown = all_raw && !folder.is_dir();
-        let names_it = |line: &String| {
-            let name = parse_manifest_line(line).map(|(_, name)| name);
-            unknown || name.is_some_and(|name| removed.contains(&name) || pattern.is_in(&name))
-        };
-        let kept: Vec<String> = listed.into_iter().filter(|line| !names_it(line)).collect();
-        digest.set_block_list("manifest", &kept);
-    }
-    if removed.iter().any(|name| is_raw(name)) {
-        digest.set_raw("snapshot", &format!("evicted {day}"));
-    }
-    let text = if text.is_empty() { text } else { digest.into_text() };
-    commit::replace(store, session, &staged, &text, &manifest_sha256)
+    let loses_raw = removed.iter().any(|name| is_raw(name));
+    // Where the files are not here, it is not known which of them held it.
+    let unknown = all_raw && !folder.is_dir();
+    let page = |text: &str| {
+        let mut digest = without(text, pattern);
+        if let Some(kept) = &kept {
+            digest.set("snapshot_bytes", kept.bytes as i64);
+            digest.set("snapshot_files", kept.files as i64);
+            digest.set("manifest_sha256", kept.manifest_sha256.as_str());
+        }
+        // A hash of what is forgotten goes as well: a guess at a short text could be proved by it.
+        // So does a name.
+        if let Some(listed) = digest.get_list("manifest") {
+            let names_it = |line: &String| {
+                let name = parse_manifest_line(line).map(|(_, name)| name);
+                unknown || name.is_some_and(|name| removed.contains(&name) || pattern.is_in(&name))
+            };
+            let kept: Vec<String> = listed.into_iter().filter(|line| !names_it(line)).collect();
+            digest.set_block_list("manifest", &kept);
+        }
+        if loses_raw {
+            digest.set_raw("snapshot", &format!("evicted {day}"));
+        }
+        digest.into_text()
+    };
+    let manifest_sha256 = kept.as_ref().map_or("", |kept| &kept.manifest_sha256);
+    commit::replace(store, session, &staged, page, manifest_sha256)
 }
 
 /// A page without a text. Values of the front matter lose it one by one, so that they are still

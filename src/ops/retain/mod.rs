@@ -25,7 +25,7 @@ use crate::memory::Memory;
 use crate::model::digest::{SnapshotShape, State};
 use crate::model::ids::SessionId;
 use crate::store::local::StateFile;
-use crate::store::{Store, digest, layout, snapshots};
+use crate::store::{Store, authored, digest, layout, snapshots};
 
 mod event_logs;
 pub mod plan;
@@ -359,15 +359,25 @@ fn evict(
     files::remove_file(&layout.sweep_fingerprint()).context(cannot)?;
     Eviction::file(store).save(&going).context(cannot)?;
     let day = now.date_naive().to_string();
-    let mut digests = Batch::new();
+    let mut digests = Batch::of_pages(&layout.replacing());
     for one in going.iter().filter(|one| one.digested) {
         store.refuse_links(Some(&one.session))?;
         let path = layout.digest(&one.session);
-        let text = fs::read_to_string(&path).context(cannot)?;
-        digests.write(&path, digest::evicted(&text, &day).as_bytes()).context(cannot)?;
+        let merge = authored::merging(|now| now.map(|text| digest::evicted(text, &day)));
+        digests.merge(&path, merge).context(cannot)?;
     }
     digests.commit().context(cannot)?;
-    remove(store, going, retention)
+    remove(store, marked(store, going), retention)
+}
+
+/// Those whose digests say that they are evicted, or that have none: a person may just have removed
+/// a digest, and nothing goes that no page tells of.
+fn marked(store: &Store, mut going: Vec<Eviction>) -> Vec<Eviction> {
+    going.retain(|one| match store.digest(&one.session) {
+        Ok(Some(digest)) => digest.snapshot.evicted.is_some(),
+        _ => !one.digested,
+    });
+    going
 }
 
 /// Evicts all that was captured of some sessions, whatever the budget: for a text in them that is
@@ -393,12 +403,8 @@ pub fn finish_earlier_eviction(store: &Store, retention: &mut Retention) -> Resu
         return Ok(());
     }
     commit::remove_leftovers(store).context(|| "cannot clear away what an eviction left".into())?;
-    let mut going = Eviction::file(store).load();
-    going.retain(|one| match store.digest(&one.session) {
-        Ok(Some(digest)) => digest.snapshot.evicted.is_some(),
-        _ => !one.digested,
-    });
-    remove(store, going, retention)
+    let going = Eviction::file(store).load();
+    remove(store, marked(store, going), retention)
 }
 
 /// Removes the files of evicted sessions, and the note about them.

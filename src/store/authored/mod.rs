@@ -6,6 +6,7 @@
 //! What a person removed stays away.
 
 mod regions;
+mod replace;
 mod written;
 
 use std::borrow::Cow;
@@ -14,6 +15,7 @@ use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag};
 
 use regions::is_line_start;
 pub use regions::{Regions, find_line};
+pub use replace::{merging, replace};
 pub use written::{Written, is_ours, part_hash};
 
 use crate::base::front_matter::Document;

@@ -96,7 +96,7 @@ pub fn core_text(core: &Core, made_by: &str, existing: &str) -> String {
         });
     }
     text.push_str(&notes_of(existing));
-    text
+    with_own_keys(text, existing)
 }
 
 /// Lines below a heading for each project.
@@ -181,6 +181,27 @@ fn relation_line(Relation { from, to, how, what }: &Relation) -> String {
         }
     }
 }
+
+/// The page with the keys that a person added to the front matter of the one that is there.
+fn with_own_keys(text: String, existing: &str) -> String {
+    let (mut page, before) = (Document::parse(&text), Document::parse(existing));
+    let is_own = |key: &&str| !OUR_KEYS.contains(key);
+    let own: Vec<&str> = before.keys().filter(is_own).collect();
+    if own.is_empty() {
+        return text;
+    }
+    for key in own {
+        page.set_raw(key, before.get_raw(key).unwrap_or_default());
+    }
+    page.into_text()
+}
+
+/// The keys of cores and spheres that are ours, whether they are written or not.
+const OUR_KEYS: [&str; 15] = [
+    "schema", "core_id", "sphere_id", "scope", "extraction_date", "source_sessions",
+    "source_cores", "projects", "entities", "landmarks", "confirmed", "superseded",
+    "identity_drift", "growth_index", "made_by",
+];
 
 /// The person's own section, as it is; a new one where there is none.
 fn notes_of(existing: &str) -> String {
@@ -300,7 +321,7 @@ pub fn sphere_text(sphere: &Sphere, made_by: &str, existing: &str) -> String {
         });
     }
     text.push_str(&notes_of(existing));
-    text
+    with_own_keys(text, existing)
 }
 
 /// The landmarks of a sphere's page that hold or are under revision.

@@ -59,9 +59,7 @@ impl DayLines {
             self.leave_out_moved(layout)?;
         }
         for (day, lines) in self.days {
-            files::update_locked(&layout.day(day), |existing, out| {
-                merge(day, existing, &lines, Repeats::Drop, out)
-            })?;
+            add_lines(layout, day, &lines)?;
         }
         Ok(())
     }
@@ -166,16 +164,27 @@ impl Entry<'_> {
     pub fn append(&self, layout: &Layout, zone: Zone) -> io::Result<(NaiveDate, String)> {
         let (day, line) = self.rendered(zone);
         let path = layout.day(day);
-        let at_the_end = files::append_locked_if(
+        let replacing = layout.replacing();
+        let at_the_end = files::append_page_if(
+            &replacing,
             &path,
             || header(day),
             &line,
             |file| Ok(last_place(file)? <= own(place(&line))),
         )?;
         if !at_the_end {
-            let lines = [line.clone()];
-            files::update_locked(&path, |existing, out| {
-                merge(day, existing, &lines, Repeats::Keep, out)
+            // It may be there already, said by somebody else; asked again, it is ours.
+            let before = std::cell::Cell::new(None);
+            files::update_locked(&replacing, &path, |now| {
+                let is_line = |one: &&[u8]| *one == line.as_bytes();
+                let count = now.split(|byte| *byte == b'\n').filter(is_line).count();
+                if before.get().is_none() {
+                    before.set(Some(count));
+                }
+                match before.get() == Some(count) {
+                    true => merged(day, now, std::slice::from_ref(&line), Repeats::Keep),
+                    false => Ok(None),
+                }
             })?;
         }
         Ok((day, line))
@@ -184,9 +193,7 @@ impl Entry<'_> {
     /// Does the same, unless the very same line is there already.
     pub fn append_once(&self, layout: &Layout, zone: Zone) -> io::Result<NaiveDate> {
         let (day, line) = self.rendered(zone);
-        files::update_locked(&layout.day(day), |existing, out| {
-            merge(day, existing, &[line], Repeats::Drop, out)
-        })?;
+        add_lines(layout, day, &[line])?;
         Ok(day)
     }
 }
@@ -309,6 +316,25 @@ enum Repeats {
     Drop,
     /// It is another one that says the same.
     Keep,
+}
+
+/// Adds lines to a day, those that are not there yet.
+fn add_lines(layout: &Layout, day: NaiveDate, lines: &[String]) -> io::Result<bool> {
+    files::update_locked(&layout.replacing(), &layout.day(day), |now| {
+        merged(day, now, lines, Repeats::Drop)
+    })
+}
+
+/// A day with new lines in their places; `None` where there are none.
+fn merged(
+    day: NaiveDate,
+    now: &[u8],
+    lines: &[String],
+    repeats: Repeats,
+) -> io::Result<Option<Vec<u8>>> {
+    let mut out = Vec::with_capacity(now.len() + 1024);
+    let changed = merge(day, &mut io::Cursor::new(now), lines, repeats, &mut out)?;
+    Ok(changed.then_some(out))
 }
 
 /// Writes a day with new lines in their places, and says whether there were any. Lines without a

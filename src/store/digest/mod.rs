@@ -73,6 +73,11 @@ pub fn text(digest: &Digest) -> String {
     page(digest).to_text()
 }
 
+/// Writes a digest into what is there, if there is anything.
+pub fn text_now(existing: Option<&str>, digest: &Digest) -> String {
+    existing.map_or_else(|| text(digest), |existing| text_over(existing, digest))
+}
+
 /// Writes a digest into the document that is there, keeping what a person changed in it.
 pub fn text_over(existing: &str, digest: &Digest) -> String {
     // What a person says of the outcome holds on the whole page.
