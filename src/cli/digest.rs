@@ -2,7 +2,8 @@
 
 use super::{App, output};
 use crate::error::Result;
-use crate::ops::digest::{DigestReport, DigestRequest, DigestTarget};
+use crate::models::reply::RefusedLine;
+use crate::ops::digest::{DigestReport, DigestRequest, DigestTarget, RefusedOfSession};
 
 /// Write digests again from the raw that is kept, keeping a person's edits
 ///
@@ -21,6 +22,9 @@ pub struct Args {
     /// Ask the model also where it has answered already
     #[arg(long)]
     again: bool,
+    /// List what the model said and the session does not bear out, line by line
+    #[arg(long)]
+    explain: bool,
     /// Do nothing, but say what would be done
     #[arg(long)]
     dry_run: bool,
@@ -36,6 +40,12 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         DigestRequest::default().target(target.clone()).again(args.again).dry_run(args.dry_run);
     let report = app.memory()?.digest(request)?;
     show(&report, target, args.dry_run, app);
+    if args.explain && !app.json {
+        for refused in &report.refused {
+            let RefusedOfSession { session, line: RefusedLine { line, reason } } = refused;
+            output::print(&format!("{session}: refused: {line}\n  because {reason}\n"));
+        }
+    }
     Ok(if report.left.is_empty() && report.unavailable.is_none() { 0 } else { 3 })
 }
 
@@ -61,6 +71,10 @@ fn show(report: &DigestReport, target: DigestTarget, dry_run: bool, app: &App) {
     );
     if report.improved > 0 {
         line.push_str(&format!(", a model added to {}", report.improved));
+    }
+    if !report.refused.is_empty() {
+        let refused = output::count(report.refused.len(), "line");
+        line.push_str(&format!(", {refused} of its refused (`--explain` lists them)"));
     }
     if report.waiting > 0 {
         line.push_str(&format!(", {} wait for a model", report.waiting));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{App, output};
 use crate::base::files::Stamp;
 use crate::error::{Error, Result};
-use crate::ops::flush::{FlushReport, FlushRequest, Reason};
+use crate::ops::flush::{FlushReport, FlushRequest, Reason, WaitingContext};
 use crate::store::local;
 
 /// Summarize what was said into its day
@@ -64,10 +64,10 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
                 let text = String::from_utf8_lossy(&text).into_owned();
                 memory.flush(FlushRequest::Context { text, session })?
             }
-            Err(err) if err.kind() == std::io::ErrorKind::NotFound => return missing(&file),
             Err(err) => {
                 return Err(Error::new(format!("cannot read the context `{}`", file.display()))
-                    .because(err));
+                    .because(err)
+                    .hint("name a file with `**User:** …` and `**Assistant:** …` turns"));
             }
         },
         (.., Some(log), Some(session)) => {
@@ -121,4 +121,14 @@ fn show(report: &FlushReport, app: &App) {
         output::count(report.summaries.days.len(), "summary").replace("summarys", "summaries")
     ));
     output::print(&format!("{}\n", said.join(", ")));
+    for WaitingContext { session, day, from, until, turns, reason } in &report.waiting {
+        let turns = output::count(*turns, "turn");
+        app.note(&format!("waits: {turns} of {session}, {day} {from} to {until}: {reason}"));
+    }
+    if !report.refused.is_empty() {
+        let refused = output::count(report.refused.len(), "line");
+        app.note(&format!(
+            "{refused} of the model's refused, since the session does not bear them out"
+        ));
+    }
 }

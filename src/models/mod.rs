@@ -5,11 +5,14 @@
 //! configured, it is down, or the day's cap is reached. Behind [`Models::ask`] a text is redacted,
 //! split where it is too long, sent, booked in the ledger.
 
+pub mod check;
 mod command;
 mod configured;
 pub mod digest;
 pub mod ledger;
 mod openai;
+pub mod presets;
+pub mod reply;
 mod split;
 mod summarizer;
 
@@ -129,7 +132,7 @@ struct Client {
 
 /// The version of what we ask and of how replies are checked; a newer one writes again what an
 /// older one wrote.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// How often one question is asked before it counts as unanswered.
 const TRIES: u32 = 3;
 /// How often replies are merged; each time there are fewer.
@@ -140,6 +143,8 @@ const MOST_PROMPT: u64 = 32 << 10;
 const FRAME: &str = include_str!("../../templates/prompts/frame.md");
 const PIECE: &str = include_str!("../../templates/prompts/piece.md");
 const MERGE: &str = include_str!("../../templates/prompts/merge.md");
+/// The form of the lines that are checked; stands for `{lines}` in a prompt.
+const LINES: &str = include_str!("../../templates/prompts/lines.md");
 const MATERIAL: &str = "memtree-material";
 
 impl Models {
@@ -345,7 +350,8 @@ impl Question<'_> {
     }
 
     fn instructions(&self, piece: usize, of: usize, merging: bool) -> String {
-        let mut text = format!("{}\n\n{}\n{}", calls::MARK, FRAME, self.words.trim());
+        let words = self.words.trim().replace("{lines}", LINES.trim());
+        let mut text = format!("{}\n\n{}\n{words}", calls::MARK, FRAME);
         if merging {
             text.push_str(&format!("\n\n{}", MERGE.trim()));
         }

@@ -24,7 +24,9 @@ use crate::memory::Memory;
 use crate::model::day::DayLine;
 use crate::model::digest::{Content, Digest, State, Worth};
 use crate::model::ids::{EpisodeId, SessionId};
-use crate::models::digest::{self as asking, Episode};
+use crate::models::check::Episode;
+use crate::models::digest as asking;
+use crate::models::reply::RefusedLine;
 use crate::models::{Alias, Answer, Models};
 use crate::ops::consolidate;
 use crate::ops::forget;
@@ -60,7 +62,7 @@ pub struct DigestReport {
     /// The sessions whose digests were written, or in a dry run would be.
     pub written: Vec<SessionId>,
     pub unchanged: usize,
-    /// Of those that were asked about, how many a model added to.
+    /// Of those that were asked about, how many have a model's lines now.
     pub improved: usize,
     /// The sessions that wait for a model, which has not answered.
     pub waiting: usize,
@@ -68,13 +70,26 @@ pub struct DigestReport {
     pub unavailable: Option<String>,
     /// The sessions that were left as they are, and why.
     pub left: Vec<LeftDigest>,
+    /// What a model said and the session does not bear out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<RefusedOfSession>,
+}
+
+/// A line of a model's that did not get onto its page.
+#[derive(Debug, Serialize)]
+pub struct RefusedOfSession {
+    pub session: SessionId,
+    #[serde(flatten)]
+    pub line: RefusedLine,
 }
 
 /// What came of asking a model after a sweep.
 #[derive(Debug, Serialize)]
 pub struct ModelReport {
-    /// How many digests it added to.
+    /// How many digests have its lines now.
     pub improved: usize,
+    /// How many of its lines the sessions did not bear out.
+    pub refused: usize,
     /// How many sessions still wait for it.
     pub waiting: usize,
     /// Why it has not answered, where it has not.
@@ -99,7 +114,7 @@ enum Rewrite {
 enum ModelAnswer {
     /// Nobody was asked.
     Unasked,
-    Lines(usize),
+    Written(asking::Written),
     Unavailable(String),
 }
 
@@ -119,6 +134,8 @@ impl Memory {
             DigestTarget::Outdated | DigestTarget::All => {
                 let mut ids = store.session_ids().context(|| "cannot list the sessions".into())?;
                 ids.retain(|id| id.device == *self.device() && store.layout().digest(id).is_file());
+                // The newest first: a model's cap may not reach for all of them.
+                ids.reverse();
                 ids
             }
         };
@@ -155,8 +172,8 @@ impl Memory {
         if let Some(_lock) = files::try_lock_exclusive(&layout.digests_lock()).context(cannot)? {
             self.ask_about_waiting(progress, &mut report)?;
         }
-        let DigestReport { improved, waiting, unavailable, .. } = report;
-        Ok(Some(ModelReport { improved, waiting, unavailable }))
+        let DigestReport { improved, waiting, unavailable, refused, .. } = report;
+        Ok(Some(ModelReport { improved, refused: refused.len(), waiting, unavailable }))
     }
 
     fn ask_about_waiting(
@@ -242,8 +259,12 @@ impl<'a> Writer<'a> {
         }
         match added {
             ModelAnswer::Unasked => return Ok(false),
-            ModelAnswer::Lines(lines) => {
+            ModelAnswer::Written(asking::Written { lines, refused }) => {
                 report.improved += usize::from(lines > 0);
+                let refused = refused.into_iter();
+                report
+                    .refused
+                    .extend(refused.map(|line| RefusedOfSession { session: id.clone(), line }));
                 self.wait(|waiting| waiting.done(id))?;
             }
             ModelAnswer::Unavailable(reason) => {
@@ -380,18 +401,19 @@ impl<'a> Writer<'a> {
     /// Asks a model about a session, and adds what it says.
     fn ask(&self, digest: &mut Digest) -> ModelAnswer {
         let episodes = self.episodes(&digest.session);
-        let lines = match self.models.ask(Alias::Low, &asking::PROMPT, &asking::parts(&episodes)) {
+        let answer = self.models.ask(Alias::Low, &asking::PROMPT, &asking::parts(&episodes));
+        let written = match answer {
             Answer::Unavailable(reason) => return ModelAnswer::Unavailable(reason),
-            Answer::Nothing => 0,
+            Answer::Nothing => asking::Written::default(),
             Answer::Text(reply) => {
                 let mut content = digest.content.clone();
-                let lines = asking::add(&mut content, &reply, &episodes);
+                let written = asking::write(&mut content, &reply, &episodes);
                 let fits = self.fits(digest, content);
-                if fits { lines } else { 0 }
+                asking::Written { lines: if fits { written.lines } else { 0 }, ..written }
             }
         };
         digest.content.made_by = made_by(self.models);
-        ModelAnswer::Lines(lines)
+        ModelAnswer::Written(written)
     }
 
     /// Takes over a content, unless the page would get too long by it.

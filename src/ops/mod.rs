@@ -5,6 +5,7 @@ pub mod blame;
 pub mod compile;
 pub mod compile_gate;
 pub mod config;
+pub mod config_model;
 pub mod consolidate;
 pub mod context;
 pub mod days;

@@ -17,6 +17,10 @@ const RAW: &str = "daily/raw/2026-11-15.md";
 const CONTEXT: &str = "**User:** Why does the day log lose lines?\n\n\
     **Assistant:** The root cause is the header: it is written after the lock is given back. We decided to hold the lock.\n";
 
+/// A line about it that is borne out, and one that is not.
+const RACE: &str = r#"{"kind":"lesson","episode":"EP_001","by":"assistant","text":"The header is written after the lock is given back","quote":"it is written after the lock is given back"}"#;
+const ELSEWHERE: &str = r#"{"kind":"outcome","episode":"EP_001","by":"assistant","text":"The harbour wall was painted","quote":"the harbour wall was painted"}"#;
+
 fn desk() -> Desk {
     let desk = Desk::new();
     desk.memtree(["init"]).success();
@@ -75,10 +79,12 @@ fn a_context_that_is_handed_in_is_told_once() {
 fn what_is_missing_empty_or_idle_is_said() {
     let desk = desk();
     desk.memtree(["flush", "context.md"]).code(2);
-    desk.memtree(["flush", "no-such-file.md", "s"]).success();
+    desk.memtree(["flush", "no-such-file.md", "s"])
+        .code(1)
+        .stderr_has("cannot read the context `no-such-file.md`");
     desk.memtree(["flush", "--transcript", "/no/such/log.jsonl", "--session", "../../x"]).success();
     let log = desk.read(".memtree/local/log");
-    assert!(log.contains("no-such-file.md") && log.contains("/no/such/log.jsonl"), "{log}");
+    assert!(log.contains("/no/such/log.jsonl"), "{log}");
     fs::write(desk.project().join("context.md"), "**User:** ok\n\n**Assistant:** Fine.\n").unwrap();
     for _ in 0..2 {
         desk.memtree(["flush", "context.md", "s"]).success();
@@ -93,21 +99,24 @@ fn what_is_missing_empty_or_idle_is_said() {
 
 #[test]
 fn a_model_s_words_are_kept_and_marked() {
-    let server = Server::start(&[(
-        200,
-        "## Context\n- the day log\n## Lessons Learned\n- FLUSH_OK is only a word here",
-    )]);
+    let server = Server::start(&[(200, &format!("{RACE}\n{ELSEWHERE}"))]);
     let desk = desk();
     configure(&desk, "openai", &server.settings());
     assert_eq!(flush(&desk)["flushed"], 1);
     let summary = desk.read(SUMMARY);
     assert!(summary.contains("*A model's words, 12:00:0"), "{summary}");
-    assert!(summary.contains("- FLUSH_OK is only a word here (model)"), "{summary}");
+    assert!(
+        summary.contains("- The header is written after the lock is given back (model)"),
+        "{summary}"
+    );
+    assert!(!summary.contains("harbour"), "{summary}");
     assert!(server.asked()[0].to_string().contains("Why does the day log lose lines?"));
     // Writing the day again keeps them, and asks nobody.
     desk.memtree(["log", "user", "Something else altogether happened"]).success();
     desk.memtree(["summarize"]).success();
-    assert!(desk.read(SUMMARY).contains("- FLUSH_OK is only a word here (model)"));
+    assert!(
+        desk.read(SUMMARY).contains("- The header is written after the lock is given back (model)")
+    );
     assert_eq!(server.asked().len(), 1);
 }
 
@@ -137,11 +146,11 @@ fn what_a_model_could_not_do_waits_and_is_tried_again() {
     assert_eq!(desk.memtree(["status", "--json"]).success().json()["pending"]["flushes"], 1);
     // Meanwhile it is told without a model.
     assert!(desk.read(SUMMARY).contains("the header"), "{}", desk.read(SUMMARY));
-    server.says("## Context\n- the header race");
+    server.says(RACE);
     desk.memtree(["sweep"]).success();
     let summary = desk.read(SUMMARY);
     assert!(
-        summary.contains("- the header race (model)")
+        summary.contains("- The header is written after the lock is given back (model)")
             && !summary.contains("From a context handed in"),
         "{summary}"
     );

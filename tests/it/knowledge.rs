@@ -541,7 +541,7 @@ fn a_models_words_are_marked_cited_and_kept() {
         "{page}"
     );
     assert!(
-        page.contains("made_by: \"command:high/1\"") && page.contains("Worded by a model"),
+        page.contains("made_by: \"command:high/2\"") && page.contains("Worded by a model"),
         "{page}"
     );
     assert!(
@@ -587,7 +587,7 @@ fn a_model_answers_and_checks() {
             && text.contains("(model)"),
         "{text}"
     );
-    assert_eq!(answer["made_by"], "command:high/1");
+    assert_eq!(answer["made_by"], "command:high/2");
     let report = desk.memtree(["lint", "--json"]).code(1).json();
     assert!(
         found(&report, "contradiction")

@@ -34,6 +34,7 @@ mod log; // lines written into a day by hand
 #[cfg(unix)]
 mod losses; // what could be lost or leak, each found by trying
 #[cfg(unix)]
+mod model_replies;
 mod models; // a server and a program that answer, fail, hang or lie
 mod older_files; // pages of days and event logs that other tools left
 mod outcomes; // how a session went, against labels by hand

@@ -1,4 +1,4 @@
-//! A context: the latest turns of one session on one day, as a flush hands them to a model.
+//! A context: turns of one session on one day, as a flush hands them to a model.
 
 use chrono::NaiveDate;
 
@@ -8,8 +8,12 @@ use crate::base::zone::Zone;
 use crate::base::{clock, files, markdown, text};
 use crate::distill::day::{DayReader, is_low};
 use crate::model::day::{Line, LineKind, SessionSummary};
+use crate::model::digest::Origin;
+use crate::model::ids::EpisodeId;
+use crate::models::check::{Kind, Proposal};
 
-/// How many turns a context has at most, and how many characters.
+/// How many turns a context has at most, and how many characters; what is more goes into the next
+/// one.
 const MOST_TURNS: usize = 30;
 const MOST_CHARS: usize = 15_000;
 
@@ -63,8 +67,8 @@ pub struct Context {
 }
 
 impl Context {
-    /// Makes contexts of what was said in a session, one for each day: the latest turns that are
-    /// not too much.
+    /// Makes contexts of what was said in a session, at least one for each day. Nothing is left out:
+    /// a long session makes many.
     pub fn of(session: &str, said: &[Utterance], reason: &str, zone: Zone) -> Vec<Context> {
         let mut turns: Vec<&[Utterance]> = Vec::new();
         let mut start = 0;
@@ -76,33 +80,34 @@ impl Context {
                 start = at;
             }
         }
-        let mut room = MOST_CHARS;
-        let latest = turns.iter().rev().take(MOST_TURNS).take_while(|turn| {
-            let chars: usize = turn.iter().map(|said| said.text.chars().count() + 16).sum();
-            let fits = chars <= room || room == MOST_CHARS;
-            room = room.saturating_sub(chars);
-            fits
-        });
-        let latest = latest.count();
         let mut contexts: Vec<Context> = Vec::new();
-        for turn in &turns[turns.len() - latest..] {
+        let mut chars = 0;
+        for turn in turns {
             let shown: Vec<String> = turn.iter().map(Utterance::shown).collect();
+            let shown = shown.join("\n\n");
             let (first, last) = (&turn[0], &turn[turn.len() - 1]);
-            match contexts.last_mut().filter(|context| context.day == first.day) {
+            chars += shown.chars().count();
+            let has_room = |context: &&mut Context| {
+                context.day == first.day && context.count() < MOST_TURNS && chars <= MOST_CHARS
+            };
+            match contexts.last_mut().filter(has_room) {
                 Some(context) => {
-                    context.turns.push(shown.join("\n\n"));
+                    context.turns.push(shown);
                     context.until = last.time.clone();
                 }
-                None => contexts.push(Context {
-                    id: String::new(),
-                    session: session.to_string(),
-                    day: first.day,
-                    from: first.time.clone(),
-                    until: last.time.clone(),
-                    at: Timestamp::default(),
-                    reason: reason.to_string(),
-                    turns: vec![shown.join("\n\n")],
-                }),
+                None => {
+                    chars = shown.chars().count();
+                    contexts.push(Context {
+                        id: String::new(),
+                        session: session.to_string(),
+                        day: first.day,
+                        from: first.time.clone(),
+                        until: last.time.clone(),
+                        at: Timestamp::default(),
+                        reason: reason.to_string(),
+                        turns: vec![shown],
+                    });
+                }
             }
         }
         for context in &mut contexts {
@@ -148,6 +153,12 @@ impl Context {
     fn hash(&self) -> String {
         let all = format!("{}\n{}\n{}", self.session, self.day, self.turns.join("\n\n"));
         files::sha256_hex(all.as_bytes())[..12].to_string()
+    }
+
+    /// The turns as a model is shown them: each with the number by which it can name it.
+    pub fn numbered_turns(&self) -> Vec<String> {
+        let turns = self.turns.iter().zip(1..);
+        turns.map(|(turn, number)| format!("# {}\n\n{turn}", EpisodeId(number))).collect()
     }
 
     /// How many turns there are.
@@ -225,31 +236,20 @@ fn moment(day: NaiveDate, time: &str, zone: Zone) -> Timestamp {
     zone.from_local_datetime(&local).earliest().map_or_else(|| local.and_utc(), |at| at.to_utc())
 }
 
-/// What a model replied, part by part. Lines under no heading belong to the first.
-pub fn parse_reply(reply: &str) -> SessionSummary {
+/// The lines of a reply that were kept, by the parts of a day's note.
+pub fn summary_of(kept: Vec<(Proposal, Origin)>) -> SessionSummary {
+    const MOST: usize = 12;
     let mut summary = SessionSummary::default();
-    let mut part = 0;
-    for line in reply.lines() {
-        let words = line.trim().trim_matches(['#', '*', ':', '-', ' ']).trim();
-        if let Some(at) =
-            SessionSummary::HEADINGS.iter().position(|heading| heading.eq_ignore_ascii_case(words))
-        {
-            part = at;
-            continue;
-        }
-        let line = line.trim();
-        let bare =
-            ["- ", "* ", "+ "].iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line);
-        let item = text::one_line(bare, 400);
-        // Small models repeat themselves, and the tags around what they were given.
-        let is_tag = item.starts_with('<') && item.ends_with('>');
-        let is_known = summary.parts().iter().any(|part| part.contains(&item));
-        if item.chars().any(char::is_alphanumeric)
-            && !is_tag
-            && !is_known
-            && summary.parts()[part].len() < 12
-        {
-            summary.parts_mut()[part].push(item);
+    for (proposal, _) in kept {
+        let part = match proposal.kind {
+            Kind::Title | Kind::Objective => &mut summary.context,
+            Kind::Outcome => &mut summary.exchanges,
+            Kind::Decision | Kind::Standing => &mut summary.decisions,
+            Kind::Lesson => &mut summary.lessons,
+            Kind::Open => &mut summary.actions,
+        };
+        if part.len() < MOST {
+            part.push(text::one_line(&proposal.text, 400));
         }
     }
     summary
@@ -271,36 +271,33 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_turns_are_taken_and_midnight_splits_them() {
+    fn every_turn_is_in_a_context_and_midnight_splits_them() {
         let mut all = Vec::new();
         for turn in 0..40 {
             all.push(said(14 + turn / 38, turn as usize, true, &format!("question {turn}")));
             all.push(said(14 + turn / 38, turn as usize, false, "answer"));
         }
         let contexts = Context::of("S", &all, "end", Zone::UTC);
-        assert_eq!(contexts.iter().map(Context::count).collect::<Vec<_>>(), [28, 2]);
-        assert!(contexts[0].turns[0].starts_with("**User:** question 10\n\n**Assistant:** answer"));
+        assert_eq!(contexts.iter().map(Context::count).collect::<Vec<_>>(), [30, 8, 2]);
+        assert!(contexts[0].turns[0].starts_with("**User:** question 0\n\n**Assistant:** answer"));
         assert_eq!(
-            (contexts[1].from.as_str(), contexts[1].until.as_str()),
+            (contexts[2].from.as_str(), contexts[2].until.as_str()),
             ("00:38:00", "00:39:00")
         );
         assert_eq!(Context::parse(&contexts[0].to_text()).as_ref(), Some(&contexts[0]));
     }
 
     #[test]
-    fn it_is_cut_at_a_turn() {
+    fn a_long_one_is_split_between_turns() {
         let all: Vec<Utterance> = (0..10)
             .map(|turn| said(14, turn, true, &format!("{turn} {}", "x".repeat(4000))))
             .collect();
         let contexts = Context::of("S", &all, "end", Zone::UTC);
-        assert_eq!(contexts[0].count(), 3);
-        assert!(contexts[0].turns[0].starts_with("**User:** 7 x"));
+        assert_eq!(contexts.iter().map(Context::count).collect::<Vec<_>>(), [3, 3, 3, 1]);
+        assert!(contexts[1].turns[0].starts_with("**User:** 3 x"));
         let huge = [said(14, 1, true, &"y".repeat(40_000))];
-        assert_eq!(
-            Context::of("S", &huge, "end", Zone::UTC)[0].count(),
-            1,
-            "one turn is always there"
-        );
+        let contexts = Context::of("S", &huge, "end", Zone::UTC);
+        assert_eq!((contexts.len(), contexts[0].count()), (1, 1), "no turn is cut");
     }
 
     #[test]
@@ -328,22 +325,5 @@ mod tests {
             !Context::handed_in("S", "**User:** I know the cause now", now, Zone::UTC)[0].is_idle()
         );
         assert_eq!(Context::handed_in("S", " \n", now, Zone::UTC), []);
-    }
-
-    #[test]
-    fn replies_are_read_by_their_headings() {
-        let summary = parse_reply(
-            "Intro\n## Context\n- a\n**Decisions Made:**\n* b\n- FLUSH_OK is a word\n\n### action items\n1. c",
-        );
-        assert_eq!(summary.context, ["Intro", "a"]);
-        assert_eq!(summary.decisions, ["b", "FLUSH_OK is a word"]);
-        assert_eq!(summary.actions, ["1. c"]);
-        let summary = parse_reply(
-            "<memtree-material>\n- **Bold** it is\n- **Bold** it is\n## Lessons Learned\n- **Bold** it is\n- x",
-        );
-        assert_eq!(
-            (summary.context.as_slice(), summary.lessons.as_slice()),
-            (&["**Bold** it is".into()][..], &["x".into()][..])
-        );
     }
 }

@@ -30,6 +30,8 @@ use crate::model::day::{LineKind, Note};
 use crate::model::digest::Worth;
 use crate::model::ids::SessionId;
 use crate::model::words::words;
+use crate::models::check::Material;
+use crate::models::reply::{self, RefusedLine};
 use crate::models::{Alias, Answer, Models, Prompt};
 use crate::ops::days::{self, Scope, Summarized};
 use crate::ops::sweep::SweepRequest;
@@ -152,8 +154,26 @@ pub struct FlushReport {
     pub duplicates: usize,
     /// Contexts that wait for a model.
     pub kept: usize,
+    /// The same by name: what is not summarized yet, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waiting: Vec<WaitingContext>,
+    /// What a model said and the session does not bear out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<RefusedLine>,
     #[serde(flatten)]
     pub summaries: Summarized,
+}
+
+/// A context that no model has summarized yet.
+#[derive(Debug, Serialize)]
+pub struct WaitingContext {
+    pub session: String,
+    pub day: NaiveDate,
+    /// The moments that it covers.
+    pub from: String,
+    pub until: String,
+    pub turns: usize,
+    pub reason: String,
 }
 
 /// Flushes a session whose log an agent names: sweeps it, then writes its days.
@@ -384,7 +404,7 @@ fn take(
     flushed: &mut FlushReport,
     notes: &mut NotesByDay,
 ) -> Result<bool> {
-    let settled = settle(layout, context, flush)
+    let settled = settle(layout, context, flush, flushed)
         .context(|| format!("cannot flush into the memory `{}`", layout.root().display()))?;
     let is_done = !matches!(settled, ContextOutcome::Kept(..));
     let note = match settled {
@@ -403,6 +423,14 @@ fn take(
             let Context { id, session, .. } = context;
             let what = format!("flush: the context {id} of `{session}` is kept: {reason}");
             local::note(layout, flush.now, &what);
+            flushed.waiting.push(WaitingContext {
+                session: session.clone(),
+                day: context.day,
+                from: context.from.clone(),
+                until: context.until.clone(),
+                turns: context.count(),
+                reason,
+            });
             note
         }
     };
@@ -422,7 +450,12 @@ enum ContextOutcome {
     Kept(String, Option<Note>),
 }
 
-fn settle(layout: &Layout, context: &Context, flush: &Flush<'_>) -> io::Result<ContextOutcome> {
+fn settle(
+    layout: &Layout,
+    context: &Context,
+    flush: &Flush<'_>,
+    flushed: &mut FlushReport,
+) -> io::Result<ContextOutcome> {
     let note = |by_model, summary| Note {
         id: context.id.clone(),
         from: context.from.clone(),
@@ -442,13 +475,15 @@ fn settle(layout: &Layout, context: &Context, flush: &Flush<'_>) -> io::Result<C
             ContextOutcome::Note(note(false, context.summary()))
         });
     }
-    Ok(match flush.models.ask(Alias::Low, &FLUSH, &context.turns) {
+    Ok(match flush.models.ask(Alias::Low, &FLUSH, &context.numbered_turns()) {
         Answer::Text(reply) => {
-            let summary = context::parse_reply(&flush.redactor.redact(&reply));
-            if summary.is_empty() {
-                ContextOutcome::Nothing
-            } else {
-                ContextOutcome::Note(note(true, summary))
+            let checked = reply::checked(&reply, &Material::of_turns(&context.turns));
+            flushed.refused.extend(checked.refused);
+            match context::summary_of(checked.kept) {
+                // A reply about something else replaces nothing: our own words stay.
+                summary if !summary.is_empty() => ContextOutcome::Note(note(true, summary)),
+                _ if has_lines => ContextOutcome::Lines,
+                _ => ContextOutcome::Note(note(false, context.summary())),
             }
         }
         Answer::Nothing => ContextOutcome::Nothing,
