@@ -6,7 +6,7 @@
 //! is first asked for, so that a search does not pay for it.
 
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use chrono::Duration;
@@ -22,15 +22,19 @@ use crate::model::exclude::Exclude;
 use crate::model::ids::Device;
 use crate::model::trust::Trust;
 use crate::models::Models;
-use crate::settings::{Layers, Settings};
+use crate::settings::accepted::{Accepted, WaitingSetting};
+use crate::settings::{self, Layers, Loaded, Settings};
 use crate::store::Store;
 use crate::store::device::{self, Acquaintance, Machine, Recognized};
 use crate::store::layout::Layout;
+use crate::store::local::StateFile;
 
 /// An open memory.
 pub struct Memory {
     store: Store,
     settings: Settings,
+    accepted: Accepted,
+    waiting: Vec<WaitingSetting>,
     warnings: Vec<String>,
     environment: Environment,
     recognized: Recognized,
@@ -84,10 +88,15 @@ impl Memory {
         let recognized =
             device::recognize(store.layout(), Machine { name, is_named: *is_named, id });
         environment.device = recognized.identity.name.clone();
-        let (settings, warnings) = settings(store.layout(), &environment)?;
+        let files = SettingsFiles::read(store.layout(), &environment)?;
+        let accepted = files.accepted(store.layout(), &recognized);
+        let is_known = recognized.is_known || recognized.is_upgrade;
+        let Loaded { settings, warnings, waiting } = files.load(&accepted, is_known)?;
         Ok(Memory {
             store,
             settings,
+            accepted,
+            waiting,
             warnings,
             environment,
             recognized,
@@ -103,7 +112,9 @@ impl Memory {
         let layout = self.layout();
         let noted = match self.recognized.is_known {
             true => Ok(false),
-            false => Acquaintance::file(layout).save(&self.acquaintance()),
+            false => Acquaintance::file(layout)
+                .save(&self.acquaintance())
+                .and_then(|_| accepted_file(layout).save(&self.accepted)),
         };
         let noted = noted.and_then(|_| self.recognized.identity.save(layout));
         self.recognized.is_known |= noted.is_ok();
@@ -132,6 +143,26 @@ impl Memory {
     /// What is wrong with the settings without being an error, in sentences.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
+    }
+
+    /// What the memory's file says and nobody accepted on this device, so that it has no effect.
+    pub fn waiting_settings(&self) -> &[WaitingSetting] {
+        &self.waiting
+    }
+
+    /// Decides on settings that wait: those for which `decide` changes what is accepted. Nothing is
+    /// noted where the result could not be used.
+    pub(crate) fn decide_settings(
+        &self,
+        decide: impl Fn(&mut Accepted, &WaitingSetting),
+        chosen: &[WaitingSetting],
+    ) -> Result<()> {
+        let mut accepted = self.accepted.clone();
+        chosen.iter().for_each(|setting| decide(&mut accepted, setting));
+        let files = SettingsFiles::read(self.layout(), &self.environment)?;
+        files.load(&accepted, true)?.settings.check()?;
+        let saved = accepted_file(self.layout()).save(&accepted);
+        saved.map(drop).context(|| self.store.cannot_write())
     }
 
     /// What the machine handed in.
@@ -234,25 +265,66 @@ fn made<T>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
     Ok(cell.get_or_init(|| new))
 }
 
-/// The settings of a memory, with warnings about them.
-fn settings(layout: &Layout, environment: &Environment) -> Result<(Settings, Vec<String>)> {
-    let read = |path: &Path| match std::fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        // Also where a file stands in the way: whoever makes the memory will say so.
-        Err(err) if matches!(err.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            Ok(None)
+/// What of the memory's settings was accepted on this device.
+fn accepted_file(layout: &Layout) -> StateFile<Accepted> {
+    StateFile::local(layout.accepted())
+}
+
+/// The files that settings come from, as they are now.
+struct SettingsFiles<'e> {
+    memory: Option<String>,
+    memory_path: PathBuf,
+    user: Option<String>,
+    user_path: PathBuf,
+    environment: &'e Environment,
+}
+
+impl<'e> SettingsFiles<'e> {
+    fn read(layout: &Layout, environment: &'e Environment) -> Result<SettingsFiles<'e>> {
+        let read = |path: &Path| match std::fs::read_to_string(path) {
+            Ok(text) => Ok(Some(text)),
+            // Also where a file stands in the way: whoever makes the memory will say so.
+            Err(err) if matches!(err.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                Ok(None)
+            }
+            Err(err) => {
+                Err(err).context(|| format!("cannot read the settings `{}`", path.display()))
+            }
+        };
+        if let Some(named) = environment.settings_file.as_ref().filter(|file| !file.is_file()) {
+            return Err(Error::usage(format!("there is no file `{}`", named.display()))
+                .hint("check the path after `--config`"));
         }
-        Err(err) => Err(err).context(|| format!("cannot read the settings `{}`", path.display())),
-    };
-    if let Some(named) = environment.settings_file.as_ref().filter(|file| !file.is_file()) {
-        return Err(Error::usage(format!("there is no file `{}`", named.display()))
-            .hint("check the path after `--config`"));
+        let (memory_path, user_path) = (layout.settings(), environment.settings_path());
+        Ok(SettingsFiles {
+            memory: read(&memory_path)?,
+            user: read(&user_path)?,
+            memory_path,
+            user_path,
+            environment,
+        })
     }
-    let (memory_path, user_path) = (layout.settings(), environment.settings_path());
-    let (memory, user) = (read(&memory_path)?, read(&user_path)?);
-    Settings::load(&Layers {
-        memory: memory.as_deref().map(|text| (memory_path.as_path(), text)),
-        user: user.as_deref().map(|text| (user_path.as_path(), text)),
-        environment: environment.places.environment.clone(),
-    })
+
+    /// What of the memory's file counts here: what was accepted; all of it where this device used
+    /// it before there was anything to accept; nothing in a fresh clone.
+    fn accepted(&self, layout: &Layout, recognized: &Recognized) -> Accepted {
+        match (&self.memory, recognized) {
+            (_, known) if known.is_known => accepted_file(layout).load(),
+            (Some(text), earlier) if earlier.is_upgrade => {
+                settings::of_earlier(&self.memory_path, text)
+            }
+            _ => Accepted::default(),
+        }
+    }
+
+    /// Puts them together.
+    fn load(&self, accepted: &Accepted, is_known: bool) -> Result<Loaded> {
+        Settings::load(&Layers {
+            memory: self.memory.as_deref().map(|text| (self.memory_path.as_path(), text)),
+            user: self.user.as_deref().map(|text| (self.user_path.as_path(), text)),
+            environment: self.environment.places.environment.clone(),
+            accepted: Some(accepted),
+            is_known,
+        })
+    }
 }

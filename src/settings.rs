@@ -2,7 +2,10 @@
 //! environment, flags.
 //!
 //! `templates/memtree.toml` is both the documentation and the list of known keys. A memory's file
-//! arrives by `git pull`, so keys that run a program or send text are not taken from it.
+//! arrives by `git pull`, so keys that run a program or send text are not taken from it, and the
+//! others only once they were [accepted] on this device.
+
+pub mod accepted;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,6 +13,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
+
+use accepted::{Accepted, WaitingSetting, flat};
 
 use crate::base::redact::Redactor;
 use crate::base::size::Size;
@@ -46,6 +51,25 @@ const FOLDERS: &str = "folders";
 
 /// The devices whose pages speak for the person. A memory that named them would vouch for itself.
 const TRUST: &str = "devices.trust";
+
+/// The version of the tree's format, in a memory's file.
+const FORMAT_KEY: &str = "format";
+
+/// How long a file of settings may be.
+const LONGEST_FILE: usize = 1 << 20;
+
+/// What other programs call settings that we have, and what they are called here.
+const OLD_NAMES: &[(&str, &str)] = &[
+    ("raw_soft_cap_bytes", "retention.soft_cap"),
+    ("raw_hard_cap_bytes", "retention.hard_cap"),
+    ("raw_max_age_days", "retention.max_age_days"),
+    ("distilled_cap_bytes", "retention.distilled_cap"),
+    ("cadence", "watch.interval"),
+    ("repo_domain_map", "domains"),
+    ("db_path", "--store"),
+    ("blob_dir", "--store"),
+    ("cursor", "--store"),
+];
 
 /// Tables whose keys are names that the user chooses.
 const OPEN_TABLES: &[&str] = &["sources", "domains"];
@@ -210,40 +234,58 @@ pub struct Layers<'a> {
     pub user: Option<(&'a Path, &'a str)>,
     /// `MEMTREE_…` variables.
     pub environment: BTreeMap<String, String>,
+    /// What of the memory's file was accepted here; without it, all of it counts.
+    pub accepted: Option<&'a Accepted>,
+    /// Whether this device has used the memory before: then a file that cannot be read, or that
+    /// claims to be of a newer format, does not keep it from going on.
+    pub is_known: bool,
+}
+
+/// The settings, and what there is to say of them.
+#[derive(Debug)]
+pub struct Loaded {
+    pub settings: Settings,
+    /// What is wrong without being an error, in sentences.
+    pub warnings: Vec<String>,
+    /// What the memory's file says and nobody accepted here.
+    pub waiting: Vec<WaitingSetting>,
 }
 
 impl Settings {
-    /// Puts the layers together; the second value holds warnings for the user.
-    pub fn load(layers: &Layers<'_>) -> Result<(Settings, Vec<String>)> {
+    /// Puts the layers together.
+    pub fn load(layers: &Layers<'_>) -> Result<Loaded> {
         let known = defaults();
         let mut merged = known.clone();
-        let mut warnings = Vec::new();
+        let (mut warnings, mut waiting) = (Vec::new(), Vec::new());
+        let user = layers.user.map(|(path, text)| read(path, text)).transpose()?;
         if let Some((path, text)) = layers.memory {
-            let mut table = read(path, text)?;
-            for key in YOURS_ONLY {
-                if take(&mut table, key).is_some() {
-                    let why = match *key {
-                        FOLDERS => "names what is copied, and words of it are synced",
-                        TRUST => "says whose words count as yours",
-                        _ => "runs a program, sends text or spends money",
-                    };
-                    warnings.push(format!(
-                        "{}: `{key}` {why}, so it is ignored here; set it in ~/.config/memtree/config.toml",
-                        path.display()
-                    ));
+            let (table, unread) = memory_table(layers, path, text)?;
+            warnings.extend(unread);
+            let table = claims(path, table, &known, &mut warnings);
+            let own = flat(user.as_ref().unwrap_or(&Table::new()));
+            let is_set_elsewhere = |key: &str| {
+                own.iter().any(|(name, _)| name == key)
+                    || layers.environment.contains_key(&variable(key))
+            };
+            match layers.accepted {
+                Some(accepted) => {
+                    let is_claim = |key: &str| is_known(key, &known) && !is_set_elsewhere(key);
+                    waiting = accepted.waiting(&table, &known, is_claim);
+                    waiting.retain(|one| one.key != FORMAT_KEY || is_newer(one.value.as_ref()));
+                    merge(&mut merged, accepted.to_table());
+                    if let Some(format) = table.get(FORMAT_KEY).filter(|_| !layers.is_known) {
+                        merged.insert(FORMAT_KEY.into(), format.clone());
+                    }
                 }
+                None => merge(&mut merged, table),
             }
-            warn_of_unknown(path, &table, &known, &mut warnings);
-            merge(&mut merged, table);
         }
-        if let Some((path, text)) = layers.user {
-            let table = read(path, text)?;
+        if let (Some((path, _)), Some(table)) = (layers.user, user) {
             warn_of_unknown(path, &table, &known, &mut warnings);
             merge(&mut merged, table);
         }
         for (key, default) in flat(&known) {
-            // `sessions.open_minutes` is MEMTREE_SESSIONS_OPEN_MINUTES.
-            let name = format!("MEMTREE_{}", key.to_uppercase().replace('.', "_"));
+            let name = variable(&key);
             if let Some(text) = layers.environment.get(&name) {
                 put(&mut merged, &key, from_environment(&name, text, &default)?);
             }
@@ -261,7 +303,21 @@ impl Settings {
             .because(format!("memtree {} writes format {FORMAT}", env!("CARGO_PKG_VERSION")))
             .hint("install a newer memtree; nothing was changed"));
         }
-        Ok((settings, warnings))
+        Ok(Loaded { settings, warnings, waiting })
+    }
+
+    /// Whether every value can be used, also those that are only looked at when they are needed.
+    pub fn check(&self) -> Result<()> {
+        self.zone()?;
+        self.redactor()?;
+        self.watch_interval()?;
+        let globs = self.sources.iter().filter_map(|(name, set)| Some((name, set.glob.as_ref()?)));
+        for (name, pattern) in globs {
+            glob::Pattern::new(pattern).map_err(|err| {
+                Error::new(format!("cannot use the setting `sources.{name}.glob`")).because(err)
+            })?;
+        }
+        Ok(())
     }
 
     /// The time zone whose midnight parts the days.
@@ -311,6 +367,10 @@ fn defaults() -> Table {
 }
 
 fn read(path: &Path, text: &str) -> Result<Table> {
+    if text.len() > LONGEST_FILE {
+        return Err(Error::new(format!("cannot read the settings `{}`", path.display()))
+            .because(format!("it has {} bytes, and {LONGEST_FILE} are enough", text.len())));
+    }
     text.parse::<Table>().map_err(|err| {
         let line = err
             .span()
@@ -321,37 +381,92 @@ fn read(path: &Path, text: &str) -> Result<Table> {
     })
 }
 
-fn warn_of_unknown(path: &Path, table: &Table, known: &Table, warnings: &mut Vec<String>) {
+/// The memory's file as a table. Where it cannot be read, a device that has been here before goes on
+/// with what it accepted, and says so.
+fn memory_table(layers: &Layers<'_>, path: &Path, text: &str) -> Result<(Table, Option<String>)> {
+    match (read(path, text), layers.accepted) {
+        (Ok(table), _) => Ok((table, None)),
+        (Err(err), Some(accepted)) if layers.is_known => {
+            let why = err.causes().join(": ");
+            let warning = format!("{} ({why}); what was accepted here stays in force", err.what());
+            Ok((accepted.to_table(), Some(warning)))
+        }
+        (Err(err), _) => Err(err),
+    }
+}
+
+/// What a memory's file may claim: without what is not its to say, and without what nobody knows.
+fn claims(path: &Path, mut table: Table, known: &Table, warnings: &mut Vec<String>) -> Table {
+    for key in YOURS_ONLY {
+        if take(&mut table, key).is_some() {
+            let why = match *key {
+                FOLDERS => "names what is copied, and words of it are synced",
+                TRUST => "says whose words count as yours",
+                _ => "runs a program, sends text or spends money",
+            };
+            warnings.push(format!(
+                "{}: `{key}` {why}, so it is ignored here; set it in ~/.config/memtree/config.toml",
+                path.display()
+            ));
+        }
+    }
+    for key in warn_of_unknown(path, &table, known, warnings) {
+        take(&mut table, &key);
+    }
+    table
+}
+
+/// What of a memory's file takes effect where its device has already used it.
+pub fn of_earlier(path: &Path, text: &str) -> Accepted {
+    let known = defaults();
+    let table = read(path, text).unwrap_or_default();
+    let mut table = claims(path, table, &known, &mut Vec::new());
+    table.remove(FORMAT_KEY);
+    Accepted::all_of(&table)
+}
+
+/// Whether the format of a file is one that this program does not know.
+fn is_newer(format: Option<&Value>) -> bool {
+    format.is_some_and(|format| format.as_integer().is_none_or(|format| format > FORMAT))
+}
+
+/// The variable that sets a key: `sessions.open_minutes` is MEMTREE_SESSIONS_OPEN_MINUTES.
+fn variable(key: &str) -> String {
+    format!("MEMTREE_{}", key.to_uppercase().replace('.', "_"))
+}
+
+/// Whether there is such a setting.
+fn is_known(key: &str, known: &Table) -> bool {
+    let root = key.split('.').next().unwrap_or_default();
+    OPEN_TABLES.contains(&root) || flat(known).iter().any(|(name, _)| name == key)
+}
+
+/// Warns of keys that nobody knows, and names them.
+fn warn_of_unknown(
+    path: &Path,
+    table: &Table,
+    known: &Table,
+    warnings: &mut Vec<String>,
+) -> Vec<String> {
     let names: Vec<String> = flat(known).into_iter().map(|(key, _)| key).collect();
+    let mut unknown = Vec::new();
     for (key, _) in flat(table) {
         let root = key.split('.').next().unwrap_or_default();
         if names.contains(&key) || OPEN_TABLES.contains(&root) {
             continue;
         }
-        let near = text::nearest(&key, names.iter().map(String::as_str));
-        warnings.push(match near {
-            Some(near) => {
-                format!("{}: unknown setting `{key}`; did you mean `{near}`?", path.display())
-            }
-            None => format!("{}: unknown setting `{key}`", path.display()),
-        });
+        let is_part = |name: &str| key.split('.').any(|part| part == name);
+        let old = OLD_NAMES.iter().find(|(name, _)| is_part(name));
+        let near = || text::nearest(&key, names.iter().map(String::as_str));
+        let hint = match old.map(|(_, ours)| *ours) {
+            Some("--store") => "; the memory is one folder here, named by `--store`".to_string(),
+            Some(ours) => format!("; here it is `{ours}`"),
+            None => near().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default(),
+        };
+        warnings.push(format!("{}: unknown setting `{key}`{hint}", path.display()));
+        unknown.push(key);
     }
-}
-
-/// Every key with its path, `sessions.open_minutes`.
-fn flat(table: &Table) -> Vec<(String, Value)> {
-    let mut all = Vec::new();
-    for (key, value) in table {
-        match value {
-            Value::Table(inner) => {
-                all.extend(
-                    flat(inner).into_iter().map(|(name, value)| (format!("{key}.{name}"), value)),
-                );
-            }
-            value => all.push((key.clone(), value.clone())),
-        }
-    }
-    all
+    unknown
 }
 
 fn merge(into: &mut Table, from: Table) {
@@ -401,16 +516,79 @@ mod tests {
     use super::*;
 
     fn load(memory: &str, user: &str) -> Result<(Settings, Vec<String>)> {
-        Settings::load(&Layers {
+        let loaded = Settings::load(&Layers {
             memory: Some((Path::new("m.toml"), memory)),
             user: Some((Path::new("u.toml"), user)),
-            environment: BTreeMap::new(),
-        })
+            ..Layers::default()
+        })?;
+        Ok((loaded.settings, loaded.warnings))
+    }
+
+    #[test]
+    fn nothing_of_a_memory_takes_effect_before_it_is_accepted() {
+        let nothing = Accepted::default();
+        let claimed = |accepted: &Accepted, memory: &str, user: &str, is_known| {
+            Settings::load(&Layers {
+                memory: Some((Path::new("m.toml"), memory)),
+                user: Some((Path::new("u.toml"), user)),
+                accepted: Some(accepted),
+                is_known,
+                ..Layers::default()
+            })
+        };
+        let other = |value: &Value| match value {
+            Value::Integer(number) => Value::Integer(number + 1),
+            Value::Boolean(flag) => Value::Boolean(!flag),
+            Value::Float(number) => Value::Float(number + 1.0),
+            Value::String(_) => Value::String("3B".into()),
+            Value::Array(_) => Value::Array(vec![Value::String("*".into())]),
+            value => value.clone(),
+        };
+        let plain = toml::to_string(&claimed(&nothing, "", "", true).unwrap().settings).unwrap();
+        let extra =
+            ["sources.claude.enabled = false", "sources.claude.root = '/etc'", "domains.x = 'y'"];
+        let lines =
+            flat(&defaults()).into_iter().map(|(key, value)| format!("{key} = {}", other(&value)));
+        let lines: Vec<String> = lines.chain(extra.map(String::from)).collect();
+        assert!(lines.len() > 30);
+        for line in &lines {
+            let loaded = claimed(&nothing, line, "", true).unwrap();
+            assert_eq!(toml::to_string(&loaded.settings).unwrap(), plain, "{line}");
+            // Either it waits, or it is none of the memory's business.
+            assert_eq!(loaded.waiting.len() + loaded.warnings.len(), 1, "{line}: {loaded:?}");
+            if let [one] = &loaded.waiting[..] {
+                assert!(line.starts_with(&format!("{} = ", one.key)), "{line}");
+            }
+        }
+        // What the person says themself needs no acceptance, and then the file has no say.
+        let own = claimed(&nothing, "timezone = 'Asia/Tokyo'", "timezone = 'Europe/Paris'", true)
+            .unwrap();
+        assert_eq!((own.settings.timezone.as_str(), own.waiting.len()), ("Europe/Paris", 0));
+        // A file that nobody can read, or of the future, stops nobody who was here before.
+        let accepted =
+            of_earlier(Path::new("m.toml"), "timezone = 'Asia/Tokyo'\n[open]\neditor = 'x'");
+        for broken in ["a = [", "format = 99", &"#".repeat(LONGEST_FILE + 1)] {
+            let loaded = claimed(&accepted, broken, "", true).unwrap();
+            assert_eq!(loaded.settings.timezone, "Asia/Tokyo", "{:.20}", broken);
+            assert!(!loaded.warnings.is_empty() || !loaded.waiting.is_empty());
+            assert!(claimed(&nothing, broken, "", false).is_err(), "{:.20}", broken);
+        }
+    }
+
+    #[test]
+    fn names_of_other_programs_lead_to_ours() {
+        let file = "[retention]\nraw_soft_cap_bytes = 1\ncadence = 'daily'\n[repo_domain_map]\na = 'b'\n[store]\ndb_path = 'x'";
+        let (_, warnings) = load(file, "").unwrap();
+        for ours in
+            ["here it is `retention.soft_cap`", "`watch.interval`", "`domains`", "`--store`"]
+        {
+            assert!(warnings.iter().any(|warning| warning.contains(ours)), "{ours}: {warnings:?}");
+        }
     }
 
     #[test]
     fn every_setting_has_a_default() {
-        let (config, warnings) = Settings::load(&Layers::default()).unwrap();
+        let Loaded { settings: config, warnings, .. } = Settings::load(&Layers::default()).unwrap();
         assert_eq!((config.format, config.timezone.as_str()), (1, "UTC"));
         assert_eq!(config.sessions.open_minutes, 30);
         assert_eq!(config.watch_interval().unwrap(), Duration::from_secs(12 * 3600));

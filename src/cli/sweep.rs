@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::retain::{self, RetentionArgs};
 use super::sources::SourceArgs;
-use super::{App, folders, output};
+use super::{App, config, folders, output};
 use crate::capture::sources::Root;
 use crate::error::{Context, Result};
 use crate::memory::Memory;
@@ -89,6 +89,7 @@ fn show(report: &SweepReport, app: &App, args: &Args, place: &str) {
         eprintln!("the model has not answered: {}", output::safe(reason));
         app.note(format!("{waiting} can do without it; the next sweep asks again"));
     }
+    config::warn_of_waiting(&report.settings_waiting, app);
     for device in &report.new_devices {
         app.note(format!(
             "new here: the device `{device}`; what it wrote is given to agents as somebody's words. \

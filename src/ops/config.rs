@@ -1,6 +1,8 @@
-//! The person's own configuration, as far as a command changes it: which devices they trust.
+//! Decisions on settings: what of a memory's file is accepted on this device, and which devices the
+//! person trusts.
 //!
-//! The file is theirs: comments, order and every other line stay as they are.
+//! The first is noted below `.memtree/local`. The second stands in the person's own configuration,
+//! which is theirs: comments, order and every other line stay as they are.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,7 +13,54 @@ use toml_edit::{Array, DocumentMut, Item, Table, Value};
 use crate::base::files;
 use crate::environment::Environment;
 use crate::error::{Context, Error, Result};
+use crate::memory::Memory;
 use crate::model::ids::Device;
+use crate::settings::accepted::{Accepted, WaitingSetting};
+
+/// What a person says of a setting that waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    Accept,
+    Reject,
+}
+
+/// What was decided.
+#[derive(Debug, Serialize)]
+pub struct DecideReport {
+    pub decided: Vec<WaitingSetting>,
+    /// What still waits.
+    pub waiting: Vec<WaitingSetting>,
+}
+
+impl Memory {
+    /// Accepts or rejects what waits in the memory's file: the keys that are named, with all below
+    /// them, or everything.
+    pub fn decide_on_settings(
+        &self,
+        keys: Option<&[String]>,
+        decision: Decision,
+    ) -> Result<DecideReport> {
+        let is_meant = |setting: &WaitingSetting, key: &String| {
+            let below = setting.key.strip_prefix(key.as_str());
+            below.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let waiting = self.waiting_settings().iter().cloned();
+        let (decided, waiting): (Vec<_>, Vec<_>) = waiting.partition(|setting| {
+            keys.is_none_or(|keys| keys.iter().any(|key| is_meant(setting, key)))
+        });
+        let is_unused = |key: &&String| !decided.iter().any(|setting| is_meant(setting, key));
+        if let Some(unused) = keys.into_iter().flatten().find(is_unused) {
+            return Err(Error::usage(format!("the setting `{unused}` does not wait"))
+                .hint("`memtree config accept` alone lists what does"));
+        }
+        let decide = match decision {
+            Decision::Accept => Accepted::accept,
+            Decision::Reject => Accepted::reject,
+        };
+        self.decide_settings(decide, &decided)?;
+        Ok(DecideReport { decided, waiting })
+    }
+}
 
 /// What a person says of another device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

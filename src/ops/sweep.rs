@@ -31,6 +31,7 @@ use crate::ops::digest::ModelReport;
 use crate::ops::retain::plan::Limits;
 use crate::ops::retain::{self, Budget, Retention};
 use crate::ops::{consolidate, devices, digest, forget, turns};
+use crate::settings::accepted::WaitingSetting;
 use crate::store::device::Acquaintance;
 use crate::store::tombstones::Tombstones;
 
@@ -141,6 +142,8 @@ pub struct SweepReport {
     pub cores: Vec<String>,
     pub spheres: Vec<String>,
     pub retention: Retention,
+    /// What the memory's file says and nobody accepted on this device.
+    pub settings_waiting: Vec<WaitingSetting>,
     /// The devices whose pages are here for the first time and whom nobody trusts yet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub new_devices: Vec<Device>,
@@ -259,7 +262,10 @@ impl<'m> Run<'m> {
             settings: memory.capture_settings()?,
             selection: memory.resolved(&request.selection)?,
             limits: request.limits.unwrap_or_else(|| memory.limits()),
-            report: SweepReport::default(),
+            report: SweepReport {
+                settings_waiting: memory.waiting_settings().to_vec(),
+                ..SweepReport::default()
+            },
         })
     }
 

@@ -241,6 +241,8 @@ paths! {
     local = ".memtree/local";
     /// Who this device is, and by what it knows that it is still the same.
     device = ".memtree/local/device.json";
+    /// What of the memory's settings was accepted here.
+    accepted = ".memtree/local/settings.json";
     /// What it captured itself, and which other devices it has seen.
     acquaintance = ".memtree/local/devices.json";
     /// What was asked of models, and what it cost.

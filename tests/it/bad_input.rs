@@ -234,9 +234,10 @@ fn broken_settings_are_a_clear_error() {
         ("format = 1\ntimezone = \"Europe/Pariss\"\n", "hint: did you mean `Europe/Paris`?"),
         ("format = 1\n[redact]\nrules = [{ name = \"x\", pattern = \"(\" }]\n", "redact.rules"),
     ] {
-        desk.write("memtree.toml", settings);
+        desk.configure(settings);
         desk.memtree(["sweep"]).code(1).stderr_has(told);
     }
+    desk.configure("");
     desk.write("memtree.toml", "format = 1\ntimezon = \"UTC\"\n[open]\neditor = \"evil\"\n");
     desk.memtree(["sweep"])
         .success()
@@ -414,8 +415,7 @@ fn a_rule_of_ones_own_is_honoured() {
         "TICKET-123456 is closed, TICKET-7 is not one.",
     );
     let desk = Desk::new().with_claude_log(ONE, log);
-    desk.write(
-        "memtree.toml",
+    desk.settings(
         "format = 1\n[redact]\nrules = [{ name = \"ticket\", pattern = \"TICKET-[0-9]{6}\" }]\n",
     );
     desk.memtree(["sweep"]).success();

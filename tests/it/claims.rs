@@ -3,7 +3,12 @@
 
 use std::fs;
 
-use crate::harness::Desk;
+use serde_json::json;
+
+use crate::harness::{Desk, exchange};
+
+const ONE: &str = "eeeeeeee-0000-4000-8000-000000000001";
+const TWO: &str = "eeeeeeee-0000-4000-8000-000000000002";
 
 /// A digest that another device would write, with a prompt of its own.
 fn foreign_digest(desk: &Desk, id: &str) {
@@ -46,7 +51,152 @@ fn another_device_of_the_same_name_is_noticed() {
     desk.memtree(["sweep"]).success();
     foreign_digest(&desk, "SES7_desk_SP1C1");
     let noticed = desk.memtree(["sweep", "--json"]).success();
-    assert_eq!(noticed.json()["namesakes"], serde_json::json!(["SES7_desk_SP1C1"]));
+    assert_eq!(noticed.json()["namesakes"], json!(["SES7_desk_SP1C1"]));
     desk.memtree(["sweep"]).success().stderr_has("another device has this one's name, `desk`");
     desk.memtree(["doctor"]).code(1).stdout_has("another device is called `desk`, too");
+}
+
+/// A memory with a captured session, a log that is new, and another one that no agent keeps there.
+fn desk_with_settings(settings: &str) -> Desk {
+    let desk = Desk::new().with_claude_log(ONE, exchange(ONE, 1, "Which rope is this?", "Hemp."));
+    desk.memtree(["sweep"]).success();
+    desk.later(60 * 24 * 40);
+    desk.memtree(["sweep"]).success();
+    let private = desk.root().join("private");
+    fs::create_dir_all(&private).unwrap();
+    fs::write(private.join("x.jsonl"), exchange(ONE, 9, "My own diary", "Noted.")).unwrap();
+    desk.write_log(TWO, exchange(TWO, 3, "Which knot is this?", "A bowline."));
+    desk.write("memtree.toml", settings.replace("PRIVATE", private.to_str().unwrap()));
+    desk
+}
+
+/// What a pull may bring: each on its own chose what was read or dropped.
+const HOSTILE: &[(&str, &str)] = &[
+    ("sources.claude.enabled", "[sources.claude]\nenabled = false\n"),
+    ("sources.claude.root", "[sources.claude]\nroot = \"PRIVATE\"\n"),
+    ("sources.aider.root", "[sources.aider]\nroot = \"PRIVATE\"\n"),
+    ("sources.claude.glob", "[sources.claude]\nglob = \"nothing\"\n"),
+    ("retention.soft_cap", "[retention]\nsoft_cap = \"1B\"\nhard_cap = \"1B\"\n"),
+    ("retention.max_age_days", "[retention]\nmax_age_days = 1\n"),
+    ("redact.rules", "[redact]\nrules = [{ name = \"x\", pattern = \"(?s).+\" }]\n"),
+    ("redact.rules", "[redact]\nrules = [{ name = \"x\", pattern = \"(a{1,1000}){1,1000}\" }]\n"),
+    ("timezone", "timezone = \"Pacific/Auckland\"\n"),
+    ("timezone", "timezone = 3\n"),
+    ("sessions.open_minutes", "[sessions]\nopen_minutes = 4000000\n"),
+    ("sessions.jsonl_log", "[sessions]\njsonl_log = true\n"),
+    ("snapshot.sensory_bytes", "[snapshot]\nsensory_bytes = 0\n"),
+    ("context.budget", "[context]\nbudget = 0\n"),
+    ("max_log_chars", "max_log_chars = 1\n"),
+    ("models.low", "[models]\nlow = \"theirs\"\n"),
+    ("watch.interval", "[watch]\ninterval = \"9999d\"\n"),
+    ("format", "format = 99\n"),
+];
+
+#[test]
+fn pulled_settings_change_nothing_until_they_are_accepted() {
+    let texts = |desk: &Desk| {
+        let mut texts = desk.texts();
+        texts.remove("memtree.toml");
+        texts
+    };
+    let plain = desk_with_settings("format = 1\n");
+    let expected = plain.memtree(["sweep", "--json"]).success().json();
+    let expected_texts = texts(&plain);
+    assert_eq!(expected["captured"], 1);
+    assert_eq!(expected["settings_waiting"], json!([]));
+    for (key, settings) in HOSTILE {
+        let desk = desk_with_settings(settings);
+        let swept = desk.memtree(["sweep", "--json"]).success().json();
+        for field in ["discovered", "captured", "excluded", "skipped"] {
+            assert_eq!(swept[field], expected[field], "{settings}: {field}");
+        }
+        assert_eq!(texts(&desk), expected_texts, "{settings}");
+        let waiting = swept["settings_waiting"].as_array().unwrap();
+        let named = waiting.iter().find(|one| one["key"] == **key);
+        let named = named.unwrap_or_else(|| panic!("{settings}: {waiting:?}"));
+        let command = named["accept"].as_str().unwrap();
+        assert_eq!(command, format!("memtree config accept {key}"));
+        // The same by each that tells, and by a sweep that has nothing to do.
+        desk.memtree(["sweep"]).success().stderr_has(command);
+        let again = desk.memtree(["sweep", "--json"]).success().json();
+        assert_eq!(again["settings_waiting"], swept["settings_waiting"], "{settings}");
+        desk.memtree(["config"]).success().stderr_has(command);
+        let doctor = desk.memtree(["doctor", "--json"]).success().json();
+        let findings = doctor["findings"].to_string();
+        assert!(findings.contains(command), "{settings}: {findings}");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_leaves_what_was_accepted_in_force() {
+    for broken in ["<<<<<<< HEAD\n", "a = [", &format!("x = {}", "[".repeat(50_000))] {
+        let desk = desk_with_settings(broken);
+        desk.memtree(["sweep"]).success().stderr_has("what was accepted here stays in force");
+        assert_eq!(desk.sessions().len(), 2);
+        desk.memtree(["search", "bowline"]).success();
+    }
+}
+
+#[test]
+fn settings_are_accepted_one_by_one_or_all_at_once() {
+    let desk = desk_with_settings(
+        "timezone = \"Asia/Tokyo\"\n[retention]\nsoft_cap = \"1GiB\"\n[domains]\n\"a.b\" = \"c\"\n",
+    );
+    let listed = desk.memtree(["config", "accept"]).success();
+    assert_eq!(listed.stdout.lines().count(), 6, "{}", listed.stdout);
+    desk.memtree(["config", "accept", "timezon"]).code(2).stderr_has("does not wait");
+    desk.memtree(["config", "accept", "retention"])
+        .success()
+        .stdout_has("retention.soft_cap: \"1GiB\" in memtree.toml, \"4GiB\" in force");
+    let effective = || desk.memtree(["config", "--effective"]).success().json();
+    assert_eq!(
+        [&effective()["timezone"], &effective()["retention"]["soft_cap"]],
+        [&json!("UTC"), &json!(1 << 30)]
+    );
+    desk.memtree(["config", "reject", "timezone"]).success().stdout_has("rejected timezone");
+    let waiting = || desk.memtree(["sweep", "--json"]).success().json()["settings_waiting"].clone();
+    assert_eq!(waiting().as_array().unwrap().len(), 1);
+    desk.memtree(["config", "accept", "--all"]).success().stdout_has("domains.\"a.b\"");
+    assert_eq!((waiting(), &effective()["domains"]), (json!([]), &json!({ "a.b": "c" })));
+    // A line that is taken away is a claim, too; one that the person sets themself is not.
+    desk.write("memtree.toml", "timezone = \"Asia/Seoul\"\n");
+    assert_eq!(waiting().as_array().unwrap().len(), 3);
+    assert_eq!(effective()["retention"]["soft_cap"], 1 << 30);
+    desk.configure("timezone = \"Europe/Paris\"\n");
+    assert_eq!(
+        (waiting().as_array().unwrap().len(), &effective()["timezone"]),
+        (2, &json!("Europe/Paris"))
+    );
+}
+
+#[test]
+fn what_stood_there_before_this_version_counts_and_in_a_fresh_clone_nothing_does() {
+    let settings = "format = 1\n[exclude]\nprojects = [\"demo\"]\n";
+    // As an earlier version left it: it noted nothing of this.
+    let old = desk_with_settings(settings);
+    for state in ["device.json", "devices.json", "settings.json"] {
+        fs::remove_file(old.store().join(".memtree/local").join(state)).unwrap();
+    }
+    let swept = old.memtree(["sweep", "--json"]).success().json();
+    assert_eq!((&swept["excluded"], &swept["settings_waiting"]), (&json!(1), &json!([])));
+    // Pulled later, another one waits.
+    old.write("memtree.toml", "format = 1\n");
+    let swept = old.memtree(["sweep", "--json"]).success().json();
+    assert_eq!(swept["settings_waiting"][0]["key"], "exclude.projects");
+    assert_eq!(swept["excluded"], 1);
+    // A clone brings no decisions along, whatever git tracks.
+    let fresh = Desk::new().with_claude_log(TWO, exchange(TWO, 3, "Which knot?", "A bowline."));
+    fresh.write("memtree.toml", "format = 1\n[sources.claude]\nenabled = false\n");
+    let local = old.store().join(".memtree/local");
+    for state in ["device.json", "settings.json"] {
+        let text = fs::read_to_string(local.join(state)).unwrap();
+        let text =
+            text.replace("\"machine\":\"", "\"machine\":\"0").replace("\"inode\":", "\"inode\":1");
+        fresh
+            .write(format!(".memtree/local/{state}"), text.replace("exclude.projects", "timezone"));
+    }
+    fresh.write(".memtree/cache/cursors.json", "{}");
+    let swept = fresh.memtree(["sweep", "--json"]).success().json();
+    assert_eq!((&swept["captured"], &swept["copied_from"]), (&json!(1), &json!("desk")));
+    assert_eq!(swept["settings_waiting"][0]["key"], "sources.claude.enabled");
 }

@@ -20,7 +20,7 @@ fn desk(settings: &str) -> Desk {
             secret.replace("/home/dev/code/demo", "/home/dev/clients/payroll/src"),
         );
     desk.memtree(["init"]).success();
-    desk.write("memtree.toml", format!("format = 1\n[exclude]\n{settings}\n"));
+    desk.settings(format!("format = 1\n[exclude]\n{settings}\n"));
     desk
 }
 
@@ -53,7 +53,7 @@ fn a_project_or_a_folder_is_left_out_and_not_read_again() {
         desk.memtree(["sweep"]).success().stdout_has("1 left out");
         assert_left_out(&desk);
         // A changed mind is honoured, too.
-        desk.write("memtree.toml", "format = 1\n");
+        desk.settings("format = 1\n");
         desk.memtree(["sweep"]).success();
         assert_eq!(desk.sessions(), ["SES1_desk_SP1C1", "SES2_desk_SP1C1"]);
     }
@@ -129,7 +129,7 @@ fn a_folder_is_kept_without_what_is_left_out_of_it() {
         .stderr_has("left out by the setting `exclude.projects`");
     let settings =
         format!("format = 1\n[exclude]\nfolders = [{below:?}, {:?}]\n", folder.join("clients"));
-    desk.write("memtree.toml", settings);
+    desk.settings(settings);
     desk.memtree(["snapshot", folder.to_str().unwrap()]).success().stdout_has("kept 1 file");
     assert_left_out(&desk);
 }

@@ -269,6 +269,19 @@ impl Desk {
         fs::write(path, text).unwrap();
     }
 
+    /// Writes the memory's settings, and accepts them on this device.
+    pub fn settings(&self, text: impl AsRef<[u8]>) {
+        self.write("memtree.toml", text);
+        self.memtree(["config", "accept", "--all"]).success();
+    }
+
+    /// Writes the person's own configuration.
+    pub fn configure(&self, text: impl AsRef<[u8]>) {
+        let path = self.home().join(".config/memtree/config.toml");
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
     /// The sessions in the memory, by name.
     pub fn sessions(&self) -> Vec<String> {
         let entries =

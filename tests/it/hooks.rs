@@ -300,7 +300,7 @@ fn a_missing_or_damaged_memory_is_no_trouble_of_the_agents() {
     );
     let prompt = payload("claude", "UserPromptSubmit").to_string();
     assert_eq!(said(&desk, &["claude", "UserPromptSubmit"], prompt.as_bytes()), "");
-    desk.write("memtree.toml", "format = [broken");
+    desk.configure("format = [broken");
     assert_eq!(said(&desk, &["claude", "SessionStart"], told.as_bytes()), "");
     assert!(log(&desk).contains("cannot read the settings"), "{}", log(&desk));
     let wrong_time =

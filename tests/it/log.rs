@@ -140,7 +140,7 @@ fn a_changed_time_zone_doubles_no_line() {
     desk.memtree(["sweep"]).success();
     let settings =
         desk.read("memtree.toml").replace("#timezone = \"UTC\"", "timezone = \"Pacific/Auckland\"");
-    desk.write("memtree.toml", settings);
+    desk.settings(settings);
     desk.write_log(
         ONE,
         first.clone()

@@ -284,6 +284,7 @@ fn a_memory_that_was_pulled_can_neither_send_nor_run_nor_spend() {
     }
     assert!(server.asked().is_empty() && ledger(&desk).is_empty());
     // What a model is called is no secret and may be agreed upon.
+    desk.memtree(["config", "accept", "models.low"]).success();
     let effective = desk.memtree(["config", "--effective"]).success();
     assert!(effective.stdout.contains("\"theirs\""), "{}", effective.told());
 }

@@ -85,7 +85,7 @@ fn event_logs_are_written_where_they_are_wanted() {
     desk.memtree(["sweep"]).success();
     assert!(!desk.store().join("sessions/SES1_desk_SP1C1.jsonl").exists(), "nobody asked for it");
     let settings = desk.read("memtree.toml").replace("#jsonl_log = false", "jsonl_log = true");
-    desk.write("memtree.toml", settings);
+    desk.settings(settings);
     desk.write_log(ONE, two + &exchange(ONE, 3, "Thanks, that is all", "You are welcome."));
     desk.memtree(["sweep"]).success();
     let log = desk.read("sessions/SES1_desk_SP1C1.jsonl");
@@ -112,7 +112,7 @@ fn event_logs_are_written_where_they_are_wanted() {
 fn old_event_logs_go_by_age() {
     let desk = desk().with_claude_log(ONE, exchange(ONE, 1, "Which rope is this?", "Hemp."));
     let settings = desk.read("memtree.toml").replace("#jsonl_log = false", "jsonl_log = true");
-    desk.write("memtree.toml", settings);
+    desk.settings(settings);
     desk.write("sessions/chat_main.jsonl", fs::read(LOG).unwrap());
     let days_ago = |name: &str, days: i64| {
         let at =
@@ -161,5 +161,9 @@ fn old_event_logs_go_by_age() {
         "memtree.toml",
         desk.read("memtree.toml").replace("#jsonl_max_age_days = 0", "jsonl_max_age_days = -1"),
     );
+    // What cannot be used cannot be accepted, and what was accepted stays in force.
+    desk.memtree(["config", "accept", "--all"]).code(1).stderr_has("cannot use the settings");
+    desk.memtree(["retain"]).success();
+    desk.configure("[retention]\njsonl_max_age_days = -1\n");
     desk.memtree(["retain"]).code(1).stderr_has("cannot use the settings");
 }

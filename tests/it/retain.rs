@@ -117,7 +117,7 @@ fn a_quiet_memory_comes_within_its_budget_too() {
         desk.write_log(&id(number), log);
     }
     desk.later(60);
-    desk.write("memtree.toml", "format = 1\n[retention]\nsoft_cap = \"1kB\"\nhard_cap = \"2kB\"\n");
+    desk.settings("format = 1\n[retention]\nsoft_cap = \"1kB\"\nhard_cap = \"2kB\"\n");
     // What was captured just now does not go at once, and the person is told.
     let first = desk.memtree(["sweep"]).success().stderr_has("more than `retention.hard_cap`");
     assert!(first.stdout.contains("evicted 0 (age 0, budget 0, overflow 0)"), "{}", first.stdout);
@@ -187,10 +187,7 @@ fn nothing_goes_in_the_sweep_that_captured_it() {
 #[test]
 fn age_counts_from_the_capture_or_the_last_growth() {
     let desk = desk(2);
-    desk.write(
-        "memtree.toml",
-        desk.read("memtree.toml").replace("#max_age_days = 0", "max_age_days = 45"),
-    );
+    desk.settings(desk.read("memtree.toml").replace("#max_age_days = 0", "max_age_days = 45"));
     desk.memtree(["sweep"]).success();
     desk.later(30 * 24 * 60);
     grow(&desk, 2);

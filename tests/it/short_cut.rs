@@ -70,7 +70,7 @@ fn excluded() -> Desk {
             .replace("/home/dev/code/demo", "/home/dev/clients/payroll"),
     );
     desk.memtree(["init"]).success();
-    desk.write("memtree.toml", "format = 1\n[exclude]\nprojects = [\"payroll\"]\n");
+    desk.settings("format = 1\n[exclude]\nprojects = [\"payroll\"]\n");
     desk
 }
 
@@ -81,7 +81,7 @@ fn over_budget(pinned: bool) -> Desk {
     if pinned {
         desk.memtree(["pin", "SES1_desk_SP1C1", "SES2_desk_SP1C1"]).success();
     }
-    desk.write("memtree.toml", "format = 1\n[retention]\nsoft_cap = \"1kB\"\nhard_cap = \"1kB\"\n");
+    desk.settings("format = 1\n[retention]\nsoft_cap = \"1kB\"\nhard_cap = \"1kB\"\n");
     desk
 }
 

@@ -613,7 +613,7 @@ fn settings_and_flags_say_where_to_look() {
         .code(1)
         .stderr_has("cannot find the logs");
     desk.memtree(["sweep", "--source", "nowhere"]).code(2).stderr_has("--source claude=PATH");
-    desk.write("memtree.toml", "format = 1\n[sources.claude]\nenabled = false\n");
+    desk.settings("format = 1\n[sources.claude]\nenabled = false\n");
     assert_eq!(found(&[]), all - 1);
     let nothing = Desk::new();
     nothing

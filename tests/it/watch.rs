@@ -56,13 +56,12 @@ fn a_watch_survives_a_sweep_that_fails() {
     let mut command = desk.command(&["watch".into(), "-q".into()]);
     let watch = command.stderr(fs::File::create(&heard).unwrap()).spawn().unwrap();
     until("the first sweep is done", || digest_has(&desk, "dash"));
-    let settings = desk.read("memtree.toml");
-    desk.write("memtree.toml", "timezone = 3");
+    desk.configure("timezone = 3");
     desk.write_log(TWO, exchange(TWO, 3, "Which editor is this?", "It is ed."));
     until("it says what is wrong", || {
         fs::read_to_string(&heard).unwrap().contains("error: cannot use the settings")
     });
-    desk.write("memtree.toml", settings);
+    desk.configure("");
     until("the next sweep does what is left", || {
         // Any change makes it try again.
         desk.write_log(TWO, exchange(TWO, 3, "Which editor is this?", "It is ed."));

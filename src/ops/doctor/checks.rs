@@ -46,6 +46,12 @@ fn settings(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
         let fix = "correct the line; `memtree config` shows every setting with its default";
         findings.warning(warning, "the setting has no effect", fix);
     }
+    for setting in doctor.memory.waiting_settings() {
+        let means = "the file may have come from elsewhere, so what you accepted stays in force";
+        let key = setting.accept.rsplit(' ').next().unwrap_or_default();
+        let fix = format!("`{}`, or `memtree config reject {key}`", setting.accept);
+        findings.warning(format!("not accepted here: {}", setting.shown()), means, fix);
+    }
     Ok(())
 }
 
