@@ -91,7 +91,7 @@ fn now() -> Result<Timestamp> {
 /// the machine id; and whether a person chose the name.
 fn device(environment: &BTreeMap<String, String>) -> (Device, String, bool) {
     let first_line =
-        |path: &str| std::fs::read_to_string(path).ok().map(|text| text.trim().to_string());
+        |path: &str| files::read_to_string(path).ok().map(|text| text.trim().to_string());
     let host = first_line("/etc/hostname")
         .filter(|host| !host.is_empty())
         .or_else(|| environment.get("HOSTNAME").cloned())

@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 use chrono::Duration;
 
 use crate::base::clock::Timestamp;
+use crate::base::files;
 use crate::base::redact::Redactor;
 use crate::base::zone::Zone;
 use crate::distill::clean::Cleaner;
@@ -57,7 +58,7 @@ impl Memory {
 
     /// Opens the memory in a folder, or makes one there.
     pub fn open_or_init(root: impl AsRef<Path>) -> Result<Memory> {
-        match Layout::new(root.as_ref()).settings().is_file() {
+        match files::is_file(Layout::new(root.as_ref()).settings()) {
             true => Memory::open(root),
             false => Memory::init(root),
         }
@@ -80,7 +81,9 @@ impl Memory {
 
     /// A memory that need not be there: a dry run reads it as an empty one and creates nothing.
     pub fn open_for_dry_run(root: &Path, environment: Environment) -> Result<Memory> {
-        Memory::with_store(Store::at(root), environment)
+        let store = Store::at(root);
+        store.refuse_own_link()?;
+        Memory::with_store(store, environment)
     }
 
     fn with_store(store: Store, mut environment: Environment) -> Result<Memory> {
@@ -281,7 +284,7 @@ struct SettingsFiles<'e> {
 
 impl<'e> SettingsFiles<'e> {
     fn read(layout: &Layout, environment: &'e Environment) -> Result<SettingsFiles<'e>> {
-        let read = |path: &Path| match std::fs::read_to_string(path) {
+        let read = |path: &Path| match files::read_to_string(path) {
             Ok(text) => Ok(Some(text)),
             // Also where a file stands in the way: whoever makes the memory will say so.
             Err(err) if matches!(err.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
@@ -291,7 +294,9 @@ impl<'e> SettingsFiles<'e> {
                 Err(err).context(|| format!("cannot read the settings `{}`", path.display()))
             }
         };
-        if let Some(named) = environment.settings_file.as_ref().filter(|file| !file.is_file()) {
+        if let Some(named) =
+            environment.settings_file.as_ref().filter(|file| !files::is_file(&file))
+        {
             return Err(Error::usage(format!("there is no file `{}`", named.display()))
                 .hint("check the path after `--config`"));
         }

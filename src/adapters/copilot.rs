@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use super::transcript::{Dialect, Tokens, Transcript, attached};
 use super::wire::{self, Content, Count, Text, wire_types};
 use super::{Adapter, Identity, Places, jsonl};
+use crate::base::files;
 use crate::error::Result;
 use crate::model::session::{EventKind, EventSink, Head, Log, Role};
 
@@ -72,7 +73,7 @@ impl Adapter for Copilot {
         }
         if out.head.title.is_none()
             && let Some(workspace) = log.files.iter().find(|file| file.name == Path::new(WORKSPACE))
-            && let Ok(text) = std::fs::read_to_string(&workspace.path)
+            && let Ok(text) = files::read_to_string(&workspace.path)
         {
             out.head.title = field(&text, "name").or_else(|| field(&text, "summary"));
         }
@@ -90,7 +91,7 @@ fn session_folder<'f>(file: &'f Path, name: &str) -> Option<&'f Path> {
         _ if inner => folder.parent()?,
         _ => return None,
     };
-    folder.join(EVENTS).is_file().then_some(folder)
+    files::is_file(folder.join(EVENTS)).then_some(folder)
 }
 
 fn is_copilot_event(record: &Map<String, Value>) -> bool {

@@ -4,6 +4,7 @@
 //! looked at once more by [`salvage`], which finds the whole records in torn, glued or NUL-filled
 //! lines, so that what is named as skipped is only what really cannot be read.
 
+use crate::base::files;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -45,7 +46,7 @@ pub struct Lines<R> {
 impl Lines<File> {
     /// Opens a log.
     pub fn open(path: &Path) -> io::Result<Lines<File>> {
-        Ok(Lines::new(File::open(path)?))
+        Ok(Lines::new(files::open(path)?))
     }
 }
 
@@ -217,7 +218,7 @@ fn next_start(text: &str) -> Option<usize> {
 
 /// Opens a log, packed (`.zst`) or not.
 pub fn open(path: &Path) -> io::Result<Box<dyn Read>> {
-    let file = File::open(path)?;
+    let file = files::open(path)?;
     if !is_packed(path) {
         return Ok(Box::new(file));
     }
@@ -345,7 +346,7 @@ pub fn document_head(path: &Path, wanted: &[&str], list: &str) -> io::Result<Map
         }
     }
     let mut found = Map::new();
-    let mut file = File::open(path)?;
+    let mut file = files::open(path)?;
     let mut start = [0; 64];
     let length = file.read(&mut start)?;
     if start[..length].trim_ascii_start().first() != Some(&b'{') {

@@ -7,7 +7,6 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -133,7 +132,7 @@ impl Beside {
     /// Looks at what lies beside a file.
     pub fn of(file: &Path) -> Beside {
         let stamp = |end: &str| {
-            fs::symlink_metadata(beside(file, end)).ok().map(|metadata| Stamp::of(&metadata))
+            files::symlink_metadata(beside(file, end)).ok().map(|metadata| Stamp::of(&metadata))
         };
         Beside { wal: stamp(WAL), journal: stamp(JOURNAL) }
     }
@@ -154,6 +153,6 @@ pub fn beside(file: &Path, end: &str) -> PathBuf {
 /// The first bytes of a file, which show what it is.
 pub fn first_bytes(file: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(file)?.take(most).read_to_end(&mut bytes)?;
+    files::open(file)?.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

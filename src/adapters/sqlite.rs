@@ -9,7 +9,7 @@
 //! accounts, settings) is never asked for.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::{self, File};
+use std::fs::{self};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -393,7 +393,7 @@ fn unreadable(err: rusqlite::Error) -> io::Error {
 
 /// The state of a database and of the files beside it.
 fn database_state(path: &Path) -> io::Result<DatabaseState> {
-    Ok((Stamp::of(&fs::metadata(path)?), Beside::of(path)))
+    Ok((Stamp::of(&files::metadata(path)?), Beside::of(path)))
 }
 
 /// The name by which a database is opened without locks and without new files beside it.
@@ -444,7 +444,7 @@ fn copy(path: &Path, scratch: &Scratch) -> io::Result<PathBuf> {
 /// The beginning of a write-ahead log, which changes whenever it is begun anew.
 fn wal_header(path: &Path) -> io::Result<Vec<u8>> {
     let mut header = Vec::new();
-    match File::open(shared::beside(path, shared::WAL)) {
+    match files::open(shared::beside(path, shared::WAL)) {
         Ok(file) => file.take(32).read_to_end(&mut header).map(|_| header),
         Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(header),
         Err(err) => Err(err),

@@ -7,7 +7,6 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Read;
 
@@ -17,6 +16,7 @@ use super::jsonl::{self, Line, Lines};
 use super::tools;
 use super::wire::{Content, Text};
 use crate::base::clock::Timestamp;
+use crate::base::files;
 use crate::base::text;
 use crate::error::{Context, Result};
 use crate::model::session::{
@@ -233,7 +233,7 @@ impl<'t> Transcript<'t> {
     pub fn read_document(&mut self, file: usize) -> Result<Option<Vec<u8>>> {
         let path = &self.log.files[file].path;
         let cannot_read = || format!("cannot read the log `{}`", path.display());
-        let document = File::open(path).context(cannot_read)?;
+        let document = files::open(path).context(cannot_read)?;
         let mut bytes = Vec::new();
         document.take(jsonl::LONGEST_DOCUMENT + 1).read_to_end(&mut bytes).context(cannot_read)?;
         if bytes.len() as u64 > jsonl::LONGEST_DOCUMENT {

@@ -1,5 +1,6 @@
 //! A watcher reports changes at or below some paths, also at ones that are not there yet.
 
+use crate::base::files;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -70,7 +71,7 @@ fn folders_to_watch(paths: &[PathBuf]) -> BTreeMap<PathBuf, RecursiveMode> {
     let mut folders = BTreeMap::new();
     for path in paths {
         let path = real(path);
-        let Some(folder) = path.ancestors().find(|folder| folder.is_dir()) else { continue };
+        let Some(folder) = path.ancestors().find(|folder| files::is_dir(&folder)) else { continue };
         if folder == path {
             folders.insert(path, RecursiveMode::Recursive);
         } else {

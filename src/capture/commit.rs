@@ -1,7 +1,6 @@
 //! Committing: what was staged takes its place in the tree, first the snapshots, then the digests,
 //! then the days; and what a killed sweep left is finished or cleared away.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -94,7 +93,7 @@ fn commit(
         let session = &digest.session;
         store.refuse_links(Some(session))?;
         let path = layout.digest(session);
-        let grown = path.exists();
+        let grown = files::exists(&path);
         let unreadable = || format!("cannot read the digest `{}`", layout.shown(&path));
         let bytes = serde_json::to_vec(&digest).map_err(io::Error::from).context(cannot)?;
         files::write_plain(&staged.folder.join(DIGEST), &bytes).context(cannot)?;
@@ -190,9 +189,9 @@ pub fn replace(
 ) -> Result<()> {
     let layout = store.layout();
     let cannot = || format!("cannot write to `{}`", layout.shown(&layout.session(session)));
-    let has_snapshot = staged.join(SNAPSHOT).is_dir();
+    let has_snapshot = files::is_dir(staged.join(SNAPSHOT));
     if has_snapshot {
-        let before = fs::read_to_string(layout.digest(session)).unwrap_or_default();
+        let before = files::read_to_string(layout.digest(session)).unwrap_or_default();
         files::write_atomic(&staged.join(PAGE), page(&before).as_bytes()).context(cannot)?;
         let committing = Committing {
             page_was: Some(files::sha256_hex(before.as_bytes())),
@@ -241,11 +240,11 @@ impl Committing {
     fn write_digest(&self, store: &Store) -> io::Result<()> {
         let (layout, path) = (store.layout(), store.layout().digest(&self.session));
         let staged = layout.staging().join(&self.staged);
-        if let Some(bytes) = files::if_exists(fs::read(staged.join(DIGEST)))? {
+        if let Some(bytes) = files::if_exists(files::read(staged.join(DIGEST)))? {
             let Ok(digest) = serde_json::from_slice::<Digest>(&bytes) else { return Ok(()) };
             return store.write_digest(&digest).map(drop);
         }
-        let Some(page) = files::if_exists(fs::read_to_string(staged.join(PAGE)))? else {
+        let Some(page) = files::if_exists(files::read_to_string(staged.join(PAGE)))? else {
             return Ok(());
         };
         // A page that somebody changed since stays as it is: what was to be done is asked for again.
@@ -293,7 +292,7 @@ fn write_days(store: &Store, zone: Zone, committing: Vec<Committing>) -> Result<
 pub fn finish_earlier_sweep(store: &Store, zone: Zone) -> Result<()> {
     let layout = store.layout();
     let cannot = || format!("cannot finish an earlier sweep in `{}`", layout.root().display());
-    if !Committing::file(layout).exists() {
+    if !Committing::file(layout).is_saved() {
         return Ok(());
     }
     let mut committing = Committing::file(layout).load();
@@ -303,12 +302,12 @@ pub fn finish_earlier_sweep(store: &Store, zone: Zone) -> Result<()> {
     };
     for one in committing.iter().filter(|one| !digested(one)) {
         let manifest =
-            fs::read(layout.snapshot(&one.session).join(layout::MANIFEST)).unwrap_or_default();
+            files::read(layout.snapshot(&one.session).join(layout::MANIFEST)).unwrap_or_default();
         if files::sha256_hex(&manifest) == one.manifest_sha256 {
             one.write_digest(store).context(cannot)?;
         }
     }
-    committing.retain(|one| digested(one) && layout.staging().join(&one.staged).exists());
+    committing.retain(|one| digested(one) && files::exists(layout.staging().join(&one.staged)));
     write_days(store, zone, committing)
 }
 
@@ -317,10 +316,10 @@ pub fn finish_earlier_sweep(store: &Store, zone: Zone) -> Result<()> {
 pub fn has_leftovers(store: &Store) -> bool {
     let layout = store.layout();
     let is_left = |folder: &Path| {
-        let mut entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut entries = files::read_dir(folder).into_iter().flatten().flatten();
         entries.any(|entry| files::is_temporary(&entry.file_name()))
     };
-    layout.cursors().exists()
+    files::exists(layout.cursors())
         && (is_left(layout.root())
             || is_left(&layout.cores())
             || knowledge_folders(store).iter().any(|folder| is_left(folder)))
@@ -335,8 +334,8 @@ pub fn remove_leftovers(store: &Store) -> io::Result<()> {
     files::recover(&layout.replacing())?;
     let noted = layout.replacing().noted();
     let leftovers = |folder: &Path| {
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        let is_left = |entry: &fs::DirEntry| {
+        let entries = files::read_dir(folder).into_iter().flatten().flatten();
+        let is_left = |entry: &std::fs::DirEntry| {
             files::is_temporary(&entry.file_name()) && !noted.contains(&entry.path())
         };
         entries.filter(is_left).collect::<Vec<_>>()
@@ -347,7 +346,7 @@ pub fn remove_leftovers(store: &Store) -> io::Result<()> {
             match entry.file_type()?.is_dir() {
                 // A snapshot that was moved aside; where its successor did not come, it is the one
                 // that counts.
-                true if !snapshot.exists() => files::rename(&entry.path(), &snapshot)?,
+                true if !files::exists(&snapshot) => files::rename(&entry.path(), &snapshot)?,
                 true => files::remove_folder(&entry.path())?,
                 false => files::remove_file(&entry.path())?,
             }

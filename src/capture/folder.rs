@@ -7,7 +7,7 @@
 //! its files and folders against the clock handed in.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
+use std::fs::{self};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -124,7 +124,7 @@ pub fn plan(settings: &CaptureSettings<'_>, folder: &Folder) -> (FolderReport, O
     let Ok(path) = fs::canonicalize(&folder.path) else {
         return missing("there is no such folder");
     };
-    if !path.is_dir() {
+    if !files::is_dir(&path) {
         return missing("it is no folder");
     }
     let exclude = &settings.pages.exclude;
@@ -201,7 +201,7 @@ fn stage(
     let mut state = None;
     for (file, number) in listing.files.iter().zip(numbers) {
         let name = snapshot_name(&file.relative);
-        let copy = match (writer.copy(&file.path, &name), File::open(&file.path)) {
+        let copy = match (writer.copy(&file.path, &name), files::open(&file.path)) {
             (Ok(copy), _) => copy,
             // Gone since we looked, or not ours to read: the others still are.
             (Err(_), Err(reason)) => {
@@ -213,7 +213,7 @@ fn stage(
             }
         };
         if state.is_none() && holds_state(file) {
-            state = fs::read_to_string(&copy).ok().and_then(|text| agent_state::state_in(&text));
+            state = files::read_to_string(&copy).ok().and_then(|text| agent_state::state_in(&text));
         }
         if let Some(number) = number {
             let (title, words) = read_for_words(&copy, &file.relative);
@@ -274,7 +274,7 @@ impl Listing {
     pub fn known(&self, layout: &Layout) -> Option<Option<SessionId>> {
         let memo = FolderMemo::file(layout, &self.folder).read();
         let memo = memo.filter(|memo| memo.looks == self.looks)?;
-        let is_there = |session: &SessionId| layout.digest(session).is_file();
+        let is_there = |session: &SessionId| files::is_file(layout.digest(session));
         memo.session.as_ref().is_none_or(is_there).then_some(memo.session)
     }
 
@@ -290,7 +290,7 @@ impl Listing {
             })
             .collect();
         let of_folders =
-            folders.into_iter().filter_map(|folder| fs::metadata(folder).ok()?.modified().ok());
+            folders.into_iter().filter_map(|folder| files::metadata(folder).ok()?.modified().ok());
         of_files
             .chain(of_folders)
             .map(Timestamp::from)
@@ -359,7 +359,7 @@ fn folder_name(folder: &Path) -> String {
 fn read_for_words(path: &Path, relative: &Path) -> (String, String) {
     let name = relative.to_string_lossy().into_owned();
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(READ_FOR_WORDS).read_to_end(&mut bytes));
+    let read = files::open(path).and_then(|file| file.take(READ_FOR_WORDS).read_to_end(&mut bytes));
     if read.is_err() || bytes.contains(&0) {
         return (name, String::new());
     }

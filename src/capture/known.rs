@@ -1,11 +1,10 @@
 //! What the tree has: its sessions by the agents' own ids, and what sweeps remember of them.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
 
 use super::CaptureSettings;
 use super::cursors::{Cursors, SessionCursor};
-use crate::base::files::Stamp;
+use crate::base::files::{self, Stamp};
 use crate::base::front_matter::Document;
 use crate::model::digest::State;
 use crate::model::ids::{Device, SessionId};
@@ -97,7 +96,7 @@ impl Known {
     fn add_orphans(&mut self, store: &Store, device: &Device) {
         for id in store.session_ids().unwrap_or_default() {
             let snapshot = store.layout().snapshot(&id);
-            if self.ids.contains(&id) || !snapshot.exists() {
+            if self.ids.contains(&id) || !files::exists(&snapshot) {
                 continue;
             }
             self.loose_bytes += snapshots::bytes(&snapshot);
@@ -127,6 +126,6 @@ fn cursor_of(settings: &CaptureSettings<'_>, id: &SessionId) -> Option<SessionCu
 /// The id of a session's source, where only its snapshot has it.
 pub fn source_id_in_vitals(store: &Store, id: &SessionId) -> Option<String> {
     let path = store.layout().snapshot(id).join(layout::VITALS);
-    let vitals = fs::read_to_string(path).unwrap_or_default();
+    let vitals = files::read_to_string(path).unwrap_or_default();
     Document::parse(&format!("---\n{vitals}---\n")).get_str("source_id")
 }

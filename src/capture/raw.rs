@@ -1,7 +1,6 @@
 //! Raw, read again: what a session's own copy of its log says now.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -56,7 +55,7 @@ pub fn restore_digest(settings: &CaptureSettings<'_>, session: &SessionId) -> Re
     let source_id = source_id_in_vitals(store, session).unwrap_or_default();
     let Some((flavor, native_id)) = source_id.split_once(':') else { return Ok(false) };
     let Some(adapter) = adapters::named(flavor) else { return Ok(false) };
-    let Ok(manifest) = fs::read_to_string(snapshot.join(layout::MANIFEST)) else {
+    let Ok(manifest) = files::read_to_string(snapshot.join(layout::MANIFEST)) else {
         return Ok(false);
     };
     let mut lines = DayLines::default();

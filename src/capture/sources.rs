@@ -75,7 +75,7 @@ impl Walk {
         let mut walk = Walk::default();
         let own = &fs::canonicalize(own).unwrap_or_else(|_| own.to_path_buf());
         for root in &selection.roots {
-            if root.path.exists() {
+            if files::exists(&root.path) {
                 walk.add(root, own, exclude);
             } else if root.named {
                 return Err(Error::new(format!("cannot find the logs `{}`", root.path.display()))

@@ -3,7 +3,6 @@
 //! it in place.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -76,14 +75,14 @@ impl StagedSession {
     pub fn draft(&self) -> Result<Draft> {
         let path = self.folder.join(DRAFT);
         let cannot = || format!("cannot read back `{}`", path.display());
-        serde_json::from_slice(&fs::read(&path).context(cannot)?).context(cannot)
+        serde_json::from_slice(&files::read(&path).context(cannot)?).context(cannot)
     }
 }
 
 /// Reads a staged session's lines for the days, one by one.
 pub fn day_lines(staged: &Path) -> Result<impl Iterator<Item = DayLine> + use<>> {
     let path = staged.join(DAY_LINES);
-    let file = File::open(&path).context(|| format!("cannot read back `{}`", path.display()))?;
+    let file = files::open(&path).context(|| format!("cannot read back `{}`", path.display()))?;
     let lines = io::BufRead::lines(io::BufReader::new(file)).map_while(|line| line.ok());
     Ok(lines.filter_map(|line| serde_json::from_str(&line).ok()))
 }
@@ -206,7 +205,7 @@ fn stage_one(
 /// it.
 fn check_digest(store: &Store, known: &KnownSession) -> Result<(), CaptureError> {
     let path = store.layout().digest(&known.id);
-    match fs::read_to_string(&path) {
+    match files::read_to_string(&path) {
         Err(err) if err.kind() != io::ErrorKind::NotFound => {
             let reason = format!(
                 "the digest cannot be read ({err}), so it is left alone and its session is not \
@@ -226,7 +225,7 @@ fn check_episodes(
     staged: &StagedSession,
 ) -> Result<(), CaptureError> {
     let layout = store.layout();
-    if layout.snapshot(&known.id).join(layout::RAW).exists() {
+    if files::exists(layout.snapshot(&known.id).join(layout::RAW)) {
         return Ok(());
     }
     let last = |episodes: Option<(_, EpisodeId)>| episodes.map(|(_, last)| last);
@@ -305,7 +304,7 @@ fn copy(
     let cannot_read =
         |err: io::Error| CaptureError::Source(unreadable(&file.path, err.to_string()));
     let Some(id) = &file.within else {
-        return writer.copy(&file.path, &name).map_err(|err| match File::open(&file.path) {
+        return writer.copy(&file.path, &name).map_err(|err| match files::open(&file.path) {
             Err(err) => cannot_read(err),
             Ok(_) => cannot_write(err),
         });
@@ -415,7 +414,7 @@ fn carry_over(
     writer: &mut SnapshotWriter,
     copies: &mut Vec<LogFile>,
 ) -> io::Result<()> {
-    let manifest = files::if_exists(fs::read_to_string(previous.join(layout::MANIFEST)))?;
+    let manifest = files::if_exists(files::read_to_string(previous.join(layout::MANIFEST)))?;
     let manifest = manifest.unwrap_or_default();
     for (sha256, name) in manifest.lines().filter_map(parse_manifest_line) {
         let Some(raw_name) =
@@ -424,12 +423,14 @@ fn carry_over(
             continue;
         };
         let old = previous.join(&name);
-        if !old.is_file() {
+        if !files::is_file(&old) {
             continue;
         }
         let same = copies.iter().find(|copy| copy.name == raw_name);
         let kept_as = match same {
-            Some(copy) if begins_with(&copy.path, fs::metadata(&old)?.len(), sha256)? => continue,
+            Some(copy) if begins_with(&copy.path, files::metadata(&old)?.len(), sha256)? => {
+                continue;
+            }
             Some(copy) if rows::holds_all(&old, &copy.path)? => continue,
             Some(_) => Path::new(&format!("{EARLIER}{}", &sha256[..8])).join(&raw_name),
             None => raw_name,
@@ -448,7 +449,7 @@ fn carry_over(
 /// Whether the first bytes of a file have a given hash: then it only grew.
 fn begins_with(path: &Path, bytes: u64, sha256: &str) -> io::Result<bool> {
     use io::Read;
-    let file = File::open(path)?;
+    let file = files::open(path)?;
     if file.metadata()?.len() < bytes {
         return Ok(false);
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{App, output};
-use crate::base::files::Stamp;
+use crate::base::files::{self, Stamp};
 use crate::error::{Error, Result};
 use crate::ops::flush::{FlushReport, FlushRequest, Reason, WaitingContext};
 use crate::store::local;
@@ -59,7 +59,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         Ok(0)
     };
     let report = match (args.context_file, args.session_id, args.transcript, args.session) {
-        (Some(file), Some(session), ..) => match std::fs::read(&file) {
+        (Some(file), Some(session), ..) => match files::read(&file) {
             Ok(text) => {
                 let text = String::from_utf8_lossy(&text).into_owned();
                 memory.flush(FlushRequest::Context { text, session })?
@@ -71,10 +71,10 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
             }
         },
         (.., Some(log), Some(session)) => {
-            if !log.is_file() {
+            if !files::is_file(&log) {
                 return missing(&log);
             }
-            let stamp = || std::fs::metadata(&log).map(|metadata| Stamp::of(&metadata)).ok();
+            let stamp = || files::metadata(&log).map(|metadata| Stamp::of(&metadata)).ok();
             let request = || {
                 let (log, session, reason) = (log.clone(), session.clone(), args.reason);
                 FlushRequest::Transcript { log, session, reason }

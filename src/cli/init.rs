@@ -1,6 +1,7 @@
 //! `memtree init`
 
 use super::{App, output};
+use crate::base::files;
 use crate::error::Result;
 use crate::memory::Memory;
 use crate::store::layout::Layout;
@@ -16,7 +17,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let there = Layout::new(&app.root).settings().is_file();
+    let there = files::is_file(Layout::new(&app.root).settings());
     if there {
         // Nothing is added to a memory that a newer program made.
         Memory::open_in(&app.root, app.environment.clone())?;

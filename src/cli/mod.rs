@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 
+use crate::base::files;
 use crate::environment::Environment;
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
@@ -133,7 +134,7 @@ impl App {
 
     /// The memory; a missing one is made, with a word about it.
     pub fn memory_or_new(&self) -> Result<Memory> {
-        if Layout::new(&self.root).settings().is_file() {
+        if files::is_file(Layout::new(&self.root).settings()) {
             return self.memory();
         }
         let (memory, _) = Memory::init_in(&self.root, self.environment.clone())?;
@@ -290,7 +291,7 @@ fn nearest_memory(here: &Path) -> Option<PathBuf> {
     here.ancestors().flat_map(|folder| [folder.join("memory"), folder.to_path_buf()]).find(
         |folder| {
             folder.file_name().is_some_and(|name| name == "memory")
-                && Layout::new(folder).settings().is_file()
+                && files::is_file(Layout::new(folder).settings())
         },
     )
 }

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use crate::adapters::hooks::{self, HookSpec, Limit};
 use crate::adapters::{self, Adapter};
+use crate::base::files;
 use crate::error::Result;
 use crate::memory::Memory;
 use crate::ops::context::{Contents, ContextRequest, Injected};
@@ -183,7 +184,7 @@ fn output(event: &str, page: &str) -> String {
 fn flush(adapter: &dyn Adapter, input: &HookInput, reason: &str, memory: &Memory) -> Vec<OsString> {
     let root = memory.layout().root();
     let mut arguments: Vec<OsString> = vec!["--store".into(), root.into(), "--quiet".into()];
-    match std::path::Path::new(&input.transcript_path).is_file() {
+    match files::is_file(std::path::Path::new(&input.transcript_path)) {
         // Some agents do not say where their log is, an old way of calling us never did, and it may
         // not be there yet.
         false => arguments.extend(["sweep".into(), "--only".into(), adapter.name().into()]),

@@ -5,7 +5,6 @@
 //! changes that name, so a reader finds a whole index at any moment. One process at a time changes
 //! things, under `index/lock`.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -51,6 +50,7 @@ impl<'s> Cache<'s> {
     /// Opens the index as it is, while somebody else may be changing it.
     pub fn open(&self) -> Result<tantivy::Index, CacheError> {
         let generation = self.current().ok_or("there is no index yet")?;
+        own_files(&generation)?;
         documents::open(&generation)
     }
 
@@ -69,7 +69,7 @@ impl<'s> Cache<'s> {
         // Its stamp is the file system's own idea of now.
         let clock = self.folder.join("clock");
         files::write_plain(&clock, b"")?;
-        let before = Stamp::of(&fs::metadata(&clock)?);
+        let before = Stamp::of(&files::metadata(&clock)?);
         let files = self.corpus.files(self.store)?;
         if let Some(generation) = self.current()
             && let Some(stamps) = sound_stamps(&generation)
@@ -136,13 +136,13 @@ impl<'s> Cache<'s> {
 
     /// The folder of the generation that counts.
     fn current(&self) -> Option<PathBuf> {
-        let text = fs::read_to_string(self.folder.join(CURRENT)).ok()?;
+        let text = files::read_to_string(self.folder.join(CURRENT)).ok()?;
         let name = text.trim_end().strip_prefix(SCHEMA)?.strip_prefix(' ')?;
         generation_number(name).map(|_| self.folder.join(name))
     }
 
     fn generations(&self) -> io::Result<Vec<u64>> {
-        let entries = fs::read_dir(&self.folder)?;
+        let entries = files::read_dir(&self.folder)?;
         Ok(entries
             .flatten()
             .filter_map(|entry| generation_number(entry.file_name().to_str()?))
@@ -177,12 +177,12 @@ fn seal(generation: &Path, files: &[StampedFile], before: Stamp) -> io::Result<(
 /// them. To find out would mean to open them, and damage there is can make tantivy panic; to make
 /// them anew is surer.
 fn sound_stamps(generation: &Path) -> Option<Vec<u8>> {
-    let stamps = fs::read(generation.join(STAMPS)).ok()?;
+    let stamps = files::read(generation.join(STAMPS)).ok()?;
     is_sealed(generation).then_some(stamps)
 }
 
 fn is_sealed(generation: &Path) -> bool {
-    let (Ok(seal), Ok(now)) = (fs::read(generation.join(SEAL)), own_files(generation)) else {
+    let (Ok(seal), Ok(now)) = (files::read(generation.join(SEAL)), own_files(generation)) else {
         return false;
     };
     changes::read_stamps(&seal).is_some_and(|known| Changes::between(&known, &now).is_empty())

@@ -5,11 +5,10 @@
 //! each digest and no reading.
 
 use std::cmp::Ordering;
-use std::fs;
 use std::io;
 use std::path::Path;
 
-use crate::base::files::Stamp;
+use crate::base::files::{self, Stamp};
 
 /// How close to a look a file's last change may lie for the look not to count, in nanoseconds. File
 /// systems count time in steps of up to 10 ms, so a second change in the same step would leave no
@@ -107,8 +106,12 @@ pub fn read_stamps(mut bytes: &[u8]) -> Option<Vec<(&str, Stamp)>> {
 /// The stamps of the files in a folder, sorted by name; locks come and go and do not count.
 pub fn folder_stamps(folder: &Path) -> io::Result<Vec<StampedFile>> {
     let mut stamps = Vec::new();
-    for entry in fs::read_dir(folder)? {
+    for entry in files::read_dir(folder)? {
         let entry = entry?;
+        // What is to be opened by its path must not lead elsewhere.
+        if !entry.file_type()?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "not only files are there"));
+        }
         let name = entry.file_name().to_string_lossy().into_owned();
         if !name.ends_with(".lock") {
             stamps.push((name, Stamp::of(&entry.metadata()?)));

@@ -4,7 +4,6 @@
 //! every digest says alike (headings, the manifest, the readiness list) is left out, what a person
 //! noted is in.
 
-use std::fs;
 use std::io;
 
 use rayon::prelude::*;
@@ -50,10 +49,13 @@ pub fn files(store: &Store) -> io::Result<Vec<StampedFile>> {
         return Ok(Vec::new());
     };
     let mut names: Vec<String> = Vec::new();
-    for entry in fs::read_dir(&sessions)? {
-        names.extend(
-            entry?.file_name().into_string().ok().filter(|name| name.parse::<SessionId>().is_ok()),
-        );
+    for entry in files::read_dir(&sessions)? {
+        let entry = entry?;
+        // The system says so without being asked again. A link could lead anywhere.
+        if !entry.file_type()?.is_symlink() {
+            let name = entry.file_name().into_string().ok();
+            names.extend(name.filter(|name| name.parse::<SessionId>().is_ok()));
+        }
     }
     names.sort_unstable();
     // A link could lead anywhere, so only a plain file is a digest.

@@ -5,7 +5,6 @@
 //! sessions. A section is what lies under one heading; a long one comes in pieces, so that a hit
 //! leads to the right lines.
 
-use std::fs;
 use std::io;
 
 use chrono::{NaiveDate, NaiveTime};
@@ -47,7 +46,7 @@ pub fn files(store: &Store) -> io::Result<Vec<StampedFile>> {
     for tree in Tree::NOTES {
         let Some(folder) = layout.tree(tree) else { continue };
         // A link could lead anywhere, so only what lies here itself is a page.
-        if !fs::symlink_metadata(&folder).is_ok_and(|metadata| metadata.is_dir()) {
+        if !files::symlink_metadata(&folder).is_ok_and(|metadata| metadata.is_dir()) {
             continue;
         }
         for file in files::walk_files(&folder).filter_map(Result::ok) {

@@ -3,7 +3,6 @@
 //! It holds what was asked of whom and what it cost, never a word of what was said. A day's sums
 //! are made from it, and so is the answer to whether another call fits under the day's cap.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -52,7 +51,7 @@ pub fn book(path: &Path, entry: &Entry) -> io::Result<()> {
 
 /// Sums up a day; a line that cannot be read counts for nothing.
 pub fn spent(path: &Path, day: NaiveDate) -> io::Result<DaySpending> {
-    let text = files::if_exists(fs::read_to_string(path))?.unwrap_or_default();
+    let text = files::if_exists(files::read_to_string(path))?.unwrap_or_default();
     // The newest stand last, and days follow each other, but for a clock that was set back.
     let entries = text.lines().rev().filter_map(|line| serde_json::from_str::<Entry>(line).ok());
     let mut spent = DaySpending::default();
@@ -67,6 +66,8 @@ pub fn spent(path: &Path, day: NaiveDate) -> io::Result<DaySpending> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::base::clock;
 

@@ -250,10 +250,10 @@ impl Client {
         let usable = |metadata: fs::Metadata| metadata.is_file() && metadata.len() <= MOST_PROMPT;
         let allowed =
             self.settings.trust_prompts || matches!(self.settings.backend, Backend::Server { .. });
-        if !allowed || !fs::symlink_metadata(&path).is_ok_and(usable) {
+        if !allowed || !files::symlink_metadata(&path).is_ok_and(usable) {
             return prompt.text.to_string();
         }
-        fs::read_to_string(&path)
+        files::read_to_string(&path)
             .ok()
             .filter(|text| !text.trim().is_empty())
             .unwrap_or_else(|| prompt.text.to_string())

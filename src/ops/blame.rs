@@ -2,7 +2,7 @@
 //! the sessions that touched it.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs::{self};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -148,12 +148,12 @@ pub struct NamingTrigger {
 fn memory_file(store: &Store, named: &Path, here: &Path) -> Option<PathBuf> {
     let root = fs::canonicalize(store.layout().root()).ok()?;
     let beside = here.join(named);
-    let path = if beside.is_file() {
+    let path = if files::is_file(&beside) {
         beside
     } else {
         let relative =
             files::safe_relative(named).filter(|relative| relative.components().count() > 1)?;
-        Some(root.join(relative)).filter(|path| path.is_file())?
+        Some(root.join(relative)).filter(|path| files::is_file(&path))?
     };
     let inside = fs::canonicalize(&path).is_ok_and(|path| path.starts_with(&root));
     // Shown as a part of the memory, however it was named.
@@ -169,7 +169,7 @@ fn memory_file(store: &Store, named: &Path, here: &Path) -> Option<PathBuf> {
 /// Blames one line of a file of the memory, or every line that has something behind it.
 fn blame_lines(store: &Store, path: &Path, line: Option<usize>) -> Result<Vec<LineBlame>> {
     let shown = store.layout().shown(path);
-    let page = fs::read_to_string(path).context(|| format!("cannot read `{shown}`"))?;
+    let page = files::read_to_string(path).context(|| format!("cannot read `{shown}`"))?;
     let count = page.lines().count();
     if let Some(line) = line.filter(|line| *line == 0 || *line > count) {
         return Err(Error::usage(format!("`{shown}` has no line {line}"))
@@ -227,7 +227,7 @@ fn blame_line(store: &Store, path: &Path, said: &str, number: usize) -> Result<O
         None => lines::cores_in(said),
     };
     for (core, id) in targets {
-        let page = fs::read_to_string(layout.core(&core)).unwrap_or_default();
+        let page = files::read_to_string(layout.core(&core)).unwrap_or_default();
         let mark = format!("^{id}");
         let at = page.lines().position(|line| {
             line.trim_end().trim_end_matches(lines::PIN).trim_end().ends_with(&mark)
@@ -290,14 +290,14 @@ fn line_source(
 ) -> Result<LineSource> {
     let layout = store.layout();
     let page = layout.session(session).join(layout::from_digest(&layout::episode(episode)));
-    let own = fs::read_to_string(&page).map(|page| lines_named(&page)).unwrap_or_default();
+    let own = files::read_to_string(&page).map(|page| lines_named(&page)).unwrap_or_default();
     let range = own.iter().min().copied().zip(own.iter().max().copied());
     Ok(LineSource {
         session: session.clone(),
         episode: episode.to_string(),
         said_by,
         digest: layout.shown(&layout.digest(session)),
-        page: page.is_file().then(|| layout.shown(&page)),
+        page: files::is_file(&page).then(|| layout.shown(&page)),
         raw: find(store, session, &evidence, range)?,
         evidence,
     })
@@ -315,9 +315,9 @@ fn find(
     let folder = store.layout().snapshot(session);
     let raw = folder.join(layout::RAW);
     // A snapshot of a folder is raw throughout.
-    let folder = if raw.is_dir() { raw } else { folder };
+    let folder = if files::is_dir(&raw) { raw } else { folder };
     let wanted = wanted(evidence);
-    if wanted.is_empty() || !folder.is_dir() {
+    if wanted.is_empty() || !files::is_dir(&folder) {
         return Ok(None);
     }
     let mut elsewhere = None;
@@ -357,7 +357,7 @@ fn wanted(evidence: &str) -> Vec<String> {
 fn search(path: &Path, wanted: &[String]) -> io::Result<Vec<(u64, u64, u64, String)>> {
     static REDACTOR: LazyLock<Redactor> = LazyLock::new(Redactor::new);
     const MOST: usize = 64;
-    let mut reader = BufReader::new(File::open(path)?);
+    let mut reader = BufReader::new(files::open(path)?);
     let (mut number, mut offset, mut bytes, mut found) = (0u64, 0u64, Vec::new(), Vec::new());
     while found.len() < MOST {
         bytes.clear();
@@ -438,7 +438,7 @@ fn blame_file(store: &Store, named: &Path, here: &Path, home: &Path) -> Result<F
         .par_iter()
         .filter_map(|id| {
             // Most pages do not name it, and need not be read closely.
-            let page = fs::read_to_string(store.layout().digest(id))
+            let page = files::read_to_string(store.layout().digest(id))
                 .ok()
                 .filter(|page| page.contains(&name))?;
             digest::parse(&page).ok()
@@ -450,7 +450,7 @@ fn blame_file(store: &Store, named: &Path, here: &Path, home: &Path) -> Result<F
     let exact =
         |digest: &Digest| touches(digest, &|file| is_same(file, digest, named, &absolute, home));
     // The end of a path names the file too, where nothing has it as a whole.
-    let by_end = !absolute.exists() && !naming.iter().any(exact);
+    let by_end = !files::exists(&absolute) && !naming.iter().any(exact);
     let is_it = |digest: &Digest| {
         exact(digest) || (by_end && touches(digest, &|file| Path::new(file).ends_with(named)))
     };

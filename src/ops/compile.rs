@@ -5,7 +5,6 @@
 //! writes the same bytes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs;
 use std::io;
 use std::time::Instant;
 
@@ -357,7 +356,7 @@ fn read_day(
     redactor: &Redactor,
     sessions: &mut Sessions<'_>,
 ) -> io::Result<ReadDay> {
-    let bytes = fs::read(store.layout().day(day))?;
+    let bytes = files::read(store.layout().day(day))?;
     let text = String::from_utf8_lossy(&bytes);
     let mut lines = Vec::new();
     let mut last = String::new();
@@ -463,8 +462,8 @@ fn named_by_model(
 ) -> Result<BTreeSet<PageName>> {
     let mut names = BTreeSet::new();
     for day in due {
-        let bytes =
-            fs::read(store.layout().day(*day)).context(|| format!("cannot read the day {day}"))?;
+        let bytes = files::read(store.layout().day(*day))
+            .context(|| format!("cannot read the day {day}"))?;
         let text = String::from_utf8_lossy(&bytes);
         for chunk in knowledge::chunks(&text, request.max_log_chars) {
             match request.models.ask(Alias::Low, &TOPICS, &[chunk.to_string()]) {

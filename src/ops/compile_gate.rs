@@ -50,7 +50,7 @@ impl Memory {
 pub fn days_hash(layout: &Layout) -> std::io::Result<String> {
     let mut hashes = String::new();
     for day in crate::store::day::all(layout)? {
-        let summary = std::fs::read_to_string(layout.summary(day)).unwrap_or_default();
+        let summary = files::read_to_string(layout.summary(day)).unwrap_or_default();
         if let Some(covers) = summary::covers(&summary) {
             hashes.push_str(&format!("{day} {covers}\n"));
         }

@@ -4,7 +4,6 @@
 //! The first is noted below `.memtree/local`. The second stands in the person's own configuration,
 //! which is theirs: comments, order and every other line stay as they are.
 
-use std::fs;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -94,7 +93,8 @@ pub fn judge_device(
     }
     let file = environment.settings_path();
     let cannot = || format!("cannot change your settings `{}`", file.display());
-    let before = files::if_exists(fs::read_to_string(&file)).context(cannot)?.unwrap_or_default();
+    let before =
+        files::if_exists(files::read_to_string(&file)).context(cannot)?.unwrap_or_default();
     let (text, trust) = judged(&before, &device, verdict).map_err(|reason| {
         Error::new(cannot()).because(reason).hint("correct the file by hand; nothing was changed")
     })?;

@@ -1,7 +1,6 @@
 //! Choosing a model: the settings that let a person's own agent or a server answer, written into
 //! their own configuration, and tried with one short call.
 
-use std::fs;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -59,7 +58,8 @@ pub fn choose_model(environment: &Environment, request: &ModelRequest) -> Result
     }
     let file = environment.settings_path();
     let cannot = || format!("cannot change your settings `{}`", file.display());
-    let before = files::if_exists(fs::read_to_string(&file)).context(cannot)?.unwrap_or_default();
+    let before =
+        files::if_exists(files::read_to_string(&file)).context(cannot)?.unwrap_or_default();
     let text = chosen(&before, &preset, request.key_variable.as_deref()).map_err(|reason| {
         Error::new(cannot()).because(reason).hint("correct the file by hand; nothing was changed")
     })?;

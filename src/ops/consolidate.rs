@@ -6,7 +6,6 @@
 //! more is superseded, never dropped.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
@@ -267,7 +266,7 @@ fn look(
             continue;
         }
         let read =
-            fs::read_to_string(store.layout().digest(session)).map_err(|err| err.to_string());
+            files::read_to_string(store.layout().digest(session)).map_err(|err| err.to_string());
         let digest = match read.and_then(|text| Ok((digest::parse(&text)?, text))) {
             Ok((digest, text)) => {
                 if digest::related_text(&text) != text {
@@ -307,7 +306,7 @@ fn look(
 
 /// A page of ours, empty where there is none. One that cannot be read is left alone.
 fn read_page(path: &Path) -> Result<String, String> {
-    files::if_exists(fs::read_to_string(path))
+    files::if_exists(files::read_to_string(path))
         .map(Option::unwrap_or_default)
         .map_err(|err| format!("`{}` cannot be read ({err}), so it is left alone", path.display()))
 }
@@ -339,11 +338,11 @@ impl Plan {
         let made = &self.cores;
         let page = |id: &CoreId| match made.get(id) {
             Some(core) => core.page.clone(),
-            None => fs::read_to_string(layout.core(id)).unwrap_or_default(),
+            None => files::read_to_string(layout.core(id)).unwrap_or_default(),
         };
         let mut ids: BTreeSet<CoreId> = core::core_ids(&layout.cores()).into_iter().collect();
         ids.extend(made.keys().cloned());
-        if ids.is_empty() && !layout.memory_page().exists() {
+        if ids.is_empty() && !files::exists(layout.memory_page()) {
             return Ok(false);
         }
         if made.is_empty() && known.upper.is_some() && known.upper == upper_stamp(layout) {
@@ -390,7 +389,7 @@ impl Plan {
         let text = move |existing: &str| {
             let page = |id: &CoreId| match made.get(id) {
                 Some(page) => page.clone(),
-                None => fs::read_to_string(cores.core(id)).unwrap_or_default(),
+                None => files::read_to_string(cores.core(id)).unwrap_or_default(),
             };
             let mut own = memory::parse(existing);
             own.pinned.retain(|(_, line)| !leads_to_nothing(line, &page));
@@ -477,7 +476,7 @@ fn inputs(store: &Store, id: &CoreId, eight: &Eight) -> String {
             None => text.push_str(" missing"),
         }
     }
-    let page = fs::symlink_metadata(store.layout().core(id))
+    let page = files::symlink_metadata(store.layout().core(id))
         .map(|metadata| stamp_text(&Stamp::of(&metadata)));
     text.push_str(&page.unwrap_or_default());
     files::sha256_hex(text.as_bytes())[..16].to_string()
@@ -490,6 +489,6 @@ fn stamp_text(stamp: &Stamp) -> String {
 
 /// How the folder of cores and MEMORY.md look.
 pub fn upper_stamp(layout: &layout::Layout) -> Option<String> {
-    let of = |path: &Path| Some(stamp_text(&Stamp::of(&fs::symlink_metadata(path).ok()?)));
+    let of = |path: &Path| Some(stamp_text(&Stamp::of(&files::symlink_metadata(path).ok()?)));
     Some(of(&layout.cores())? + &of(&layout.memory_page())?)
 }

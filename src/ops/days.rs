@@ -6,7 +6,6 @@
 //! looking.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -47,7 +46,7 @@ pub fn today(now: Timestamp, zone: Zone) -> NaiveDate {
 pub fn stamps(layout: &Layout) -> Vec<(String, Stamp)> {
     let mut stamps = Vec::new();
     for folder in [layout.days(), layout.summaries()] {
-        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+        for entry in files::read_dir(&folder).into_iter().flatten().flatten() {
             if let (Ok(metadata), Ok(name)) = (entry.metadata(), entry.file_name().into_string())
                 && !files::is_temporary(name.as_ref())
             {
@@ -185,7 +184,7 @@ fn write(
             .par_iter()
             .map(|day| {
                 let looks = DayStamps::of(layout, *day);
-                let read = files::if_exists(fs::read(layout.summary(*day)))?;
+                let read = files::if_exists(files::read(layout.summary(*day)))?;
                 Ok(MadeSummary {
                     day: *day,
                     looks,
@@ -251,8 +250,8 @@ fn text(
             .collect()
     };
     let mut summary = reader.finish(contents.sha256, digest, covered);
-    summary.has_raw = layout.day(day).is_file();
-    summary.has_older_page = layout.old_day(day).is_file();
+    summary.has_raw = files::is_file(layout.day(day));
+    summary.has_older_page = files::is_file(layout.old_day(day));
     Ok(Some(summary::text(day, &summary, &notes, existing).into_bytes()))
 }
 
@@ -273,7 +272,7 @@ fn add_note(notes: &mut Notes, session: &str, note: Note) {
 
 /// Whether a day's summary covers all its lines, or there is nothing to say.
 fn is_covered(layout: &Layout, day: NaiveDate) -> io::Result<bool> {
-    match files::if_exists(fs::read_to_string(layout.summary(day)))? {
+    match files::if_exists(files::read_to_string(layout.summary(day)))? {
         None => day::is_silent(layout, day),
         Some(text) => Ok(summary::covers(&text) == Some(day::read(layout, day, |_| ())?.sha256)),
     }
@@ -340,7 +339,7 @@ impl DayStamps {
 }
 
 fn stamp(path: &Path) -> Option<Stamp> {
-    fs::symlink_metadata(path).ok().map(|metadata| Stamp::of(&metadata))
+    files::symlink_metadata(path).ok().map(|metadata| Stamp::of(&metadata))
 }
 
 /// The days whose summaries covered them when they looked so.

@@ -6,7 +6,6 @@
 //! and are never the same twice: where `made_by` names the model that would be asked, it is not
 //! asked again.
 
-use std::fs;
 use std::io;
 
 use serde::Serialize;
@@ -133,7 +132,9 @@ impl Memory {
             }
             DigestTarget::Outdated | DigestTarget::All => {
                 let mut ids = store.session_ids().context(|| "cannot list the sessions".into())?;
-                ids.retain(|id| id.device == *self.device() && store.layout().digest(id).is_file());
+                ids.retain(|id| {
+                    id.device == *self.device() && files::is_file(store.layout().digest(id))
+                });
                 // The newest first: a model's cap may not reach for all of them.
                 ids.reverse();
                 ids
@@ -321,10 +322,11 @@ impl<'a> Writer<'a> {
     /// A digest that may be written again, as text and as data; or why it may not.
     fn existing(&self, id: &SessionId) -> Result<(String, Digest), String> {
         let layout = self.store.layout();
-        let existing = fs::read_to_string(layout.digest(id)).map_err(|err| match err.kind() {
-            io::ErrorKind::NotFound => "it has no digest; a sweep writes it".to_string(),
-            _ => format!("its digest cannot be read: {err}"),
-        })?;
+        let existing =
+            files::read_to_string(layout.digest(id)).map_err(|err| match err.kind() {
+                io::ErrorKind::NotFound => "it has no digest; a sweep writes it".to_string(),
+                _ => format!("its digest cannot be read: {err}"),
+            })?;
         let before = digest::parse(&existing)
             .map_err(|reason| format!("its digest is damaged: {reason}"))?;
         if id.device != *self.settings.device {
@@ -336,7 +338,7 @@ impl<'a> Writer<'a> {
                 "a session of `{flavor}` is digested when it is kept, and only then"
             ));
         }
-        if !layout.snapshot(id).join(layout::RAW).is_dir() {
+        if !files::is_dir(layout.snapshot(id).join(layout::RAW)) {
             return Err(NO_RAW.into());
         }
         Ok((existing, before))
@@ -386,7 +388,7 @@ impl<'a> Writer<'a> {
         let _lock = self.store.lock()?;
         self.store.refuse_links(Some(&digest.session))?;
         // A model takes its time: whatever was written meanwhile is newer.
-        if fs::read_to_string(&path).is_ok_and(|now| now != existing) {
+        if files::read_to_string(&path).is_ok_and(|now| now != existing) {
             return Ok((
                 Rewrite::Left("it was changed meanwhile".into()),
                 ModelAnswer::Unavailable("changed meanwhile".into()),
@@ -430,12 +432,12 @@ impl<'a> Writer<'a> {
     fn episodes(&self, id: &SessionId) -> Vec<Episode> {
         let folder = self.store.layout().snapshot(id).join(layout::EPISODIC);
         let mut episodes = Vec::new();
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        for entry in files::read_dir(folder).into_iter().flatten().flatten() {
             let path = entry.path();
             let id = path.file_stem().and_then(|stem| stem.to_str()?.parse::<EpisodeId>().ok());
             // Nothing is followed out of the session.
             let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
-            if let (Some(id), true, Ok(text)) = (id, is_file, fs::read_to_string(&path)) {
+            if let (Some(id), true, Ok(text)) = (id, is_file, files::read_to_string(&path)) {
                 episodes.push(Episode { id, text });
             }
         }
@@ -459,7 +461,7 @@ pub fn note_waiting<'s>(
     let waits = |id: &SessionId| {
         store.digest(id).ok().flatten().is_some_and(|digest| awaits_model(&digest, models))
     };
-    if DigestQueue::file(layout).exists() {
+    if DigestQueue::file(layout).is_saved() {
         let new: Vec<&SessionId> = captured.filter(|id| waits(id)).collect();
         return if new.is_empty() {
             Ok(())

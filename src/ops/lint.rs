@@ -2,7 +2,6 @@
 //! contradict each other.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs;
 
 use chrono::NaiveDate;
 use regex::Regex;
@@ -237,7 +236,7 @@ fn is_there(store: &Store, target: &str) -> bool {
         return true;
     }
     if let Some(session) = layout::linked_digest(target) {
-        return store.layout().digest(&session).is_file();
+        return files::is_file(store.layout().digest(&session));
     }
     let Some(relative) = files::safe_relative(target.as_ref()) else { return false };
     let named = |folder: &std::path::Path| {
@@ -247,7 +246,7 @@ fn is_there(store: &Store, target: &str) -> bool {
         // A link of the file system could lead out, so it counts as nothing.
         [plain, with_end.into()]
             .iter()
-            .any(|path| fs::symlink_metadata(path).is_ok_and(|found| found.is_file()))
+            .any(|path| files::symlink_metadata(path).is_ok_and(|found| found.is_file()))
     };
     named(&store.layout().knowledge()) || named(root)
 }

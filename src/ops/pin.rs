@@ -1,7 +1,5 @@
 //! Pinning: a session is kept from eviction.
 
-use std::fs;
-
 use serde::Serialize;
 
 use crate::base::files;
@@ -48,7 +46,7 @@ impl Memory {
         let mut sessions = Vec::new();
         for reference in &request.sessions {
             let session = recall::session_named(store, reference)?;
-            if !store.layout().digest(&session).is_file() {
+            if !files::is_file(store.layout().digest(&session)) {
                 return Err(Error::new(format!("there is no session `{session}`"))
                     .hint("`memtree search` shows what there is"));
             }
@@ -66,7 +64,7 @@ fn pin(store: &Store, session: &SessionId, pinned: bool) -> Result<bool> {
     let cannot = || format!("cannot pin `{session}`");
     store.refuse_links(Some(session))?;
     let _lock = store.lock()?;
-    let text = fs::read_to_string(&path).context(cannot)?;
+    let text = files::read_to_string(&path).context(cannot)?;
     if digest::is_pinned(&text) == pinned {
         return Ok(false);
     }

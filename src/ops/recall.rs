@@ -5,7 +5,6 @@
 //! for. A reference only ever leads into the folder of its session.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
@@ -113,7 +112,7 @@ impl Memory {
     pub fn recall(&self, request: impl Into<RecallRequest>) -> Result<RecallReport> {
         let (store, request) = (self.store(), &request.into());
         let Target { session, part, weak } = target(self, request)?;
-        if !store.layout().session(&session).is_dir() {
+        if !files::is_dir(store.layout().session(&session)) {
             return Err(Error::new(format!("there is no session `{session}`"))
                 .hint("`memtree search` finds sessions by their words"));
         }
@@ -366,7 +365,8 @@ impl SessionParts<'_> {
         let trigger = self.triggers().iter().find(|trigger| trigger.episode == episode);
         let linked = trigger.and_then(|trigger| files::safe_relative(trigger.path.as_ref()));
         // A file whose name may not be shown is linked to by its folder.
-        if let Some(linked) = linked.map(|linked| own.join(linked)).filter(|it| !it.is_dir()) {
+        if let Some(linked) = linked.map(|linked| own.join(linked)).filter(|it| !files::is_dir(&it))
+        {
             return linked;
         }
         // The parts of a folder are files of any name.
@@ -438,27 +438,21 @@ impl SessionParts<'_> {
         self.store.layout().shown(path)
     }
 
-    /// Reads a file of the session; `None` where there is none, an error where it lies outside the
-    /// session's folder.
+    /// Reads a file of the session; `None` where there is none, an error where a link leads to it.
     fn read(&self, path: &Path) -> Result<Option<String>> {
         let cannot = || format!("cannot read `{}`", self.shown(path));
-        let real = match fs::canonicalize(path) {
-            Ok(real) => real,
+        match files::read(path) {
+            Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
             Err(err)
                 if matches!(err.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
             {
-                return Ok(None);
+                Ok(None)
             }
-            Err(err) => return Err(err).context(cannot),
-        };
-        let folder =
-            fs::canonicalize(self.store.layout().session(&self.session)).context(cannot)?;
-        if !real.starts_with(folder) {
-            return Err(Error::new(format!("will not read `{}`", self.shown(path)))
-                .because("it is a link out of its session's folder"));
+            Err(err) if files::is_link_error(&err) => {
+                Err(Error::new(format!("will not read `{}`", self.shown(path))).because(err))
+            }
+            Err(err) => Err(err).context(cannot),
         }
-        let bytes = fs::read(&real).context(cannot)?;
-        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
     }
 }
 
@@ -564,7 +558,7 @@ impl SessionParts<'_> {
     /// The lines of a file from one to another, both counted from 1.
     fn lines_of(&self, path: &Path, first: u64, last: u64) -> Result<String> {
         let cannot = || format!("cannot read `{}`", self.shown(path));
-        let mut reader = BufReader::new(File::open(path).context(cannot)?);
+        let mut reader = BufReader::new(files::open(path).context(cannot)?);
         let (mut text, mut line) = (String::new(), Vec::new());
         for number in 1..=last {
             line.clear();
@@ -639,6 +633,8 @@ fn within_budget(text: &str, budget: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

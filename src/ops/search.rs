@@ -7,6 +7,7 @@ use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize};
 
 use crate::base::clock::Timestamp;
+use crate::base::files;
 use crate::base::setters::setters;
 use crate::base::text;
 use crate::error::{Error, Result};
@@ -269,7 +270,7 @@ fn suggestions(
         suggestions.push("`memtree sweep` takes in what the agents have logged since".into());
     }
     let mut folders = Tree::NOTES.into_iter().filter_map(|tree| store.layout().tree(tree));
-    let elsewhere = folders.any(|folder| folder.is_dir());
+    let elsewhere = folders.any(|folder| files::is_dir(&folder));
     if request.trees.is_empty() && elsewhere {
         suggestions.push("`--in all` also looks through days, core, knowledge and patterns".into());
     }

@@ -103,7 +103,7 @@ impl Memory {
                 .hint("take it out of the setting, if it is to be kept after all"));
         }
         let folder = folder.context(|| format!("cannot read the folder `{named}`"))?;
-        if !folder.is_dir() {
+        if !files::is_dir(&folder) {
             return Err(Error::usage(format!("`{}` is not a folder", folder.display())));
         }
         let what = format!("there is nothing to keep in `{}`", folder.display());

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use chrono::Duration;
 
 use crate::adapters::{self, eventlog};
+use crate::base::files;
 use crate::capture::folder::Folder;
 use crate::capture::sources::{Root, Selection};
 use crate::capture::{CaptureSettings, PageSettings};
@@ -65,7 +66,9 @@ impl Memory {
     /// new.
     fn old_event_logs(&self) -> Result<Vec<PathBuf>> {
         let setting = self.settings().sources.get(eventlog::NAME);
-        if setting.is_some_and(|setting| !setting.enabled) || !self.layout().settings().is_file() {
+        if setting.is_some_and(|setting| !setting.enabled)
+            || !files::is_file(self.layout().settings())
+        {
             return Ok(Vec::new());
         }
         let logs = self.store().event_logs();

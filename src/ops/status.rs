@@ -2,7 +2,6 @@
 //! use.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use chrono::NaiveDate;
@@ -105,7 +104,7 @@ impl Memory {
                 status.episodes += u64::from(last.0 - first.0 + 1);
             }
             status.bytes.distilled +=
-                fs::metadata(layout.digest(&id)).map_or(0, |metadata| metadata.len());
+                files::metadata(layout.digest(&id)).map_or(0, |metadata| metadata.len());
             status.bytes.add_snapshot(&layout.snapshot(&id), digest.content.shape());
             *status.sessions.by_flavor.entry(digest.content.flavor).or_default() += 1;
         }
@@ -143,7 +142,7 @@ impl Memory {
 
 impl Bytes {
     fn add_snapshot(&mut self, snapshot: &Path, shape: SnapshotShape) {
-        if !snapshot.exists() {
+        if !files::exists(&snapshot) {
             return;
         }
         for file in files::walk_files(snapshot).flatten() {
@@ -156,7 +155,7 @@ impl Bytes {
 }
 
 fn size(folder: &Path) -> u64 {
-    if !folder.exists() {
+    if !files::exists(&folder) {
         return 0;
     }
     files::walk_files(folder).flatten().map(|file| file.metadata.len()).sum()

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::NaiveDate;
 
+use crate::base::files;
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
 use crate::ops::days::{self, Scope, Summarized};
@@ -47,7 +48,7 @@ impl Memory {
                     let error = Error::new(format!("there is nothing to summarize on {day}"))
                         .because(format!("`{}` tells nothing", layout.shown(&layout.day(day))));
                     let older = layout.old_day(day);
-                    return Err(match older.is_file() {
+                    return Err(match files::is_file(&older) {
                         true => error.hint(format!(
                             "`{}` is kept as another tool wrote it",
                             layout.shown(&older)

@@ -277,10 +277,10 @@ impl<'m> Run<'m> {
             files::recover(&layout.replacing()).context(|| self.settings.store.cannot_write())?;
         }
         commit::finish_earlier_sweep(store, self.settings.zone)?;
-        if layout.staging().exists() || commit::has_leftovers(store) {
+        if files::exists(layout.staging()) || commit::has_leftovers(store) {
             commit::remove_leftovers(store).context(|| self.settings.store.cannot_write())?;
         }
-        if layout.knowledge_log().exists() && !layout.knowledge_index().exists() {
+        if files::exists(layout.knowledge_log()) && !files::exists(layout.knowledge_index()) {
             // A compile was killed just before its last page.
             store.write_index().context(|| self.settings.store.cannot_write())?;
         }

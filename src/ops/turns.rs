@@ -1,7 +1,6 @@
 //! Turns: how often an agent has answered in a session, so that a long one is taken in before it
 //! ends.
 
-use std::fs;
 use std::io;
 use std::path::PathBuf;
 
@@ -41,7 +40,7 @@ pub fn forget(store: &Store, session: &str) {
 /// many. Where that is not possible, nothing comes of it.
 pub fn prune(store: &Store, now: Timestamp) {
     for folder in store.layout().hooks_memory() {
-        let mut files: Vec<(Timestamp, PathBuf)> = fs::read_dir(folder)
+        let mut files: Vec<(Timestamp, PathBuf)> = files::read_dir(folder)
             .into_iter()
             .flatten()
             .flatten()
@@ -66,6 +65,8 @@ pub fn key(session: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -38,7 +38,7 @@ impl DigestQueue {
     /// Forgets the list: without a model nobody waits.
     pub fn forget(layout: &Layout) -> io::Result<()> {
         let file = DigestQueue::file(layout);
-        if file.exists() { file.remove() } else { Ok(()) }
+        if file.is_saved() { file.remove() } else { Ok(()) }
     }
 
     /// The sessions, in order.
@@ -86,7 +86,7 @@ mod tests {
         let layout = Layout::new(folder.path());
         let ids: Vec<SessionId> =
             ["SES1_desk_SP1C1", "SES2_desk_SP1C1"].iter().map(|id| id.parse().unwrap()).collect();
-        assert!(!DigestQueue::file(&layout).exists());
+        assert!(!DigestQueue::file(&layout).is_saved());
         DigestQueue::change(&layout, |all| all.add(ids.iter())).unwrap();
         for _ in 0..5 {
             DigestQueue::change(&layout, |all| all.unanswered(&ids[0], false)).unwrap();
@@ -98,11 +98,11 @@ mod tests {
         }
         DigestQueue::change(&layout, |all| all.done(&ids[1])).unwrap();
         assert!(
-            DigestQueue::file(&layout).exists()
+            DigestQueue::file(&layout).is_saved()
                 && DigestQueue::file(&layout).load().sessions().next().is_none()
         );
         DigestQueue::forget(&layout).unwrap();
         DigestQueue::forget(&layout).unwrap();
-        assert!(!DigestQueue::file(&layout).exists());
+        assert!(!DigestQueue::file(&layout).is_saved());
     }
 }

@@ -8,7 +8,6 @@
 //! elsewhere.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -104,10 +103,10 @@ pub fn recognize(layout: &Layout, machine: Machine<'_>) -> Recognized {
 fn has_written(layout: &Layout) -> bool {
     let is_tracked = || {
         let indexes = layout.root().ancestors().map(|folder| Layout::new(folder).git_index());
-        let index = indexes.into_iter().find_map(|index| fs::read(index).ok());
+        let index = indexes.into_iter().find_map(|index| files::read(index).ok());
         index.is_some_and(|bytes| memchr::memmem::find(&bytes, layout::OWN.as_bytes()).is_some())
     };
-    (layout.cursors().is_file() || layout.sweep_lock().is_file()) && !is_tracked()
+    (files::is_file(layout.cursors()) || files::is_file(layout.sweep_lock())) && !is_tracked()
 }
 
 fn compared(before: Option<Identity>, mut now: Identity, is_named: bool) -> Recognized {
@@ -137,7 +136,7 @@ fn compared(before: Option<Identity>, mut now: Identity, is_named: bool) -> Reco
 #[cfg(unix)]
 fn inode(path: &Path) -> u64 {
     use std::os::unix::fs::MetadataExt;
-    fs::symlink_metadata(path).map_or(0, |metadata| metadata.ino())
+    files::symlink_metadata(path).map_or(0, |metadata| metadata.ino())
 }
 
 /// Elsewhere folders have no number that is easily asked for; the machine decides alone.

@@ -1,7 +1,6 @@
 //! Knowledge as documents: its pages, their index, and the log of what was compiled.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -344,7 +343,7 @@ impl Store {
     pub fn page_names(&self) -> io::Result<BTreeSet<PageName>> {
         let mut names = BTreeSet::new();
         for kind in Kind::ALL {
-            let entries = files::if_exists(fs::read_dir(self.layout().knowledge_of(kind)))?;
+            let entries = files::if_exists(files::read_dir(self.layout().knowledge_of(kind)))?;
             for entry in entries.into_iter().flatten() {
                 let entry = entry?;
                 // A link could lead anywhere.
@@ -498,7 +497,7 @@ fn merging_lossy<'m>(merge: impl Fn(Option<&str>) -> Option<String> + 'm) -> Mer
 
 /// Reads a file that a person may have written in whatever way; `None` where there is none.
 fn read_lossy(path: &std::path::Path) -> io::Result<Option<String>> {
-    let bytes = files::if_exists(fs::read(path))?;
+    let bytes = files::if_exists(files::read(path))?;
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use chrono::NaiveDate;
 
-use crate::base::files::Replacing;
+use crate::base::files::{Fence, Replacing};
 use crate::model::digest::SnapshotShape;
 use crate::model::hit::Tree;
 use crate::model::ids::{CoreId, EpisodeId, SessionId, SphereId};
@@ -159,6 +159,8 @@ pub const OWN: &str = ".memtree/";
 #[derive(Debug, Clone)]
 pub struct Layout {
     root: PathBuf,
+    /// No path below the root leads out of it, whatever came by `git pull`.
+    _fence: Fence,
 }
 
 /// Paths that never change, by name.
@@ -280,7 +282,8 @@ paths! {
 impl Layout {
     /// The paths below a root.
     pub fn new(root: impl Into<PathBuf>) -> Layout {
-        Layout { root: root.into() }
+        let root = root.into();
+        Layout { _fence: Fence::around(&root), root }
     }
 
     /// The memory's own folder.

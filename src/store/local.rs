@@ -5,7 +5,6 @@
 //! replaced; one in `local` is kept beside the new one, as `<name>.bak`. The device's own log,
 //! `.memtree/local/log`, is written here too: trouble of whoever cannot speak up, such as a hook.
 
-use std::fs;
 use std::io;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
@@ -45,13 +44,13 @@ impl<T: Serialize + DeserializeOwned> StateFile<T> {
     }
 
     /// Whether there is such a file, damaged or not.
-    pub fn exists(&self) -> bool {
-        self.path.is_file()
+    pub fn is_saved(&self) -> bool {
+        files::is_file(&self.path)
     }
 
     /// Reads the value; `None` where the file is missing or damaged.
     pub fn read(&self) -> Option<T> {
-        serde_json::from_slice(&fs::read(&self.path).ok()?).ok()
+        serde_json::from_slice(&files::read(&self.path).ok()?).ok()
     }
 
     /// Reads the value, or takes the default.
@@ -68,7 +67,9 @@ impl<T: Serialize + DeserializeOwned> StateFile<T> {
     where
         T: Default,
     {
-        let Some(bytes) = files::if_exists(fs::read(&self.path))? else { return Ok(T::default()) };
+        let Some(bytes) = files::if_exists(files::read(&self.path))? else {
+            return Ok(T::default());
+        };
         serde_json::from_slice(&bytes).or_else(|err| {
             let stamp = clock::stamp(now).replace(['-', ':'], "");
             let aside = self.move_aside(&format!(".bak-{stamp}"))?;
@@ -81,7 +82,7 @@ impl<T: Serialize + DeserializeOwned> StateFile<T> {
 
     /// Writes the value, unless the file holds it already; returns whether it wrote.
     pub fn save(&self, value: &T) -> io::Result<bool> {
-        if self.keeps_damaged && self.exists() && self.read().is_none() {
+        if self.keeps_damaged && self.is_saved() && self.read().is_none() {
             self.move_aside(".bak")?;
         }
         files::write_if_changed(&self.path, &serde_json::to_vec(value)?)
@@ -117,7 +118,7 @@ const LONGEST_LINE: usize = 500;
 /// of it: there is nobody left to tell.
 pub fn note(layout: &Layout, now: Timestamp, what: &str) {
     let path = layout.journal();
-    if fs::metadata(&path).is_ok_and(|metadata| metadata.len() > LONGEST) {
+    if files::metadata(&path).is_ok_and(|metadata| metadata.len() > LONGEST) {
         let _ = files::rename(&path, &path.with_extension("old"));
     }
     let what = text::one_line(&Redactor::new().redact(what), LONGEST_LINE);
@@ -128,6 +129,8 @@ pub fn note(layout: &Layout, now: Timestamp, what: &str) {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -137,12 +140,12 @@ mod tests {
         let backup = folder.path().join("local/numbers.json.bak");
         let [local, cache]: [StateFile<Vec<u8>>; 2] =
             [StateFile::local(path.clone()), StateFile::cache(path.clone())];
-        assert_eq!((local.read(), local.load(), local.exists()), (None, vec![], false));
+        assert_eq!((local.read(), local.load(), local.is_saved()), (None, vec![], false));
         local.remove().unwrap();
         assert!(local.save(&vec![1]).unwrap() && !local.save(&vec![1]).unwrap());
         assert_eq!(local.read(), Some(vec![1]));
         files::write_atomic(&path, b"[1").unwrap();
-        assert_eq!((local.read(), local.load(), local.exists()), (None, vec![], true));
+        assert_eq!((local.read(), local.load(), local.is_saved()), (None, vec![], true));
         assert!(cache.save(&vec![2]).unwrap() && !backup.exists());
         files::write_atomic(&path, b"[1").unwrap();
         assert!(local.save(&vec![2]).unwrap());
@@ -150,6 +153,6 @@ mod tests {
         local.save_if_possible(&vec![3]);
         assert_eq!(local.load(), [3]);
         local.remove().unwrap();
-        assert!(!local.exists());
+        assert!(!local.is_saved());
     }
 }

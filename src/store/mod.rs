@@ -1,7 +1,6 @@
 //! The Markdown tree, in and out: the files are the truth, everything else is made from them.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -44,12 +43,17 @@ pub struct EventLog {
 impl Store {
     /// Opens the memory in a folder; its settings file makes it one.
     pub fn open(root: &Path) -> Result<Store> {
-        let layout = Layout::new(root);
-        if layout.settings().is_file() {
-            return Ok(Store { layout });
+        let store = Store::at(root);
+        let settings = store.layout.settings();
+        if files::is_file(&settings) {
+            store.refuse_own_link()?;
+            return Ok(store);
+        }
+        if files::symlink_metadata(&settings).is_ok_and(|metadata| metadata.is_symlink()) {
+            return Err(refused_link(&settings));
         }
         Err(Error::not_found(format!("there is no memory in `{}`", root.display()))
-            .because(if root.exists() {
+            .because(if files::exists(&root) {
                 "it has no `memtree.toml`"
             } else {
                 "the folder does not exist"
@@ -74,6 +78,7 @@ impl Store {
                 .hint("check that the folder above it is there and yours, or name another place with `--store`")
         };
         files::create_folder(root).map_err(cannot)?;
+        Store::at(root).refuse_own_link()?;
         let mut wrote = Vec::new();
         for (path, text) in [
             (layout.readme(), include_str!("../../templates/memory-readme.md")),
@@ -82,7 +87,7 @@ impl Store {
             // Last, because its presence says that all the others are there.
             (layout.settings(), crate::settings::TEMPLATE),
         ] {
-            if !path.exists() {
+            if !files::exists(&path) {
                 files::write_atomic(&path, text.as_bytes()).map_err(cannot)?;
                 wrote.push(layout.shown(&path));
             }
@@ -99,7 +104,7 @@ impl Store {
     /// matter.
     pub fn session_ids(&self) -> io::Result<Vec<SessionId>> {
         let mut ids = Vec::new();
-        let entries = files::if_exists(fs::read_dir(self.layout.sessions()))?;
+        let entries = files::if_exists(files::read_dir(self.layout.sessions()))?;
         for entry in entries.into_iter().flatten() {
             if let Some(id) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) {
                 ids.push(id);
@@ -121,13 +126,13 @@ impl Store {
 
     /// How a session's digest looks. A link could lead anywhere, so only a plain file is a digest.
     pub fn digest_stamp(&self, id: &SessionId) -> Option<Stamp> {
-        let metadata = fs::symlink_metadata(self.layout.digest(id)).ok()?;
+        let metadata = files::symlink_metadata(self.layout.digest(id)).ok()?;
         metadata.is_file().then(|| Stamp::of(&metadata))
     }
 
     /// The contexts that wait in the inbox for a model, in order.
     pub fn inbox(&self) -> Vec<PathBuf> {
-        let entries = fs::read_dir(self.layout.inbox()).into_iter().flatten().flatten();
+        let entries = files::read_dir(self.layout.inbox()).into_iter().flatten().flatten();
         let paths = entries.map(|entry| entry.path());
         let mut paths: Vec<PathBuf> =
             paths.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
@@ -139,7 +144,7 @@ impl Store {
     /// left.
     pub fn event_logs(&self) -> io::Result<Vec<EventLog>> {
         let mut logs = Vec::new();
-        let entries = files::if_exists(fs::read_dir(self.layout.sessions()))?;
+        let entries = files::if_exists(files::read_dir(self.layout.sessions()))?;
         for entry in entries.into_iter().flatten() {
             let entry = entry?;
             let name = entry.file_name();
@@ -172,22 +177,28 @@ impl Store {
         for folder in
             folders.into_iter().chain(knowledge).chain(session.map(|id| layout.session(id)))
         {
-            if fs::symlink_metadata(&folder).is_ok_and(|metadata| metadata.is_symlink()) {
-                return Err(Error::new(format!(
-                    "`{}` is a link, and nothing is written through it",
-                    folder.display()
-                ))
-                .hint("put a real folder in its place, or make the memory itself a link"));
+            if files::symlink_metadata(&folder).is_ok_and(|metadata| metadata.is_symlink()) {
+                return Err(refused_link(&folder));
             }
         }
         Ok(())
+    }
+
+    /// Refuses a memory whose own folder is a link: everything that this device keeps to itself
+    /// would be somewhere else.
+    pub fn refuse_own_link(&self) -> Result<()> {
+        let own = self.layout.own();
+        match files::symlink_metadata(&own) {
+            Ok(metadata) if metadata.is_symlink() => Err(refused_link(&own)),
+            _ => Ok(()),
+        }
     }
 
     /// The hashes of what was captured of a session, by name: its snapshot's own manifest names
     /// every file; the digest only a few, but also after eviction.
     pub fn captured_hashes(&self, digest: &Digest) -> HashMap<String, String> {
         let path = self.layout.snapshot(&digest.session).join(layout::MANIFEST);
-        let whole = fs::read_to_string(path).unwrap_or_default();
+        let whole = files::read_to_string(path).unwrap_or_default();
         let lines = whole.lines().chain(digest.snapshot.manifest.iter().map(String::as_str));
         let lines = lines.filter_map(snapshots::parse_manifest_line);
         lines.map(|(sha256, name)| (name, sha256.to_string())).collect()
@@ -214,17 +225,17 @@ impl Store {
     pub fn digest(&self, id: &SessionId) -> Result<Option<Digest>> {
         let path = self.layout.digest(id);
         let cannot = || format!("cannot read the digest `{}`", self.layout.shown(&path));
-        let text = files::if_exists(fs::read_to_string(&path)).context(cannot)?;
+        let text = files::if_exists(files::read_to_string(&path)).context(cannot)?;
         text.map(|text| digest::parse(&text)).transpose().context(cannot)
     }
 
     /// How much room digests, days and all that is made of them take.
     pub fn distilled_bytes(&self) -> u64 {
         let layout = &self.layout;
-        let size = |path: PathBuf| fs::metadata(path).map_or(0, |metadata| metadata.len());
+        let size = |path: PathBuf| files::metadata(path).map_or(0, |metadata| metadata.len());
         let digests: u64 =
             self.session_ids().unwrap_or_default().iter().map(|id| size(layout.digest(id))).sum();
-        let below = |folder: PathBuf| match folder.exists() {
+        let below = |folder: PathBuf| match files::exists(&folder) {
             true => files::walk_files(&folder).flatten().map(|file| file.metadata.len()).sum(),
             false => 0,
         };
@@ -247,4 +258,9 @@ impl Store {
         let taken = taken.filter_map(next).max();
         taken.max(self.forgotten().iter().filter_map(next).max()).unwrap_or(0)
     }
+}
+
+fn refused_link(path: &Path) -> Error {
+    Error::new(format!("`{}` is a link, and no link below a memory is followed", path.display()))
+        .hint("put the real file or folder in its place, or make the memory itself a link")
 }

@@ -6,7 +6,6 @@
 //! said.
 
 use std::collections::HashSet;
-use std::fs;
 use std::io;
 
 use chrono::NaiveDate;
@@ -51,7 +50,7 @@ impl Tombstones {
     /// Reads the list. Whatever a person or a merge did to its lines, ids and hashes are found in
     /// them.
     pub fn load(layout: &Layout) -> io::Result<Tombstones> {
-        let text = files::if_exists(fs::read_to_string(layout.forgotten()))?;
+        let text = files::if_exists(files::read_to_string(layout.forgotten()))?;
         Ok(Tombstones::parse(&text.unwrap_or_default()))
     }
 
@@ -159,6 +158,8 @@ fn source_hash(source_id: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -68,6 +68,11 @@ const ONLY_THERE: &[(&str, &[&str], &str)] = &[
         &["base/files", "adapters/sqlite.rs", "models/tests.rs", "cli"],
         "the disk is changed by base/files alone, where every change can be made to fail",
     ),
+    (
+        r"\bfs::(read|read_to_string|read_dir|read_link|metadata|symlink_metadata)\b|\bFile::open\b|\bWalkDir\b|\.exists\(\)|\w\(\)\.is_(file|dir)\(\)",
+        &["base/files", "base/git", "models/tests.rs", "models/command.rs"],
+        "paths are looked at and read by base/files alone, which follows no link below a memory",
+    ),
     (r"\b(Utc|Local|SystemTime)::now\b", &["base/clock.rs"], "the time is handed in"),
     (r"MEMTREE_NOW", &["base/clock.rs"], "only the clock knows how it is replaced"),
     (

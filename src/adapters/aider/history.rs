@@ -28,7 +28,7 @@ fn runs(path: &Path) -> io::Result<Vec<Run>> {
     let mut runs: Vec<Run> = Vec::new();
     let mut taken: HashMap<String, u32> = HashMap::new();
     let mut lines =
-        LineStarts { reader: io::BufReader::with_capacity(64 << 10, File::open(path)?), end: 0 };
+        LineStarts { reader: io::BufReader::with_capacity(64 << 10, files::open(path)?), end: 0 };
     while let Some((start, beginning)) = lines.next(STARTED.len() + 30)? {
         if let Some(began) = started(&beginning) {
             let mut native_id = format!("{place}-{}", began.format("%Y%m%dT%H%M%S"));
@@ -53,7 +53,7 @@ impl History {
     }
 
     fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        let mut file = File::open(&self.path)?;
+        let mut file = files::open(&self.path)?;
         file.seek(SeekFrom::Start(run.start))?;
         writeln!(
             out,

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use super::hooks::{self, HookSpec};
 use super::transcript::Transcript;
 use super::{Adapter, Deletion, Identity, Places, jsonl};
+use crate::base::files;
 use crate::error::Result;
 use crate::model::session::{EventSink, Head, Log, Role};
 
@@ -44,9 +45,9 @@ impl Adapter for Claude {
     }
 
     fn deletion(&self, places: &Places) -> Option<Deletion> {
-        let projects = self.roots(places).into_iter().find(|folder| folder.exists())?;
+        let projects = self.roots(places).into_iter().find(|folder| files::exists(&folder))?;
         let settings = projects.parent()?.join("settings.json");
-        let text = std::fs::read_to_string(&settings).unwrap_or_default();
+        let text = files::read_to_string(&settings).unwrap_or_default();
         let days = serde_json::from_str::<WireSettings>(&text)
             .ok()
             .and_then(|settings| settings.cleanup_period_days);

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::fs::File;
 use std::io::Read;
 
 use super::is_uuid;
@@ -15,6 +14,7 @@ use crate::adapters::jsonl::{self, Lines};
 use crate::adapters::transcript::{Dialect, Tokens, Transcript, attached, hash};
 use crate::adapters::wire::raw;
 use crate::base::clock::{self, Timestamp};
+use crate::base::files;
 use crate::error::{Context, Result};
 use crate::model::evidence::FileState;
 use crate::model::session::{CallResult, EventKind, Head, Log, LogFile, Role};
@@ -421,7 +421,7 @@ fn persisted(log: &Log, id: &str) -> Option<String> {
     let mut files = log.files.iter().filter(|file| file.role == Role::Attachment);
     let file = files.find(|file| file.name.file_stem().is_some_and(|stem| stem == id))?;
     let mut bytes = Vec::new();
-    File::open(&file.path).ok()?.take(LONGEST_OUTPUT).read_to_end(&mut bytes).ok()?;
+    files::open(&file.path).ok()?.take(LONGEST_OUTPUT).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 

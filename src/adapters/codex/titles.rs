@@ -62,7 +62,7 @@ impl Shared for Titles {
 
 /// The last title in a file of one session's lines.
 pub fn last(path: &Path) -> Option<String> {
-    let lines = std::fs::read(path).ok()?;
+    let lines = files::read(path).ok()?;
     let titles = lines
         .split(|byte| *byte == b'\n')
         .filter_map(|line| serde_json::from_slice::<WireTitle>(line).ok());

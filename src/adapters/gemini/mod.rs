@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::transcript::Transcript;
 use super::{Adapter, Deletion, Identity, Places, jsonl};
+use crate::base::files;
 use crate::error::Result;
 use crate::model::session::{EventSink, Head, Log, Role};
 
@@ -33,9 +34,9 @@ impl Adapter for Gemini {
     }
 
     fn deletion(&self, places: &Places) -> Option<Deletion> {
-        let logs = self.roots(places).into_iter().find(|folder| folder.exists())?;
+        let logs = self.roots(places).into_iter().find(|folder| files::exists(&folder))?;
         let settings = logs.parent()?.join("settings.json");
-        let text = std::fs::read_to_string(&settings).unwrap_or_default();
+        let text = files::read_to_string(&settings).unwrap_or_default();
         let wire: wire::WireSettings = serde_json::from_str(&text).unwrap_or_default();
         let retention = wire.general.session_retention;
         let after_days = retention.max_age.as_deref().and_then(in_days).unwrap_or(30);

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use super::sqlite::Schema;
 use super::transcript::Transcript;
 use super::{Adapter, Identity, Places, jsonl, rows};
+use crate::base::files;
 use crate::error::Result;
 use crate::model::session::{EventSink, Head, Log, Role};
 
@@ -79,7 +80,7 @@ fn session_folder(file: &Path) -> Option<&Path> {
     const INNER: &[&str] = &["compaction", "terminal", "assets", "subagents"];
     let mut folder = file.parent()?;
     for _ in 0..3 {
-        if folder.join(HISTORY).is_file() {
+        if files::is_file(folder.join(HISTORY)) {
             return Some(folder);
         }
         let inner = |folder: &Path| {

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use super::sqlite::{Schema, Table};
 use super::transcript::Transcript;
 use super::{Adapter, Identity, Places, jsonl, rows};
+use crate::base::files;
 use crate::error::Result;
 use crate::model::session::{EventSink, Head, Log, Role};
 
@@ -34,7 +35,7 @@ impl Adapter for OpenCode {
         // The other folders beside it hold logs and copies of repositories, and no sessions.
         roots.extend(places.variable("OPENCODE_DB").map(|path| data.join(path)));
         let beside =
-            std::fs::read_dir(&data).into_iter().flatten().flatten().map(|entry| entry.path());
+            files::read_dir(&data).into_iter().flatten().flatten().map(|entry| entry.path());
         roots.extend(
             beside.filter(|path| path.extension().is_some_and(|extension| extension == "db")),
         );

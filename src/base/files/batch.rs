@@ -3,23 +3,23 @@
 //! What it puts in place appears in order, each file whole: whoever stops it leaves a prefix.
 
 use std::collections::BTreeSet;
-use std::fs;
 #[cfg(target_os = "linux")]
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use tempfile::TempPath;
-
-#[cfg(any(target_os = "linux", target_os = "macos"))]
-use super::exchange::exchange;
 use super::faults::{self, Point};
 use super::folders::{create_folders, parent_of, sync_file, sync_folder, sync_tree};
-use super::if_exists;
 use super::notes::{Notes, Replacing};
+use super::place::Place;
 use super::replace::{self, Merge, Replacement};
-use super::{TEMPORARY_PREFIX, TEMPORARY_SUFFIX, write_temporary};
-use super::{remove_folder, rename};
+use super::temporary::{Closed, Temporary, temporary_name};
+use super::{if_found, remove_folder, rename, symlink_metadata};
+#[cfg(target_os = "linux")]
+use super::{
+    metadata,
+    place::{self, Access},
+};
 
 /// Many whole-file writes and folder renames that share one sync.
 ///
@@ -44,7 +44,7 @@ pub struct Batch<'m> {
 
 #[derive(Debug)]
 enum Step<'m> {
-    Write { temporary: TempPath, path: PathBuf },
+    Write(Closed),
     Replace(Replacement<'m>),
     Rename { from: PathBuf, to: PathBuf },
 }
@@ -68,8 +68,7 @@ impl<'m> Batch<'m> {
     pub fn write(&mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         self.folders.extend(create_folders(parent_of(path))?);
         self.remember_file_system(parent_of(path))?;
-        let temporary = write_temporary(path, bytes)?.into_temp_path();
-        self.steps.push(Step::Write { temporary, path: path.to_owned() });
+        self.steps.push(Step::Write(Temporary::with(path, bytes)?.close()));
         Ok(())
     }
 
@@ -128,10 +127,9 @@ impl<'m> Batch<'m> {
         // dropped.
         for step in std::mem::take(&mut self.steps) {
             match step {
-                Step::Write { temporary, path } => {
-                    faults::point(Point::Rename)?;
-                    temporary.persist(&path)?;
-                    folders.insert(parent_of(&path).to_owned());
+                Step::Write(temporary) => {
+                    folders.insert(parent_of(temporary.target()).to_owned());
+                    temporary.persist()?;
                 }
                 Step::Replace(page) => {
                     folders.insert(parent_of(&page.path).to_owned());
@@ -163,8 +161,8 @@ impl<'m> Batch<'m> {
         }
         for step in &self.steps {
             match step {
-                Step::Write { temporary, .. } => sync_file(temporary)?,
-                Step::Replace(page) => sync_file(&page.temporary)?,
+                Step::Write(temporary) => sync_file(&temporary.path())?,
+                Step::Replace(page) => sync_file(&page.temporary.path())?,
                 Step::Rename { from, .. } => sync_tree(from)?,
             }
         }
@@ -174,9 +172,9 @@ impl<'m> Batch<'m> {
     #[cfg(target_os = "linux")]
     fn remember_file_system(&mut self, folder: &Path) -> io::Result<()> {
         use std::os::unix::fs::MetadataExt;
-        let device = fs::metadata(folder)?.dev();
+        let device = metadata(folder)?.dev();
         if self.file_systems.iter().all(|(known, _)| *known != device) {
-            self.file_systems.push((device, File::open(folder)?));
+            self.file_systems.push((device, place::open(folder, Access::Folder)?));
         }
         Ok(())
     }
@@ -208,20 +206,15 @@ impl<'m> Batch<'m> {
 
 /// Moves a folder to a name that may be taken; returns where the folder that had it is now.
 fn replace_folder(from: &Path, to: &Path) -> io::Result<Option<PathBuf>> {
-    if if_exists(fs::symlink_metadata(to))?.is_none() {
+    if if_found(symlink_metadata(to))?.is_none() {
         return rename(from, to).map(|()| None);
     }
-    #[cfg(any(target_os = "linux", target_os = "macos"))]
-    {
-        faults::point(Point::Rename)?;
-        if exchange(from, to)? {
-            return Ok(Some(from.to_owned()));
-        }
+    faults::point(Point::Rename)?;
+    if Place::of(from)?.exchange(&Place::of(to)?)? {
+        return Ok(Some(from.to_owned()));
     }
-    let builder = &mut tempfile::Builder::new();
-    let aside =
-        builder.prefix(TEMPORARY_PREFIX).suffix(TEMPORARY_SUFFIX).tempdir_in(parent_of(to))?.keep();
-    fs::remove_dir(&aside)?;
+    // Not every file system can do it.
+    let aside = to.with_file_name(temporary_name());
     rename(to, &aside)?;
     rename(from, to)?;
     Ok(Some(aside))
@@ -232,6 +225,7 @@ mod tests {
     use super::super::is_temporary;
     use super::super::tests::{names, start};
     use super::*;
+    use std::fs;
     use std::io::{BufRead, BufReader};
 
     #[test]

@@ -1,12 +1,15 @@
 //! The plain changes to the disk, one function each: nobody else makes them, so that every one of
 //! them can be made to fail in a test.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
 use super::faults::{self, Point};
-use super::if_exists;
+use super::folders::parent_of;
+use super::locks::detach;
+use super::place::{self, Access, Place};
+use super::{NOT_REGULAR, if_found, read_dir, symlink_metadata};
 
 /// A file that is being written. It is not synced: that is the work of whoever puts it in its
 /// place.
@@ -28,31 +31,54 @@ impl Write for NewFile {
 /// Creates a file that must not be there yet.
 pub fn create_new(path: &Path) -> io::Result<NewFile> {
     faults::point(Point::Write)?;
-    Ok(NewFile { file: OpenOptions::new().write(true).create_new(true).open(path)? })
+    Ok(NewFile { file: place::open(path, Access::New { private: false })? })
 }
 
 /// Creates a file that only its owner can read, and that must not be there yet.
 pub fn create_new_private(path: &Path) -> io::Result<NewFile> {
     faults::point(Point::Write)?;
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    Ok(NewFile { file: options.open(path)? })
+    Ok(NewFile { file: place::open(path, Access::New { private: true })? })
 }
 
 /// Writes a file in a folder of our own that nobody reads before it is whole, such as one in the
-/// making.
+/// making. A file that is there is replaced by a new one: it may have a second name elsewhere.
 pub fn write_plain(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    faults::write_point(|| drop(fs::write(path, &bytes[..bytes.len() / 2])))?;
-    fs::write(path, bytes)
+    let place = Place::of(path)?;
+    let write = |bytes: &[u8]| -> io::Result<()> {
+        let new = || place.open(Access::New { private: false });
+        let file = match new() {
+            Err(err) if err.kind() == ErrorKind::AlreadyExists => {
+                if_found(place.remove_file())?;
+                new()
+            }
+            opened => opened,
+        };
+        file?.write_all(bytes)
+    };
+    faults::write_point(|| drop(write(&bytes[..bytes.len() / 2])))?;
+    write(bytes)
 }
 
 /// Adds bytes to the end of a file of this device's own by one write, without lock or sync; returns
 /// how long it is then.
 pub fn append_plain(path: &Path, bytes: &[u8]) -> io::Result<u64> {
-    create_folder(super::folders::parent_of(path))?;
-    let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+    create_folder(parent_of(path))?;
+    let mut file = match place::open(path, Access::Append) {
+        Err(err) if err.kind() == ErrorKind::NotFound => {
+            match place::open(path, Access::New { private: false }) {
+                Err(err) if err.kind() == ErrorKind::AlreadyExists => {}
+                made => drop(made?),
+            }
+            place::open(path, Access::Append)?
+        }
+        opened => opened?,
+    };
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(ErrorKind::InvalidInput, NOT_REGULAR));
+    }
+    if detach(&mut file, path)? {
+        file = place::open(path, Access::Append)?;
+    }
     let half = bytes.len() / 2;
     faults::write_point(|| drop((&file).write_all(&bytes[..half])))?;
     file.write_all(bytes)?;
@@ -67,39 +93,34 @@ pub fn create_folder(path: &Path) -> io::Result<()> {
 /// Moves a file or folder to a name that is free, or is a file's.
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     faults::point(Point::Rename)?;
-    fs::rename(from, to)
+    Place::of(from)?.rename(&Place::of(to)?)
 }
 
 /// Removes a file; one that is not there is no error.
 pub fn remove_file(path: &Path) -> io::Result<()> {
     faults::point(Point::Remove)?;
-    if_exists(fs::remove_file(path)).map(drop)
+    if_found(Place::of(path).and_then(|place| place.remove_file())).map(drop)
 }
 
 /// Removes a folder with all that is in it; one that is not there is no error.
 pub fn remove_folder(path: &Path) -> io::Result<()> {
-    if if_exists(fs::symlink_metadata(path)).is_ok_and(|found| found.is_none()) {
+    if if_found(symlink_metadata(path)).is_ok_and(|found| found.is_none()) {
         return Ok(());
     }
     faults::remove_point(|| remove_half(path))?;
-    if_exists(fs::remove_dir_all(path)).map(drop)
+    if_found(Place::of(path).and_then(|place| place::remove_tree(&place))).map(drop)
 }
 
 /// Removes a folder that holds nothing; one that does is left, and that is an error.
 pub fn remove_empty_folder(path: &Path) -> io::Result<()> {
     faults::point(Point::Remove)?;
-    if_exists(fs::remove_dir(path)).map(drop)
+    if_found(Place::of(path).and_then(|place| place.remove_empty_folder())).map(drop)
 }
 
 /// Removes some of what is in a folder, as a process does that is killed while it removes all.
 fn remove_half(path: &Path) {
-    let entries: Vec<_> = fs::read_dir(path).into_iter().flatten().flatten().collect();
+    let entries: Vec<_> = read_dir(path).into_iter().flatten().flatten().collect();
     for entry in entries.iter().take(entries.len().div_ceil(2)) {
-        let path = entry.path();
-        let _ = if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            fs::remove_dir_all(path)
-        } else {
-            fs::remove_file(path)
-        };
+        let _ = Place::of(&entry.path()).and_then(|place| place::remove_tree(&place));
     }
 }

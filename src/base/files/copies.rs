@@ -5,13 +5,12 @@
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
-use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::{NOT_REGULAR, create_new_private, remove_file};
+use super::{create_new_private, open, remove_file};
 
 /// How many bytes there are, and their hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +25,7 @@ pub struct ContentHash {
 ///
 /// The target must not exist, and is not synced: that is the batch's work.
 pub fn copy_hashed(from: &Path, to: &Path) -> io::Result<ContentHash> {
-    let mut source = open_regular(from)?;
+    let mut source = open(from)?;
     let mut target = HashingWriter::new(create_new_private(to)?);
     match pump(&mut source, &mut target) {
         Ok(()) => Ok(target.finish().1),
@@ -40,7 +39,7 @@ pub fn copy_hashed(from: &Path, to: &Path) -> io::Result<ContentHash> {
 /// Returns a file's length and the SHA-256 of its content.
 pub fn hash_file(path: &Path) -> io::Result<(u64, String)> {
     let mut target = HashingWriter::new(io::sink());
-    pump(&mut open_regular(path)?, &mut target)?;
+    pump(&mut open(path)?, &mut target)?;
     let (_, ContentHash { bytes, sha256 }) = target.finish();
     Ok((bytes, sha256))
 }
@@ -89,22 +88,6 @@ fn hex(bytes: &[u8]) -> String {
         write!(text, "{byte:02x}").expect("a string can always be written to");
     }
     text
-}
-
-/// Opens a file for reading; a pipe or a device in its place is an error rather than a long wait.
-fn open_regular(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(
-        &mut options,
-        rustix::fs::OFlags::NONBLOCK.bits() as i32,
-    );
-    let file = options.open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::Error::new(ErrorKind::InvalidInput, NOT_REGULAR)),
-    }
 }
 
 /// Moves everything from a reader to a writer through one large buffer per thread.

@@ -5,6 +5,9 @@ use std::io;
 use std::path::Path;
 
 use super::Stamp;
+use super::place;
+#[cfg(unix)]
+use super::place::Access;
 
 /// A folder to look at files below.
 #[derive(Debug)]
@@ -19,16 +22,17 @@ impl DirHandle {
     /// Holds a folder open.
     #[cfg(unix)]
     pub fn open(folder: &Path) -> io::Result<DirHandle> {
-        Ok(DirHandle { folder: std::fs::File::open(folder)? })
+        Ok(DirHandle { folder: place::open(folder, Access::Folder)? })
     }
 
     #[cfg(not(unix))]
     pub fn open(folder: &Path) -> io::Result<DirHandle> {
+        place::look_through(folder)?;
         Ok(DirHandle { folder: folder.to_owned() })
     }
 
     /// The stamp of a plain file, by its path below the folder; `None` for anything else, a link
-    /// included.
+    /// included. Whoever reads the file opens it by its path: here only the end is looked at.
     #[cfg(unix)]
     pub fn stamp(&self, path: &Path) -> Option<Stamp> {
         use rustix::fs::{AtFlags, FileType, statat};

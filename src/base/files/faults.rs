@@ -8,7 +8,8 @@
 //!   folder, is done by half first;
 //! - `fail:17` lets the 17th point fail with an error;
 //! - `full:17` lets it fail because the disk is full, and every later write too;
-//! - `count:PATH` lets all go well and writes to PATH how many points there were.
+//! - `count:PATH` lets all go well and writes to PATH how many points there were;
+//! - `old-kernel` lets all go well, but without the newer system calls.
 
 #[cfg(not(debug_assertions))]
 use std::io;
@@ -47,6 +48,15 @@ pub(super) fn remove_point(_: impl FnOnce()) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether to do without the newer system calls, as on an old kernel.
+#[cfg(all(target_os = "linux", not(debug_assertions)))]
+#[inline(always)]
+pub(super) fn is_old_kernel() -> bool {
+    false
+}
+
+#[cfg(all(target_os = "linux", debug_assertions))]
+pub(super) use injected::is_old_kernel;
 #[cfg(debug_assertions)]
 pub(super) use injected::{point, remove_point, write_point};
 
@@ -78,6 +88,11 @@ mod injected {
 
     pub fn remove_point(half: impl FnOnce()) -> io::Result<()> {
         pass(Point::Remove, half)
+    }
+
+    #[cfg(target_os = "linux")]
+    pub fn is_old_kernel() -> bool {
+        std::env::var("MEMTREE_FAULT").is_ok_and(|text| text == "old-kernel")
     }
 
     fn pass(what: Point, half: impl FnOnce()) -> io::Result<()> {

@@ -2,32 +2,30 @@
 //!
 //! Here folders are created, some closed to all but their owner, and made to outlast a power loss.
 
-use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use walkdir::WalkDir;
-
 use super::faults::{self, Point};
+use super::place::{self, Access, Place};
+use super::walk::walk_all;
+use super::{is_dir, is_link_error, metadata};
 
 /// Creates a folder that only its owner can enter, with the folders above it; closes one that stood
 /// open.
 pub fn create_private_dir(path: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
+    create_folders_as(path, 0o700)?;
     #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    if !path.is_dir() {
-        faults::point(Point::Folder)?;
-    }
-    builder.create(path)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let metadata = fs::symlink_metadata(path)?;
-        if metadata.is_dir() && metadata.permissions().mode() & 0o077 != 0 {
-            fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
-        }
+    close(path, 0o700)?;
+    Ok(())
+}
+
+/// Closes a file or folder to everybody but its owner, if it stands open.
+#[cfg(unix)]
+fn close(path: &Path, mode: u32) -> io::Result<()> {
+    let place = Place::of(path)?;
+    if place.mode().is_some_and(|found| found & 0o077 != 0) {
+        faults::point(Point::Write)?;
+        place.set_mode(mode)?;
     }
     Ok(())
 }
@@ -35,17 +33,12 @@ pub fn create_private_dir(path: &Path) -> io::Result<()> {
 /// Closes a folder and all that is in it to everybody but its owner; links are left alone.
 #[cfg(unix)]
 pub fn make_private(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    for entry in WalkDir::new(folder) {
+    for entry in walk_all(folder) {
         let entry = entry?;
-        let mode = match entry.file_type() {
-            kind if kind.is_dir() => 0o700,
-            kind if kind.is_file() => 0o600,
-            _ => continue,
-        };
-        if entry.metadata()?.permissions().mode() & 0o077 != 0 {
-            faults::point(Point::Write)?;
-            fs::set_permissions(entry.path(), fs::Permissions::from_mode(mode))?;
+        match entry.file_type() {
+            kind if kind.is_dir() => close(entry.path(), 0o700)?,
+            kind if kind.is_file() => close(entry.path(), 0o600)?,
+            _ => {}
         }
     }
     Ok(())
@@ -54,15 +47,21 @@ pub fn make_private(folder: &Path) -> io::Result<()> {
 /// Creates a folder and those above it; returns the folders to sync, so that the new ones outlast a
 /// power loss.
 pub(super) fn create_folders(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    if folder.is_dir() {
-        return Ok(Vec::new());
+    create_folders_as(folder, 0o777)
+}
+
+fn create_folders_as(folder: &Path, mode: u32) -> io::Result<Vec<PathBuf>> {
+    match metadata(folder) {
+        Ok(metadata) if metadata.is_dir() => return Ok(Vec::new()),
+        Err(err) if is_link_error(&err) => return Err(err),
+        _ => {}
     }
     let parent = parent_of(folder);
-    let mut changed = create_folders(parent)?;
+    let mut changed = create_folders_as(parent, mode)?;
     faults::point(Point::Folder)?;
-    match fs::create_dir(folder) {
+    match Place::of(folder)?.create_folder(mode) {
         // Whoever else is just creating it may not have synced it yet.
-        Err(err) if err.kind() != ErrorKind::AlreadyExists || !folder.is_dir() => {
+        Err(err) if err.kind() != ErrorKind::AlreadyExists || !is_dir(folder) => {
             return Err(err);
         }
         _ => changed.push(parent.to_owned()),
@@ -88,7 +87,7 @@ pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
         return Ok(());
     }
     faults::point(Point::Sync)?;
-    match File::open(folder)?.sync_all() {
+    match place::open(folder, Access::Folder)?.sync_all() {
         // Some network file systems cannot sync a folder and need not.
         Err(err) if err.kind() == ErrorKind::InvalidInput => Ok(()),
         done => done,
@@ -98,12 +97,13 @@ pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
 pub(super) fn sync_file(path: &Path) -> io::Result<()> {
     // Windows only syncs what is open for writing; elsewhere the file may be read-only.
     faults::point(Point::Sync)?;
-    OpenOptions::new().read(true).write(cfg!(windows)).open(path)?.sync_all()
+    let access = if cfg!(windows) { Access::Append } else { Access::Read };
+    place::open(path, access)?.sync_all()
 }
 
 /// Syncs every file and folder under a folder, one by one.
 pub(super) fn sync_tree(folder: &Path) -> io::Result<()> {
-    for entry in WalkDir::new(folder).contents_first(true) {
+    for entry in walk_all(folder).contents_first(true) {
         let entry = entry?;
         match entry.file_type() {
             kind if kind.is_dir() => sync_folder(entry.path())?,

@@ -4,7 +4,7 @@
 //! kept to one process by a lock file of its own. The system gives a lock back when its holder
 //! ends, however it ends.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
@@ -13,9 +13,11 @@ use super::Stamp;
 use super::faults::{self, Point};
 use super::folders::{create_folders, create_folders_synced, parent_of};
 use super::notes::Replacing;
+use super::place::{self, Access};
 use super::replace::replace;
+use super::temporary::Temporary;
 use super::writers::wait_for_writer;
-use super::{NOT_REGULAR, if_exists, remove_file};
+use super::{NOT_REGULAR, if_found, read, remove_file, symlink_metadata};
 
 /// Appends one line to a file that other processes append to, and syncs it. A line that an earlier
 /// writer could not finish is ended first, so that it spoils no other.
@@ -68,7 +70,7 @@ pub fn append_page_if(
             return Ok(true);
         }
         let has = |now: Vec<u8>| memchr::memmem::find(&now, line.as_bytes()).is_some();
-        if fs::read(path).is_ok_and(has) {
+        if read(path).is_ok_and(has) {
             return Ok(true);
         }
     }
@@ -83,7 +85,7 @@ fn append(locked: &Locked<'_>, line: &str) -> io::Result<u64> {
     let length = locked.file.metadata()?.len();
     let healing = if length == 0 || ends_with_newline(&locked.file)? { "" } else { "\n" };
     let text = format!("{healing}{line}\n");
-    let mut out = plain_options().append(true).open(locked.path)?;
+    let mut out = place::open(locked.path, Access::Append)?;
     let torn = |mut file: &File| drop(file.write_all(&text.as_bytes()[..text.len() / 2]));
     let written = faults::write_point(|| torn(&out))
         .and_then(|()| out.write_all(text.as_bytes()))
@@ -156,12 +158,13 @@ impl Locked<'_> {
 fn lock_data(path: &Path) -> io::Result<Locked<'_>> {
     let mut created = false;
     loop {
-        let file = match plain_options().read(true).open(path) {
+        // For reading alone: then the system can say whether somebody else writes to it.
+        let mut file = match place::open(path, Access::Plain) {
             Ok(file) => file,
             Err(err) if err.kind() == ErrorKind::NotFound => {
                 create_folders_synced(parent_of(path))?;
                 faults::point(Point::Write)?;
-                match plain_options().append(true).create_new(true).open(path) {
+                match place::open(path, Access::New { private: false }) {
                     Ok(_) => created = true,
                     Err(err) if err.kind() == ErrorKind::AlreadyExists => {}
                     Err(err) => return Err(err),
@@ -174,29 +177,38 @@ fn lock_data(path: &Path) -> io::Result<Locked<'_>> {
             return Err(io::Error::new(ErrorKind::InvalidInput, NOT_REGULAR));
         }
         wait_for(&file)?;
-        if is_current(&file, path)? {
+        if is_current(&file, path)? && !detach(&mut file, path)? {
             return Ok(Locked { file, path, created });
         }
     }
 }
 
-/// How data files are opened: a synced tree may bring along a link to a file outside of it.
-fn plain_options() -> OpenOptions {
-    #[allow(unused_mut)]
-    let mut options = OpenOptions::new();
+/// Puts a copy in the place of a file that has a second name, so that what is added to it does not
+/// appear there too; returns whether it had to.
+pub(super) fn detach(file: &mut File, path: &Path) -> io::Result<bool> {
     #[cfg(unix)]
     {
-        use std::os::unix::fs::OpenOptionsExt;
-        // Nor may a pipe keep us waiting.
-        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-        options.custom_flags(flags.bits() as i32);
+        use std::os::unix::fs::MetadataExt;
+        if file.metadata()?.nlink() <= 1 {
+            return Ok(false);
+        }
+        let mut temporary = Temporary::beside(path)?;
+        faults::point(Point::Write)?;
+        file.rewind()?;
+        io::copy(file, temporary.file())?;
+        temporary.put_in_place()?;
+        Ok(true)
     }
-    options
+    #[cfg(not(unix))]
+    {
+        let _ = (file, path);
+        Ok(false)
+    }
 }
 
 /// Returns whether a path still names an open file.
 fn is_current(file: &File, path: &Path) -> io::Result<bool> {
-    let Some(named) = if_exists(fs::symlink_metadata(path))? else { return Ok(false) };
+    let Some(named) = if_found(symlink_metadata(path))? else { return Ok(false) };
     let open = file.metadata()?;
     #[cfg(unix)]
     {
@@ -245,7 +257,11 @@ pub fn try_lock_exclusive(path: &Path) -> io::Result<Option<FileLock>> {
 fn open_lock(path: &Path) -> io::Result<File> {
     create_folders(parent_of(path))?;
     faults::point(Point::Lock)?;
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
+    let file = place::open(path, Access::Lock)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::new(ErrorKind::InvalidInput, NOT_REGULAR)),
+    }
 }
 
 fn wait_for(file: &File) -> io::Result<()> {
@@ -263,6 +279,7 @@ mod tests {
     use super::super::tests::{names, replacing, start};
     use super::*;
     use std::collections::BTreeSet;
+    use std::fs;
 
     #[test]
     fn append_writes_one_header_and_whole_lines() {

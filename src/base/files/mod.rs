@@ -5,7 +5,8 @@
 //! [`Batch::merge`] do so with pages that a person may be editing; [`append_locked`] and
 //! [`update_locked`] change a file that other processes change too; [`FileLock`] keeps a job to one
 //! process at a time. [`safe_name`] and [`safe_relative`] stand between a name that somebody else
-//! chose and a path. Nothing here follows a symbolic link in order to write.
+//! chose and a path. Nothing here follows a symbolic link in order to write, and below a [`Fence`]
+//! none in order to read.
 
 mod batch;
 mod changes;
@@ -13,20 +14,20 @@ mod copies;
 mod dir_handle;
 mod exchange;
 mod faults;
+mod fence;
 mod folders;
 mod locks;
 mod names;
 mod notes;
+mod place;
+mod reading;
 mod replace;
+mod temporary;
 mod walk;
 mod writers;
 
-use std::ffi::OsStr;
-use std::fs;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind};
 use std::path::Path;
-
-use tempfile::NamedTempFile;
 
 pub use batch::Batch;
 pub use changes::{
@@ -35,6 +36,7 @@ pub use changes::{
 };
 pub use copies::{HashingWriter, copy_hashed, hash_file, sha256_hex};
 pub use dir_handle::DirHandle;
+pub use fence::{Fence, is_link_error};
 pub use folders::create_private_dir;
 #[cfg(unix)]
 pub use folders::make_private;
@@ -43,11 +45,15 @@ pub use locks::{
 };
 pub use names::{safe_name, safe_relative};
 pub use notes::Replacing;
+pub use reading::{
+    exists, is_dir, is_file, metadata, open, read, read_at_most, read_dir, read_to_string,
+    symlink_metadata,
+};
 pub use replace::{Merge, recover, replace};
+pub use temporary::is_temporary;
 pub use walk::{FoundFile, Stamp, walk_files};
 
-use faults::Point;
-use folders::{create_folders_synced, parent_of, sync_folder};
+use temporary::Temporary;
 
 /// Replaces a file as a whole: whoever reads it finds the old or the new content, also after a
 /// power loss.
@@ -55,15 +61,15 @@ use folders::{create_folders_synced, parent_of, sync_folder};
 /// A missing folder is created, the mode of an existing file is kept, and a symbolic link is
 /// replaced, not followed: a caller who means its target resolves it first.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    put_in_place(write_temporary(path, bytes)?, path)
+    Temporary::with(path, bytes)?.put_in_place()
 }
 
 /// Does the same, unless the file already holds just these bytes; returns whether it wrote.
 pub fn write_if_changed(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     // The length is compared first, so that most changed files need not be read.
-    let unchanged = match if_exists(fs::symlink_metadata(path))? {
+    let unchanged = match if_exists(symlink_metadata(path))? {
         Some(metadata) => {
-            metadata.is_file() && metadata.len() == bytes.len() as u64 && fs::read(path)? == bytes
+            metadata.is_file() && metadata.len() == bytes.len() as u64 && read(path)? == bytes
         }
         None => false,
     };
@@ -73,8 +79,18 @@ pub fn write_if_changed(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     Ok(!unchanged)
 }
 
-/// Turns the error that something is not there into `None`.
+/// Turns the error that something is not there into `None`. Below a fence, what a link leads to is
+/// not there.
 pub fn if_exists<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Err(err) if is_link_error(&err) => Ok(None),
+        other => if_found(other),
+    }
+}
+
+/// Turns the error that something is not there into `None`, for who is about to change it: there, a
+/// link in the way is an error.
+fn if_found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Err(err) if err.kind() == ErrorKind::NotFound => Ok(None),
         other => other.map(Some),
@@ -84,81 +100,15 @@ pub fn if_exists<T>(result: io::Result<T>) -> io::Result<Option<T>> {
 /// Replaces a file as a whole without waiting for the disk: for notes that may be lost with the
 /// power.
 pub fn write_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let temporary = write_temporary(path, bytes)?;
-    faults::point(Point::Rename)?;
-    temporary.into_temp_path().persist(path)?;
-    Ok(())
+    Temporary::with(path, bytes)?.close().persist()
 }
-
-/// Reads a file, or as much of its beginning as is allowed.
-pub fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let file = fs::File::open(path)?;
-    // Room for all of it, or it would be read in many small pieces.
-    let size = file.metadata()?.len().min(most);
-    let mut bytes = Vec::with_capacity(size as usize + 1);
-    file.take(most).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// Whether a name is that of a temporary file of ours, which a killed process may have left behind.
-pub fn is_temporary(name: &OsStr) -> bool {
-    let name = name.as_encoded_bytes();
-    name.starts_with(TEMPORARY_PREFIX.as_bytes()) && name.ends_with(TEMPORARY_SUFFIX.as_bytes())
-}
-
-const TEMPORARY_PREFIX: &str = ".memtree-";
-const TEMPORARY_SUFFIX: &str = ".tmp";
 
 const NOT_REGULAR: &str = "not a regular file";
-
-/// Writes bytes to a temporary file beside a path, with the mode the file is to have, without
-/// syncing.
-fn write_temporary(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
-    let mut temporary = temporary_beside(path)?;
-    faults::write_point(|| drop(temporary.as_file().write_all(&bytes[..bytes.len() / 2])))?;
-    temporary.write_all(bytes)?;
-    Ok(temporary)
-}
-
-/// Gives a temporary file its name for good.
-fn put_in_place(temporary: NamedTempFile, path: &Path) -> io::Result<()> {
-    faults::point(Point::Sync)?;
-    temporary.as_file().sync_all()?;
-    faults::point(Point::Rename)?;
-    temporary.into_temp_path().persist(path)?;
-    sync_folder(parent_of(path))
-}
-
-/// Creates an empty temporary file beside a path, with the mode the file is to have.
-fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
-    let folder = parent_of(path);
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(TEMPORARY_PREFIX).suffix(TEMPORARY_SUFFIX);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o644));
-    }
-    faults::point(Point::Write)?;
-    let temporary = match builder.tempfile_in(folder) {
-        Err(err) if err.kind() == ErrorKind::NotFound => {
-            create_folders_synced(folder)?;
-            builder.tempfile_in(folder)?
-        }
-        made => made?,
-    };
-    #[cfg(unix)]
-    if let Ok(metadata) = fs::symlink_metadata(path)
-        && metadata.is_file()
-    {
-        temporary.as_file().set_permissions(metadata.permissions())?;
-    }
-    Ok(temporary)
-}
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::process::{Child, Command, Stdio};
 
     pub(super) fn names(folder: &Path) -> Vec<String> {

@@ -4,15 +4,17 @@
 //! was left behind.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::faults;
+use super::place::{self, Access};
 use super::replace::are_beside;
-use super::{create_folder, if_exists, is_temporary, sha256_hex};
+use super::temporary::temporary_name;
+use super::{create_folder, if_exists, is_temporary, read_dir, read_to_string, sha256_hex};
 
 /// Pages longer than this are noted by their hash alone.
 const LONGEST: usize = 256 << 10;
@@ -61,18 +63,18 @@ impl Replacing {
 
     /// Whether a process may have left something behind.
     pub fn has_left(&self) -> bool {
-        fs::read_dir(&self.folder).is_ok_and(|mut entries| entries.next().is_some())
+        read_dir(&self.folder).is_ok_and(|mut entries| entries.next().is_some())
     }
 
     /// What processes left that are no more.
     pub(super) fn left(&self) -> io::Result<Vec<Notes>> {
         let mut left = Vec::new();
-        for entry in if_exists(fs::read_dir(&self.folder))?.into_iter().flatten() {
+        for entry in if_exists(read_dir(&self.folder))?.into_iter().flatten() {
             let entry = entry?;
             if !entry.file_type()?.is_file() {
                 continue;
             }
-            let file = OpenOptions::new().read(true).append(true).open(entry.path())?;
+            let file = place::open(&entry.path(), Access::Append)?;
             match file.try_lock() {
                 Ok(()) => {
                     left.push(Notes { replacing: self.clone(), file: Some((entry.path(), file)) })
@@ -86,13 +88,13 @@ impl Replacing {
 
     /// The temporary files that somebody may still need.
     pub fn noted(&self) -> BTreeSet<PathBuf> {
-        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let entries = read_dir(&self.folder).into_iter().flatten().flatten();
         entries.flat_map(|entry| self.read(&entry.path())).map(|note| note.temporary).collect()
     }
 
     /// What a file notes, the last first, as far as it can be read.
     fn read(&self, path: &Path) -> Vec<Note> {
-        let text = fs::read_to_string(path).unwrap_or_default();
+        let text = read_to_string(path).unwrap_or_default();
         let read = text.lines().rev().filter_map(|line| serde_json::from_str::<Note>(line).ok());
         let mut notes: Vec<Note> = Vec::new();
         for note in read {
@@ -158,9 +160,8 @@ impl Notes {
     fn open(&mut self) -> io::Result<&mut File> {
         if self.file.is_none() {
             create_folder(&self.replacing.folder)?;
-            let mut builder = tempfile::Builder::new();
-            let file = builder.prefix("").suffix(".jsonl").tempfile_in(&self.replacing.folder)?;
-            let (file, path) = file.keep().map_err(|err| err.error)?;
+            let path = self.replacing.folder.join(temporary_name()).with_extension("jsonl");
+            let file = place::open(&path, Access::New { private: true })?;
             file.lock()?;
             self.file = Some((path, file));
         }

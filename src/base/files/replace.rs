@@ -6,17 +6,17 @@
 //! writes in place may still hold it. Until then a note in [`Replacing`] says what is under way, so
 //! that after a kill the next process finds what came out and takes in what nobody has looked at.
 
-use std::fs;
+use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use tempfile::TempPath;
-
 use super::folders::parent_of;
 use super::notes::{Note, Notes};
+use super::place::{self, Access};
+use super::temporary::{Closed, Temporary};
 use super::writers::has_writer;
-use super::{exchange, if_exists, write_temporary};
+use super::{exchange, if_exists, symlink_metadata};
 use crate::base::text;
 
 /// How a page is made: from what is there now to what is to be there; `None` where that may stay.
@@ -40,7 +40,7 @@ pub(super) struct Replacement<'m> {
     merge: Merge<'m>,
     read: Option<Vec<u8>>,
     new: Vec<u8>,
-    pub(super) temporary: TempPath,
+    pub(super) temporary: Closed,
 }
 
 impl std::fmt::Debug for Replacement<'_> {
@@ -66,13 +66,13 @@ impl<'m> Replacement<'m> {
         new: Vec<u8>,
         merge: Merge<'m>,
     ) -> io::Result<Replacement<'m>> {
-        let temporary = write_temporary(path, &new)?.into_temp_path();
+        let temporary = Temporary::with(path, &new)?.close();
         Ok(Replacement { path: path.to_owned(), merge, read, new, temporary })
     }
 
     /// What is noted of it before it is put in place.
     pub(super) fn note(&self) -> Note {
-        Note::of(&self.path, &self.temporary, &self.new, self.read.as_deref())
+        Note::of(&self.path, &self.temporary.path(), &self.new, self.read.as_deref())
     }
 
     /// Puts the page in its place.
@@ -91,7 +91,7 @@ impl<'m> Replacement<'m> {
             let now = read_settled(&placed.path)?;
             // Most who saved meanwhile are seen before anything is done.
             let put = match now == read {
-                true => exchange::put(temporary, &placed.path, read.is_some())?,
+                true => exchange::put(temporary, read.is_some())?,
                 false => exchange::Put::Other(temporary),
             };
             match put {
@@ -109,8 +109,8 @@ impl<'m> Replacement<'m> {
                     };
                     drop(back);
                     new = made;
-                    temporary = write_temporary(&placed.path, &new)?.into_temp_path();
-                    notes.add(&Note::of(&placed.path, &temporary, &new, read.as_deref()))?;
+                    temporary = Temporary::with(&placed.path, &new)?.close();
+                    notes.add(&Note::of(&placed.path, &temporary.path(), &new, read.as_deref()))?;
                 }
             }
         }
@@ -203,9 +203,9 @@ impl Placed<'_> {
         let mut there = true;
         // Once more where the page comes or goes between the two.
         for _ in 0..3 {
-            let temporary = write_temporary(&self.path, &text)?.into_temp_path();
-            notes.add(&Note::of(&self.path, &temporary, &text, Some(&self.new)))?;
-            match exchange::put(temporary, &self.path, there)? {
+            let temporary = Temporary::with(&self.path, &text)?.close();
+            notes.add(&Note::of(&self.path, &temporary.path(), &text, Some(&self.new)))?;
+            match exchange::put(temporary, there)? {
                 exchange::Put::Done(out) => {
                     let seen = std::mem::replace(&mut self.new, text);
                     self.out.extend(out.map(|path| Out::new(path, seen)));
@@ -351,7 +351,7 @@ pub(super) fn read_settled(path: &Path) -> io::Result<Option<Vec<u8>>> {
             Seen::Text(text) => return Ok(Some(text)),
             Seen::Writing if Instant::now() > until => {
                 // What is written later comes out of the exchange, or is found there.
-                return if_exists(fs::read(path));
+                return if_exists(super::read(path));
             }
             Seen::Writing => std::thread::sleep(BETWEEN),
         }
@@ -360,15 +360,15 @@ pub(super) fn read_settled(path: &Path) -> io::Result<Option<Vec<u8>>> {
 
 /// Opens a page without following a link; the inner `None` is for what is no plain file, which says
 /// nothing.
-fn open_plain(path: &Path) -> io::Result<Option<Option<fs::File>>> {
-    let Some(metadata) = if_exists(fs::symlink_metadata(path))? else { return Ok(None) };
+fn open_plain(path: &Path) -> io::Result<Option<Option<File>>> {
+    let Some(metadata) = if_exists(symlink_metadata(path))? else { return Ok(None) };
     if metadata.is_dir() {
         return Err(ErrorKind::IsADirectory.into());
     }
     if !metadata.is_file() {
         return Ok(Some(None));
     }
-    Ok(if_exists(fs::File::open(path))?.map(Some))
+    Ok(if_exists(place::open(path, Access::Plain))?.map(Some))
 }
 
 /// Whether two paths lie in one folder.
@@ -379,6 +379,7 @@ pub(super) fn are_beside(one: &Path, other: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
+    use std::fs;
     use std::io::Write;
 
     use super::super::tests::{names, replacing};

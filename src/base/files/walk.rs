@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use walkdir::WalkDir;
 
-use super::NOT_REGULAR;
+use super::fence::{is_fenced, link_error};
+use super::{NOT_REGULAR, is_link_error, symlink_metadata};
 
 /// What the file system says of a file, to see cheaply whether it may have changed.
 ///
@@ -102,7 +103,7 @@ impl std::error::Error for WalkError {}
 /// An error at one place is an item like any other, and the walk goes on.
 pub fn walk_files(root: &Path) -> impl Iterator<Item = Result<FoundFile, WalkError>> + use<> {
     let root = root.to_owned();
-    WalkDir::new(&root).sort_by_file_name().into_iter().filter_map(move |entry| {
+    walk_all(&root).sort_by_file_name().into_iter().filter_map(move |entry| {
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) => {
@@ -119,6 +120,9 @@ pub fn walk_files(root: &Path) -> impl Iterator<Item = Result<FoundFile, WalkErr
             return None;
         }
         let path = entry.path().to_owned();
+        if entry.depth() == 0 && kind.is_symlink() && is_fenced(&path) {
+            return Some(Err(WalkError { path, reason: link_error().to_string() }));
+        }
         let err = |path: PathBuf, reason: String| Some(Err(WalkError { path, reason }));
         if !kind.is_file() && !kind.is_symlink() {
             return err(path, NOT_REGULAR.to_owned());
@@ -137,6 +141,16 @@ pub fn walk_files(root: &Path) -> impl Iterator<Item = Result<FoundFile, WalkErr
         };
         Some(Ok(FoundFile { path, relative, metadata, link }))
     })
+}
+
+/// Walks over everything under a folder, following no link but the root; below a fence not that
+/// either, nor one on the way to it.
+pub(super) fn walk_all(root: &Path) -> WalkDir {
+    let fenced = is_fenced(root);
+    // What cannot be reached without a link is not looked for at all: an empty path is nowhere.
+    let hidden = fenced && symlink_metadata(root).is_err_and(|err| is_link_error(&err));
+    let root = if hidden { Path::new("") } else { root };
+    WalkDir::new(root).follow_root_links(!fenced)
 }
 
 #[cfg(test)]

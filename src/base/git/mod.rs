@@ -1,6 +1,7 @@
 //! What the files of a git repository say, read as they are: no program is run, nothing is
 //! written.
 
+use crate::base::files;
 use std::collections::{HashSet, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,7 +29,7 @@ impl Repository {
 
     fn at(root: &Path) -> Option<Repository> {
         let dot_git = root.join(".git");
-        let own = if dot_git.is_dir() {
+        let own = if files::is_dir(&dot_git) {
             dot_git
         } else {
             let text = read_small(&dot_git)?;
@@ -38,7 +39,11 @@ impl Repository {
             Some(text) => own.join(text.trim()),
             None => own.clone(),
         };
-        own.join("HEAD").is_file().then(|| Repository { root: root.to_path_buf(), own, common })
+        files::is_file(own.join("HEAD")).then(|| Repository {
+            root: root.to_path_buf(),
+            own,
+            common,
+        })
     }
 
     /// The working tree that a worktree belongs to; for any other, its own root.
@@ -109,7 +114,7 @@ impl Repository {
         // `^` is the commit that the tag above it stands for.
         let tips = packed.lines().filter_map(|line| line.trim_start_matches('^').split(' ').next());
         waiting.extend(tips.filter_map(hash));
-        let torn = self.common.join("shallow").exists();
+        let torn = files::exists(self.common.join("shallow"));
         let known = waiting.iter().copied().collect();
         History {
             objects: Objects::open(self.common.join("objects")),
@@ -161,10 +166,10 @@ impl History {
 /// A small file of git's, as text; whatever is not there or absurdly long says nothing.
 fn read_small(path: &Path) -> Option<String> {
     const MOST: u64 = 1 << 20;
-    if fs::metadata(path).ok()?.len() > MOST {
+    if files::metadata(path).ok()?.len() > MOST {
         return None;
     }
-    fs::read_to_string(path).ok()
+    files::read_to_string(path).ok()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The commits of a repository, read from its objects: loose ones and those in packs.
 
-use std::fs::{self, File};
+use crate::base::files;
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -34,7 +35,7 @@ struct Pack {
 impl Objects {
     /// The objects in a folder; a pack that cannot be read counts as none.
     pub fn open(folder: PathBuf) -> Objects {
-        let entries = fs::read_dir(folder.join("pack"))
+        let entries = files::read_dir(folder.join("pack"))
             .into_iter()
             .flatten()
             .flatten()
@@ -48,7 +49,7 @@ impl Objects {
     /// Whether any object has a name that begins so; `None` where objects lie elsewhere too.
     pub fn any_named(&mut self, prefix: &str) -> Option<bool> {
         let (folder, rest) = prefix.split_at_checked(2)?;
-        let loose = fs::read_dir(self.folder.join(folder)).into_iter().flatten().flatten();
+        let loose = files::read_dir(self.folder.join(folder)).into_iter().flatten().flatten();
         if loose
             .filter_map(|entry| entry.file_name().into_string().ok())
             .any(|name| name.starts_with(rest))
@@ -63,7 +64,7 @@ impl Objects {
                 return Some(true);
             }
         }
-        if self.folder.join("info/alternates").exists() { None } else { Some(false) }
+        if files::exists(self.folder.join("info/alternates")) { None } else { Some(false) }
     }
 
     /// The parents of a commit; `None` where it is not to be read.
@@ -76,7 +77,7 @@ impl Objects {
 
     fn commit(&mut self, name: &Hash) -> Option<Vec<u8>> {
         let hex = hex(name);
-        if let Ok(bytes) = fs::read(self.folder.join(&hex[..2]).join(&hex[2..])) {
+        if let Ok(bytes) = files::read(self.folder.join(&hex[..2]).join(&hex[2..])) {
             let whole = decompress_to_vec_zlib_with_limit(&bytes, LONGEST).ok()?;
             let start = whole.iter().position(|byte| *byte == 0)? + 1;
             return whole.starts_with(b"commit ").then(|| whole[start..].to_vec());
@@ -92,13 +93,13 @@ impl Objects {
 impl Pack {
     fn open(index: &Path) -> io::Result<Pack> {
         let mut head = [0; 8];
-        let mut file = File::open(index)?;
+        let mut file = files::open(index)?;
         file.read_exact(&mut head)?;
         if head != [0xff, b't', b'O', b'c', 0, 0, 0, 2] {
             return Err(io::ErrorKind::Unsupported.into());
         }
         let mut pack =
-            Pack { index: file, objects: File::open(index.with_extension("pack"))?, count: 0 };
+            Pack { index: file, objects: files::open(index.with_extension("pack"))?, count: 0 };
         pack.count = pack.number(8 + 255 * 4)?;
         Ok(pack)
     }

@@ -5,7 +5,6 @@
 //! ours or of the person: in one line, without markup, and without what a tool printed.
 
 use std::collections::HashSet;
-use std::fs;
 use std::path::Path;
 
 use chrono::{Days, NaiveDate};
@@ -326,7 +325,7 @@ fn heading(line: &str) -> Option<String> {
 
 fn read(path: &Path) -> Option<String> {
     // A link could lead out of the memory.
-    if !fs::symlink_metadata(path).ok()?.is_file() {
+    if !files::symlink_metadata(path).ok()?.is_file() {
         return None;
     }
     let bytes = files::read_at_most(path, LONGEST_FILE).ok()?;

@@ -3,7 +3,6 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -58,7 +57,7 @@ impl EvidenceChecker {
             .cwd
             .as_deref()
             .map(|cwd| self.absolute(cwd))
-            .filter(|folder| folder.is_dir());
+            .filter(|folder| files::is_dir(&folder));
         own.or_else(|| {
             let (repository, projects) = self.here.as_ref()?;
             let project = digest.content.project.as_deref()?;
@@ -100,14 +99,14 @@ impl EvidenceChecker {
             false => folder.join(path),
         };
         let name = text::one_line(path, 80);
-        let there = fs::metadata(&file).ok().filter(|metadata| metadata.is_file());
+        let there = files::metadata(&file).ok().filter(|metadata| metadata.is_file());
         match (state, there) {
             (FileState::Deleted, Some(_)) => Some(format!("{name} is there again")),
             (FileState::Deleted, None) => None,
             (_, None) => Some(format!("{name} is gone")),
             (FileState::Sha256(digits), Some(metadata)) if metadata.len() <= LONGEST_FILE => {
                 let mut bytes = Vec::new();
-                fs::File::open(&file).ok()?.take(LONGEST_FILE).read_to_end(&mut bytes).ok()?;
+                files::open(&file).ok()?.take(LONGEST_FILE).read_to_end(&mut bytes).ok()?;
                 // As the evidence was taken: line ends make no difference.
                 let same = if bytes.contains(&b'\r') {
                     String::from_utf8_lossy(&bytes).replace("\r\n", "\n").into_bytes()

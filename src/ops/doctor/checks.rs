@@ -1,7 +1,6 @@
 //! The checks, one function each, in the order in which they are made.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use chrono::Duration;
@@ -95,7 +94,7 @@ fn devices(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
 /// What a killed command left behind. Locks are not: the system releases them.
 fn unfinished(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     let layout = doctor.store.layout();
-    if doctor.dry_run && !layout.sweep_lock().exists() {
+    if doctor.dry_run && !files::exists(layout.sweep_lock()) {
         return Ok(());
     }
     let lock = files::try_lock_exclusive(&layout.sweep_lock())
@@ -108,7 +107,7 @@ fn unfinished(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     let mut left: Vec<PathBuf> =
         [layout.staging(), layout.committing(), layout.evicting(), layout.evicted()]
             .into_iter()
-            .filter(|path| path.exists())
+            .filter(|path| files::exists(&path))
             .collect();
     let is_temporary =
         |path: &Path| files::is_temporary(path.file_name().unwrap_or(OsStr::new("")));
@@ -151,7 +150,7 @@ fn digests(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
         match doctor.store.digest(&id) {
             Ok(Some(_)) => {}
             Ok(None)
-                if fs::read_dir(layout.session(&id))
+                if files::read_dir(layout.session(&id))
                     .is_ok_and(|mut entries| entries.next().is_none()) =>
             {
                 let what = format!("`{}` is empty", layout.shown(&layout.session(&id)));
@@ -215,14 +214,14 @@ fn snapshots(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
             continue;
         }
         let snapshot = layout.snapshot(&id);
-        if !snapshot.is_dir() {
+        if !files::is_dir(&snapshot) {
             let means = "its digest says that raw is here, and it is not: what it points to cannot be recalled";
             let fix = "copy it back from a backup; or remove the digest, and `memtree sweep` captures the log anew";
             findings.error(format!("`{}` is not there", layout.shown(&snapshot)), means, fix);
             continue;
         }
         let manifest = snapshot.join(layout::MANIFEST);
-        let there = fs::read(&manifest).ok();
+        let there = files::read(&manifest).ok();
         if there
             .as_ref()
             .is_some_and(|bytes| files::sha256_hex(bytes) == digest.snapshot.manifest_sha256)
@@ -264,7 +263,7 @@ fn forgotten(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
         Tombstones::load(layout).context(|| "cannot read what was forgotten".into())?;
     let back: Vec<String> = tombstones
         .sessions()
-        .filter(|session| layout.session(session).exists())
+        .filter(|session| files::exists(layout.session(session)))
         .map(|session| session.to_string())
         .collect();
     if back.is_empty() {
@@ -286,7 +285,7 @@ fn forgotten(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
 
 fn cursors(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     let path = doctor.store.layout().cursors();
-    if !path.exists() || Cursors::is_readable(&path) {
+    if !files::exists(&path) || Cursors::is_readable(&path) {
         return Ok(());
     }
     let what = format!(
@@ -332,17 +331,26 @@ fn clock(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
+/// So many links are named one by one.
+const MOST_LINKS: usize = 20;
+
 fn links(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     let layout = doctor.store.layout();
-    let sessions = doctor.sessions()?;
-    // A folder's snapshot may hold links of its own; they are kept as links and never followed.
-    let places = [layout.sessions(), layout.daily(), layout.days(), layout.own()];
-    let places = places.into_iter().chain(
-        sessions.iter().flat_map(|id| [layout.session(id), layout.digest(id), layout.snapshot(id)]),
-    );
-    for path in
-        places.filter(|path| fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink()))
-    {
+    let git = layout.git();
+    let links: Vec<PathBuf> = files::walk_files(layout.root())
+        .flatten()
+        .filter(|found| found.link.is_some() && !found.path.starts_with(&git))
+        .map(|found| found.path)
+        .collect();
+    if links.len() > MOST_LINKS {
+        let what = format!("{} links stand in the memory", links.len());
+        findings.error(
+            what,
+            "the first of them follow",
+            "put real files and folders in their place",
+        );
+    }
+    for path in links.into_iter().take(MOST_LINKS) {
         let means = "a link may lead anywhere, so nothing is read or written through it";
         let what = format!("`{}` is a link", layout.shown(&path));
         findings.error(what, means, "put the real file or folder in its place");

@@ -1,6 +1,5 @@
 //! The checks of what surrounds a memory: permissions, git, the hooks of agents, free disk space.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Doctor;
@@ -21,7 +20,7 @@ pub fn permissions(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let layout = doctor.store.layout();
     let is_open = |path: &Path| {
-        fs::symlink_metadata(path)
+        files::symlink_metadata(path)
             .is_ok_and(|metadata| metadata.is_dir() && metadata.permissions().mode() & 0o077 != 0)
     };
     // A closed folder closes everything below it.
@@ -63,12 +62,12 @@ pub fn permissions(_: &Doctor<'_>, _: &mut Findings) -> Result<()> {
 /// Raw must not leave the machine by accident.
 pub fn git(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     let layout = doctor.store.layout();
-    if !layout.git().exists() {
+    if !files::exists(layout.git()) {
         return Ok(());
     }
     // Git removes it when it is done. One that stays was left by a git that was killed.
     let lock = layout.git().join("index.lock");
-    if lock.exists() {
+    if files::exists(&lock) {
         let means = "git changes nothing here while it stands: no commit, no pull";
         let fix = "wait for the git that is at work; if there is none, remove the file";
         findings.warning(format!("`{}` is there", layout.shown(&lock)), means, fix);
@@ -102,7 +101,7 @@ fn ensure_lines(
     lines: &[&str],
     [what, means, how]: [&str; 3],
 ) -> Result<()> {
-    let text = fs::read_to_string(path).unwrap_or_default();
+    let text = files::read_to_string(path).unwrap_or_default();
     let missing: Vec<&str> = lines
         .iter()
         .filter(|needed| !text.lines().any(|line| line.trim() == **needed))
@@ -160,13 +159,13 @@ pub fn merges(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     let folders = layout.distilled();
     let walked = folders
         .iter()
-        .filter(|folder| folder.exists())
+        .filter(|folder| files::exists(&folder))
         .flat_map(|folder| files::walk_files(folder).flatten());
     let pages = walked.filter(|found| found.link.is_none()).map(|found| found.path);
     let digests =
         doctor.sessions()?.into_iter().map(|id| layout.digest(&id)).collect::<Vec<PathBuf>>();
     for path in pages.chain(digests).chain([layout.forgotten(), layout.settings()]) {
-        let page = fs::read(&path).unwrap_or_default();
+        let page = files::read(&path).unwrap_or_default();
         let has = |mark: &[u8]| memchr::memmem::find(&page, mark).is_some();
         if has(b"<<<<<<< ") && has(b"\n>>>>>>> ") {
             let what = format!("`{}` holds both sides of a merge", layout.shown(&path));
@@ -180,7 +179,7 @@ pub fn merges(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     }
     for id in doctor.sessions()? {
         let path = layout.digest(&id);
-        let page = fs::read_to_string(&path).ok();
+        let page = files::read_to_string(&path).ok();
         if page.and_then(|page| digest::without_doubles(&page)).is_none() {
             continue;
         }
@@ -211,7 +210,7 @@ pub fn hooks(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     for adapter in install::with_hooks().filter(|one| install::is_here(*one, doctor.places)) {
         let agent = adapter.name();
         let fix = format!("`memtree install {agent}` shows what it would write, and asks");
-        let was_installed = layout.installed(agent).exists();
+        let was_installed = files::exists(layout.installed(agent));
         let request = InstallRequest { agents: vec![agent.into()], program: doctor.program.into() };
         match doctor.memory.plan_install(&request) {
             Ok(plans) if plans.iter().all(|(_, plans)| plans.is_empty()) => {}

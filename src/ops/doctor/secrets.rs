@@ -3,7 +3,6 @@
 //! Derived text must hold none. Raw may: it is the agents' own, private and never synced; there it
 //! is only counted.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
@@ -70,7 +69,7 @@ pub fn check(doctor: &Doctor<'_>, redactor: &Redactor, findings: &mut Findings) 
 }
 
 fn each_line(path: &Path, mut each: impl FnMut(usize, &str)) -> io::Result<()> {
-    let mut reader = BufReader::new(File::open(path)?);
+    let mut reader = BufReader::new(files::open(path)?);
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();

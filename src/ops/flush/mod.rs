@@ -11,7 +11,6 @@ mod context;
 mod state;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io;
 use std::path::PathBuf;
 
@@ -115,7 +114,7 @@ impl Memory {
 /// A session's log, and the folder beside it in which its subagents have theirs.
 fn roots(log: PathBuf) -> Vec<Root> {
     let beside = log.with_extension("");
-    let beside = (beside != log && beside.is_dir()).then_some(beside);
+    let beside = (beside != log && files::is_dir(&beside)).then_some(beside);
     let paths = [Some(log), beside].into_iter().flatten();
     paths.map(|path| Root { path, glob: None, named: false }).collect()
 }
@@ -241,7 +240,7 @@ fn handed_in(store: &Store, text: &str, session: &str, flush: &Flush<'_>) -> Res
     // A captured session has a name of ours, under which its lines stand.
     let captured = Cursors::load(&layout.cursors()).with_native_id(session);
     let captured =
-        captured.or_else(|| session.parse().ok().filter(|id| layout.digest(id).is_file()));
+        captured.or_else(|| session.parse().ok().filter(|id| files::is_file(layout.digest(id))));
     let name = captured.map_or_else(|| files::safe_name(session, 80), |id| id.to_string());
     let contexts = Context::handed_in(&name, &clean, flush.now, flush.zone);
     if contexts.is_empty() {
@@ -326,7 +325,7 @@ fn without_note(
     let name = session.to_string();
     let mut said = Vec::new();
     for day in days {
-        let summary = fs::read_to_string(layout.summary(*day)).unwrap_or_default();
+        let summary = files::read_to_string(layout.summary(*day)).unwrap_or_default();
         let notes = summary::notes(&summary).remove(&name).unwrap_or_default();
         let has_note = |time: &str| {
             notes.iter().any(|note| note.by_model && (&*note.from..=&*note.until).contains(&time))
@@ -359,7 +358,7 @@ fn run(store: &Store, contexts: Vec<Context>, flush: &Flush<'_>) -> Result<Flush
             files::create_private_dir(&layout.inbox()).context(cannot)?;
             let path = layout.inbox_item(&context.id);
             // One that waits there already keeps its time.
-            if !path.exists() {
+            if !files::exists(&path) {
                 files::write_atomic(&path, context.to_text().as_bytes()).context(cannot)?;
             }
         }
@@ -367,7 +366,7 @@ fn run(store: &Store, contexts: Vec<Context>, flush: &Flush<'_>) -> Result<Flush
     let mut notes = NotesByDay::new();
     let mut done = Vec::new();
     for path in store.inbox() {
-        let text = fs::read_to_string(&path).context(cannot)?;
+        let text = files::read_to_string(&path).context(cannot)?;
         let Some(context) = Context::parse(&text) else {
             let what = format!("flush: `{}` is no context; left where it is", path.display());
             local::note(layout, flush.now, &what);
@@ -463,7 +462,8 @@ fn settle(
         by_model,
         summary,
     };
-    let has_lines = context.session.parse().is_ok_and(|id: SessionId| layout.digest(&id).is_file());
+    let has_lines =
+        context.session.parse().is_ok_and(|id: SessionId| files::is_file(layout.digest(&id)));
     // What is not worth a note is not worth a question either.
     if context.is_idle() {
         return Ok(ContextOutcome::Nothing);
@@ -495,7 +495,7 @@ fn settle(
 
 /// Whether the summary has a note on just this context, by a model where there is one.
 fn has_note(layout: &Layout, context: &Context, models: &Models) -> bool {
-    let summary = fs::read_to_string(layout.summary(context.day)).unwrap_or_default();
+    let summary = files::read_to_string(layout.summary(context.day)).unwrap_or_default();
     let notes = summary::notes(&summary);
     let tells = |note: &Note| note.id == context.id && (note.by_model || !models.is_enabled());
     notes.get(&context.session).is_some_and(|notes| notes.iter().any(tells))

@@ -2,7 +2,6 @@
 //! the tombstones along.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 
 use serde::{Deserialize, Serialize};
@@ -29,7 +28,7 @@ pub fn finish(store: &Store, tombstones: &Tombstones, request: &Request<'_>) -> 
     let cannot = || "cannot finish forgetting".to_string();
     let back: Vec<SessionId> = tombstones
         .sessions()
-        .filter(|session| store.layout().session(session).exists())
+        .filter(|session| files::exists(store.layout().session(session)))
         .cloned()
         .collect();
     if !back.is_empty() {
@@ -57,7 +56,7 @@ fn holding_forgotten_texts(
             && digest.snapshot.evicted.is_none()
             && tombstones.has_source(&digest.source_id)
             && !tombstones.has_session(&digest.session)
-            && store.layout().snapshot(&digest.session).exists()
+            && files::exists(store.layout().snapshot(&digest.session))
     })
 }
 
@@ -92,7 +91,7 @@ fn clean_days(store: &Store, tombstones: &Tombstones, before: &CleanDays) -> io:
             })?;
         }
         // As it is now: a line that comes later makes it another one.
-        now.days.insert(name, Stamp::of(&fs::symlink_metadata(&found.path)?));
+        now.days.insert(name, Stamp::of(&files::symlink_metadata(&found.path)?));
     }
     if now == *before { Ok(()) } else { CleanDays::file(layout).save(&now).map(drop) }
 }

@@ -9,6 +9,7 @@ use std::path::Path;
 use chrono::{Days, NaiveDate};
 
 use super::{ForgetPlan, PlannedSession};
+use crate::base::files;
 use crate::store::Store;
 use crate::store::layout::{self, Layout};
 
@@ -17,7 +18,8 @@ use crate::store::layout::{self, Layout};
 pub fn commands(store: &Store, plan: &ForgetPlan) -> Vec<String> {
     let layout = store.layout();
     let root = layout.root();
-    let Some(repository) = root.ancestors().find(|folder| folder.join(".git").exists()) else {
+    let Some(repository) = root.ancestors().find(|folder| files::exists(folder.join(".git")))
+    else {
         return Vec::new();
     };
     let below = root.strip_prefix(repository).unwrap_or(Path::new(""));

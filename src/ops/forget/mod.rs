@@ -15,7 +15,6 @@ mod pattern;
 mod text;
 mod traces;
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -201,7 +200,8 @@ pub fn plan(store: &Store, what: Target, day: NaiveDate) -> Result<ForgetPlan> {
         for planned in &mut sessions {
             let raw = store.layout().snapshot(&planned.session).join(layout::RAW);
             // Where raw is not here, its log may well hold the text.
-            planned.log_stays_out = !raw.exists() || holds_text(&raw, pattern).context(cannot)?;
+            planned.log_stays_out =
+                !files::exists(&raw) || holds_text(&raw, pattern).context(cannot)?;
         }
     }
     Ok(ForgetPlan { sessions, files, day, text })
@@ -291,7 +291,7 @@ fn forget_sessions(
         if traces.are_in(name) {
             return Ok(true);
         }
-        let page = fs::read(path)?;
+        let page = files::read(path)?;
         Ok(String::from_utf8_lossy(&page).lines().any(|line| traces.are_in(line)))
     })
 }
@@ -314,7 +314,7 @@ pub(super) fn named(store: &Store, name: &str) -> Result<SessionId> {
     });
     let found = match id {
         Some(id) => {
-            Some(id).filter(|id| store.layout().session(id).is_dir() || was_there(store, id))
+            Some(id).filter(|id| files::is_dir(store.layout().session(id)) || was_there(store, id))
         }
         None => chosen(store, |digest| digest.source_id == name)?.into_iter().next(),
     };
@@ -425,13 +425,13 @@ fn whole_files(store: &Store, sessions: &[SessionId], traces: &Traces) -> io::Re
     let layout = store.layout();
     let mut removed = Vec::new();
     for path in store.inbox() {
-        let page = Document::parse(&String::from_utf8_lossy(&fs::read(&path)?));
+        let page = Document::parse(&String::from_utf8_lossy(&files::read(&path)?));
         if page.get_str("session").is_some_and(|session| traces.are_in(&session)) {
             files::remove_file(&path)?;
             removed.push(layout.shown(&path));
         }
     }
-    if DigestQueue::file(layout).exists() {
+    if DigestQueue::file(layout).is_saved() {
         DigestQueue::change(layout, |waiting| waiting.retain(|id| !sessions.contains(id)))?;
     }
     Ok(removed)

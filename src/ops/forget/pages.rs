@@ -1,6 +1,5 @@
 //! The pages of a memory that may mention what is to be forgotten, and how they lose it.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -35,7 +34,7 @@ pub fn is_static(layout: &Layout, path: &Path) -> bool {
 pub fn pages_with(store: &Store, is_one: impl Fn(&str, &str) -> bool) -> io::Result<Vec<PathBuf>> {
     let mut with = Vec::new();
     for found in pages(store) {
-        let page = fs::read(&found.path)?;
+        let page = files::read(&found.path)?;
         if is_one(&String::from_utf8_lossy(&page), &found.relative.to_string_lossy()) {
             with.push(found.path);
         }

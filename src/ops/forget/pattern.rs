@@ -2,12 +2,12 @@
 //! several lines, in slugs and file names, and escaped in the agents' JSON.
 
 use std::borrow::Cow;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
 use regex::bytes::Regex;
 
+use crate::base::files;
 use crate::error::{Error, Result};
 
 /// What takes the place of a forgotten text.
@@ -81,7 +81,7 @@ impl TextPattern {
 
     /// Whether a file holds it; only a piece of the file is in memory at a time.
     pub fn is_in_file(&self, path: &Path) -> io::Result<bool> {
-        let mut file = File::open(path)?;
+        let mut file = files::open(path)?;
         let mut piece = Vec::with_capacity(PIECE + OVERLAP);
         loop {
             let read = (&mut file).take(PIECE as u64).read_to_end(&mut piece)?;

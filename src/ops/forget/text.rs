@@ -1,7 +1,6 @@
 //! Forgetting a text: the session stays, without it.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 
 use chrono::NaiveDate;
@@ -27,7 +26,7 @@ pub fn without_text(
     let layout = store.layout();
     let cannot = || format!("cannot take the text out of {session}");
     store.refuse_links(Some(session))?;
-    let text = fs::read_to_string(layout.digest(session)).unwrap_or_default();
+    let text = files::read_to_string(layout.digest(session)).unwrap_or_default();
     let staged = layout.staging().join(format!("forget-{session}"));
     files::remove_folder(&staged).context(cannot)?;
     let folder = layout.snapshot(session);
@@ -35,7 +34,7 @@ pub fn without_text(
     let is_raw = |name: &str| name.starts_with(layout::RAW) || all_raw;
     let mut removed = BTreeSet::new();
     let mut kept = None;
-    if folder.is_dir() {
+    if files::is_dir(&folder) {
         let mut writer = SnapshotWriter::create(&staged.join(stage::SNAPSHOT)).context(cannot)?;
         for found in files::walk_files(&folder).flatten().filter(|found| found.link.is_none()) {
             let name = layout::shown_relative(&found.relative);
@@ -46,7 +45,7 @@ pub fn without_text(
             match holds {
                 false => writer.copy(&found.path, &name).map(drop).context(cannot)?,
                 true if is_raw(&name) || pattern.is_in(&name) => drop(removed.insert(name)),
-                true => match fs::read_to_string(&found.path) {
+                true => match files::read_to_string(&found.path) {
                     Ok(page) => writer.write(&name, &pattern.removed(&page)).context(cannot)?,
                     // What is not text cannot lose a part of it.
                     Err(_) => drop(removed.insert(name)),
@@ -57,7 +56,7 @@ pub fn without_text(
     }
     let loses_raw = removed.iter().any(|name| is_raw(name));
     // Where the files are not here, it is not known which of them held it.
-    let unknown = all_raw && !folder.is_dir();
+    let unknown = all_raw && !files::is_dir(&folder);
     let page = |text: &str| {
         let mut digest = without(text, pattern);
         if let Some(kept) = &kept {

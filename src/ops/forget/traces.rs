@@ -5,7 +5,6 @@
 //! with its heading.
 
 use std::collections::HashSet;
-use std::fs;
 use std::io;
 
 use crate::base::{files, text};
@@ -48,14 +47,14 @@ impl Traces {
                 }
             }
             let folder = store.layout().session(session);
-            if !folder.exists() {
+            if !files::exists(&folder) {
                 continue;
             }
             for found in files::walk_files(&folder).flatten() {
                 if found.link.is_some() || !is_page(&found.relative) {
                     continue;
                 }
-                let page = fs::read(&found.path)?;
+                let page = files::read(&found.path)?;
                 text::each_fingerprint(&String::from_utf8_lossy(&page), |print| {
                     fingerprints.insert(print);
                 });
@@ -66,7 +65,7 @@ impl Traces {
             if fingerprints.is_empty() {
                 break;
             }
-            if let Ok(page) = fs::read_to_string(store.layout().digest(other)) {
+            if let Ok(page) = files::read_to_string(store.layout().digest(other)) {
                 text::each_fingerprint(&page, |print| {
                     fingerprints.remove(&print);
                 });

@@ -147,7 +147,7 @@ impl Hooks<'_> {
         let home = (spec.home)(self.places);
         let json = home.join(spec.json);
         if let Some(toml) = spec.toml.map(|name| home.join(name))
-            && !json.exists()
+            && !files::exists(&json)
             && let Some(text) = read(&toml)?
             && edit::toml_has_hooks(&text)
         {
@@ -190,7 +190,7 @@ impl Hooks<'_> {
         if before.as_deref() == Some(after.as_str()) {
             return Ok(None);
         }
-        let missing = file.ancestors().skip(1).take_while(|folder| !folder.exists());
+        let missing = file.ancestors().skip(1).take_while(|folder| !files::exists(&folder));
         let mut folders: Vec<PathBuf> = missing.map(Path::to_path_buf).collect();
         folders.reverse();
         let earlier = self.note(agent).filter(|note| note.file == file);
@@ -248,7 +248,7 @@ impl Hooks<'_> {
 
     /// The text that a settings file had before us.
     fn kept(&self, agent: &'static str, note: &Note) -> Option<String> {
-        fs::read_to_string(self.layout.before_install(agent)).ok().filter(|_| note.existed)
+        files::read_to_string(self.layout.before_install(agent)).ok().filter(|_| note.existed)
     }
 }
 
@@ -345,7 +345,7 @@ fn spec_of(adapter: &dyn Adapter) -> Result<HookSpec> {
 
 fn read(file: &Path) -> Result<Option<String>> {
     let cannot = || format!("cannot read the settings `{}`", file.display());
-    match fs::read(file) {
+    match files::read(file) {
         Ok(bytes) => match String::from_utf8(bytes) {
             Ok(text) => Ok(Some(text)),
             Err(_) => Err(Error::new(cannot())
@@ -360,7 +360,7 @@ fn read(file: &Path) -> Result<Option<String>> {
 /// The file that a settings file is, where it is a link: people keep their settings in a repository
 /// of their own.
 fn target_of(file: &Path) -> Result<PathBuf> {
-    if !fs::symlink_metadata(file).is_ok_and(|metadata| metadata.is_symlink()) {
+    if !files::symlink_metadata(file).is_ok_and(|metadata| metadata.is_symlink()) {
         return Ok(file.to_path_buf());
     }
     fs::canonicalize(file).map_err(|err| {

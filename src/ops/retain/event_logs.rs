@@ -38,7 +38,7 @@ pub fn remove_old(
     let mut report =
         EventLogReport { scanned: logs.len(), removed: Vec::new(), cutoff: clock::stamp(cutoff) };
     for log in logs {
-        let Ok(metadata) = fs::symlink_metadata(&log.path) else { continue };
+        let Ok(metadata) = files::symlink_metadata(&log.path) else { continue };
         let is_old = metadata.modified().is_ok_and(|at| Timestamp::from(at) < cutoff);
         if !is_old || !is_held(&log, &Stamp::of(&metadata), &cursors, store) {
             continue;
@@ -62,5 +62,5 @@ fn is_held(log: &EventLog, stamp: &Stamp, cursors: &Cursors, store: &Store) -> b
             known.and_then(|known| cursors.with_native_id(&known.identity.native_id))
         }
     };
-    session.is_some_and(|session| store.layout().digest(&session).is_file())
+    session.is_some_and(|session| files::is_file(store.layout().digest(&session)))
 }

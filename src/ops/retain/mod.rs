@@ -7,7 +7,6 @@
 //! again.
 
 use std::collections::HashSet;
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -228,9 +227,9 @@ impl Budget<'_> {
     fn candidate(&self, fresh: &HashSet<SessionId>, session: SessionId) -> Option<Candidate> {
         let layout = self.settings.store.layout();
         let path = layout.snapshot(&session);
-        let text = fs::read_to_string(layout.digest(&session)).ok();
+        let text = files::read_to_string(layout.digest(&session)).ok();
         let digest = text.as_deref().and_then(|text| digest::parse(text).ok());
-        if digest.is_none() && !path.exists() {
+        if digest.is_none() && !files::exists(&path) {
             return None;
         }
         let held = if session.device != *self.settings.device {
@@ -399,7 +398,7 @@ pub fn evict_all(store: &Store, sessions: &[SessionId], now: Timestamp) -> Resul
 /// Does what an eviction that was killed did not come to. Only a session whose digest says so, or
 /// that has none, goes.
 pub fn finish_earlier_eviction(store: &Store, retention: &mut Retention) -> Result<()> {
-    if !Eviction::file(store).exists() {
+    if !Eviction::file(store).is_saved() {
         return Ok(());
     }
     commit::remove_leftovers(store).context(|| "cannot clear away what an eviction left".into())?;
@@ -444,7 +443,7 @@ fn settle(store: &Store, going: &[Eviction]) -> io::Result<()> {
 /// Moves parts of a snapshot out of it, each by one rename, so that no part is ever there by half.
 /// The manifest stays.
 fn move_aside(snapshot: &Path, aside: &Path, goes: impl Fn(&str) -> bool) -> io::Result<()> {
-    let Some(entries) = files::if_exists(fs::read_dir(snapshot))? else { return Ok(()) };
+    let Some(entries) = files::if_exists(files::read_dir(snapshot))? else { return Ok(()) };
     for entry in entries {
         let name = entry?.file_name();
         if name != layout::MANIFEST && goes(&name.to_string_lossy()) {

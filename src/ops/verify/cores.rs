@@ -1,12 +1,12 @@
 //! The cores: every eight closed sessions have one, and it lists all eight.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 
 use rayon::prelude::*;
 
 use super::{Findings, Step};
+use crate::base::files;
 use crate::model::digest::State;
 use crate::model::ids::{CoreId, EIGHT, SessionId};
 use crate::store::Store;
@@ -21,7 +21,7 @@ pub fn check(store: &Store, ids: &[SessionId]) -> io::Result<Findings> {
     let there = core::core_ids(&layout.cores());
     for id in &there {
         let path = layout.core(id);
-        let text = fs::read_to_string(&path)?;
+        let text = files::read_to_string(&path)?;
         let amount = findings.amount(Step::Core);
         amount.files += 1;
         amount.bytes += text.len() as u64;
@@ -35,7 +35,7 @@ pub fn check(store: &Store, ids: &[SessionId]) -> io::Result<Findings> {
     }
     for id in core::sphere_ids(&layout.cores()) {
         let path = layout.sphere(&id);
-        let text = fs::read_to_string(&path)?;
+        let text = files::read_to_string(&path)?;
         let amount = findings.amount(Step::Core);
         amount.files += 1;
         amount.bytes += text.len() as u64;
@@ -46,7 +46,7 @@ pub fn check(store: &Store, ids: &[SessionId]) -> io::Result<Findings> {
         }
     }
     let memory = layout.memory_page();
-    if !there.is_empty() && !memory.is_file() {
+    if !there.is_empty() && !files::is_file(&memory) {
         let reason = "there are cores, but not the page that is made of them";
         findings.gap(Step::Core, None, layout.shown(&memory), reason);
     }

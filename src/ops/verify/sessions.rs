@@ -1,7 +1,6 @@
 //! Each session's snapshot and digest, against each other; and, read again, against its raw.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 
 use rayon::prelude::*;
@@ -62,7 +61,7 @@ impl<'s> Check<'s> {
         let snapshot = layout.snapshot(self.id);
         let digest = match self.store.digest(self.id) {
             Ok(Some(digest)) => digest,
-            Ok(None) if snapshot.exists() => {
+            Ok(None) if files::exists(&snapshot) => {
                 self.gap(Step::Digest, &path, "there is a snapshot but no digest");
                 return (self.found, None);
             }
@@ -78,7 +77,7 @@ impl<'s> Check<'s> {
             }
         };
         self.digest(&path, &digest);
-        if snapshot.exists() {
+        if files::exists(&snapshot) {
             self.snapshot(&snapshot, &digest);
         } else if digest.snapshot.evicted.is_some() {
             self.found.evicted = 1;
@@ -96,7 +95,7 @@ impl<'s> Check<'s> {
     fn digest(&mut self, path: &Path, digest: &Digest) {
         let amount = self.found.amount(Step::Digest);
         (amount.sessions, amount.files) = (1, 1);
-        amount.bytes = fs::metadata(path).map_or(0, |metadata| metadata.len());
+        amount.bytes = files::metadata(path).map_or(0, |metadata| metadata.len());
         if digest.session != *self.id {
             let reason = format!("says that it is the digest of {}", digest.session);
             self.gap(Step::Digest, path, &reason);
@@ -116,7 +115,8 @@ impl<'s> Check<'s> {
         let leaves_lines = content.worth == Worth::Full && content.turns > 0;
         // A person may call a session worth remembering that we did not; it has no lines then.
         let ours = || {
-            let text = fs::read_to_string(self.store.layout().digest(self.id)).unwrap_or_default();
+            let text =
+                files::read_to_string(self.store.layout().digest(self.id)).unwrap_or_default();
             digest::is_as_we_wrote(&text, "worth")
         };
         let began = content.started.filter(|_| leaves_lines && ours())?;
@@ -125,7 +125,7 @@ impl<'s> Check<'s> {
 
     /// Tells a page that was cut off from one out of which a person took something.
     fn sections(&mut self, path: &Path) {
-        let text = fs::read_to_string(path).unwrap_or_default();
+        let text = files::read_to_string(path).unwrap_or_default();
         let missing = digest::missing_sections(&text);
         if missing.is_empty() {
             return;
@@ -144,7 +144,7 @@ impl<'s> Check<'s> {
     /// Checks the files of a snapshot against its manifest, and the manifest against the digest.
     fn snapshot(&mut self, snapshot: &Path, digest: &Digest) {
         let manifest = snapshot.join(layout::MANIFEST);
-        let text = match fs::read_to_string(&manifest) {
+        let text = match files::read_to_string(&manifest) {
             Ok(text) => text,
             Err(err) => return self.gap(Step::Raw, &manifest, &format!("cannot be read: {err}")),
         };
@@ -336,7 +336,7 @@ impl Check<'_> {
         let digest = self.store.digest(self.id).ok().flatten()?;
         let is_here = digest.content.shape() == SnapshotShape::Log
             && digest.snapshot.evicted.is_none()
-            && raw.exists();
+            && files::exists(&raw);
         if !is_here {
             return None;
         }
@@ -367,7 +367,7 @@ impl Check<'_> {
         let amount = self.found.amount(Step::Again);
         (amount.sessions, amount.files) = (1, files.len() as u64);
         amount.bytes =
-            files.iter().map(|file| fs::metadata(&file.path).map_or(0, |m| m.len())).sum();
+            files.iter().map(|file| files::metadata(&file.path).map_or(0, |m| m.len())).sum();
         let (then, now) = (&digest.content, &read.session.content);
         if then.episodes != now.episodes || then.turns != now.turns {
             let shown = |content: &Content| match content.episodes {
@@ -383,7 +383,7 @@ impl Check<'_> {
 
     /// Compares the pages of a snapshot with those that its raw would be written as.
     fn pages(&mut self, snapshot: &Path, pages: &BTreeMap<String, String>) {
-        let manifest = fs::read_to_string(snapshot.join(layout::MANIFEST)).unwrap_or_default();
+        let manifest = files::read_to_string(snapshot.join(layout::MANIFEST)).unwrap_or_default();
         let written: BTreeMap<String, &str> = manifest
             .lines()
             .filter_map(parse_manifest_line)

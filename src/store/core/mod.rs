@@ -8,12 +8,12 @@ pub mod lines;
 pub mod memory;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use chrono::NaiveDate;
 
 use crate::base::clock;
+use crate::base::files;
 use crate::base::front_matter::{self, Document};
 use crate::base::markdown::inline;
 use crate::model::core::{
@@ -346,7 +346,8 @@ pub fn sphere_ids(folder: &Path) -> Vec<SphereId> {
 }
 
 fn ids<T: Ord>(folder: &Path, named: impl Fn(&str) -> Option<T>) -> Vec<T> {
-    let names = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let names =
+        files::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
     let mut ids: Vec<T> = names.filter_map(|name| named(name.to_str()?)).collect();
     ids.sort();
     ids

@@ -61,7 +61,7 @@ impl DayLines {
 }
 
 fn open(layout: &Layout, day: NaiveDate) -> io::Result<Option<File>> {
-    files::if_exists(File::open(layout.day(day)))
+    files::if_exists(files::open(layout.day(day)))
 }
 
 /// Whether a line stands there by the clock of another time zone, which the settings once named.

@@ -5,7 +5,7 @@
 //! lines are only ever added: those that are there already stay as they are, whoever wrote them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::fs::{self, File};
+use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 
@@ -84,7 +84,7 @@ impl DayLines {
         }
         let mut there: HashMap<u64, usize> = HashMap::new();
         for day in near {
-            let Ok(mut file) = File::open(layout.day(day)) else { continue };
+            let Ok(mut file) = files::open(layout.day(day)) else { continue };
             each_line(&mut file, |line, _| {
                 if let Some(line) = std::str::from_utf8(line).ok().filter(|line| of_grown(line)) {
                     *there.entry(exactly(day, line)).or_default() += 1;
@@ -236,7 +236,7 @@ pub fn read(
 ) -> io::Result<DayContents> {
     let mut hasher = files::HashingWriter::new(io::sink());
     let mut anything = false;
-    let Some(mut file) = files::if_exists(File::open(layout.day(day)))? else {
+    let Some(mut file) = files::if_exists(files::open(layout.day(day)))? else {
         return Ok(DayContents { sha256: hasher.finish().1.sha256, anything });
     };
     each_line(&mut file, |line, end| {
@@ -255,7 +255,7 @@ pub fn read(
 
 /// Whether a day's raw log holds nothing but `[system]` lines; as little of it is read as need be.
 pub fn is_silent(layout: &Layout, day: NaiveDate) -> io::Result<bool> {
-    let Some(file) = files::if_exists(File::open(layout.day(day)))? else { return Ok(true) };
+    let Some(file) = files::if_exists(files::open(layout.day(day)))? else { return Ok(true) };
     for line in BufReader::new(file).split(b'\n') {
         if is_entry(&String::from_utf8_lossy(&line?)) {
             return Ok(false);
@@ -275,7 +275,7 @@ fn is_entry(line: &str) -> bool {
 /// The days that have a raw log, in order.
 pub fn all(layout: &Layout) -> io::Result<Vec<NaiveDate>> {
     let mut days = Vec::new();
-    for entry in files::if_exists(fs::read_dir(layout.days()))?.into_iter().flatten() {
+    for entry in files::if_exists(files::read_dir(layout.days()))?.into_iter().flatten() {
         days.extend(
             entry?
                 .file_name()
