@@ -112,6 +112,9 @@ pub mod internals {
         pub mod text {
             pub use crate::base::text::{cut, each_word, one_line, printable, tokens};
         }
+        pub mod zone {
+            pub use crate::base::zone::Zone;
+        }
     }
     pub mod capture {
         pub use crate::capture::PageSettings;

@@ -7,19 +7,35 @@ use pulldown_cmark::{Event, Parser, Tag};
 use super::static_regex::StaticRegex;
 use super::text;
 
-/// Text as one line that holds no tag, link or line break.
+/// Text as one line that holds no tag, link or line break; code spans stay as they are.
 pub fn inline(value: &str) -> String {
     let line = text::one_line(value, usize::MAX);
     let mut safe = String::with_capacity(line.len());
-    let mut letters = line.chars().peekable();
-    while let Some(letter) = letters.next() {
-        let next = letters.peek().copied().unwrap_or(' ');
+    let mut rest = line.as_str();
+    while let Some(letter) = rest.chars().next() {
+        if letter == '`' {
+            let (run, span) = code_span(rest);
+            match span {
+                Some(span) => {
+                    safe.push_str(span);
+                    rest = &rest[span.len()..];
+                }
+                // One that nothing closes could open a span with what stands behind the text.
+                None => {
+                    safe.push_str(&"\\`".repeat(run));
+                    rest = &rest[run..];
+                }
+            }
+            continue;
+        }
+        rest = &rest[letter.len_utf8()..];
+        let next = rest.chars().next().unwrap_or(' ');
         let active = match letter {
             '<' => next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?'),
             ']' => matches!(next, '(' | '['),
             '[' => next == '[',
             // A backslash of the text is no backslash of ours.
-            '\\' => matches!(next, '<' | '[' | ']' | '\\'),
+            '\\' => is_escaped(next),
             _ => false,
         };
         if active {
@@ -27,7 +43,31 @@ pub fn inline(value: &str) -> String {
         }
         safe.push(letter);
     }
+    // A backslash at the end would escape what follows the text.
+    if safe.ends_with('\\') {
+        safe.push('\\');
+    }
     safe
+}
+
+fn is_escaped(letter: char) -> bool {
+    matches!(letter, '<' | '[' | ']' | '\\' | '`')
+}
+
+/// How many ticks a text begins with, and the code span that they open, if as many close it.
+fn code_span(text: &str) -> (usize, Option<&str>) {
+    let ticks = |text: &str| text.len() - text.trim_start_matches('`').len();
+    let run = ticks(text);
+    let mut at = run;
+    while let Some(found) = text[at..].find('`') {
+        at += found;
+        let closing = ticks(&text[at..]);
+        at += closing;
+        if closing == run {
+            return (run, Some(&text[..at]));
+        }
+    }
+    (run, None)
 }
 
 /// What [`inline`] was given, as far as markup goes.
@@ -36,10 +76,21 @@ pub fn plain(value: &str) -> String {
         return value.to_string();
     }
     let mut text = String::with_capacity(value.len());
-    let mut letters = value.chars().peekable();
-    while let Some(letter) = letters.next() {
-        match letters.next_if(|next| letter == '\\' && matches!(next, '<' | '[' | ']' | '\\')) {
-            Some(escaped) => text.push(escaped),
+    let mut rest = value;
+    while let Some(letter) = rest.chars().next() {
+        if letter == '`' {
+            let (run, span) = code_span(rest);
+            let end = span.map_or(run, str::len);
+            text.push_str(&rest[..end]);
+            rest = &rest[end..];
+            continue;
+        }
+        rest = &rest[letter.len_utf8()..];
+        match rest.chars().next().filter(|next| letter == '\\' && is_escaped(*next)) {
+            Some(escaped) => {
+                text.push(escaped);
+                rest = &rest[escaped.len_utf8()..];
+            }
             None => text.push(letter),
         }
     }
@@ -191,10 +242,14 @@ mod tests {
             ("<script>x</script>", "\\<script>x\\</script>"),
             ("[x](javascript:y) [[z]]", "[x\\](javascript:y) \\[[z]]"),
             ("a < b", "a < b"),
+            ("`Vec<u8>` and <b>", "`Vec<u8>` and \\<b>"),
+            ("one ` tick <b>", "one \\` tick \\<b>"),
         ] {
             assert_eq!(inline(value), safe);
         }
-        for value in ["<b> [x](y)", r"C:\Users\[a] \\host\<b> \](x) \\\[[", r"\"] {
+        for value in
+            ["<b> [x](y)", r"C:\Users\[a] \\host\<b> \](x) \\\[[", r"\", r"a \`b` ``c<d>`` ` \`"]
+        {
             assert_eq!(plain(&inline(value)), value);
         }
     }

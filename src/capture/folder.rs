@@ -431,8 +431,7 @@ fn content(
         own_episodes: clean(own_range(found)),
         state,
     };
-    let content = digest::folder_content(FOLDER, facts, folder, parts);
-    Content { domain: pages.domain(content.project.as_deref()), ..content }
+    pages.settled(digest::folder_content(FOLDER, facts, folder, parts))
 }
 
 fn in_folder<'f>(

@@ -11,6 +11,7 @@ use chrono::Duration;
 use crate::base::clock::Timestamp;
 use crate::base::zone::Zone;
 use crate::distill::clean::Cleaner;
+use crate::model::digest::Content;
 use crate::model::exclude::Exclude;
 use crate::model::ids::Device;
 use crate::store::Store;
@@ -48,12 +49,21 @@ pub struct PageSettings<'a> {
     pub exclude: Exclude,
     /// Which domain a project belongs to.
     pub domains: &'a BTreeMap<String, String>,
+    /// Whose midnight parts the days.
+    pub zone: Zone,
 }
 
 impl PageSettings<'_> {
     /// The domain of a project.
-    pub fn domain(&self, project: Option<&str>) -> Option<String> {
+    fn domain(&self, project: Option<&str>) -> Option<String> {
         self.domains.get(project?).cloned()
+    }
+
+    /// What the distiller says, with what only the settings know.
+    pub fn settled(&self, content: Content) -> Content {
+        let domain = self.domain(content.project.as_deref());
+        let day = |at: Timestamp| at.with_timezone(&self.zone).format("%Y-%m-%d").to_string();
+        Content { domain, date: content.ended.map(day).unwrap_or_default(), ..content }
     }
 
     /// Whether a file's name holds a secret: then no page may repeat it.

@@ -201,7 +201,7 @@ impl Recorder<'_> {
         let parts =
             SnapshotParts { sensory: self.sensory, vitals: layout::from_digest(layout::VITALS) };
         let content = digest::content(flavor, &self.facts, &head, parts);
-        let content = Content { domain: self.pages.domain(content.project.as_deref()), ..content };
+        let content = self.pages.settled(content);
         if let Some(stated) = stated(&self.facts) {
             self.writer.write(layout::STATED, &stated)?;
         }

@@ -14,11 +14,11 @@ use super::tokens::TokenBuffer;
 use crate::base::files::{self, DirHandle};
 use crate::base::front_matter::Document;
 use crate::base::markdown::plain;
-use crate::model::digest::{Trigger, Worth};
-use crate::model::ids::SessionId;
+use crate::model::digest::{ErrorFact, FOLDER, IndexLine, Origin, Trigger, Worth};
+use crate::model::ids::{EpisodeId, SessionId};
 use crate::store::Store;
-use crate::store::digest::parse_trigger;
-use crate::store::layout::Layout;
+use crate::store::digest::{MACHINE, parse_claim, parse_error, parse_index_line, parse_trigger};
+use crate::store::layout::{self, Layout};
 
 /// How much of a digest is read, in bytes: a hundred times what we ever write.
 const LONGEST_DIGEST: u64 = 2 << 20;
@@ -136,25 +136,95 @@ impl DigestPage {
     }
 
     fn add_body(&mut self, body: &str) {
-        let mut formality = false;
+        let mut section = Section::Said;
+        let (mut index, mut errors) = (Vec::new(), Vec::new());
         for line in body.lines() {
             if let Some(heading) = line.strip_prefix("## ") {
-                formality = FORMALITIES.iter().any(|name| heading.ends_with(name));
-            }
-            let is_heading = line.starts_with("# Session Digest:") || line.starts_with("## ");
-            if formality
-                || is_heading
-                || line.trim().is_empty()
-                || line.starts_with("> **Status**: ")
-            {
+                section = match heading {
+                    _ if FORMALITIES.iter().any(|name| heading.ends_with(name)) => Section::Formal,
+                    _ if heading.ends_with("🔎 Index") => Section::Index,
+                    _ => Section::Said,
+                };
                 continue;
             }
-            match parse_trigger(line) {
-                Some(trigger) => self.triggers.push(trigger),
-                None => self.passages.push(plain(unlabelled(line))),
+            section = match (section, line) {
+                (_, MACHINE) => Section::Formal,
+                (Section::Formal, "-->") => Section::Said,
+                (section, _) => section,
+            };
+            match section {
+                Section::Formal => {}
+                Section::Index => match parse_index_line(line) {
+                    Some(line) => index.push(line),
+                    None => errors.extend(parse_error(line)),
+                },
+                Section::Said => self.add_line(line),
             }
         }
+        self.add_parts(index, errors);
     }
+
+    fn add_line(&mut self, line: &str) {
+        let is_formal = ["# Session Digest:", "> **Status**: ", "-->"];
+        if line.trim().is_empty() || is_formal.iter().any(|start| line.starts_with(start)) {
+            return;
+        }
+        match (parse_trigger(line), parse_claim(line)) {
+            (Some(trigger), _) => self.triggers.push(trigger),
+            (None, Some(claim)) => self.passages.push(claim.text),
+            _ => self.passages.push(plain(unlabelled(line))),
+        }
+    }
+
+    /// Adds what the Index says: to the trigger of the same part, or as a part of its own.
+    fn add_parts(&mut self, index: Vec<IndexLine>, errors: Vec<ErrorFact>) {
+        let own = self.triggers.len();
+        for IndexLine { episode, terms } in index {
+            let known = self.triggers[..own].iter_mut().find(|one| one.episode == episode);
+            match known {
+                Some(trigger) => trigger.keys.extend(terms),
+                None => {
+                    let topic = terms[..terms.len().min(3)].join(", ");
+                    let part = self.part(topic, episode, terms);
+                    self.triggers.push(part);
+                }
+            }
+        }
+        for error in errors {
+            let part = self.part(error.text, error.episode, Vec::new());
+            self.triggers.push(part);
+        }
+    }
+
+    /// A part that has no trigger of its own.
+    fn part(&self, topic: String, episode: EpisodeId, keys: Vec<String>) -> Trigger {
+        // The parts of a folder are its files, and only triggers know them.
+        let path = match self.head.flavor.as_str() {
+            FOLDER => {
+                let before = self.triggers.iter().filter(|one| one.episode <= episode);
+                before.max_by_key(|one| one.episode).map(|one| one.path.clone())
+            }
+            _ => Some(layout::from_digest(&layout::episode(episode))),
+        };
+        Trigger {
+            topic,
+            sentence: String::new(),
+            episode,
+            path: path.unwrap_or_default(),
+            origin: Origin::Tool,
+            keys,
+        }
+    }
+}
+
+/// What a line of a body belongs to.
+#[derive(Clone, Copy)]
+enum Section {
+    /// What was said of the session.
+    Said,
+    Index,
+    /// What every digest has, and what only machines need.
+    Formal,
 }
 
 /// All that a trigger says.

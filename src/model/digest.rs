@@ -75,6 +75,8 @@ pub struct Content {
     /// What the pattern loop counts.
     pub signals: Signals,
     pub tags: Vec<String>,
+    /// The day on which it ended, in the memory's time zone.
+    pub date: String,
     /// The page with the session's numbers, relative to the digest; empty where there is none.
     pub vitals: String,
     /// Entries under `snapshot/sensory/`.

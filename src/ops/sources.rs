@@ -91,6 +91,7 @@ impl Memory {
                 inline_lines: self.settings().snapshot.inline_lines,
                 exclude: self.exclude(),
                 domains: &self.settings().domains,
+                zone: self.zone()?,
             },
         })
     }

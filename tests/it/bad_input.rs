@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use memtree::internals::adapters::{self, shared::SharedFiles};
 use memtree::internals::base::redact::Redactor;
+use memtree::internals::base::zone::Zone;
 use memtree::internals::capture::PageSettings;
 use memtree::internals::capture::stage::{self, CaptureError};
 use memtree::internals::distill::clean::Cleaner;
@@ -142,7 +143,8 @@ fn a_source_that_vanishes_does_not_stop_the_others() {
     let source = Source { flavor: "claude", native_id: "gone".into(), files: vec![file] };
     let cleaner = Cleaner::new(Redactor::with_rules(&[]).unwrap(), 1000);
     let (exclude, domains) = (Default::default(), &Default::default());
-    let pages = PageSettings { cleaner: &cleaner, inline_lines: 12, exclude, domains };
+    let pages =
+        PageSettings { cleaner: &cleaner, inline_lines: 12, exclude, domains, zone: Zone::UTC };
     let adapter = adapters::named("claude").unwrap();
     let shared = SharedFiles::with_temporary_copies();
     let staged =

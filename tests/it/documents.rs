@@ -264,6 +264,7 @@ fn contents() -> impl Strategy<Value = Content> {
                     .collect(),
                 files,
                 tags,
+                date: "2026-11-15".into(),
                 vitals: if vitals.trim().is_empty() {
                     String::new()
                 } else {

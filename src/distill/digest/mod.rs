@@ -6,6 +6,7 @@
 mod claims;
 mod evidence;
 mod folder;
+mod index;
 mod intent;
 mod key_outcomes;
 mod outcome;
@@ -52,13 +53,10 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, parts: SnapshotParts) -
     let key_outcomes = key_outcomes::key_outcomes(facts, head, &files);
     let stated = claims::claims(facts);
     let evidence = evidence::evidence(facts, cwd);
-    let prose: Vec<&str> = [&title, &objective, &motto, &core_intent]
-        .into_iter()
-        .chain(&key_outcomes)
-        .map(String::as_str)
-        .collect();
-    let elsewhere = tokens(&stated, &files, evidence.len(), &prose);
-    let triggers = triggers::triggers(facts, &prose, elsewhere);
+    let prose = [&title, &objective, &motto, &core_intent].into_iter().chain(&key_outcomes);
+    let elsewhere = tokens(&stated, &files, prose);
+    let triggers = triggers::triggers(facts, elsewhere);
+    let index = index::index(facts, &triggers);
     let sum = |count: fn(&ModelUsage) -> u64| head.usage.iter().map(count).sum();
     let first_and_last = facts.parts.first().zip(facts.parts.last());
     Content {
@@ -68,7 +66,7 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, parts: SnapshotParts) -
         arc: outcome::arc(facts, status),
         stated,
         triggers,
-        index: Vec::new(),
+        index,
         errors: Vec::new(),
         part_of: None,
         continues: None,
@@ -94,6 +92,7 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, parts: SnapshotParts) -
         evidence,
         signals: Signals::default(),
         tags: Vec::new(),
+        date: String::new(),
         vitals: parts.vitals,
         sensory: parts.sensory,
         made_by: MADE_BY.into(),
@@ -107,16 +106,20 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, parts: SnapshotParts) -
 
 /// How many tokens a page has besides its triggers: paths and hashes are in the front matter, prose
 /// stands there and in the body.
-fn tokens(stated: &[Claim], files: &[String], evidence: usize, prose: &[&str]) -> usize {
+fn tokens<'p>(
+    stated: &[Claim],
+    files: &[String],
+    prose: impl Iterator<Item = &'p String>,
+) -> usize {
     stated.iter().map(|claim| text::tokens(&claim.text) + 30).sum::<usize>()
         + files.iter().map(|file| text::tokens(file) + 2).sum::<usize>()
-        + 42 * evidence
-        + prose.iter().map(|line| text::tokens(line) * 3 / 2).sum::<usize>()
+        + prose.map(|line| text::tokens(line) * 3 / 2).sum::<usize>()
 }
 
 /// The files that were changed, relative to the session's folder where they lie in it.
 fn files(facts: &Facts, cwd: Option<&str>) -> Vec<String> {
     let paths = facts.own_parts().flat_map(|part| &part.edited);
+    let paths = paths.filter(|file| !paths::is_temporary(&file.path, cwd));
     let mut files = unique(paths.map(|file| paths::shown_path(&file.path, cwd)));
     files.truncate(MOST_LISTED);
     files

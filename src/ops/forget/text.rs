@@ -106,7 +106,7 @@ fn without(page: &str, pattern: &TextPattern) -> Document {
         true => pattern.removed(document.as_text()).into_owned(),
         false => document.into_text(),
     };
-    Document::parse(&authored::without_stale_hashes(&page, &digest::RULES))
+    Document::parse(&digest::without_stale_hashes(&page))
 }
 
 /// Another page of the memory without a text, and without hashes of it.

@@ -4,11 +4,15 @@ use crate::base::clock::{self, Timestamp};
 use crate::base::front_matter::{self, Document};
 use crate::model::digest::{Digest, Outcome, State, Worth};
 use crate::model::ids::EpisodeId;
+use crate::model::signals::Signals;
 
 /// The schema that we write.
 pub const SCHEMA: &str = "memtree/digest/2";
 /// The one before, which is still read.
 pub const SCHEMA_1: &str = "memtree/digest/1";
+
+/// A list that is longer in one line has a line for each item.
+const LONGEST_LINE: usize = 320;
 
 const EVICTED: &str = "evicted ";
 
@@ -16,6 +20,7 @@ const EVICTED: &str = "evicted ";
 #[derive(Debug)]
 pub struct Field {
     pub key: &'static str,
+    pub place: Place,
     /// Whether it is always ours: what was measured or proved is not a matter of opinion.
     pub measured: bool,
     /// The value as it is written; empty where the key is left out.
@@ -24,10 +29,22 @@ pub struct Field {
     pub read: fn(&mut Digest, &Document),
 }
 
+/// Where a key stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In the front matter.
+    Page,
+    /// In the comment behind what people read.
+    Machine,
+}
+
 /// A key whose field tells by its type how it is written, or with functions of its own.
 macro_rules! field {
     (measured $($row:tt)+) => {
         Field { measured: true, ..field!($($row)+) }
+    };
+    (machine $($row:tt)+) => {
+        Field { measured: true, place: Place::Machine, ..field!($($row)+) }
     };
     ($key:literal, $($field:ident).+) => {
         field!($key, $($field).+, Value::raw, Value::read)
@@ -35,6 +52,7 @@ macro_rules! field {
     ($key:literal, $($field:ident).+, $write:expr, $read:expr) => {
         Field {
             key: $key,
+            place: Place::Page,
             measured: false,
             write: |digest| $write(&digest.$($field).+),
             read: |digest, document| {
@@ -49,28 +67,32 @@ macro_rules! field {
 /// A key that says the same on every digest, or is read before all others.
 macro_rules! fixed {
     ($key:literal, $write:expr) => {
-        Field { key: $key, measured: true, write: $write, read: |_, _| () }
+        Field { key: $key, place: Place::Page, measured: true, write: $write, read: |_, _| () }
     };
 }
 
-/// Every key, in the order in which they are written.
+/// Every key, in the order in which they are written: people first.
 pub const FIELDS: &[Field] = &[
     fixed!("schema", |_| SCHEMA.into()),
+    field!("title", content.title),
+    field!("objective", content.objective),
+    Field { key: "aliases", place: Place::Page, measured: false, write: alias, read: |_, _| () },
+    field!(measured "date", content.date),
+    field!("project", content.project),
+    field!("status", content.status),
+    field!("tags", content.tags),
     fixed!("session", |digest| digest.session.to_string()),
     field!(measured "source_id", source_id),
     field!(measured "flavor", content.flavor),
-    field!("title", content.title),
     field!(measured "state", state),
-    field!("status", content.status),
     field!("worth", content.worth),
     field!("part_of", content.part_of),
     field!("continues", content.continues),
-    field!("objective", content.objective),
-    field!("project", content.project),
     field!("domain", content.domain),
     field!("cwd", content.cwd),
     field!("branch", content.branch),
     field!("commits", content.commits),
+    field!("files", content.files),
     field!("model", content.models),
     field!(measured "started", content.started),
     field!(measured "ended", content.ended),
@@ -81,17 +103,24 @@ pub const FIELDS: &[Field] = &[
     field!(measured "tokens_out", content.tokens_out, if_any, Value::read),
     field!(measured "tokens_cache", content.tokens_cache, if_any, Value::read),
     field!(measured "cost_usd", content.cost_usd, dollars, read_word),
-    field!("files", content.files),
-    field!(measured "evidence", content.evidence, |all: &[_]| each_line(all), read_lines),
-    field!("tags", content.tags),
     field!(measured "snapshot", snapshot.evicted, presence, read_presence),
-    field!(measured "snapshot_bytes", snapshot.bytes),
-    field!(measured "snapshot_files", snapshot.files),
-    field!(measured "manifest_sha256", snapshot.manifest_sha256, String::clone, Value::read),
     field!(measured "manifest", snapshot.manifest, |all: &[_]| each_line(all), Value::read),
-    fixed!("readiness", |_| "[cleaned, summarized, indexed]".into()),
-    field!(measured "made_by", content.made_by),
+    field!(measured "manifest_sha256", snapshot.manifest_sha256, String::clone, Value::read),
+    field!(machine "made_by", content.made_by),
+    Field { place: Place::Machine, ..fixed!("readiness", |_| READINESS.into()) },
+    field!(machine "snapshot_bytes", snapshot.bytes),
+    field!(machine "snapshot_files", snapshot.files),
+    field!(machine "evidence", content.evidence, |all: &[_]| each_line(all), read_lines),
+    field!(machine "signals", content.signals, signals, read_signals),
 ];
+
+/// What was done to every page that is written.
+pub const READINESS: &str = "[cleaned, summarized, indexed]";
+
+/// The keys that only machines need.
+pub fn machine_keys() -> impl Iterator<Item = &'static str> {
+    FIELDS.iter().filter(|field| field.place == Place::Machine).map(|field| field.key)
+}
 
 /// Whether a key is always ours.
 pub fn is_measured(key: &str) -> bool {
@@ -141,7 +170,11 @@ impl Value for Option<String> {
 
 impl Value for Vec<String> {
     fn raw(&self) -> String {
-        if self.is_empty() { String::new() } else { front_matter::list(self) }
+        match front_matter::list(self) {
+            _ if self.is_empty() => String::new(),
+            list if list.chars().count() <= LONGEST_LINE => list,
+            _ => front_matter::block_list(self),
+        }
     }
 
     fn read(document: &Document, key: &str) -> Option<Self> {
@@ -197,6 +230,22 @@ macro_rules! words {
 }
 
 words!(u64, State, Outcome, Worth);
+
+/// The title, so that quick switchers find it; a person may add others.
+fn alias(digest: &Digest) -> String {
+    match digest.content.title.as_str() {
+        "" => String::new(),
+        title => front_matter::list(&[title]),
+    }
+}
+
+fn signals(signals: &Signals) -> String {
+    front_matter::block_list(&signals.lines())
+}
+
+fn read_signals(document: &Document, key: &str) -> Option<Signals> {
+    Some(Signals::of_lines(&document.get_list(key)?))
+}
 
 fn if_any(count: &u64) -> String {
     if *count == 0 { String::new() } else { count.to_string() }

@@ -62,13 +62,21 @@ fn claim_kind(word: &str) -> Option<ClaimKind> {
 /// Writes one line of decisions and lessons.
 pub fn claim_line(claim: &Claim) -> String {
     let Claim { kind, text, episode, origin } = claim;
-    let text = inline(&unmarked(text));
+    let text = line(text);
     let path = layout::from_digest(&layout::episode(*episode));
     format!("- {kind} ({origin}): {text}{CLAIM_REFERENCE}{episode}]({path})")
 }
 
+/// So many characters of a text stand in one line: no line of a page is longer than about 400.
+const LONGEST_TEXT: usize = 340;
+
+/// Text as it stands in a line among others.
+pub fn line(text: &str) -> String {
+    inline(&text::one_line(&unmarked(text), LONGEST_TEXT))
+}
+
 /// Text in one line without the marks that part a line's fields.
-pub fn unmarked(text: &str) -> String {
+fn unmarked(text: &str) -> String {
     let line = text::one_line(text, usize::MAX);
     let words = line.split(' ').map(|word| match word {
         "->" => "→",
@@ -112,10 +120,10 @@ pub fn error_line(error: &ErrorFact) -> String {
 /// Writes one trigger line.
 pub fn trigger_line(trigger: &Trigger) -> String {
     // Nothing that a log says may look like the marks between a trigger's parts.
-    let topic = inline(&unmarked(&trigger.topic.replace(['[', ']'], "'")));
-    let sentence = inline(&unmarked(&trigger.sentence));
+    let topic = line(&trigger.topic.replace(['[', ']'], "'"));
+    let sentence = line(&trigger.sentence);
     let keys: Vec<String> =
-        trigger.keys.iter().map(|key| inline(&unmarked(&key.replace([',', '|'], " ")))).collect();
+        trigger.keys.iter().map(|key| line(&key.replace([',', '|'], " "))).collect();
     let path = match trigger.path.as_str() {
         "" => layout::from_digest(&layout::episode(trigger.episode)),
         path => link_target(path),

@@ -1,16 +1,20 @@
 //! Digests as documents: what we write, read back, and write again around a person's edits.
 //!
 //! The front matter is written and read by one table, [`fields`]; the body is filled from
-//! `templates/digest.md`, and its marked lines are read back.
+//! `templates/digest.md`, and its marked lines are read back. What only machines need stands in a
+//! comment, [`machine`].
 
 pub mod fields;
 mod lines;
+mod machine;
 
 use std::sync::LazyLock;
 
 use fields::{SCHEMA, SCHEMA_1};
-use lines::{claim_line, error_line, index_line, link_path, link_target, trigger_line, unmarked};
+use lines::{claim_line, error_line, index_line, line, link_path, link_target, trigger_line};
 pub use lines::{parse_claim, parse_error, parse_index_line, parse_trigger};
+pub use machine::MACHINE;
+use machine::{folded, unfolded};
 
 use crate::base::front_matter::{self, Document};
 use crate::base::markdown::{inline, plain};
@@ -70,7 +74,7 @@ fn sections(body: &str) -> Vec<Part<'_>> {
 
 /// Writes a digest as a new document.
 pub fn text(digest: &Digest) -> String {
-    page(digest).to_text()
+    folded(&page(digest).to_text())
 }
 
 /// Writes a digest into what is there, if there is anything.
@@ -82,7 +86,8 @@ pub fn text_now(existing: Option<&str>, digest: &Digest) -> String {
 pub fn text_over(existing: &str, digest: &Digest) -> String {
     // What a person says of the outcome holds on the whole page.
     let mut agreed = digest.clone();
-    let document = Document::parse(existing);
+    let whole = unfolded(existing);
+    let document = Document::parse(&whole);
     let written = Written::of(&document, &RULES);
     for field in fields::FIELDS.iter().filter(|field| ["status", "objective"].contains(&field.key))
     {
@@ -91,7 +96,7 @@ pub fn text_over(existing: &str, digest: &Digest) -> String {
             (field.read)(&mut agreed, &document);
         }
     }
-    let text = page(&agreed).over(existing);
+    let text = folded(&page(&agreed).over(&whole));
     // Its core still holds what nobody changed.
     let related = related_text(&text);
     if related == existing { related } else { text }
@@ -111,12 +116,12 @@ pub fn is_pinned(text: &str) -> bool {
 
 /// A digest that says that the raw behind it was evicted on a day; nothing else of it changes.
 pub fn evicted(text: &str, day: &str) -> String {
-    let mut document = Document::parse(text);
+    let mut document = Document::parse(&unfolded(text));
     document.set_raw("snapshot", &fields::evicted(day));
     // The page says it in words too, unless a person wrote that section anew.
     let said = |section: &str| with_eviction(section, day);
     authored::edit_part(&mut document, &RULES, MANIFEST_SECTION, said);
-    document.into_text()
+    folded(document.as_text())
 }
 
 /// The manifest section with the words about an eviction in the place of earlier ones.
@@ -137,7 +142,7 @@ fn eviction(day: &str) -> String {
 
 /// Whether a key of a digest's front matter still has the value that we gave it.
 pub fn is_as_we_wrote(text: &str, key: &str) -> bool {
-    let document = Document::parse(text);
+    let document = Document::parse(&unfolded(text));
     let value = document.get_raw(key);
     value.is_some_and(|value| Written::of(&document, &RULES).matches(&RULES, key, value))
 }
@@ -145,7 +150,7 @@ pub fn is_as_we_wrote(text: &str, key: &str) -> bool {
 /// The headings of sections that we wrote and that are no longer there, in the words by which they
 /// are known.
 pub fn missing_sections(text: &str) -> Vec<&'static str> {
-    let document = Document::parse(text);
+    let document = Document::parse(&unfolded(text));
     let written = Written::of(&document, &RULES);
     let is_missing =
         |name| written.has(name) && authored::find_part(document.body(), &RULES, name).is_none();
@@ -156,10 +161,15 @@ pub fn missing_sections(text: &str) -> Vec<&'static str> {
 /// The digest with every key once, where git joined two versions of it line by line; `None` where
 /// none stands twice. What a person wrote counts more than what we did.
 pub fn without_doubles(text: &str) -> Option<String> {
-    let mut document = Document::parse(text);
+    let mut document = Document::parse(&unfolded(text));
     let written = Written::of(&document, &RULES);
     let is_edited = |key: &str, raw: &str| written.has(key) && !written.wrote(&RULES, key, raw);
-    document.remove_duplicates(is_edited).then(|| document.into_text())
+    document.remove_duplicates(is_edited).then(|| folded(document.as_text()))
+}
+
+/// The digest without the hashes of what no longer stands in it.
+pub fn without_stale_hashes(text: &str) -> String {
+    folded(&authored::without_stale_hashes(&unfolded(text), &RULES))
 }
 
 /// What `readiness` says of a digest that its core holds, and the box that is ticked then.
@@ -184,25 +194,26 @@ fn as_written_and_related(existing: &str) -> Option<String> {
             format!("\n  - \"{READINESS_SECTION} {}\"\n", authored::part_hash(section))
         })
     });
-    const READINESS: &str = "\nreadiness: [cleaned, summarized, indexed]\n";
-    let matter = existing.find("\n---\n").filter(|_| existing.starts_with("---\n"))?;
-    let (front, body) = existing.split_at(matter + 1);
-    let section = body.find(SECTION.as_str())?;
-    if !front.contains(READINESS)
-        || !front.contains(&ENTRIES[0])
-        || body[..section].contains("Synthesis Readiness")
+    static READINESS: LazyLock<[String; 2]> = LazyLock::new(|| {
+        let related = fields::READINESS.replace(']', &format!(", {RELATED}]"));
+        [fields::READINESS, &related].map(|steps| format!("\nreadiness: {steps}\n"))
+    });
+    let section = existing.find(SECTION.as_str()).filter(|_| existing.starts_with("---\n"))?;
+    let (before, after) = existing.split_at(section);
+    let (section, comment) = after.split_at(after.find(machine::START)?);
+    if before.contains("Synthesis Readiness")
+        || !comment.contains(&READINESS[0])
+        || !comment.contains(&ENTRIES[0])
     {
         return None;
     }
-    let front =
-        front.replacen(READINESS, "\nreadiness: [cleaned, summarized, indexed, related]\n", 1);
-    let front = front.replacen(&ENTRIES[0], &ENTRIES[1], 1);
-    let (before, after) = body.split_at(section);
-    Some(format!("{front}{before}{}", after.replacen(RELATED_BOX, RELATED_TICK, 1)))
+    let section = section.replacen(RELATED_BOX, RELATED_TICK, 1);
+    let comment = comment.replacen(&READINESS[0], &READINESS[1], 1);
+    Some(format!("{before}{section}{}", comment.replacen(&ENTRIES[0], &ENTRIES[1], 1)))
 }
 
 fn related_by_parts(existing: &str) -> String {
-    let mut document = Document::parse(existing);
+    let mut document = Document::parse(&unfolded(existing));
     let mut readiness = document.get_list("readiness").unwrap_or_default();
     if !document.has_front_matter() || readiness.iter().any(|step| step == RELATED) {
         return existing.to_string();
@@ -211,7 +222,7 @@ fn related_by_parts(existing: &str) -> String {
     document.set_raw("readiness", &front_matter::list(&readiness));
     let tick = |section: &str| section.replacen(RELATED_BOX, RELATED_TICK, 1);
     authored::edit_part(&mut document, &RULES, READINESS_SECTION, tick);
-    document.into_text()
+    folded(document.as_text())
 }
 
 /// The section with the boxes, from its heading to the next one.
@@ -224,7 +235,7 @@ fn readiness_section(body: &str) -> Option<String> {
 
 /// Reads a digest back; fails with the reason where it is not one.
 pub fn parse(text: &str) -> Result<Digest, String> {
-    let document = Document::parse(text);
+    let document = Document::parse(&unfolded(text));
     let need =
         |key: &str| document.get_str(key).ok_or_else(|| format!("no `{key}` in its front matter"));
     let schema = need("schema")?;
@@ -306,7 +317,7 @@ fn body(digest: &Digest) -> String {
         "session" => digest.session.to_string(),
         "status" => content.status.to_string(),
         "objective" => or_dash(&content.objective),
-        "motto" => inline(&content.motto).replace('"', "'"),
+        "motto" => line(&content.motto).replace('"', "'"),
         "episodes" => match (content.episodes, inline(&content.own_episodes)) {
             (None, _) => "none".into(),
             (Some((first, last)), own) if own.is_empty() => format!("{first} - {last}"),
@@ -320,7 +331,7 @@ fn body(digest: &Digest) -> String {
         "key_outcomes" if content.key_outcomes.is_empty() => " –".into(),
         "key_outcomes" => {
             let outcomes = content.key_outcomes.iter();
-            outcomes.map(|outcome| format!("\n{OUTCOME}{}", inline(&unmarked(outcome)))).collect()
+            outcomes.map(|outcome| format!("\n{OUTCOME}{}", line(outcome))).collect()
         }
         "arc" => or_dash(&content.arc),
         "stated" => stated_section(&content.stated),
@@ -332,7 +343,7 @@ fn body(digest: &Digest) -> String {
 }
 
 fn or_dash(value: &str) -> String {
-    let line = inline(value);
+    let line = line(value);
     if line.is_empty() { "–".into() } else { line }
 }
 
