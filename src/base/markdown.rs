@@ -50,6 +50,29 @@ pub fn inline(value: &str) -> String {
     safe
 }
 
+/// The same with code spans treated as text: how days have been written from the first format on.
+/// Their lines are compared with what sessions say, so it never changes.
+pub fn inline_as_text(value: &str) -> String {
+    let line = text::one_line(value, usize::MAX);
+    let mut safe = String::with_capacity(line.len());
+    let mut letters = line.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let next = letters.peek().copied().unwrap_or(' ');
+        let active = match letter {
+            '<' => next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?'),
+            ']' => matches!(next, '(' | '['),
+            '[' => next == '[',
+            '\\' => matches!(next, '<' | '[' | ']' | '\\'),
+            _ => false,
+        };
+        if active {
+            safe.push('\\');
+        }
+        safe.push(letter);
+    }
+    safe
+}
+
 fn is_escaped(letter: char) -> bool {
     matches!(letter, '<' | '[' | ']' | '\\' | '`')
 }

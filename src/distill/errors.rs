@@ -84,7 +84,8 @@ fn is_stamped(line: &str) -> bool {
         && line.contains(':')
 }
 
-fn fingerprint(line: &str) -> String {
+/// What is the same each time that an error is printed.
+pub fn fingerprint(line: &str) -> String {
     static VARIES: StaticRegex = StaticRegex::new(
         r#"(?x)
             [0-9a-fA-F]{8}-[0-9a-fA-F-]{27} | 0x[0-9a-fA-F]+ | \b[0-9a-f]{7,64}\b

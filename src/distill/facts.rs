@@ -9,6 +9,7 @@ use crate::base::clock::Timestamp;
 use crate::base::{markdown, text};
 use crate::distill::commands::{self, Commit};
 use crate::distill::errors::{self, ErrorLine};
+use crate::distill::signals::SignalCounter;
 use crate::distill::steps::{Outcome, Step, StepKind, ToolCall};
 use crate::distill::test_runs::{self, Verdict};
 use crate::distill::{prompts, replies, words};
@@ -39,6 +40,8 @@ pub struct Facts {
     pub first_command: Option<String>,
     /// The last command, if it failed: the same one again is a retry.
     pub failed_command: Option<String>,
+    /// What the pattern loop counts.
+    pub counter: SignalCounter,
 }
 
 /// What is known of one episode.
@@ -53,6 +56,8 @@ pub struct EpisodeFacts {
     pub replies: u64,
     pub tool_calls: u64,
     pub failed_calls: u64,
+    /// About how many words were said and shown in it.
+    pub size: u64,
     /// The files that were changed, each as it was left.
     pub edited: Vec<FileChange>,
     pub commands: Vec<String>,
@@ -177,6 +182,12 @@ impl Facts {
             }
             StepKind::ToolCall(call) => self.add_call(call),
         }
+        let part = self.parts.last_mut();
+        let episode = part.as_ref().map_or(0, |part| part.last_episode);
+        if let Some(part) = part {
+            part.size += words_in(step);
+        }
+        self.counter.take(step, episode);
     }
 
     /// Counts a step among the kinds of events: a call that edits or tests counts as such, and
@@ -332,6 +343,11 @@ impl EpisodeFacts {
         part.last_reply = text::first_sentence(value, 300);
         part.finish();
         part
+    }
+
+    /// Whether nothing was said in it.
+    pub fn is_empty(&self) -> bool {
+        self.prompt.is_empty() && self.words.is_empty() && self.last_reply.is_empty()
     }
 
     /// Adds the words of a text, each with a weight.
@@ -523,6 +539,7 @@ impl EpisodeFacts {
         self.replies += next.replies;
         self.tool_calls += next.tool_calls;
         self.failed_calls += next.failed_calls;
+        self.size += next.size;
         if !next.last_reply.is_empty() {
             self.last_reply = next.last_reply;
         }
@@ -543,6 +560,18 @@ impl EpisodeFacts {
         self.words.dedup_by(|a, b| a.0 == b.0);
         self.words.truncate(96);
     }
+}
+
+/// About how many words a step has.
+fn words_in(step: &Step) -> u64 {
+    /// The bytes of a word and the space behind it.
+    const WORD: usize = 6;
+    let bytes = match &step.kind {
+        StepKind::Prompt(said) | StepKind::Reply(said) => said.len(),
+        StepKind::ToolCall(call) => call.answer.as_ref().map_or(0, |answer| answer.text.len()),
+        _ => 0,
+    };
+    (bytes / WORD) as u64
 }
 
 /// The heaviest first.

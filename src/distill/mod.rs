@@ -16,6 +16,7 @@ pub mod facts;
 pub mod knowledge;
 pub mod prompts;
 pub mod replies;
+pub mod signals;
 pub mod steps;
 pub mod test_runs;
 pub mod words;

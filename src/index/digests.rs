@@ -178,9 +178,8 @@ impl DigestPage {
 
     /// Adds what the Index says: to the trigger of the same part, or as a part of its own.
     fn add_parts(&mut self, index: Vec<IndexLine>, errors: Vec<ErrorFact>) {
-        let own = self.triggers.len();
         for IndexLine { episode, terms } in index {
-            let known = self.triggers[..own].iter_mut().find(|one| one.episode == episode);
+            let known = self.triggers.iter_mut().find(|one| one.episode == episode);
             match known {
                 Some(trigger) => trigger.keys.extend(terms),
                 None => {

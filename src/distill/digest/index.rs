@@ -13,10 +13,12 @@ use crate::distill::words;
 use crate::model::digest::{IndexLine, MOST_TERMS, Trigger};
 use crate::model::ids::EpisodeId;
 
-/// The lines of a session, one for every part; what a part's trigger says is not said again.
+/// How many lines a long part has at most.
+const MOST_LINES: usize = 5;
+
+/// The lines of a session, one for every part and more for a long one; what a part's trigger says is not said again.
 pub fn index(facts: &Facts, triggers: &[Trigger]) -> Vec<IndexLine> {
-    let parts: Vec<&EpisodeFacts> =
-        facts.parts.iter().filter(|part| !super::triggers::is_empty(part)).collect();
+    let parts: Vec<&EpisodeFacts> = facts.parts.iter().filter(|part| !part.is_empty()).collect();
     let spread = Spread::of(parts.chunks(1));
     let line = |part: &&EpisodeFacts| {
         let episode = EpisodeId(part.episode);
@@ -25,9 +27,17 @@ pub fn index(facts: &Facts, triggers: &[Trigger]) -> Vec<IndexLine> {
             let texts = [&trigger.topic, &trigger.sentence].into_iter().chain(&trigger.keys);
             texts.for_each(|text| said.extend(words::stems(text, |_| true)));
         }
-        IndexLine { episode, terms: spread.terms(&[part], MOST_TERMS, &mut said) }
+        let terms = spread.terms(&[part], terms_of(part), &mut said);
+        let lines =
+            terms.chunks(MOST_TERMS).map(move |terms| IndexLine { episode, terms: terms.to_vec() });
+        lines.collect::<Vec<_>>()
     };
-    parts.iter().map(line).collect()
+    parts.iter().flat_map(line).collect()
+}
+
+/// How many terms a part has: one line, or a fiftieth of its words in several.
+fn terms_of(part: &EpisodeFacts) -> usize {
+    ((part.size / 50) as usize).clamp(MOST_TERMS, MOST_LINES * MOST_TERMS)
 }
 
 /// In how many groups of parts each word stands.

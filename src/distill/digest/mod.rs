@@ -14,19 +14,22 @@ mod paths;
 mod triggers;
 mod worth;
 
+use std::collections::BTreeMap;
+
+use crate::base::stem::stem;
 use crate::base::text;
-use crate::distill::cost;
 use crate::distill::facts::Facts;
-use crate::model::digest::{Claim, Content};
+use crate::distill::{cost, errors, signals, words};
+use crate::model::digest::{Claim, Content, ErrorFact, LONGEST_ERROR};
 use crate::model::ids::EpisodeId;
 use crate::model::session::{Head, ModelUsage};
-use crate::model::signals::Signals;
+use crate::model::signals::{Signals, Solved};
 
 pub use folder::{FolderFacts, folder_content};
 pub use paths::project_name;
 
 /// Which summarizer this is; a newer one rewrites what an older one wrote.
-pub const MADE_BY: &str = "extractive/1";
+pub const MADE_BY: &str = "extractive/2";
 
 /// How many files or commits a page lists.
 const MOST_LISTED: usize = 24;
@@ -57,6 +60,7 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, parts: SnapshotParts) -
     let elsewhere = tokens(&stated, &files, prose);
     let triggers = triggers::triggers(facts, elsewhere);
     let index = index::index(facts, &triggers);
+    let tags = tags(facts, &title, &objective);
     let sum = |count: fn(&ModelUsage) -> u64| head.usage.iter().map(count).sum();
     let first_and_last = facts.parts.first().zip(facts.parts.last());
     Content {
@@ -67,7 +71,7 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, parts: SnapshotParts) -
         stated,
         triggers,
         index,
-        errors: Vec::new(),
+        errors: met_errors(facts),
         part_of: None,
         continues: None,
         project: project_name(head.remote.as_deref(), cwd),
@@ -90,8 +94,8 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, parts: SnapshotParts) -
         cost_usd: cost::cost_usd(&head.usage),
         files,
         evidence,
-        signals: Signals::default(),
-        tags: Vec::new(),
+        signals: signals(facts),
+        tags,
         date: String::new(),
         vitals: parts.vitals,
         sensory: parts.sensory,
@@ -123,6 +127,69 @@ fn files(facts: &Facts, cwd: Option<&str>) -> Vec<String> {
     let mut files = unique(paths.map(|file| paths::shown_path(&file.path, cwd)));
     files.truncate(MOST_LISTED);
     files
+}
+
+/// What the pattern loop counts.
+fn signals(facts: &Facts) -> Signals {
+    let solved = facts.own_parts().flat_map(|part| {
+        let episode = EpisodeId(part.last_episode);
+        let by = |by: &str| text::one_line(by, 160);
+        part.solved.iter().map(move |one| (one.error.as_str(), Solved { episode, by: by(&one.by) }))
+    });
+    Signals {
+        tools: signals::most(facts.tools.iter().map(|(tool, count)| (tool.as_str(), *count))),
+        events: signals::most(facts.events.iter().map(|(kind, count)| (*kind, *count))),
+        compactions: facts.compactions,
+        ..facts.counter.finish(solved)
+    }
+}
+
+/// How many tags a page has.
+const MOST_TAGS: usize = 5;
+
+/// What the session is tagged with: the heaviest of its words that its title or objective has.
+fn tags(facts: &Facts, title: &str, objective: &str) -> Vec<String> {
+    let named = words::stems(&format!("{title} {objective}"), |word| word.whole);
+    let mut weights: BTreeMap<&str, f32> = BTreeMap::new();
+    for (word, weight) in facts.own_parts().flat_map(|part| &part.words) {
+        *weights.entry(word).or_default() += weight;
+    }
+    // A tag is letters, digits and dashes, and no number.
+    let is_tag = |word: &str| {
+        (3..=30).contains(&word.chars().count())
+            && words::weight(word) >= 0.8
+            && word.starts_with(char::is_alphabetic)
+            && word.chars().all(|letter| letter.is_alphanumeric() || "-_".contains(letter))
+    };
+    let mut tags: Vec<(&str, f32)> = weights
+        .into_iter()
+        .filter(|(word, _)| is_tag(word) && named.contains(&*stem(word)))
+        .collect();
+    tags.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+    unique(tags.into_iter().map(|(word, _)| word.to_string()).take(MOST_TAGS))
+}
+
+/// The errors that were met, each once, and where they went away.
+fn met_errors(facts: &Facts) -> Vec<ErrorFact> {
+    let mut met: Vec<(&str, ErrorFact)> = Vec::new();
+    for part in facts.own_parts() {
+        let is_data = |sample: &str| sample.starts_with(['{', '[', '"']);
+        for error in part.errors.iter().filter(|error| !is_data(&error.sample)) {
+            let known = met.iter().any(|(known, _)| *known == error.fingerprint);
+            if !known && met.len() < MOST_LISTED {
+                let text = text::one_line(&error.sample, LONGEST_ERROR);
+                let episode = EpisodeId(part.episode);
+                met.push((&error.fingerprint, ErrorFact { text, episode, solved_in: None }));
+            }
+        }
+        for solved in &part.solved {
+            let fingerprint = errors::fingerprint(&solved.error);
+            if let Some((_, error)) = met.iter_mut().find(|(known, _)| *known == fingerprint) {
+                error.solved_in = Some(EpisodeId(part.last_episode));
+            }
+        }
+    }
+    met.into_iter().map(|(_, error)| error).collect()
 }
 
 fn unique(items: impl Iterator<Item = String>) -> Vec<String> {

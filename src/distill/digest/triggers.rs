@@ -30,7 +30,7 @@ const FEWEST_KEYS: usize = 3;
 
 /// The triggers of a session; `elsewhere` is how many tokens the page has besides them.
 pub fn triggers(facts: &Facts, elsewhere: usize) -> Vec<Trigger> {
-    let parts: Vec<&EpisodeFacts> = facts.parts.iter().filter(|part| !is_empty(part)).collect();
+    let parts: Vec<&EpisodeFacts> = facts.parts.iter().filter(|part| !part.is_empty()).collect();
     if parts.is_empty() {
         return Vec::new();
     }
@@ -97,10 +97,6 @@ fn fit(triggers: &mut [Trigger], most: usize) {
             trigger.keys.truncate(longest - 1);
         }
     }
-}
-
-pub fn is_empty(part: &EpisodeFacts) -> bool {
-    part.prompt.is_empty() && part.words.is_empty() && part.last_reply.is_empty()
 }
 
 /// Neighbouring parts together, each group with about the same number of words.

@@ -211,7 +211,7 @@ fn rendered(
     let time = local.format("%H:%M:%S");
     (
         local.date_naive(),
-        format!("- [{time}] [{}] ({session}) {}{more}", kind, markdown::inline(text)),
+        format!("- [{time}] [{}] ({session}) {}{more}", kind, markdown::inline_as_text(text)),
     )
 }
 
