@@ -305,9 +305,10 @@ fn digests() -> impl Strategy<Value = Digest> {
 fn normalised(digest: &Digest) -> Digest {
     let mut digest = digest.clone();
     let line = |text: &str| one_line(text, usize::MAX);
-    let or_dash = |text: &str| if line(text).is_empty() { "–".to_string() } else { line(text) };
+    let or_dash =
+        |text: &str| if line(text).is_empty() { "–".to_string() } else { unmarked(text) };
     let content = &mut digest.content;
-    content.motto = line(&content.motto).replace('"', "'");
+    content.motto = unmarked(&content.motto).replace('"', "'");
     content.core_intent = or_dash(&content.core_intent);
     content.arc = or_dash(&content.arc);
     content.key_outcomes = content.key_outcomes.iter().map(|outcome| unmarked(outcome)).collect();

@@ -77,7 +77,7 @@ pub const FIELDS: &[Field] = &[
     field!("title", content.title),
     field!("objective", content.objective),
     Field { key: "aliases", place: Place::Page, measured: false, write: alias, read: |_, _| () },
-    field!(measured "date", content.date),
+    field!(measured "date", content.date, String::clone, Value::read),
     field!("project", content.project),
     field!("status", content.status),
     field!("tags", content.tags),
