@@ -64,6 +64,23 @@ pub fn check_command(command: &str) -> Option<String> {
     (!plain.contains('`') && plain.len() <= 90).then_some(plain)
 }
 
+/// Whether a command only looks at something: that it finds nothing is no failure.
+pub fn looks_only(command: &str) -> bool {
+    static LOOKS: StaticRegex = StaticRegex::new(
+        r"^(?:cd \S+ && )?(?:rg|grep|ls|cat|sed|find|head|tail|test|which|echo|pwd|gh run|gh pr view|git (?:log|diff|show|status|grep|branch|fetch))\b",
+    );
+    LOOKS.is_match(command.trim_start())
+}
+
+/// A check without what differs from run to run: the names of tests and files, and what only fixes.
+pub fn general_check(check: &str) -> String {
+    static PARTICULAR: StaticRegex = StaticRegex::new(
+        r"\s+(?:-run|-t|-k|--testNamePattern|--filter-test|--|--fix\b|--unsafe\b|--max-diag\S*|-o)(?:[\s=].*)?$|\s+(?:\./\S+|\S+/\S*\.\w{1,5}|\S+\.(?:rs|ts|tsx|js|jsx|go|py|rb|java|kt))(?:[\s:].*)?$",
+    );
+    let general = PARTICULAR.replace(check, "");
+    if general.is_empty() { check.to_string() } else { general.into_owned() }
+}
+
 /// Whether a command checks what was changed: it builds, compiles or lints.
 pub fn is_build(command: &str) -> bool {
     static CHECK: StaticRegex = StaticRegex::new(

@@ -9,9 +9,11 @@ use crate::base::clock::Timestamp;
 use crate::base::{markdown, text};
 use crate::distill::commands::{self, Commit};
 use crate::distill::errors::{self, ErrorLine};
+use crate::distill::remarks::Remarks;
 use crate::distill::signals::SignalCounter;
 use crate::distill::steps::{Outcome, Step, StepKind, ToolCall};
 use crate::distill::test_runs::{self, Verdict};
+use crate::distill::work_tree::WorkTree;
 use crate::distill::{prompts, replies, words};
 use crate::model::digest::{ClaimKind, Origin};
 use crate::model::evidence::FileState;
@@ -42,6 +44,8 @@ pub struct Facts {
     pub failed_command: Option<String>,
     /// What the pattern loop counts.
     pub counter: SignalCounter,
+    /// How the work stands at the end.
+    pub work_tree: WorkTree,
 }
 
 /// What is known of one episode.
@@ -71,6 +75,8 @@ pub struct EpisodeFacts {
     /// Errors that went away, and by what.
     pub solved: Vec<SolvedError>,
     pub statements: Vec<Statement>,
+    /// What may be worth carrying on.
+    pub remarks: Remarks,
     pub signals: Vec<Signal>,
     /// Whether it was taken back.
     pub rewound: bool,
@@ -186,8 +192,10 @@ impl Facts {
         let episode = part.as_ref().map_or(0, |part| part.last_episode);
         if let Some(part) = part {
             part.size += words_in(step);
+            part.remarks.take(step);
         }
         self.counter.take(step, episode);
+        self.work_tree.take(step);
     }
 
     /// Counts a step among the kinds of events: a call that edits or tests counts as such, and
@@ -330,6 +338,13 @@ impl Facts {
 }
 
 impl EpisodeFacts {
+    /// A part of which only the prompt is known.
+    #[cfg(test)]
+    pub fn of_prompt(episode: u32, prompt: &str) -> EpisodeFacts {
+        let prompt = prompt.to_string();
+        EpisodeFacts { episode, last_episode: episode, prompt, ..EpisodeFacts::default() }
+    }
+
     /// Makes a part of a text that nobody said: a file of a folder.
     pub fn of_text(episode: u32, title: &str, value: &str) -> EpisodeFacts {
         let mut part = EpisodeFacts {
@@ -552,6 +567,7 @@ impl EpisodeFacts {
         self.opened.extend(next.opened);
         self.solved.extend(next.solved);
         self.statements.extend(next.statements);
+        self.remarks.absorb(next.remarks);
         self.signals.extend(next.signals);
         let excess = self.signals.len().saturating_sub(64);
         self.signals.drain(..excess);

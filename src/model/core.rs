@@ -26,6 +26,19 @@ pub struct Core {
     pub superseded: Vec<Superseded>,
     /// How the sessions hang together.
     pub relations: Vec<Relation>,
+    /// What its sessions left to do, the latest first within a project.
+    pub open: Vec<OpenEnd>,
+}
+
+/// What a session left to do. It belongs to its session, so it is no landmark: a later one may have
+/// done it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenEnd {
+    pub project: Option<String>,
+    pub text: String,
+    pub session: SessionId,
+    pub episode: EpisodeId,
+    pub on: Option<NaiveDate>,
 }
 
 /// One of the eight sessions of a core.
@@ -39,7 +52,14 @@ pub struct Member {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Membership {
     /// A digest.
-    Remembered { title: String, project: Option<String>, status: String, ended: Option<Timestamp> },
+    Remembered {
+        title: String,
+        project: Option<String>,
+        status: String,
+        ended: Option<Timestamp>,
+        /// The headline of what came of it; empty where nothing did.
+        outcome: String,
+    },
     /// Nothing: it was not worth remembering.
     NotWorth,
     /// Nothing any more.
@@ -60,15 +80,22 @@ pub struct Landmark {
     pub text: String,
     /// What it rests on, oldest first.
     pub supports: Vec<Support>,
+    /// The day on which it was last said or met.
+    pub on: Option<NaiveDate>,
     /// Whether a person marked it to stay.
     pub pinned: bool,
+    /// Whether its state is a person's, given in a review: then it stays.
+    pub reviewed: bool,
 }
 
+/// The project of what a person said of themselves: it holds in all of them.
+pub const EVERYWHERE: &str = "Everywhere";
+
 impl Landmark {
-    /// How many sessions it rests on.
+    /// How many sessions say it; where it was only met again, that is no word for it.
     pub fn sessions(&self) -> usize {
-        let mut sessions: Vec<&SessionId> =
-            self.supports.iter().map(|support| &support.session).collect();
+        let said = self.supports.iter().filter(|support| support.said_by.is_some());
+        let mut sessions: Vec<&SessionId> = said.map(|support| &support.session).collect();
         sessions.sort();
         sessions.dedup();
         sessions.len()
@@ -101,7 +128,9 @@ impl Landmark {
             confidence: 0,
             project: None,
             supports: Vec::new(),
+            on: None,
             pinned: false,
+            reviewed: false,
             ..self.clone()
         }
     }
@@ -155,6 +184,8 @@ impl Merged {
     /// A landmark of one core.
     pub fn of(core: &CoreId, last: Option<NaiveDate>, landmark: &Landmark) -> Merged {
         let cores = vec![(core.clone(), landmark.id.clone())];
+        // The day of the fact; pages of earlier versions have only that of the core.
+        let last = landmark.on.or(last);
         Merged { sessions: landmark.sessions(), last, cores, landmark: landmark.clone() }
     }
 }
@@ -247,9 +278,9 @@ pub enum Kind {
 pub enum Domain {
     /// The person's own rules: confirmed by having been said, never overwritten, only contested.
     Safety,
-    /// How this person works: confirmed by eight hits, contested when it changes.
+    /// How this person works: confirmed when three sessions show it, contested when it changes.
     Identity,
-    /// How things are: confirmed by three hits, and the latest wins.
+    /// How things are: confirmed when two sessions say it, or by a fix that held; the latest wins.
     Knowledge,
     /// Holds for its session only.
     Contextual,
@@ -258,13 +289,13 @@ pub enum Domain {
 }
 
 impl Domain {
-    /// In how many episodes a landmark has to be said or met before it is confirmed; `None` where
-    /// no number is enough.
-    pub fn hits_to_confirm(self) -> Option<usize> {
+    /// In how many sessions a landmark has to be said before it is confirmed; `None` where no number
+    /// is enough.
+    pub fn sessions_to_confirm(self) -> Option<usize> {
         match self {
             Domain::Safety | Domain::Meta => Some(1),
-            Domain::Knowledge => Some(3),
-            Domain::Identity => Some(8),
+            Domain::Knowledge => Some(2),
+            Domain::Identity => Some(3),
             Domain::Contextual => None,
         }
     }
@@ -282,6 +313,8 @@ pub enum LandmarkState {
     Confirmed,
     Contested,
     Deprecated,
+    /// A person said in a review that it does not hold.
+    Rejected,
 }
 
 /// What ties two sessions together.
@@ -313,6 +346,7 @@ super::words::words!(LandmarkState {
     Confirmed = "confirmed",
     Contested = "contested",
     Deprecated = "deprecated",
+    Rejected = "rejected",
 });
 super::words::words!(How {
     Follows = "follows",

@@ -183,9 +183,22 @@ pub enum ClaimKind {
 }
 
 impl Claim {
-    /// Whether it is a command that checked the work and passed.
+    /// How the line of checks begins.
+    pub const CHECKS: &'static str = "Checks that passed here: ";
+
+    /// Whether it names commands that checked the work and passed.
     pub fn is_check(&self) -> bool {
-        self.kind == ClaimKind::Standing && self.origin == Origin::Tool
+        !self.checks().is_empty()
+    }
+
+    /// The commands that checked the work and passed: `` Checks that passed here: `a`, `b` ``, or as
+    /// format 1 had it, `` `a` passed ``.
+    pub fn checks(&self) -> Vec<&str> {
+        let names = self.text.starts_with(Claim::CHECKS) || self.text.ends_with("` passed");
+        if !names || self.kind != ClaimKind::Standing || self.origin != Origin::Tool {
+            return Vec::new();
+        }
+        self.text.split('`').skip(1).step_by(2).collect()
     }
 }
 

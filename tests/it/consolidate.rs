@@ -43,6 +43,12 @@ fn say(desk: &Desk, n: u32, prompt: &str, reply: &str) {
     desk.write_log(&id(n), exchange(&id(n), n, prompt, reply));
 }
 
+/// A session in which a person decides something: never with the first prompt.
+fn decide(desk: &Desk, n: u32, prompt: &str, reply: &str) {
+    let first = exchange(&id(n), n, "Fix the queue.", "It is fixed.");
+    desk.write_log(&id(n), first + &exchange(&id(n), n + 1, prompt, reply));
+}
+
 #[test]
 fn eight_sessions_become_a_core_in_the_same_sweep() {
     let desk = desk_with(9);
@@ -62,7 +68,7 @@ fn eight_sessions_become_a_core_in_the_same_sweep() {
     let memory = desk.read("core/MEMORY.md");
     assert!(
         memory.contains(
-            "\n## demo\n- Never push to main without asking me ([belief, 8 sessions](CORE_desk_SP1C1.md#^lm-"
+            "\n## demo\n- Never push to main without asking me ([belief, 8 sessions, 2026-11-15](CORE_desk_SP1C1.md#^lm-"
         )
     );
     let status = desk.memtree(["status", "--json"]).success().json();
@@ -135,8 +141,8 @@ fn an_edited_digest_opens_its_core_again_and_nothing_is_lost() {
 #[test]
 fn a_reversed_decision_is_superseded_by_the_later_one() {
     let desk = desk_with(6);
-    say(&desk, 20, "Let's use postgres instead of sqlite.", "Done, it is in place.");
-    say(&desk, 25, "Let's use sqlite instead of postgres.", "Done, it is back.");
+    decide(&desk, 20, "Let's use postgres instead of sqlite.", "Done, it is in place.");
+    decide(&desk, 25, "Let's use sqlite instead of postgres.", "Done, it is back.");
     desk.memtree(["sweep"]).success();
     let core = desk.read("core/CORE_desk_SP1C1.md");
     let (live, gone) = core.split_once("## Superseded").expect("the earlier one is superseded");
@@ -191,7 +197,7 @@ fn a_persons_words_and_pins_stay() {
         "{memory}"
     );
     assert!(memory.contains(pinned), "{memory}");
-    assert!(memory.contains("- Ask me before you push ([belief, 8 sessions]"), "{memory}");
+    assert!(memory.contains("- Ask me before you push ([belief, 8 sessions, "), "{memory}");
     let core = desk.read("core/CORE_desk_SP1C1.md");
     assert!(
         core.contains("**belief** Ask me before you push |")
@@ -201,6 +207,118 @@ fn a_persons_words_and_pins_stay() {
     let before = desk.tree();
     desk.memtree(["consolidate"]).success();
     assert_same(&before, &desk.tree(), "after consolidating again");
+}
+
+#[test]
+fn what_a_person_says_of_themselves_holds_everywhere() {
+    let desk = desk_with(7);
+    say(&desk, 20, "Fix the door. I prefer small commits with one change each.", "It is fixed.");
+    desk.memtree(["sweep"]).success();
+    let memory = desk.read("core/MEMORY.md");
+    let (everywhere, demo) = memory.split_once("\n## demo\n").unwrap();
+    assert!(
+        everywhere.contains("\n## Everywhere\n- I prefer small commits with one change each (["),
+        "{memory}"
+    );
+    assert!(!demo.contains("small commits"), "{memory}");
+}
+
+#[test]
+fn a_review_decides_and_the_decision_stays() {
+    let desk = desk_with(6);
+    decide(&desk, 20, "i think the queue reads better as a list", "Done, it is in place.");
+    decide(&desk, 25, "we should call it a line, it makes more sense", "Done, it is one.");
+    desk.memtree(["sweep"]).success();
+    let page = desk.read("core/CORE_desk_SP1C1.md");
+    let (list, line) = ("the queue reads better as a list", "we should call it a line");
+    assert!(page.contains(&format!("i think {list} | hypothesis ")), "{page}");
+    assert!(!desk.read("core/MEMORY.md").contains(list), "one sentence is not confirmed");
+    // As the review inbox writes it.
+    let mark = |page: String, said: &str, state: &str| {
+        let lines = page.lines().map(|one| match one.contains(said) && one.contains(" ^lm-") {
+            true => one.replacen("| hypothesis ", &format!("| {state} (reviewed) "), 1),
+            false => one.to_string(),
+        });
+        lines.collect::<Vec<_>>().join("\n") + "\n"
+    };
+    let page = mark(mark(page, list, "confirmed"), line, "rejected");
+    desk.write("core/CORE_desk_SP1C1.md", page);
+    for _ in 0..2 {
+        desk.memtree(["consolidate"]).success();
+        let page = desk.read("core/CORE_desk_SP1C1.md");
+        let (live, gone) = page.split_once("## Superseded").expect("it is kept");
+        assert!(live.contains(&format!("{list} | confirmed (reviewed) ")), "{page}");
+        assert!(gone.contains(line) && gone.contains("| rejected in a review ^lm-"), "{page}");
+        let memory = desk.read("core/MEMORY.md");
+        assert!(memory.contains(list) && !memory.contains(line), "{memory}");
+    }
+}
+
+#[test]
+fn a_core_says_what_came_of_its_sessions_and_what_was_left_open() {
+    let memory = Memory::new();
+    for ordinal in 0..8 {
+        let mut digest = digest(ordinal, "a", &[], Worth::Full, 0);
+        digest.content.key_outcomes =
+            vec![format!("The lock number{ordinal} is taken first (EP_001)")];
+        let claim = |kind, text: &str, origin| Claim {
+            kind,
+            text: text.into(),
+            episode: EpisodeId(1),
+            origin,
+        };
+        digest.content.stated = vec![
+            claim(
+                ClaimKind::Standing,
+                "Checks that passed here: `just lint`, `just test`",
+                Origin::Tool,
+            ),
+            claim(ClaimKind::Open, &format!("PR #{ordinal} is not merged yet"), Origin::Tool),
+        ];
+        memory.write(&digest);
+    }
+    memory.consolidate();
+    let core = memory.store.layout().core(&"a_SP1C1".parse::<CoreId>().unwrap());
+    let page = fs::read_to_string(&core).unwrap();
+    assert!(
+        page.contains(" · Session 7\n  - The lock number7 is taken first (EP_001)\n"),
+        "{page}"
+    );
+    assert!(
+        page.contains(
+            "\n## Left open\n\n### demo\n- PR #7 is not merged yet ([SES8_a_SP1C1#EP_001]("
+        ),
+        "{page}"
+    );
+    assert!(!page.contains("**knowledge** PR #"), "an open end is no landmark: {page}");
+    let page = fs::read_to_string(memory.store.layout().memory_page()).unwrap();
+    assert!(
+        page.contains("\n- Checks that pass here: `just lint`, `just test` ([habit, 8 sessions, "),
+        "{page}"
+    );
+}
+
+#[test]
+fn a_core_of_nothing_worth_remembering_says_so_in_one_line() {
+    let memory = Memory::new();
+    for ordinal in 0..8 {
+        memory.write(&digest(ordinal, "a", &[], Worth::None, 0));
+    }
+    memory.consolidate();
+    let core = memory.store.layout().core(&"a_SP1C1".parse::<CoreId>().unwrap());
+    let page = fs::read_to_string(&core).unwrap();
+    assert!(page.contains("(none: not one of these sessions was worth remembering)"), "{page}");
+}
+
+#[test]
+fn a_core_of_an_earlier_version_is_read() {
+    let line = "- **decision** use sqlite | confirmed 0.86, knowledge | [SES1_a_SP1C1#EP_003](x) user ^lm-0123456789";
+    let page = format!(
+        "---\nextraction_date: 2026-11-01\n---\n# Core\n\n## Landmarks\n\n### demo\n{line}\n"
+    );
+    let core = core::parse_core(&page);
+    assert_eq!(core.landmarks.len(), 1);
+    assert_eq!((core.landmarks[0].on, core.landmarks[0].reviewed), (None, false));
 }
 
 #[test]

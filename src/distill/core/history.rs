@@ -30,11 +30,23 @@ pub fn with_history(
         if let Some(own) = versions().find(|before| before.is_own_wording()) {
             landmark.text.clone_from(&own.text);
         }
+        if let Some(reviewed) = versions().find(|before| before.reviewed) {
+            (landmark.reviewed, landmark.state) = (true, reviewed.state);
+        }
         if pinned {
             // A person's mark is a person's word.
             (landmark.pinned, landmark.state) = (true, LandmarkState::Confirmed);
         }
     }
+    let (rejected, holding): (Vec<Landmark>, Vec<Landmark>) = std::mem::take(&mut core.landmarks)
+        .into_iter()
+        .partition(|landmark| landmark.state == LandmarkState::Rejected);
+    core.landmarks = holding;
+    core.superseded.extend(rejected.into_iter().map(|landmark| Superseded {
+        landmark,
+        by: None,
+        why: "rejected in a review".into(),
+    }));
     written.dedup_by(|later, kept| later.id == kept.id && merge(kept, later));
     let known: BTreeSet<_> = core
         .landmarks
@@ -60,6 +72,10 @@ fn merge(kept: &mut Landmark, other: &mut Landmark) -> bool {
     kept.confidence = kept.confidence.max(other.confidence);
     kept.domain = kept.domain.min(other.domain);
     kept.pinned |= other.pinned;
+    if other.reviewed && !kept.reviewed {
+        (kept.reviewed, kept.state) = (true, other.state);
+    }
+    kept.on = kept.on.max(other.on);
     true
 }
 

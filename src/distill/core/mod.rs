@@ -16,10 +16,11 @@ use std::sync::LazyLock;
 
 use crate::base::clock::Timestamp;
 use crate::base::redact::Redactor;
+use crate::base::static_regex::StaticRegex;
 use crate::base::text;
 use crate::model::core::{
-    Core, Domain, Kind, Landmark, LandmarkId, LandmarkState, Member, Membership, Superseded,
-    Support,
+    Core, Domain, EVERYWHERE, Kind, Landmark, LandmarkId, LandmarkState, Member, Membership,
+    OpenEnd, Superseded, Support,
 };
 use crate::model::digest::{Claim, ClaimKind, Digest, Origin, Outcome, Worth};
 use crate::model::ids::{CoreId, SessionId};
@@ -28,9 +29,11 @@ pub use gist::Gist;
 pub use history::with_history;
 
 /// Which version of the rules made a core.
-pub const MADE_BY: &str = "extractive/1";
+pub const MADE_BY: &str = "extractive/2";
 
-const LONGEST_SENTENCE: usize = 240;
+const LONGEST_SENTENCE: usize = 400;
+/// How many open ends a core lists for each project.
+const MOST_OPEN: usize = 6;
 
 /// What is there of a session when its core is made.
 #[derive(Debug, Clone)]
@@ -63,7 +66,35 @@ pub fn core(id: &CoreId, mut sources: Vec<(SessionId, Source)>) -> Core {
     drafts.extend(recurring::drafts(&digests));
     let (landmarks, superseded) = settle(drafts, &digests);
     let relations = relations::relations(&digests, &landmarks, &superseded);
-    Core { id: id.clone(), members, landmarks, superseded, relations }
+    let open = left_open(&digests);
+    Core { id: id.clone(), members, landmarks, superseded, relations, open }
+}
+
+/// What the sessions left to do: the latest of each project.
+fn left_open(digests: &[&Digest]) -> Vec<OpenEnd> {
+    let mut open: Vec<OpenEnd> = Vec::new();
+    for digest in digests.iter().rev() {
+        for claim in digest.content.stated.iter().filter(|claim| claim.kind == ClaimKind::Open) {
+            let project = project(digest);
+            if open.iter().filter(|end| end.project == project).count() < MOST_OPEN {
+                open.push(OpenEnd {
+                    project,
+                    text: sentence(&claim.text, LONGEST_SENTENCE),
+                    session: digest.session.clone(),
+                    episode: claim.episode,
+                    on: digest.content.ended.map(|at| at.date_naive()),
+                });
+            }
+        }
+    }
+    open.sort_by(|a, b| {
+        (a.project.is_none(), &a.project, std::cmp::Reverse(a.on)).cmp(&(
+            b.project.is_none(),
+            &b.project,
+            std::cmp::Reverse(b.on),
+        ))
+    });
+    open
 }
 
 fn member(session: &SessionId, source: &Source) -> Member {
@@ -75,6 +106,12 @@ fn member(session: &SessionId, source: &Source) -> Member {
             project: project(digest),
             status: digest.content.status.to_string(),
             ended: digest.content.ended,
+            outcome: digest
+                .content
+                .key_outcomes
+                .first()
+                .map(|outcome| sentence(outcome, LONGEST_SENTENCE))
+                .unwrap_or_default(),
         },
     };
     Member { session: session.clone(), what }
@@ -91,6 +128,8 @@ struct Draft {
     supports: Vec<Support>,
     /// When it was last said.
     last: Option<Timestamp>,
+    /// Whether one session is enough to believe it.
+    proved: bool,
 }
 
 /// A sentence as it stands on a page: one line, redacted, and without the mark that parts a line's
@@ -117,7 +156,7 @@ fn project(digest: &Digest) -> Option<String> {
 fn stated(digests: &[&Digest]) -> Vec<Draft> {
     let mut drafts: Vec<Draft> = Vec::new();
     for digest in digests {
-        for claim in digest.content.stated.iter().filter(|claim| !claim.is_check()) {
+        for claim in digest.content.stated.iter().filter(|claim| is_landmark(claim)) {
             let draft = draft(digest, claim);
             let same = drafts.iter_mut().find(|known| {
                 known.kind == draft.kind
@@ -128,6 +167,7 @@ fn stated(digests: &[&Digest]) -> Vec<Draft> {
                 Some(known) => {
                     known.supports.extend(draft.supports);
                     known.last = known.last.max(draft.last);
+                    known.proved |= draft.proved;
                     // The person's own rule, whoever said it first.
                     known.domain = known.domain.min(draft.domain);
                 }
@@ -138,18 +178,26 @@ fn stated(digests: &[&Digest]) -> Vec<Draft> {
     drafts
 }
 
+/// Whether a claim is remembered for itself: not what was left open, and not a line of commands.
+fn is_landmark(claim: &Claim) -> bool {
+    claim.kind != ClaimKind::Open && claim.checks().is_empty()
+}
+
 fn draft(digest: &Digest, claim: &Claim) -> Draft {
     let (kind, domain) = match (claim.kind, claim.origin) {
         (ClaimKind::Standing, Origin::User) => (Kind::Belief, Domain::Safety),
-        (ClaimKind::Standing, _) => (Kind::Habit, Domain::Identity),
         (ClaimKind::Decision, _) => (Kind::Decision, Domain::Knowledge),
-        (ClaimKind::Lesson | ClaimKind::Open, _) => (Kind::Knowledge, Domain::Knowledge),
+        (ClaimKind::Standing | ClaimKind::Lesson | ClaimKind::Open, _) => {
+            (Kind::Knowledge, Domain::Knowledge)
+        }
     };
     let text = sentence(&claim.text, LONGEST_SENTENCE);
+    let everywhere = kind == Kind::Belief && is_of_the_person(&text);
     Draft {
         kind,
         domain,
-        project: project(digest),
+        project: if everywhere { Some(EVERYWHERE.into()) } else { project(digest) },
+        proved: is_proved(digest, claim),
         gist: Gist::of(&text),
         supports: vec![Support {
             session: digest.session.clone(),
@@ -160,6 +208,40 @@ fn draft(digest: &Digest, claim: &Claim) -> Draft {
         last: digest.content.ended,
         text,
     }
+}
+
+/// Whether a person says how they work, rather than how a project does.
+fn is_of_the_person(said: &str) -> bool {
+    static SELF: StaticRegex = StaticRegex::new(
+        r"(?i)^(?:also,? |and |please |ok,? |btw,? )*i (?:always|never|prefer|value|greatly value|no longer use|hate|don['’]?t like)\b",
+    );
+    SELF.is_match(said)
+}
+
+/// Whether one session is enough to believe a claim: a program asked for it itself; or it explains
+/// what went wrong, and the session ended well and with a commit, so its fix held.
+fn is_proved(digest: &Digest, claim: &Claim) -> bool {
+    let held = digest.content.status == Outcome::Success && !digest.content.commits.is_empty();
+    match claim.kind {
+        ClaimKind::Standing => claim.origin == Origin::Tool,
+        ClaimKind::Lesson => held,
+        // A choice of one thing over another, with which the session went well.
+        ClaimKind::Decision => {
+            let went_well = digest.content.status == Outcome::Success;
+            claim.origin == Origin::User && went_well && lasts(&claim.text)
+        }
+        ClaimKind::Open => false,
+    }
+}
+
+/// Whether a decision says what it chooses over what, or why: without, it is of the moment.
+fn lasts(said: &str) -> bool {
+    static WHY: StaticRegex = StaticRegex::new(
+        r"(?i)\b(?:instead of|rather than|because|since|so that|due to|regardless)\b|, not ",
+    );
+    static REPLY: StaticRegex =
+        StaticRegex::new(r"(?i)^(?:but|wait|no|ah|oh|hmm+|i mean|so|ok|and)\b");
+    WHY.is_match(said) && !said.contains('?') && !REPLY.is_match(said)
 }
 
 /// Adds the episodes of the same project that met the same things again: at least two of them by
@@ -243,7 +325,7 @@ pub fn order(landmark: &Landmark) -> impl Ord + '_ {
         LandmarkState::Confirmed => 0,
         LandmarkState::Contested => 1,
         LandmarkState::Hypothesis => 2,
-        LandmarkState::Deprecated => 3,
+        LandmarkState::Deprecated | LandmarkState::Rejected => 3,
     };
     let support = std::cmp::Reverse((landmark.sessions(), landmark.confidence));
     (landmark.project.is_none(), &landmark.project, rank, support, landmark.kind, &landmark.text)
@@ -259,7 +341,9 @@ fn landmark(draft: &Draft, digests: &[&Digest]) -> Landmark {
         project: draft.project.clone(),
         text: draft.text.clone(),
         supports: draft.supports.clone(),
+        on: draft.last.map(|at| at.date_naive()),
         pinned: false,
+        reviewed: false,
     };
     let when = |session: &SessionId| {
         digests
@@ -275,10 +359,9 @@ fn landmark(draft: &Draft, digests: &[&Digest]) -> Landmark {
     let succeeded = landmark.supports.iter().any(|support| {
         digests.iter().any(|d| d.session == support.session && d.content.status == Outcome::Success)
     });
-    // A decision of the person's that nobody reversed and that went well was kept.
-    let kept = draft.kind == Kind::Decision && by_person && (succeeded || landmark.sessions() > 1);
-    let hits = landmark.supports.len();
-    if kept || draft.domain.hits_to_confirm().is_some_and(|needed| hits >= needed) {
+    let said = landmark.sessions();
+    let enough = draft.domain.sessions_to_confirm().is_some_and(|needed| said >= needed);
+    if draft.proved || enough {
         landmark.state = LandmarkState::Confirmed;
     }
     landmark.confidence = confidence(&landmark, by_person, succeeded);

@@ -5,12 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Draft, Gist, project, sentence};
 use crate::base::static_regex::StaticRegex;
+use crate::distill::commands;
 use crate::model::core::{Domain, Kind, Support};
 use crate::model::digest::{Digest, Origin};
 use crate::model::ids::EpisodeId;
 
-/// How many sessions make a recurrence.
-const RECURS: usize = 2;
 /// How many sessions have to change two files for them to go together, and in which share of those
 /// that changed one.
 const TOGETHER: usize = 3;
@@ -49,6 +48,7 @@ fn draft(
         project: project.clone(),
         gist: Gist::of(&text),
         last: supports.iter().map(|(digest, _)| digest.content.ended).max().flatten(),
+        proved: false,
         supports: supports.into_iter().map(|(_, support)| support).collect(),
         text,
     }
@@ -62,62 +62,28 @@ fn support<'d>(digest: &'d Digest, episode: EpisodeId, evidence: &str) -> (&'d D
     )
 }
 
-/// The commands that passed in several sessions, those that differ only in what they were given as
-/// one.
+/// The commands that passed. One session is enough for a hypothesis: other cores may know more.
 fn checks(project: &Option<String>, digests: &[&Digest]) -> Vec<Draft> {
-    type Use<'d> = (&'d str, &'d Digest, EpisodeId);
+    type Use<'d> = (&'d Digest, EpisodeId);
     let mut kinds: BTreeMap<String, Vec<Use<'_>>> = BTreeMap::new();
     for digest in digests {
-        for claim in digest.content.stated.iter().filter(|claim| claim.is_check()) {
-            let Some(command) = claim.text.split('`').nth(1) else { continue };
-            kinds.entry(stem(command)).or_default().push((command, digest, claim.episode));
+        for claim in &digest.content.stated {
+            for command in claim.checks() {
+                let command = commands::general_check(command);
+                kinds.entry(command).or_default().push((digest, claim.episode));
+            }
         }
     }
     let mut drafts = Vec::new();
-    for (stem, uses) in kinds {
-        let sessions: BTreeSet<_> = uses.iter().map(|(_, digest, _)| &digest.session).collect();
-        if sessions.len() < RECURS {
-            continue;
-        }
-        let mut counted: BTreeMap<&str, usize> = BTreeMap::new();
-        for (command, ..) in &uses {
-            *counted.entry(command).or_default() += 1;
-        }
-        let (command, count) = counted
-            .into_iter()
-            .min_by_key(|(command, count)| (std::cmp::Reverse(*count), command.len()))
-            .expect("some");
-        let shown = if count >= RECURS { command.to_string() } else { format!("{stem} …") };
+    for (command, uses) in kinds {
         static TESTS: StaticRegex = StaticRegex::new(r"test|jest|rspec|nextest");
-        let what = if TESTS.is_match(&stem) { "Tests run with" } else { "Checked with" };
-        let supports = uses
-            .iter()
-            .map(|(command, digest, episode)| support(digest, *episode, command))
-            .collect();
-        drafts.push(draft(
-            project,
-            Kind::Habit,
-            Domain::Knowledge,
-            &format!("{what} `{shown}`"),
-            supports,
-        ));
+        let what = if TESTS.is_match(&command) { "Tests run with" } else { "Checked with" };
+        let text = format!("{what} `{command}`");
+        let supports =
+            uses.iter().map(|(digest, episode)| support(digest, *episode, &command)).collect();
+        drafts.push(draft(project, Kind::Habit, Domain::Knowledge, &text, supports));
     }
     drafts
-}
-
-/// A command without what differs from day to day: its program and its subcommand.
-fn stem(command: &str) -> String {
-    let mut kept: Vec<&str> = Vec::new();
-    for word in command.split_whitespace() {
-        let is_verb =
-            kept.len() < 2 || (kept.len() == 2 && matches!(kept[1], "run" | "exec" | "-m" | "r"));
-        let is_flag = word.starts_with('-') && word != "-m";
-        if !is_verb || is_flag || (!kept.is_empty() && word.contains(['/', '.'])) {
-            break;
-        }
-        kept.push(word);
-    }
-    kept.join(" ")
 }
 
 /// Files that change together, more often than not.
@@ -207,23 +173,4 @@ fn commit_form(project: &Option<String>, digests: &[&Digest]) -> Option<Draft> {
         .collect();
     let text = "Commit messages have the form `type(scope): subject`";
     Some(draft(project, Kind::Habit, Domain::Identity, text, supports))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_stem_is_what_stays_the_same() {
-        for (command, expected) in [
-            ("go test ./pkg/a -run TestX", "go test"),
-            ("bun run test", "bun run test"),
-            ("bun run test src/x.test.ts", "bun run test"),
-            ("python3 -m pytest tests/unit -q", "python3 -m pytest"),
-            ("cargo test --test it sweep", "cargo test"),
-            ("tsc --noEmit", "tsc"),
-        ] {
-            assert_eq!(stem(command), expected);
-        }
-    }
 }

@@ -64,7 +64,7 @@ pub fn order(one: &Merged) -> impl Ord + '_ {
 
 fn confirm(one: &mut Merged) {
     let landmark = &mut one.landmark;
-    let enough = landmark.domain.hits_to_confirm().is_some_and(|needed| one.sessions >= needed);
+    let enough = landmark.domain.sessions_to_confirm().is_some_and(|needed| one.sessions >= needed);
     if landmark.state == LandmarkState::Hypothesis && enough {
         landmark.state = LandmarkState::Confirmed;
     }
@@ -109,6 +109,7 @@ fn absorb(one: &mut Merged, other: Merged) {
     let (mine, theirs) = (&mut one.landmark, other.landmark);
     mine.pinned |= theirs.pinned;
     mine.domain = mine.domain.min(theirs.domain);
+    mine.on = mine.on.max(theirs.on);
     mine.confidence = mine.confidence.max(theirs.confidence).saturating_add(4).min(98);
     mine.state = match (mine.state, theirs.state) {
         (LandmarkState::Contested, _) | (_, LandmarkState::Contested) => LandmarkState::Contested,

@@ -54,7 +54,7 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, parts: SnapshotParts) -
     let motto = intent::motto(facts, &objective);
     let core_intent = intent::core_intent(facts);
     let key_outcomes = key_outcomes::key_outcomes(facts, head, &files);
-    let stated = claims::claims(facts);
+    let stated = claims::claims(facts, head);
     let evidence = evidence::evidence(facts, cwd);
     let prose = [&title, &objective, &motto, &core_intent].into_iter().chain(&key_outcomes);
     let elsewhere = tokens(&stated, &files, prose);

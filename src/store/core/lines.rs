@@ -1,8 +1,8 @@
 //! Landmarks as lines: one landmark, one line, so that a merge of two versions of a page loses
 //! none.
 //!
-//! `- **decision** SENTENCE | confirmed 0.86, knowledge | [SES1_laptop_SP1C2#EP_003](…) user, …
-//! ^lm-0123456789`
+//! `- **decision** SENTENCE | confirmed 0.86, knowledge, 2026-11-15 | [SES1_laptop_SP1C2#EP_003](…)
+//! user, … ^lm-0123456789`
 
 use chrono::NaiveDate;
 
@@ -14,23 +14,26 @@ use crate::store::layout;
 
 /// The mark of a line that is to stay.
 pub const PIN: &str = "📌";
+/// Behind the state that a person gave.
+const REVIEWED: &str = " (reviewed)";
 const MET_AGAIN: &str = "met again";
 const REPLACED_BY: &str = "replaced by ";
 
 /// A landmark of a core.
 pub fn landmark_line(landmark: &Landmark) -> String {
-    line(landmark, &supports(landmark), "")
+    line(landmark, &dated(landmark), &supports(landmark), "")
 }
 
 /// A landmark of a core that holds no more.
 pub fn superseded_line(old: &Superseded) -> String {
     let by = old.by.as_ref().map(|by| format!("{REPLACED_BY}[{by}](#^{by}): ")).unwrap_or_default();
-    line(&old.landmark, &supports(&old.landmark), &format!(" | {by}{}", inline(&old.why)))
+    let why = format!(" | {by}{}", inline(&old.why));
+    line(&old.landmark, &dated(&old.landmark), &supports(&old.landmark), &why)
 }
 
 /// A landmark of many cores.
 pub fn merged_line(one: &Merged) -> String {
-    line(&one.landmark, &behind(one), "")
+    line(&one.landmark, "", &behind(one), "")
 }
 
 /// A landmark of many cores that a later one replaced.
@@ -38,15 +41,21 @@ pub fn replaced_line(old: &Merged, by: &Merged) -> String {
     let newer =
         by.cores.last().map(|(core, id)| format!("[{core}]({}#^{id})", layout::core_name(core)));
     let why = format!(" | {REPLACED_BY}{}: it chose otherwise later", newer.unwrap_or_default());
-    line(&old.landmark, &behind(old), &why)
+    line(&old.landmark, "", &behind(old), &why)
 }
 
-fn line(landmark: &Landmark, rests_on: &str, more: &str) -> String {
+/// The day of the fact, as it stands behind the domain.
+fn dated(landmark: &Landmark) -> String {
+    landmark.on.map(|on| format!(", {on}")).unwrap_or_default()
+}
+
+fn line(landmark: &Landmark, on: &str, rests_on: &str, more: &str) -> String {
     let Landmark { kind, text, state, confidence, domain, id, .. } = landmark;
     let pin = if landmark.pinned { format!(" {PIN}") } else { String::new() };
     let (whole, cents) = (confidence / 100, confidence % 100);
+    let reviewed = if landmark.reviewed { REVIEWED } else { "" };
     format!(
-        "- **{kind}** {} | {state} {whole}.{cents:02}, {domain} | {rests_on}{more} ^{id}{pin}",
+        "- **{kind}** {} | {state}{reviewed} {whole}.{cents:02}, {domain}{on} | {rests_on}{more} ^{id}{pin}",
         inline(text)
     )
 }
@@ -84,8 +93,13 @@ fn parts<'l>(line: &'l str, project: Option<&str>) -> Option<Parts<'l>> {
     let (kind, rest) = line.trim_start().strip_prefix("- **")?.split_once("** ")?;
     let mut fields = rest.split(" | ");
     let text = plain(fields.next()?);
-    let (sure, domain) = fields.next()?.rsplit_once(", ")?;
-    let (state, confidence) = sure.split_once(' ')?;
+    let mut known = fields.next()?.split(", ");
+    let (state, confidence) = known.next()?.rsplit_once(' ')?;
+    let (domain, on) = (known.next()?, known.next().and_then(|day| day.parse().ok()));
+    let (state, reviewed) = match state.strip_suffix(REVIEWED) {
+        Some(state) => (state, true),
+        None => (state, false),
+    };
     let landmark = Landmark {
         id: id.parse().ok()?,
         kind: kind.parse().ok()?,
@@ -95,7 +109,9 @@ fn parts<'l>(line: &'l str, project: Option<&str>) -> Option<Parts<'l>> {
         project: project.map(str::to_string),
         text,
         supports: Vec::new(),
+        on,
         pinned,
+        reviewed,
     };
     Some(Parts { landmark, rest: fields.collect() })
 }

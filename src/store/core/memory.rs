@@ -4,7 +4,7 @@
 //! as it is. Within them, a line that ends in 📌 stays.
 
 use crate::base::markdown::inline;
-use crate::model::core::{LandmarkId, Merged};
+use crate::model::core::{EVERYWHERE, Kind, LandmarkId, Merged};
 use crate::model::ids::CoreId;
 use crate::store::authored::{self, Regions};
 use crate::store::core::lines::{self, PIN};
@@ -30,6 +30,10 @@ Yours: whatever stands outside of the two marks is never touched.
 ";
 const NOTHING_YET: &str = "(nothing is confirmed yet)";
 const OTHER: &str = "other";
+/// How many decisions, and how many lessons, the page has of one project.
+const MOST_OF_A_KIND: usize = 4;
+/// How many commands the line of checks names.
+const MOST_CHECKS: usize = 7;
 
 /// What a page holds that is a person's.
 #[derive(Debug, Default)]
@@ -84,7 +88,8 @@ pub fn of_other_projects(page: &str, projects: &[String]) -> Vec<usize> {
         if line.starts_with(BEGIN_MARK) || line == END {
             (ours, other) = (line != END, false);
         } else if let Some(project) = line.strip_prefix("## ") {
-            other = ours && project != OTHER && !projects.iter().any(|known| known == project);
+            let of_all = project == OTHER || project == EVERYWHERE;
+            other = ours && !of_all && !projects.iter().any(|known| known == project);
         } else if other {
             numbers.push(at + 1);
         }
@@ -104,7 +109,8 @@ pub fn leads_to(line: &str) -> Vec<(CoreId, LandmarkId)> {
 }
 
 /// Writes the page: what a person wrote, what they pinned, and as many of the landmarks as there is
-/// room for, the best supported first. Says how many did not fit.
+/// room for, the best supported first. Within a project the commands come first, then the person's
+/// rules, then decisions and lessons. Says how many did not fit.
 pub fn text(existing: &PersonsPart, landmarks: &[Merged]) -> (String, usize) {
     let own = existing.before.len() + existing.after.len() + BEGIN.len() + END.len() + 2;
     let own_lines = existing.before.lines().count() + existing.after.lines().count() + 2;
@@ -112,26 +118,34 @@ pub fn text(existing: &PersonsPart, landmarks: &[Merged]) -> (String, usize) {
         lines: MOST_LINES.saturating_sub(own_lines),
         bytes: MOST_BYTES.saturating_sub(own),
     };
-    let mut sections: Vec<(String, Vec<String>)> = Vec::new();
+    let mut sections: Vec<(String, Vec<(Rank, String)>)> = Vec::new();
     for (project, line) in &existing.pinned {
         // Pinned means pinned: it comes first, and is there even where there is no space.
-        left.take(&mut sections, project, line.clone(), true);
+        left.take(&mut sections, project, (Rank::Pinned, line.clone()), true);
     }
-    let mut left_out = 0;
-    for one in landmarks {
-        let line = line(one);
-        let shown_already = existing.pinned.iter().any(|(_, pinned)| {
+    let is_pinned = |one: &Merged| {
+        existing.pinned.iter().any(|(_, pinned)| {
             one.cores.iter().any(|(_, id)| leads_to(pinned).iter().any(|(_, known)| known == id))
-        });
-        let project = one.landmark.project.as_deref().unwrap_or(OTHER);
-        if !shown_already && !left.take(&mut sections, project, line, false) {
-            left_out += 1;
+        })
+    };
+    let free: Vec<&Merged> = landmarks.iter().filter(|one| !is_pinned(one)).collect();
+    let (entries, mut left_out) = entries(&free);
+    for Entry { project, rank, facts } in entries {
+        let line = match rank {
+            Rank::Checks => checks_line(&facts),
+            _ => line(facts[0]),
+        };
+        if !left.take(&mut sections, project, (rank, line), false) {
+            left_out += facts.len();
         }
     }
+    // What holds in all projects is read first.
+    sections.sort_by_key(|(project, _)| project != EVERYWHERE);
     let mut ours = format!("{BEGIN}\n");
-    for (project, lines) in &sections {
+    for (project, lines) in &mut sections {
+        lines.sort_by_key(|(rank, _)| *rank);
         ours.push_str(&format!("\n## {project}\n"));
-        lines.iter().for_each(|line| ours.push_str(&format!("{line}\n")));
+        lines.iter().for_each(|(_, line)| ours.push_str(&format!("{line}\n")));
     }
     if sections.is_empty() {
         ours.push_str(&format!("{NOTHING_YET}\n"));
@@ -140,19 +154,110 @@ pub fn text(existing: &PersonsPart, landmarks: &[Merged]) -> (String, usize) {
     (format!("{}{ours}{}", existing.before, existing.after), left_out)
 }
 
-/// A landmark as it stands there: the sentence, what it is, and the way to its core.
-fn line(one: &Merged) -> String {
-    let landmark = &one.landmark;
+/// Where in its project a line stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Pinned,
+    Checks,
+    Rule,
+    Decision,
+    Lesson,
+    Habit,
+}
+
+/// One line of the page, and the landmarks that it tells of.
+struct Entry<'m> {
+    project: &'m str,
+    rank: Rank,
+    facts: Vec<&'m Merged>,
+}
+
+/// The lines that landmarks make, the best supported first, and how many have no place: of one
+/// project only so many decisions and lessons, so that no one session fills the page.
+fn entries<'m>(landmarks: &[&'m Merged]) -> (Vec<Entry<'m>>, usize) {
+    let mut entries: Vec<Entry<'m>> = Vec::new();
+    let mut left_out = 0;
+    for one in landmarks {
+        let project = one.landmark.project.as_deref().unwrap_or(OTHER);
+        let rank = match one.landmark.kind {
+            Kind::Belief => Rank::Rule,
+            Kind::Decision => Rank::Decision,
+            Kind::Knowledge => Rank::Lesson,
+            Kind::Habit if check_of(one).is_some() => Rank::Checks,
+            Kind::Habit => Rank::Habit,
+            // Which files change together is for whoever reads the core.
+            Kind::Relationship => continue,
+        };
+        let same = |entry: &&mut Entry<'_>| entry.project == project && entry.rank == rank;
+        let room = match rank {
+            Rank::Checks => 1,
+            Rank::Decision | Rank::Lesson => MOST_OF_A_KIND,
+            _ => usize::MAX,
+        };
+        if let (Rank::Checks, Some(known)) = (rank, entries.iter_mut().find(same)) {
+            known.facts.push(one);
+        } else if entries.iter_mut().filter(same).count() < room {
+            entries.push(Entry { project, rank, facts: vec![*one] });
+        } else {
+            left_out += 1;
+        }
+    }
+    for entry in &mut entries {
+        left_out += entry.facts.len().saturating_sub(MOST_CHECKS);
+        entry.facts.truncate(MOST_CHECKS);
+    }
+    (entries, left_out)
+}
+
+/// The command that a landmark tells of, where it tells of one that checks the work.
+fn check_of(one: &Merged) -> Option<&str> {
+    let text = &one.landmark.text;
+    let command =
+        ["Tests run with `", "Checked with `"].iter().find_map(|b| text.strip_prefix(b))?;
+    command.strip_suffix('`')
+}
+
+/// The commands that check the work in a project, as one line.
+fn checks_line(facts: &[&Merged]) -> String {
+    let commands: Vec<String> = facts
+        .iter()
+        .filter_map(|one| check_of(one))
+        .map(|command| format!("`{command}`"))
+        .collect();
+    let mut links: Vec<String> = facts
+        .iter()
+        .enumerate()
+        .map(|(at, one)| {
+            let named = if at == 0 { about(one) } else { (at + 1).to_string() };
+            format!("[{named}]({})", target(one))
+        })
+        .collect();
+    links.dedup();
+    format!("- Checks that pass here: {} ({})", inline(&commands.join(", ")), links.join(", "))
+}
+
+/// What a landmark is, how many sessions say it, and when the last one did.
+fn about(one: &Merged) -> String {
     let count = format!("{} session{}", one.sessions, if one.sessions == 1 { "" } else { "s" });
+    let last = one.last.map(|last| format!(", {last}")).unwrap_or_default();
+    format!("{}, {count}{last}", one.landmark.kind)
+}
+
+/// The way to a landmark in its core.
+fn target(one: &Merged) -> String {
     let (core, id) = one
         .cores
         .iter()
-        .find(|(_, id)| *id == landmark.id)
+        .find(|(_, id)| *id == one.landmark.id)
         .or(one.cores.first())
         .expect("a landmark stands in some core");
-    let pin = if landmark.pinned { format!(" {PIN}") } else { String::new() };
-    let target = format!("{}#^{id}", layout::core_name(core));
-    format!("- {} ([{}, {count}]({target})){pin}", inline(&landmark.text), landmark.kind)
+    format!("{}#^{id}", layout::core_name(core))
+}
+
+/// A landmark as it stands there: the sentence, what it is, and the way to its core.
+fn line(one: &Merged) -> String {
+    let pin = if one.landmark.pinned { format!(" {PIN}") } else { String::new() };
+    format!("- {} ([{}]({})){pin}", inline(&one.landmark.text), about(one), target(one))
 }
 
 /// How much more the page may hold.
@@ -165,9 +270,9 @@ impl SpaceLeft {
     /// Puts a line into its section, if it fits or has to.
     fn take(
         &mut self,
-        sections: &mut Vec<(String, Vec<String>)>,
+        sections: &mut Vec<(String, Vec<(Rank, String)>)>,
         project: &str,
-        line: String,
+        (rank, line): (Rank, String),
         must: bool,
     ) -> bool {
         let known = sections.iter().position(|(name, _)| name == project);
@@ -182,8 +287,8 @@ impl SpaceLeft {
         (self.lines, self.bytes) =
             (self.lines.saturating_sub(lines), self.bytes.saturating_sub(bytes));
         match known {
-            Some(at) => sections[at].1.push(line),
-            None => sections.push((project.to_string(), vec![line])),
+            Some(at) => sections[at].1.push((rank, line)),
+            None => sections.push((project.to_string(), vec![(rank, line)])),
         }
         true
     }

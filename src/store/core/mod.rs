@@ -17,7 +17,8 @@ use crate::base::files;
 use crate::base::front_matter::{self, Document};
 use crate::base::markdown::inline;
 use crate::model::core::{
-    Core, How, Landmark, LandmarkState, Member, Membership, Merged, Relation, Sphere, Superseded,
+    Core, How, Landmark, LandmarkState, Member, Membership, Merged, OpenEnd, Relation, Sphere,
+    Superseded,
 };
 use crate::model::ids::{CoreId, SessionId, SphereId};
 use crate::store::authored::Regions;
@@ -46,7 +47,7 @@ pub struct WrittenCore {
 
 /// Writes a core; `existing` is the page that is there.
 pub fn core_text(core: &Core, made_by: &str, existing: &str) -> String {
-    let Core { id, members, landmarks, superseded, relations } = core;
+    let Core { id, members, landmarks, superseded, relations, open } = core;
     let confirmed =
         landmarks.iter().filter(|landmark| landmark.state == LandmarkState::Confirmed).count();
     let contested =
@@ -80,11 +81,19 @@ pub fn core_text(core: &Core, made_by: &str, existing: &str) -> String {
     }
     text.push_str(&format!("\n{LANDMARKS}\n"));
     if landmarks.is_empty() {
-        text.push_str("(none: nothing recurred, and nobody stated anything for later)\n");
+        let remembered = |member: &Member| matches!(member.what, Membership::Remembered { .. });
+        text.push_str(match members.iter().any(remembered) {
+            true => "(none: nothing recurred, and nobody stated anything for later)\n",
+            false => "(none: not one of these sessions was worth remembering)\n",
+        });
     }
     by_project(&mut text, landmarks, |landmark| {
         (landmark.project.as_deref(), lines::landmark_line(landmark))
     });
+    if !open.is_empty() {
+        text.push_str("\n## Left open\n");
+        by_project(&mut text, open, |end| (end.project.as_deref(), open_line(end)));
+    }
     if !relations.is_empty() {
         text.push_str("\n## Relations\n");
         relations.iter().for_each(|relation| text.push_str(&relation_line(relation)));
@@ -161,15 +170,25 @@ fn member_line(Member { session, what }: &Member) -> String {
     match what {
         Membership::Forgotten => format!("- {session} · forgotten\n"),
         Membership::NotWorth => format!("- {} · not worth remembering\n", link(session)),
-        Membership::Remembered { title, project, status, ended } => {
+        Membership::Remembered { title, project, status, ended, outcome } => {
             let project = project
                 .as_deref()
                 .map(|project| format!(" · {}", inline(project)))
                 .unwrap_or_default();
             let day = ended.map(|at| format!(" · {}", &clock::stamp(at)[..10])).unwrap_or_default();
-            format!("- {}{project}{day} · {status} · {}\n", link(session), inline(title))
+            let came = match outcome.is_empty() {
+                true => String::new(),
+                false => format!("  - {}\n", inline(outcome)),
+            };
+            format!("- {}{project}{day} · {status} · {}\n{came}", link(session), inline(title))
         }
     }
+}
+
+fn open_line(OpenEnd { text, session, episode, on, .. }: &OpenEnd) -> String {
+    let on = on.map(|on| format!(", {on}")).unwrap_or_default();
+    let digest = layout::from_core_to_digest(session);
+    format!("- {} ([{session}#{episode}]({digest}){on})", inline(text))
 }
 
 fn relation_line(Relation { from, to, how, what }: &Relation) -> String {
@@ -235,7 +254,9 @@ pub fn parse_core(text: &str) -> WrittenCore {
         ..WrittenCore::default()
     };
     each_line(document.body(), |section, project, line| {
-        if section == "## Sessions" {
+        if section == "## Sessions" && !line.starts_with("- ") {
+            // What came of a session.
+        } else if section == "## Sessions" {
             let mut fields = line.split(" · ").skip(1);
             if let (Some(project), 3..) =
                 (fields.next(), line.split(" · ").count().saturating_sub(1))

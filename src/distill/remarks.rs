@@ -1,0 +1,502 @@
+//! Remarks: what of an episode's words and outputs may be worth carrying on, gathered while it
+//! streams by: how the agent took the prompt, what the person answered, what a sentence states, what
+//! a hook asked for. `digest/claims` decides which of them stand on the page.
+
+use crate::base::static_regex::StaticRegex;
+use crate::base::{markdown, text};
+use crate::distill::steps::{Step, StepKind, ToolCall};
+use crate::distill::{commands, errors, replies};
+use crate::model::session::Action;
+
+/// What may be worth carrying on of one episode.
+#[derive(Debug, Default)]
+pub struct Remarks {
+    /// How the agent's first words after the prompt begin.
+    pub opening: String,
+    /// How its last words end: there it offers something.
+    pub closing: String,
+    /// Questions that the agent put to the person through a tool, and the answers.
+    pub answers: Vec<(String, String)>,
+    /// What the agent states.
+    pub statements: Vec<Statement>,
+    /// What the agent chose or left out, and why.
+    pub choices: Vec<String>,
+    /// What a hook that refused, or a linter, asks for.
+    pub demands: Vec<Demand>,
+    /// Whether the person stopped the agent and it said nothing since.
+    pub stopped: bool,
+    /// Whether a command failed since the agent last spoke.
+    failed: bool,
+    /// Where the statements and choices of the last reply begin.
+    last: (usize, usize),
+}
+
+/// A passage that says how something is, and why it fails.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statement {
+    pub text: String,
+    /// How many signs there are that it explains a failure, besides what the prompt asks.
+    pub signs: u32,
+    /// Whether it stands in the last reply of the episode.
+    pub is_last: bool,
+}
+
+/// What a program asks for in its own words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Demand {
+    Hook(String),
+    Linter(String),
+}
+
+const LONGEST_OPENING: usize = 300;
+const LONGEST_CLOSING: usize = 1600;
+const LONGEST_REPLY: usize = 8000;
+const MOST_IN_A_LIST: usize = 24;
+/// A passage has at most so many words.
+const LONGEST_PASSAGE: usize = 50;
+
+impl Remarks {
+    /// Takes the next step of the episode.
+    pub fn take(&mut self, step: &Step) {
+        if step.agent.is_some() {
+            return;
+        }
+        match &step.kind {
+            StepKind::Intervention(_) => self.stopped = true,
+            StepKind::Reply(said) => self.add_reply(said),
+            StepKind::ToolCall(call) => self.add_call(call),
+            _ => {}
+        }
+    }
+
+    /// Takes in the remarks of the part that follows.
+    pub fn absorb(&mut self, next: Remarks) {
+        self.answers.extend(next.answers);
+        self.statements.extend(next.statements);
+        self.choices.extend(next.choices);
+        self.demands.extend(next.demands);
+        self.statements.truncate(2 * MOST_IN_A_LIST);
+        self.choices.truncate(2 * MOST_IN_A_LIST);
+        self.answers.truncate(2 * MOST_IN_A_LIST);
+        self.demands.truncate(MOST_IN_A_LIST);
+        (self.closing, self.stopped) = (next.closing, next.stopped);
+    }
+
+    fn add_reply(&mut self, said: &str) {
+        if said.trim().is_empty() {
+            return;
+        }
+        let said = straight(said);
+        if self.opening.is_empty() {
+            self.opening = text::cut(&said, LONGEST_OPENING).to_string();
+        }
+        self.closing = end_of(&said, LONGEST_CLOSING).to_string();
+        if turns_round(&said) {
+            // What it said just before was wrong.
+            self.statements.truncate(self.last.0);
+            self.choices.truncate(self.last.1);
+        }
+        self.statements.iter_mut().for_each(|statement| statement.is_last = false);
+        self.last = (self.statements.len(), self.choices.len());
+        let prose = replies::split_code(text::cut(&said, LONGEST_REPLY)).0;
+        let mut sentences: Vec<String> = Vec::new();
+        for sentence in text::sentences(&prose) {
+            // `/api/…` ends no sentence where a small letter follows.
+            let goes_on = sentence.starts_with(|first: char| first.is_lowercase());
+            match sentences.last_mut().filter(|last| goes_on && last.ends_with('`')) {
+                Some(last) => *last = format!("{last} {}", markdown::strip_marks(sentence)),
+                None => sentences.push(plain_sentence(sentence)),
+            }
+        }
+        self.add_statements(&sentences, concedes(&said));
+        for sentence in &sentences {
+            if self.choices.len() < MOST_IN_A_LIST && is_choice(sentence) {
+                self.choices.push(sentence.clone());
+            }
+        }
+        (self.failed, self.stopped) = (false, false);
+    }
+
+    /// Keeps the passages that state something, each with what stands around it.
+    fn add_statements(&mut self, sentences: &[String], conceded: bool) {
+        let states: Vec<bool> = sentences
+            .iter()
+            .enumerate()
+            .map(|(at, one)| is_statement(one) || (conceded && at < 2 && is_admission(one)))
+            .collect();
+        for (at, sentence) in sentences.iter().enumerate().filter(|(at, _)| states[*at]) {
+            if self.statements.len() >= MOST_IN_A_LIST {
+                return;
+            }
+            let refuted = sentences.get(at + 1).is_some_and(|next| turns_round(next));
+            let Some(signs) = signs(sentence, conceded, self.failed).filter(|_| !refuted) else {
+                continue;
+            };
+            let text = passage(sentences, &states, at);
+            self.statements.push(Statement { text, signs, is_last: true });
+        }
+    }
+
+    fn add_call(&mut self, call: &ToolCall) {
+        let Some(answer) = &call.answer else { return };
+        self.stopped = call.failed() && errors::is_refusal(&answer.text);
+        match &call.action {
+            Action::Ask { question } => self.add_answer(question, &answer.text),
+            Action::Shell { command } if call.failed() && !commands::looks_only(command) => {
+                self.failed = true;
+                self.demands.extend(demand(command, &answer.text));
+                self.demands.truncate(MOST_IN_A_LIST);
+            }
+            _ => {}
+        }
+    }
+
+    fn add_answer(&mut self, asked: &str, answer: &str) {
+        static PAIR: StaticRegex = StaticRegex::new(r#""([^"\n]{5,400})"="([^"\n]{1,600})""#);
+        static SAID: StaticRegex = StaticRegex::new(
+            r"(?i)^\s*(?:the )?user (?:has )?(?:selected|responded|answered|chose):?\s*(.{1,600})",
+        );
+        let answer = text::cut(answer, 4000);
+        let mut pairs: Vec<(String, String)> = PAIR
+            .captures_iter(answer)
+            .map(|found| (found[1].to_string(), found[2].to_string()))
+            .collect();
+        if let Some(found) = SAID.captures(answer).filter(|_| pairs.is_empty()) {
+            pairs.push((asked.to_string(), found[1].to_string()));
+        }
+        self.answers.extend(pairs);
+        self.answers.truncate(MOST_IN_A_LIST);
+    }
+}
+
+/// Text with straight apostrophes, so that a pattern needs one spelling.
+pub fn straight(said: &str) -> std::borrow::Cow<'_, str> {
+    if said.contains('’') { said.replace('’', "'").into() } else { said.into() }
+}
+
+/// The last bytes of a text, from a character on.
+fn end_of(said: &str, most: usize) -> &str {
+    let from = said.len().saturating_sub(most);
+    let from = (from..=said.len()).find(|at| said.is_char_boundary(*at)).unwrap_or(0);
+    &said[from..]
+}
+
+/// Whether an answer opens by giving the person right.
+///
+/// "Yes" and "Exactly" mean nothing; "You're right" and "Good catch" do.
+pub fn concedes(reply: &str) -> bool {
+    static CONCEDES: StaticRegex = StaticRegex::new(
+        r#"(?i-u)^[*_ "'(]{0,4}(?:you(?:'|a)?re (?:absolutely |completely |totally |100% )?(?:right|correct)\b|good (?:point|catch|idea|call|thinking)\b|great (?:point|idea|catch)\b|agreed\b|i agree\b|fair (?:point|enough)\b|makes sense\b|absolutely right|love it\b|that(?:'s| is) (?:a )?(?:fair|good|great|better|much|right)\b)"#,
+    );
+    CONCEDES.is_match(text::cut(reply, 80))
+}
+
+/// Whether words take back what was said before them.
+fn turns_round(said: &str) -> bool {
+    static TURN: StaticRegex = StaticRegex::new(
+        r#"(?i-u)^[*_ "'(]{0,4}(?:wait\b|oh wait|actually,|hmm+\b|scratch that|on second thought|no, )"#,
+    );
+    TURN.is_match(text::cut(said, 60))
+}
+
+/// A sentence without Markdown and without an opener that says nothing.
+fn plain_sentence(sentence: &str) -> String {
+    static OPENER: StaticRegex = StaticRegex::new(
+        r"(?i)^(?:good (?:catch|point|call)|you're (?:absolutely |completely )?right|yep|yes|confirmed|exactly|right|found it|i see(?: the (?:issue|problem))?|got it|interesting|ah|oh|so)(?:\s*[—–,.:!]+\s*|\s+-\s+)",
+    );
+    let plain = markdown::strip_marks(sentence.trim());
+    let from = OPENER.find(&plain).map_or(0, |opener| opener.end());
+    text::one_line(&plain[from..], 500)
+}
+
+// --- What states something ---
+
+/// Whether a sentence says how a thing is, in the present: not what the agent does, not what might
+/// be, not the state of the moment.
+fn is_statement(sentence: &str) -> bool {
+    static NARRATES: StaticRegex = StaticRegex::new(
+        r"(?i-u)^(?:i\b|we\b|let\b|now\b|here\b|next\b|first\b|then\b|good\b|great\b|perfect|excellent|done\b|added|updated|fixed|created|removed|changed|implemented|all (?:tests|checks|done)|both\b|no response|you\b|your\b|want\b|would\b|should\b|looking|wait|hmm|actually|ok\b|okay|sure|yes\b|run\b|use\b|add\b|remove\b|fix\b|update\b|change\b|drop\b|accept\b|check\b|verified|committed|pushed|current(?:ly)?\b|to\b|after\b|once\b|summary|note:|option|phase\b|step \d|what\b|why\b|how\b|tests?\b|if\b|even\b|expected\b|purpose\b|low\b|medium\b|high\b|critical\b|blocking\b|nit\b|suggested\b|suggestion|severity|p\d\b|files?:)",
+    );
+    static PRESENT: StaticRegex = StaticRegex::new(
+        r"(?i-u)\b(?:is|are|does|do|doesn't|don't|isn't|aren't|requires?|needs?|uses?|reads?|writes?|returns?|runs?|means|has|have|only|can|cannot|can't|must|picks?|expects?|treats?|passes|validates?|falls?|fails?|breaks?|masks?|ignores?|drops?|keeps?|sends?|calls?|gets?|stays?|skips?|creates?|checks?|won't|shows?|displays?|triggers?|lists?|includes?|contains?|loads?|handles?|happens?|quotes?|matches|sees|looks|starts?|throws?|wraps?|points?|prints?|wants?|provides?|supports?|allows?|applies|makes?|tries|takes?|sets?|gives?|comes?|goes|exists?|belongs?|depends?|stores?|holds?|saves?|serves?|resolves?|respects?|implements?)\b",
+    );
+    static MOMENT: StaticRegex = StaticRegex::new(
+        r"(?i-u)\b(?:untracked|unstaged|up to date|\d+ commits? (?:behind|ahead)|no local changes|working tree|clean(?:ly)? on|tests? (?:passed|pass|failed|passing)|ready (?:for|to)|current (?:state|branch)|left (?:untouched|alone|unchanged)|not (?:touching|related)|unrelated|pre-?existing|no (?:blocking|issues|findings|changes)|i'(?:m|ll|ve)|already (?:exists|handled|has|have|in|correct)|successfully|production-ready|expected behavior|want me to|let me know)\b",
+    );
+    static HEDGED: StaticRegex = StaticRegex::new(
+        r"(?i-u)\b(?:probably|likely|maybe|perhaps|might|seems?|somehow|i think|suspect|appears?|could|may be|would|should|wondering|what if|if we|you can|let's|we (?:can|need|have))\b",
+    );
+    // A place in a file is a finding on a change of the day.
+    static LINE_NUMBER: StaticRegex = StaticRegex::new(r"(?-u)\w\.\w{1,5}:\d");
+    let words = sentence.split_whitespace().count();
+    (4..=45).contains(&words)
+        && !sentence.ends_with(['?', ':'])
+        && !sentence.contains(['✅', '🚀', '🎉', '✓', '|'])
+        && !sentence.starts_with('(')
+        && !LINE_NUMBER.is_match(sentence)
+        && !NARRATES.is_match(sentence)
+        && PRESENT.is_match(sentence)
+        && !MOMENT.is_match(sentence)
+        && !HEDGED.is_match(sentence)
+}
+
+/// Whether the agent says what it did wrong.
+fn is_admission(sentence: &str) -> bool {
+    static WRONG: StaticRegex = StaticRegex::new(
+        r"(?i-u)^i (?:was|missed|forgot|had|used|branched|assumed|overlooked|misread|confused|mixed|broke|removed|put|left|wrote|tested|only)\b",
+    );
+    sentence.split_whitespace().count() > 5 && WRONG.is_match(sentence)
+}
+
+/// The signs that a statement explains a failure; `None` where it does not speak of one, or of
+/// nothing in particular.
+fn signs(sentence: &str, conceded: bool, failed: bool) -> Option<u32> {
+    static FAILS: StaticRegex = StaticRegex::new(
+        r"(?i-u)\b(?:not|no|never|doesn't|don't|didn't|isn't|aren't|wasn't|can't|cannot|won't|without|fail(?:s|ed|ing|ure)?|errors?|miss(?:ing|es)|wrong|broken?|breaks?|stale|empty|crash\w*|lost|drops?|conflicts?|bypass\w*|leak\w*|leftover|twice|hardcoded|ignores?|only|reject\w*|refus\w*|corrupt\w*|brittle|instead|silently|masks?|early|directly)\b",
+    );
+    static CAUSE: StaticRegex = StaticRegex::new(
+        r"(?i-u)\b(?:root cause|because|since|turns out|caused by|that's why|which means|due to|instead of|not through|rather than|only (?:sees|reads|means|looks|checks|works)|picks? up|picking up|masks?|requires?|expects?|needs?|so (?:it|the|they|that)|before|when|if|must|unless)\b",
+    );
+    static FOUND: StaticRegex = StaticRegex::new(
+        r"(?i-u)root cause|\bthe (?:real |actual |main )?(?:issue|problem|cause|reason|culprit|bug) (?:is|was)\b|^(?:found (?:it|the)|the (?:root )?(?:cause|issue|problem|bug|reason)\b|this (?:is|was) because)",
+    );
+    static DEMANDS: StaticRegex =
+        StaticRegex::new(r"(?i-u)\b(?:requires?|must|expects?|needs?|wants?)\b");
+    // Where a sentence begins with these, it leans on another that is not there.
+    static LEANS: StaticRegex =
+        StaticRegex::new(r"(?i-u)^(?:this (?:means|is)|it\b|one\b|these\b|they\b|that\b)");
+    let things = things(sentence);
+    let found = FOUND.is_match(sentence);
+    let explains = FAILS.is_match(sentence) && (things > 0 || found || conceded);
+    let demands = failed && things > 0 && DEMANDS.is_match(sentence);
+    if !(explains || demands) || LEANS.is_match(sentence) || sentence.split_whitespace().count() < 6
+    {
+        return None;
+    }
+    let signs = [failed, conceded, CAUSE.is_match(sentence), found, things > 1];
+    Some(signs.into_iter().map(u32::from).sum())
+}
+
+/// How many things of code a sentence names.
+fn things(sentence: &str) -> usize {
+    static THING: StaticRegex = StaticRegex::new(
+        r"`[^`]{2,}`|(?-u)\b\w+\.\w{1,4}\b|\b\w+\(\)|\b[a-z]+[A-Z]\w+|--\w+|\b\w+_\w+|\b[A-Z]{3,}\b",
+    );
+    THING.find_iter(sentence).take(2).count()
+}
+
+/// A statement with the one after it and the one before it, where these state something too.
+fn passage(sentences: &[String], states: &[bool], at: usize) -> String {
+    let words = |at: usize| sentences[at].split_whitespace().count();
+    let (mut from, mut to, mut length) = (at, at, words(at));
+    if states.get(to + 1) == Some(&true) && length + words(to + 1) <= LONGEST_PASSAGE {
+        to += 1;
+        length += words(to);
+    }
+    if from > 0 && states[from - 1] && length + words(from - 1) <= LONGEST_PASSAGE {
+        from -= 1;
+    }
+    let whole = |sentence: &String| match sentence.ends_with(['.', '!', '。']) {
+        true => sentence.clone(),
+        false => format!("{sentence}."),
+    };
+    sentences[from..=to].iter().map(whole).collect::<Vec<_>>().join(" ")
+}
+
+// --- What chooses something ---
+
+/// Whether the agent says that it leaves something out, or takes one thing rather than another, and
+/// why.
+fn is_choice(sentence: &str) -> bool {
+    static LEAVES_OUT: StaticRegex = StaticRegex::new(
+        r"(?i-u)\b(?:out of scope|beyond the (?:current )?scope|i'll skip|i'm skipping|not (?:be )?worth|no longer needed|deliberately|intentionally|on purpose|left out)\b",
+    );
+    static WHY: StaticRegex = StaticRegex::new(
+        r"(?i-u)\b(?:because|since|so that|so the|as it|which would|would (?:break|produce|not)|to avoid|to keep|adds? complexity|otherwise)\b",
+    );
+    static BUSY: StaticRegex = StaticRegex::new(
+        r"(?i-u)^(?:let me|now\b|i'll (?:check|look|now|add)|next\b|here\b|good\b|great\b|perfect|done\b|wait\b|if you\b)",
+    );
+    let words = sentence.split_whitespace().count();
+    (7..=55).contains(&words)
+        && !sentence.ends_with(['?', ':'])
+        && LEAVES_OUT.is_match(sentence)
+        && WHY.is_match(sentence)
+        && !BUSY.is_match(sentence)
+}
+
+// --- What programs ask for ---
+
+/// What a hook that refused a commit, or a linter, asks for in its own words.
+fn demand(command: &str, output: &str) -> Option<Demand> {
+    static ASKS: StaticRegex = StaticRegex::new(
+        r#"(?i)\b(?:please run|run:? [`'"]?(?:pnpm|npm|bun|yarn|make|mise|cargo|go|just)\b|not staged|out of date|regenerate|changed but)"#,
+    );
+    static FORBIDS: StaticRegex = StaticRegex::new(
+        r"(?i)\bmust not be (?:called|used)\b|\bis forbidden because\b|\bdisallowed (?:method|type|import)\b|\brestricted import\b",
+    );
+    static PLACE: StaticRegex = StaticRegex::new(r"^\S+:\d+(?::\d+)?:?\s*");
+    fn plain(line: &str) -> &str {
+        line.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '`').trim_end()
+    }
+    let lines = || output.lines().map(plain).filter(|line| (12..200).contains(&line.len()));
+    if commands::makes_commit(command) || command.contains("git push") {
+        let mut asks: Vec<&str> = Vec::new();
+        for line in lines().filter(|line| ASKS.is_match(line)) {
+            if !asks.contains(&line) && asks.len() < 3 {
+                asks.push(line);
+            }
+        }
+        if !asks.is_empty() {
+            return Some(Demand::Hook(asks.join(" ")));
+        }
+    }
+    let line = lines().find(|line| FORBIDS.is_match(line))?;
+    Some(Demand::Linter(PLACE.replace(line, "").into_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reply(remarks: &mut Remarks, said: &str) {
+        remarks.add_reply(said);
+    }
+
+    fn stated(said: &str) -> Vec<String> {
+        let mut remarks = Remarks::default();
+        reply(&mut remarks, said);
+        remarks.statements.into_iter().map(|statement| statement.text).collect()
+    }
+
+    #[test]
+    fn a_statement_says_how_a_thing_is() {
+        for said in [
+            "The `flush()` call returns before the header is written, so the day is empty.",
+            "`npm ci` fails when the lock file was written by another version of npm.",
+            "Root cause: the worker never reads `LOCALE`, so every page is cached under one key.",
+        ] {
+            assert_eq!(stated(said).len(), 1, "{said}");
+        }
+    }
+
+    #[test]
+    fn narration_guesses_and_the_state_of_the_moment_state_nothing() {
+        for said in [
+            "I'll check whether `flush()` fails when the header is missing.",
+            "Now the `day.rs` test does not fail any more.",
+            "The `lock` call might not be reached when the file is missing.",
+            "If `lock` is not taken, the header would be lost.",
+            "`notes.txt` is untracked and not related to this.",
+            "Should `flush()` not return an error here?",
+            "The cache is empty.",
+            "Tests in `day.rs` fail because the clock is not set.",
+            "`src/day.rs:12` never closes the file when `lock` is missing.",
+        ] {
+            assert!(stated(said).is_empty(), "{said}: {:?}", stated(said));
+        }
+    }
+
+    #[test]
+    fn what_is_taken_back_is_not_kept() {
+        let mut remarks = Remarks::default();
+        reply(
+            &mut remarks,
+            "The `parse()` function drops the last line because it has no newline.",
+        );
+        assert_eq!(remarks.statements.len(), 1);
+        reply(&mut remarks, "Wait, that is the other reader.");
+        assert!(remarks.statements.is_empty());
+        assert!(
+            stated("The `parse()` function drops the last line without a newline. Actually, it keeps it.")
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn a_passage_has_what_states_something_around_it() {
+        assert_eq!(
+            stated(
+                "Let me look.\n\n`branch_ref()` makes `refs/heads/x`, the local name. The lookup itself never tries `refs/remotes/x`. Shall I fix it?"
+            ),
+            [
+                "`branch_ref()` makes `refs/heads/x`, the local name. The lookup itself never tries `refs/remotes/x`."
+            ]
+        );
+    }
+
+    #[test]
+    fn three_dots_in_code_end_no_sentence() {
+        assert_eq!(
+            stated(
+                "The page asks `/api/reviews/...` of the wrong host, which never answers with JSON."
+            ),
+            ["The page asks `/api/reviews/...` of the wrong host, which never answers with JSON."]
+        );
+    }
+
+    #[test]
+    fn an_admission_counts_after_the_person_was_given_right() {
+        assert_eq!(
+            stated("Good catch — I branched off `fix/day` instead of `main`."),
+            ["I branched off `fix/day` instead of `main`."]
+        );
+        assert!(stated("I branched off `fix/day` instead of `main`.").is_empty());
+    }
+
+    #[test]
+    fn the_person_is_given_right_in_so_many_words() {
+        for said in ["You're right, the lock is enough.", "Good catch!", "**Agreed** — one lock."]
+        {
+            assert!(concedes(&straight(said)), "{said}");
+        }
+        for said in ["Yes, done.", "Exactly.", "Good news: it passes.", "Great question!"] {
+            assert!(!concedes(said), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_choice_says_what_is_left_out_and_why() {
+        assert!(is_choice("Adding a viewer is out of scope since nobody reads these files."));
+        assert!(!is_choice("I'll skip ahead to the tests."));
+        assert!(!is_choice("Is the viewer out of scope because nobody reads it?"));
+    }
+
+    #[test]
+    fn answers_to_questions_are_read() {
+        let mut remarks = Remarks::default();
+        remarks.add_answer(
+            "Which store?",
+            "User has answered your questions: \"Which store?\"=\"Plain files, no database\". You can now continue.",
+        );
+        remarks.add_answer("How far?", "User selected: Only the day log");
+        remarks.add_answer("And now?", "The user did not answer.");
+        let pair = |a: &str, b: &str| (a.to_string(), b.to_string());
+        assert_eq!(
+            remarks.answers,
+            [
+                pair("Which store?", "Plain files, no database"),
+                pair("How far?", "Only the day log")
+            ]
+        );
+    }
+
+    #[test]
+    fn hooks_and_linters_say_what_they_want() {
+        assert_eq!(
+            demand(
+                "git commit -m x",
+                "running hooks\nThe client is out of date: regenerate it with `make client`.\n"
+            ),
+            Some(Demand::Hook(
+                "The client is out of date: regenerate it with `make client`.".into()
+            ))
+        );
+        assert_eq!(
+            demand("just lint", "src/a.go:3:4: open.Raw must not be called, use open.Safe (noraw)"),
+            Some(Demand::Linter("open.Raw must not be called, use open.Safe (noraw)".into()))
+        );
+        assert_eq!(demand("git commit -m x", "error: pathspec 'y' did not match"), None);
+        assert_eq!(demand("just test", "please run it again"), None);
+    }
+}
