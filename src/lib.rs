@@ -66,6 +66,7 @@ pub use ops::digest::{DigestReport, DigestRequest};
 pub use ops::doctor::{DoctorReport, DoctorRequest};
 pub use ops::flush::{FlushReport, FlushRequest};
 pub use ops::forget::{ForgetPlan, ForgetReport, ForgetRequest};
+pub use ops::git_exposure::GitExposure;
 pub use ops::install::{InstallPlan, InstallPlans, InstallRequest};
 pub use ops::lint::{LintReport, LintRequest};
 pub use ops::log::{LogReport, LogRequest};

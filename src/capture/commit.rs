@@ -17,11 +17,12 @@ use crate::base::front_matter::Document;
 use crate::base::zone::Zone;
 use crate::distill::day::event_log;
 use crate::error::{Context, Result};
-use crate::model::digest::{Digest, State, Worth};
+use crate::model::digest::{Digest, SnapshotShape, State, Worth};
 use crate::model::ids::SessionId;
 use crate::model::knowledge::Kind;
 use crate::store::day::DayLines;
 use crate::store::device::Acquaintance;
+use crate::store::guards;
 use crate::store::layout::Layout;
 use crate::store::local::StateFile;
 use crate::store::{Store, authored, digest, layout};
@@ -97,6 +98,12 @@ fn commit(
         let unreadable = || format!("cannot read the digest `{}`", layout.shown(&path));
         let bytes = serde_json::to_vec(&digest).map_err(io::Error::from).context(cannot)?;
         files::write_plain(&staged.folder.join(DIGEST), &bytes).context(cannot)?;
+        if digest.content.shape() == SnapshotShape::Folder
+            && let Some(text) = guards::with_line(layout, session)
+        {
+            let guard = layout.session_gitignore(session);
+            snapshots.write(&guard, text.as_bytes()).context(cannot)?;
+        }
         snapshots.rename_dir(&staged.snapshot(), &layout.snapshot(session)).context(cannot)?;
         // What was read from an event log needs no second one, and a folder has no events.
         let has_event_log = settings.event_logs

@@ -96,6 +96,9 @@ fn raw_log(adapter: &dyn Adapter, snapshot: &Path, native_id: &str) -> io::Resul
     let mut claims_id = false;
     for found in files::walk_files(&snapshot.join(layout::RAW)) {
         let found = found.map_err(io::Error::other)?;
+        if found.relative == Path::new(layout::GITIGNORE) {
+            continue;
+        }
         let identity = adapter.identify(&found.path)?;
         claims_id |= identity.as_ref().is_some_and(|identity| identity.native_id == claimed);
         files.push((found, identity));

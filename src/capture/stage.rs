@@ -329,6 +329,9 @@ pub(super) fn finish_snapshot(
     shape: SnapshotShape,
     pages: &PageSettings<'_>,
 ) -> io::Result<Snapshot> {
+    if shape == SnapshotShape::Log {
+        writer.write_guards()?;
+    }
     let has_secret = writer.hashes().keys().any(|name| pages.is_secret(name));
     let snapshot = writer.finish_listing(|name| layout::is_raw_file(name, shape))?;
     Ok(if has_secret { snapshots::without_names(snapshot) } else { snapshot })

@@ -36,6 +36,9 @@ pub struct Args {
 pub fn run(args: Args, app: &App) -> Result<u8> {
     let selection = args.sources.selection()?;
     let memory = if args.dry_run { app.memory_for_dry_run()? } else { app.memory_or_new()? };
+    if !args.dry_run {
+        memory.refuse_tracked_raw()?;
+    }
     let bar = progress_bar(app);
     let progress = |done, of| {
         bar.set_length(of as u64);

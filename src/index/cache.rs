@@ -12,6 +12,7 @@ use super::changes::{self, Changes, StampedFile};
 use super::documents::{self, Corpus};
 use crate::base::files::{self, FileLock, Stamp};
 use crate::store::Store;
+use crate::store::guards;
 
 /// The version of what the cache holds: raise it whenever fields, weights, folding or files change.
 const SCHEMA: &str = "memtree/index/6";
@@ -104,6 +105,7 @@ impl<'s> Cache<'s> {
         let name = format!("g{}", 1 + self.generations()?.into_iter().max().unwrap_or(0));
         let generation = self.folder.join(&name);
         files::create_folder(&generation)?;
+        guards::guard_own(self.store.layout())?;
         let index = self.create(Some(&generation), files)?;
         seal(&generation, files, before)?;
         files::write_atomic(&self.folder.join(CURRENT), format!("{SCHEMA} {name}\n").as_bytes())?;

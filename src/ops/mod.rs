@@ -14,6 +14,7 @@ pub mod digest;
 pub mod doctor;
 pub mod flush;
 pub mod forget;
+pub mod git_exposure;
 pub mod install;
 pub mod lint;
 pub mod log;

@@ -551,7 +551,9 @@ impl SessionParts<'_> {
     /// The raw files, each with how deep it lies.
     fn raw_files(&self) -> impl Iterator<Item = (usize, PathBuf)> {
         let folder = self.store.layout().snapshot(&self.session).join(layout::RAW);
-        let files = files::walk_files(&folder).flatten().filter(|found| found.link.is_none());
+        let files = files::walk_files(&folder)
+            .flatten()
+            .filter(|found| found.link.is_none() && found.relative != Path::new(layout::GITIGNORE));
         files.map(|found| (found.relative.components().count(), found.path))
     }
 

@@ -147,6 +147,9 @@ impl Bytes {
         }
         for file in files::walk_files(snapshot).flatten() {
             let name = layout::shown_relative(&file.relative);
+            if layout::is_guard(&name, shape) {
+                continue;
+            }
             let is_raw = layout::is_raw_file(&name, shape);
             let part = if is_raw { &mut self.raw } else { &mut self.derived };
             *part += file.metadata.len();

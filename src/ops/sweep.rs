@@ -33,6 +33,7 @@ use crate::ops::retain::{self, Budget, Retention};
 use crate::ops::{consolidate, devices, digest, forget, turns};
 use crate::settings::accepted::WaitingSetting;
 use crate::store::device::Acquaintance;
+use crate::store::guards;
 use crate::store::tombstones::Tombstones;
 
 /// What to sweep, and how.
@@ -203,6 +204,7 @@ impl Memory {
         let cannot = || self.store().cannot_write();
         // One sweep at a time; a second one waits and then finds everything done.
         let _lock = self.store().lock()?;
+        guards::write_once(self.store()).context(cannot)?;
         let mut run = Run::new(self, request)?;
         let tombstones = run.finish_earlier()?;
         let folders = run.plan_folders();

@@ -32,6 +32,35 @@ pub const STATED: &str = "semantic/stated.md";
 /// What git has to leave out, as `.gitignore` says it.
 pub const IGNORED_BY_GIT: &[&str] = &["/.memtree/", "/sessions/*/snapshot/", "/sessions/*.jsonl"];
 
+/// What git is asked about: all in which something has to stay on this device.
+pub const TO_ASK_GIT_ABOUT: &[&str] = &[".memtree", "sessions/*/snapshot/*"];
+
+/// All raw, as git is told of it.
+pub const ALL_RAW: &str = "sessions/*/snapshot/raw/*";
+
+/// What git reads in a folder to know what to leave out.
+pub const GITIGNORE: &str = ".gitignore";
+
+/// Whether a file of a snapshot is the guard that keeps raw, or the long outputs, out of git. It is
+/// in no manifest.
+pub fn is_guard(within_snapshot: &str, shape: SnapshotShape) -> bool {
+    let folder = within_snapshot.strip_suffix(GITIGNORE).and_then(|path| path.strip_suffix('/'));
+    shape == SnapshotShape::Log && matches!(folder, Some(RAW | SENSORY))
+}
+
+/// Whether a file of the memory has to stay on this device: its own, raw, and all of the snapshot of
+/// a folder.
+pub fn stays_here(relative: &str, is_folder: impl Fn(&str) -> bool) -> bool {
+    let mut parts = relative.split('/');
+    match [parts.next(), parts.next(), parts.next(), parts.next()] {
+        [Some(".memtree"), ..] => true,
+        [Some("sessions"), Some(session), Some("snapshot"), Some(part)] => {
+            part == RAW || is_folder(session)
+        }
+        _ => false,
+    }
+}
+
 /// What git has to join line by line, as `.gitattributes` says it.
 pub const JOINED_BY_GIT: &[&str] = &[
     "/daily/raw/*.md merge=union",
@@ -263,6 +292,8 @@ paths! {
     replacements = ".memtree/local/replacing";
     /// All locks; they hold nothing.
     locks = ".memtree/local/locks";
+    /// What is known of git and this memory.
+    git_state = ".memtree/local/git.json";
     /// What git keeps of the memory, where it is a repository of its own.
     git = ".git";
     /// The list of what git tracks.
@@ -299,6 +330,11 @@ impl Layout {
     /// One session's folder.
     pub fn session(&self, id: &SessionId) -> PathBuf {
         self.sessions().join(id.to_string())
+    }
+
+    /// What git leaves out of one session's folder, where that is the snapshot of a folder.
+    pub fn session_gitignore(&self, id: &SessionId) -> PathBuf {
+        self.session(id).join(GITIGNORE)
     }
 
     /// One session's event log, where the settings ask for it.

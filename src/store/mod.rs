@@ -17,6 +17,7 @@ pub mod core;
 pub mod day;
 pub mod device;
 pub mod digest;
+pub mod guards;
 pub mod knowledge;
 pub mod layout;
 pub mod local;

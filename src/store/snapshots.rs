@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use super::guards::LEAVE_ALL_OUT;
 use super::layout::{self, MANIFEST};
 use crate::base::files::{self, HashingWriter, NewFile};
 use crate::model::digest::{Snapshot, SnapshotShape};
@@ -125,6 +126,20 @@ impl SnapshotWriter {
         &self.hashes
     }
 
+    /// Writes what keeps raw and the long outputs out of git, where they are here. It is in no
+    /// manifest.
+    pub fn write_guards(&self) -> io::Result<()> {
+        let Some(root) = &self.root else { return Ok(()) };
+        for folder in [layout::RAW, layout::SENSORY] {
+            let path = root.join(folder).join(layout::GITIGNORE);
+            let named = format!("{folder}/{}", layout::GITIGNORE);
+            if self.folders.contains(&root.join(folder)) && !self.hashes.contains_key(&named) {
+                files::create_new_private(&path)?.write_all(LEAVE_ALL_OUT.as_bytes())?;
+            }
+        }
+        Ok(())
+    }
+
     /// Writes the manifest and says what the digest has to say of the snapshot; it lists the raw
     /// files.
     pub fn finish_listing(self, is_raw: impl Fn(&str) -> bool) -> io::Result<Snapshot> {
@@ -154,12 +169,12 @@ impl SnapshotWriter {
 
 /// The manifest of the files that are in a snapshot, where its own is lost; as it was, if no file
 /// has changed since.
-pub fn manifest_again(snapshot: &Path) -> io::Result<String> {
+pub fn manifest_again(snapshot: &Path, shape: SnapshotShape) -> io::Result<String> {
     let mut hashes = BTreeMap::new();
     for file in files::walk_files(snapshot) {
         let file = file.map_err(io::Error::other)?;
         let name = layout::shown_relative(&file.relative);
-        if name != MANIFEST {
+        if name != MANIFEST && !layout::is_guard(&name, shape) {
             hashes.insert(name, files::hash_file(&file.path)?.1);
         }
     }
@@ -216,7 +231,7 @@ pub fn measure(snapshot: &Path, shape: SnapshotShape) -> Measured {
     }
     for file in files::walk_files(snapshot).flatten() {
         match layout::shown_relative(&file.relative) {
-            name if name == MANIFEST => {}
+            name if name == MANIFEST || layout::is_guard(&name, shape) => {}
             name if layout::is_heavy(&name, shape) => measured.heavy += file.metadata.len(),
             _ => measured.light += file.metadata.len(),
         }

@@ -25,6 +25,7 @@ mod forget; // gone from everywhere, for good, and proven
 #[cfg(target_os = "linux")]
 mod full_disk; // a small disk that is really full
 mod fuzz; // seeds bent in many ways: nothing panics
+mod git_exposure; // raw stays out of git, and git itself is asked
 mod harness; // Desk: a person's machine in a temporary folder
 mod hooks; // what agents call
 mod install; // hooks in and out of agents' settings

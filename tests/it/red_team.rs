@@ -3,6 +3,8 @@
 //! outputs, paths and file names. Afterwards the whole tree and the output of every command are
 //! looked through: none of it got in.
 
+mod links;
+
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;

@@ -120,8 +120,13 @@ pub fn walk_files(root: &Path) -> impl Iterator<Item = Result<FoundFile, WalkErr
             return None;
         }
         let path = entry.path().to_owned();
-        if entry.depth() == 0 && kind.is_symlink() && is_fenced(&path) {
-            return Some(Err(WalkError { path, reason: link_error().to_string() }));
+        if entry.depth() == 0 && kind.is_symlink() {
+            match is_fenced(&path) {
+                true => return Some(Err(WalkError { path, reason: link_error().to_string() })),
+                // It is the folder that is walked, not something in it.
+                false if path.is_dir() => return None,
+                false => {}
+            }
         }
         let err = |path: PathBuf, reason: String| Some(Err(WalkError { path, reason }));
         if !kind.is_file() && !kind.is_symlink() {

@@ -1,5 +1,5 @@
 //! What the files of a git repository say, read as they are: no program is run, nothing is
-//! written.
+//! written. Only where git's own answer counts, it is asked itself: see [`Git`].
 
 use crate::base::files;
 use std::collections::{HashSet, VecDeque};
@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 use objects::{Hash, Objects, hash, hex};
 
 mod objects;
+mod query;
+
+pub use query::Git;
 
 /// A working tree and the place where git keeps what belongs to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +47,11 @@ impl Repository {
             own,
             common,
         })
+    }
+
+    /// The list of what git tracks and what is staged; none before the first `git add`.
+    pub fn index(&self) -> PathBuf {
+        self.own.join("index")
     }
 
     /// The working tree that a worktree belongs to; for any other, its own root.

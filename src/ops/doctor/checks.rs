@@ -234,7 +234,7 @@ fn snapshots(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
         };
         let means = "whether the snapshot is whole cannot be proven";
         // It can be made again from the files, if none of them has changed.
-        let again = manifest_again(&snapshot).unwrap_or_default();
+        let again = manifest_again(&snapshot, digest.content.shape()).unwrap_or_default();
         let is_whole = files::sha256_hex(again.as_bytes()) == digest.snapshot.manifest_sha256;
         match (is_whole, doctor.fix) {
             (true, true) => {

@@ -8,7 +8,9 @@ use super::finding::Findings;
 use super::finding::Level;
 use crate::base::files;
 use crate::error::{Context, Result};
+use crate::ops::git_exposure::GitExposure;
 use crate::ops::install::{self, InstallRequest};
+use crate::store::guards;
 use crate::store::{authored, digest, layout};
 
 /// Less free space than this is a warning, and a tenth of it an error.
@@ -62,8 +64,16 @@ pub fn permissions(_: &Doctor<'_>, _: &mut Findings) -> Result<()> {
 /// Raw must not leave the machine by accident.
 pub fn git(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     let layout = doctor.store.layout();
-    if !files::exists(layout.git()) {
-        return Ok(());
+    ensure_guards(doctor, findings)?;
+    match doctor.memory.git_exposure() {
+        Ok(None) if !files::exists(layout.git()) => return Ok(()),
+        Ok(exposure) => report_exposure(doctor, findings, &exposure.unwrap_or_default()),
+        Err(err) => {
+            let what = err.causes().join(": ");
+            let what = format!("git could not be asked what it has of this memory: {what}");
+            let means = "whether raw stays on this device was judged by `.gitignore` alone";
+            findings.note(what, means, "install git, or see that it may read this repository");
+        }
     }
     // Git removes it when it is done. One that stays was left by a git that was killed.
     let lock = layout.git().join("index.lock");
@@ -91,6 +101,40 @@ pub fn git(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
         layout::JOINED_BY_GIT,
         [what, means, "added"],
     )
+}
+
+/// Says what git has, or would take, of what has to stay on this device.
+fn report_exposure(doctor: &Doctor<'_>, findings: &mut Findings, exposure: &GitExposure) {
+    let means = "raw is not redacted; it would go wherever this repository is pushed";
+    if let Some(first) = exposure.tracked.first() {
+        let count = exposure.tracked.len();
+        let what = format!(
+            "git has {count} of the files that must stay on this device, such as `{first}`"
+        );
+        findings.error(what, means, doctor.memory.untracking(&exposure.tracked));
+    }
+    if let Some(first) = exposure.not_ignored.first() {
+        let what =
+            format!("the next `git add` would take `{first}`, which must stay on this device");
+        let fix = "run `memtree doctor --fix`; then take out of `.gitignore`, there and above, what lets it in";
+        findings.error(what, means, fix);
+    }
+}
+
+/// Checks that every raw folder keeps itself out of git.
+fn ensure_guards(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
+    let cannot = || "cannot look at what keeps raw out of git".to_string();
+    let missing = guards::write_missing(doctor.store, doctor.fix).context(cannot)?;
+    if missing > 0 {
+        let what =
+            format!("{missing} of the `.gitignore` files that keep raw out of git are not there");
+        let means = "a changed `.gitignore` further up could let git take raw";
+        match doctor.fix {
+            true => findings.fixed(what, means, "written"),
+            false => findings.warning(what, means, "run `memtree sweep` or `memtree doctor --fix`"),
+        }
+    }
+    Ok(())
 }
 
 /// Checks that a file which git reads has some lines; with `--fix`, adds those that are missing.

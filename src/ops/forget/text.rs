@@ -10,7 +10,7 @@ use crate::base::files;
 use crate::base::front_matter::Document;
 use crate::capture::{commit, stage};
 use crate::error::{Context, Result};
-use crate::model::digest::FOLDER;
+use crate::model::digest::{FOLDER, SnapshotShape};
 use crate::model::ids::SessionId;
 use crate::store::snapshots::{SnapshotWriter, parse_manifest_line};
 use crate::store::{Store, authored, day::summary, digest, knowledge, layout};
@@ -38,7 +38,8 @@ pub fn without_text(
         let mut writer = SnapshotWriter::create(&staged.join(stage::SNAPSHOT)).context(cannot)?;
         for found in files::walk_files(&folder).flatten().filter(|found| found.link.is_none()) {
             let name = layout::shown_relative(&found.relative);
-            if name == layout::MANIFEST {
+            let shape = if all_raw { SnapshotShape::Folder } else { SnapshotShape::Log };
+            if name == layout::MANIFEST || layout::is_guard(&name, shape) {
                 continue;
             }
             let holds = pattern.is_in(&name) || pattern.is_in_file(&found.path).context(cannot)?;
@@ -51,6 +52,9 @@ pub fn without_text(
                     Err(_) => drop(removed.insert(name)),
                 },
             }
+        }
+        if !all_raw {
+            writer.write_guards().context(cannot)?;
         }
         kept = Some(writer.finish_listing(is_raw).context(cannot)?);
     }

@@ -1,0 +1,125 @@
+//! Guards keep what is not redacted out of git for good: a `.gitignore` in every folder of it.
+//!
+//! The memory's own `.gitignore` says the same, but it is synced, so somebody else can change it. A
+//! guard leaves out itself, too, and so never arrives by `git pull`; and git heeds it before those of
+//! the folders above. It is in no manifest. A folder's snapshot is a copy, byte for byte, so its
+//! guard lies beside it.
+
+use std::io::{self, Write};
+
+use serde::{Deserialize, Serialize};
+
+use super::Store;
+use super::layout::{self, Layout};
+use super::local::StateFile;
+use crate::base::files::{self, Stamp};
+use crate::model::digest::SnapshotShape;
+use crate::model::ids::SessionId;
+
+/// What stands in a guard.
+pub const LEAVE_ALL_OUT: &str = "# Written by memtree: nothing here is ever to be in git.\n*\n";
+/// The line that leaves out the snapshot beside it.
+pub const LEAVE_SNAPSHOT_OUT: &str = "/snapshot/";
+
+/// What is known of git and this memory.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct GitState {
+    /// Whether every session that was here once has its guards; later ones are born with them.
+    #[serde(default)]
+    pub has_guards: bool,
+    /// How git's index looked when it held nothing that is to stay here.
+    #[serde(default)]
+    pub harmless_index: Option<Stamp>,
+}
+
+impl GitState {
+    /// The file that holds it.
+    pub fn file(layout: &Layout) -> StateFile<GitState> {
+        StateFile::local(layout.git_state())
+    }
+}
+
+/// Writes the guards of a memory that was made without them; looks only once.
+pub fn write_once(store: &Store) -> io::Result<()> {
+    let file = GitState::file(store.layout());
+    let mut state = file.load();
+    if !state.has_guards {
+        write_missing(store, true)?;
+        state.has_guards = true;
+        file.save(&state)?;
+    }
+    Ok(())
+}
+
+/// Writes the guard of this device's own files, where it is missing.
+pub fn guard_own(layout: &Layout) -> io::Result<()> {
+    let path = layout.own().join(layout::GITIGNORE);
+    if files::is_file(&path) { Ok(()) } else { write_guard(&path) }
+}
+
+/// Writes every guard that is missing, or only counts them.
+pub fn write_missing(store: &Store, write: bool) -> io::Result<usize> {
+    let layout = store.layout();
+    let mut missing = 0;
+    let mut guard = |folder: std::path::PathBuf| -> io::Result<()> {
+        let path = folder.join(layout::GITIGNORE);
+        if !files::is_dir(&folder) || files::read(&path).is_ok_and(|text| is_guard(&text)) {
+            return Ok(());
+        }
+        missing += 1;
+        if write { write_guard(&path) } else { Ok(()) }
+    };
+    guard(layout.own())?;
+    let mut folders = Vec::new();
+    for id in store.session_ids()? {
+        if !files::is_dir(layout.snapshot(&id)) {
+            continue;
+        }
+        match shape(store, &id) {
+            SnapshotShape::Folder => folders.push(id),
+            SnapshotShape::Log => {
+                for folder in [layout::RAW, layout::SENSORY] {
+                    guard(layout.snapshot(&id).join(folder))?;
+                }
+            }
+        }
+    }
+    for id in folders {
+        if let Some(text) = with_line(layout, &id) {
+            missing += 1;
+            if write {
+                files::write_atomic(&layout.session_gitignore(&id), text.as_bytes())?;
+            }
+        }
+    }
+    Ok(missing)
+}
+
+/// Whether a file says that all beside it is left out, and takes nothing of that back.
+fn is_guard(text: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(text);
+    text.lines().any(|line| line.trim_end() == "*")
+        && !text.lines().any(|line| line.starts_with('!'))
+}
+
+fn shape(store: &Store, id: &SessionId) -> SnapshotShape {
+    let digest = store.digest(id).ok().flatten();
+    digest.map_or(SnapshotShape::Log, |digest| digest.content.shape())
+}
+
+fn write_guard(path: &std::path::Path) -> io::Result<()> {
+    files::remove_file(path)?;
+    files::create_new_private(path)?.write_all(LEAVE_ALL_OUT.as_bytes())
+}
+
+/// What the `.gitignore` beside a folder's snapshot has to say, where it does not say so yet.
+pub fn with_line(layout: &Layout, id: &SessionId) -> Option<String> {
+    let text = files::read_to_string(layout.session_gitignore(id)).unwrap_or_default();
+    // The last line that fits counts, so one that takes it back is answered.
+    let last = text.lines().map(str::trim_end).rfind(|line| line.contains("snapshot"));
+    if last == Some(LEAVE_SNAPSHOT_OUT) {
+        return None;
+    }
+    let ends = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    Some(format!("{text}{ends}{LEAVE_SNAPSHOT_OUT}\n"))
+}
