@@ -3,14 +3,47 @@
 
 use crate::base::static_regex::StaticRegex;
 use crate::base::text;
+use crate::distill::messages;
 use crate::distill::steps::ToolCall;
 use crate::model::session::Action;
 
 /// A commit made in the session.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Commit {
+    /// Its hash; empty where git's own words were not shown.
     pub hash: String,
     pub message: String,
+    /// The branch that it was made on; empty where that is not known.
+    pub branch: String,
+    /// What the message says below its subject, point by point.
+    pub points: Vec<String>,
+    /// Whether a later one took its place, or it was taken back.
+    pub undone: bool,
+}
+
+/// What happened to a pull request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullRequest {
+    pub number: u64,
+    pub title: String,
+    /// What its text says, point by point.
+    pub points: Vec<String>,
+    pub step: PullStep,
+}
+
+/// How far a pull request has come: looked at, changed, opened, merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PullStep {
+    Seen,
+    /// Looked at, and somebody had merged it.
+    SeenMerged,
+    Answered,
+    Updated,
+    Draft,
+    Opened,
+    Ready,
+    Closed,
+    Merged,
 }
 
 /// Whether a command runs tests: one of its parts does, whatever stands before it (`cd x && CI=1
@@ -130,18 +163,134 @@ pub fn opened_in(command: &str, output: &str) -> Option<String> {
 
 /// Whether a command makes a commit.
 pub fn makes_commit(command: &str) -> bool {
-    static COMMIT: StaticRegex =
-        StaticRegex::new(r"(?:^|[\s;&|(])git\s+(?:-\S+\s+\S+\s+)*commit(?:\s|$)");
+    static COMMIT: StaticRegex = StaticRegex::new(
+        r"(?:^|[\s;&|(])git\s+(?:-\S+\s+\S+\s+)*(?:commit|revert|cherry-pick)(?:\s|$)",
+    );
     // A repository that the command makes for a try is not the session's.
     COMMIT.is_match(command) && !command.contains("--dry-run") && !command.contains("git init")
 }
 
 /// The commit that git reports: `[main 1a2b3c4] the message`.
 pub fn commit_in(output: &str) -> Option<Commit> {
-    static COMMIT: StaticRegex =
-        StaticRegex::new(r"(?m)^\[[^\]\n]{1,200}? (?:\(root-commit\) )?([0-9a-f]{7,40})\] (.+)$");
+    static COMMIT: StaticRegex = StaticRegex::new(
+        r"(?m)^\s*\[([^\]\n]{1,200}?) (?:\(root-commit\) )?([0-9a-f]{7,40})\] (.+)$",
+    );
     let found = COMMIT.captures(output)?;
-    Some(Commit { hash: found[1].to_string(), message: text::one_line(&found[2], 120) })
+    let branch = if found[1].starts_with("detached") { "" } else { &found[1] };
+    Some(Commit {
+        hash: found[2].to_string(),
+        message: text::one_line(&found[3], 120),
+        branch: branch.to_string(),
+        ..Commit::default()
+    })
+}
+
+/// The commit that a command made: as git reports it, with what its message says besides. Where a
+/// wrapper does not show what git printed, the message alone tells of it.
+pub fn commit_of(command: &str, output: &str) -> Option<Commit> {
+    if ["/tmp/", "mktemp", "git init"].iter().any(|trial| command.contains(trial)) {
+        return commit_in(output);
+    }
+    let message = messages::of_commit(command);
+    let said = message.as_ref().map(|message| Commit {
+        message: text::one_line(&message.subject, 160),
+        ..Commit::default()
+    });
+    let nothing = output.contains("nothing to commit") || output.contains("no changes added");
+    let commit = commit_in(output).or(said.filter(|_| !nothing))?;
+    Some(Commit { points: message.map(|message| message.points()).unwrap_or_default(), ..commit })
+}
+
+/// What a command did to a pull request, or saw of it.
+pub fn pull_request_of(command: &str, output: &str) -> Option<PullRequest> {
+    static ACT: StaticRegex = StaticRegex::new(
+        r"\b(?:gh\s+pr|glab\s+mr|tea\s+pr)\s+(create|merge|edit|ready|close|view|checks|diff|checkout|comment|review)(?:\s+#?(\d{1,7})\b)?",
+    );
+    static ASKED: StaticRegex = StaticRegex::new(r"/(?:pulls|pull|merge_requests)/(\d{1,7})\b");
+    static NUMBER: StaticRegex = StaticRegex::new(r#""number":\s*(\d{1,7})\b"#);
+    static TITLE: StaticRegex =
+        StaticRegex::new(r#""title":\s*"((?:[^"\\]|\\.){3,200})"|(?m)^title:\s*(.{3,200})$"#);
+    if !command.contains("pr ") && !command.contains("pull") && !command.contains("mr ") {
+        return None;
+    }
+    let act = ACT.captures(command);
+    let verb = act.as_ref().map_or("", |act| act.get(1).map_or("", |verb| verb.as_str()));
+    let replies = ["resolveReviewThread", "/replies", "in_reply_to"];
+    let answers = replies.iter().any(|reply| command.contains(reply));
+    let step = match verb {
+        "merge" if command.contains("--auto") => PullStep::Updated,
+        "merge" => PullStep::Merged,
+        "create" if command.contains("--draft") => PullStep::Draft,
+        "create" => PullStep::Opened,
+        "edit" => PullStep::Updated,
+        "ready" => PullStep::Ready,
+        "close" => PullStep::Closed,
+        _ if answers || matches!(verb, "comment" | "review") => PullStep::Answered,
+        _ if output.contains(r#""state":"MERGED""#) && NUMBER.find_iter(output).count() == 1 => {
+            PullStep::SeenMerged
+        }
+        _ if act.is_some() || ASKED.is_match(command) => PullStep::Seen,
+        _ => return None,
+    };
+    // A list of several is about none of them.
+    if step == PullStep::Seen && NUMBER.find_iter(output).count() > 1 {
+        return None;
+    }
+    let first = |pattern: &StaticRegex, text: &str| {
+        pattern.captures_iter(text).last().and_then(|found| found[1].parse().ok())
+    };
+    let number = act
+        .as_ref()
+        .and_then(|act| act.get(2))
+        .and_then(|number| number.as_str().parse().ok())
+        .or_else(|| first(&ASKED, command))
+        .or_else(|| first(&NUMBER, output))
+        .or_else(|| first(&ASKED, output))
+        .unwrap_or(0);
+    let message = messages::of_pull_request(command).unwrap_or_default();
+    let seen = || {
+        let found = TITLE.captures(output)?;
+        let title = found.get(1).or(found.get(2))?.as_str();
+        Some(text::one_line(&title.replace("\\\"", "\""), 160))
+    };
+    let title = match message.subject.is_empty() {
+        true => seen().unwrap_or_default(),
+        false => text::one_line(&message.subject, 160),
+    };
+    Some(PullRequest { number, title, points: message.points(), step })
+}
+
+/// Whether a command hands the work over: it pushes, publishes, merges or deploys.
+pub fn delivers(command: &str) -> bool {
+    static DELIVERS: StaticRegex = StaticRegex::new(
+        r"\bgit\s+push\b|\b(?:npm|pnpm|yarn|cargo|bun|uv|poetry)\s+(?:run\s+)?publish\b|\bgh\s+(?:pr\s+merge|release\s+create)\b|\b(?:deploy|twine upload|docker push)\b",
+    );
+    let typed = command.split("<<").next().unwrap_or(command);
+    DELIVERS.is_match(typed) && !typed.contains("--dry-run")
+}
+
+/// The tag that a command sets: `git tag -a v1.2.0`.
+pub fn tag_of(command: &str) -> Option<String> {
+    static TAG: StaticRegex = StaticRegex::new(
+        r#"\bgit\s+tag\s+(?:-[as]\s+|-m\s+(?:"[^"]*"|'[^']*')\s+)*([\w./-]*\d[\w./-]*)"#,
+    );
+    let tag = TAG.captures(command)?;
+    Some(text::one_line(&tag[1], 60))
+}
+
+/// How many of the latest commits a command takes back: `git reset --soft HEAD~2`, `git commit
+/// --amend`.
+pub fn commits_taken_back(command: &str) -> usize {
+    static RESET: StaticRegex =
+        StaticRegex::new(r"\bgit\s+reset\s+(?:--\w+\s+)*HEAD(?:~(\d{1,2})|\^)(?:\s|$|;|&)");
+    if !command.contains("git ") {
+        return 0;
+    }
+    let amended = usize::from(command.contains("--amend") && makes_commit(command));
+    let reset = RESET
+        .captures(command)
+        .map_or(0, |found| found.get(1).and_then(|count| count.as_str().parse().ok()).unwrap_or(1));
+    amended + reset
 }
 
 #[cfg(test)]
@@ -193,5 +342,62 @@ mod tests {
         ] {
             assert_eq!(check_command(line).as_deref(), check, "{line}");
         }
+    }
+
+    #[test]
+    fn a_commit_is_told_with_its_message() {
+        let made = commit_of(
+            "git commit -m 'fix: lock first' -m 'Two writers saw no file. The header came late.'",
+            "pre-commit ran\n[fix/lock 1a2b3c4] fix: lock first\n 2 files changed",
+        )
+        .unwrap();
+        assert_eq!((made.hash.as_str(), made.branch.as_str()), ("1a2b3c4", "fix/lock"));
+        assert_eq!(made.points.len(), 2);
+        let hidden = commit_of("git commit -qm 'fix: lock first'", "").unwrap();
+        assert_eq!((hidden.hash.as_str(), hidden.message.as_str()), ("", "fix: lock first"));
+        assert_eq!(commit_of("git commit -m 'x y'", "nothing to commit, working tree clean"), None);
+    }
+
+    #[test]
+    fn a_pull_request_is_told_as_far_as_it_came() {
+        let of = |command: &str, output: &str| pull_request_of(command, output);
+        let opened = of(
+            "gh pr create --title 'Lock it' --body 'It waits for the lock now.'",
+            "https://git.example/a/b/pull/12\n",
+        )
+        .unwrap();
+        assert_eq!(
+            (opened.number, opened.step, opened.title.as_str()),
+            (12, PullStep::Opened, "Lock it")
+        );
+        assert_eq!(of("gh pr merge 12 --squash", "").unwrap().step, PullStep::Merged);
+        assert_eq!(of("gh pr merge --squash", "").unwrap().number, 0);
+        let seen = of("gh pr view 9 --json title", r#"{"number":9,"title":"Say \"who\" waits"}"#);
+        assert_eq!(seen.unwrap().title, "Say \"who\" waits");
+        let answered = of("gh api repos/a/b/pulls/9/comments/4/replies -f body=x", "{}").unwrap();
+        assert_eq!((answered.number, answered.step), (9, PullStep::Answered));
+        assert_eq!(of("gh pr list --json number,title", r#"[{"number":1},{"number":2}]"#), None);
+        assert_eq!(of("git pull --rebase", ""), None);
+    }
+
+    #[test]
+    fn what_hands_the_work_over_is_known() {
+        for command in ["git push origin main", "npm run publish", "gh pr merge 3 --squash"] {
+            assert!(delivers(command), "{command}");
+        }
+        for command in
+            ["git push --dry-run", "npm run build", "git commit -F - <<EOF\ngit push\nEOF"]
+        {
+            assert!(!delivers(command), "{command}");
+        }
+    }
+
+    #[test]
+    fn tags_and_resets_are_read() {
+        assert_eq!(tag_of("git tag -a v1.2.0 -m x").as_deref(), Some("v1.2.0"));
+        assert_eq!(tag_of("git tag --list"), None);
+        assert_eq!(commits_taken_back("git reset --soft HEAD~3 && git commit -m x"), 3);
+        assert_eq!(commits_taken_back("git commit --amend --no-edit"), 1);
+        assert_eq!(commits_taken_back("git reset --hard origin/main"), 0);
     }
 }

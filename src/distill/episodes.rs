@@ -8,6 +8,7 @@
 use crate::base::clock;
 use crate::base::markdown::{code, fenced, heading, quoted, without_emphasis};
 use crate::base::text;
+use crate::distill::messages;
 use crate::distill::steps::{Step, StepKind, ToolCall};
 use crate::distill::test_runs::{self, Verdict};
 use crate::model::ids::EpisodeId;
@@ -15,6 +16,8 @@ use crate::model::session::Action;
 
 /// How much of a long output stays in the episode.
 const SHOWN_OF_LONG: usize = 6;
+/// How many characters of a command stand in its line.
+const SHOWN_OF_COMMAND: usize = 200;
 /// The longest single text that is shown of a reply or a prompt, in bytes; raw has all of it.
 const LONGEST_SAID: usize = 64 << 10;
 
@@ -108,6 +111,11 @@ impl EpisodePage {
             },
         };
         self.line(&format!("- {by}{what} → {result} · line {line}"));
+        if let Action::Shell { command } = &call.action
+            && let Some(message) = long_message(command)
+        {
+            self.page.push_str(&indented(&fenced("text", &message)));
+        }
         if let Action::Edit { text, .. } = &call.action {
             self.output("change", "diff", text, text.len());
         }
@@ -167,7 +175,9 @@ impl EpisodePage {
 /// What a tool was asked, in a few words of Markdown.
 pub fn described(call: &ToolCall) -> String {
     match &call.action {
-        Action::Shell { command } => code(&format!("$ {}", text::one_line(command, 200))),
+        Action::Shell { command } => {
+            code(&format!("$ {}", text::one_line(command, SHOWN_OF_COMMAND)))
+        }
         Action::Edit { files, .. } if files.is_empty() => format!("edited ({})", tool(call)),
         Action::Edit { files, .. } => {
             let shown: Vec<String> = files.iter().take(8).map(|file| code(&file.path)).collect();
@@ -183,6 +193,17 @@ pub fn described(call: &ToolCall) -> String {
             format!("{} {}", code(&tool(call)), code(&text::one_line(input, 160)))
         }
     }
+}
+
+/// The message of a commit or a pull request, whole, where the line of its command cuts it.
+fn long_message(command: &str) -> Option<String> {
+    if command.chars().count() <= SHOWN_OF_COMMAND {
+        return None;
+    }
+    let commit = messages::of_commit(command).map(|message| message.whole());
+    let pull = messages::of_pull_request(command).map(|message| message.whole());
+    let said: Vec<String> = commit.into_iter().chain(pull).collect();
+    (!said.is_empty()).then(|| said.join("\n\n"))
 }
 
 fn tool(call: &ToolCall) -> String {
@@ -228,5 +249,14 @@ mod tests {
         );
         assert!(short.contains("bytes left out"));
         assert_eq!(shortened("short", 400), "short");
+    }
+
+    #[test]
+    fn the_message_of_a_commit_stays_whole() {
+        let body = "a line that says why, and for whom\n".repeat(12);
+        let command = format!("git commit -m \"$(cat <<'EOF'\nlock first\n\n{body}EOF\n)\"");
+        assert!(long_message(&command).unwrap().ends_with(body.trim_end()));
+        assert_eq!(long_message("git commit -m 'lock first'"), None);
+        assert_eq!(long_message(&format!("echo {body}")), None);
     }
 }

@@ -7,8 +7,9 @@ use std::collections::HashMap;
 
 use crate::base::clock::Timestamp;
 use crate::base::{markdown, text};
-use crate::distill::commands::{self, Commit};
+use crate::distill::commands::{self, Commit, PullRequest};
 use crate::distill::errors::{self, ErrorLine};
+use crate::distill::prompts::Plan;
 use crate::distill::remarks::Remarks;
 use crate::distill::signals::SignalCounter;
 use crate::distill::steps::{Outcome, Step, StepKind, ToolCall};
@@ -72,6 +73,20 @@ pub struct EpisodeFacts {
     pub commits: Vec<Commit>,
     /// Pull requests opened, by address.
     pub opened: Vec<String>,
+    /// What happened to pull requests, in order; each step once.
+    pub pulls: Vec<PullRequest>,
+    /// Tags that were set.
+    pub tags: Vec<String>,
+    /// Documents that were written, with their headings.
+    pub written: Vec<Document>,
+    /// What the agent understood that the person wants, in its own words.
+    pub understood: String,
+    /// The plan that the agent made.
+    pub plan: Option<Plan>,
+    /// Whether the last call has no answer: the log was cut off there.
+    pub cut_off: bool,
+    /// Whether the last push, publication, merge or deployment failed.
+    pub undelivered: bool,
     /// Errors that went away, and by what.
     pub solved: Vec<SolvedError>,
     pub statements: Vec<Statement>,
@@ -96,6 +111,14 @@ pub struct SolvedError {
     pub error: String,
     /// What was done before the same command worked: `changing src/lock.rs`.
     pub by: String,
+}
+
+/// A document that was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    pub path: String,
+    /// Its first heading, where it was written whole.
+    pub heading: String,
 }
 
 /// A command that failed, and the files that were changed since.
@@ -171,6 +194,12 @@ impl Facts {
                 self.current().add_signal(Signal::Interrupted);
             }
             StepKind::Reply(said) => self.add_reply(said, step.agent.is_some()),
+            StepKind::Thinking(said) if step.agent.is_none() => {
+                let part = self.current();
+                if part.understood.is_empty() {
+                    part.understood = replies::understood(said).unwrap_or_default();
+                }
+            }
             StepKind::Thinking(_) => {}
             StepKind::Compaction(said) => {
                 self.compactions += 1;
@@ -256,9 +285,18 @@ impl Facts {
         self.parts.iter().filter(|part| !part.inherited && !part.rewound)
     }
 
-    /// The commits of the session, oldest first.
+    /// The commits of the session that have a hash, oldest first.
     pub fn commits(&self) -> impl Iterator<Item = &Commit> {
-        self.parts.iter().filter(|part| !part.inherited).flat_map(|part| &part.commits)
+        let commits = self.parts.iter().filter(|part| !part.inherited).flat_map(|p| &p.commits);
+        commits.filter(|commit| !commit.hash.is_empty())
+    }
+
+    /// Marks the latest commits that a command takes back or replaces.
+    fn take_commits_back(&mut self, command: &str) {
+        let standing = self.parts.iter_mut().rev().filter(|part| !part.inherited);
+        let standing = standing.flat_map(|part| part.commits.iter_mut().rev());
+        let latest = standing.filter(|commit| !commit.undone);
+        latest.take(commands::commits_taken_back(command)).for_each(|c| c.undone = true);
     }
 
     /// Merges neighbouring parts where a session has too many to keep apart.
@@ -290,6 +328,7 @@ impl Facts {
         };
         part.count_words(text::cut(prompt, 2 * LONGEST_PROMPT), 1.0);
         part.add_statements(prompt, Origin::User);
+        part.errors.extend(errors::in_prompt(prompt));
         self.parts.push(part);
     }
 
@@ -313,6 +352,7 @@ impl Facts {
             return;
         }
         part.replies += 1;
+        part.cut_off = false;
         part.last_reply = text::cut(said, LONGEST_REPLY).to_string();
         part.add_statements(said, Origin::Assistant);
         let nothing_worked = part.tool_calls > 0 && part.tool_calls == part.failed_calls;
@@ -332,6 +372,10 @@ impl Facts {
         }
         if call.failed() {
             self.failed_calls += 1;
+        } else if let Action::Shell { command } = &call.action
+            && call.answer.is_some()
+        {
+            self.take_commits_back(command);
         }
         self.current().add_call(call);
     }
@@ -411,8 +455,12 @@ impl EpisodeFacts {
         if !call.by_person() && self.signals.last() != Some(&Signal::Work) {
             self.add_signal(Signal::Work);
         }
+        if !call.tool.is_empty() {
+            self.cut_off = call.answer.is_none();
+        }
         match &call.action {
-            Action::Edit { files, .. } if !call.failed() => {
+            Action::Edit { files, text } if !call.failed() => {
+                self.add_document(files, text);
                 for file in files {
                     self.count_words(&file.path, 1.0);
                     // A result reports the state of one file.
@@ -434,6 +482,11 @@ impl EpisodeFacts {
                 self.count_words(text::cut(task, 1000), 0.4)
             }
             Action::Search { query } => self.count_words(query, 0.3),
+            Action::Plan { text } => {
+                if let Some(plan) = prompts::plan(text) {
+                    self.plan = Some(plan);
+                }
+            }
             _ => {}
         }
         if let Some(result) = &call.answer {
@@ -456,12 +509,44 @@ impl EpisodeFacts {
         }
         if call.failed() && errors::is_refusal(&result.text) {
             self.add_signal(Signal::Interrupted);
-        } else if (call.failed() || verdict.is_some_and(|verdict| !verdict.passed))
-            && let Some(error) = errors::find(&result.text)
+        } else if call.failed() || verdict.as_ref().is_some_and(|verdict| !verdict.passed) {
+            let found = errors::in_failure(&result.text);
+            if !found.is_empty() {
+                self.add_signal(Signal::Error);
+            }
+            for error in found.into_iter().filter(|_| errors::matters(call)) {
+                self.add_error(error);
+            }
+        } else if let Action::Shell { command } = &call.action
+            && verdict.is_none_or(|verdict| !verdict.passed)
+            && let Some(error) = errors::in_success(command, &result.text)
         {
-            self.count_words(&error.sample, 0.8);
-            self.add_signal(Signal::Error);
+            self.add_error(error);
+        }
+    }
+
+    fn add_error(&mut self, error: ErrorLine) {
+        self.count_words(&error.sample, 0.8);
+        if !self.errors.iter().any(|known| known.fingerprint == error.fingerprint) {
             keep(&mut self.errors, error);
+        }
+    }
+
+    /// Keeps the documents among the files of an edit: their headings say what was written.
+    fn add_document(&mut self, files: &[FileChange], change: &str) {
+        let [file] = files else { return };
+        let is_document = [".md", ".mdx", ".rst", ".adoc"].iter().any(|e| file.path.ends_with(e));
+        if !is_document {
+            return;
+        }
+        let begins = text::cut(change, LONGEST_REPLY);
+        let whole = begins.lines().filter(|line| !line.is_empty()).all(|l| l.starts_with('+'));
+        let heading = begins.lines().filter(|_| whole).find_map(|line| line.strip_prefix("+# "));
+        let heading = text::one_line(heading.unwrap_or_default(), 120);
+        match self.written.iter_mut().find(|known| known.path == file.path) {
+            Some(known) if !heading.is_empty() => known.heading = heading,
+            Some(_) => {}
+            None => keep(&mut self.written, Document { path: file.path.clone(), heading }),
         }
     }
 
@@ -474,13 +559,26 @@ impl EpisodeFacts {
     ) {
         if !failed && commands::makes_commit(command) {
             // Some wrappers do not show what git printed; that it did not fail is enough.
-            if let Some(commit) = commands::commit_in(&result.text) {
+            if let Some(commit) = commands::commit_of(command, &result.text) {
                 self.count_words(&commit.message, 1.0);
-                if !self.commits.iter().any(|known| known.hash == commit.hash) {
+                let known =
+                    |known: &Commit| known.hash == commit.hash && known.message == commit.message;
+                if !self.commits.iter().any(known) {
                     keep(&mut self.commits, commit);
                 }
             }
             self.add_signal(Signal::Commit);
+        }
+        if commands::delivers(command) {
+            self.undelivered = failed;
+        }
+        if !failed {
+            if let Some(pull) = commands::pull_request_of(command, &result.text) {
+                keep(&mut self.pulls, pull);
+            }
+            if let Some(tag) = commands::tag_of(command) {
+                keep(&mut self.tags, tag);
+            }
         }
         let works = verdict.map_or(!failed, |verdict| verdict.passed);
         if works && !failed && self.checks.len() < MOST_IN_A_LIST {
@@ -565,6 +663,12 @@ impl EpisodeFacts {
         self.errors.extend(next.errors);
         self.commits.extend(next.commits);
         self.opened.extend(next.opened);
+        self.pulls.extend(next.pulls);
+        self.tags.extend(next.tags);
+        self.written.extend(next.written);
+        self.plan = self.plan.take().or(next.plan);
+        self.cut_off = next.cut_off;
+        self.undelivered = next.undelivered;
         self.solved.extend(next.solved);
         self.statements.extend(next.statements);
         self.remarks.absorb(next.remarks);

@@ -14,6 +14,8 @@ pub mod episodes;
 pub mod errors;
 pub mod facts;
 pub mod knowledge;
+pub mod lists;
+pub mod messages;
 pub mod prompts;
 pub mod remarks;
 pub mod replies;

@@ -41,6 +41,221 @@ pub fn own_words(prompt: &str) -> Cow<'_, str> {
     }
 }
 
+/// A plan that somebody wrote for the agent: what it is called and what it is for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Plan {
+    pub title: String,
+    /// The first sentences of its goal or context.
+    pub goal: Vec<String>,
+}
+
+/// Whether a prompt is not the person's: a program wrote it for an agent that reviews, approves or
+/// summarizes, a hook or a command speaks through it, or it repeats what was said before.
+pub fn is_template(prompt: &str) -> bool {
+    static TEMPLATE: StaticRegex = StaticRegex::new(
+        r"(?xi)^(?:
+            the\ following\ is\ the\ (?:\w+\ )?agent\ history
+          | (?:please\ )?(?:summari[sz]e|analy[sz]e)\ (?:this\ part\ of\ a|the\ following|this|our)\ (?:conversation|session|transcript)
+          | you\ are\ (?:reviewing|performing|judging|deciding|evaluating|assessing|summari[sz]ing)\b
+          | you\ are\ (?:a|an|the)\ (?:\w+\ ){0,3}(?:reviewer|judge|classifier|summari[sz]er|approver|guardian|grader|subagent)\b
+          | review\ (?:all\ )?(?:the\ )?(?:uncommitted|current|staged)\ (?:code\ )?changes\b
+          | this\ session\ is\ being\ continued
+          | caveat:\ the\ messages\ below
+          | \[request\ interrupted | \[system | \[hook
+          | (?:stop|pre\w*|post\w*|session\w*)\ hook\ (?:feedback|output|error|blocked)
+          | base\ directory\ for\ this\ skill
+          | <(?:system|task-|command-|local-command|user_action|user-prompt|hook|teammate|turn_aborted|subagent|bash-|skill)
+          | verify\b.{0,80}\bblockers?\ only
+          | perform\ a\ (?:final|focused|post)\S*\ (?:\w+\ ){0,3}review\b
+          | your\ task\ is\ to\ (?:create\ a\ detailed\ summary|summari[sz]e|analy[sz]e\ (?:this|the)\ (?:conversation|session))
+        )",
+    );
+    TEMPLATE.is_match(own_words(prompt).trim_start())
+}
+
+/// The plan that a text is, or that a prompt hands over: a heading near its top, after a few words
+/// at most ("Implement the following plan:").
+pub fn plan(said: &str) -> Option<Plan> {
+    static KIND: StaticRegex = StaticRegex::new(
+        r"(?i)^(?:(?:implementation|design|execution|migration|refactoring|feature|revised|updated|final)\s+)?(?:plan|task|spec|proposal|prd|goal)(?:\s+\d+)?\s*[:–—-]\s*",
+    );
+    static TAIL: StaticRegex = StaticRegex::new(r"(?i)\s+(?:[-–—]\s+)?(?:implementation\s+)?plan$");
+    if !said.contains("# ") {
+        return None;
+    }
+    let words = own_words(said);
+    let mut before = 0;
+    let mut lines = words.lines();
+    let heading = loop {
+        let line = lines.next()?.trim();
+        if let Some(heading) = line.strip_prefix("# ") {
+            break heading;
+        }
+        before += line.split_whitespace().count();
+        if before > 14 || line.starts_with("```") {
+            return None;
+        }
+    };
+    let title = markdown::strip_marks(heading).replace('`', "");
+    let title = KIND.replace(title.trim(), "");
+    let title = text::clause(&TAIL.replace(&title, ""), 110);
+    let rest = &words[words.find(heading)? + heading.len()..];
+    (words::telling(&title).len() >= 2).then(|| Plan { title, goal: goal(rest) })
+}
+
+/// The first sentences of the section of a plan that says what it is for.
+fn goal(plan: &str) -> Vec<String> {
+    static SECTION: StaticRegex = StaticRegex::new(
+        r"(?i)^(?:#{2,4}\s+|\*\*)(?:\d+[.)]\s*)?(?:overview|goals?|context|problem|summary|objective|background|purpose|motivation|what)\b[^\n]{0,40}$",
+    );
+    static LABEL: StaticRegex = StaticRegex::new(
+        r"(?i)^\*\*(?:goal|objective|purpose|context|problem)s?:?\*\*:?\s+(\S.+)$",
+    );
+    let mut section = String::new();
+    let mut inside = false;
+    for line in plan.lines().take(120) {
+        let start = line.trim();
+        if let Some(label) = LABEL.captures(start) {
+            section.push_str(&label[1]);
+            break;
+        }
+        if inside && (start.starts_with('#') || start.starts_with("```")) {
+            break;
+        }
+        if inside {
+            section.push_str(line);
+            section.push('\n');
+        }
+        inside |= SECTION.is_match(start);
+    }
+    let sentences = text::sentences(&section).map(markdown::strip_marks);
+    sentences.filter(|sentence| sentence.split_whitespace().count() >= 4).take(3).collect()
+}
+
+/// What the person said themselves: without pasted output, code, pictures and addresses. Empty where
+/// the whole prompt is a paste.
+pub fn spoken(prompt: &str) -> String {
+    static ADDRESS: StaticRegex = StaticRegex::new(r"<?https?://[^\s<>]+>?|\[Image[^\]]{0,40}\]");
+    let words = own_words(prompt);
+    let mut said = String::new();
+    let mut fence = false;
+    // What a program printed goes on until the paragraph ends or somebody types in lower case.
+    let mut printing = false;
+    for line in words.lines().take(400) {
+        let start = line.trim();
+        if start.starts_with("```") || start.starts_with("~~~") {
+            fence = !fence;
+            continue;
+        }
+        if fence {
+            continue;
+        }
+        // A terminal's frame begins where the person's words end.
+        let framed = start.find(['┃', '│', '╭', '╰', '║']).unwrap_or(start.len());
+        let (lead, frame) = start.split_at(framed);
+        let own = if frame.is_empty() { line } else { lead };
+        printing &= !start.is_empty() && !start.starts_with(char::is_lowercase);
+        let pasted = is_pasted(own.trim_end());
+        if !pasted && !printing && (frame.is_empty() || own.split_whitespace().count() >= 3) {
+            said.push_str(own.trim());
+        }
+        printing |= pasted;
+        said.push('\n');
+    }
+    let said = if said.contains("http") || said.contains("[Image") {
+        ADDRESS.replace_all(&said, "").into_owned()
+    } else {
+        said
+    };
+    said.trim().to_string()
+}
+
+/// Whether a line was printed by a program rather than typed.
+fn is_pasted(line: &str) -> bool {
+    static PRINTED: StaticRegex = StaticRegex::new(
+        r#"(?x)^\s*(?: [➜❯»⏺⎿●✓✗✖✔⚠] | \$\ | %\ | >>> | \.\.\.\ | at\ \S+\ \( | at\ \S+:\d | File\ " | Traceback | (?i:error|fatal|warning|hint|note|debug|info)(?:\[\w+\])?: | npm\ (?i:err|warn)
+              | \d+[:|]\s | \d+→ | \+\s | @@ | diff\ -- | \w+Error: | \{ | \} | </?\w | \[?\d{4}-\d\d-\d\d | \[\d\d:\d\d | \|.*\| | \w[\w.-]*@[\w-]+: | Run\ \w+/ | \#\#\[ | On\ branch\  )"#,
+    );
+    let start = line.trim_start();
+    if start.is_empty() {
+        return false;
+    }
+    let indented = line.starts_with("    ") || line.starts_with('\t');
+    let drawn = line.contains("───") || line.contains("━━━") || start.contains("      ");
+    let letters = start.chars().filter(|c| c.is_alphabetic() || *c == ' ').count();
+    let symbols = start.chars().count() > 12 && letters * 10 < start.chars().count() * 6;
+    indented || drawn || symbols || PRINTED.is_match(line)
+}
+
+/// The wishes of a prompt, sentence by sentence, in the person's words but without the courtesies
+/// around them. Empty where it says nothing by itself: an acknowledgement, a paste, a template.
+pub fn wishes(prompt: &str) -> Vec<String> {
+    if is_template(prompt) {
+        return Vec::new();
+    }
+    let said = spoken(prompt);
+    let sentences = text::sentences(&said).map(|sentence| {
+        let sentence = text::one_line(&job(&markdown::strip_marks(sentence)), 600);
+        without_courtesy(&sentence).to_string()
+    });
+    let wishes = sentences.filter(|sentence| {
+        !is_small_talk(sentence)
+            && !is_pleasantry(sentence)
+            && !is_void(sentence)
+            && !is_role(sentence)
+    });
+    wishes.take(24).collect()
+}
+
+/// Whether a prompt asks something rather than for something.
+pub fn is_question(prompt: &str) -> bool {
+    static ASKS: StaticRegex = StaticRegex::new(
+        r"(?i)^(?:(?:so|ok|and|also)[, ]+)?(?:in \w+ )?(?:what|why|how|which|where|who|when|is|are|does|do|did|was|were|can|could|should|has|have)\b",
+    );
+    let said = spoken(prompt);
+    said.trim_end().ends_with(['?', '？']) || ASKS.is_match(&said)
+}
+
+/// Whether a prompt wants to know something, rather than have something done ("Could you …?").
+pub fn asks_to_know(prompt: &str) -> bool {
+    static ASKS: StaticRegex = StaticRegex::new(
+        r"(?i)^(?:(?:so|ok|and|also|but)[, ]+)?(?:what|why|how|which|where|who|when|is|are|does|do|did|was|were)\b",
+    );
+    ASKS.is_match(&spoken(prompt))
+}
+
+/// Whether a sentence only says yes, go on or commit.
+pub fn is_void(sentence: &str) -> bool {
+    static VOID: StaticRegex = StaticRegex::new(
+        r"(?i)^(?:/\w*|y|n|yes|yep|yeah|no|nope|ok(?:ay)?|sure|k|\d|continue|go(?: on| ahead)?|do it|do so|sleep|commit(?: a| it| this| now| and push(?: it)?)?|push(?: it| this)?|proceed|merge(?: it| this)?|remove it|done|retry|try again|again|next|exit|quit|stop|wait|perfect|great|nice|cool|good|thanks?|thank you|sorry.*wrong chat|.{0,2})(?:,? (?:please|now|then|thanks))*[.!?]*$",
+    );
+    VOID.is_match(sentence.trim())
+}
+
+/// A wish without "could you please", "I want you to" and the like before it.
+pub fn without_courtesy(sentence: &str) -> &str {
+    static COURTESY: StaticRegex = StaticRegex::new(
+        r"(?xi)^(?:
+            (?:ok(?:ay)?|alright|right|so|hey|hi|hello|hmm+|well|great|good|perfect|yes|yeah|no|thanks|cool|nice|also|actually|q)(?:[,.:!;]+\s*|\s*[-–—]+\s+)
+          | (?:ok(?:ay)?|alright|so|hey|hi|hello|hmm+|well|yes|yeah|now|also|and|but|actually|then)\s+
+          | (?:please|pls|kindly|just)\s+
+          | (?:can|could|would|will)\ (?:you|we)(?:\ please)?(?:\ also)?(?:\ just)?\s+
+          | i(?:'d|’d|\ would)\ like\ (?:you\ |us\ )?to\s+ | i\ (?:want|need)\ (?:you\ )?to\s+
+          | (?:basically|i\ (?:think|believe|guess))(?:,|\ that)?\s+ | we\ (?:should|need\ to|have\ to)\s+ | you\ (?:should|need\ to)\s+
+          | let['’]?s\s+ | help\ me\ (?:to\ )? | go\ ahead\ and\s+ | try\ to\s+ | task:\s*
+        )",
+    );
+    let mut rest = sentence.trim();
+    while let Some(found) = COURTESY.find(rest).map(|found| found.end()) {
+        let shorter = rest[found..].trim_start();
+        if shorter.split_whitespace().count() < 2 {
+            break;
+        }
+        rest = shorter;
+    }
+    rest
+}
+
 /// What a prompt asks for, in one line of at most `most_chars`: its first meaningful sentence, and
 /// with `fill` as many more as fit. "Implement the following plan:" gives way to the plan's title,
 /// and a role that the agent is given ("You are a reviewer.") to the job.
@@ -153,6 +368,9 @@ pub fn is_specific(prompt: &str) -> bool {
             word.whole && words::weight(&word.text) > 0.0 && !EMPTY.contains(&word.text.as_ref()),
         );
     });
+    if is_template(prompt) {
+        return false;
+    }
     let enough = weighty >= 2 || (weighty == 1 && words.split_whitespace().count() >= 4);
     enough && !text::sentences(text::cut(&words, 400)).all(is_pleasantry)
 }
@@ -266,6 +484,108 @@ mod tests {
             "update go to 1.25.6",
         ] {
             assert!(is_specific(prompt), "{prompt}");
+        }
+    }
+
+    #[test]
+    fn what_programs_wrote_is_no_wish_of_a_person() {
+        for template in [
+            "The following is the Robot agent history whose request action you are assessing.",
+            "Summarize this part of a conversation between a user and an agent.",
+            "You are a strict code reviewer. Find blockers.",
+            "You are judging one planned coding-agent action.",
+            "Review uncommitted changes for the deploy provider.",
+            "This session is being continued from a previous conversation that ran out of context.",
+            "Stop hook feedback:\n- run the tests",
+            "<task-notification>done</task-notification>",
+            "[Request interrupted by user]",
+        ] {
+            assert!(is_template(template), "{template}");
+            assert!(!is_specific(template) && wishes(template).is_empty(), "{template}");
+        }
+        for own in [
+            "You are right, the lock is never freed. Free it.",
+            "review the lock and tell me whether two writers can hold it",
+            "the following is what i see when it starts: nothing",
+            "summarize the changes of this branch for the release notes",
+            "verify that the header is written under the lock",
+        ] {
+            assert!(!is_template(own), "{own}");
+        }
+    }
+
+    #[test]
+    fn a_plan_has_a_title_and_a_goal() {
+        let plan = |said: &str| plan(said).unwrap_or_default();
+        let found = plan(
+            "Implement the following plan:\n\n# Plan: Lock the day log\n\n## Context\n\nTwo writers lose lines. The header comes late.\n\n## Steps\n1. lock",
+        );
+        assert_eq!(found.title, "Lock the day log");
+        assert_eq!(found.goal, ["Two writers lose lines.", "The header comes late."]);
+        assert_eq!(
+            plan("# Day Log Locking Implementation Plan\n\n**Goal:** No line is lost.").goal,
+            ["No line is lost."]
+        );
+        assert_eq!(
+            plan("# Task 3: `append` waits for the lock").title,
+            "append waits for the lock"
+        );
+        for none in [
+            "fix the lock, see below\n```\n# a comment of a script\n```",
+            "Here is a long story of how the lock was never taken and what came of it in the end\n# Title of it",
+            "#12 is the issue",
+            "no heading at all",
+        ] {
+            assert_eq!(plan(none), Plan::default(), "{none}");
+        }
+    }
+
+    #[test]
+    fn pastes_are_not_spoken() {
+        let said = |prompt: &str| spoken(prompt);
+        assert_eq!(
+            said(
+                "why do i get this?\n➜ app git:(main) git push\nerror: no hook found\n    at run (a.js:3)\nfix it"
+            ),
+            "why do i get this?\n\n\n\nfix it"
+        );
+        assert_eq!(
+            said("look at why i get Check the hook ┃ │ cd /home/x && git status"),
+            "look at why i get Check the hook"
+        );
+        assert_eq!(
+            said("➜ app git push\nfatal: no remote\n- To silence this, run x\nYou can also"),
+            ""
+        );
+        assert_eq!(said("error: no hook\n\nWhy is that?"), "Why is that?");
+        assert_eq!(said("see https://git.example/a/b/pull/12 please"), "see  please");
+        assert_eq!(
+            said("- keep the lock\n- free it at the end"),
+            "- keep the lock\n- free it at the end"
+        );
+    }
+
+    #[test]
+    fn wishes_come_without_courtesies() {
+        let first = |prompt: &str| wishes(prompt).into_iter().next().unwrap_or_default();
+        assert_eq!(first("Hi! ok, could you please lock the day log?"), "lock the day log?");
+        assert_eq!(first("I want you to lock the day log."), "lock the day log.");
+        assert_eq!(first("yes. Now lock the day log"), "lock the day log");
+        assert_eq!(first("no padding around the table"), "no padding around the table");
+        assert_eq!(first("yes"), "");
+        assert_eq!(first("บันทึกไฟล์ให้ปลอดภัยเมื่อมีผู้เขียนสองคน"), "บันทึกไฟล์ให้ปลอดภัยเมื่อมีผู้เขียนสองคน");
+    }
+
+    #[test]
+    fn questions_want_to_know_or_to_have() {
+        for (prompt, asks, knows) in [
+            ("why is the header written twice?", true, true),
+            ("so, is it safe now?", true, true),
+            ("could you lock the header?", true, false),
+            ("and the same for the weeks?", true, false),
+            ("lock the header", false, false),
+        ] {
+            assert_eq!((is_question(prompt), asks_to_know(prompt)), (asks, knows), "{prompt}");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use crate::base::static_regex::StaticRegex;
 use crate::base::{markdown, text};
-use crate::distill::words;
+use crate::distill::{lists, words};
 use crate::model::digest::{ClaimKind, Origin};
 
 /// How many sentences of a reply may stand for it.
@@ -39,6 +39,27 @@ pub fn split_code(reply: &str) -> (Cow<'_, str>, String) {
         }
     }
     (Cow::Owned(said), code)
+}
+
+/// What the agent understood that the person wants: "The user wants to lock the day log" is "Lock the
+/// day log". Only where it says so near the beginning of a thought.
+pub fn understood(thought: &str) -> Option<String> {
+    static WANTS: StaticRegex = StaticRegex::new(
+        r"\b[Tt]he user (?:now )?(?:also )?(?:wants|is asking|asked|needs|would like|has asked|requested|is requesting)(?: me)?(?: to| about whether| whether)?\s",
+    );
+    let beginning = text::cut(thought, 800);
+    if !beginning.contains("he user") {
+        return None;
+    }
+    let found = WANTS.find(beginning).filter(|found| found.start() < 300)?;
+    let said = &beginning[found.start()..];
+    let sentence = text::sentences(said).next()?;
+    let wish = markdown::strip_marks(sentence.get(found.len()..)?);
+    let cut_short =
+        found.start() + sentence.len() >= beginning.len() && thought.len() > beginning.len();
+    let is_wish = found.as_str().trim_end().ends_with("to");
+    let whole = !wish.ends_with([':', '?']) && wish.chars().count() < 260 && !cut_short;
+    (is_wish && whole && words::telling(&wish).len() >= 3).then(|| text::capitalized(&wish))
 }
 
 /// Whether a sentence decides something or says what was learnt.
@@ -154,6 +175,74 @@ pub fn closing_sentence_except(reply: &str, is_said: impl Fn(&str) -> bool) -> O
         })
 }
 
+/// The headline of a reply: its first sentence that says what was done or found, rather than "Done.",
+/// "All tests pass" or "8 files changed".
+pub fn headline(reply: &str) -> Option<String> {
+    let (prose, _) = split_code(reply);
+    let mut paragraphs = 0;
+    for block in prose.split("\n\n") {
+        let block: String = block
+            .lines()
+            .take_while(|line| !lists::is_item(line) && !line.trim_start().starts_with(['#', '|']))
+            .collect::<Vec<_>>()
+            .join("\n");
+        if block.trim().is_empty() {
+            continue;
+        }
+        paragraphs += 1;
+        let sentences = text::sentences(&block).map(|sentence| {
+            let sentence = text::one_line(&markdown::strip_marks(sentence), 600);
+            without_cheer(&sentence).to_string()
+        });
+        if let Some(found) = sentences.into_iter().find(|sentence| is_headline(sentence)) {
+            return Some(found);
+        }
+        if paragraphs >= 3 {
+            break;
+        }
+    }
+    None
+}
+
+/// A sentence without the cheer before it: "Done. ", "You're right! ", "✅ ".
+pub fn without_cheer(sentence: &str) -> &str {
+    static CHEER: StaticRegex = StaticRegex::new(
+        r"(?i)^(?:[✅🎉✓✔☑🚀]\s*|(?:perfect|great|excellent|done|good|yes|all (?:set|done|good)|fixed|committed|pushed|ok(?:ay)?|got it|sure|exactly|correct|right|agreed|understood|you['’]?re (?:absolutely )?right|the change is done)\b[^.!:,—–`]{0,25}(?:[.!:,]|\s[—–-])\s+)",
+    );
+    let mut rest = sentence;
+    while let Some(found) = CHEER.find(rest) {
+        rest = &rest[found.end()..];
+    }
+    rest
+}
+
+fn is_headline(sentence: &str) -> bool {
+    static ANNOUNCES: StaticRegex = StaticRegex::new(
+        r"(?i)^(?:here(?:['’]s| is| are)|summary|let me|let['’]s|i['’]?ll|i will|now (?:let|i)|next|want me|would you|shall i|should i|do you|if you|to (?:run|use|test|see)\b|you can|the following|what (?:i|was) (?:did|done|changed|implemented)|note\b|everything\b|no response|i['’]m (?:going|about|now|checking|running|waiting)|wait\b|looking\b|checking\b|using\b|one (?:note|thing|caveat)\b|so,? the\b|this (?:is|means|should)\b|that (?:is|means)\b|it (?:would|should|could)\b|unfortunately|the remaining|remaining\b|pre-?existing|only\b|when the path)",
+    );
+    !sentence.ends_with([':', '?', ','])
+        && !ANNOUNCES.is_match(sentence)
+        && !says_it_passed(sentence)
+        && !is_table_row(sentence)
+        && !sentence.contains("http")
+        && !sentence.contains(" still need")
+        && (words::telling(sentence).len() >= 4 || names_pull_request(sentence))
+}
+
+/// Whether a sentence says by number which pull request it is about.
+fn names_pull_request(sentence: &str) -> bool {
+    let number = sentence.split_once("PR #").map(|(_, rest)| rest);
+    number.is_some_and(|rest| rest.starts_with(|digit: char| digit.is_ascii_digit()))
+}
+
+/// Whether a sentence says only that checks passed, how many files changed, or that it is committed.
+pub fn says_it_passed(sentence: &str) -> bool {
+    static PASSED: StaticRegex = StaticRegex::new(
+        r"(?i)^(?:all|the|both|everything|\d+)?\b[^.;]{0,50}\b(?:tests?|lint|checks?|build|typecheck|ci|suite)\b[^.;`]{0,50}\b(?:pass(?:es|ed|ing)?|clean|green|succeed(?:s|ed)?|ok)\b[^.;]{0,30}\.?$|^\d+ files? changed|^committed (?:successfully|with both|as\b)|^commit succeeded|working tree (?:is )?clean|^(?:all|the|both)? ?\d* ?tests? (?:all )?pass",
+    );
+    PASSED.is_match(sentence)
+}
+
 /// What is still to be done, or asked.
 static NEXT: StaticRegex = StaticRegex::new(
     r"(?i)^(next( steps?)?\b|remaining\b|still (to do|open|missing|untracked)|not (yet|done)\b|left (for|open)\b|todo\b|what['’]s (next|left)|open questions?\b|would you like|do you want|should i\b|shall i\b|want me to)|\b(is|are) still (stale|open|missing|failing|pending)\b|\bnot yet\b",
@@ -180,7 +269,7 @@ pub fn gives_up(reply: &str, nothing_worked: bool) -> bool {
               | unable\ to\ (fix|resolve|complete|finish) | remains?\ (unsolved|broken|unresolved) )\b",
     );
     static NOT_DONE: StaticRegex = StaticRegex::new(
-        r"(?i)\b(not available|not found|unavailable|cannot|can['’]t|could ?n[o'’]t|could not|unable|no access)\b",
+        r"(?i)\b(denied|error|not available|not found|unavailable|cannot|can['’]t|could ?n[o'’]t|could not|unable|no access)\b",
     );
     let from = reply.len().saturating_sub(600);
     let from = (from..reply.len()).find(|at| reply.is_char_boundary(*at)).unwrap_or(0);
@@ -329,5 +418,54 @@ mod tests {
             Some("The npm dist-tags are still stale until the workflow is dispatched.")
         );
         assert_eq!(open_item("Committed, and all tests pass."), None);
+    }
+
+    #[test]
+    fn an_agent_says_what_it_understood() {
+        let of = |thought: &str| understood(thought).unwrap_or_default();
+        assert_eq!(
+            of(
+                "Let me see. The user wants me to lock the day log before the header. First, files."
+            ),
+            "Lock the day log before the header."
+        );
+        for nothing in [
+            "The user is asking about the lock of the header and append files.",
+            "The user wants to:",
+            "I should look at the lock.",
+            "The user wants to go on.",
+        ] {
+            assert_eq!(of(nothing), "", "{nothing}");
+        }
+    }
+
+    #[test]
+    fn the_headline_is_the_first_sentence_that_says_something() {
+        let of = |reply: &str| headline(reply).unwrap_or_default();
+        assert_eq!(
+            of("Done. PR #75 has been squash merged to main. The branch is gone."),
+            "PR #75 has been squash merged to main."
+        );
+        assert_eq!(
+            of(
+                "Perfect! All tests pass.\n\nThe lock is taken before `append` looks for the header.\n\n- a\n- b"
+            ),
+            "The lock is taken before `append` looks for the header."
+        );
+        assert_eq!(
+            of("✅ Fixed: the header is written under the lock."),
+            "the header is written under the lock."
+        );
+        for nothing in [
+            "Done.",
+            "8 files changed, 3 insertions",
+            "Here's what I did:\n- locked it",
+            "Let me check the lock of the header file.",
+            "All 12 tests pass and lint is clean.",
+            "Would you like me to lock the header file?",
+            "",
+        ] {
+            assert_eq!(of(nothing), "", "{nothing}");
+        }
     }
 }

@@ -79,6 +79,32 @@ fn distinct(sentence: &str) -> HashSet<String> {
     words
 }
 
+/// The different words of a text that say what it is about, as stems, in their order: no everyday
+/// words, and none that every session has ("please fix the failing test").
+pub fn telling(text: &str) -> Vec<String> {
+    const ROUTINE: &str = "please need want see look check think thing things know okay like \
+        feature file files code change changes issue issues work sure done good here some add fix \
+        update commit push test tests branch main comment comments feedback review make sure let \
+        lets also just now still can could should would you your the this that with from http \
+        https com www github pull";
+    let mut telling: Vec<String> = Vec::new();
+    text::each_word(text, |word| {
+        let counts = word.whole
+            && common_words::place(&word.text)
+                .is_none_or(|place| place >= common_words::STOP_WORDS)
+            && (word.text.len() > 2 || !word.text.is_ascii())
+            && !word.text.bytes().all(|byte| byte.is_ascii_digit())
+            && !is_in(ROUTINE, &word.text);
+        if counts {
+            let stem = stem(&word.text).to_string();
+            if !telling.contains(&stem) {
+                telling.push(stem);
+            }
+        }
+    });
+    telling
+}
+
 /// The stems of the words of a text for which `counts` says so.
 pub fn stems(text: &str, counts: impl Fn(&Word<'_>) -> bool) -> HashSet<String> {
     let mut stems = HashSet::new();

@@ -152,15 +152,18 @@ fn how_it_went_is_told_by_what_came_last() {
     went(begun().runs("cargo test | tail -1", FAILING).says("I changed the lock."), Outcome::Fail);
     // Nobody answered.
     went(Talk::default().asks("Fix the race in the day log"), Outcome::Abandoned);
-    // The log stops in the middle: who knows.
-    went(begun().says("Let me run the tests.").begins("cargo test"), Outcome::Unknown);
-    went(begun().says("Done.").asks("And the same for the weeks?"), Outcome::Unknown);
+    // The log stops in the middle: what was done until then is a part of it.
+    went(begun().says("Let me run the tests.").begins("cargo test"), Outcome::Partial);
+    went(begun().says("Done.").asks("And the same for the weeks?"), Outcome::Partial);
+    went(Talk::default().asks("Fix the race").runs("ls", "a.rs"), Outcome::Unknown);
+    // A question that nobody answered takes nothing from what was done.
+    went(begun().says("Done.").asks("Why is it a race at all?"), Outcome::Success);
     // An interrupted run is no abandonment, and takes nothing back.
     went(
         begun().runs("cargo test", PASSING).says("Done.").asks("commit this").interrupts(),
         Outcome::Success,
     );
-    went(begun().interrupts(), Outcome::Unknown);
+    went(begun().interrupts(), Outcome::Partial);
 }
 
 #[test]

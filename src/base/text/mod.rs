@@ -22,7 +22,7 @@ pub use fingerprints::each_fingerprint;
 pub use injection::is_injection;
 pub use merge::{merge3, union};
 pub use nearest::nearest;
-pub use sentences::{first_sentence, sentences};
+pub use sentences::{clause, first_sentence, sentences};
 pub use words::{Word, each_word, words};
 
 use scripts::{Script, char_at, fold_into, script};
@@ -108,6 +108,18 @@ pub fn and_more(list: &str, more: usize) -> String {
 /// Returns a count with its noun: `1 session`, `2 sessions`.
 pub fn counted(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Returns a text that begins with a capital, unless its first word is a name of code.
+pub fn capitalized(text: &str) -> String {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    let is_name = first.contains(['_', '.', '/', '(', '`', '@'])
+        || first.chars().skip(1).any(char::is_uppercase);
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(letter) if !is_name => letter.to_uppercase().chain(letters).collect(),
+        _ => text.to_string(),
+    }
 }
 
 /// Returns the last name of a path, however its parts are separated.

@@ -34,6 +34,64 @@ pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Returns the beginning of a text on one line of at most `max_chars` characters, which ends where a
+/// clause does: not within code or brackets, and not on a word that wants another (`to the`). Only
+/// where there is no such place it is cut between two words, with `…`.
+pub fn clause(text: &str, max_chars: usize) -> String {
+    let line = one_line(text, usize::MAX);
+    let Some((end, _)) = line.char_indices().nth(max_chars) else { return line };
+    let head = &line[..end];
+    let ends = ["; ", ". ", "。", "；", " — ", " – ", ": ", ", ", "，", " ("];
+    let places = ends.iter().flat_map(|mark| head.match_indices(mark));
+    let whole = |at: usize| {
+        let head = &head[..at];
+        head.matches('`').count() % 2 == 0
+            && head.matches('(').count() <= head.matches(')').count()
+            && head.matches('"').count() % 2 == 0
+    };
+    let at = places
+        .map(|(at, _)| at)
+        .filter(|at| head[..*at].chars().count() * 2 > max_chars && whole(*at))
+        .max();
+    match at {
+        Some(at) => head[..at].trim_end_matches([',', ';', ':', ' ']).to_string(),
+        None => without_loose_end(&one_line(&line, max_chars)),
+    }
+}
+
+/// Takes back what a cut left open: half a code span, and words that want another one.
+fn without_loose_end(line: &str) -> String {
+    const WANTING: &[&str] = &[
+        "a", "an", "the", "of", "to", "in", "on", "for", "and", "or", "with", "at", "by", "from",
+        "as", "is", "are", "was", "that", "which", "when", "into", "its", "not", "be", "so", "if",
+        "we", "i", "this", "these", "how", "why", "what", "where", "then", "than", "via", "per",
+    ];
+    let mut kept = line.trim_end_matches('…');
+    for (mark, close) in [('`', '`'), ('(', ')'), ('"', '"')] {
+        let open = kept.rfind(mark).filter(|_| {
+            if mark == close {
+                kept.matches(mark).count() % 2 == 1
+            } else {
+                kept.matches(mark).count() > kept.matches(close).count()
+            }
+        });
+        if let Some(at) = open.filter(|at| *at * 2 > kept.len()) {
+            kept = &kept[..at];
+        }
+    }
+    kept = kept.trim_end();
+    while let Some((before, last)) = kept.rsplit_once(' ') {
+        if !WANTING.contains(&last.to_lowercase().as_str()) {
+            break;
+        }
+        kept = before.trim_end();
+    }
+    let kept = kept.trim_end_matches([',', ';', ':', ' ', '-', '–', '—', '(']);
+    // A code span that is longer than the rest is closed rather than lost.
+    let tick = if kept.matches('`').count() % 2 == 1 { "`" } else { "" };
+    format!("{kept}…{tick}")
+}
+
 /// Words before a full stop that does not end the sentence.
 const ABBREVIATIONS: &[&str] = &[
     "e.g", "i.e", "eg", "ie", "vs", "cf", "mr", "mrs", "ms", "dr", "prof", "fig", "approx", "z.b",
@@ -153,5 +211,23 @@ mod tests {
         assert_eq!(first, "**Fix** the lock.");
         assert_eq!(first_sentence("## A very long heading here", 12), "A very long…");
         assert_eq!(first_sentence("", 12), "");
+    }
+
+    #[test]
+    fn a_text_is_cut_where_a_clause_ends() {
+        for (text, most, expected) in [
+            ("Short enough.", 40, "Short enough."),
+            ("Take the lock first; then write the header", 30, "Take the lock first"),
+            ("Write the header of the file and go on to the", 34, "Write the header of the file…"),
+            ("Use `lock_the_day_log(header, x)` here", 30, "Use `lock_the_day_log…`"),
+            (
+                "Take the lock before the header (see `day.rs`)",
+                40,
+                "Take the lock before the header",
+            ),
+            ("把日志的写入改为先取锁，然后写标题，再附加内容", 16, "把日志的写入改为先取锁"),
+        ] {
+            assert_eq!(clause(text, most), expected);
+        }
     }
 }

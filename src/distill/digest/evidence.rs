@@ -30,6 +30,7 @@ pub fn evidence(facts: &Facts, cwd: Option<&str>) -> Vec<Evidence> {
         let commits = part
             .commits
             .iter()
+            .filter(|commit| !commit.hash.is_empty())
             .map(|commit| Proof::Commit(text::cut(&commit.hash, 12).to_string()));
         found.extend(commits.map(|proof| Evidence { episode, proof }));
     }

@@ -1,23 +1,156 @@
-//! Intent: what was wanted of a session, as its title, its objective, its motto and the person's own
-//! words.
+//! Intent: what was wanted of a session, as its objective, its motto and the person's own words.
+
+use std::collections::HashSet;
 
 use super::key_outcomes::says_commit;
 use crate::base::{markdown, text};
-use crate::distill::facts::Facts;
+use crate::distill::errors::Met;
+use crate::distill::facts::{EpisodeFacts, Facts};
 use crate::distill::{prompts, replies, words};
 use crate::model::digest::ClaimKind;
 
-/// The title that a session gets where nobody gave it one.
-pub fn title(facts: &Facts) -> String {
-    leading_prompt(facts).map(|prompt| prompts::request(prompt, 80, false)).unwrap_or_default()
+/// How many words an objective has at most.
+const MOST_WORDS: usize = 60;
+/// How long one sentence of it may be.
+const LONGEST_SENTENCE: usize = 200;
+/// The title of a longer session is a list of its subjects, which no sentence can begin with.
+const MANY_PROMPTS: usize = 12;
+/// A later wish brings something new where it has so many words that were not said before.
+const NEW_WORDS: usize = 4;
+
+/// What was wanted of the whole session, in a few sentences: what a plan is for, or what the agent
+/// understood, or the person's first wishes; and what later prompts brought that is new.
+pub fn objective(facts: &Facts, title: &str) -> String {
+    let parts: Vec<&EpisodeFacts> =
+        facts.own_parts().filter(|part| !part.prompt.is_empty()).collect();
+    let mut aim = Aim::default();
+    let plan = parts.iter().find_map(|part| Some((part.episode, prompts::plan(&part.prompt)?)));
+    let first = parts.iter().position(|part| !prompts::wishes(&part.prompt).is_empty());
+    match (plan, first) {
+        (Some((_, plan)), _) => {
+            aim.add(&plan.title);
+            plan.goal.iter().take(2).for_each(|sentence| aim.add(sentence));
+        }
+        (None, Some(at)) => {
+            let part = parts[at];
+            aim.add_if_new(&part.understood, 0);
+            let few = if part.understood.is_empty() { 3 } else { 1 };
+            let mut wishes = prompts::wishes(&part.prompt);
+            if wishes.iter().any(|wish| words::telling(wish).len() >= 2) {
+                wishes.retain(|wish| words::telling(wish).len() >= 2);
+            }
+            for wish in wishes.iter().take(few) {
+                aim.add_if_new(wish, if aim.is_empty() { 0 } else { 2 });
+            }
+            let pasted = part.errors.iter().find(|error| error.met == Met::Pasted);
+            if let Some(error) = pasted {
+                aim.add_if_new(&error.sample, 3);
+            }
+        }
+        (None, None) => return plain_objective(facts, title),
+    }
+    // The title may name what the person only pointed at.
+    let new = words::telling(title).iter().filter(|word| !aim.has(word)).count();
+    if new >= 2 && parts.len() <= MANY_PROMPTS {
+        aim.put_first(title);
+    }
+    let later = parts.iter().skip(first.map_or(0, |at| at + 1));
+    let brief = later.filter(|part| part.prompt.split_whitespace().count() <= 80);
+    let mut wishes: Vec<String> = brief
+        .flat_map(|part| match part.understood.is_empty() {
+            true => prompts::wishes(&part.prompt),
+            false => vec![part.understood.clone()],
+        })
+        .filter(|wish| words::telling(wish).len() >= 3)
+        .collect();
+    let most = if parts.len() > 8 { 3 } else { 2 };
+    for _ in 0..most {
+        // The wish that brings most that is new, for its length.
+        let newest = wishes
+            .iter()
+            .enumerate()
+            .map(|(at, wish)| (aim.news(wish), at))
+            .filter(|(news, _)| *news >= NEW_WORDS)
+            .max_by_key(|(news, at)| (*news, std::cmp::Reverse(*at)));
+        let Some((_, at)) = newest else { break };
+        aim.add(&wishes.remove(at));
+    }
+    aim.shown()
 }
 
-/// What was wanted, in a sentence or two.
-pub fn objective(facts: &Facts) -> String {
-    let most_chars = if facts.is_talk() { 80 } else { 140 };
-    leading_prompt(facts)
-        .map(|prompt| prompts::request(prompt, most_chars, !facts.is_talk()))
-        .unwrap_or_default()
+/// The sentences of an objective, and the words that they have.
+#[derive(Default)]
+struct Aim {
+    sentences: Vec<String>,
+    words: HashSet<String>,
+}
+
+impl Aim {
+    fn is_empty(&self) -> bool {
+        self.sentences.is_empty()
+    }
+
+    fn has(&self, word: &str) -> bool {
+        self.words.contains(word)
+    }
+
+    fn news(&self, sentence: &str) -> usize {
+        words::telling(sentence).iter().filter(|word| !self.has(word)).count()
+    }
+
+    fn add(&mut self, sentence: &str) {
+        let at = self.sentences.len();
+        self.put(at, sentence);
+    }
+
+    fn add_if_new(&mut self, sentence: &str, new: usize) {
+        if !sentence.is_empty() && self.news(sentence) >= new {
+            self.add(sentence);
+        }
+    }
+
+    fn put_first(&mut self, sentence: &str) {
+        self.put(0, sentence);
+    }
+
+    fn put(&mut self, at: usize, sentence: &str) {
+        let sentence = text::clause(&markdown::strip_marks(sentence), LONGEST_SENTENCE);
+        if !sentence.is_empty() {
+            self.words.extend(words::telling(&sentence));
+            self.sentences.insert(at, text::capitalized(&sentence));
+        }
+    }
+
+    /// As many whole sentences as there is room for.
+    fn shown(&self) -> String {
+        let mut shown = String::new();
+        let mut count = 0;
+        for sentence in &self.sentences {
+            let words = sentence.split_whitespace().count();
+            if !shown.is_empty() && count + words > MOST_WORDS {
+                continue;
+            }
+            count += words;
+            let end = if sentence.ends_with(['.', '!', '?', '…', '。', '？', '！', '`']) {
+                ""
+            } else {
+                "."
+            };
+            let gap = if shown.is_empty() { "" } else { " " };
+            shown = format!("{shown}{gap}{}{end}", sentence.trim_end_matches([',', ';', ':', ' ']));
+        }
+        shown
+    }
+}
+
+/// Where no prompt says anything by itself: the title, or what there is.
+fn plain_objective(facts: &Facts, title: &str) -> String {
+    let request = leading_prompt(facts).map(|prompt| prompts::request(prompt, 140, true));
+    let template = leading_prompt(facts).is_some_and(prompts::is_template);
+    match request.filter(|request| !template && !request.is_empty()) {
+        Some(request) => request,
+        None => title.to_string(),
+    }
 }
 
 /// The person's words: the first request, and what was asked for after it.

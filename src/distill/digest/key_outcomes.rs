@@ -1,70 +1,427 @@
-//! Key outcomes: what came of a session, line by line, each with its episode.
+//! Key outcomes: what came of a session, line by line, the headline first, each with its episode.
+//!
+//! What git and the forge show comes before what the agent says; of its words, the headline of the
+//! last message and the points of its lists, spread over the episodes in which something was done.
 
+use std::collections::HashSet;
+
+use super::git::{Git, Pull};
+use super::paths::shown_path;
+use super::title::without_kind;
+use crate::base::markdown;
+use crate::base::static_regex::StaticRegex;
 use crate::base::text;
 use crate::distill::commands::Commit;
-use crate::distill::facts::{EpisodeFacts, Facts, Signal};
-use crate::distill::{replies, words};
+use crate::distill::facts::{Document, EpisodeFacts, Facts};
+use crate::distill::lists::{self, Point};
+use crate::distill::{prompts, replies, words};
 use crate::model::ids::EpisodeId;
 use crate::model::session::Head;
 
-/// How many commits, pull requests, solved errors and files are listed.
+/// How many outcomes a page has.
+const MOST: usize = 8;
+/// How long an outcome may be.
+const LONGEST: usize = 300;
+/// How many commits are told one by one.
 const MOST_COMMITS: usize = 4;
-const MOST_OPENED: usize = 3;
-const MOST_SOLVED: usize = 2;
-const MOST_FILES: usize = 4;
+/// How many points stand on one line with what they are about.
+const POINTS_ON_A_LINE: usize = 3;
+/// A point beside others may be cut to this, where a clause ends.
+const SHORTEST_POINT: usize = 80;
+/// Two lines that share so much are one; two commits only where they share nearly all.
+const SAME_SHARE: f32 = 0.65;
+const SAME_COMMITS: f32 = 0.85;
 
-/// How the agent closed, what was changed, what passed, what was committed or opened, which errors
-/// were solved by what, and what is still open.
-pub fn key_outcomes(facts: &Facts, head: &Head, files: &[String]) -> Vec<String> {
+/// What came of a session.
+pub fn key_outcomes(facts: &Facts, head: &Head, git: &Git<'_>, files: &[String]) -> Vec<String> {
     let parts: Vec<&EpisodeFacts> = facts.own_parts().collect();
-    let mut outcomes: Vec<String> = closing(facts, &parts).into_iter().collect();
-    let changed = parts.iter().rev().find(|part| !part.edited.is_empty() && !files.is_empty());
-    outcomes.extend(changed.map(|last| {
-        let (shown, more) = files.split_at(files.len().min(MOST_FILES));
-        at(format!("changed {}", text::and_more(&shown.join(", "), more.len())), last)
-    }));
-    outcomes.extend(tests(&parts));
-    outcomes.extend(commits(&parts));
-    add_opened(&mut outcomes, &parts, head);
-    let solved = each(&parts, |part| &part.solved).take(MOST_SOLVED).map(|(part, solved)| {
-        let error = text::one_line(&solved.error.replace('`', "'"), 90);
-        at(format!("`{error}` solved by {}", solved.by), part)
-    });
-    outcomes.extend(solved);
-    if let Some(part) = parts.last().filter(|_| !facts.is_talk())
-        && let Some(open) = replies::open_item(&part.last_reply)
-        && !outcomes.first().is_some_and(|closing| closing.starts_with(open.trim_end_matches('.')))
-    {
-        outcomes.push(at(format!("open: {}", open.trim_end_matches('.')), part));
+    let mut found = Outcomes::default();
+    found.most = MOST.min(4 + parts.iter().filter(|part| did_work(part)).count());
+    found.add(headline(facts, &parts));
+    for pull in git.pulls.iter().filter(|pull| pull.is_own()) {
+        found.add_proved(Outcome::new(of_pull(pull), pull.episode));
     }
-    outcomes
+    for outcome in of_commits(git) {
+        found.add_proved(outcome);
+    }
+    found.add(answered(git));
+    for outcome in tagged(&parts) {
+        found.add(Some(outcome));
+    }
+    for outcome in documents(&parts, head) {
+        found.add(Some(outcome));
+    }
+    let room = found.room();
+    for outcome in spread(points_by_part(&parts, head), room) {
+        found.add(Some(outcome));
+    }
+    if found.room() > 0 {
+        for outcome in answers(&parts) {
+            found.add(Some(outcome));
+        }
+    }
+    if found.lines.is_empty() {
+        found.add(closing(facts, &parts));
+        found.add(changed(&parts, files));
+        found.add(tests(&parts));
+    }
+    found.shown(facts)
+}
+
+/// One thing that came of a session.
+#[derive(Debug, Clone)]
+struct Outcome {
+    text: String,
+    episode: u32,
+    /// Whether git or the forge shows it.
+    proved: bool,
+}
+
+impl Outcome {
+    fn new(text: String, episode: u32) -> Outcome {
+        Outcome { text, episode, proved: false }
+    }
+}
+
+#[derive(Default)]
+struct Outcomes {
+    lines: Vec<(Outcome, HashSet<String>)>,
+    most: usize,
+}
+
+impl Outcomes {
+    fn room(&self) -> usize {
+        self.most.saturating_sub(self.lines.len())
+    }
+
+    /// Adds an outcome, unless it is said already; of two that say the same the fuller one stays.
+    fn add(&mut self, outcome: Option<Outcome>) {
+        if let Some(outcome) = outcome {
+            self.take(outcome, false);
+        }
+    }
+
+    /// Adds what git or the forge shows: it wins over words that say the same.
+    fn add_proved(&mut self, outcome: Outcome) {
+        self.take(outcome, true);
+    }
+
+    fn take(&mut self, mut outcome: Outcome, proved: bool) {
+        outcome.text = tidy(&outcome.text);
+        outcome.proved = proved;
+        let telling: HashSet<String> = words::telling(&outcome.text).into_iter().collect();
+        if telling.len() < 2 && !outcome.text.contains("PR #") {
+            return;
+        }
+        // Two commits may share most of their words; words about them may not.
+        let same = if proved { SAME_COMMITS } else { SAME_SHARE };
+        let twin = self.lines.iter().position(|(line, known)| {
+            let both = known.intersection(&telling).count() as f32;
+            let share = both / known.len().min(telling.len()) as f32;
+            let headline = !line.proved && share >= SAME_SHARE;
+            share >= same || headline || (share >= 0.5 && shares_hash(&line.text, &outcome.text))
+        });
+        match twin {
+            // The headline gives way to a line that says the same and more.
+            Some(0) if proved || telling.len() > self.lines[0].1.len() => {
+                self.lines[0] = (outcome, telling);
+            }
+            Some(_) => {}
+            None if self.room() > 0 => self.lines.push((outcome, telling)),
+            None => {}
+        }
+    }
+
+    fn shown(self, facts: &Facts) -> Vec<String> {
+        let lines = self.lines.into_iter().map(|(outcome, _)| outcome);
+        lines
+            .map(|outcome| match facts.is_talk() {
+                true => outcome.text,
+                false => format!("{} ({})", outcome.text, EpisodeId(outcome.episode)),
+            })
+            .collect()
+    }
 }
 
 /// Whether a sentence only says that something was committed: git says which.
 pub fn says_commit(sentence: &str) -> bool {
     let start = sentence.trim_start_matches(['✅', ' ']);
-    ["Committed", "Commit ", "Commit:", "Pushed commit"]
+    ["Committed", "Commit ", "Commit:", "Pushed commit", "Created commit", "Created a commit"]
         .iter()
         .any(|beginning| start.starts_with(beginning))
 }
 
-/// How the agent closed, unless that says little beside what was done.
-fn closing(facts: &Facts, parts: &[&EpisodeFacts]) -> Option<String> {
-    let part = parts.iter().rev().find(|part| !part.last_reply.is_empty())?;
-    let said = replies::closing_sentence_except(&part.last_reply, says_commit)?;
-    let said = said.trim_end_matches('.');
-    if facts.tool_calls > 0 && words::sentence_weight(said) < 1.0 {
+/// The headline of the last message of the last episode in which something was done.
+fn headline(facts: &Facts, parts: &[&EpisodeFacts]) -> Option<Outcome> {
+    let worked = parts.iter().rev().find(|part| did_work(part) && !part.last_reply.is_empty());
+    let last = parts.iter().rev().find(|part| !part.last_reply.is_empty());
+    let part = worked.or(last.filter(|_| !facts.is_talk()))?;
+    if part.cut_off && !part.last_reply.contains('.') {
         return None;
     }
-    let stopped =
-        matches!(part.signals.last(), Some(Signal::Work | Signal::Interrupted | Signal::Error));
-    let said = if stopped { format!("it stopped after: {said}") } else { said.to_string() };
-    Some(if facts.is_talk() { said } else { at(said, part) })
+    let said = replies::headline(&part.last_reply)?;
+    let tells = is_change(&said) || names_code(&said);
+    (tells && said.chars().count() <= LONGEST + 40).then(|| Outcome::new(said, part.last_episode))
+}
+
+/// Whether something was changed, committed or opened in a part.
+fn did_work(part: &EpisodeFacts) -> bool {
+    !part.edited.is_empty()
+        || !part.commits.is_empty()
+        || !part.pulls.is_empty()
+        || !part.tags.is_empty()
+}
+
+/// A pull request in one line: how far it came, what it is called, what it holds.
+fn of_pull(pull: &Pull) -> String {
+    let number = if pull.number > 0 { format!(" #{}", pull.number) } else { String::new() };
+    let mut line = format!("PR{number} {}", pull.state());
+    if !pull.title.is_empty() {
+        line = format!("{line}: {}", pull.title);
+    }
+    with_points(line, &pull.points)
+}
+
+/// The commits, each in one line with what its message says; many of them joined by what they are
+/// about.
+fn of_commits(git: &Git<'_>) -> Vec<Outcome> {
+    let told = |commit: &Commit| {
+        git.pulls.iter().any(|pull| {
+            pull.is_own()
+                && without_kind(&pull.title).eq_ignore_ascii_case(&without_kind(&commit.message))
+        })
+    };
+    let commits: Vec<&(&EpisodeFacts, &Commit)> = git
+        .commits
+        .iter()
+        .filter(|(_, commit)| !told(commit) && !is_step(&commit.message))
+        .collect();
+    if commits.len() > MOST_COMMITS {
+        return joined(&commits);
+    }
+    let line = |(part, commit): &&(&EpisodeFacts, &Commit)| {
+        let hash = text::cut(&commit.hash, 8);
+        let place = match (hash.is_empty(), commit.branch.is_empty()) {
+            (true, _) => String::new(),
+            (false, true) => format!(" ({hash})"),
+            (false, false) => format!(" ({hash} on {})", text::cut(&commit.branch, 60)),
+        };
+        let text = with_points(format!("{}{place}", without_kind(&commit.message)), &commit.points);
+        Outcome::new(text, part.last_episode)
+    };
+    commits.iter().map(line).collect()
+}
+
+/// Many commits by their scope, the latest hash last.
+fn joined(commits: &[&(&EpisodeFacts, &Commit)]) -> Vec<Outcome> {
+    static SCOPE: StaticRegex = StaticRegex::new(r"^(\w+)(?:\(([^)]{1,40})\))?!?:\s");
+    type Group<'g> = (String, Vec<&'g (&'g EpisodeFacts, &'g Commit)>);
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for commit in commits {
+        let scope = SCOPE.captures(&commit.1.message);
+        let scope =
+            scope.and_then(|found| found.get(2).or(found.get(1)).map(|s| s.as_str().to_string()));
+        let scope = scope.unwrap_or_default().to_lowercase();
+        match groups.iter_mut().find(|(known, _)| *known == scope) {
+            Some((_, group)) => group.push(commit),
+            None => groups.push((scope, vec![commit])),
+        }
+    }
+    // Where each has its own, none says what belongs together.
+    if groups.len() > MOST_COMMITS {
+        groups = vec![(String::new(), commits.to_vec())];
+    }
+    let mut lines = Vec::new();
+    for (scope, group) in groups {
+        for some in group.chunks(4) {
+            let Some((part, last)) = some.last().map(|commit| (commit.0, commit.1)) else {
+                continue;
+            };
+            let named = |commit: &Commit| {
+                let subject = without_kind(&commit.message);
+                let bare = subject
+                    .split_once(": ")
+                    .filter(|(known, _)| known.eq_ignore_ascii_case(&scope));
+                text::clause(bare.map_or(subject.as_str(), |(_, rest)| rest), 90)
+            };
+            let names: Vec<String> = some.iter().map(|c| named(c.1)).collect();
+            let about = if scope.is_empty() { String::new() } else { format!("{scope}: ") };
+            let hash = text::cut(&last.hash, 8);
+            let count = text::counted(some.len(), "commit");
+            let place = if hash.is_empty() { count } else { format!("{count}, last {hash}") };
+            let text =
+                format!("{about}{} ({place})", text::clause(&names.join("; "), LONGEST - 40));
+            lines.push(Outcome::new(text, part.last_episode));
+        }
+    }
+    // The latest say what it came to.
+    let from = lines.len().saturating_sub(5);
+    lines.split_off(from)
+}
+
+/// Whether a commit is a step on the way that nobody asks for later.
+fn is_step(subject: &str) -> bool {
+    let start = subject.to_lowercase();
+    ["merge ", "wip", "initial commit", "fixup!", "squash!"].iter().any(|s| start.starts_with(s))
+}
+
+/// A line with as many points as fit, each as short as all of them need; a point that says nothing
+/// new is left out.
+fn with_points(line: String, points: &[String]) -> String {
+    let mut line = line;
+    let room = LONGEST.saturating_sub(line.chars().count());
+    let each = (room / points.len().max(1)).max(SHORTEST_POINT);
+    for point in points {
+        let point = text::clause(point.trim_end_matches('.'), each);
+        let known = words::telling(&line);
+        let new = words::telling(&point).iter().filter(|word| !known.contains(word)).count();
+        let fits = line.chars().count() + point.chars().count() + 2 <= LONGEST;
+        if new >= 2 && fits && !point.ends_with('…') {
+            let gap = if line.contains("; ") || line.contains(": ") { "; " } else { ": " };
+            line = format!("{line}{gap}{point}");
+        }
+    }
+    line
+}
+
+/// Review comments that were answered on a pull request that is not the session's own.
+fn answered(git: &Git<'_>) -> Option<Outcome> {
+    let pull = git.pulls.iter().rev().find(|pull| pull.answered && pull.number > 0)?;
+    let text = format!("Review threads on PR #{} replied to", pull.number);
+    Some(Outcome::new(text, pull.episode))
+}
+
+fn tagged(parts: &[&EpisodeFacts]) -> Vec<Outcome> {
+    let tags = parts.iter().flat_map(|part| part.tags.iter().map(move |tag| (part, tag)));
+    let outcome = |(part, tag): (&&EpisodeFacts, &String)| {
+        Outcome::new(format!("Release tagged as {tag}"), part.last_episode)
+    };
+    tags.map(outcome).collect()
+}
+
+/// Documents that were written, where they have a heading.
+fn documents(parts: &[&EpisodeFacts], head: &Head) -> Vec<Outcome> {
+    let written = parts.iter().flat_map(|part| part.written.iter().map(move |one| (part, one)));
+    let titled = written.filter(|(_, document)| {
+        words::telling(&document.heading).len() >= 2 && !document.path.contains("/.claude/")
+    });
+    let outcome = |(part, document): (&&EpisodeFacts, &Document)| {
+        Outcome::new(
+            format!(
+                "Wrote {}: {}",
+                shown_path(&document.path, head.cwd.as_deref()),
+                document.heading
+            ),
+            part.last_episode,
+        )
+    };
+    titled.map(outcome).take(3).collect()
+}
+
+/// The points of each part's last message, one line for what belongs together.
+fn points_by_part(parts: &[&EpisodeFacts], head: &Head) -> Vec<Vec<Outcome>> {
+    let used = parts.iter().filter(|part| did_work(part) || part.tool_calls > 0);
+    used.map(|part| points_of(part, head)).collect()
+}
+
+fn points_of(part: &EpisodeFacts, head: &Head) -> Vec<Outcome> {
+    let worked = did_work(part);
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for Point { heading, text } in lists::points(&part.last_reply) {
+        let heading = heading
+            .trim_start_matches(|c: char| c.is_ascii_digit())
+            .trim_start_matches(['.', ')', ' ']);
+        let heading = replies::without_cheer(heading).to_string();
+        let tells = match worked {
+            true => is_outcome(&heading, &text),
+            // Where no file was changed, only what the agent says that it did.
+            false => is_past(&text) && is_outcome(&heading, &text),
+        };
+        if !tells {
+            continue;
+        }
+        let only = only_file(part, head).filter(|_| !names_file(&text) && !names_file(&heading));
+        let about = if says_what(&heading) { Some(heading) } else { only };
+        match (about, groups.last_mut()) {
+            (Some(about), Some((known, items)))
+                if *known == about && items.len() < POINTS_ON_A_LINE =>
+            {
+                items.push(text)
+            }
+            (Some(about), _) => groups.push((about, vec![text])),
+            (None, _) => groups.push((String::new(), vec![text])),
+        }
+    }
+    let line = |(about, items): (String, Vec<String>)| {
+        let items: Vec<&str> = items.iter().map(|item| item.trim_end_matches(['.', ';'])).collect();
+        let text = match about.is_empty() {
+            true => items.join("; "),
+            false => format!("{about}: {}", items.join("; ")),
+        };
+        Outcome::new(text, part.last_episode)
+    };
+    groups.into_iter().map(line).collect()
+}
+
+/// The one file that a part changed, tests and change logs aside.
+fn only_file(part: &EpisodeFacts, head: &Head) -> Option<String> {
+    let aside = |path: &str| {
+        let name = text::file_name(path).to_lowercase();
+        name.contains("test") || name.starts_with("changelog") || path.contains("/plans/")
+    };
+    let mut files = part.edited.iter().filter(|file| !aside(&file.path));
+    match (files.next(), files.next()) {
+        (Some(file), None) => Some(shown_path(&file.path, head.cwd.as_deref())),
+        _ => None,
+    }
+}
+
+/// Takes lines from all parts in turn, the latest part first, so that no part fills the page; they
+/// stand in the order of the session.
+fn spread(mut parts: Vec<Vec<Outcome>>, most: usize) -> Vec<Outcome> {
+    let mut taken = vec![0; parts.len()];
+    let mut left = most;
+    let mut round = 0;
+    while left > 0 && parts.iter().any(|lines| lines.len() > round) {
+        for at in (0..parts.len()).rev() {
+            if left > 0 && parts[at].len() > round {
+                taken[at] += 1;
+                left -= 1;
+            }
+        }
+        round += 1;
+    }
+    parts.iter_mut().zip(taken).flat_map(|(lines, count)| lines.drain(..count)).collect()
+}
+
+/// What the agent answered to questions, in sessions that were about them.
+fn answers(parts: &[&EpisodeFacts]) -> Vec<Outcome> {
+    let asked = |part: &&&EpisodeFacts| {
+        !did_work(part)
+            && prompts::is_question(&part.prompt)
+            && part.last_reply.split_whitespace().count() > 25
+    };
+    let answers = parts.iter().filter(asked).filter_map(|part| {
+        let said = replies::headline(&part.last_reply)?;
+        let tells = names_code(&said)
+            || said.chars().skip(1).any(|c| c.is_uppercase() || c.is_ascii_digit());
+        (tells && said.chars().count() <= LONGEST).then(|| Outcome::new(said, part.last_episode))
+    });
+    answers.take(2).collect()
+}
+
+/// The files that were changed, where nothing else is said of it.
+fn changed(parts: &[&EpisodeFacts], files: &[String]) -> Option<Outcome> {
+    let last = parts.iter().rev().find(|part| !part.edited.is_empty() && !files.is_empty())?;
+    let (shown, more) = files.split_at(files.len().min(4));
+    let text = format!("changed {}", text::and_more(&shown.join(", "), more.len()));
+    Some(Outcome::new(text, last.last_episode))
 }
 
 /// The last test run, and how many failed before it.
-fn tests(parts: &[&EpisodeFacts]) -> Option<String> {
-    let mut runs = each(parts, |part| &part.tests).rev();
+fn tests(parts: &[&EpisodeFacts]) -> Option<Outcome> {
+    let mut runs =
+        parts.iter().flat_map(|part| part.tests.iter().map(move |run| (part, run))).rev();
     let (part, last) = runs.next()?;
     let failed = runs.filter(|(_, run)| !run.passed).count();
     let mut line = String::from(if last.passed { "tests passed" } else { "tests failed" });
@@ -74,47 +431,212 @@ fn tests(parts: &[&EpisodeFacts]) -> Option<String> {
     if !last.summary.is_empty() {
         line.push_str(&format!(": {}", last.summary));
     }
-    Some(at(line, part))
+    Some(Outcome::new(line, part.last_episode))
 }
 
-/// The latest commits, which say what it came to, and how many there were before.
-fn commits(parts: &[&EpisodeFacts]) -> Vec<String> {
-    let mut commits: Vec<(&EpisodeFacts, &Commit)> = Vec::new();
-    for (part, commit) in each(parts, |part| &part.commits) {
-        if !commits.iter().any(|(_, known)| known.hash == commit.hash) {
-            commits.push((part, commit));
+/// How the agent closed, where nothing else came of it.
+fn closing(facts: &Facts, parts: &[&EpisodeFacts]) -> Option<Outcome> {
+    let part = parts.iter().rev().find(|part| !part.last_reply.is_empty())?;
+    let said = replies::headline(&part.last_reply)
+        .or_else(|| replies::closing_sentence_except(&part.last_reply, says_commit))?;
+    let weak = facts.tool_calls > 0 && words::sentence_weight(&said) < 1.0;
+    (!weak).then(|| Outcome::new(said, part.last_episode))
+}
+
+/// Whether a point tells what was done: it names code or a change, and stands under no heading that
+/// is about something else.
+fn is_outcome(heading: &str, text: &str) -> bool {
+    static ASIDE: StaticRegex = StaticRegex::new(
+        r"(?i)verif|\bchecks?\b|test(?:s|ing)?\b.*(?:run|pass|result)|^tests?$|test plan|\bnext\b|\boptions?\b|optional|remaining|\bwant\b|recommend|how (?:to|it)|usage|^why\b|^notes?\b|pre-?existing|\btests?\b|changelog|\bresults?\b|\btry\b|question|deferred|not (?:done|fixed|changed)|\bstill\b|untracked|\bplan\b|suggest|alternative|trade-?off|pros|cons|example|limitation|\bbefore\b|current(?:ly)?\b|problem|issue|would|could|should|if you|to do\b|todo|risks?\b|review",
+    );
+    static COUNTED: StaticRegex = StaticRegex::new(
+        r"(?i)^\W*\d+ (?:\w+ )?(?:tests?|files?|lines?)\b|^(?:https?:|run\b|see\b|\$ |would\b|should\b|could\b|consider\b|you\b)",
+    );
+    !ASIDE.is_match(heading)
+        && !COUNTED.is_match(text)
+        && !says_commit(text)
+        && !replies::says_it_passed(text)
+        && !text.ends_with(['?', ':'])
+        && text.chars().count() <= 420
+        && words::telling(text).len() >= 3
+        && !is_advice(text)
+        && (is_change(text) || (is_change(heading) && names_code(text)))
+}
+
+/// Whether a point says what somebody should do, rather than what was done.
+fn is_advice(text: &str) -> bool {
+    static ADVICE: StaticRegex = StaticRegex::new(
+        r"(?i)\b(?:should|would|could|must|can be|needs? to|may want|recommend)\b",
+    );
+    ADVICE.is_match(text)
+}
+
+/// Whether a point says near its beginning that something was done.
+fn is_past(text: &str) -> bool {
+    static PAST: StaticRegex = StaticRegex::new(
+        r"(?i)\b(?:added|removed|created|fixed|changed|updated|replaced|rewrote|rewritten|moved|renamed|deleted|dropped|merged|implemented|refactored|documented|configured|enabled|disabled|inserted|pushed|published|tagged|wired|exposed|extracted|converted|simplified|reverted|resolved|consolidated|preserved|deployed|installed|switched|hardened|restored|cleared|wrapped|zeroed|formalized|generated|made|split|wrote|set up|improved|introduced|extended|corrected|adjusted|applied|captured|excluded|ignored|retitled|hid|hidden|capped|bumped|upgraded|cleaned|dispatched|opened|closed|verified|established|excised|ported|unified|reworked|reduced|increased)\b",
+    );
+    let beginning = text.char_indices().nth(70).map_or(text, |(at, _)| &text[..at]);
+    PAST.is_match(beginning)
+}
+
+/// Whether a heading says by itself what its points are about: a file, or a change.
+fn says_what(heading: &str) -> bool {
+    static GENERAL: StaticRegex = StaticRegex::new(
+        r"(?i)^(?:summary|changes?|what|key changes|done|completed|all|here|now|so\b|overview|files? (?:changed|modified))\b",
+    );
+    !GENERAL.is_match(heading)
+        && heading.split_whitespace().count() <= 12
+        && (names_code(heading) || (is_change(heading) && words::telling(heading).len() >= 2))
+}
+
+/// Whether two lines name the same commit.
+fn shares_hash(one: &str, other: &str) -> bool {
+    static HASH: StaticRegex = StaticRegex::new(r"\b[0-9a-f]{7,12}\b");
+    let hashes = |text: &str| -> Vec<String> {
+        let found = HASH.find_iter(text).map(|hash| hash.as_str()[..7].to_string());
+        found.filter(|hash| hash.bytes().any(|b| b.is_ascii_digit())).collect()
+    };
+    let known = hashes(one);
+    !known.is_empty() && hashes(other).iter().any(|hash| known.contains(hash))
+}
+
+/// Whether a sentence tells of a change.
+fn is_change(sentence: &str) -> bool {
+    static CHANGE: StaticRegex = StaticRegex::new(
+        r"(?i)\b(?:add(?:ed|s)?|remov(?:ed|es?)|creat(?:ed|es?)|fix(?:ed|es)?|chang(?:ed|es?)|updat(?:ed|es?)|replac(?:ed|es?)|rewr(?:ote|itten|ites?)|mov(?:ed|es?)|renam(?:ed|es?)|delet(?:ed|es?)|dropp?(?:ed|s)?|merg(?:ed|es?)|implement(?:ed|s)?|now|returns?|skip(?:s|ped)?|hid(?:es?|den)|shows?|uses?|used|calls?|keeps?|kept|pass(?:es|ed)?|handl(?:es|ed)|reject(?:ed|s)?|validat(?:ed|es?)|zeroed|refactor(?:ed|s)?|document(?:ed|s)?|configur(?:ed|es?)|enabl(?:ed|es?)|disabl(?:ed|es?)|split|insert(?:ed|s)?|committed|pushed|published|tagged|detect(?:s|ed)?|captur(?:ed|es)|made|makes|sets?|instead|wir(?:ed|es)|expos(?:ed|es?)|support(?:s|ed)?|includ(?:ed|es?)|extract(?:ed|s)?|convert(?:ed|s)?|simplif(?:ied|ies)|revert(?:ed|s)?|resolv(?:ed|es)|replied|no longer|maps?|writes?|wrote|prints?|records?|ignor(?:es|ed)|exclud(?:ed|es)|consolidat(?:ed|es)|preserv(?:ed|es)|deploy(?:ed|s)|install(?:ed|s)?|switch(?:ed|es)|hardened|restor(?:ed|es)|clear(?:ed|s)|guard(?:ed|s)?|wrapp?(?:ed|s)|zero(?:es|ed)|formaliz(?:ed|es)|generat(?:ed|es)|emits?|falls? back)\b",
+    );
+    CHANGE.is_match(sentence)
+}
+
+/// Whether a sentence names something of the code: a span, a path, a function, a pull request.
+fn names_code(sentence: &str) -> bool {
+    static CODE: StaticRegex = StaticRegex::new(
+        r"`[^`]+`|\b[\w-]+/[\w./-]+|\b\w+\.(?:ts|tsx|go|rs|py|md|json|yml|yaml|js|jsx|toml|sh|html|css|java|kt|rb|php|c|cpp|h|swift)\b|\b\w+\(\)|\b[a-z]+[A-Z]\w+|\b[a-z]+_[a-z_]+|PR ?#\d+",
+    );
+    CODE.is_match(sentence)
+}
+
+fn names_file(text: &str) -> bool {
+    static FILE: StaticRegex = StaticRegex::new(r"[\w-]+\.[a-z]{1,5}\b|\w+/\w+");
+    FILE.is_match(text)
+}
+
+/// A line as it stands on a page: whole clauses, no marks of lists and tables.
+fn tidy(line: &str) -> String {
+    let line = markdown::strip_marks(line).replace(" -> ", " → ").replace(" | ", " / ");
+    let line = text::clause(&line, LONGEST);
+    let line = ["I have ", "I've ", "I’ve ", "I "]
+        .iter()
+        .find_map(|start| line.strip_prefix(start))
+        .filter(|rest| rest.split_whitespace().next().is_some_and(is_past))
+        .unwrap_or(&line);
+    text::capitalized(line.trim_end_matches(['.', ':', ';', ',', ' ']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::distill::commands::{PullRequest, PullStep};
+    use crate::model::session::FileChange;
+
+    fn worked(reply: &str) -> Facts {
+        let mut part = EpisodeFacts::of_text(1, "lock the day log", "");
+        part.last_reply = reply.into();
+        part.edited.push(FileChange::of("/x/src/day.rs".into()));
+        part.edited.push(FileChange::of("/x/src/lock.rs".into()));
+        Facts { parts: vec![part], tool_calls: 3, prompts: 1, ..Facts::default() }
+    }
+
+    fn of(facts: &Facts) -> Vec<String> {
+        let head = Head { cwd: Some("/x".into()), ..Head::default() };
+        key_outcomes(facts, &head, &Git::of(facts), &["src/day.rs".into()])
+    }
+
+    #[test]
+    fn the_headline_comes_first_and_points_under_their_file() {
+        let facts = worked(
+            "Done. The tide cache now waits for its lock before a header is written.\n\n### `src/day.rs`\n- Added a wait of five seconds\n- Removed the second write of the header\n\n### Verification\n- Added nothing here, all tests pass\n\n### Next steps\n- Added later: Windows",
+        );
+        assert_eq!(
+            of(&facts),
+            [
+                "The tide cache now waits for its lock before a header is written (EP_001)",
+                "`src/day.rs`: Added a wait of five seconds; Removed the second write of the header (EP_001)",
+            ]
+        );
+    }
+
+    #[test]
+    fn explanations_and_checks_are_no_outcomes() {
+        for (heading, text) in [
+            ("", "The header should be removed from the lock file"),
+            ("Tests", "Added three cases for two writers"),
+            ("Next steps", "Removed locks should be looked at"),
+            ("", "12 tests were added to the suite"),
+            ("", "Committed as 1a2b3c4 with both files"),
+            ("", "Should the lock be removed from the header?"),
+        ] {
+            assert!(!is_outcome(heading, text), "{text}");
+        }
+        for text in [
+            "Added a lock file beside the day log",
+            "The header is now written under the lock",
+            "`append` no longer writes the header twice",
+        ] {
+            assert!(is_outcome("", text), "{text}");
         }
     }
-    let earlier = commits.len().saturating_sub(MOST_COMMITS);
-    let latest = commits[earlier..].iter().map(|(part, commit)| {
-        at(format!("committed {} {}", text::cut(&commit.hash, 12), commit.message), part)
-    });
-    latest.chain((earlier > 0).then(|| format!("{earlier} earlier commits"))).collect()
-}
 
-/// Adds the pull requests that were opened, by a command or as the log says.
-fn add_opened(outcomes: &mut Vec<String>, parts: &[&EpisodeFacts], head: &Head) {
-    let opened = each(parts, |part| &part.opened).map(|(part, url)| (url, Some(part)));
-    let mut added: Vec<&str> = Vec::new();
-    for (url, part) in opened.chain(head.pull_requests.iter().map(|url| (url, None))) {
-        let is_listed = outcomes.iter().any(|outcome| outcome.contains(url.as_str()));
-        if added.len() < MOST_OPENED && !is_listed && !added.contains(&url.as_str()) {
-            added.push(url);
-            let opened = format!("opened {}", text::one_line(url, 120));
-            outcomes.push(part.map_or(opened.clone(), |part| at(opened, part)));
-        }
+    #[test]
+    fn git_is_told_in_one_line_each_and_wins_over_words() {
+        let mut facts = worked("The lock is taken first now in the day log.");
+        let part = &mut facts.parts[0];
+        part.commits.push(Commit {
+            hash: "1a2b3c4d5e".into(),
+            message: "fix: take the lock first in the day log".into(),
+            branch: "fix/lock".into(),
+            points: vec!["two writers both saw no file".into()],
+            undone: false,
+        });
+        part.commits.push(Commit { message: "oops".into(), undone: true, ..Commit::default() });
+        part.pulls.push(PullRequest {
+            number: 12,
+            title: "Lock before the header".into(),
+            points: vec!["says who holds it".into()],
+            step: PullStep::Merged,
+        });
+        let lines = of(&facts);
+        assert!(
+            lines.contains(
+                &"PR #12 merged: Lock before the header; says who holds it (EP_001)".into()
+            ),
+            "{lines:?}"
+        );
+        assert!(
+            lines.contains(
+                &"Take the lock first in the day log (1a2b3c4d on fix/lock): two writers both saw no file (EP_001)".into()
+            ),
+            "{lines:?}"
+        );
+        assert!(!lines.iter().any(|line| line.contains("oops")), "{lines:?}");
     }
-}
 
-/// Every item of a list that each part has, with its part.
-fn each<'p, T: 'p>(
-    parts: &[&'p EpisodeFacts],
-    list: fn(&EpisodeFacts) -> &Vec<T>,
-) -> impl DoubleEndedIterator<Item = (&'p EpisodeFacts, &'p T)> {
-    parts.iter().flat_map(move |part| list(part).iter().map(move |item| (*part, item)))
-}
+    #[test]
+    fn where_nothing_is_said_the_files_are() {
+        let facts = worked("Done.");
+        assert_eq!(of(&facts), ["Changed src/day.rs (EP_001)"]);
+    }
 
-/// An outcome with the episode that it comes from.
-fn at(outcome: String, part: &EpisodeFacts) -> String {
-    format!("{outcome} ({})", EpisodeId(part.last_episode))
+    #[test]
+    fn no_part_fills_the_page() {
+        let line = |episode, n: u32| Outcome::new(format!("line {n}"), episode);
+        let parts = vec![
+            vec![line(1, 1), line(1, 2), line(1, 3)],
+            vec![line(2, 4)],
+            vec![line(3, 5), line(3, 6)],
+        ];
+        let episodes: Vec<u32> = spread(parts, 4).iter().map(|one| one.episode).collect();
+        assert_eq!(episodes, [1, 2, 3, 3]);
+    }
 }

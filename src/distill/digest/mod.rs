@@ -4,13 +4,16 @@
 //! tests, commits and files show, and every part of the session gets its trigger.
 
 mod claims;
+mod errors_met;
 mod evidence;
 mod folder;
+mod git;
 mod index;
 mod intent;
 mod key_outcomes;
 mod outcome;
 mod paths;
+mod title;
 mod triggers;
 mod worth;
 
@@ -19,8 +22,8 @@ use std::collections::BTreeMap;
 use crate::base::stem::stem;
 use crate::base::text;
 use crate::distill::facts::Facts;
-use crate::distill::{cost, errors, signals, words};
-use crate::model::digest::{Claim, Content, ErrorFact, LONGEST_ERROR};
+use crate::distill::{cost, signals, words};
+use crate::model::digest::{Claim, Content};
 use crate::model::ids::EpisodeId;
 use crate::model::session::{Head, ModelUsage};
 use crate::model::signals::{Signals, Solved};
@@ -46,14 +49,15 @@ pub struct SnapshotParts {
 /// What the digest of a session says.
 pub fn content(flavor: &str, facts: &Facts, head: &Head, parts: SnapshotParts) -> Content {
     let cwd = head.cwd.as_deref();
-    let title = head.title.as_deref().map(|title| text::one_line(title, 100));
-    let title = title.filter(|title| !title.is_empty()).unwrap_or_else(|| intent::title(facts));
+    let project = project_name(head.remote.as_deref(), cwd);
+    let git = git::Git::of(facts);
+    let title = title::title(facts, head, &git, project.as_deref());
     let files = files(facts, cwd);
     let status = outcome::outcome(facts);
-    let objective = intent::objective(facts);
+    let objective = intent::objective(facts, &title);
     let motto = intent::motto(facts, &objective);
     let core_intent = intent::core_intent(facts);
-    let key_outcomes = key_outcomes::key_outcomes(facts, head, &files);
+    let key_outcomes = key_outcomes::key_outcomes(facts, head, &git, &files);
     let stated = claims::claims(facts, head);
     let evidence = evidence::evidence(facts, cwd);
     let prose = [&title, &objective, &motto, &core_intent].into_iter().chain(&key_outcomes);
@@ -71,10 +75,10 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, parts: SnapshotParts) -
         stated,
         triggers,
         index,
-        errors: met_errors(facts),
+        errors: errors_met::errors_met(facts),
         part_of: None,
         continues: None,
-        project: project_name(head.remote.as_deref(), cwd),
+        project,
         domain: None,
         cwd: cwd.map(|cwd| paths::without_home(&text::one_line(cwd, 300))),
         branch: head.branch.as_deref().map(|branch| text::one_line(branch, 100)),
@@ -167,29 +171,6 @@ fn tags(facts: &Facts, title: &str, objective: &str) -> Vec<String> {
         .collect();
     tags.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
     unique(tags.into_iter().map(|(word, _)| word.to_string()).take(MOST_TAGS))
-}
-
-/// The errors that were met, each once, and where they went away.
-fn met_errors(facts: &Facts) -> Vec<ErrorFact> {
-    let mut met: Vec<(&str, ErrorFact)> = Vec::new();
-    for part in facts.own_parts() {
-        let is_data = |sample: &str| sample.starts_with(['{', '[', '"']);
-        for error in part.errors.iter().filter(|error| !is_data(&error.sample)) {
-            let known = met.iter().any(|(known, _)| *known == error.fingerprint);
-            if !known && met.len() < MOST_LISTED {
-                let text = text::one_line(&error.sample, LONGEST_ERROR);
-                let episode = EpisodeId(part.episode);
-                met.push((&error.fingerprint, ErrorFact { text, episode, solved_in: None }));
-            }
-        }
-        for solved in &part.solved {
-            let fingerprint = errors::fingerprint(&solved.error);
-            if let Some((_, error)) = met.iter_mut().find(|(known, _)| *known == fingerprint) {
-                error.solved_in = Some(EpisodeId(part.last_episode));
-            }
-        }
-    }
-    met.into_iter().map(|(_, error)| error).collect()
 }
 
 fn unique(items: impl Iterator<Item = String>) -> Vec<String> {
