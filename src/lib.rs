@@ -108,7 +108,7 @@ pub mod internals {
             pub use crate::base::markdown::{inline, quoted};
         }
         pub mod redact {
-            pub use crate::base::redact::{RULES, Redactor};
+            pub use crate::base::redact::{READERS, RULES, Redactor};
         }
         pub mod text {
             pub use crate::base::text::{cut, each_word, one_line, printable, tokens};

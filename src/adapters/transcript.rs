@@ -268,7 +268,15 @@ impl Transcript<'_> {
     /// Names what could not be read.
     pub fn skip(&mut self, file: usize, line: u64, reason: impl Into<String>) {
         let path = self.log.files[file].path.clone();
-        self.head.skipped.push(Skipped { path, line, reason: reason.into() });
+        let skipped = Skipped { path, line, reason: reason.into() };
+        self.events.skipped(&skipped);
+        self.head.skip(skipped);
+    }
+
+    /// Names what another reading of the same log could not read.
+    pub fn skip_again(&mut self, skipped: Skipped) {
+        self.events.skipped(&skipped);
+        self.head.skip(skipped);
     }
 
     /// Counts a record that is known noise or of an unknown kind. It is always `Ok`, so that it can

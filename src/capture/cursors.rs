@@ -14,6 +14,7 @@ use crate::adapters::shared::{Beside, SharedSession};
 use crate::base::clock::Timestamp;
 use crate::base::files::Stamp;
 use crate::model::ids::{Device, SessionId};
+use crate::model::session::Source;
 use crate::store::local::StateFile;
 
 /// All that is remembered between sweeps.
@@ -191,6 +192,7 @@ impl Cursors {
 
     /// The session that has this id with its agent.
     pub fn with_native_id(&self, native_id: &str) -> Option<SessionId> {
+        let native_id = Source::shown_id(native_id);
         let is_it = |cursor: &SessionCursor| {
             cursor.source_id.split_once(':').is_some_and(|(_, id)| id == native_id)
         };

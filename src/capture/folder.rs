@@ -232,7 +232,14 @@ fn stage(
     stage::create_day_lines(&staged).context(cannot)?;
     Draft { content, snapshot, ended: true }.write(&staged).context(cannot)?;
     let source = Source { flavor: FOLDER, native_id, files: Vec::new() };
-    Ok(StagedSession { source, folder: staged, ended, skipped: Vec::new() })
+    Ok(StagedSession {
+        source,
+        folder: staged,
+        ended,
+        skipped: Vec::new(),
+        skipped_total: 0,
+        redactions: 0,
+    })
 }
 
 impl Listing {

@@ -4,17 +4,18 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use super::known::source_id_in_vitals;
+use super::known::{Known, source_id_in_vitals};
 use super::recorder::{self, RenderError, RenderedSession};
-use super::stage::EARLIER;
-use super::{CaptureSettings, PageSettings};
+use super::stage::{self, CaptureError, EARLIER};
+use super::{CaptureSettings, PageSettings, commit};
+use crate::adapters::shared::SharedFiles;
 use crate::adapters::{self, Adapter, Identity};
 use crate::base::files;
 use crate::error::{Context, Result};
 use crate::model::day::DayLine;
 use crate::model::digest::{Digest, SnapshotShape, State, Worth};
 use crate::model::ids::SessionId;
-use crate::model::session::{Log, LogFile, Role};
+use crate::model::session::{Log, LogFile, Role, Source};
 use crate::store::day::DayLines;
 use crate::store::layout;
 use crate::store::snapshots::{self, SnapshotWriter};
@@ -87,6 +88,37 @@ pub fn restore_digest(settings: &CaptureSettings<'_>, session: &SessionId) -> Re
     Ok(true)
 }
 
+/// Captures a session again from its own raw, and puts it in the place of what is there, around a
+/// person's edits; says whether it could. For pages that were written with earlier rules.
+pub fn capture_again(
+    settings: &CaptureSettings<'_>,
+    known: &mut Known,
+    session: &SessionId,
+) -> Result<bool> {
+    let store = settings.store;
+    let snapshot = store.layout().snapshot(session);
+    let Ok(Some(digest)) = store.digest(session) else { return Ok(false) };
+    let Some((flavor, native_id)) = digest.source_id.split_once(':') else { return Ok(false) };
+    let Some(adapter) = adapters::named(flavor) else { return Ok(false) };
+    let cannot = || format!("cannot read `{}`", store.layout().shown(&snapshot));
+    let Log { native_id, files } = raw_log(adapter, &snapshot, native_id).context(cannot)?;
+    if files.is_empty() || known.session(&digest.source_id).is_none() {
+        return Ok(false);
+    }
+    let source = Source { flavor: adapter.name(), native_id, files };
+    let shared = SharedFiles::with_temporary_copies();
+    let folder = store.layout().staging().join(format!("again-{session}"));
+    files::remove_folder(&folder).context(cannot)?;
+    match stage::stage(adapter, &source, &shared, None, &folder, &settings.pages) {
+        Ok(staged) => {
+            commit::commit_all(settings, known, vec![staged], |_, _| {})?;
+            Ok(true)
+        }
+        Err(CaptureError::Store(err)) => Err(err),
+        Err(_) => Ok(false),
+    }
+}
+
 /// The log of a session that was captured, as it lies in its snapshot, in the order in which it was
 /// read then.
 fn raw_log(adapter: &dyn Adapter, snapshot: &Path, native_id: &str) -> io::Result<Log> {
@@ -94,16 +126,25 @@ fn raw_log(adapter: &dyn Adapter, snapshot: &Path, native_id: &str) -> io::Resul
     let claimed = native_id.split('~').next().unwrap_or(native_id);
     let mut files = Vec::new();
     let mut claims_id = false;
+    // The id in a digest is not the agent's own where that holds a secret.
+    let mut own_id = native_id.to_string();
     for found in files::walk_files(&snapshot.join(layout::RAW)) {
         let found = found.map_err(io::Error::other)?;
         if found.relative == Path::new(layout::GITIGNORE) {
             continue;
         }
         let identity = adapter.identify(&found.path)?;
-        claims_id |= identity.as_ref().is_some_and(|identity| identity.native_id == claimed);
+        if let Some(identity) = &identity
+            && Source::shown_id(&identity.native_id) == claimed
+        {
+            claims_id = true;
+            if identity.native_id != claimed {
+                own_id = identity.native_id.clone();
+            }
+        }
         files.push((found, identity));
     }
-    let own_name = files::safe_name(native_id, 100);
+    let own_name = files::safe_name(&own_id, 100);
     let role = |found: &files::FoundFile, identity: Option<Identity>| match identity {
         // A subagent whose main log was gone, known by a folder that is not kept.
         Some(Identity { native_id, role: Role::Main, .. })
@@ -130,8 +171,5 @@ fn raw_log(adapter: &dyn Adapter, snapshot: &Path, native_id: &str) -> io::Resul
         ranked.push((rank, LogFile { path: found.path, name: found.relative, role, within: None }));
     }
     ranked.sort_by_key(|(rank, _)| *rank);
-    Ok(Log {
-        native_id: native_id.to_string(),
-        files: ranked.into_iter().map(|(_, file)| file).collect(),
-    })
+    Ok(Log { native_id: own_id, files: ranked.into_iter().map(|(_, file)| file).collect() })
 }

@@ -1,11 +1,13 @@
 //! The recorder: takes a session's events one by one and writes its pages, its facts and the lines
 //! of its days as they come.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use super::PageSettings;
 use super::vitals::vitals;
 use crate::adapters::Adapter;
+use crate::base::clock::Timestamp;
 use crate::base::{markdown, text};
 use crate::distill::day;
 use crate::distill::digest::{self, SnapshotParts};
@@ -28,8 +30,11 @@ pub struct RenderedSession {
     pub cwd: Option<String>,
     /// Whether the log says that the session was ended.
     pub ended: bool,
-    /// The records that could not be read.
+    /// The records that could not be read: the first of each file, and how many there are.
     pub skipped: Vec<Skipped>,
+    pub skipped_total: u64,
+    /// How many secrets were redacted.
+    pub redactions: u64,
 }
 
 /// Why a session could not be rendered.
@@ -56,6 +61,11 @@ pub fn render(
         facts: Facts::default(),
         open: None,
         sensory: 0,
+        log,
+        skipped: None,
+        last_at: None,
+        untimed: Vec::new(),
+        redactions: 0,
         day_line,
         failed: None,
     };
@@ -78,6 +88,15 @@ struct Recorder<'p> {
     facts: Facts,
     open: Option<OpenEpisode>,
     sensory: u64,
+    log: &'p Log,
+    /// Where the records that could not be read are named, once there are any.
+    skipped: Option<SnapshotFile>,
+    /// When the last message that has a time was said.
+    last_at: Option<Timestamp>,
+    /// Lines of messages before the first that has a time.
+    untimed: Vec<DayLine>,
+    /// How many secrets were redacted.
+    redactions: u64,
     day_line: &'p mut dyn FnMut(&DayLine) -> io::Result<()>,
     /// The write that failed, as opposed to a failure to read the log.
     failed: Option<io::Error>,
@@ -93,19 +112,25 @@ struct OpenEpisode {
 
 /// Pages are written out when this much has gathered, so that no episode is held whole.
 const PAGE_PIECE: usize = 256 << 10;
+/// How many messages without a time wait for the first one that has one.
+const MOST_UNTIMED: usize = 10_000;
 
 impl EventSink for Recorder<'_> {
     fn event(&mut self, event: Event<'_>) -> Result<()> {
         let holds_ours =
             matches!(&event.kind, EventKind::Prompt(text) if text.contains(context::OPEN));
-        let event = self.pages.cleaner.event(event);
+        let event = self.pages.cleaner.event(event, &mut self.redactions);
         if holds_ours && matches!(&event.kind, EventKind::Prompt(text) if text.trim().is_empty()) {
             // Nobody asked anything: memtree itself gave the agent its memory.
             return Ok(());
         }
         let mut steps = Vec::new();
         self.joiner.take(event, |step| steps.push(step));
-        for step in steps {
+        for mut step in steps {
+            // A subagent is named by its file, which may be called anything.
+            if let Some(agent) = &mut step.agent {
+                *agent = self.pages.cleaner.string(std::mem::take(agent));
+            }
             if let Err(err) = self.step(step) {
                 self.failed = Some(err);
                 return Err(Error::new("cannot write a page"));
@@ -113,16 +138,68 @@ impl EventSink for Recorder<'_> {
         }
         Ok(())
     }
+
+    fn skipped(&mut self, skipped: &Skipped) {
+        let written = self.name_skipped(skipped);
+        if let Err(err) = written {
+            self.failed.get_or_insert(err);
+        }
+    }
 }
 
 impl Recorder<'_> {
+    /// Names a record that could not be read in the session's list. The reason may quote it.
+    fn name_skipped(&mut self, skipped: &Skipped) -> io::Result<()> {
+        let line = self.pages.cleaner.string(skipped_line(self.log, skipped));
+        if self.skipped.is_none() {
+            self.skipped = Some(self.writer.file(layout::SKIPPED)?);
+        }
+        match &mut self.skipped {
+            Some(file) => file.write_all(line.as_bytes()),
+            None => Ok(()),
+        }
+    }
+
+    /// Hands over a line for its day. A message without a time has the time of the last one that
+    /// has one, and those before the first have that one's.
+    fn day_line(&mut self, step: &Step) -> io::Result<()> {
+        if let Some(at) = step.at {
+            self.last_at = Some(at);
+            for line in std::mem::take(&mut self.untimed) {
+                (self.day_line)(&DayLine { at, ..line })?;
+            }
+        }
+        let Some(line) = day::line(step, self.episode(), self.last_at.unwrap_or_default()) else {
+            return Ok(());
+        };
+        match self.last_at {
+            Some(_) => (self.day_line)(&line),
+            None if self.untimed.len() < MOST_UNTIMED => {
+                self.untimed.push(line);
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
     /// The episode that is going on; what comes before the first prompt is `EP_000`.
     fn episode(&self) -> EpisodeId {
         EpisodeId(self.facts.parts.last().map_or(0, |part| part.last_episode))
     }
 
     fn step(&mut self, step: Step) -> io::Result<()> {
-        self.facts.take(&step);
+        // What is made of the session has no order that is not the person's; its page has it all.
+        let without_orders = match &step.kind {
+            StepKind::Reply(said) if step.agent.is_none() => {
+                match self.facts.without_orders(said) {
+                    Cow::Owned(said) => Some(Step { kind: StepKind::Reply(said), ..step.clone() }),
+                    Cow::Borrowed(_) => None,
+                }
+            }
+            _ => None,
+        };
+        let told = without_orders.as_ref().unwrap_or(&step);
+        self.facts.take(told);
         if let (StepKind::Prompt(prompt), None) = (&step.kind, &step.agent) {
             self.close()?;
             self.begin(&prompt.clone())?;
@@ -132,9 +209,7 @@ impl Recorder<'_> {
             }
             self.begin("")?;
         }
-        if let Some(line) = day::line(&step, self.episode()) {
-            (self.day_line)(&line)?;
-        }
+        self.day_line(told)?;
         let Some(open) = &mut self.open else { return Ok(()) };
         open.page.add(&step);
         if open.page.page.len() + open.page.sensory.len() > PAGE_PIECE {
@@ -207,13 +282,18 @@ impl Recorder<'_> {
         }
         let source_id = Source::id(flavor, &log.native_id);
         self.writer.write(layout::VITALS, &vitals(&source_id, &self.facts, &head, &content))?;
-        if !head.skipped.is_empty() {
-            self.writer.write(layout::SKIPPED, &skipped_lines(log, &head.skipped))?;
+        if let Some(file) = self.skipped.take() {
+            self.writer.close(file)?;
         }
-        Ok((
-            self.writer,
-            RenderedSession { content, cwd: None, ended: head.ended, skipped: head.skipped },
-        ))
+        let session = RenderedSession {
+            content,
+            cwd: None,
+            ended: head.ended,
+            skipped: head.skipped,
+            skipped_total: head.skipped_total,
+            redactions: self.redactions,
+        };
+        Ok((self.writer, session))
     }
 }
 
@@ -259,20 +339,11 @@ fn stated(facts: &Facts) -> Option<String> {
     (!page.is_empty()).then(|| format!("# Stated in this session\n{page}"))
 }
 
-fn skipped_lines(log: &Log, skipped: &[Skipped]) -> String {
-    let mut lines = String::new();
-    for one in skipped {
-        let name = log
-            .files
-            .iter()
-            .find(|file| file.path == one.path)
-            .map_or(one.path.as_path(), |file| &file.name);
-        lines.push_str(&format!(
-            "{}:{}: {}\n",
-            layout::shown_relative(name),
-            one.line,
-            text::one_line(&one.reason, 300)
-        ));
-    }
-    lines
+fn skipped_line(log: &Log, one: &Skipped) -> String {
+    let name = log
+        .files
+        .iter()
+        .find(|file| file.path == one.path)
+        .map_or(one.path.as_path(), |file| &file.name);
+    format!("{}:{}: {}\n", layout::shown_relative(name), one.line, text::one_line(&one.reason, 300))
 }

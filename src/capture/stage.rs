@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::known::{Known, KnownSession};
-use super::recorder::{self, RenderError};
+use super::recorder::{self, RenderError, RenderedSession};
 use super::sources::{Sources, unreadable};
 use super::{CaptureSettings, PageSettings};
 use crate::adapters::shared::SharedFiles;
@@ -35,8 +35,11 @@ pub struct StagedSession {
     pub folder: PathBuf,
     /// When the session ended: its place in the order.
     pub ended: Option<Timestamp>,
-    /// The records that could not be read.
+    /// The records that could not be read: the first of each file, and how many there are.
     pub skipped: Vec<Skipped>,
+    pub skipped_total: u64,
+    /// How many secrets were redacted.
+    pub redactions: u64,
 }
 
 /// What the digest of a staged session will say; kept on disk until its turn comes, so that
@@ -100,8 +103,9 @@ pub struct Staging<T> {
     pub sessions: Vec<T>,
     /// Those that the settings leave out.
     pub excluded: Vec<Source>,
-    /// What could not be read.
+    /// What could not be read: the first of each file, and how many there are.
     pub skipped: Vec<Skipped>,
+    pub skipped_total: u64,
     /// How many are another device's to capture.
     pub elsewhere: usize,
     /// How many there are of each agent, but for those left out.
@@ -122,7 +126,7 @@ pub fn stage_all(
         let staged = stage_one(settings, session, found, source, &folder);
         progress(done.fetch_add(1, Ordering::Relaxed) + 1, changed.len());
         let mut staged = staged?;
-        let skipped = std::mem::take(&mut staged.skipped);
+        let skipped = (std::mem::take(&mut staged.skipped), staged.skipped_total);
         Ok((staged, skipped))
     })
 }
@@ -139,13 +143,15 @@ pub fn preview_all(
     })
 }
 
+/// The first records of each file that could not be read, and how many there are.
+type SkippedOf = (Vec<Skipped>, u64);
+
 /// Reads sessions in parallel and sorts what came of it.
 fn read_all<T: Send>(
     settings: &CaptureSettings<'_>,
     known: &Known,
     changed: &[Source],
-    read: impl Fn(usize, &Source, Option<&KnownSession>) -> Result<(T, Vec<Skipped>), CaptureError>
-    + Sync,
+    read: impl Fn(usize, &Source, Option<&KnownSession>) -> Result<(T, SkippedOf), CaptureError> + Sync,
 ) -> Result<Staging<T>> {
     let read = |(number, source): (usize, &Source)| {
         let session = known.session(&source.source_id());
@@ -158,16 +164,21 @@ fn read_all<T: Send>(
         sessions: Vec::new(),
         excluded: Vec::new(),
         skipped: Vec::new(),
+        skipped_total: 0,
         elsewhere: 0,
         by_flavor: BTreeMap::new(),
     };
     for (result, source) in results.into_iter().zip(changed) {
         match result {
-            Some(Ok((session, skipped))) => {
+            Some(Ok((session, (skipped, total)))) => {
                 staging.skipped.extend(skipped);
+                staging.skipped_total += total;
                 staging.sessions.push(session);
             }
-            Some(Err(CaptureError::Source(skipped))) => staging.skipped.push(skipped),
+            Some(Err(CaptureError::Source(skipped))) => {
+                staging.skipped.push(skipped);
+                staging.skipped_total += 1;
+            }
             Some(Err(CaptureError::Excluded)) => {
                 staging.excluded.push(source.clone());
                 continue;
@@ -278,7 +289,8 @@ pub fn stage(
     }
     day_lines.flush().map_err(cannot_write)?;
     let snapshot = finish_snapshot(writer, SnapshotShape::Log, pages).map_err(cannot_write)?;
-    let draft = Draft { content: rendered.content, snapshot, ended: rendered.ended };
+    let draft =
+        Draft { content: std::mem::take(&mut rendered.content), snapshot, ended: rendered.ended };
     draft.write(folder).map_err(cannot_write)?;
     // The copies' names mean nothing to the person: name the agent's own files.
     for skipped in &mut rendered.skipped {
@@ -289,7 +301,9 @@ pub fn stage(
         }
     }
     let (source, folder) = (source.clone(), folder.to_path_buf());
-    Ok(StagedSession { source, folder, ended: draft.content.ended, skipped: rendered.skipped })
+    let RenderedSession { skipped, skipped_total, redactions, .. } = rendered;
+    let ended = draft.content.ended;
+    Ok(StagedSession { source, folder, ended, skipped, skipped_total, redactions })
 }
 
 /// Copies a file of a session into its snapshot, or what the session has in it; returns where.
@@ -342,7 +356,7 @@ fn preview(
     source: &Source,
     shared: &SharedFiles,
     exclude: &Exclude,
-) -> Result<Vec<Skipped>, CaptureError> {
+) -> Result<SkippedOf, CaptureError> {
     let cannot_read = |path: &Path, reason: String| CaptureError::Source(unreadable(path, reason));
     let adapter = adapters::named(source.flavor).expect("sources come from adapters");
     let mut log = Log { native_id: source.native_id.clone(), files: source.files.clone() };
@@ -365,13 +379,13 @@ fn preview(
     if exclude.has_session(project.as_deref(), head.cwd.as_deref()) {
         return Err(CaptureError::Excluded);
     }
-    let mut skipped = head.skipped;
+    let (mut skipped, total) = (head.skipped, head.skipped_total);
     for one in &mut skipped {
         if let Some(at) = log.files.iter().position(|file| file.path == one.path) {
             one.path = source.files[at].path.clone();
         }
     }
-    Ok(skipped)
+    Ok((skipped, total))
 }
 
 /// Takes events and forgets them.

@@ -58,7 +58,7 @@ pub fn vitals(source_id: &String, facts: &Facts, head: &Head, content: &Content)
         records: head.records,
         inherited: head.inherited,
         ignored: &head.ignored,
-        skipped: head.skipped.len(),
+        skipped: head.skipped_total,
     };
     serde_yaml::to_string(&vitals).unwrap_or_default()
 }
@@ -93,5 +93,5 @@ struct Vitals<'a> {
     records: u64,
     inherited: u64,
     ignored: &'a BTreeMap<String, u64>,
-    skipped: usize,
+    skipped: u64,
 }

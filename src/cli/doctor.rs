@@ -15,7 +15,8 @@ pub struct Args {
     /// Fix what can be fixed without losing anything
     #[arg(long)]
     fix: bool,
-    /// Look through the whole tree for secrets that redaction missed
+    /// Look through the whole tree for secrets that redaction missed; with `--fix`, write the pages
+    /// that hold some again with the present rules
     #[arg(long)]
     secrets: bool,
     #[command(flatten)]

@@ -55,9 +55,9 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         if app.json {
             output::json(&ForgetReport::default());
         } else {
-            app.note("nothing in this memory is like that");
+            app.note("nothing in this memory is like that, so nothing was forgotten");
         }
-        return Ok(0);
+        return Ok(1);
     }
     if args.dry_run {
         match app.json {
@@ -126,8 +126,13 @@ fn summary(report: &ForgetReport, plan: &ForgetPlan) -> String {
             report.left.iter().for_each(|path| text.push_str(&format!("  {path}\n")));
         }
     }
+    report.searched.iter().for_each(|how| text.push_str(&format!("  {how}\n")));
     if !report.git.is_empty() {
-        text.push_str("\nThis memory is in git, whose history still has it. To take it out of there, too:\n\n");
+        text.push_str(
+            "\nThis memory is in git, whose history still has it. The commands below commit what is \
+             here now, then\nremove from every earlier commit only the files that hold it, and leave \
+             all others, messages and dates\nas they are. Commit ids change. To do that:\n\n",
+        );
         report.git.iter().for_each(|command| text.push_str(&format!("  {command}\n")));
         text.push_str("\nOther clones keep it until they are made anew.\n");
     }

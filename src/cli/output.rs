@@ -11,7 +11,7 @@ use crate::error::Error;
 
 /// Text that a terminal may be given: control characters are shown, not sent.
 pub fn safe(value: &str) -> Cow<'_, str> {
-    text::printable(value)
+    text::for_terminal(value)
 }
 
 /// Prints lines of data.

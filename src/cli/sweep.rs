@@ -85,6 +85,21 @@ fn show(report: &SweepReport, app: &App, args: &Args, place: &str) {
             output::safe(&skipped.reason)
         );
     }
+    let more = report.skipped_total.saturating_sub(report.skipped.len() as u64);
+    if more > 0 {
+        eprintln!("and {more} more; `state/skipped.txt` of each session names them all");
+    }
+    if let Some(older) = report.older_rules {
+        app.note(format!(
+            "{} captured with rules that knew fewer secrets; `{} doctor --secrets --fix` writes \
+             their pages again",
+            match older {
+                1 => "1 session was".to_string(),
+                _ => format!("{older} sessions were"),
+            },
+            app.program()
+        ));
+    }
     if let Some(model) = &report.model
         && let Some(reason) = &model.unavailable
     {
@@ -149,15 +164,21 @@ fn summary(report: &SweepReport, dry_run: bool) -> String {
         format!("{} {captured}", report.captured),
         format!("{} unchanged", report.unchanged),
         format!("{digested_count} {digested}"),
-        format!("{} skipped", output::count(report.skipped.len(), "line")),
+        format!("{} skipped", output::count(report.skipped_total as usize, "line")),
     ];
     let model = report.model.as_ref().map_or(0, |model| model.improved);
     let cores = output::count(report.cores.len(), "core");
+    let redactions = format!(
+        "redacted {} in {}",
+        output::count(report.redactions.count as usize, "secret"),
+        output::count(report.redactions.sessions, "session")
+    );
     for (count, part) in [
         (report.excluded, format!("{} left out", report.excluded)),
         (closed, format!("closed {closed}")),
         (report.cores.len(), format!("consolidated {cores}")),
         (model, format!("a model added to {model}")),
+        (report.redactions.sessions, redactions),
     ] {
         if count > 0 {
             parts.push(part);

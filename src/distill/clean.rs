@@ -31,9 +31,7 @@ impl Cleaner {
 
     /// Cleans a text.
     pub fn text<'t>(&self, text: Cow<'t, str>) -> Cow<'t, str> {
-        let text = through(text, context::without_ours);
-        let text = through(text, without_base64);
-        through(text, |text| self.redactor.redact(text))
+        self.text_counted(text, &mut 0)
     }
 
     /// Cleans a text that is kept for good.
@@ -41,17 +39,23 @@ impl Cleaner {
         self.text(text.into()).into_owned()
     }
 
-    /// Cleans all that an event says.
-    pub fn event<'e>(&self, event: Event<'e>) -> Event<'e> {
+    /// Cleans all that an event says; adds to `redacted` how many secrets there were.
+    pub fn event<'e>(&self, event: Event<'e>, redacted: &mut u64) -> Event<'e> {
+        let mut text = |text| self.text_counted(text, redacted);
         let kind = match event.kind {
-            EventKind::Prompt(text) => EventKind::Prompt(self.text(text)),
-            EventKind::Intervention(text) => EventKind::Intervention(self.text(text)),
-            EventKind::Reply(text) => EventKind::Reply(self.text(text)),
-            EventKind::Thinking(text) => EventKind::Thinking(self.text(text)),
-            EventKind::Compaction(text) => EventKind::Compaction(self.text(text)),
-            EventKind::Lifecycle(text) => EventKind::Lifecycle(self.text(text)),
+            EventKind::Prompt(said) => EventKind::Prompt(text(said)),
+            EventKind::Intervention(said) => EventKind::Intervention(text(said)),
+            EventKind::Reply(said) => EventKind::Reply(text(said)),
+            EventKind::Thinking(said) => EventKind::Thinking(text(said)),
+            EventKind::Compaction(said) => EventKind::Compaction(text(said)),
+            EventKind::Lifecycle(said) => EventKind::Lifecycle(text(said)),
             EventKind::Call(call) => {
-                EventKind::Call(Call { action: self.action(call.action), ..call })
+                EventKind::Call(Call {
+                    // Also in a tool's name, which pages count and show.
+                    tool: text(call.tool),
+                    action: self.action(call.action, redacted),
+                    ..call
+                })
             }
             EventKind::Result(answer) => {
                 // Shortened first, so that no time is spent on what is not kept; a secret that is
@@ -62,22 +66,21 @@ impl Cleaner {
                         episodes::shortened(text, self.output_bytes).into_owned().into()
                     }
                 };
-                let text = self.text(short);
-                EventKind::Result(CallResult { text, ..answer })
+                EventKind::Result(CallResult { text: text(short), ..answer })
             }
             kind @ (EventKind::Rewind { .. } | EventKind::Completion) => kind,
         };
         Event { kind, ..event }
     }
 
-    fn action(&self, action: Action) -> Action {
-        let string = |text| self.string(text);
+    fn action(&self, action: Action, redacted: &mut u64) -> Action {
+        let mut string = |text: String| self.text_counted(text.into(), redacted).into_owned();
         match action {
             Action::Shell { command } => Action::Shell { command: string(command) },
             Action::Edit { files, text } => {
                 let files =
                     files.into_iter().map(|file| FileChange { path: string(file.path), ..file });
-                Action::Edit { files: files.collect(), text: self.string(text) }
+                Action::Edit { files: files.collect(), text: string(text) }
             }
             Action::Read { path } => Action::Read { path: string(path) },
             Action::Search { query } => Action::Search { query: string(query) },
@@ -87,10 +90,16 @@ impl Cleaner {
             Action::Other { input } => Action::Other { input: string(input) },
         }
     }
+
+    fn text_counted<'t>(&self, text: Cow<'t, str>, redacted: &mut u64) -> Cow<'t, str> {
+        let text = through(text, context::without_ours);
+        let text = through(text, without_base64);
+        through(text, |text| self.redactor.redact_counted(text, redacted))
+    }
 }
 
 /// A text with something done to it; what is borrowed and stays as it is stays borrowed.
-fn through<'t>(text: Cow<'t, str>, change: impl Fn(&str) -> Cow<'_, str>) -> Cow<'t, str> {
+fn through<'t>(text: Cow<'t, str>, mut change: impl FnMut(&str) -> Cow<'_, str>) -> Cow<'t, str> {
     match text {
         Cow::Borrowed(text) => change(text),
         Cow::Owned(text) => match change(&text) {

@@ -3,6 +3,7 @@
 //! A part is an episode. Everything here is bounded, however long the log: texts are cut, lists
 //! end, and of an episode's words only those that may set it apart are kept when it ends.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::base::clock::Timestamp;
@@ -15,7 +16,7 @@ use crate::distill::signals::SignalCounter;
 use crate::distill::steps::{Outcome, Step, StepKind, ToolCall};
 use crate::distill::test_runs::{self, Verdict};
 use crate::distill::work_tree::WorkTree;
-use crate::distill::{prompts, replies, words};
+use crate::distill::{prompts, replies, tools, words};
 use crate::model::digest::{ClaimKind, Origin};
 use crate::model::evidence::FileState;
 use crate::model::session::{Action, FileChange};
@@ -93,6 +94,9 @@ pub struct EpisodeFacts {
     /// What may be worth carrying on.
     pub remarks: Remarks,
     pub signals: Vec<Signal>,
+    /// Whether it read the web or what an MCP server said: what is said after that may be said in
+    /// their words.
+    pub read_outside: bool,
     /// Whether it was taken back.
     pub rewound: bool,
     /// Whether it is a copy of another session's.
@@ -332,6 +336,15 @@ impl Facts {
         self.parts.push(part);
     }
 
+    /// What the agent says next, without the sentences that order, permit or promise in the person's
+    /// name; behind what was read outside, without any order. The page of the episode has it all.
+    pub fn without_orders<'t>(&self, said: &'t str) -> Cow<'t, str> {
+        match self.parts.last().is_some_and(|part| part.read_outside) {
+            true => text::without_sentences(said, text::is_order),
+            false => text::without_sentences(said, text::speaks_for_person),
+        }
+    }
+
     /// The part that is going on; what comes before the first prompt is `EP_000`.
     fn current(&mut self) -> &mut EpisodeFacts {
         if self.parts.is_empty() {
@@ -451,6 +464,7 @@ impl EpisodeFacts {
 
     fn add_call(&mut self, call: &ToolCall) {
         self.tool_calls += 1;
+        self.read_outside |= tools::reads_outside(&call.tool, &call.action);
         self.failed_calls += u64::from(call.failed());
         if !call.by_person() && self.signals.last() != Some(&Signal::Work) {
             self.add_signal(Signal::Work);
@@ -649,6 +663,7 @@ impl EpisodeFacts {
     /// Takes in the part that follows.
     fn absorb(&mut self, next: EpisodeFacts) {
         self.last_episode = next.last_episode;
+        self.read_outside |= next.read_outside;
         self.replies += next.replies;
         self.tool_calls += next.tool_calls;
         self.failed_calls += next.failed_calls;

@@ -22,5 +22,6 @@ pub mod replies;
 pub mod signals;
 pub mod steps;
 pub mod test_runs;
+pub mod tools;
 pub mod words;
 pub mod work_tree;

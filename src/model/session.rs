@@ -7,11 +7,14 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
 use super::evidence::FileState;
 use crate::base::clock::Timestamp;
+use crate::base::files;
+use crate::base::redact::Redactor;
 use crate::error::Result;
 
 /// An agent's own log on disk; never modified by us.
@@ -33,7 +36,22 @@ impl Source {
 
     /// The same, of an agent and its own id.
     pub fn id(flavor: &str, native_id: &str) -> String {
-        format!("{flavor}:{native_id}")
+        format!("{flavor}:{}", Source::shown_id(native_id))
+    }
+
+    /// An agent's own id of a session as pages may show it: one that holds a secret is known by its
+    /// hash.
+    pub fn shown_id(native_id: &str) -> Cow<'_, str> {
+        static REDACTOR: LazyLock<Redactor> = LazyLock::new(Redactor::new);
+        // Nearly all are UUIDs or short numbers, and need no look.
+        let is_plain = |byte: u8| byte.is_ascii_hexdigit() || byte == b'-';
+        if native_id.len() < 16
+            || native_id.bytes().all(is_plain)
+            || REDACTOR.find(native_id).is_empty()
+        {
+            return native_id.into();
+        }
+        format!("redacted-{}", &files::sha256_hex(native_id.as_bytes())[..16]).into()
     }
 }
 
@@ -74,6 +92,12 @@ pub struct Log {
 pub trait EventSink {
     /// Takes one event; an error (a full disk, say) ends the reading.
     fn event(&mut self, event: Event<'_>) -> Result<()>;
+
+    /// Takes one record that could not be read. A log may have a million of them, so they are not
+    /// held: the [`Head`] has the first of each file and their number.
+    fn skipped(&mut self, skipped: &Skipped) {
+        let _ = skipped;
+    }
 }
 
 /// One thing that happened in a session.
@@ -222,8 +246,24 @@ pub struct Head {
     pub inherited: u64,
     /// Records that are known noise or of an unknown kind, by kind.
     pub ignored: BTreeMap<String, u64>,
-    /// Records that could not be read.
+    /// Records that could not be read: the first of each file.
     pub skipped: Vec<Skipped>,
+    /// How many there are in all.
+    pub skipped_total: u64,
+}
+
+/// How many of the records that could not be read are shown of each file.
+pub const MOST_SKIPPED_SHOWN: usize = 20;
+
+impl Head {
+    /// Counts a record that could not be read, and keeps it if it is among the first of its file.
+    pub fn skip(&mut self, skipped: Skipped) {
+        self.skipped_total += 1;
+        let of_file = self.skipped.iter().rev().take_while(|one| one.path == skipped.path).count();
+        if of_file < MOST_SKIPPED_SHOWN {
+            self.skipped.push(skipped);
+        }
+    }
 }
 
 /// The tokens that one model used in a session.

@@ -20,6 +20,7 @@ pub mod lint;
 pub mod log;
 pub mod pin;
 pub mod recall;
+pub mod redaction;
 pub mod retain;
 pub mod sample;
 pub mod search;

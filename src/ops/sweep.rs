@@ -30,7 +30,7 @@ use crate::ops::days::{self, Scope, Summarized};
 use crate::ops::digest::ModelReport;
 use crate::ops::retain::plan::Limits;
 use crate::ops::retain::{self, Budget, Retention};
-use crate::ops::{consolidate, devices, digest, forget, turns};
+use crate::ops::{consolidate, devices, digest, forget, redaction, turns};
 use crate::settings::accepted::WaitingSetting;
 use crate::store::device::Acquaintance;
 use crate::store::guards;
@@ -132,7 +132,15 @@ pub struct SweepReport {
     pub captured: usize,
     pub unchanged: usize,
     pub digested: usize,
+    /// What could not be read: the first of each file.
     pub skipped: Vec<Skipped>,
+    /// How many there are in all; `state/skipped.txt` of a session names every one.
+    pub skipped_total: u64,
+    /// The secrets that were redacted.
+    pub redactions: Redactions,
+    /// How many sessions were captured with rules that knew fewer secrets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub older_rules: Option<usize>,
     /// How many sessions the settings leave out; they are not counted as discovered.
     pub excluded: usize,
     pub sessions: Vec<CapturedSession>,
@@ -166,6 +174,13 @@ pub struct SweepReport {
     pub took_ms: u64,
 }
 
+/// How many secrets were redacted, in how many sessions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Redactions {
+    pub count: u64,
+    pub sessions: usize,
+}
+
 impl Memory {
     /// Takes the agents' logs in, and then asks a model about what is new, where there is one.
     pub fn sweep(&self, request: SweepRequest<'_>) -> Result<SweepReport> {
@@ -176,8 +191,11 @@ impl Memory {
         };
         if !request.dry_run {
             turns::prune(self.store(), self.now());
+            report.older_rules = redaction::note_sweep(self, report.sessions.len())?;
             report.model = self.improve_digests(request.progress)?;
         }
+        // Whole files are counted where they are found, lines where they are read.
+        report.skipped_total = report.skipped_total.max(report.skipped.len() as u64);
         report.skipped.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
         report.took_ms = began.elapsed().as_millis() as u64;
         Ok(report)
@@ -193,6 +211,7 @@ impl Memory {
         run.report.captured = preview.sessions.len();
         run.report.skipped = found.skipped;
         run.report.count(&plan, &preview.excluded, preview.elsewhere, preview.by_flavor);
+        run.report.skipped_total = run.report.skipped.len() as u64 + preview.skipped_total;
         run.report.skipped.extend(preview.skipped);
         run.retain(&known)?;
         Ok(run.report)
@@ -378,7 +397,12 @@ impl<'m> Run<'m> {
             stage::stage_all(settings, known, &found, &plan.changed, self.request.progress)?;
         self.report.count(&plan, &staged.excluded, staged.elsewhere, staged.by_flavor);
         self.report.skipped.append(&mut found.skipped);
+        self.report.skipped_total = self.report.skipped.len() as u64 + staged.skipped_total;
         self.report.skipped.extend(staged.skipped);
+        for redactions in staged.sessions.iter().map(|one| one.redactions).filter(|one| *one > 0) {
+            self.report.redactions.count += redactions;
+            self.report.redactions.sessions += 1;
+        }
         for source in &staged.excluded {
             found.remember(&mut known.cursors, source);
             known.cursors.remember_excluded(source.source_id(), settings.pages.exclude.key());

@@ -300,6 +300,8 @@ paths! {
     git_index = ".git/index";
     /// Trouble of whoever cannot speak up.
     journal = ".memtree/local/log";
+    /// With which rules the pages were redacted.
+    redaction = ".memtree/local/redaction.json";
     /// Which snapshots are being evicted right now, and how much of them.
     evicting = ".memtree/local/evicting.json";
     /// What was evicted and is just being deleted.

@@ -453,3 +453,47 @@ fn is_unsafe(letter: char) -> bool {
     (letter.is_control() && !matches!(letter, '\n' | '\t'))
         || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
+
+#[test]
+fn of_many_bad_lines_the_first_are_shown_and_all_are_named() {
+    let id = "0bad0000-0000-4000-8000-000000000001";
+    let good = crate::harness::exchange(id, 1, "Which lamp is lit?", "The one by the door is lit.");
+    let mut log = good.clone();
+    for number in 0..3_000 {
+        log.push_str(&format!("{{\"broken\": {number}\n"));
+    }
+    let desk = Desk::new().with_claude_log(id, log);
+    let answer = desk.memtree(["sweep", "--json"]).code(3);
+    let report = answer.json();
+    assert_eq!(report["skipped_total"], 3_000, "{report}");
+    assert_eq!(report["skipped"].as_array().map(Vec::len), Some(20), "{report}");
+    let named = desk.read("sessions/SES1_desk_SP1C1/snapshot/state/skipped.txt");
+    assert_eq!(named.lines().count(), 3_000);
+    assert!(answer.stderr.lines().count() < 40, "{}", answer.stderr);
+}
+
+#[test]
+fn a_message_without_a_time_has_the_day_of_the_nearest() {
+    let id = "0bad0000-0000-4000-8000-000000000002";
+    let log: String = ["The first question about lamps?", "The second question about lamps?"]
+        .iter()
+        .enumerate()
+        .map(|(at, prompt)| crate::harness::exchange(id, at as u32, prompt, "It is lit, I looked."))
+        .collect();
+    // The first prompt has no time at all, and the third record one that is none.
+    let lines = log.lines().enumerate().map(|(at, line)| {
+        let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
+        match at {
+            0 => drop(record.as_object_mut().unwrap().remove("timestamp")),
+            2 => record["timestamp"] = "half past nine".into(),
+            _ => {}
+        }
+        format!("{record}\n")
+    });
+    let desk = Desk::new().with_claude_log(id, lines.collect::<String>());
+    desk.memtree(["sweep"]).done();
+    let days = desk.texts();
+    let days = days.iter().filter(|(name, _)| name.starts_with("daily/raw/"));
+    let text: String = days.map(|(_, text)| text.as_str()).collect();
+    assert!(text.contains("first question") && text.contains("second question"), "{text}");
+}

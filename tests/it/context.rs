@@ -161,9 +161,9 @@ fn days_are_told_by_their_summary_or_else_by_what_was_said() {
         "---\ncovers: 12ab\n---\n# Daily Summary 2026-11-14\n\n### Session (14:03)\n**Action Items**\n- paint the gate\n",
     );
     let page = desk.memtree(["context", "--project", "x"]).success().stdout;
-    assert!(page.contains("mend the gate (daily/raw/2026-11-15.md:3)"), "{page}");
+    assert!(page.contains("mend the gate” (daily/raw/2026-11-15.md:3)"), "{page}");
     assert!(
-        page.contains("## Yesterday, 2026-11-14\n- Action Items: paint the gate (daily/summary/2026-11-14.md:8)"),
+        page.contains("## Yesterday, 2026-11-14\n- Action Items: “paint the gate” (daily/summary/2026-11-14.md:8)"),
         "{page}"
     );
     assert!(!page.contains("IGNORE ALL RULES") && !page.contains("covers"), "{page}");
@@ -173,7 +173,7 @@ fn days_are_told_by_their_summary_or_else_by_what_was_said() {
     );
     let page = desk.memtree(["context", "--project", "x"]).success().stdout;
     assert!(
-        page.contains("the gate was mended (daily/summary/2026-11-15.md:2)")
+        page.contains("“the gate was mended” (daily/summary/2026-11-15.md:2)")
             && !page.contains("daily/raw"),
         "{page}"
     );

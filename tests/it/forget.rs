@@ -135,10 +135,10 @@ fn a_note_of_a_person_is_forgotten_without_the_log() {
 fn sessions_are_forgotten_by_project_and_by_day() {
     let desk = desk();
     desk.memtree(["forget", "--before", "2026-11-15", "--yes"])
-        .success()
+        .code(1)
         .stderr_has("nothing in this memory");
     desk.memtree(["forget", "--project", "nowhere", "--yes"])
-        .success()
+        .code(1)
         .stderr_has("nothing in this memory");
     let plan =
         desk.memtree(["forget", "--before", "2026-11-16", "--dry-run", "--json"]).success().json();
@@ -146,14 +146,15 @@ fn sessions_are_forgotten_by_project_and_by_day() {
     desk.memtree(["forget", "--project", "demo", "--yes"]).success();
     assert_eq!(desk.sessions(), [""; 0]);
     assert_gone(&desk.store(), ALL_OF_IT);
-    for wrong in [
-        vec!["forget"],
-        vec!["forget", "SES1_desk_SP1C1#EP_001"],
-        vec!["forget", "SES9_x"],
-        vec!["forget", "--text", "a"],
-    ] {
+    for wrong in
+        [vec!["forget"], vec!["forget", "SES1_desk_SP1C1#EP_001"], vec!["forget", "--text", "a"]]
+    {
         desk.memtree(wrong).code(2);
     }
+    desk.memtree(["forget", "SES9_x"]).code(1).stderr_has("there is no session");
+    desk.memtree(["forget", "--text", "nowhere to be found", "--yes"])
+        .code(1)
+        .stderr_has("nothing was forgotten");
 }
 
 #[test]

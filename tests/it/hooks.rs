@@ -339,3 +339,20 @@ fn the_work_holds_on_to_nothing_of_the_agents() {
     lock.unlock().unwrap();
     settle(&desk);
 }
+
+#[test]
+fn an_input_that_never_ends_is_not_waited_for() {
+    let desk = desk();
+    for told in [&b""[..], b"{\"session_id\": \"x", &[0; 100_000]] {
+        let arguments = ["hook", "claude", "UserPromptSubmit"].map(OsString::from);
+        let mut command = desk.command(&arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let began = Instant::now();
+        let mut child = command.spawn().unwrap();
+        let mut held = child.stdin.take().unwrap();
+        let _ = held.write_all(told);
+        assert_eq!(quiet(child.wait_with_output().unwrap()), "");
+        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+        drop(held);
+    }
+}

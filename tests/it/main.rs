@@ -28,6 +28,7 @@ mod fuzz; // seeds bent in many ways: nothing panics
 mod git_exposure; // raw stays out of git, and git itself is asked
 mod harness; // Desk: a person's machine in a temporary folder
 mod hooks; // what agents call
+mod injected_orders; // orders from the web that an assistant repeated: no surface gives them
 mod install; // hooks in and out of agents' settings
 mod knowledge; // pages from days, answers from pages, and their checks
 mod layers; // who may use whom
@@ -48,6 +49,7 @@ mod red_team; // everything hostile at once: none of it gets through
 mod redigest; // writing digests again, around a person's edits
 mod retain; // the storage budget: who goes, who stays, what is left
 mod search; // finding, in any language and while others write
+mod secret_kinds; // 160 kinds of secrets in every place of a log, and a hundred harmless lines
 mod short_cut; // a sweep that has nothing to do says the same by a short cut
 mod snapshot; // any folder as a session
 mod sweep; // the whole way of the data, once, twice, and interrupted

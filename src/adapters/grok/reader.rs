@@ -27,7 +27,9 @@ pub fn read(out: &mut Transcript) -> Result<()> {
         let mut screen = Screen::new(|update: Update<'_>| reader.screen.note(update));
         scan.read_file(&mut screen, file)?;
         screen.end()?;
-        out.head.skipped.append(&mut scan.head.skipped);
+        for skipped in std::mem::take(&mut scan.head.skipped) {
+            out.skip_again(skipped);
+        }
         reader.compacted_turns(file, out)?;
     }
     out.read_log(&mut reader)?;

@@ -18,7 +18,7 @@ pub(super) struct Anchors {
 }
 
 impl Anchors {
-    const BUCKETS: usize = 256;
+    const BUCKETS: usize = 8192;
 
     pub(super) fn add(&mut self, literal: &'static str, rule: usize) {
         self.bits.resize(1 << 10, 0);

@@ -52,6 +52,12 @@ pub(super) fn each_long_run(text: &str, mut each: impl FnMut(Range<usize>)) {
     }
 }
 
+/// Where the run begins that has a byte at a place.
+pub(super) fn run_start(text: &str, at: usize) -> usize {
+    let before = text.as_bytes()[..at].iter().rev();
+    at - before.take(LONGEST_RUN).take_while(|byte| IN_RUN[**byte as usize]).count()
+}
+
 /// Whether characters are random, rather than a name, path, hash or id.
 pub(super) fn looks_random(run: &str) -> bool {
     const IDS: &[&str] = &[
@@ -133,7 +139,7 @@ pub(super) fn is_announced(text: &str, run: &Range<usize>) -> bool {
     };
     let gap = &before[word_at + word.len()..];
     let nearby = last(&before, before.len() - word_at + 12);
-    let is_gap = |c: char| c.is_ascii_alphanumeric() || " \t\"'`:=>_-\\([{".contains(c);
+    let is_gap = |c: char| c.is_ascii_alphanumeric() || " \t\"'`:=>_-\\([{,".contains(c);
     let name = before[..word_at].rsplit([' ', '"', '\'', ',', '{', '(']).next().unwrap_or("");
     gap.len() <= 24
         && gap.contains([':', '=', ' '])
@@ -177,7 +183,10 @@ mod tests {
     #[test]
     fn random_runs_that_words_announce() {
         let value = random();
-        check(&format!("my token is {value} ok"), "my token is [redacted:high-entropy] ok");
+        check(
+            &format!("my token, {value} ok"),
+            "my token, {value} ok".replace("{value}", "[redacted:high-entropy]").as_str(),
+        );
         check(&format!("the key: {value}"), "the key: [redacted:high-entropy]");
         check(&format!("SETTING={value}=="), "SETTING=[redacted:high-entropy]");
         untouched(&format!("the file {value} is here"));

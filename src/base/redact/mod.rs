@@ -1,16 +1,24 @@
 //! To redact is to replace a secret by the name of the rule that found it, such as
 //! `[redacted:npm-token]`.
 //!
-//! [`RULES`] is the table of secrets: name, pattern, example. One pass over the text looks for the
-//! literal anchors of all rules at once, and only where an anchor stands is its pattern tried; a
-//! second pass looks at long runs of letters and digits, for secrets that nothing announces but the
-//! words before them.
+//! [`RULES`] is the table of secrets: name, pattern, example; [`READERS`] has those that take more
+//! than a pattern, such as command lines and sentences. One pass over the text looks for the literal
+//! anchors of them all at once, and only where an anchor stands is its pattern tried; a second pass
+//! looks at long runs of letters and digits, for secrets that nothing announces but the words before
+//! them, and a third at long numbers. Text that is put together or encoded is looked at once more as
+//! it would be read.
 
 mod anchors;
+mod command_lines;
 mod entropy;
+mod numbers;
+mod phrases;
 mod placeholders;
+mod readers;
 mod rules;
+mod spoken;
 mod validators;
+mod views;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -20,18 +28,23 @@ use regex::Regex;
 
 use super::text::cut;
 
-pub use rules::{RULES, Rule};
+pub use readers::READERS;
+pub use rules::RULES;
 
 use anchors::Anchors;
-use entropy::{LONGEST_RUN, each_long_run, is_announced, looks_random};
+use entropy::{LONGEST_RUN, each_long_run, is_announced, looks_random, run_start};
+use numbers::each_card;
 use rules::PRIVATE_KEY;
-use validators::Candidate;
+use validators::{Candidate, is_mixed};
+use views::{View, base64_decoded, each_joined};
 
 /// Finds secrets by the built-in rules and by a person's own.
 pub struct Redactor {
     anchors: Anchors,
     /// The patterns, made when first needed: most programs meet few kinds of secrets.
     patterns: Vec<OnceLock<Regex>>,
+    /// The rules that are tried at each long run.
+    unanchored: Vec<usize>,
     custom: Vec<(String, Regex)>,
 }
 
@@ -52,9 +65,15 @@ impl Redactor {
                 anchors.add(anchor, index);
             }
         }
+        for (index, reader) in READERS.iter().enumerate() {
+            for anchor in reader.anchors {
+                anchors.add(anchor, RULES.len() + index);
+            }
+        }
         Self {
             anchors,
             patterns: RULES.iter().map(|_| OnceLock::new()).collect(),
+            unanchored: (0..RULES.len()).filter(|rule| RULES[*rule].anchors.is_empty()).collect(),
             custom: Vec::new(),
         }
     }
@@ -81,6 +100,11 @@ impl Redactor {
     /// Returns the text with every secret replaced by `[redacted:rule]`; borrowed when there is
     /// none.
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.redact_counted(text, &mut 0)
+    }
+
+    /// The same; adds to `count` how many there were.
+    pub fn redact_counted<'t>(&self, text: &'t str, count: &mut u64) -> Cow<'t, str> {
         let mut clean = Cow::Borrowed(text);
         // What stood glued to a secret can be seen once that is gone; so it is looked for until
         // none is left, and to redact twice changes nothing. A person's pattern may never have
@@ -90,9 +114,31 @@ impl Redactor {
             if found.is_empty() {
                 break;
             }
+            *count += found.len() as u64;
             clean = Cow::Owned(replaced(&clean, &found));
         }
         clean
+    }
+
+    /// A name for the rules: where it differs, pages that were written with other rules may hold
+    /// what is a secret by these.
+    pub fn version(&self) -> String {
+        let mut all = String::new();
+        for rule in RULES {
+            all.push_str(rule.name);
+            all.push_str(rule.pattern);
+            rule.anchors.iter().for_each(|anchor| all.push_str(anchor));
+        }
+        for reader in READERS {
+            all.push_str(reader.name);
+            reader.anchors.iter().for_each(|anchor| all.push_str(anchor));
+        }
+        for (name, regex) in &self.custom {
+            all.push_str(name);
+            all.push_str(regex.as_str());
+        }
+        // What is decided by code rather than by the tables.
+        format!("{CODE_VERSION}-{:016x}", fingerprint(all.as_bytes()))
     }
 
     /// Returns where each secret begins and ends, and the name of its rule, in order and apart.
@@ -101,9 +147,11 @@ impl Redactor {
         let mut markers: Vec<Range<usize>> = Vec::new();
         self.find_anchored(text, &mut found, &mut markers);
         each_long_run(text, |run| self.look_at_run(text, run, &mut found));
+        each_card(text, |range| found.push(Match { rule: CARD, range }));
+        each_joined(text, |view| self.look_at_view(view, &mut found));
         for (index, (_, regex)) in self.custom.iter().enumerate() {
             for captures in regex.captures_iter(text) {
-                let rule = RULES.len() + index;
+                let rule = RULES.len() + READERS.len() + index;
                 let range = secret_of(&captures, 0);
                 found.push(Match { rule, range });
             }
@@ -118,10 +166,28 @@ impl Redactor {
         self.apart(found)
     }
 
+    /// Returns the random-looking runs that nothing announces: ids and hashes mostly, and perhaps a
+    /// secret.
+    pub fn doubtful(&self, text: &str) -> Vec<Range<usize>> {
+        let found = self.find(text);
+        let mut doubtful = Vec::new();
+        each_long_run(text, |run| {
+            let known = found.iter().any(|(start, end, _)| *start < run.end && run.start < *end);
+            if !known && run.len() >= 32 && looks_random(&text[run.clone()]) {
+                doubtful.push(run);
+            }
+        });
+        doubtful
+    }
+
     fn find_anchored(&self, text: &str, found: &mut Vec<Match>, markers: &mut Vec<Range<usize>>) {
         let mut skip_to = 0;
         self.anchors.each(text, |start, rule| {
             if start < skip_to {
+                return;
+            }
+            if let Some(reader) = rule.checked_sub(RULES.len()).and_then(|at| READERS.get(at)) {
+                (reader.read)(text, start, &mut |range| found.push(Match { rule, range }));
                 return;
             }
             let range = match rule {
@@ -131,7 +197,7 @@ impl Redactor {
                     markers.extend(length.map(|length| start..start + length + 1));
                     None
                 }
-                _ => self.try_rule(text, rule, start),
+                _ => self.try_rule(text, rule, start).or_else(|| self.try_cut(text, rule, start)),
             };
             let Some(range) = range else {
                 return;
@@ -149,32 +215,102 @@ impl Redactor {
         let slashes = text[run.clone()].match_indices('/').map(|(at, _)| run.start + at + 1);
         let starts = slashes.take(if run.len() <= LONGEST_RUN { LONGEST_RUN } else { 0 });
         for start in [run.start].into_iter().chain(starts) {
-            for (rule, _) in RULES.iter().enumerate().filter(|(_, rule)| rule.anchors.is_empty()) {
+            for &rule in &self.unanchored {
                 if let Some(range) = self.try_rule(text, rule, start) {
                     found.push(Match { rule, range });
                     return;
                 }
             }
         }
+        let padding = text[run.end..].bytes().take_while(|&byte| byte == b'=').count();
+        let range = run.start..run.end + padding;
         if looks_random(&text[run.clone()]) && is_announced(text, &run) {
-            let padding = text[run.end..].bytes().take_while(|&byte| byte == b'=').count();
-            let range = run.start..run.end + padding;
             found.push(Match { rule: ENTROPY, range });
+        } else if self.is_encoded(&text[run.clone()]) {
+            found.push(Match { rule: ENCODED, range });
+        } else if run.len() <= LONGEST_RUN && text[run.clone()].contains('/') {
+            // In a path one part may be it.
+            let mut at = run.start;
+            for part in text[run].split('/') {
+                if part.len() >= 24 && self.is_encoded(part) {
+                    found.push(Match { rule: ENCODED, range: at..at + part.len() });
+                }
+                at += part.len() + 1;
+            }
         }
     }
 
+    /// Whether a run is a secret in Base64.
+    fn is_encoded(&self, run: &str) -> bool {
+        base64_decoded(run).is_some_and(|inner| self.has_token(&inner))
+    }
+
+    /// Looks at strings as they are put together.
+    fn look_at_view(&self, view: &View, found: &mut Vec<Match>) {
+        let mut inner = Vec::new();
+        self.find_anchored(&view.text, &mut inner, &mut Vec::new());
+        each_long_run(&view.text, |run| {
+            // Only what its own beginning gives away: the words before it may be another string's.
+            for &rule in &self.unanchored {
+                if let Some(range) = self.try_rule(&view.text, rule, run.start) {
+                    inner.push(Match { rule, range });
+                }
+            }
+        });
+        let mapped = |one: Match| Some(Match { rule: one.rule, range: view.mapped(&one.range)? });
+        found.extend(inner.into_iter().filter_map(mapped));
+    }
+
+    /// Whether one of the rules finds a secret in a text that was decoded.
+    fn has_token(&self, text: &str) -> bool {
+        let mut found = false;
+        self.anchors.each(text, |start, rule| {
+            found = found || rule < RULES.len() && self.try_rule(text, rule, start).is_some();
+        });
+        found
+    }
+
+    /// Tries a rule at a token that a line's end or quotes have cut in two.
+    fn try_cut(&self, text: &str, rule: usize, start: usize) -> Option<Range<usize>> {
+        if !RULES[rule].can_be_cut() {
+            return None;
+        }
+        let view = views::uncut(text, start)?;
+        let range = self.match_rule(&view.text, rule, 0)?;
+        let candidate = Candidate { text, start, range: start..start };
+        let mapped = view.mapped(&range)?;
+        (is_mixed(&view.text[range]) && validators::token(&candidate)).then_some(mapped)
+    }
+
     fn try_rule(&self, text: &str, rule: usize, start: usize) -> Option<Range<usize>> {
-        let Rule { pattern, validator, .. } = RULES[rule];
+        let range = self.match_rule(text, rule, start)?;
+        let candidate = Candidate { text, start, range: range.clone() };
+        if !(RULES[rule].validator)(&candidate) {
+            return None;
+        }
+        // Of a key in Base64 the anchor stands within.
+        let begins =
+            if RULES[rule].is_whole_run() { run_start(text, range.start) } else { range.start };
+        Some(begins..range.end)
+    }
+
+    fn match_rule(&self, text: &str, rule: usize, start: usize) -> Option<Range<usize>> {
+        let pattern = RULES[rule].pattern;
         let regex = self.patterns[rule].get_or_init(|| {
             Regex::new(&format!(r"\A(?:{pattern})"))
                 .expect("a test makes every pattern of the table")
         });
         let longest = if rule == PRIVATE_KEY { 16 * LINE } else { LINE };
-        let window = cut(&text[start..], longest);
+        // A short piece is enough mostly, and costs less; most places fail at the first bytes.
+        let is_long = RULES[rule].is_long();
+        let mut window = cut(&text[start..], if is_long { longest } else { SHORT });
+        let end = regex.find(window)?.end();
+        if !is_long && end + 1 >= window.len() {
+            // It may go on.
+            window = cut(&text[start..], longest);
+        }
         let captures = regex.captures(window)?;
-        let range = secret_of(&captures, start);
-        let candidate = Candidate { text, start, range: range.clone() };
-        validator(&candidate).then_some(range)
+        Some(secret_of(&captures, start))
     }
 
     /// Orders what was found, joins what overlaps, and names it; the more specific name wins.
@@ -194,8 +330,11 @@ impl Redactor {
         match rule {
             PRIVATE => "private",
             ENTROPY => "high-entropy",
+            ENCODED => "encoded-secret",
+            CARD => "card-number",
             _ if rule < RULES.len() => RULES[rule].name,
-            _ => &self.custom[rule - RULES.len()].0,
+            _ if rule < RULES.len() + READERS.len() => READERS[rule - RULES.len()].name,
+            _ => &self.custom[rule - RULES.len() - READERS.len()].0,
         }
     }
 }
@@ -214,6 +353,18 @@ fn replaced(text: &str, found: &[(usize, usize, &str)]) -> String {
     replaced
 }
 
+/// Is raised where validators or readers find something that they did not find before.
+const CODE_VERSION: u32 = 2;
+
+/// A hash that is the same everywhere.
+fn fingerprint(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+/// How far from its anchor a secret is looked for at first, in bytes.
+const SHORT: usize = 384;
 /// How far from its anchor a secret is looked for, in bytes.
 const LINE: usize = 4096;
 const MARKER: &str = "[redacted:";
@@ -225,6 +376,10 @@ const PRIVATE: usize = usize::MAX;
 const ENTROPY: usize = usize::MAX - 1;
 /// Stands for what is redacted already.
 const MARKED: usize = usize::MAX - 2;
+/// Stands for the rule of secrets in Base64.
+const ENCODED: usize = usize::MAX - 3;
+/// Stands for the rule of card numbers.
+const CARD: usize = usize::MAX - 4;
 
 struct Match {
     rule: usize,

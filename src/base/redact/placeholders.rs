@@ -6,13 +6,30 @@
 /// Whether a name of a token or key is no secret: of pages, caches, language models.
 pub(super) fn is_harmless_name(name: &str) -> bool {
     const HARMLESS: &[&str] = &[
-        "page", "next", "cursor", "continu", "sync", "cancel", "cache", "public", "eos", "bos",
-        "pad", "mask", "unk", "special", "stop", "max", "min", "num", "count", "total", "usage",
-        "prompt", "completion", "input", "output", "idempotency", "primary", "foreign",
-        "partition", "sort", "object", "s3", "resume", "delta", "design",
+        "page", "next", "cursor", "continuation", "continue", "sync", "cancel", "cancellation",
+        "cache", "public", "eos", "bos", "pad", "mask", "unk", "special", "stop", "max", "min",
+        "num", "count", "total", "usage", "prompt", "completion", "input", "output", "idempotency",
+        "primary", "foreign", "partition", "sort", "object", "resume", "delta", "design",
+        "pagination", "publishable",
     ];
-    let name = name.to_ascii_lowercase();
-    HARMLESS.iter().any(|word| name.contains(word))
+    let mut word = String::new();
+    let mut last = ' ';
+    // The name's words, however they are put together: `next_page`, `nextPage`, `NEXT-PAGE`.
+    for character in name.chars().chain([' ']) {
+        let begins = !character.is_ascii_alphanumeric()
+            || (character.is_ascii_uppercase() && last.is_ascii_lowercase());
+        if begins {
+            if HARMLESS.contains(&word.as_str()) {
+                return true;
+            }
+            word.clear();
+        }
+        if character.is_ascii_alphanumeric() {
+            word.push(character.to_ascii_lowercase());
+        }
+        last = character;
+    }
+    false
 }
 
 /// Whether a value stands for a secret in examples and templates.
@@ -76,6 +93,102 @@ pub(super) fn is_plain(value: &str) -> bool {
     }
     let is_word = |c: char| c.is_alphabetic() || "_-. :/".contains(c);
     lower.chars().all(is_word) && names_a_secret(&lower)
+}
+
+/// Whether a password is one of those that stand in every example and local set-up, and guard
+/// nothing.
+pub(super) fn is_test_password(value: &str) -> bool {
+    const KNOWN: &[&str] = &[
+        "password",
+        "passwd",
+        "pass",
+        "pwd",
+        "secret",
+        "test",
+        "testing",
+        "test123",
+        "test1234",
+        "testpass",
+        "testpassword",
+        "test-password",
+        "test_password",
+        "tests",
+        "admin",
+        "admin123",
+        "administrator",
+        "root",
+        "toor",
+        "postgres",
+        "postgresql",
+        "mysql",
+        "mariadb",
+        "mongo",
+        "mongodb",
+        "redis",
+        "rabbitmq",
+        "minio",
+        "minioadmin",
+        "elastic",
+        "guest",
+        "user",
+        "users",
+        "username",
+        "demo",
+        "dev",
+        "development",
+        "devpass",
+        "devpassword",
+        "local",
+        "localhost",
+        "foo",
+        "bar",
+        "baz",
+        "foobar",
+        "foobarbaz",
+        "qwerty",
+        "letmein1",
+        "abc",
+        "abcd",
+        "abc123",
+        "1234",
+        "12345",
+        "123456",
+        "1234567",
+        "12345678",
+        "123456789",
+        "password1",
+        "password123",
+        "passw0rd",
+        "p@ssw0rd",
+        "mypassword",
+        "mypass",
+        "mysecret",
+        "mysecretpassword",
+        "secret123",
+        "supersecretpassword",
+        "not-a-secret",
+        "notasecret",
+        "not-secret",
+        "fake",
+        "fakepassword",
+        "fake-password",
+        "fake-token",
+        "mock",
+        "none",
+        "null",
+        "empty",
+        "anonymous",
+        "wrong",
+        "wrongpassword",
+        "wrong-password",
+        "newpassword",
+        "oldpassword",
+        "invalid",
+        "app",
+        "db",
+    ];
+    let lower = value.trim_matches(['"', '\'', '`', '.', ',']).to_ascii_lowercase();
+    KNOWN.contains(&lower.as_str())
 }
 
 pub(super) fn names_a_secret(value: &str) -> bool {

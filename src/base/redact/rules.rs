@@ -4,8 +4,9 @@
 //! example stands in parts, so that this file holds none that a scanner would report.
 
 use super::validators::{
-    Candidate, after_a_number, anywhere, credential, mixed, mixed_token, named_or_alone, password,
-    secret, token, url_password,
+    Candidate, after_a_number, after_pat, after_user, anywhere, beside_kty, cookie, credential,
+    login, mixed, mixed_token, named_or_alone, password, password_line, pgpass, pin, secret,
+    session_id, token, url_password, url_token, value_of_name, wallet_key,
 };
 
 /// One kind of secret.
@@ -23,6 +24,26 @@ pub struct Rule {
     pub(super) validator: fn(&Candidate) -> bool,
 }
 
+impl Rule {
+    /// Whether a secret of this kind may be cut in two by a line's end or by quotes and is known
+    /// all the same: its beginning names it, and it is one run.
+    pub(super) fn can_be_cut(&self) -> bool {
+        let one_run = !self.pattern.contains(r"[ \t") && !self.pattern.contains("://");
+        one_run && !self.anchors.is_empty() && !self.pattern.contains(r"\s")
+    }
+
+    /// Whether what is secret may begin or end far behind the anchor.
+    pub(super) fn is_long(&self) -> bool {
+        ["private-key", "private-key-body", "rsa-xml-key", "putty-key", "digest-response", "jwt"]
+            .contains(&self.name)
+    }
+
+    /// Whether its anchor stands within the run that is the secret.
+    pub(super) fn is_whole_run(&self) -> bool {
+        ["terraform-token", "azure-client-secret", "private-key-body"].contains(&self.name)
+    }
+}
+
 /// The one rule whose matches may be long: its place in the table.
 pub(super) const PRIVATE_KEY: usize = 0;
 
@@ -34,7 +55,7 @@ macro_rules! assignment {
         concat!(
             r"(?i)(?:",
             $keys,
-            r#")[0-9]{0,2}(?:\\{0,7}["'`])?[\])]?"#,
+            r#")(?:_base(?:64)?|_value|_hex|_b64|_string|_raw|_prod|_production|_dev|_staging)?s?[0-9]{0,2}(?:\\{0,7}["'`])?[\])]?"#,
             r#"(?:[ \t]{0,8}:[ \t]{0,2}[A-Z_&][A-Z0-9_<>&'.]{1,30}[ \t]{1,2}=[ \t]{0,4}"#,
             r#"|[ \t]{0,8}(?::=|=>|=|:)[ \t]{0,4}|[ \t]{1,2})"#,
             r#"(?:\\{1,7}"([^"\\\r\n]{4,})"#,
@@ -78,12 +99,12 @@ pub const RULES: &[Rule] = rules! {
         ["-----BEGIN RSA PRIV", "ATE KEY-----\nMIIEpAIBAAKCAQEA7bq0\nabc=\n-----END RSA PRIV",
          "ATE KEY-----"];
     "jwt" token ["eyJ"]
-        r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{10,}",
+        r"eyJ[A-Za-z0-9_-]{8,}\.(?:eyJ[A-Za-z0-9_-]{8,}\.(?:[A-Za-z0-9_-]{10,})?|[A-Za-z0-9_-]{0,800}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{10,})",
         ["eyJhbGciOiJIUzI1NiJ9", ".eyJzdWIiOiIxMjM0NTY3ODkwIn0",
          ".dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P"];
     // Clouds.
     "aws-access-key-id" token ["AKIA", "ASIA", "ABIA", "ACCA"]
-        r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b",
+        r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}",
         ["AKIA", "Z7Q2M4W8X1C5V9B3"];
     "aws-secret-key" mixed ["secret"]
         r#"(?i)secret[_-]?(?:access[_-]?)?key["'\\]{0,8}[ \t]{0,8}(?:=>|[:=])[ \t]{0,4}["'\\]{0,8}([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+]|\z)"#,
@@ -133,14 +154,14 @@ pub const RULES: &[Rule] = rules! {
         r"pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{32,}",
         ["pscale_", "tkn_x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf0Jg9Ea2U"];
     "databricks-token" token ["dapi"]
-        r"dapi[0-9a-f]{32}(?:-[0-9])?\b",
+        r"dapi[0-9a-f]{32}(?:-[0-9])?",
         ["dapi", "3f9a1c7e5b2d80649e1f3a7c5d2b8064"];
     "terraform-token" anywhere [".atlasv1."]
         r"\.atlasv1\.[A-Za-z0-9_=-]{60,}",
         ["x7Kq2Wm9Zr4Tn8.atlas", "v1.",
          "x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf0Jg9Ea2Ux7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf"];
     "pulumi-token" token ["pul-"]
-        r"pul-[0-9a-f]{40}\b",
+        r"pul-[0-9a-f]{40}",
         ["pul-", "3f9a1c7e5b2d80649e1f3a7c5d2b8064f1a3c5e7"];
     "vault-token" token ["hvs.", "hvb.", "hvr."]
         r"hv[sbr]\.[A-Za-z0-9_-]{24,}",
@@ -156,7 +177,7 @@ pub const RULES: &[Rule] = rules! {
         ["AGE-SECRET-", "KEY-1QZX7KQ2WM9ZR4TN8YC0VD5LP3S6HF0JG9EA2U4N8K7Q2W9Z4T8Y0V5L3S6F"];
     // Code and packages.
     "github-token" token ["ghp_", "gho_", "ghu_", "ghs_", "ghr_"]
-        r"gh[pousr]_[A-Za-z0-9]{36,}",
+        r"gh[pousr]_[A-Za-z0-9]{30,}",
         ["ghp_", "16C7e42F292c6912E7710c838347Ae178B4a"];
     "github-fine-grained-token" token ["github_pat_"]
         r"github_pat_[A-Za-z0-9_]{22,}",
@@ -169,7 +190,7 @@ pub const RULES: &[Rule] = rules! {
         r"(?:AT[AC]TT3[A-Za-z0-9_=-]{60,}|ATBB[A-Za-z0-9]{32}\b)",
         ["ATATT3", "xFfGF0x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf0Jg9Ea2Ub4Nx7Kq2Wm9Zr4Tn8Yc1Vd5Lp3B=4E1F"];
     "npm-token" token ["npm_"]
-        r"npm_[A-Za-z0-9]{36}\b",
+        r"npm_[A-Za-z0-9]{30,}",
         ["npm_", "x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf0Jg9Ea2U"];
     "pypi-token" mixed_token ["pypi-"]
         r"pypi-[A-Za-z0-9_-]{32,}",
@@ -288,25 +309,179 @@ pub const RULES: &[Rule] = rules! {
     "new-relic-key" token ["NRAK-", "NRII-"]
         r"(?:NRAK-[A-Z0-9]{27}|NRII-[A-Za-z0-9_-]{32})",
         ["NRAK-", "X7KQ2WM9ZR4TN8YC1VD5LP3BS6H"];
+    // Services whose tokens say by their first letters whose they are.
+    "service-token" mixed_token [
+            "fw_", "jina_", "pcsk_", "e2b_", "fc-", "re_", "phx_", "npg_", "tr_dev_", "tr_prod_",
+            "sk_knock_", "polar_", "chpt_", "sktsec_", "esecret_", "pnu_", "rdme_", "duffel_",
+            "shippo_", "tfp_", "ico-", "EZAK", "EZTK", "dt0c01.", "CFPAT-", "CCIPAT_", "CLOJARS_",
+            "FlyV1", "fm1_", "fm2_", "fo1_", "tskey-", "squ_", "sqp_", "sqa_", "xkeysib-",
+            "xsmtpsib-", "pat-na1-", "pat-eu1-", "perm:", "AKCp", "cmVmdGtu", "API-", "sha256~",
+            "LTAI", "AQVN", "t1.", "sl.", "fio-u-", "FLWSECK", "lip_", "live_", "sgl_", "vercel_",
+            "vcp_", "vck_", "vca_", "tok_", "wapi_", "hvpat_", "infra_", "snyk_", "ptr_", "aio_",
+            "secret-test-", "secret-sandbox-", "secret-production-", "access-sandbox-",
+            "access-production-", "sk-lf-", "pa-", "as-", "AC.", "BSA", "signkey-", "pdl_",
+            "sdk_", "rnd_", "cfut_", "cfat_", "cloudsmith_", "dd_", "ddp_", "pd_", "hrku_",
+            "rpa_", "lm_", "nr_", "uptr_", "ghe_", "glimt-", "glwt-", "gloas-", "glffct-",
+            "sntryi_", "sentry_", "waka_", "lsk_", "ABSK", "bedrock-api-key-", "AQ.", "AIzb",
+            "mlsn.", "mg_", "trello_", "ATTA", "asana_", "ak_", "rk_", "fal_", "sbt_", "wrk_",
+            "tw_", "SSWS", "nsec1", "xprv", "zprv", "yprv", "cpk_", "ory_", "opsgenie_", "pk_live_",
+            "ctp_", "stk_", "sess-", "sess_", "v1.public.", "v2.local.", "v4.local.", "bu_", "sk_"]
+        concat!(
+            r"(?:fw_|jina_|pcsk_|e2b_|fc-|re_|phx_|npg_|tr_(?:dev|prod)_|sk_knock_|polar_[a-z]{2,4}_|chpt_|sktsec_",
+            r"|esecret_|pnu_|rdme_|duffel_(?:test|live)_|shippo_(?:test|live)_|tfp_|ico-|EZ[AT]K|dt0c01\.[A-Z0-9]{24}\.",
+            r"|CFPAT-|CCIPAT_|CLOJARS_|FlyV1[ _]|f[mo][12]_|tskey-(?:auth|api|client|webhook)-|sq[upa]_|xkeysib-|xsmtpsib-|pat-(?:na|eu)1-",
+            r"|perm:|AKCp|cmVmdGtu|API-|sha256~|LTAI|AQVN|t1\.|sl\.|fio-u-|FLWSECK(?:_TEST)?-|lip_|live_|sgl_|vercel_|vc[pka]_",
+            r"|tok_|wapi_|hvpat_|infra_|snyk_|ptr_|aio_|secret-(?:test|sandbox|production)-|access-(?:sandbox|production)-|sk-lf-",
+            r"|pa-|as-|AC\.|BSA|signkey-(?:prod|test|branch)-|pdl_|sdk_|rnd_|cf[ua]t_|cloudsmith_|ddp?_|pd_|hrku_|rpa_|lm_|nr_|uptr_",
+            r"|ghe_|gl(?:imt|wt|oas|ffct)-|sntryi_|sentry_|waka_|lsk_|ABSK|bedrock-api-key-|AQ\.|AIzb|mlsn\.|mg_|trello_|ATTA",
+            r"|asana_|ak_|rk_|fal_|sbt_|wrk_|tw_|SSWS[ ]|nsec1|[xyz]prv|cpk_|ory_(?:at|rt|pat)_|opsgenie_|pk_live_|ctp_|stk_|sess[-_]|v1\.public\.|v[24]\.local\.|bu_|sk_)",
+            r"[A-Za-z0-9_=:/+-]{20,}(?:\.[A-Za-z0-9_=/+-]{8,}){0,4}",
+        ),
+        ["tskey-auth-", "kq2Wm9Zr4Tn8CNTRL-x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf"];
+    "airtable-token" after_pat []
+        r"[0-9a-f]{64}\b",
+        ["pat", "x7Kq2Wm9Zr4Tn8.", "3f9a1c7e5b2d80649e1f3a7c5d2b8064f1a3c5e73f9a1c7e5b2d80649e1f3a7c"];
+    "paypal-token" mixed_token ["access_token$"]
+        r"access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}",
+        ["access_token$", "production$x7kq2wm9zr4tn8yc$", "3f9a1c7e5b2d80649e1f3a7c5d2b8064"];
+    "facebook-token" mixed_token ["EAA"]
+        r"EAA[A-Za-z0-9]{60,}",
+        ["EAA", "Cx7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf0Jg9Ea2Ub4NkQwRtYuIoPaSdFgHjKlZx7Kq2Wm9Zr4"];
+    "mapbox-token" token ["sk.eyJ", "tk.eyJ"]
+        r"[st]k\.eyJ[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{16,}",
+        ["sk.", "eyJ1IjoibWVtdHJlZSIsImEiOiJjbHgifQ", ".x7Kq2Wm9Zr4Tn8Yc1Vd5Lp"];
+    "twitter-bearer" token ["AAAAAAAAAAAAAAAAAAAAA"]
+        r"A{20,22}[A-Za-z0-9%]{60,}",
+        ["AAAAAAAAAAAAAAAAAAAAA", "x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf%3Dx7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf0Jg9Ea2Ub4N"];
+    "teams-webhook" mixed ["webhook.office.com/", "hooks.zapier.com/", "hook.eu1.make.com/",
+            "hook.us1.make.com/", "outlook.office.com/webhook/", "logic.azure.com"]
+        r"(?:webhook\.office\.com|hooks\.zapier\.com|hook\.[a-z0-9]{3}\.make\.com|outlook\.office\.com/webhook|logic\.azure\.com)(/[A-Za-z0-9_@/.-]{16,})",
+        ["https://acme.webhook.", "office.com/webhookb2/3f9a1c7e-5b2d-4064-9e1f-3a7c5d2b8064@x/IncomingWebhook/3f9a1c7e5b2d80649e1f3a7c5d2b8064/9e1f"];
+    "kubeadm-token" anywhere ["--token ", "--token="]
+        r"--token[ =]([a-z0-9]{6}\.[a-z0-9]{16})\b",
+        ["kubeadm join --token ", "abc1x7.", "kq2wm9zr4tn8yc1v"];
+    "otp-secret" anywhere ["otpauth://"]
+        r"(?i)otpauth://[^\s]{1,200}?secret=([A-Z2-7]{12,})",
+        ["otpauth://totp/acme:me?secret=", "JBSWY3DPEHPK3PXP", "&issuer=acme"];
+    // Keys without the lines that name them.
+    "private-key-body" anywhere ["IBAAKCA", "IBAAKBg", "IBADANBgkqhkiG9w0BAQEFAAS", "MHcCAQEEI",
+            "MIGHAgEAMBMGByqGSM49", "MIGkAgEBBD", "MC4CAQAwBQYDK2Vw", "b3BlbnNzaC1rZXktdjE",
+            "MIIBSwIBADCCASw", "MIGTAgEAMBMGByqGSM49", "lQOYB", "lQPGB", "lQIGB", "lQHYB"]
+        concat!(
+            r"(?:IBAAK(?:CA|Bg)|IBADANBgkqhkiG9w0BAQEFAAS|MHcCAQEEI|MIGHAgEAMBMGByqGSM49|MIGkAgEBBD",
+            r"|MC4CAQAwBQYDK2Vw|b3BlbnNzaC1rZXktdjE|MIIBSwIBADCCASw|MIGTAgEAMBMGByqGSM49|lQ(?:OY|PG|IG|HY)B)[A-Za-z0-9+/]{12,}={0,2}",
+            r"(?:(?:[ \t\r\n|>+,]|\\{1,4}[nrt]|[0-9]{1,5}(?:→|\t|:)|\\{0,7}[\x22'])+[A-Za-z0-9+/]{16,}={0,2})*",
+            r"(?:(?:\r?\n|\\{1,4}n)[A-Za-z0-9+/]{1,15}={1,2})?",
+        ),
+        ["MIIEpAIBAAKCAQEA", "7bq0x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf0Jg9Ea2Ub4N\nx7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf0Jg9Ea2Ub4Nk="];
+    "putty-key" anywhere ["Private-Lines:"]
+        r"(?i)Private-Lines:[ \t]*[0-9]+((?:(?:[ \t\r\n]|\\{1,4}[nr])+[A-Za-z0-9+/]{8,}={0,2})+(?:(?:[ \t\r\n]|\\{1,4}[nr])+Private-(?:MAC|Hash):[ \t]*[0-9a-f]{20,})?)",
+        ["Private-Lines: 1\n", "AAAAgQCx7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf", "\nPrivate-MAC: 3f9a1c7e5b2d80649e1f3a7c5d2b8064f1a3c5e7"];
+    "rsa-xml-key" anywhere ["<RSAKeyValue>", "<DSAKeyValue>", "<InverseQ>", "<D>", "<DP>", "<DQ>"]
+        r"<(?:[RD]SAKeyValue>(?:[^<]|<[^DX/]|</(?:Modulus|Exponent|P|Q)>)*(<(?:P|Q|DP|DQ|InverseQ|D|X)>[^\r]{20,})</[RD]SAKeyValue>|(?:InverseQ|DP|DQ|D)>([A-Za-z0-9+/=\r\n ]{40,}))",
+        ["<RSAKeyValue><Modulus>AQAB</Modulus><D>", "x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf0Jg9Ea2Ub4N", "</D></RSAKeyValue>"];
+    "jwk" beside_kty [r#""d""#, r#""k""#, r#""p""#, r#""q""#, r#""dp""#, r#""dq""#, r#""qi""#,
+            r#""d\"#, r#""k\"#, r#""p\"#, r#""q\"#, r#""dp\"#, r#""dq\"#, r#""qi\"#]
+        r#""(?:d[pq]?|k|p|q|qi)\\{0,3}"[ \t]{0,4}:[ \t]{0,4}\\{0,3}"([A-Za-z0-9_-]{16,})"#,
+        [r#"{"kty":"OKP","crv":"Ed25519","d":""#, "nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A", r#"","x":"y"}"#];
+    "wallet-key" wallet_key ["private key", "private_key", "privatekey", "wif", "ethereum"]
+        r"(?i)(?:(?:private[ _]?key|wif|ethereum)[A-Za-z_ ]{0,16}[\x22'\\]{0,4}[ \t]{0,2}(?:is|[:=])?[ \t]{0,3}[\x22'\\]{0,4}((?:0x)?[0-9a-f]{64}\b|[5KL9c][1-9A-HJ-NP-Za-km-z]{50,51}\b))",
+        ["ethereum private key: 0x", "3f9a1c7e5b2d80649e1f3a7c5d2b8064f1a3c5e73f9a1c7e5b2d80649e1f3a7c"];
     // What stands in an address, a header or an assignment.
     "url-password" url_password ["://"]
         r#"://[^\s/:@"'`<>\\,;()\[\]{}]{0,128}:([^\s/"'`<>\\,]{1,256})@[A-Za-z0-9\[]"#,
         ["postgres://app:", "hunter2", "@db.internal/main"];
+    "url-token" url_token ["://"]
+        r#"://([A-Za-z0-9_.~-]{16,256})@[A-Za-z0-9\[]"#,
+        ["https://", "x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3B", "@git.example.net/x.git"];
     "authorization" credential ["authorization"]
-        r#"(?i)authorization["'\\\])]{0,8}[ \t]{0,3}[:=,][ \t]{0,3}["'`\\]{0,8}(?:(?:bearer|basic|token|digest|apikey|negotiate)[ \t]{1,3})?([A-Za-z0-9._~+/=-]{8,})"#,
+        r#"(?i)authorization["'\\\])]{0,8}[ \t]{0,3}[:=,][ \t]{0,3}["'`\\]{0,8}(?:[A-Za-z][A-Za-z0-9-]{1,20}(?:[ \t]{1,3}|[ \t]+[a-z]{2,8}=["\\]{0,4}))?([A-Za-z0-9._~+/=:-]{8,})"#,
         ["Authorization: Basic ", "YXBwOmh1bnRlcjI="];
     "bearer" credential ["bearer "]
         r"(?i)bearer[ \t]{1,3}([A-Za-z0-9._~+/=-]{16,})",
         ["curl -H 'X-Auth: Bearer ", "x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3B", "'"];
-    "password" password ["password", "passwd", "passphrase", "pwd", "_pass"]
-        assignment!("password|passwd|passphrase|pwd|_pass"),
+    "digest-response" anywhere ["digest username"]
+        r#"(?i)digest username=[^\r\n]{1,600}?response=["\\]{0,4}([0-9a-f]{16,128})"#,
+        [r#"Digest username="me", realm="x", nonce="y", response=""#, "3f9a1c7e5b2d80649e1f3a7c5d2b8064", r#"""#];
+    "sasl-login" mixed ["AUTH PLAIN ", "AUTHENTICATE PLAIN "]
+        r"AUTH(?:ENTICATE)? PLAIN ([A-Za-z0-9+/]{12,}={0,2})",
+        ["AUTH PLAIN ", "AHRlc3QAaHVudGVyMmh1bnRlcjI="];
+    "cookie" cookie ["cookie"]
+        r#"(?i)cookie2?["'\\]{0,8}[ \t]{0,2}[:=,][ \t]{0,3}(?:["'\\]{0,8}value["'\\]{0,8}[ \t]{0,2}:[ \t]{0,2})?["'\\]{0,8}([^\r\n"'\\]{8,3000})"#,
+        ["Cookie: theme=dark; session=", "x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3B"];
+    "session-id" session_id ["PHPSESSID", "JSESSIONID", "ASPSESSIONID", "ASP.NET_SessionId",
+            "connect.sid", "laravel_session", "sessionid=", "session=", "_session=", "remember_token=",
+            "sid=", "csrftoken=", "xsrf-token", "csrf-token", "auth_session=", ".AspNetCore.Cookies"]
+        r#"(?i)(?:PHPSESSID|JSESSIONID|ASPSESSIONID[A-Z]*|ASP\.NET_SessionId|connect\.sid|laravel_session|sessionid|_?session|remember_token|sid|csrftoken|[xc]srf-token|auth_session|\.AspNetCore\.Cookies)["'\\]{0,4}[ \t]{0,2}[=:][ \t]{0,2}["'\\]{0,4}([A-Za-z0-9%._~+/:=-]{16,})"#,
+        ["PHPSESSID=", "x7kq2wm9zr4tn8yc1vd5lp3bs6"];
+    "netrc" password_line ["login "]
+        r"(?i)login[ \t]+\S{1,120}(?:[ \t]+|\s*\n\s*)password[ \t]+(\S{3,})",
+        ["machine api.example.net login me password ", "Blau7Walkran"];
+    "pgpass" pgpass [":5432:", ":5433:", ":6432:", ":*:", ":3306:", ":25060:"]
+        r":(?:5432|5433|6432|25060|3306|\*):[^\s:/]{1,63}:[^\s:/]{1,63}:([^\s:\x22\x27`]{4,})",
+        ["db.example.net:5432:shop:app:", "Blau7Walkran"];
+    "sql-password" password_line ["identified by", "identified with", "password '", "password \"",
+            "password = '", "encrypted password"]
+        r#"(?i)(?:identified (?:with [a-z0-9_]+ )?by|(?:encrypted )?password(?: =)?)[ \t]+(?:password[ \t]+)?\\{0,3}['"]([^'"\\\r\n]{4,})\\{0,3}['"]"#,
+        ["ALTER USER app IDENTIFIED BY '", "Blau7Walkran", "'"];
+    "secure-string" password_line ["ConvertTo-SecureString"]
+        r#"(?i)ConvertTo-SecureString(?:[ \t]+-[A-Za-z]+)*[ \t]+\\{0,3}["']([^"'\\\r\n]{4,})"#,
+        ["ConvertTo-SecureString \"", "Blau7Walkran", "\" -AsPlainText"];
+    "login" login ["credential", "creds", "login:", "log in with", "login with", "logindaten",
+            "zugangsdaten", "identifiants", "credenciales", "username/password", "user/pass"]
+        r#"(?i)(?:credentials?|creds|log ?in with|login|logindaten|zugangsdaten|identifiants|credenciales|user(?:name)?/pass(?:word)?)(?:[ \t]+(?:are|is|for [\w.-]+|sind))?[ \t]{0,2}:?[ \t]{1,3}["'`]?[A-Za-z0-9._@+-]{2,64}[ \t]?[/:|][ \t]?([^\s"'`,;/]{5,64})"#,
+        ["creds: admin / ", "Blau7Walkran"];
+    "ftp-pass" after_user ["PASS "]
+        r"PASS ([^\s\\]{5,64})",
+        ["USER me\nPASS ", "Blau7Walkran", "\n"];
+    "pin" pin ["PIN"]
+        r#"PIN(?: ?(?:code|number|is|ist|lautet))*["'\\]{0,2}[ \t]{0,2}[:=]?[ \t]{1,3}["'\\]{0,2}([0-9]{4,8})\b"#,
+        ["my PIN is ", "471138"];
+    "shadow-hash" anywhere [":$6$", ":$5$", ":$y$", ":$1$", ":$2y$", ":$2b$", ":$apr1$", ":{SSHA}"]
+        r":(\$(?:6|5|y|1|2y|2b|apr1)\$[A-Za-z0-9./$=,]{20,}|\{SSHA\}[A-Za-z0-9+/=]{24,})",
+        ["root:", "$6$x7Kq2Wm9$", "Zr4Tn8Yc1Vd5Lp3Bs6Hf0Jg9Ea2Ub4Nx7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6", ":19000:"];
+    "xml-secret" value_of_name [
+            "password>", "passwd>", "pwd>", "passphrase>", "secret>", "token>", "apikey>",
+            "api_key>", "api-key>", "accesskey>", "secretkey>", "secret_key>", "privatekey>",
+            "private_key>", "authkey>"]
+        r"(?i)(?:password|passwd|pwd|passphrase|secret|token|api[_-]?key|access_?key|secret_?key|private_?key|authkey)>\s{0,8}(?:<!\[CDATA\[)?([^<>\s\]]{4,})\s{0,8}(?:\]\]>)?</",
+        ["<DbPassword>", "Blau7Walkran", "</DbPassword>"];
+    "named-value" value_of_name [
+            "password\"", "passwd\"", "pwd\"", "secret\"", "token\"", "api_key\"", "apikey\"",
+            "_key\"", "password'", "token'", "secret'", "password\n", "token\n", "secret\n",
+            "_key\n", "apikey\n", "password\\\"", "token\\\"", "secret\\\"", "key\\\"", "password,",
+            "token,", "secret,", "password\\n", "token\\n", "secret\\n"]
+        r#"(?i)(?:password|passwd|pwd|secret|token|api_?key|_key|key)\\{0,3}["']?[ \t]{0,4}(?:,|\r?\n|\\n)?[ \t\r\n]{0,40}\\{0,3}["']?(?:value|content|default)\\{0,3}["']?[ \t]{0,4}[:=][ \t]{0,4}\\{0,3}["']?([^\s"'\\<>,;}]{5,})"#,
+        ["- name: DB_PASSWORD\n  value: ", "Blau7Walkran"];
+    "named-argument" value_of_name [
+            "password',", "password\",", "passwd',", "secret',", "secret\",", "token',", "token\",",
+            "_key',", "_key\",", "apikey',", "apikey\",", "api-key',", "api-key\",", "_pass',", "_pass\","]
+        r#"(?i)(?:password|passwd|secret|token|_key|api-?key|_pass)["'],[ \t]{0,4}["']([^"'\\\s]{6,})["']"#,
+        ["define('DB_PASSWORD', '", "Blau7Walkran", "');"];
+    "env-secret" value_of_name ["ENV ", "setx ", "setenv ", "set -x ", "set -gx ", "set -Ux ", "secrets set ", "secret put ", "env add "]
+        r#"(?i)(?:env|setx|setenv|set -g?U?x)[ \t]+[A-Za-z0-9_]*(?:PASSWORD|PASSWD|PASS|SECRET|TOKEN|KEY|CREDENTIALS?)[A-Za-z0-9_]{0,8}[ \t]+["'\\]{0,3}([^\s"'\\]{5,})"#,
+        ["ENV DB_PASSWORD ", "Blau7Walkran"];
+    "password" password [
+            "password", "passwd", "passphrase", "passcode", "passwort", "pwd", "_pass", "pass=", "pass:", "pass =", "pass :", "pass\\",
+            "pass\"", "pw=", "pw:", "psk=", "psk:", "-pass ", "userpass", "wachtwoord", "contrasena",
+            "senha", "mot_de_passe", "motdepasse", "kennwort"]
+        assignment!(
+            "password|passwd|passphrase|passcode|passwort|pwd|_pass|pass|pw|psk|wachtwoord|contrasena|senha|mot_?de_?passe|kennwort"
+        ),
         ["DB_PASSWORD=", "correcthorse"];
     "secret" secret [
             "secret", "token", "credential", "api_key", "api-key", "apikey", "access_key",
-            "access-key", "accesskey", "auth_key", "private_key", "privatekey", "signing_key",
-            "encryption_key", "master_key"]
+            "access-key", "accesskey", "auth_key", "auth-key", "authkey", "private_key",
+            "private-key", "privatekey", "signing_key", "signing-key", "encryption_key",
+            "encryption-key", "encryptionkey", "master_key", "master-key", "masterkey", "app_key",
+            "app-key", "appkey", "account_key", "accountkey", "storage_key", "session_key",
+            "license_key", "licensekey", "deploy_key", "webhook_key", "write_key", "ingest_key",
+            "subscription-key", "subscription_key", "service_key", "service_role", "functions-key",
+            "jwt", "_auth=", "_auth ", "_auth\"", "\"auth\"", "connection_string", "connectionstring",
+            "_pat=", "_pat:", "pepper", "_salt", "consumer_key", "server_key", "admin_key", "hmac_key",
+            "hmac", "shared_key", "x-auth", "x-session", "x-access", "sas_token", "bot_key", "_key=", "_key ="]
         assignment!(
-            "secret(?:[_-]?(?:access[_-]?)?key)?|token|credentials?|api[_-]?key|access[_-]?key|auth_key|private_?key|(?:signing|encryption|master)_key"
+            "(?:client[_-])?secret(?:[_-]?(?:access[_-]?)?key)?|token|credentials?|api[_-]?key|access[_-]?key|auth[_-]?key|private[_-]?key|(?:signing|encryption|master|app|account|storage|session|license|deploy|webhook|write|ingest|subscription|service|functions|consumer|server|admin|hmac|shared|bot)[_-]?key|service_role|jwt|_auth|auth|connection_?string|_pat|pepper|_salt|hmac|x-(?:auth|session|access)(?:-[a-z]{2,8})?|_key"
         ),
         ["client_secret: '", "x7kq-2wm9-zr4t", "'"];
 };
@@ -432,7 +607,9 @@ mod tests {
         untouched(&format!("pem.replace('{begin}', '').replace('{end}', '')"));
         untouched(&format!("it starts with {begin} as usual"));
         let public = ["-----BEGIN PUBLIC ", "KEY-----"].concat();
-        untouched(&format!("{public}\n{line}\n"));
+        untouched(&format!(
+            "{public}\nMCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE\n"
+        ));
         let block = ["-----BEGIN PGP PRIV", "ATE KEY BLOCK-----"].concat();
         let block_end = ["-----END PGP PRIV", "ATE KEY BLOCK-----"].concat();
         check(

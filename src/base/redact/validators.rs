@@ -7,7 +7,10 @@
 use std::ops::Range;
 
 use super::entropy::{looks_random, splits};
-use super::placeholders::{is_harmless_name, is_placeholder, is_plain, names_a_secret};
+use super::placeholders::{
+    is_harmless_name, is_placeholder, is_plain, is_test_password, names_a_secret,
+};
+use super::views::base64_decoded;
 
 /// A match before it is judged.
 pub(super) struct Candidate<'t> {
@@ -37,6 +40,10 @@ pub(super) fn token(candidate: &Candidate) -> bool {
     if !last.is_ascii_alphanumeric() && last != b'_' {
         return true;
     }
+    // Glued to a name: `backup_ghp_…`, where the rest is clearly a token.
+    if last == b'_' && is_mixed(candidate.value()) && candidate.value().len() >= 20 {
+        return true;
+    }
     // The letter before may belong to an escape: `\n`, `%3D`, `\u003d`, or a colour's `[0m`.
     let ends_with_escape = |lead: &[u8], length: usize| {
         before.len() >= lead.len() + length
@@ -58,7 +65,11 @@ fn ends_with_colour(before: &[u8]) -> bool {
 
 /// Accepts a value with letters and digits, and more than short words between its hyphens.
 pub(super) fn mixed(candidate: &Candidate) -> bool {
-    let value = candidate.value();
+    is_mixed(candidate.value())
+}
+
+/// Whether a value has letters and digits, and more than short words between its hyphens.
+pub(super) fn is_mixed(value: &str) -> bool {
     let longest = value.split(|c: char| !c.is_ascii_alphanumeric()).map(str::len).max();
     longest >= Some(12)
         && value.bytes().any(|byte| byte.is_ascii_digit())
@@ -92,9 +103,167 @@ pub(super) fn after_a_number(candidate: &Candidate) -> bool {
     (8..=10).contains(&before.take(11).take_while(u8::is_ascii_digit).count())
 }
 
+/// Accepts the second half of a token that begins with `pat` and fourteen characters.
+pub(super) fn after_pat(candidate: &Candidate) -> bool {
+    let before = candidate.text[..candidate.start].strip_suffix('.');
+    before.is_some_and(|before| {
+        let id = before.bytes().rev().take(17).collect::<Vec<_>>();
+        id.len() == 17 && id.ends_with(b"tap") && id.iter().all(u8::is_ascii_alphanumeric)
+    })
+}
+
+/// Accepts the password of a dialogue: `USER` stands just before it.
+pub(super) fn after_user(candidate: &Candidate) -> bool {
+    let mut from = candidate.start.saturating_sub(80);
+    while !candidate.text.is_char_boundary(from) {
+        from += 1;
+    }
+    candidate.text[from..candidate.start].contains("USER ") && password_line(candidate)
+}
+
 pub(super) fn url_password(candidate: &Candidate) -> bool {
     let value = candidate.value();
-    !value.starts_with(['$', '{', '[', '*', '%', '#']) && !is_placeholder(value)
+    let before = &candidate.text[candidate.start..candidate.range.start];
+    let user = before.trim_start_matches("://").trim_end_matches(':');
+    !value.starts_with(['$', '{', '[', '*', '#'])
+        && !is_placeholder(value)
+        && !is_test_password(value)
+        && (value != user || user.len() > 12)
+}
+
+/// Accepts a token in the place of an address's user.
+pub(super) fn url_token(candidate: &Candidate) -> bool {
+    let value = candidate.value();
+    is_mixed(value) && !is_wordy(value)
+}
+
+/// Accepts a value of a JSON Web Key that is secret: the key says of which type it is.
+pub(super) fn beside_kty(candidate: &Candidate) -> bool {
+    let mut from = candidate.start.saturating_sub(3000);
+    while !candidate.text.is_char_boundary(from) {
+        from += 1;
+    }
+    candidate.text[from..candidate.start].contains("kty")
+        || super::cut(&candidate.text[candidate.range.end..], 3000).contains("kty")
+}
+
+/// Accepts a header of cookies of which one has a value that nobody would type.
+pub(super) fn cookie(candidate: &Candidate) -> bool {
+    let value = candidate.value();
+    let is_secret = |pair: &str| {
+        let Some((_, value)) = pair.split_once('=') else { return false };
+        let value = value.trim();
+        value.len() >= 10
+            && value.bytes().any(|byte| byte.is_ascii_digit())
+            && value.bytes().any(|byte| byte.is_ascii_alphabetic())
+            && !is_wordy(value)
+            && !is_placeholder(value)
+    };
+    value.split(';').any(is_secret) && !value.contains("::")
+}
+
+/// Accepts the value of a cookie that carries a session.
+pub(super) fn session_id(candidate: &Candidate) -> bool {
+    let value = candidate.value();
+    let name = candidate.text[candidate.start..candidate.range.start].to_ascii_lowercase();
+    let general =
+        name.starts_with("session") || name.starts_with("_session") || name.starts_with("sid");
+    let uuid = value.len() == 36 && value.bytes().filter(|byte| *byte == b'-').count() == 4;
+    token(candidate)
+        && value.bytes().any(|byte| byte.is_ascii_digit())
+        && value.bytes().any(|byte| byte.is_ascii_alphabetic())
+        && !is_wordy(value)
+        && !is_placeholder(value)
+        && !(general && (uuid || value.len() < 20 || value.contains('/') || name.contains(':')))
+}
+
+/// Accepts a password that its statement leaves no doubt about.
+pub(super) fn password_line(candidate: &Candidate) -> bool {
+    let value = candidate.value();
+    let starts_a_word = token(candidate);
+    let is_word = value.bytes().all(|byte| byte.is_ascii_lowercase());
+    starts_a_word
+        && !is_placeholder(value)
+        && !is_test_password(value)
+        && !is_plain(value)
+        && !value.contains(char::is_whitespace)
+        && !(is_word && value.len() < 8)
+        && !value.starts_with(['$', '%', ':', '?', '@'])
+}
+
+/// Accepts the last field of a line of `.pgpass`.
+pub(super) fn pgpass(candidate: &Candidate) -> bool {
+    let whole = &candidate.text[candidate.start..];
+    let fields: Vec<&str> = super::cut(whole, 300).splitn(5, ':').collect();
+    let [_, _, database, _, rest] = fields.as_slice() else { return false };
+    let value =
+        rest.split(|c: char| c.is_whitespace() || "\"'`\\".contains(c)).next().unwrap_or("");
+    !database.bytes().all(|byte| byte.is_ascii_digit())
+        && value.len() >= 4
+        && !is_placeholder(value)
+        && !is_test_password(value)
+}
+
+/// Accepts the second half of `user / password`.
+pub(super) fn login(candidate: &Candidate) -> bool {
+    let value = candidate.value();
+    let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
+    token(candidate)
+        && has(u8::is_ascii_alphabetic)
+        && (has(u8::is_ascii_digit) || value.contains(|c| "!@#$%^&*+~?".contains(c)))
+        && !value.contains(['/', '\\', '('])
+        && !value.contains("::")
+        && !is_placeholder(value)
+        && !is_test_password(value)
+        && !is_expression(candidate)
+}
+
+/// Accepts a number that `PIN` announces, where that is the word.
+pub(super) fn pin(candidate: &Candidate) -> bool {
+    let value = candidate.value();
+    candidate.text[candidate.start..].starts_with("PIN")
+        && token(candidate)
+        && !is_test_password(value)
+        && !value.starts_with("20")
+}
+
+/// Accepts a value that stands apart from its name: in a tag, or as `name` and `value`.
+pub(super) fn value_of_name(candidate: &Candidate) -> bool {
+    let value = candidate.value();
+    let name = candidate.text[candidate.start..candidate.range.start].to_ascii_lowercase();
+    let is_password =
+        ["password", "passwd", "pwd", "passphrase"].iter().any(|key| name.contains(key));
+    if is_placeholder(value) || is_plain(value) || is_test_password(value) || value.starts_with('$')
+    {
+        return false;
+    }
+    // A tag that ends, rather than begins.
+    let tag = &candidate.text[..candidate.start - name_before(candidate).len()];
+    if tag.ends_with("</") {
+        return false;
+    }
+    if name.starts_with("env ") && !candidate.text[candidate.start..].starts_with("ENV ") {
+        return false;
+    }
+    if name.contains("',") || name.contains("\",") {
+        // Two arguments of anything, unless the first is a constant's name or the second no word.
+        let first = &candidate.text[candidate.start..candidate.start + 3];
+        let constant = first.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+        let sign = |c: char| c.is_ascii_digit() || "!@#$%^*+~?".contains(c);
+        return (constant && is_password) || (value.contains(sign) && is_strong(value));
+    }
+    match is_password {
+        true => !value.contains("()") && !value.starts_with(['/', '.']),
+        false => value.len() >= 8 && is_strong(value) && !is_harmless_name(name_before(candidate)),
+    }
+}
+
+/// Accepts a key of a wallet: what announces it, or what stands on its line, says so.
+pub(super) fn wallet_key(candidate: &Candidate) -> bool {
+    let before = &candidate.text[..candidate.range.start];
+    let line = before.rsplit('\n').next().unwrap_or(before).to_ascii_lowercase();
+    let announced = ["private", "wif", "wallet", "signer", "deployer", "secret", "mnemonic"];
+    announced.iter().any(|word| line.contains(word))
 }
 
 /// Accepts what stands behind `Bearer` and its like when it is a value rather than a name for one.
@@ -110,6 +279,11 @@ pub(super) fn credential(candidate: &Candidate) -> bool {
     }
     let before = candidate.text[candidate.start..candidate.range.start].to_ascii_lowercase();
     if before.trim_end().ends_with("basic") {
+        // In a path more may follow.
+        let bare = value.split('=').next().unwrap_or(value);
+        if base64_decoded(bare).is_some_and(|inner| inner.contains(':')) {
+            return true;
+        }
         let upper = value.bytes().any(|byte| byte.is_ascii_uppercase());
         let lower = value.bytes().any(|byte| byte.is_ascii_lowercase());
         return value.len().is_multiple_of(4) && upper && lower;
@@ -122,40 +296,136 @@ pub(super) fn credential(candidate: &Candidate) -> bool {
 /// Accepts the value of a password, unless it is a placeholder, a type, a path or an expression.
 pub(super) fn password(candidate: &Candidate) -> bool {
     let value = candidate.value();
-    if is_placeholder(value) || is_plain(value) || value.starts_with(['/', '~', '.']) {
+    if is_placeholder(value)
+        || is_plain(value)
+        || is_test_password(value)
+        || value.starts_with(['/', '~', '.'])
+        || !is_password_name(candidate)
+    {
         return false;
     }
     match notation(candidate) {
         Notation::None => false,
         Notation::Quoted => !value.contains(char::is_whitespace),
         Notation::Environment => !is_expression(candidate),
+        Notation::Flag => !is_prose(value) && !value.starts_with(['-', '$']),
         Notation::Bare => {
             let unusual = |c: char| c.is_ascii_digit() || "!@#$%^*+~?".contains(c);
-            value.len() >= 6
+            (value.len() >= 6
                 && value.contains(unusual)
                 && !names_a_secret(value)
-                && !is_expression(candidate)
+                && !is_expression(candidate))
+                || is_padded_base64(value)
         }
     }
+}
+
+/// Whether the name is one of a password: `pass` alone, or behind a mark, but not `bypass`.
+fn is_password_name(candidate: &Candidate) -> bool {
+    let here = candidate.text[candidate.start..candidate.range.start].to_ascii_lowercase();
+    let short =
+        ["pass=", "pass:", "pass\"", "pass'", "pass ", "pw=", "pw:", "psk", "pass\\", "pass]"];
+    if !short.iter().any(|short| here.starts_with(short)) {
+        return true;
+    }
+    let name = name_before(candidate);
+    name.is_empty()
+        || name.ends_with(['_', '-', '.'])
+        || ["user", "db", "root", "admin", "ftp", "smtp", "mail", "wpa", "host", "http"]
+            .iter()
+            .any(|word| name.to_ascii_lowercase().ends_with(word))
+        || name.ends_with(|c: char| c.is_ascii_lowercase())
+            && candidate.text[candidate.start..].starts_with('P')
+}
+
+/// Whether a word behind a flag goes on with a sentence rather than being the flag's value.
+fn is_prose(value: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "flag", "flags", "option", "options", "argument", "parameter", "switch", "with", "from",
+        "when", "then", "instead", "because", "which", "that", "this", "into", "must", "should",
+        "will", "does", "takes", "means", "here", "also", "only", "requires", "works", "reads",
+        "authentication", "prompt", "stdin", "store", "manager", "login", "support", "value",
+    ];
+    let word = value.trim_end_matches(['.', ',', ':', ')']).to_ascii_lowercase();
+    WORDS.contains(&word.as_str())
+}
+
+/// Whether a value ends like Base64 and is text in it, as in a manifest of secrets.
+fn is_padded_base64(value: &str) -> bool {
+    let bare = value.trim_end_matches('=');
+    value.len() >= 8
+        && bare.len() < value.len()
+        && value.len().is_multiple_of(4)
+        && base64_decoded(bare).is_some()
 }
 
 /// Accepts the value of a key or token; such names are common in code, so the value has to look it.
 pub(super) fn secret(candidate: &Candidate) -> bool {
     let value = candidate.value();
-    if is_placeholder(value) || is_plain(value) || is_harmless_name(name_before(candidate)) {
+    if is_placeholder(value)
+        || is_plain(value)
+        || is_test_password(value)
+        || is_harmless_name(name_before(candidate))
+        || !is_secret_name(candidate)
+    {
         return false;
     }
-    let strong = !is_wordy(value)
-        && !value.contains("://")
-        && !value.starts_with(['/', '~', '.'])
-        && value.bytes().all(|byte| byte.is_ascii_graphic())
-        && value.bytes().any(|byte| byte.is_ascii_alphabetic());
+    let strong = is_strong(value);
     match notation(candidate) {
         Notation::None => false,
         Notation::Quoted => strong && value.len() >= 8,
+        Notation::Environment if is_long_phrase(candidate) => true,
         Notation::Environment => strong && value.len() >= 8 && !is_expression(candidate),
-        Notation::Bare => strong && value.len() >= 12 && !is_expression(candidate),
+        Notation::Flag | Notation::Bare => {
+            (strong && value.len() >= 12 && !is_expression(candidate)) || is_padded_base64(value)
+        }
     }
+}
+
+/// `hazel-crane-over-9-hills`: words that somebody made a secret of.
+fn is_long_phrase(candidate: &Candidate) -> bool {
+    let value = candidate.value().to_ascii_lowercase();
+    let here = candidate.text[candidate.start..].get(..6);
+    let tells =
+        ["test", "secret", "key", "token", "demo", "local", "dev", "fake", "mock", "sample"];
+    here.is_some_and(|here| here.eq_ignore_ascii_case("secret"))
+        && value.len() >= 16
+        && value.bytes().any(|byte| byte.is_ascii_digit())
+        && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+        && !tells.iter().any(|word| value.contains(word))
+}
+
+/// Whether a name is one of a secret: `auth` and `_key` are asked for more than `token`.
+fn is_secret_name(candidate: &Candidate) -> bool {
+    let here = candidate.text[candidate.start..candidate.range.start].to_ascii_lowercase();
+    let value = candidate.value();
+    if here.starts_with("auth") || here.starts_with("_auth") {
+        let bare = value.trim_end_matches('=');
+        return base64_decoded(bare).is_some_and(|inner| inner.contains(':')) || is_random(value);
+    }
+    if here.starts_with("_key") || here.starts_with("jwt") || here.starts_with("hmac") {
+        return value.len() >= 16 && is_random(value);
+    }
+    if here.starts_with("_salt") || here.starts_with("pepper") {
+        return value.len() >= 8;
+    }
+    true
+}
+
+/// Whether a value is a long number in hexadecimal, or mixes letters and digits all over.
+fn is_random(value: &str) -> bool {
+    let hex = value.len() >= 24 && value.bytes().all(|byte| byte.is_ascii_hexdigit());
+    hex || looks_random(value)
+        || (value.len() >= 16 && is_mixed(value) && splits(value) * 4 >= value.len())
+}
+
+/// Whether a value is more than words, a path or an address.
+fn is_strong(value: &str) -> bool {
+    !is_wordy(value)
+        && !value.contains("://")
+        && !value.starts_with(['/', '~', '.'])
+        && value.bytes().all(|byte| byte.is_ascii_graphic())
+        && value.bytes().any(|byte| byte.is_ascii_alphabetic())
 }
 
 /// How an assignment is written.
@@ -165,7 +435,9 @@ enum Notation {
     Quoted,
     /// `NAME=value`, or a part of a query or connection string.
     Environment,
-    /// `name: value`, `name=value`, `--name value`.
+    /// `--name value`, `--name=value`.
+    Flag,
+    /// `name: value`, `name=value`.
     Bare,
 }
 
@@ -174,7 +446,9 @@ fn notation(candidate: &Candidate) -> Notation {
     let name = name_before(candidate);
     let name_start = candidate.start - name.len();
     let assigns = between.contains([':', '=']);
-    if !assigns && !name.starts_with("--") {
+    let is_flag = name.starts_with('-')
+        && candidate.text[..name_start].ends_with([' ', '\'', '"', '`', '\n', '[', '(']);
+    if !assigns && !is_flag {
         return Notation::None;
     }
     // `AWS::IAM::AccessKey` is a kind of resource.
@@ -189,6 +463,9 @@ fn notation(candidate: &Candidate) -> Notation {
     let upper = key.bytes().take(3).all(|byte| byte.is_ascii_uppercase());
     if between.ends_with('=') && (upper || matches!(before, Some(b'?' | b'&' | b';'))) {
         return Notation::Environment;
+    }
+    if is_flag && between.ends_with(['=', ' ']) && !between.contains(':') {
+        return Notation::Flag;
     }
     Notation::Bare
 }
@@ -229,7 +506,7 @@ fn is_expression(candidate: &Candidate) -> bool {
 
 /// Whether a value is made of words and small numbers, such as `e2e-user-token`, `access-123` or
 /// `tokenV2`.
-fn is_wordy(value: &str) -> bool {
+pub(super) fn is_wordy(value: &str) -> bool {
     let mut scattered = 0;
     let mut is_word = |segment: &str| {
         let digits = segment.bytes().filter(u8::is_ascii_digit).count();

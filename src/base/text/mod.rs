@@ -19,7 +19,7 @@ use std::borrow::Cow;
 pub use diff::diff;
 pub use excerpts::excerpt;
 pub use fingerprints::each_fingerprint;
-pub use injection::is_injection;
+pub use injection::{is_injection, is_order, speaks_for_person, without_sentences};
 pub use merge::{merge3, union};
 pub use nearest::nearest;
 pub use sentences::{clause, first_sentence, sentences};
@@ -227,6 +227,55 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// The same for a terminal, where also the marks are shown that pages keep for scripts which need
+/// them: U+200E, U+200F, U+061C and what else is invisible.
+pub fn for_terminal(text: &str) -> Cow<'_, str> {
+    let is_mark = |character: char| !character.is_ascii() && is_invisible(character);
+    if !text.contains(is_mark) {
+        return printable(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    let mut before = None;
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        // A joiner between two letters or emoji is a part of them.
+        let joins = matches!(character, '\u{200c}' | '\u{200d}')
+            && before.is_some_and(|before: char| !before.is_ascii() && !is_invisible(before))
+            && characters.peek().is_some_and(|next| !next.is_ascii() && !is_invisible(*next));
+        match is_mark(character) && !joins {
+            true => shown.extend(character.escape_unicode()),
+            false => shown.push(character),
+        }
+        before = Some(character);
+    }
+    printable(&shown).into_owned().into()
+}
+
+/// Whether a character takes no space and may order or hide its neighbours.
+fn is_invisible(character: char) -> bool {
+    matches!(
+        character,
+        '\u{ad}'
+            | '\u{34f}'
+            | '\u{61c}'
+            | '\u{115f}'
+            | '\u{1160}'
+            | '\u{17b4}'
+            | '\u{17b5}'
+            | '\u{180b}'..='\u{180e}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{3164}'
+            | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}'
+    )
+}
+
 fn is_unprintable(character: char) -> bool {
     match character {
         '\n' | '\t' | ' '..='~' => false,
@@ -324,6 +373,12 @@ mod tests {
         check("x\u{9b}y\u{202e}z", "x\\u{9b}y\\u{202e}z");
         check("\u{200b}\u{feff}", "\\u{200b}\\u{feff}");
         assert!(matches!(printable("plain"), Cow::Borrowed(_)));
+        assert_eq!(printable("a\u{200f}b\u{61c}"), "a\u{200f}b\u{61c}");
+        assert_eq!(for_terminal("a\u{200f}b\u{61c}\u{1b}"), "a\\u{200f}b\\u{61c}␛");
+        assert_eq!(for_terminal("\u{2060}x\u{ad}\u{e0041}"), "\\u{2060}x\\u{ad}\\u{e0041}");
+        assert_eq!(for_terminal("👩\u{200d}🚀 می\u{200c}خواهم"), "👩\u{200d}🚀 می\u{200c}خواهم");
+        assert_eq!(for_terminal("a\u{200d}b"), "a\\u{200d}b");
+        assert!(matches!(for_terminal("plain é"), Cow::Borrowed(_)));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! The session's own lines are made here; the store puts them into their days.
 
+use crate::base::clock::Timestamp;
 use crate::base::text;
 use crate::distill::steps::{Step, StepKind};
 use crate::distill::{commands, episodes, test_runs};
@@ -9,8 +10,9 @@ use crate::model::day::{DayLine, LONGEST_LINE, LineKind};
 use crate::model::ids::EpisodeId;
 use crate::model::session::Action;
 
-/// The line that a step leaves in its day, if it leaves one.
-pub fn line(step: &Step, episode: EpisodeId) -> Option<DayLine> {
+/// The line that a step leaves in its day, if it leaves one; `at` is its time where it has none of
+/// its own.
+pub fn line(step: &Step, episode: EpisodeId, at: Timestamp) -> Option<DayLine> {
     // What a fork repeats has its line in the other session.
     if step.inherited {
         return None;
@@ -22,7 +24,13 @@ pub fn line(step: &Step, episode: EpisodeId) -> Option<DayLine> {
         (StepKind::Compaction(_), None) => (LineKind::System, "context compacted".into()),
         (StepKind::ToolCall(call), None) => {
             if let Some(made) = commands::created(call) {
-                return finished(step, episode, LineKind::ToolEvent, &format!("{made} ok=true"));
+                return finished(
+                    step,
+                    episode,
+                    at,
+                    LineKind::ToolEvent,
+                    &format!("{made} ok=true"),
+                );
             }
             let verdict = test_runs::verdict(call);
             let is_news =
@@ -38,12 +46,18 @@ pub fn line(step: &Step, episode: EpisodeId) -> Option<DayLine> {
         }
         _ => return None,
     };
-    finished(step, episode, kind, &said)
+    finished(step, episode, at, kind, &said)
 }
 
-fn finished(step: &Step, episode: EpisodeId, kind: LineKind, said: &str) -> Option<DayLine> {
+fn finished(
+    step: &Step,
+    episode: EpisodeId,
+    at: Timestamp,
+    kind: LineKind,
+    said: &str,
+) -> Option<DayLine> {
     let cut = said.chars().count() > LONGEST_LINE;
     let text = text::one_line(said, LONGEST_LINE);
     (!text.is_empty()).then_some(())?;
-    Some(DayLine { at: step.at?, kind, text, cut_from: cut.then_some(episode) })
+    Some(DayLine { at: step.at.unwrap_or(at), kind, text, cut_from: cut.then_some(episode) })
 }

@@ -18,10 +18,13 @@ use crate::error::Result;
 use crate::index::Index;
 use crate::model::digest::{Digest, Origin, Outcome, State, Trigger, Worth};
 use crate::model::ids::SessionId;
+use crate::model::trust::Trust;
 use crate::query::Query;
 use crate::store::Store;
 use crate::store::core::memory as memory_page;
 
+/// The heading above what MEMORY.md says.
+pub const KNOWN: &str = "What is known";
 /// How long a line may be, in characters.
 const LONGEST_LINE: usize = 280;
 /// How much of a file is looked at.
@@ -53,9 +56,12 @@ pub fn memory(store: &Store, projects: &[String]) -> Section {
         });
     }
     for line in &mut lines {
-        line.text = memory_page::without_link(&line.text).to_string();
+        let bare = memory_page::without_link(&line.text);
+        if bare.len() < line.text.len() {
+            line.text = format!("{bare}”");
+        }
     }
-    Section { heading: "What is known".into(), lines, share: 30, last_first: false }
+    Section { heading: KNOWN.into(), lines, share: 30, last_first: false }
 }
 
 /// Today and yesterday: their summaries, else the last lines of the page that an older tool kept,
@@ -115,7 +121,8 @@ pub fn project(
     let mut shown = HashSet::new();
     digests.retain(|digest| shown.insert((digest.content.title.clone(), digest.content.status)));
     digests.truncate(SESSIONS);
-    let lines = digests.iter().flat_map(|digest| session_lines(digest, checker)).collect();
+    let lines =
+        digests.iter().flat_map(|digest| session_lines(digest, checker, &asking.trust)).collect();
     let heading = match projects.first() {
         Some(project) => format!("Last sessions of {}", markdown::heading(project)),
         None => "Last sessions".into(),
@@ -132,8 +139,13 @@ fn newest(store: &Store) -> Vec<Digest> {
     ids.iter().filter_map(|id| store.digest(id).ok().flatten()).collect()
 }
 
-fn session_lines(digest: &Digest, checker: &EvidenceChecker) -> Vec<Line> {
+fn session_lines(digest: &Digest, checker: &EvidenceChecker, trust: &Trust) -> Vec<Line> {
     let content = &digest.content;
+    let is_own = trust.of_session(&digest.session).speaks_for_person();
+    let speaker = match is_own {
+        true => "assistant said".to_string(),
+        false => format!("on {} somebody wrote", plain(digest.session.device.as_str())),
+    };
     let when = content.ended.map(|at| format!("{}, ", at.format("%Y-%m-%d"))).unwrap_or_default();
     let status =
         if digest.state == State::Open { "still open".into() } else { content.status.to_string() };
@@ -149,6 +161,10 @@ fn session_lines(digest: &Digest, checker: &EvidenceChecker) -> Vec<Line> {
         .partition(|outcome| outcome.starts_with("open: "));
     // What was left open is shown, however much was done.
     for outcome in done.into_iter().take(OUTCOMES).chain(open) {
+        // Nobody but the person orders, permits or promises in their name.
+        if text::speaks_for_person(outcome) || (!is_own && text::is_order(outcome)) {
+            continue;
+        }
         let (outcome, episode) = split_episode(outcome);
         let source = episode.map_or_else(
             || digest.session.to_string(),
@@ -157,11 +173,7 @@ fn session_lines(digest: &Digest, checker: &EvidenceChecker) -> Vec<Line> {
         let stale = episode
             .and_then(|episode| checker.stale_reason(digest, episode.parse().ok()?))
             .map(|why| plain(&why));
-        lines.push(Line {
-            below: true,
-            stale,
-            ..Line::new(plain(&without_output(outcome)), source)
-        });
+        lines.push(Line { below: true, stale, ..Line::new(attributed(outcome, &speaker), source) });
     }
     let unfinished =
         digest.state == State::Open || matches!(content.status, Outcome::Abandoned | Outcome::Fail);
@@ -186,6 +198,20 @@ fn split_episode(outcome: &str) -> (&str, Option<&str>) {
     }
 }
 
+/// An outcome in quotes, with whose words it is in: the agent's, but for what was counted.
+fn attributed(outcome: &str, speaker: &str) -> String {
+    let outcome = without_output(outcome);
+    if let Some(open) = outcome.strip_prefix("open: ") {
+        return format!("open: {}", quoted(open));
+    }
+    for counted in ["changed ", "tests ", "committed ", "opened ", "pull request "] {
+        if let Some(rest) = outcome.strip_prefix(counted) {
+            return format!("{counted}{}", quoted(rest));
+        }
+    }
+    format!("{speaker} {}", quoted(&outcome))
+}
+
 /// An outcome of a test run without what the tests printed.
 fn without_output(outcome: &str) -> String {
     match outcome.split_once(" (") {
@@ -204,6 +230,7 @@ pub fn prompted(
     asking: &AskingSession,
     checker: &EvidenceChecker,
 ) -> Result<Section> {
+    let trust = &asking.trust;
     let query = Query::of_words(prompt);
     let mut lines = Vec::new();
     if !query.is_empty() {
@@ -226,7 +253,12 @@ pub fn prompted(
                     trigger.episode == found.episode && trigger.topic == found.topic
                 };
                 let Some(trigger) = digest.content.triggers.iter().find(said) else { continue };
-                let line = trigger_line(&digest, trigger, checker);
+                let is_persons = trigger.origin == Origin::User
+                    && trust.of_session(&digest.session).speaks_for_person();
+                if !is_persons && text::speaks_for_person(&trigger.sentence) {
+                    continue;
+                }
+                let line = trigger_line(&digest, trigger, checker, trust);
                 if !lines.iter().any(|there: &Line| there.text == line.text) {
                     lines.push(line);
                 }
@@ -241,11 +273,21 @@ fn weight_of(words: &[String]) -> f32 {
     words.iter().map(|word| words::weight(&word.to_lowercase())).sum()
 }
 
-fn trigger_line(digest: &Digest, trigger: &Trigger, checker: &EvidenceChecker) -> Line {
+fn trigger_line(
+    digest: &Digest,
+    trigger: &Trigger,
+    checker: &EvidenceChecker,
+    trust: &Trust,
+) -> Line {
     let when =
         digest.content.ended.map(|at| format!("{}, ", at.format("%Y-%m-%d"))).unwrap_or_default();
     let (asked, said) = (quoted(&trigger.topic), quoted(&trigger.sentence));
-    let text = format!("{when}{}: on {asked}, {} said {said}", project_of(digest), trigger.origin);
+    let device = &digest.session.device;
+    let whose = match trust.of_session(&digest.session).speaks_for_person() {
+        true => format!("{} said", trigger.origin),
+        false => format!("on {} somebody wrote", plain(device.as_str())),
+    };
+    let text = format!("{when}{}: on {asked}, {whose} {said}", project_of(digest));
     let stale = checker.stale_reason(digest, trigger.episode).map(|why| plain(&why));
     Line { stale, ..Line::new(text, format!("{}#{}", digest.session, trigger.episode)) }
 }
@@ -261,6 +303,8 @@ pub struct AskingSession {
     pub session: Option<String>,
     /// Its id in this memory, where it has one already.
     pub id: Option<SessionId>,
+    /// Whose words count as its person's.
+    pub trust: Trust,
 }
 
 impl AskingSession {
@@ -305,10 +349,15 @@ fn prose(store: &Store, path: &Path, wanted: impl Fn(&str) -> bool) -> Vec<Line>
             continue;
         }
         let said = line.trim_start_matches(['-', '*', '>', '+']).trim_start();
-        let said = if under.is_empty() { plain(said) } else { plain(&format!("{under}: {said}")) };
-        if !said.is_empty() {
-            lines.push(Line::new(said, format!("{shown}:{}", number + 1)));
+        if plain(said).is_empty() {
+            continue;
         }
+        let said = if under.is_empty() {
+            quoted(said)
+        } else {
+            format!("{}: {}", plain(&under), quoted(said))
+        };
+        lines.push(Line::new(said, format!("{shown}:{}", number + 1)));
     }
     lines
 }
@@ -354,7 +403,9 @@ mod tests {
              ## 🧠 Semantic Summary (The RAG Trigger)\n- **Core Intent**: i\n- **Key Outcomes**: {outcomes}\n"
         );
         let checker = EvidenceChecker::new(Path::new("/nowhere"), Path::new("/nowhere"), &[], true);
-        session_lines(&digest::parse(&text).unwrap(), &checker).iter().map(Line::shown).collect()
+        let digest = digest::parse(&text).unwrap();
+        let trust = Trust::new([], Default::default(), [digest.session.device.clone()], []);
+        session_lines(&digest, &checker, &trust).iter().map(Line::shown).collect()
     }
 
     #[test]
@@ -363,7 +414,8 @@ mod tests {
             "one (EP_001); two (EP_002); three (EP_003); four (EP_004); open: push it? (EP_005)",
         );
         assert_eq!(shown.len(), 1 + OUTCOMES + 1, "{shown:?}");
-        assert_eq!(shown[4], "  - open: push it? (SES1_desk_SP1C1#EP_005)\n");
+        assert_eq!(shown[1], "  - assistant said “one” (SES1_desk_SP1C1#EP_001)\n");
+        assert_eq!(shown[4], "  - open: “push it?” (SES1_desk_SP1C1#EP_005)\n");
     }
 
     #[test]

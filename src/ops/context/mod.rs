@@ -112,7 +112,8 @@ impl Memory {
             (false, true) => Some(open(Source::InMemory)?),
             (false, false) => Some(open(Source::Refreshed)?),
         };
-        let asking = AskingSession { session: request.session.clone(), id: None };
+        let asking =
+            AskingSession { session: request.session.clone(), id: None, trust: self.trust() };
         let checker = EvidenceChecker::new(folder, home, &projects, request.hurried);
         let mut sections = Vec::new();
         if let (Some(prompt), Some(index)) = (&request.prompt, &index) {
@@ -133,6 +134,11 @@ impl Memory {
         if request.contents != Contents::Prompt {
             let today = self.now().with_timezone(&self.zone()?).date_naive();
             sections.extend(gather::days(store, today, asking.id.as_ref()));
+        }
+        // What every device writes, such as MEMORY.md, is worth as much as the least of them.
+        if !asking.trust.of_shared().speaks_for_person() {
+            let known = sections.iter_mut().filter(|section| section.heading == gather::KNOWN);
+            known.for_each(|section| section.lines.retain(|line| !text::is_order(&line.text)));
         }
         // Whoever repeated it: an order to agents is not passed on.
         for section in &mut sections {

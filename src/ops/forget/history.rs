@@ -1,46 +1,39 @@
 //! Git's history: the commands that remove the same from it. The person runs them, since nothing
 //! here runs a program.
 //!
-//! Git keeps every page as it once was, also pages that no longer mention it. So the history of every
-//! page that can ever have mentioned a session goes with it; a text can have been on any page.
+//! Git keeps every page as it once was, also pages that no longer mention it. In each commit the files
+//! that hold it go, by `git grep` over that commit; the others stay.
 
 use std::path::Path;
 
-use chrono::{Days, NaiveDate};
-
-use super::{ForgetPlan, PlannedSession};
+use super::ForgetPlan;
 use crate::base::files;
-use crate::store::Store;
-use crate::store::layout::{self, Layout};
+use crate::store::{Store, layout};
 
-/// The commands; none where the memory is in no repository. The pages keep their present and lose
-/// their past.
+/// The commands; none where the memory is in no repository. In every commit but the last, the files
+/// that hold it go; everything else stays as it was.
 pub fn commands(store: &Store, plan: &ForgetPlan) -> Vec<String> {
-    let layout = store.layout();
-    let root = layout.root();
+    let root = store.layout().root();
     let Some(repository) = root.ancestors().find(|folder| files::exists(folder.join(".git")))
     else {
         return Vec::new();
     };
     let below = root.strip_prefix(repository).unwrap_or(Path::new(""));
-    let within = |path: &str| quoted(&layout::shown_relative(&below.join(path)));
-    let paths: Vec<String> = match plan.is_text() {
-        true if below.as_os_str().is_empty() => vec![".".to_string()],
-        true => vec![within("")],
-        false => {
-            let mut paths = past(layout, &plan.sessions);
-            paths.extend(plan.files.iter().cloned());
-            paths.sort();
-            paths.dedup();
-            paths.iter().map(|path| within(path)).collect()
-        }
+    let memory = match below.as_os_str().is_empty() {
+        true => ".".to_string(),
+        false => quoted(&layout::shown_relative(below)),
     };
-    let memory = if below.as_os_str().is_empty() { ".".to_string() } else { within("") };
     let git = format!("git -C {}", quoted(&repository.to_string_lossy()));
+    let pattern = quoted(&pattern(plan));
+    // By content, and by name; `git ls-files` is the index of the commit at hand.
+    let filter = format!(
+        "test \"$GIT_COMMIT\" = \"$MEMTREE_LAST\" || {{ git grep -a -l -z -i -E --cached -e {pattern} -- {memory}; \
+         git ls-files -z -- {memory} | grep -z -i -E -e {pattern}; }} | \
+         xargs -0 -r git rm -q --cached --ignore-unmatch --"
+    );
     let rewrite = format!(
-        "{git} filter-branch --force --tag-name-filter cat --index-filter \
-         'test \"$GIT_COMMIT\" = \"$MEMTREE_LAST\" || git rm -r -q --cached --ignore-unmatch -- {}' -- --all",
-        paths.join(" ").replace('\'', "'\\''")
+        "{git} filter-branch --force --tag-name-filter cat --index-filter {} -- --all",
+        quoted(&filter)
     );
     vec![
         format!("{git} add -A -- {memory} && {git} commit -m 'forget' -- {memory}"),
@@ -57,35 +50,21 @@ pub fn commands(store: &Store, plan: &ForgetPlan) -> Vec<String> {
     ]
 }
 
-/// Every place in which sessions can have left something, then or now.
-fn past(layout: &Layout, sessions: &[PlannedSession]) -> Vec<String> {
-    let mut paths: Vec<String> = layout
-        .distilled()
-        .iter()
-        .filter(|folder| **folder != layout.daily())
-        .map(|path| layout.shown(path))
-        .collect();
-    for planned in sessions {
-        paths.push(layout.shown(&layout.session(&planned.session)));
-        match &planned.days {
-            Some((first, last)) => {
-                for day in around(*first, *last) {
-                    paths.push(layout.shown(&layout.day(day)));
-                    paths.push(layout.shown(&layout.summary(day)));
-                }
-            }
-            // Nobody knows when it was.
-            None => paths.push(layout.shown(&layout.daily())),
-        }
+/// What a file that goes holds, as an extended regular expression: the text, or the name of a
+/// session.
+fn pattern(plan: &ForgetPlan) -> String {
+    if let Some(text) = &plan.text {
+        return text.for_git().to_string();
     }
-    paths
-}
-
-/// The days of a session by the clock of any zone; its notes may have been written into the next.
-fn around(first: NaiveDate, last: NaiveDate) -> impl Iterator<Item = NaiveDate> {
-    let first = first.checked_sub_days(Days::new(1)).unwrap_or(first);
-    let last = last.checked_add_days(Days::new(1)).unwrap_or(last);
-    first.iter_days().take_while(move |day| *day <= last)
+    let ids = plan.sessions.iter().map(|planned| planned.session.to_string());
+    let natives = plan.sessions.iter().filter_map(|planned| planned.source_id.clone());
+    let natives = natives.filter_map(|id| Some(id.split_once(':')?.1.to_string()));
+    let names: Vec<String> = ids.chain(natives.filter(|id| id.len() >= 8)).collect();
+    let escaped = names.iter().map(|name| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        name.chars().map(|c| if plain(c) { c } else { '.' }).collect::<String>()
+    });
+    escaped.collect::<Vec<_>>().join("|")
 }
 
 /// A word for a shell, whatever it holds.

@@ -116,9 +116,6 @@ pub struct PlannedSession {
     pub log_stays_out: bool,
     #[serde(skip)]
     source_id: Option<String>,
-    /// When it began and ended, where that is known.
-    #[serde(skip)]
-    days: Option<(NaiveDate, NaiveDate)>,
 }
 
 /// What went, and the proof.
@@ -128,6 +125,8 @@ pub struct ForgetReport {
     pub sessions: Vec<SessionId>,
     /// The other files that lost lines or went.
     pub files: Vec<String>,
+    /// Where it was looked for, and how.
+    pub searched: Vec<&'static str>,
     /// How much was looked through afterwards.
     pub scanned_files: u64,
     pub scanned_bytes: u64,
@@ -237,11 +236,29 @@ pub fn forget(store: &Store, plan: &ForgetPlan, request: &Request<'_>) -> Result
         git: history::commands(store, plan),
         ..ForgetReport::default()
     };
+    report.searched = searched(plan.is_text());
     match &plan.text {
         Some(pattern) => forget_text(store, plan, pattern, stones, request, &mut report)?,
         None => forget_sessions(store, &sessions, request, &mut report)?,
     }
     Ok(report)
+}
+
+/// Where it is looked for, and how, in words.
+fn searched(is_text: bool) -> Vec<&'static str> {
+    let how = match is_text {
+        true => {
+            "by letters and digits: whatever the case, accents, their composition, ASCII spellings \
+             such as ue for ü, letters that look alike, punctuation, Markdown marks and JSON escapes"
+        }
+        false => "by the session's ids and by passages that no other session has",
+    };
+    vec![
+        how,
+        "in the names of all files, in pages, keys, slugs, day logs, raw, and below .memtree; the \
+         search index is removed and made again",
+        "not in git's history, not in other clones, and not in the agent's own logs",
+    ]
 }
 
 fn forget_text(
@@ -319,7 +336,7 @@ pub(super) fn named(store: &Store, name: &str) -> Result<SessionId> {
         None => chosen(store, |digest| digest.source_id == name)?.into_iter().next(),
     };
     found.ok_or_else(|| {
-        Error::usage(format!("there is no session `{name}`"))
+        Error::not_found(format!("there is no session `{name}`"))
             .hint("`memtree search` finds sessions by their words")
     })
 }
@@ -355,12 +372,7 @@ fn planned(store: &Store, session: SessionId) -> PlannedSession {
         let cursors = Cursors::load(&store.layout().cursors());
         cursors.session(&session).map(|cursor| cursor.source_id.clone())
     };
-    let content = digest.as_ref().map(|digest| &digest.content);
-    let days = content.and_then(|content| {
-        content.started.or(content.ended).zip(content.ended.or(content.started))
-    });
     PlannedSession {
-        days: days.map(|(first, last)| (first.date_naive(), last.date_naive())),
         bytes,
         log_stays_out: true,
         title: digest.as_ref().map(|digest| digest.content.title.clone()).unwrap_or_default(),

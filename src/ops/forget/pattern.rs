@@ -27,6 +27,10 @@ const OVERLAP: usize = 64 << 10;
 #[derive(Debug)]
 pub struct TextPattern {
     regex: Regex,
+    /// Its longer words, folded: lists of keys hold them one by one.
+    words: Vec<String>,
+    /// The same for `git grep`, as an extended regular expression.
+    for_git: String,
 }
 
 impl TextPattern {
@@ -46,18 +50,24 @@ impl TextPattern {
                 .because(format!("it has more than {LONGEST} characters"))
                 .hint("give a sentence of it, or name the session"));
         }
-        let mut pattern = String::from("(?i)");
-        let mut words = text.split_whitespace().peekable();
-        while let Some(word) = words.next() {
-            word.chars().for_each(|letter| pattern.push_str(&forms(letter)));
-            if words.peek().is_some() {
-                pattern.push_str(r"(?:[\s\-_>]|\\[nrt])+");
-            }
-        }
-        let regex = regex::bytes::RegexBuilder::new(&pattern).size_limit(64 << 20).build();
+        let regex =
+            regex::bytes::RegexBuilder::new(&any_spelling(text)).size_limit(256 << 20).build();
+        let words = text.split(|c: char| !c.is_alphanumeric()).map(folded);
+        let words = words.filter(|word| word.chars().count() >= SHORTEST).collect();
         regex
-            .map(|regex| TextPattern { regex })
+            .map(|regex| TextPattern { regex, words, for_git: for_git(text) })
             .map_err(|err| Error::usage("cannot look for this text").because(err))
+    }
+
+    /// The same for `git grep -i -E`.
+    pub fn for_git(&self) -> &str {
+        &self.for_git
+    }
+
+    /// Whether a key of a list is one of its words.
+    pub fn has_word(&self, key: &str) -> bool {
+        let key = folded(key);
+        self.words.iter().any(|word| *word == key)
     }
 
     /// Whether a text holds it.
@@ -96,26 +106,184 @@ impl TextPattern {
     }
 }
 
-/// The forms of one character: itself, behind backslashes, as JSON or HTML escape it, or dropped
-/// where headings drop it.
-fn forms(letter: char) -> String {
-    let plain = regex::escape(&letter.to_string());
-    if letter.is_ascii_alphanumeric() {
-        return plain;
+/// A pattern for a text in any spelling: by its letters and digits, whatever the case, the accents,
+/// how they are composed or written in ASCII, and the punctuation, marks and escapes between them.
+fn any_spelling(text: &str) -> String {
+    let long = text.chars().count() > 120;
+    // Marks of Markdown and what nobody sees may also stand within a word.
+    let within = if long { "" } else { r"(?:[*_`~\u{ad}\u{200b}-\u{200f}\u{2060}\u{feff}]{0,3})" };
+    let between = r"(?:\\+[nrt]|\\+u[0-9a-f]{4}|&[a-z]{2,6};|[^\p{L}\p{N}]){0,12}";
+    let mut pattern = String::from("(?i)");
+    let letters: Vec<char> = decomposed(text).collect();
+    let (mut at, mut gap) = (0, false);
+    while at < letters.len() {
+        let letter = letters[at];
+        if !letter.is_alphanumeric() {
+            gap = !pattern.ends_with("(?i)");
+            at += 1;
+            continue;
+        }
+        if gap {
+            pattern.push_str(between);
+        } else if !pattern.ends_with("(?i)") {
+            pattern.push_str(within);
+        }
+        gap = false;
+        let pair: String = letters[at..letters.len().min(at + 2)].iter().collect();
+        let (form, length) = forms(letter, &pair.to_lowercase());
+        pattern.push_str(&form);
+        at += length;
     }
-    let mut units = [0u16; 2];
-    let escaped: String =
-        letter.encode_utf16(&mut units).iter().map(|unit| format!(r"\\+u{unit:04x}")).collect();
-    let entity = match letter {
-        '<' => "|&lt;",
-        '>' => "|&gt;",
-        '&' => "|&amp;",
-        '"' => "|&quot;",
-        _ => "",
+    pattern
+}
+
+/// The letters of a text without their accents; what is written with two letters in ASCII is kept as
+/// it is.
+fn decomposed(text: &str) -> impl Iterator<Item = char> + '_ {
+    // A mark that stands behind its letter is dropped, except that the pair may be an umlaut.
+    let is_mark = |c: char| ('\u{300}'..='\u{36f}').contains(&c);
+    let mut characters = text.chars().peekable();
+    std::iter::from_fn(move || {
+        let mut letter = characters.next()?;
+        while is_mark(letter) {
+            letter = characters.next()?;
+        }
+        let composed = match (letter, characters.peek()) {
+            ('a' | 'A', Some('\u{308}')) => 'ä',
+            ('o' | 'O', Some('\u{308}')) => 'ö',
+            ('u' | 'U', Some('\u{308}')) => 'ü',
+            ('a' | 'A', Some('\u{30a}')) => 'å',
+            (letter, _) => letter,
+        };
+        Some(composed)
+    })
+}
+
+/// The forms of one letter, and of how many letters they are: with any accent, with its marks apart,
+/// as it is written in ASCII or in another alphabet, and as JSON escapes it.
+fn forms(letter: char, pair: &str) -> (String, usize) {
+    let lower = letter.to_lowercase().next().unwrap_or(letter);
+    // `ue` may stand for `ü`.
+    if let Some(umlaut) = UMLAUTS.iter().find(|(_, ascii)| *ascii == pair) {
+        return (format!("(?:{pair}|{})", one(umlaut.0)), 2);
+    }
+    if let Some((_, ascii)) = UMLAUTS.iter().find(|(umlaut, _)| *umlaut == lower) {
+        return (format!("(?:{}|{ascii})", one(lower)), 1);
+    }
+    (one(lower), 1)
+}
+
+/// Letters that ASCII writes as two.
+const UMLAUTS: &[(char, &str)] = &[
+    ('ä', "ae"),
+    ('ö', "oe"),
+    ('ü', "ue"),
+    ('ß', "ss"),
+    ('æ', "ae"),
+    ('ø', "oe"),
+    ('å', "aa"),
+    ('œ', "oe"),
+    ('þ', "th"),
+];
+
+/// Letters that look or are written alike, the plain one first.
+const ALIKE: &[&str] = &[
+    "aàáâãäåāăąǎạảấầẩẫậắằẳẵặаα",
+    "bвβь",
+    "cçćĉċčсϲ",
+    "dďđԁ",
+    "eèéêëēĕėęěẹẻẽếềểễệеёεέ",
+    "fƒ",
+    "gĝğġģ",
+    "hĥħнһ",
+    "iìíîïĩīĭįıịỉіїιί",
+    "jĵј",
+    "kķкκ",
+    "lĺļľŀł",
+    "mмμ",
+    "nñńņňŉηή",
+    "oòóôõöøōŏőơọỏốồổỗộớờởỡợоοό",
+    "pрρ",
+    "rŕŗřг",
+    "sśŝşšșѕ",
+    "tţťŧțтτ",
+    "uùúûüũūŭůűųưụủứừửữựυύ",
+    "vνѵ",
+    "wŵѡω",
+    "xхχ",
+    "yýÿŷỳỷỹỵуγ",
+    "zźżžζ",
+];
+
+/// One letter in its forms.
+fn one(letter: char) -> String {
+    let alike = ALIKE.iter().find(|alike| alike.contains(letter));
+    let class = match alike {
+        Some(alike) => format!("[{alike}]"),
+        None => regex::escape(&letter.to_string()),
     };
-    let droppable =
-        if matches!(letter, '#' | '`' | '<' | '>' | '[' | ']' | '*' | '_') { "?" } else { "" };
-    format!(r"(?:\\*{plain}|{escaped}{entity}){droppable}")
+    let mut escaped = Vec::new();
+    for form in alike.map_or_else(|| letter.to_string(), |alike| alike.to_string()).chars() {
+        if form.is_ascii() {
+            continue;
+        }
+        // As JSON writes it, in either case.
+        for form in form.to_lowercase().chain(form.to_uppercase()) {
+            let mut units = [0u16; 2];
+            let units = form.encode_utf16(&mut units).iter();
+            escaped.push(units.map(|unit| format!(r"\\+u{unit:04x}")).collect::<String>());
+        }
+    }
+    // Only the letter's own escape: those of all its kin would make the pattern too long.
+    let own: Vec<String> = escaped
+        .into_iter()
+        .filter(|_| !letter.is_ascii())
+        .filter(|escape| {
+            letter.to_lowercase().chain(letter.to_uppercase()).any(|form| {
+                let mut units = [0u16; 2];
+                let units = form.encode_utf16(&mut units).iter();
+                units.map(|unit| format!(r"\\+u{unit:04x}")).collect::<String>() == *escape
+            })
+        })
+        .collect();
+    let escapes: String = own.iter().map(|escape| format!("|{escape}")).collect();
+    match letter.is_ascii_digit() {
+        true => class,
+        false => format!(r"(?:{class}[\u{{300}}-\u{{36f}}]{{0,2}}{escapes})"),
+    }
+}
+
+/// A word in lower case without accents: `Müller` and `muller` are the same key.
+fn folded(word: &str) -> String {
+    let plain = |letter: char| {
+        let alike = ALIKE.iter().find(|alike| alike.contains(letter));
+        alike.and_then(|alike| alike.chars().next()).unwrap_or(letter)
+    };
+    decomposed(&word.to_lowercase()).filter(|c| c.is_alphanumeric()).map(plain).collect()
+}
+
+/// A text as an extended regular expression for git, which knows bytes: what is no ASCII may be
+/// anything short.
+fn for_git(text: &str) -> String {
+    let mut pattern = String::new();
+    let mut gap = false;
+    for letter in decomposed(text) {
+        match letter {
+            letter if letter.is_ascii_alphanumeric() => {
+                if gap && !pattern.is_empty() {
+                    pattern.push_str("[^[:alnum:]]{0,12}");
+                }
+                gap = false;
+                pattern.push(letter.to_ascii_lowercase());
+            }
+            letter if letter.is_alphanumeric() => {
+                pattern.push_str(".{1,7}");
+                gap = false;
+            }
+            _ => gap = true,
+        }
+    }
+    pattern
 }
 
 /// A page without the lines that stand in it a second time with a text forgotten: a merge with a
@@ -175,7 +343,7 @@ mod tests {
             assert!(pattern.is_in(form), "{form}");
             assert!(!pattern.is_in(&pattern.removed(form)), "{form}");
         }
-        assert!(!pattern.is_in("project bluebird"));
+        assert!(!pattern.is_in("project bluejay für Ann"));
         assert_eq!(pattern.removed("nothing here"), "nothing here");
         assert!(
             TextPattern::new("<b>bold</b> text").unwrap().is_in("&lt;b&gt;bold&lt;/b&gt; text")
@@ -183,8 +351,39 @@ mod tests {
         assert!(TextPattern::new("an emoji 🦀 too").unwrap().is_in(r"an emoji \ud83e\udd80 too"));
         assert_eq!(
             TextPattern::new("a.b.c.d (x)").unwrap().removed("A.B.C.D (x) and aXbXc"),
-            "[forgotten] and aXbXc"
+            "[forgotten]) and aXbXc"
         );
+    }
+
+    #[test]
+    fn a_text_is_found_in_any_spelling() {
+        let composed = TextPattern::new("Zebrafish Müller").unwrap();
+        let apart = TextPattern::new("Zebrafish Mu\u{308}ller").unwrap();
+        let ascii = TextPattern::new("zebrafish mueller").unwrap();
+        for form in [
+            "Zebrafish Müller",
+            "zebrafish muller",
+            "ZEBRAFISH MU\u{308}LLER",
+            "Zebrafish Mueller",
+            "what-about-zebrafish-muller.md",
+            "zebrafish_mueller",
+            "Zebrafish **Müller**",
+            "Zebra*fish* Müller",
+            r"Zebrafish M\u00fcller",
+            "Zebrafish,\n> Müller",
+            "ZebrafishMüller",
+            "Zеbrafish Müller",
+        ] {
+            for pattern in [&composed, &apart, &ascii] {
+                assert!(pattern.is_in(form), "{form}");
+                assert!(!pattern.is_in(&pattern.removed(form)), "{form}");
+            }
+        }
+        assert!(!composed.is_in("Zebrafish Miller") && !composed.is_in("the fish of Muller"));
+        assert!(composed.has_word("muller") && composed.has_word("Zebrafish"));
+        assert!(!composed.has_word("fish"));
+        assert!(TextPattern::new("Straße 12a").unwrap().is_in("strasse-12a"));
+        assert!(TextPattern::new(&"a word ".repeat(150)).is_ok());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use chrono::NaiveDate;
 
-use super::pattern::{TextPattern, without_originals};
+use super::pattern::{FORGOTTEN, TextPattern, without_originals};
 use crate::base::files;
 use crate::base::front_matter::Document;
 use crate::capture::{commit, stage};
@@ -103,7 +103,9 @@ fn without(page: &str, pattern: &TextPattern) -> Document {
             document.set_block_list(key, &kept);
         }
     }
-    let body = pattern.removed(document.body()).into_owned();
+    let body = pattern.removed(document.body());
+    let body =
+        if body == document.body() { body.into_owned() } else { without_keys(&body, pattern) };
     document.set_body(&body);
     let page = match pattern.is_in(document.as_text()) {
         // It spans several values, or is in what is no YAML.
@@ -111,6 +113,35 @@ fn without(page: &str, pattern: &TextPattern) -> Document {
         false => document.into_text(),
     };
     Document::parse(&digest::without_stale_hashes(&page))
+}
+
+/// A page whose lists of keys and terms have none of a forgotten text's words.
+fn without_keys(page: &str, pattern: &TextPattern) -> String {
+    let mut kept = String::with_capacity(page.len());
+    for line in page.split_inclusive('\n') {
+        let list = match line.find("| keys: ") {
+            Some(at) => Some(at + "| keys: ".len()),
+            None if line.starts_with("- EP_") => line.find(": ").map(|at| at + 2),
+            None => None,
+        };
+        let Some(at) = list else {
+            kept.push_str(line);
+            continue;
+        };
+        let end = line.trim_end().len().max(at);
+        let keys = line[at..end].split(", ");
+        let keys: Vec<&str> = keys.filter(|key| !names_word(key, pattern)).collect();
+        kept.push_str(&line[..at]);
+        kept.push_str(&keys.join(", "));
+        kept.push_str(&line[end..]);
+    }
+    kept
+}
+
+/// Whether a key is, or is made of, words of the text.
+fn names_word(key: &str, pattern: &TextPattern) -> bool {
+    let mut words = key.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    key.contains(FORGOTTEN) || words.any(|word| pattern.has_word(word))
 }
 
 /// Another page of the memory without a text, and without hashes of it.
