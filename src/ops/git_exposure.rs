@@ -144,6 +144,8 @@ const MOST_NAMED: usize = 8;
 fn exposed_folder(path: &str) -> String {
     let parts: Vec<&str> = path.split('/').collect();
     match parts.as_slice() {
+        // This device's own.
+        [first, ..] if first.starts_with('.') => (*first).to_string(),
         [sessions, session, snapshot, raw, _, ..] if *raw == layout::RAW => {
             [*sessions, *session, *snapshot, *raw].join("/")
         }
