@@ -205,8 +205,10 @@ fn plain_sentence(sentence: &str) -> String {
         r"(?i)^(?:good (?:catch|point|call)|you're (?:absolutely |completely )?right|yep|yes|confirmed|exactly|right|found it|i see(?: the (?:issue|problem))?|got it|interesting|ah|oh|so)(?:\s*[—–,.:!]+\s*|\s+-\s+)",
     );
     let plain = markdown::strip_marks(sentence.trim());
-    let from = OPENER.find(&plain).map_or(0, |opener| opener.end());
-    text::one_line(&plain[from..], 500)
+    let Some(opener) = OPENER.find(&plain) else { return text::one_line(&plain, 500) };
+    let mut rest = plain[opener.end()..].chars();
+    let first = rest.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    text::one_line(&(first + rest.as_str()), 500)
 }
 
 // --- What states something ---
@@ -215,16 +217,16 @@ fn plain_sentence(sentence: &str) -> String {
 /// be, not the state of the moment.
 fn is_statement(sentence: &str) -> bool {
     static NARRATES: StaticRegex = StaticRegex::new(
-        r"(?i-u)^(?:i\b|we\b|let\b|now\b|here\b|next\b|first\b|then\b|good\b|great\b|perfect|excellent|done\b|added|updated|fixed|created|removed|changed|implemented|all (?:tests|checks|done)|both\b|no response|you\b|your\b|want\b|would\b|should\b|looking|wait|hmm|actually|ok\b|okay|sure|yes\b|run\b|use\b|add\b|remove\b|fix\b|update\b|change\b|drop\b|accept\b|check\b|verified|committed|pushed|current(?:ly)?\b|to\b|after\b|once\b|summary|note:|option|phase\b|step \d|what\b|why\b|how\b|tests?\b|if\b|even\b|expected\b|purpose\b|low\b|medium\b|high\b|critical\b|blocking\b|nit\b|suggested\b|suggestion|severity|p\d\b|files?:)",
+        r"(?i-u)^(?:i\b|we\b|let\b|now\b|here\b|next\b|first\b|then\b|good\b|great\b|perfect|excellent|done\b|added|updated|fixed|created|removed|changed|implemented|all (?:tests|checks|done)|both\b|no response|you\b|your\b|want\b|would\b|should\b|looking|wait|hmm|actually|ok\b|okay|sure|yes\b|run\b|use\b|add\b|remove\b|fix\b|update\b|change\b|drop\b|accept\b|check\b|verified|committed|pushed|current(?:ly)?\b|to\b|after\b|once\b|summary|note:|option|phase\b|step \d|what\b|why\b|how\b|tests?\b|if\b|even\b|expected\b|purpose\b|low\b|medium\b|high\b|critical\b|blocking\b|nit\b|suggested\b|suggestion|severity|p\d\b|files?:|consider\b|offer\b|integrate\b|alternative|available\b|draft\b|no need\b|two (?:small )?\w+:|please\b)",
     );
     static PRESENT: StaticRegex = StaticRegex::new(
         r"(?i-u)\b(?:is|are|does|do|doesn't|don't|isn't|aren't|requires?|needs?|uses?|reads?|writes?|returns?|runs?|means|has|have|only|can|cannot|can't|must|picks?|expects?|treats?|passes|validates?|falls?|fails?|breaks?|masks?|ignores?|drops?|keeps?|sends?|calls?|gets?|stays?|skips?|creates?|checks?|won't|shows?|displays?|triggers?|lists?|includes?|contains?|loads?|handles?|happens?|quotes?|matches|sees|looks|starts?|throws?|wraps?|points?|prints?|wants?|provides?|supports?|allows?|applies|makes?|tries|takes?|sets?|gives?|comes?|goes|exists?|belongs?|depends?|stores?|holds?|saves?|serves?|resolves?|respects?|implements?)\b",
     );
     static MOMENT: StaticRegex = StaticRegex::new(
-        r"(?i-u)\b(?:untracked|unstaged|up to date|\d+ commits? (?:behind|ahead)|no local changes|working tree|clean(?:ly)? on|tests? (?:passed|pass|failed|passing)|ready (?:for|to)|current (?:state|branch)|left (?:untouched|alone|unchanged)|not (?:touching|related)|unrelated|pre-?existing|no (?:blocking|issues|findings|changes)|i'(?:m|ll|ve)|already (?:exists|handled|has|have|in|correct)|successfully|production-ready|expected behavior|want me to|let me know)\b",
+        r"(?i-u)\b(?:untracked|unstaged|up to date|\d+ commits? (?:behind|ahead)|no local changes|working tree|clean(?:ly)? on|tests? (?:passed|pass|failed|passing)|ready (?:for|to)|current (?:state|branch)|left (?:untouched|alone|unchanged)|not (?:touching|related)|unrelated|pre-?existing|no (?:blocking|issues|findings|changes)|i'(?:m|ll|ve)|already (?:exists|handled|has|have|in|correct)|successfully|production-ready|expected behavior|(?:page|check|log|output|run) shows|tracked diff|fair challenge|unpushed|appeared|push failed|(?:is|are) now|currently|tasked|needs? fix|want me to|let me know)\b",
     );
     static HEDGED: StaticRegex = StaticRegex::new(
-        r"(?i-u)\b(?:probably|likely|maybe|perhaps|might|seems?|somehow|i think|suspect|appears?|could|may be|would|should|wondering|what if|if we|you can|let's|we (?:can|need|have))\b",
+        r"(?i-u)\b(?:probably|likely|maybe|perhaps|might|seems?|somehow|i think|suspect|appears?|could|may be|would|should|wondering|suggests?|what if|if we|you can|let's|we (?:can|need|have))\b",
     );
     // A place in a file is a finding on a change of the day.
     static LINE_NUMBER: StaticRegex = StaticRegex::new(r"(?-u)\w\.\w{1,5}:\d");
@@ -232,7 +234,7 @@ fn is_statement(sentence: &str) -> bool {
     (4..=45).contains(&words)
         && !sentence.ends_with(['?', ':'])
         && !sentence.contains(['✅', '🚀', '🎉', '✓', '|'])
-        && !sentence.starts_with('(')
+        && !sentence.starts_with(|first: char| first.is_lowercase() || first == '(')
         && !LINE_NUMBER.is_match(sentence)
         && !NARRATES.is_match(sentence)
         && PRESENT.is_match(sentence)
@@ -390,6 +392,9 @@ mod tests {
             "`notes.txt` is untracked and not related to this.",
             "Should `flush()` not return an error here?",
             "The cache is empty.",
+            "`lock.rs` is now in `base/`, so the old path does not work.",
+            "endpoint”, the worker does not fail fast on `x`, so it waits.",
+            "Consider a `lock` that does not fail when the file is missing.",
             "Tests in `day.rs` fail because the clock is not set.",
             "`src/day.rs:12` never closes the file when `lock` is missing.",
         ] {
@@ -429,9 +434,11 @@ mod tests {
     fn three_dots_in_code_end_no_sentence() {
         assert_eq!(
             stated(
-                "The page asks `/api/reviews/...` of the wrong host, which never answers with JSON."
+                "The page is sent to `/api/reviews/...` of the wrong host, which never answers with JSON."
             ),
-            ["The page asks `/api/reviews/...` of the wrong host, which never answers with JSON."]
+            [
+                "The page is sent to `/api/reviews/...` of the wrong host, which never answers with JSON."
+            ]
         );
     }
 

@@ -239,8 +239,9 @@ fn lasts(said: &str) -> bool {
     static WHY: StaticRegex = StaticRegex::new(
         r"(?i)\b(?:instead of|rather than|because|since|so that|due to|regardless)\b|, not ",
     );
-    static REPLY: StaticRegex =
-        StaticRegex::new(r"(?i)^(?:but|wait|no|ah|oh|hmm+|i mean|so|ok|and)\b");
+    static REPLY: StaticRegex = StaticRegex::new(
+        r"(?i)^(?:but|wait|no|ah|oh|hmm+|i mean|so|ok|and)\b|\b(?:perhaps|maybe|i guess)\b|\bright$",
+    );
     WHY.is_match(said) && !said.contains('?') && !REPLY.is_match(said)
 }
 
@@ -378,6 +379,10 @@ fn confidence(landmark: &Landmark, by_person: bool, succeeded: bool) -> u8 {
     } else {
         45
     };
+    // A sentence that says why is worth more than one that says what.
+    static CAUSE: StaticRegex =
+        StaticRegex::new(r"(?i)\b(?:root cause|because|since|caused by|due to|requires?|must)\b");
+    let explains = landmark.kind == Kind::Knowledge && CAUSE.is_match(&landmark.text);
     let again = (landmark.sessions().saturating_sub(1) * 8).min(28) as u8;
-    (base + again + u8::from(succeeded) * 5).min(98)
+    (base + again + u8::from(succeeded) * 5 + u8::from(explains) * 5).min(98)
 }

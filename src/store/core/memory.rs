@@ -31,7 +31,8 @@ Yours: whatever stands outside of the two marks is never touched.
 const NOTHING_YET: &str = "(nothing is confirmed yet)";
 const OTHER: &str = "other";
 /// How many decisions, and how many lessons, the page has of one project.
-const MOST_OF_A_KIND: usize = 4;
+const MOST_DECISIONS: usize = 2;
+const MOST_LESSONS: usize = 3;
 /// How many commands the line of checks names.
 const MOST_CHECKS: usize = 7;
 
@@ -162,7 +163,6 @@ enum Rank {
     Rule,
     Decision,
     Lesson,
-    Habit,
 }
 
 /// One line of the page, and the landmarks that it tells of.
@@ -184,14 +184,15 @@ fn entries<'m>(landmarks: &[&'m Merged]) -> (Vec<Entry<'m>>, usize) {
             Kind::Decision => Rank::Decision,
             Kind::Knowledge => Rank::Lesson,
             Kind::Habit if check_of(one).is_some() => Rank::Checks,
-            Kind::Habit => Rank::Habit,
-            // Which files change together is for whoever reads the core.
-            Kind::Relationship => continue,
+            // The form of commits and which files change together show by themselves: whoever wants
+            // to know reads the core.
+            Kind::Habit | Kind::Relationship => continue,
         };
         let same = |entry: &&mut Entry<'_>| entry.project == project && entry.rank == rank;
         let room = match rank {
             Rank::Checks => 1,
-            Rank::Decision | Rank::Lesson => MOST_OF_A_KIND,
+            Rank::Decision => MOST_DECISIONS,
+            Rank::Lesson => MOST_LESSONS,
             _ => usize::MAX,
         };
         if let (Rank::Checks, Some(known)) = (rank, entries.iter_mut().find(same)) {

@@ -86,11 +86,12 @@ fn rule(turn: &Turn<'_>) -> Option<Rule> {
     let opinion = OPINION.is_match(said);
     let reason = REASON.is_match(said);
     let asks = said.ends_with('?') && text::sentences(said).last().is_some_and(is_question);
-    if concedes(&turn.part.remarks.opening) && (opinion || reason || ((modal || contrast) && !asks))
-    {
+    let errand = is_errand(said);
+    let plain_errand = errand && !contrast && !reason;
+    let wants = opinion || reason || ((modal || contrast) && !asks);
+    if concedes(&turn.part.remarks.opening) && wants && !plain_errand {
         return Some(Rule::Conceded);
     }
-    let errand = is_errand(said);
     if asks || (errand && !(contrast && modal && reason)) {
         return None;
     }

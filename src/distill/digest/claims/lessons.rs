@@ -12,7 +12,7 @@ use crate::model::digest::Origin;
 pub const MOST: usize = 4;
 /// How many signs a lesson needs; a page with fewer lessons than [`FEW`] takes those with one.
 const SIGNS: u32 = 2;
-const FEW: usize = 2;
+const FEW: usize = 3;
 
 /// What was learnt, the surest first.
 pub fn lessons(talk: &Talk<'_>) -> Vec<Line> {
@@ -134,7 +134,7 @@ mod tests {
         let say = |n: u32| format!("`part_{n}()` does not close number{n}.");
         let few: Vec<String> = (0..4).map(say).collect();
         let few: Vec<(&str, u32)> = few.iter().map(|said| (said.as_str(), 1)).collect();
-        assert_eq!(learnt(vec![part(1, "go on", &few)]).len(), 2);
+        assert_eq!(learnt(vec![part(1, "go on", &few)]).len(), FEW);
         assert!(learnt(vec![part(1, "go on", &[("`a` does not close it.", 0)])]).is_empty());
     }
 
