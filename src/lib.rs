@@ -87,6 +87,9 @@ pub mod internals {
         pub use crate::adapters::{
             ALL, Adapter, Identified, Identity, Places, gather, named, recognize,
         };
+        pub mod children {
+            pub use crate::adapters::children::read;
+        }
         pub mod shared {
             pub use crate::adapters::shared::{SharedFiles, SharedSession};
         }

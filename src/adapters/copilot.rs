@@ -57,10 +57,11 @@ impl Adapter for Copilot {
             name.to_str().map(str::to_string)
         };
         Ok(match started {
-            Some((id, start)) => {
-                Some(Identity { lineage: Some(format!("{id} {start}")), native_id: id, role })
-            }
-            None => named().map(|native_id| Identity { native_id, role, lineage: None }),
+            Some((id, start)) => Some(Identity {
+                lineage: Some(format!("{id} {start}")),
+                ..Identity::beside(id, role)
+            }),
+            None => named().map(|native_id| Identity::beside(native_id, role)),
         })
     }
 

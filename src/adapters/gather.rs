@@ -2,10 +2,14 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use super::Identity;
+use memchr::memmem;
+use serde_json::{Map, Value};
+
+use super::jsonl::{self, Line, Lines};
+use super::{Identity, children};
 use crate::base::files;
 use crate::model::session::{LogFile, Role, Skipped, Source};
 
@@ -26,13 +30,17 @@ pub struct Identified {
 
 /// Puts the files of one session together: resumed parts by their lineage, subagents and
 /// attachments by their session's id. What claims an id without being the same conversation becomes
-/// a session of its own, and is named in the second list.
+/// a session of its own, and is named in the second list. A subagent with a log of its own goes to
+/// the session that started it, where that one is found or held by the memory; else it stays by
+/// itself.
 ///
 /// `owner` gives the id under which a conversation, named by its lineage, was captured before: it
-/// keeps that id whatever becomes of its files.
+/// keeps that id whatever becomes of its files. `is_held` says whether the memory holds a session of
+/// an agent with its raw.
 pub fn gather(
     mut found: Vec<Identified>,
     owner: impl Fn(&str, &str) -> Option<String>,
+    is_held: impl Fn(&str, &str) -> bool,
 ) -> (Vec<Source>, Vec<Skipped>) {
     let owner_of = |file: &Identified| owner(file.flavor, file.identity.lineage.as_deref()?);
     // Where an agent copied a conversation into a new file on resume, the shorter file is the older
@@ -57,7 +65,10 @@ pub fn gather(
             _ => a.path.cmp(&b.path),
         });
         name_files(&mut source.files);
+        let follows = |file: &LogFile| sources.follows.get(file.path.as_path()).copied();
+        put_in_order(&mut source.files, follows);
     }
+    sources.fold(is_held);
     (sources.list, sources.skipped)
 }
 
@@ -68,6 +79,10 @@ struct Sources<'f> {
     skipped: Vec<Skipped>,
     by_lineage: BTreeMap<(&'f str, &'f str), usize>,
     by_id: BTreeMap<(&'f str, String), usize>,
+    /// By file: the record of another file that it goes on from.
+    follows: HashMap<&'f Path, &'f str>,
+    /// The sessions that others started, and by which.
+    parents: BTreeMap<usize, &'f str>,
 }
 
 impl<'f> Sources<'f> {
@@ -80,6 +95,7 @@ impl<'f> Sources<'f> {
         let at = match (same, taken) {
             (Some(at), _) => at,
             (None, None) => self.begin(flavor, id.clone()),
+            (None, Some(at)) if self.goes_on(file, at) => at,
             (None, Some(at)) => {
                 self.skip_claim(file, at);
                 let own = format!("{}~{}", identity.native_id, short_hash(&own_mark(file)));
@@ -89,9 +105,26 @@ impl<'f> Sources<'f> {
         if let Some(lineage) = lineage {
             self.by_lineage.entry(lineage).or_insert(at);
         }
+        if let Some(parent) = &identity.parent {
+            self.parents.entry(at).or_insert(parent);
+        }
         self.by_id.entry((flavor, id)).or_insert(at);
         self.by_id.entry((flavor, identity.native_id.clone())).or_insert(at);
         self.list[at].files.push(log_file(file));
+        if let Some(follows) = &identity.follows {
+            self.follows.insert(&file.path, follows);
+        }
+    }
+
+    /// Whether a file is a part of a conversation that was found: the one's first record goes on
+    /// from a record of the other.
+    fn goes_on(&self, file: &Identified, at: usize) -> bool {
+        self.list[at].files.iter().any(|other| {
+            let before = file.identity.follows.as_deref();
+            let after = self.follows.get(other.path.as_path()).copied();
+            before.is_some_and(|record| has_record(&other.path, record))
+                || after.is_some_and(|record| has_record(&file.path, record))
+        })
     }
 
     /// Adds a file that belongs to a conversation.
@@ -116,6 +149,56 @@ impl<'f> Sources<'f> {
         self.list.len() - 1
     }
 
+    /// Puts the files of subagents with logs of their own into the sessions that started them.
+    fn fold(&mut self, is_held: impl Fn(&str, &str) -> bool) {
+        let children: Vec<usize> = self.parents.keys().copied().collect();
+        // First where each goes, then all at once: a child's child goes to the same place.
+        let targets: Vec<_> =
+            children.iter().map(|child| (*child, self.root(*child, &is_held))).collect();
+        for (child, target) in targets {
+            let Some(target) = target else { continue };
+            let flavor = self.list[child].flavor;
+            let target = match target {
+                Root::Found(at) => at,
+                Root::Held(id) => match self.by_id.get(&(flavor, id.to_string())).copied() {
+                    Some(at) => at,
+                    None => {
+                        let at = self.begin(flavor, id.to_string());
+                        self.by_id.insert((flavor, id.to_string()), at);
+                        at
+                    }
+                },
+            };
+            let id = self.list[child].native_id.clone();
+            let files = std::mem::take(&mut self.list[child].files);
+            self.list[target].files.extend(files.into_iter().map(|file| LogFile {
+                name: children::folder(&id).join(&file.name),
+                child: Some(id.clone()),
+                ..file
+            }));
+        }
+        self.list.retain(|source| !source.files.is_empty());
+    }
+
+    /// The session to which a child belongs, through however many others; `None` where it is not
+    /// there, or where sessions name each other in a circle.
+    fn root(&self, child: usize, is_held: impl Fn(&str, &str) -> bool) -> Option<Root<'f>> {
+        let flavor = self.list[child].flavor;
+        let mut way = vec![child];
+        loop {
+            let at = *way.last()?;
+            let Some(parent) = self.parents.get(&at).copied() else {
+                return (at != child).then_some(Root::Found(at));
+            };
+            match self.by_id.get(&(flavor, parent.to_string())) {
+                Some(next) if way.contains(next) => return None,
+                Some(next) => way.push(*next),
+                None if is_held(flavor, parent) => return Some(Root::Held(parent)),
+                None => return (at != child).then_some(Root::Found(at)),
+            }
+        }
+    }
+
     /// Names a file that claims the id of another conversation.
     fn skip_claim(&mut self, file: &Identified, at: usize) {
         let first = self.list[at].files[0].path.display();
@@ -125,6 +208,50 @@ impl<'f> Sources<'f> {
         );
         self.skipped.push(Skipped { path: file.path.clone(), line: 0, reason });
     }
+}
+
+/// Puts the parts of a conversation that goes on in further files in their order: none before the
+/// one that it goes on from.
+pub fn put_in_order<'f>(files: &mut [LogFile], follows: impl Fn(&LogFile) -> Option<&'f str>) {
+    let main = files.iter().take_while(|file| file.role == Role::Main).count();
+    if main < 2 || !files[..main].iter().any(|file| follows(file).is_some()) {
+        return;
+    }
+    // They are few, and each goes behind its predecessor at most once.
+    for _ in 0..main {
+        for at in 0..main {
+            let Some(record) = follows(&files[at]) else { continue };
+            let later = (at + 1..main).find(|later| has_record(&files[*later].path, record));
+            if let Some(later) = later {
+                files[at..=later].rotate_left(1);
+            }
+        }
+    }
+}
+
+/// Whether a log has a record of this id.
+fn has_record(path: &Path, uuid: &str) -> bool {
+    let Ok(log) = jsonl::open(path) else { return false };
+    let mut lines = Lines::new(log);
+    let finder = memmem::Finder::new(uuid.as_bytes());
+    while let Ok(Some((_, line))) = lines.next() {
+        let Line::Bytes { bytes, .. } = line else { continue };
+        if finder.find(bytes).is_some() {
+            let record = serde_json::from_slice::<Map<String, Value>>(bytes).unwrap_or_default();
+            if jsonl::string(&record, "uuid") == uuid {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+/// Where a child goes.
+enum Root<'f> {
+    /// To a session that was found.
+    Found(usize),
+    /// To one that the memory holds, and whose own log is gone.
+    Held(&'f str),
 }
 
 /// Names the files as they will be called in the snapshot: as they lie around the main one, with
@@ -167,6 +294,7 @@ fn log_file(file: &Identified) -> LogFile {
         name: PathBuf::new(),
         role: file.identity.role.clone(),
         within: file.shared.then(|| file.identity.native_id.clone()),
+        child: None,
     }
 }
 

@@ -15,12 +15,13 @@ use crate::base::text;
 use crate::error::{Error, Result};
 use crate::model::session::{EventSink, Head, Log, Role};
 
-pub use gather::{Identified, gather};
+pub use gather::{Identified, gather, put_in_order};
 use hooks::HookSpec;
 use shared::{Scratch, Shared, SharedFile};
 use sqlite::Schema;
 
 mod aider;
+pub mod children;
 mod claude;
 mod codex;
 mod copilot;
@@ -138,17 +139,31 @@ pub struct Identity {
     /// The conversation's first record. Two files with the same one are the same conversation,
     /// although their ids differ: some agents copy the whole history into a new file on resume.
     pub lineage: Option<String>,
+    /// The record that the first one goes on from, where it is not in the same file. A file with the
+    /// same id that has it is an earlier part of the same conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows: Option<String>,
+    /// The session whose subagent this one is, where each has a log of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
 }
 
 impl Identity {
     /// A file of the conversation itself.
     pub fn main(native_id: impl Into<String>, lineage: Option<String>) -> Identity {
-        Identity { native_id: native_id.into(), role: Role::Main, lineage }
+        Identity { lineage, ..Identity::beside(native_id, Role::Main) }
     }
 
     /// Another file of a session, or one without a lineage.
     pub fn beside(native_id: impl Into<String>, role: Role) -> Identity {
-        Identity { native_id: native_id.into(), role, lineage: None }
+        let native_id = native_id.into();
+        Identity { native_id, role, lineage: None, follows: None, parent: None }
+    }
+
+    /// The same, of a session that another one started as its subagent.
+    pub fn started_by(self, parent: Option<String>) -> Identity {
+        let parent = parent.filter(|parent| !parent.is_empty() && *parent != self.native_id);
+        Identity { parent, ..self }
     }
 }
 

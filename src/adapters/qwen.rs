@@ -16,7 +16,7 @@ use super::transcript::{Dialect, Tokens, Transcript, attached};
 use super::wire::{self, Count, Text, wire_types};
 use super::{Adapter, Identity, Places, jsonl};
 use crate::error::Result;
-use crate::model::session::{EventSink, Head, Log};
+use crate::model::session::{BegunBy, EventSink, Head, Log};
 
 /// Qwen Code.
 pub struct Qwen;
@@ -36,6 +36,16 @@ impl Adapter for Qwen {
         let mut own = records.iter().filter(|record| is_qwen_record(record)).peekable();
         if own.peek().is_none() {
             return Ok(None);
+        }
+        let first = *own.peek().expect("looked at");
+        if first.get("isSidechain") == Some(&true.into())
+            && !jsonl::string(first, "agentId").is_empty()
+        {
+            // A subagent's records carry the id of the session that started it.
+            let (id, lineage) = (jsonl::string(first, "agentId"), jsonl::string(first, "uuid"));
+            let parent = jsonl::string(first, "sessionId").to_string();
+            let identity = Identity::main(id, Some(lineage.to_string()));
+            return Ok(Some(identity.started_by(Some(parent))));
         }
         let ids: Vec<&str> = own.filter_map(|record| record.get("sessionId")?.as_str()).collect();
         // A fork begins with records of another session; the file is named after its own.
@@ -73,6 +83,8 @@ wire_types! {
         uuid: Text<'a>,
         parent_uuid: Text<'a>,
         session_id: Text<'a>,
+        agent_id: Text<'a>,
+        is_sidechain: Option<bool>,
         timestamp: Text<'a>,
         cwd: Text<'a>,
         git_branch: Text<'a>,
@@ -134,7 +146,13 @@ impl Dialect for Records {
 
     fn record(&mut self, record: WireRecord, out: &mut Transcript) -> Result<()> {
         out.context.at = record.timestamp.time();
-        if record.session_id.some().is_some_and(|id| id != out.log.native_id) {
+        let is_subagents = record.is_sidechain == Some(true)
+            && record.agent_id.some() == Some(out.log.native_id.as_str());
+        if is_subagents {
+            out.head.begun_by = BegunBy::Agent;
+            record.session_id.replace(&mut out.head.parent);
+        }
+        if !is_subagents && record.session_id.some().is_some_and(|id| id != out.log.native_id) {
             out.inherit();
             record.session_id.replace(&mut out.head.parent);
         } else {

@@ -225,7 +225,13 @@ mod tests {
         assert_eq!(identify(&earlier, "opencode").unwrap(), None);
         assert!(!holds_all(&earlier, &later).unwrap());
         assert!(holds_all(&extract("3.jsonl", &[row("c", "less")]), &later).unwrap());
-        let file = |path| LogFile { path, name: "a.jsonl".into(), role: Role::Main, within: None };
+        let file = |path| LogFile {
+            path,
+            name: "a.jsonl".into(),
+            role: Role::Main,
+            within: None,
+            child: None,
+        };
         let log = Log { native_id: "a".into(), files: vec![file(earlier), file(later)] };
         let (mut no_events, mut lines) = (NoEvents, RowLines(Vec::new()));
         let mut out = Transcript::new(&log, &mut no_events);

@@ -28,6 +28,9 @@ pub struct SharedSession {
     pub role: Role,
     /// As in [`super::Identity::lineage`].
     pub lineage: Option<String>,
+    /// As in [`super::Identity::parent`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
 }
 
 /// A file in which many sessions lie, open for reading.

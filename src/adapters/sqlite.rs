@@ -32,6 +32,9 @@ pub struct Schema {
     pub tables: &'static [Table],
     /// An SQL expression on the first table that is the same for all copies of one session.
     pub lineage: &'static str,
+    /// The column of the first table that names the session whose subagent a session is, and an SQL
+    /// condition under which it does.
+    pub parent: Option<(&'static str, &'static str)>,
 }
 
 /// A table of which rows are read.
@@ -225,14 +228,22 @@ impl Sessions {
     }
 
     fn list(&self) -> rusqlite::Result<Vec<SharedSession>> {
-        let mut revisions: BTreeMap<String, (String, String)> = BTreeMap::new();
+        let mut revisions: BTreeMap<String, ([String; 2], String)> = BTreeMap::new();
         let first = &self.schema.tables[0];
-        let query =
-            format!("SELECT {}, {} FROM \"{}\"", first.session, self.schema.lineage, first.name);
+        let has = |column: &str| self.columns[0].contains(&column);
+        let parent = self.schema.parent.filter(|(column, _)| has(column));
+        let parent = parent.map_or("NULL".to_string(), |(column, condition)| {
+            format!("CASE WHEN {condition} THEN \"{column}\" END")
+        });
+        let query = format!(
+            "SELECT {}, {}, {parent} FROM \"{}\"",
+            first.session, self.schema.lineage, first.name
+        );
         let mut statement = self.database.connection.prepare(&query)?;
         let mut found = statement.query([])?;
         while let Some(row) = found.next()? {
-            revisions.insert(text(row.get_ref(0)?), (text(row.get_ref(1)?), String::new()));
+            let names = [text(row.get_ref(1)?), text(row.get_ref(2)?)];
+            revisions.insert(text(row.get_ref(0)?), (names, String::new()));
         }
         for (table, columns) in self.tables() {
             for (session, weight) in self.weigh(table, columns)? {
@@ -243,11 +254,12 @@ impl Sessions {
         }
         let sessions = revisions.into_iter().filter(|(native_id, _)| !native_id.is_empty());
         Ok(sessions
-            .map(|(native_id, (lineage, weights))| SharedSession {
+            .map(|(native_id, ([lineage, parent], weights))| SharedSession {
                 native_id,
                 revision: files::sha256_hex(weights.as_bytes())[..16].to_string(),
                 role: Role::Main,
                 lineage: Some(lineage).filter(|lineage| !lineage.is_empty()),
+                parent: Some(parent).filter(|parent| !parent.is_empty()),
             })
             .collect())
     }

@@ -4,7 +4,7 @@
 //! They are only a cache. Without them files are looked into and compared with the digests'
 //! manifests, and the answer is the same.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -86,7 +86,7 @@ pub struct SessionCursor {
 }
 
 /// Changes whenever adapters may see files in another way than before.
-pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/5");
+pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/6");
 
 impl Cursors {
     /// Reads the cursors; a missing, older or damaged file is an empty one.
@@ -217,6 +217,12 @@ impl Cursors {
         self.sessions.values().map(|cursor| cursor.bytes).sum()
     }
 
+    /// The sources of this device's sessions whose raw is here.
+    pub fn sources_with_raw(&self) -> HashSet<&str> {
+        let own = self.sessions.values().filter(|cursor| cursor.raw_since.is_some());
+        own.map(|cursor| cursor.source_id.as_str()).collect()
+    }
+
     /// Since when there is raw, oldest first.
     pub fn raw_since(&self) -> impl Iterator<Item = Timestamp> {
         self.sessions.values().filter_map(|cursor| cursor.raw_since)
@@ -257,9 +263,9 @@ impl SharedCursor {
     /// What the file is to each session in it.
     pub fn identities(&self) -> impl Iterator<Item = Identity> {
         self.sessions.values().map(|SharedPart { session, .. }| Identity {
-            native_id: session.native_id.clone(),
-            role: session.role.clone(),
             lineage: session.lineage.clone(),
+            parent: session.parent.clone(),
+            ..Identity::beside(session.native_id.as_str(), session.role.clone())
         })
     }
 }

@@ -24,13 +24,15 @@ use crate::base::clock::{self, Timestamp};
 use crate::base::files::{self, FoundFile, Stamp};
 use crate::base::text;
 use crate::distill::agent_state::{self, AgentState};
-use crate::distill::digest::{self, FolderFacts, SnapshotParts};
+use crate::distill::digest::{self, FileFacts, FolderFacts, SnapshotParts};
 use crate::distill::facts::{EpisodeFacts, Facts};
+use crate::distill::folder_turns;
+use crate::distill::steps::{Step, StepKind};
 use crate::error::{Context, Result};
 use crate::model::digest::{Content, FOLDER, Outcome, SnapshotShape};
 use crate::model::exclude::Exclude;
 use crate::model::ids::{EpisodeId, SessionId};
-use crate::model::session::{Skipped, Source};
+use crate::model::session::{Position, Skipped, Source};
 use crate::store::layout;
 use crate::store::layout::Layout;
 use crate::store::local::StateFile;
@@ -198,7 +200,8 @@ fn stage(
     let mut facts = Facts::default();
     let mut links: BTreeMap<u32, String> = BTreeMap::new();
     let numbers = part_numbers(&listing.files);
-    let mut state = None;
+    let (mut state, mut beside) = (None, Vec::new());
+    let has_episodes = listing.files.iter().any(is_episode);
     for (file, number) in listing.files.iter().zip(numbers) {
         let name = snapshot_name(&file.relative);
         let copy = match (writer.copy(&file.path, &name), files::open(&file.path)) {
@@ -215,18 +218,23 @@ fn stage(
         if state.is_none() && holds_state(file) {
             state = files::read_to_string(&copy).ok().and_then(|text| agent_state::state_in(&text));
         }
-        if let Some(number) = number {
-            let (title, words) = read_for_words(&copy, &file.relative);
-            let (title, words) = (pages.cleaner.string(title), pages.cleaner.string(words));
+        let Some(number) = number else { continue };
+        links.insert(number, link_to(pages, &name));
+        let (title, words) = read_for_words(&copy, &file.relative);
+        let (title, words) = (pages.cleaner.string(title), pages.cleaner.string(words));
+        if is_beside(file) && has_episodes {
+            beside.push(FileFacts { number, name: title, text: words });
+        } else if !(is_episode(file) && take_turns(&mut facts, number, &copy, pages)) {
             facts.parts.push(EpisodeFacts::of_text(number, &title, &words));
-            links.insert(number, link_to(pages, &name));
-            facts.merge_when_many();
         }
+        facts.merge_when_many();
     }
     let snapshot = stage::finish_snapshot(writer, SnapshotShape::Folder, pages).context(cannot)?;
     let name = text::slug(&folder_name(&listing.folder), 40);
     let native_id = format!("{name}-{}", &snapshot.manifest_sha256[..12]);
-    let content = content(pages, listing, notes, &facts, links, state);
+    facts.finish();
+    let known = KnownOfFolder { facts, links, state, beside };
+    let content = content(pages, listing, notes, known);
     let ended = content.ended;
     // Nobody spoke in it, so it has no lines for the days.
     stage::create_day_lines(&staged).context(cannot)?;
@@ -315,17 +323,24 @@ pub fn part(snapshot: &Path, episode: EpisodeId) -> Option<PathBuf> {
     Some(found.swap_remove(at).path)
 }
 
-/// Which files are parts, and their numbers: the episodes where there are any, else all files.
+/// Which files are parts, and their numbers: the episodes where there are any, and after them what
+/// lies beside them; else all files.
 fn part_numbers(found: &[FoundFile]) -> Vec<Option<u32>> {
     let has_episodes = found.iter().any(is_episode);
     let mut last = 0;
-    let number = |file: &FoundFile| {
-        (has_episodes == is_episode(file)).then(|| {
+    let mut numbers: Vec<Option<u32>> = Vec::with_capacity(found.len());
+    for file in found {
+        numbers.push((has_episodes == is_episode(file)).then(|| {
             last = episode_number(file).filter(|number| *number > last).unwrap_or(last + 1);
             last
-        })
-    };
-    found.iter().map(number).collect()
+        }));
+    }
+    let beside = numbers.iter_mut().zip(found);
+    for (number, _) in beside.filter(|(number, file)| number.is_none() && is_beside(file)) {
+        last += 1;
+        *number = Some(last);
+    }
+    numbers
 }
 
 /// What a file is called in the snapshot: as it is, but for a manifest of its own, and names that
@@ -401,27 +416,59 @@ impl gray_matter::engine::Engine for SafeYaml {
     }
 }
 
+/// What was found in the files of a folder.
+struct KnownOfFolder {
+    facts: Facts,
+    links: BTreeMap<u32, String>,
+    state: Option<AgentState>,
+    beside: Vec<FileFacts>,
+}
+
+/// Takes a file as what was said in it; `false` where nobody speaks there.
+fn take_turns(facts: &mut Facts, number: u32, path: &Path, pages: &PageSettings<'_>) -> bool {
+    let Some(text) = read_whole(path) else { return false };
+    let turns = folder_turns::turns(&text);
+    let asked = turns.iter().filter(|turn| turn.by_person).map(|turn| turn.text.as_str());
+    let asked = asked.collect::<Vec<_>>().join("\n\n");
+    let Some(first) = turns.first() else { return false };
+    let position = Position { file: 0, line: u64::from(number) };
+    let mut take = |at, kind| {
+        facts.take(&Step { at, position, agent: None, inherited: false, kind });
+    };
+    take(first.at, StepKind::Prompt(pages.cleaner.string(asked)));
+    for turn in turns.iter().filter(|turn| !turn.by_person) {
+        take(turn.at, StepKind::Reply(pages.cleaner.string(turn.text.clone())));
+    }
+    if let Some(part) = facts.parts.last_mut() {
+        (part.episode, part.last_episode) = (number, number);
+    }
+    true
+}
+
+/// The text of a file, unless it is none or too long to be one.
+fn read_whole(path: &Path) -> Option<String> {
+    let is_short = files::metadata(path).is_ok_and(|metadata| metadata.len() <= MOST_STATE);
+    is_short.then(|| files::read_to_string(path).ok()).flatten()
+}
+
 /// What the digest of a folder says.
 fn content(
     pages: &PageSettings<'_>,
     listing: &Listing,
     notes: &FolderNotes,
-    facts: &Facts,
-    links: BTreeMap<u32, String>,
-    state: Option<AgentState>,
+    known: KnownOfFolder,
 ) -> Content {
+    let KnownOfFolder { facts, links, state, beside } = known;
     let (folder, found) = (&listing.folder, &listing.files);
     let clean = |text: String| pages.cleaner.string(text);
     let name = clean(folder_name(folder));
-    let objective =
-        notes.objective.clone().unwrap_or_else(|| format!("Keep the folder {name} as it is"));
     let latest = found.iter().filter_map(|file| file.metadata.modified().ok()).max();
     let is_vitals =
         |file: &&FoundFile| file.relative.file_stem().is_some_and(|stem| stem == "vitals");
     let vitals =
         in_folder(found, "state").find(is_vitals).or_else(|| in_folder(found, "state").next());
     let parts = SnapshotParts {
-        sensory: in_folder(found, "sensory").count() as u64,
+        sensory: in_folder(found, "sensory").map(sensory_entries).sum(),
         vitals: vitals
             .map(|file| link_to(pages, &snapshot_name(&file.relative)))
             .unwrap_or_default(),
@@ -429,7 +476,7 @@ fn content(
     let folder = FolderFacts {
         name,
         path: clean(folder.display().to_string()),
-        objective: clean(objective),
+        objective: notes.objective.clone().map(clean),
         motto: notes.motto.clone().map(clean),
         status: notes.status,
         modified: latest.map(Timestamp::from),
@@ -437,8 +484,9 @@ fn content(
         links,
         own_episodes: clean(own_range(found)),
         state,
+        beside,
     };
-    pages.settled(digest::folder_content(FOLDER, facts, folder, parts))
+    pages.settled(digest::folder_content(FOLDER, &facts, folder, parts))
 }
 
 fn in_folder<'f>(
@@ -448,6 +496,18 @@ fn in_folder<'f>(
     found.iter().filter(move |file| {
         file.relative.components().rev().skip(1).any(|part| part.as_os_str() == name)
     })
+}
+
+/// How many entries a file of sensory logs has.
+fn sensory_entries(file: &FoundFile) -> u64 {
+    read_whole(&file.path).map_or(1, |text| folder_turns::entries(&text))
+}
+
+/// Whether a file lies beside the episodes and says what is known, was sensed, or how it was.
+fn is_beside(file: &FoundFile) -> bool {
+    const BESIDE: &[&str] = &["semantic", "sensory", "state", "semantic_memory", "state_memory"];
+    let mut parts = file.relative.components().rev().skip(1);
+    parts.any(|part| BESIDE.iter().any(|name| part.as_os_str() == *name))
 }
 
 /// Whether a file may hold the state values of an agent.

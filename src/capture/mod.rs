@@ -21,6 +21,7 @@ pub mod cursors;
 pub mod fingerprint;
 pub mod folder;
 pub mod known;
+pub mod parts;
 pub mod raw;
 pub mod recorder;
 pub mod rescue;

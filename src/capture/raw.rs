@@ -1,6 +1,6 @@
 //! Raw, read again: what a session's own copy of its log says now.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::recorder::{self, RenderError, RenderedSession};
 use super::stage::{self, CaptureError, EARLIER};
 use super::{CaptureSettings, PageSettings, commit};
 use crate::adapters::shared::SharedFiles;
-use crate::adapters::{self, Adapter, Identity};
+use crate::adapters::{self, Adapter, Identity, children};
 use crate::base::files;
 use crate::error::{Context, Result};
 use crate::model::day::DayLine;
@@ -135,6 +135,7 @@ fn raw_log(adapter: &dyn Adapter, snapshot: &Path, native_id: &str) -> io::Resul
         }
         let identity = adapter.identify(&found.path)?;
         if let Some(identity) = &identity
+            && children::of_name(&found.relative).is_none()
             && Source::shown_id(&identity.native_id) == claimed
         {
             claims_id = true;
@@ -146,6 +147,10 @@ fn raw_log(adapter: &dyn Adapter, snapshot: &Path, native_id: &str) -> io::Resul
     }
     let own_name = files::safe_name(&own_id, 100);
     let role = |found: &files::FoundFile, identity: Option<Identity>| match identity {
+        // A subagent's own session, which says of itself what its files are.
+        identity if children::of_name(&found.relative).is_some() => {
+            identity.map_or(Role::Attachment, |identity| identity.role)
+        }
         // A subagent whose main log was gone, known by a folder that is not kept.
         Some(Identity { native_id, role: Role::Main, .. })
             // An id that is the name of our own folder stood in for none.
@@ -159,7 +164,15 @@ fn raw_log(adapter: &dyn Adapter, snapshot: &Path, native_id: &str) -> io::Resul
         None => Role::Attachment,
     };
     let mut ranked = Vec::new();
+    let mut follows = HashMap::new();
     for (found, identity) in files {
+        if let Some(record) = identity.as_ref().and_then(|identity| identity.follows.clone()) {
+            follows.insert(found.path.clone(), record);
+        }
+        let child = children::of_name(&found.relative).map(|folder| {
+            let named = identity.as_ref().map(|identity| identity.native_id.clone());
+            named.unwrap_or_else(|| folder.to_string())
+        });
         let role = role(&found, identity);
         // The main conversation first: what was carried over from earlier captures, then shorter
         // files before longer.
@@ -168,8 +181,12 @@ fn raw_log(adapter: &dyn Adapter, snapshot: &Path, native_id: &str) -> io::Resul
             Role::Main => (1, found.metadata.len()),
             _ => (2, 0),
         };
-        ranked.push((rank, LogFile { path: found.path, name: found.relative, role, within: None }));
+        let (path, name) = (found.path, found.relative);
+        ranked.push((rank, LogFile { path, name, role, within: None, child }));
     }
-    ranked.sort_by_key(|(rank, _)| *rank);
-    Ok(Log { native_id: own_id, files: ranked.into_iter().map(|(_, file)| file).collect() })
+    // The children's files come last, so that the main conversation stands together.
+    ranked.sort_by_key(|(rank, file)| (file.child.is_some(), *rank));
+    let mut files: Vec<LogFile> = ranked.into_iter().map(|(_, file)| file).collect();
+    adapters::put_in_order(&mut files, |file| follows.get(&file.path).map(String::as_str));
+    Ok(Log { native_id: own_id, files })
 }

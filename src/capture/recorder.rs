@@ -2,14 +2,15 @@
 //! of its days as they come.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use super::PageSettings;
 use super::vitals::vitals;
-use crate::adapters::Adapter;
+use crate::adapters::{Adapter, children};
 use crate::base::clock::Timestamp;
 use crate::base::{markdown, text};
-use crate::distill::day;
+use crate::distill::day::{self, SubagentState};
 use crate::distill::digest::{self, SnapshotParts};
 use crate::distill::episodes::EpisodePage;
 use crate::distill::facts::Facts;
@@ -66,10 +67,11 @@ pub fn render(
         last_at: None,
         untimed: Vec::new(),
         redactions: 0,
+        answers: HashMap::new(),
         day_line,
         failed: None,
     };
-    let read = adapter.read(log, &mut recorder);
+    let read = children::read(adapter, log, &mut recorder);
     if let Some(err) = recorder.failed {
         return Err(RenderError::Page(err));
     }
@@ -97,6 +99,8 @@ struct Recorder<'p> {
     untimed: Vec<DayLine>,
     /// How many secrets were redacted.
     redactions: u64,
+    /// By subagent: what it said last.
+    answers: HashMap<String, String>,
     day_line: &'p mut dyn FnMut(&DayLine) -> io::Result<()>,
     /// The write that failed, as opposed to a failure to read the log.
     failed: Option<io::Error>,
@@ -162,16 +166,17 @@ impl Recorder<'_> {
 
     /// Hands over a line for its day. A message without a time has the time of the last one that
     /// has one, and those before the first have that one's.
-    fn day_line(&mut self, step: &Step) -> io::Result<()> {
+    fn day_line(&mut self, step: &Step, is_first: bool) -> io::Result<()> {
         if let Some(at) = step.at {
             self.last_at = Some(at);
             for line in std::mem::take(&mut self.untimed) {
                 (self.day_line)(&DayLine { at, ..line })?;
             }
         }
-        let Some(line) = day::line(step, self.episode(), self.last_at.unwrap_or_default()) else {
-            return Ok(());
-        };
+        let last_reply = step.agent.as_ref().and_then(|agent| self.answers.get(agent));
+        let agent = SubagentState { is_first, last_reply: last_reply.map(String::as_str) };
+        let at = self.last_at.unwrap_or_default();
+        let Some(line) = day::line(step, self.episode(), at, agent) else { return Ok(()) };
         match self.last_at {
             Some(_) => (self.day_line)(&line),
             None if self.untimed.len() < MOST_UNTIMED => {
@@ -188,6 +193,10 @@ impl Recorder<'_> {
     }
 
     fn step(&mut self, step: Step) -> io::Result<()> {
+        let is_first = match &step.agent {
+            Some(agent) => !self.facts.subagents.contains(agent),
+            None => false,
+        };
         // What is made of the session has no order that is not the person's; its page has it all.
         let without_orders = match &step.kind {
             StepKind::Reply(said) if step.agent.is_none() => {
@@ -209,7 +218,10 @@ impl Recorder<'_> {
             }
             self.begin("")?;
         }
-        self.day_line(told)?;
+        self.day_line(told, is_first)?;
+        if let (StepKind::Reply(said), Some(agent)) = (&step.kind, &step.agent) {
+            self.answers.insert(agent.clone(), text::cut(said, 2000).to_string());
+        }
         let Some(open) = &mut self.open else { return Ok(()) };
         open.page.add(&step);
         if open.page.page.len() + open.page.sensory.len() > PAGE_PIECE {

@@ -180,16 +180,28 @@ impl Sources {
                 found.look_at(path, stamp, selection, cursors, &mut identified);
             }
         }
-        let (sources, clashes) =
-            adapters::gather(identified, |flavor, lineage| cursors.owner(flavor, lineage).cloned());
+        let held = cursors.sources_with_raw();
+        let (sources, clashes) = adapters::gather(
+            identified,
+            |flavor, lineage| cursors.owner(flavor, lineage).cloned(),
+            |flavor, id| held.contains(Source::id(flavor, id).as_str()),
+        );
         // Once they are captured, a clash is known and no news.
         let is_news =
             |clash: &Skipped| found.files.get(clash.path.as_os_str()).is_none_or(|file| !file.same);
         let news: Vec<Skipped> = clashes.into_iter().filter(is_news).collect();
         found.skipped.extend(news);
         let key = exclude.key();
-        for source in sources {
+        for mut source in sources {
             let source_id = source.source_id();
+            // A subagent that was forgotten by itself does not come back with its parent.
+            source.files.retain(|file| {
+                let child = file.child.as_deref().map(|child| Source::id(source.flavor, child));
+                child.is_none_or(|child| !tombstones.has_source(&child))
+            });
+            if source.files.is_empty() {
+                continue;
+            }
             if tombstones.has_source(&source_id) {
                 // It is not remembered in the cursors either, which would keep its name.
             } else if cursors.is_excluded(&source_id, &key) {
@@ -322,7 +334,8 @@ impl Sources {
                 if let Some(lineage) =
                     now.known.as_ref().and_then(|known| known.identity.lineage.as_deref())
                 {
-                    cursors.remember_owner(source.flavor, lineage, &source.native_id);
+                    let owner = file.child.as_ref().unwrap_or(&source.native_id);
+                    cursors.remember_owner(source.flavor, lineage, owner);
                 }
             }
         }

@@ -15,7 +15,7 @@ use super::recorder::{self, RenderError, RenderedSession};
 use super::sources::{Sources, unreadable};
 use super::{CaptureSettings, PageSettings};
 use crate::adapters::shared::SharedFiles;
-use crate::adapters::{self, Adapter, rows};
+use crate::adapters::{self, Adapter, children, rows};
 use crate::base::clock::Timestamp;
 use crate::base::files;
 use crate::distill::digest::project_name;
@@ -372,8 +372,7 @@ fn preview(
         file.path = extract.path().to_path_buf();
         extracts.push(extract);
     }
-    let head = adapter
-        .read(&log, &mut NullSink)
+    let head = children::read(adapter, &log, &mut NullSink)
         .map_err(|err| cannot_read(&source.files[0].path, err.to_string()))?;
     let project = project_name(head.remote.as_deref(), head.cwd.as_deref());
     if exclude.has_session(project.as_deref(), head.cwd.as_deref()) {
@@ -454,8 +453,12 @@ fn carry_over(
         };
         let path =
             writer.copy(&old, &format!("{}/{}", layout::RAW, layout::shown_relative(&kept_as)))?;
-        let role = adapter.identify(&path)?.map_or(Role::Attachment, |identity| identity.role);
-        let earlier = LogFile { path, name: kept_as, role, within: None };
+        let identity = adapter.identify(&path)?;
+        let native_id = identity.as_ref().map(|identity| identity.native_id.clone());
+        let role = identity.map_or(Role::Attachment, |identity| identity.role);
+        let child = children::of_name(&kept_as);
+        let child = child.map(|folder| native_id.unwrap_or_else(|| folder.to_string()));
+        let earlier = LogFile { path, name: kept_as, role, within: None, child };
         // What came earlier is read first.
         let at = if earlier.role == Role::Main { 0 } else { copies.len() };
         copies.insert(at, earlier);

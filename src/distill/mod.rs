@@ -13,6 +13,7 @@ pub mod digest;
 pub mod episodes;
 pub mod errors;
 pub mod facts;
+pub mod folder_turns;
 pub mod knowledge;
 pub mod lists;
 pub mod messages;

@@ -52,6 +52,8 @@ pub struct DaySummary {
     pub has_raw: bool,
     /// Whether an older tool kept a page of the same day.
     pub has_older_page: bool,
+    /// How many of its lines are a person's.
+    pub messages: u64,
     pub wanted: Vec<Point>,
     pub decided: Vec<Point>,
     pub done: Vec<Point>,
@@ -81,6 +83,8 @@ pub struct SessionOfDay {
     pub title: String,
     pub project: Option<String>,
     pub status: Option<String>,
+    /// What came of it, in one line.
+    pub headline: String,
     pub summary: SessionSummary,
 }
 

@@ -5,7 +5,7 @@
 //! [`EventSink`] and give back a [`Head`] with what is known of the session as a whole.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
@@ -32,6 +32,12 @@ impl Source {
     /// The id that ties a digest to the agent's own session: `claude:<uuid>`.
     pub fn source_id(&self) -> String {
         Source::id(self.flavor, &self.native_id)
+    }
+
+    /// The ids of the subagents' own sessions that are read as parts of this one.
+    pub fn children(&self) -> BTreeSet<String> {
+        let children = self.files.iter().filter_map(|file| file.child.as_deref());
+        children.map(|child| Source::id(self.flavor, child)).collect()
     }
 
     /// The same, of an agent and its own id.
@@ -66,6 +72,9 @@ pub struct LogFile {
     pub role: Role,
     /// The session's id within a file that many sessions share; then only its own part is meant.
     pub within: Option<String>,
+    /// The subagent's own session whose file it is, where that has a log of its own: what it holds
+    /// is said of that one.
+    pub child: Option<String>,
 }
 
 /// What a file of a session holds.
@@ -234,8 +243,10 @@ pub struct Head {
     pub usage: Vec<ModelUsage>,
     /// The agent program's version.
     pub version: Option<String>,
-    /// The session it was forked from or continues, by the agent's own id.
+    /// The session it was forked from, continues or was started by, by the agent's own id.
     pub parent: Option<String>,
+    /// Who began it.
+    pub begun_by: BegunBy,
     /// Pull requests opened in it.
     pub pull_requests: Vec<String>,
     /// Whether the log says that the session was ended (rather than just stopping).
@@ -263,6 +274,30 @@ impl Head {
         if of_file < MOST_SKIPPED_SHOWN {
             self.skipped.push(skipped);
         }
+    }
+}
+
+/// Who began a session.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BegunBy {
+    /// A person, or a script in their name.
+    #[default]
+    Person,
+    /// An agent that handed a task to it: it is a subagent.
+    Agent,
+    /// The agent's program, for its own ends: to approve a call, to sum up a context.
+    Program,
+}
+
+impl BegunBy {
+    /// Whether a person began it.
+    pub fn is_person(self) -> bool {
+        self == BegunBy::Person
+    }
+
+    /// Whether another session did, or the agent's program.
+    pub fn is_machine(self) -> bool {
+        !self.is_person()
     }
 }
 

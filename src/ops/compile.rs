@@ -25,7 +25,7 @@ use crate::model::ids::{EpisodeId, SessionId};
 use crate::model::knowledge::{About, Concept, Kind, Knowledge, PageName, SourceDay};
 use crate::models::{Alias, Answer, Models, Prompt};
 use crate::store::Store;
-use crate::store::authored::Page;
+use crate::store::authored::{self, Page};
 use crate::store::day as day_logs;
 use crate::store::knowledge::{self as documents, ModelSummary};
 
@@ -146,13 +146,16 @@ fn compile(store: &Store, request: &Compilation<'_>) -> Result<CompileReport> {
     if !read.due.is_empty() {
         let there = store.page_names().context(|| "cannot list the pages of knowledge".into())?;
         let mut failed: BTreeMap<NaiveDate, String> = BTreeMap::new();
-        let mut wanted = there.clone();
+        let mut wanted = kept_for_a_reason(store, &there)?;
         if request.models.is_enabled() && !request.dry_run {
             wanted.extend(named_by_model(store, &read.due, request, &mut failed)?);
         }
         let days: Vec<Day> = read.days.values().map(|read| read.day.clone()).collect();
         let made = knowledge::knowledge(&days, &sessions.about, &wanted);
         let changed = write(store, &made, &sessions.about, &read.due, request, &mut failed)?;
+        if !request.dry_run && failed.is_empty() {
+            remove_unwanted(store, &there, &made)?;
+        }
         let (updated, created): (Vec<&PageName>, Vec<&PageName>) =
             changed.iter().partition(|name| there.contains(name));
         (report.created, report.updated) = (shown(created), shown(updated));
@@ -176,6 +179,43 @@ fn compile(store: &Store, request: &Compilation<'_>) -> Result<CompileReport> {
     }
     report.took_ms = started.elapsed().as_millis() as u64;
     Ok(report)
+}
+
+/// The pages that stay whatever the days say now: a person wrote into them, or a model did.
+fn kept_for_a_reason(store: &Store, there: &BTreeSet<PageName>) -> Result<BTreeSet<PageName>> {
+    let mut kept = BTreeSet::new();
+    for name in there {
+        let text = store.page_text(name).context(|| "cannot read a page of knowledge".into())?;
+        let text = text.unwrap_or_default();
+        if !authored::is_ours(&text) || text.contains(documents::MODEL_SUMMARY) {
+            kept.insert(name.clone());
+        }
+    }
+    Ok(kept)
+}
+
+/// Removes the pages of ours that the days would not make any more: better topics took their place.
+fn remove_unwanted(store: &Store, there: &BTreeSet<PageName>, made: &Knowledge) -> Result<()> {
+    let cannot = || "cannot remove a page of knowledge".to_string();
+    let concepts = made.concepts.iter().map(|concept| &concept.name);
+    let names: BTreeSet<&PageName> =
+        concepts.chain(made.connections.iter().map(|connection| &connection.name)).collect();
+    let kept = kept_for_a_reason(store, there)?;
+    let is_unwanted = |name: &&PageName| {
+        name.kind != Kind::Question && !names.contains(*name) && !kept.contains(*name)
+    };
+    let gone: BTreeSet<PageName> = there.iter().filter(is_unwanted).cloned().collect();
+    for name in &gone {
+        files::remove_file(&store.layout().page(name)).context(cannot)?;
+    }
+    if !gone.is_empty() {
+        store.without_pages_in_log(&gone).context(cannot)?;
+        // Nobody's words are changed for it; what a person wrote keeps its link, and `lint` names it.
+        for name in store.page_names().context(cannot)?.difference(&kept) {
+            store.without_links_to(name, &gone).context(cannot)?;
+        }
+    }
+    Ok(())
 }
 
 fn shown<'n>(names: impl IntoIterator<Item = &'n PageName>) -> Vec<String> {

@@ -71,6 +71,35 @@ pub fn pending(store: &Store, today: NaiveDate) -> io::Result<Vec<NaiveDate>> {
     Ok(pending)
 }
 
+/// What there is to count of a day.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DayCounters {
+    pub day: NaiveDate,
+    /// Messages of a person that came since its summary was written.
+    pub messages_since_last_summary: u64,
+    /// Whether it is over and its summary covers it.
+    pub finalized: bool,
+}
+
+/// Counts what days have beyond their summaries, in order.
+pub fn counters(store: &Store, today: NaiveDate) -> io::Result<Vec<DayCounters>> {
+    let layout = store.layout();
+    let settled = CoveredDays::file(layout).load();
+    let mut counters = Vec::new();
+    for day in day::all(layout)? {
+        let is_covered = settled.holds(layout, day) || is_covered(layout, day)?;
+        let mut messages = 0;
+        if !is_covered {
+            day::read(layout, day, |line| messages += u64::from(line.kind == LineKind::User))?;
+            let summary = files::if_exists(files::read_to_string(layout.summary(day)))?;
+            messages -= summary.map_or(0, |text| summary::messages(&text)).min(messages);
+        }
+        let finalized = is_covered && day < today;
+        counters.push(DayCounters { day, messages_since_last_summary: messages, finalized });
+    }
+    Ok(counters)
+}
+
 /// Which days are brought up to date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {

@@ -354,7 +354,7 @@ impl<'a> Writer<'a> {
         let pages = &self.settings.pages;
         let Some(adapter) = adapter else { return Ok(Err(NO_RAW.into())) };
         let content = match raw::read_again(adapter, &snapshot, native_id, pages, &mut none) {
-            Ok(Some(read)) => read.session.content,
+            Ok(Some(read)) => as_part(before, read.session.content),
             Ok(None) => return Ok(Err(NO_RAW.into())),
             Err(RenderError::Log(reason)) => {
                 return Ok(Err(format!("its raw cannot be read: {reason}")));
@@ -444,6 +444,16 @@ impl<'a> Writer<'a> {
         episodes.sort_by_key(|episode| episode.id);
         episodes
     }
+}
+
+/// A session that its parent tells of stays unremembered for itself, whatever its own raw says.
+fn as_part(before: &Digest, content: Content) -> Content {
+    let is_part = before.content.worth == Worth::None && before.content.part_of.is_some();
+    let (worth, part_of) = match is_part {
+        true => (Worth::None, before.content.part_of.clone()),
+        false => (content.worth, content.part_of),
+    };
+    Content { worth, part_of, ..content }
 }
 
 /// Notes that sessions wait for a model, or, where there is no model, that nobody waits. Only who

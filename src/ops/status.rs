@@ -14,7 +14,7 @@ use crate::error::{Context, Result};
 use crate::memory::Memory;
 use crate::model::digest::{SnapshotShape, State};
 use crate::models::ledger::{self, DaySpending};
-use crate::ops::days;
+use crate::ops::days::{self, DayCounters};
 use crate::store::{self, core, layout};
 
 /// What there is.
@@ -30,6 +30,8 @@ pub struct StatusReport {
     pub patterns: BTreeMap<String, usize>,
     pub bytes: Bytes,
     pub pending: Pending,
+    /// What each day has beyond its summary.
+    pub day_counters: Vec<DayCounters>,
     pub at_risk: Vec<AtRisk>,
     /// What models were asked today, and what it cost.
     pub models: DaySpending,
@@ -115,6 +117,8 @@ impl Memory {
         status.bytes.distilled += size(&layout.daily());
         let pending = days::pending(store, today).context(|| "cannot read the days".into())?;
         status.pending.days = pending.iter().map(NaiveDate::to_string).collect();
+        status.day_counters =
+            days::counters(store, today).context(|| "cannot read the days".into())?;
         status.pending.flushes = store.inbox().len();
         status.bytes.cache = fs_extra::dir::get_size(layout.cache()).unwrap_or(0);
         status.models =

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use chrono::NaiveDate;
 use serde::Serialize;
 
 use crate::adapters::shared::SharedFiles;
@@ -20,6 +21,7 @@ use crate::capture::commit::{self, CapturedSession};
 use crate::capture::fingerprint::{self, SweepFingerprint};
 use crate::capture::folder::{self, Folder, FolderNotes, FolderReport, FolderStatus, Listing};
 use crate::capture::known::Known;
+use crate::capture::parts::{self, Parts};
 use crate::capture::sources::{Root, Selection, Sources, SweepPlan, Walk};
 use crate::capture::stage::{self, StagedSession};
 use crate::error::{Context, Result};
@@ -267,6 +269,8 @@ struct Run<'m> {
     selection: Selection,
     limits: Limits,
     report: SweepReport,
+    /// The sessions that were found to be parts of others.
+    parts: Parts,
 }
 
 /// The hash of the sources, and what of the memory does not change in a sweep.
@@ -287,6 +291,7 @@ impl<'m> Run<'m> {
                 settings_waiting: memory.waiting_settings().to_vec(),
                 ..SweepReport::default()
             },
+            parts: Parts::default(),
         })
     }
 
@@ -410,7 +415,11 @@ impl<'m> Run<'m> {
         let remember = |known: &mut Known, staged: &StagedSession| {
             found.remember(&mut known.cursors, &staged.source);
         };
+        let held: Vec<Source> = staged.sessions.iter().map(|one| one.source.clone()).collect();
         let captured = commit::commit_all(settings, known, staged.sessions, remember)?;
+        let sources = held.iter().chain(&plan.unchanged);
+        self.parts = parts::leave_to_parents(settings, known, sources)
+            .context(|| settings.store.cannot_write())?;
         self.report.captured = captured.len();
         self.report.ended += captured.iter().filter(|one| one.open_until.is_none()).count();
         self.report.sessions = captured;
@@ -420,7 +429,7 @@ impl<'m> Run<'m> {
     fn close_sessions(&mut self, known: &mut Known) -> Result<()> {
         let closed = commit::close_sessions(&self.settings, known)
             .context(|| self.settings.store.cannot_write())?;
-        self.report.digested = self.report.captured + closed;
+        self.report.digested = self.report.captured + closed + self.parts.written;
         self.report.ended += closed;
         let captured = self.report.sessions.iter().map(|captured| &captured.session);
         digest::note_waiting(self.memory, captured)
@@ -431,7 +440,12 @@ impl<'m> Run<'m> {
         let CaptureSettings { store, device, now, zone, .. } = self.settings;
         let finalize = self.request.finalize;
         let scope = if finalize.is_some() { Scope::All } else { Scope::Today };
-        self.report.days = days::settle(store, now, zone, scope, finalize.unwrap_or_default())?;
+        let trigger = finalize.unwrap_or_default();
+        self.report.days = days::settle(store, now, zone, scope, trigger)?;
+        if !self.parts.days.is_empty() {
+            let days: Vec<NaiveDate> = self.parts.days.iter().copied().collect();
+            days::rewrite(store, &days, &BTreeMap::new(), now, zone, trigger)?;
+        }
         let consolidated = consolidate::run(store, device)?;
         (self.report.cores, self.report.spheres) = (consolidated.cores, consolidated.spheres);
         Ok(consolidated.digests)

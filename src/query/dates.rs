@@ -123,6 +123,11 @@ impl NamedTimes {
         named
     }
 
+    /// Whether a day is one of those that are named.
+    pub fn names_day(&self, day: NaiveDate, today: NaiveDate) -> bool {
+        self.times.iter().any(|time| time.nearness(day, today) >= 1.0)
+    }
+
     /// How near a session is that ended then: one within a named time, less after it, nothing
     /// before.
     pub fn nearness(&self, ended: Timestamp, now: Timestamp) -> f32 {

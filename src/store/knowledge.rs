@@ -175,7 +175,7 @@ fn core(concept: &Concept) -> String {
     format!("{} {}", said(&concept.where_met), quotes.join(" "))
 }
 
-const MODEL_SUMMARY: &str = "## Summary (model)";
+pub const MODEL_SUMMARY: &str = "## Summary (model)";
 
 /// What a page quotes, as a hash: a model's summary holds as long as it is the same.
 pub fn evidence(concept: &Concept) -> String {

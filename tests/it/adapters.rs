@@ -66,7 +66,7 @@ fn read_case(folder: &Path, flavor: &str) -> String {
             shared,
         }));
     }
-    let (mut sources, clashes) = adapters::gather(identified, |_, _| None);
+    let (mut sources, clashes) = adapters::gather(identified, |_, _| None, |_, _| false);
     sources.sort_by_key(Source::source_id);
     assert!(!sources.is_empty(), "no session was recognized in {}", folder.display());
     let mut page = String::new();
@@ -80,7 +80,11 @@ fn read_case(folder: &Path, flavor: &str) -> String {
 }
 
 fn identity_of(session: SharedSession) -> Identity {
-    Identity { native_id: session.native_id, role: session.role, lineage: session.lineage }
+    Identity {
+        lineage: session.lineage,
+        parent: session.parent,
+        ..Identity::beside(session.native_id, session.role)
+    }
 }
 
 /// What a reader makes of one session.
@@ -99,7 +103,7 @@ fn session(folder: &Path, source: Source, shared: &SharedFiles) -> String {
         }
     }
     let mut story = Story::default();
-    let head = adapter.read(&log, &mut story).unwrap();
+    let head = adapters::children::read(adapter, &log, &mut story).unwrap();
     for (file, position) in log.files.iter().zip(&places) {
         writeln!(page, "- file: {position} ({:?}), kept as {}", file.role, file.name.display())
             .unwrap();

@@ -138,8 +138,13 @@ fn a_deeply_nested_record_is_named_and_the_rest_goes_on() {
 fn a_source_that_vanishes_does_not_stop_the_others() {
     let folder = tempfile::tempdir().unwrap();
     let gone = folder.path().join("gone.jsonl");
-    let file =
-        LogFile { path: gone.clone(), name: "gone.jsonl".into(), role: Role::Main, within: None };
+    let file = LogFile {
+        path: gone.clone(),
+        name: "gone.jsonl".into(),
+        role: Role::Main,
+        within: None,
+        child: None,
+    };
     let source = Source { flavor: "claude", native_id: "gone".into(), files: vec![file] };
     let cleaner = Cleaner::new(Redactor::with_rules(&[]).unwrap(), 1000);
     let (exclude, domains) = (Default::default(), &Default::default());

@@ -179,7 +179,8 @@ fn every_adapter_reads_whatever_a_log_has_become() {
 
 fn read_all(path: &Path) {
     let read = |adapter: &dyn adapters::Adapter, native_id: String, path: PathBuf| {
-        let file = LogFile { path, name: "log".into(), role: Role::Main, within: None };
+        let file =
+            LogFile { path, name: "log".into(), role: Role::Main, within: None, child: None };
         let log = Log { native_id, files: vec![file] };
         let read = || {
             let mut told = Told::default();

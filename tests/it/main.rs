@@ -52,6 +52,7 @@ mod search; // finding, in any language and while others write
 mod secret_kinds; // 160 kinds of secrets in every place of a log, and a hundred harmless lines
 mod short_cut; // a sweep that has nothing to do says the same by a short cut
 mod snapshot; // any folder as a session
+mod subagents; // parts of the session that started them, whatever comes first
 mod sweep; // the whole way of the data, once, twice, and interrupted
 mod transcripts; // the console blocks of the README and the guide
 mod verify; // proof that nothing was lost, and the name of whatever was

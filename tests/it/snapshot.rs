@@ -254,3 +254,108 @@ fn what_is_no_folder_is_a_clear_error() {
     let snapshots = desk.tree().files().filter(|(path, _)| path.ends_with("memtree.toml")).count();
     assert_eq!(snapshots, 1, "the memory is not kept in itself");
 }
+
+/// One of eight evenings with an agent that keeps its own memory: three episodes of turns, what it
+/// knows, what it sensed, and how it was.
+fn evening(desk: &Desk, number: usize) -> std::path::PathBuf {
+    let folder = desk.project().join(format!("evening-{number}"));
+    let topics = [
+        (
+            "the watering plan",
+            "From now on water the basil only in the morning.",
+            "`relay_open` failed because the valve was dry",
+        ),
+        (
+            "the reading list",
+            "Please never suggest books that I have rated already.",
+            "`rated.json` is missing the second page because the export stops at 50",
+        ),
+        (
+            "the star chart",
+            "Let's draw the chart north up instead of zenith up.",
+            "`zenith_up` is wrong on phones because the compass is read before it settles",
+        ),
+        (
+            "the greenhouse sensor",
+            "We should average five readings rather than trust a single one.",
+            "`sht31` reports 0 % because the first reading after a reset is void",
+        ),
+        (
+            "the bread schedule",
+            "Next time start the dough on Friday evening.",
+            "`proof_timer` stopped because the phone slept",
+        ),
+        (
+            "the choir rehearsal",
+            "I no longer use the old hall, plan for the new one.",
+            "`calendar_sync` fails because the shared calendar is read-only",
+        ),
+        (
+            "the bicycle repair",
+            "Don't forget to order the brake pads before the wheel.",
+            "`torque_table` has no entry because the hub is a 2019 model",
+        ),
+        (
+            "the winter trip",
+            "Make sure all tickets are refundable.",
+            "`fare_api` returned nothing because the date was local time",
+        ),
+    ];
+    let (topic, wish, lesson) = topics[number - 1];
+    let below = folder.join("agent/consciousness");
+    let episode = |at: u32, user: &str, llm: &str| {
+        format!(
+            r#"{{"episode_id":"EVA_EP{at:02}","timestamp":"2026-11-{:02}T19:{at:02}:00Z","turn_user":{{"text":"{user}"}},"turn_llm":{{"text":"{llm}","salience_anchor":{{"phrase":"{topic}","impact":0.8}}}},"state_snapshot":{{"Resonance_index":0.7}}}}"#,
+            number + 1
+        )
+    };
+    for (name, text) in [
+        ("episodic/EVA_EP01.json", episode(1, &format!("Help me with {topic}, it did not work yesterday."), &format!("The cause is clear: {lesson}. I changed the check so that it waits."))),
+        ("episodic/EVA_EP02.json", episode(2, wish, "You're right, I will keep to that.")),
+        ("episodic/EVA_EP03.md", format!("# EVA_EP03\n\n**User:** Is {topic} done now?\n\n**Assistant:** {topic} is done and tried twice; it works.\n")),
+        ("semantic/semantic_concepts.json", format!(r#"{{"concepts":[{{"name":"{topic}","note":"belongs to the evenings at home"}}]}}"#)),
+        ("sensory/sensory_log.jsonl", "{\"kind\":\"light\",\"value\":0.4}\n{\"kind\":\"sound\",\"text\":\"rain on the roof\"}\n{\"kind\":\"light\",\"value\":0.2}\n".into()),
+        ("state/vitals.yaml", "mood: calm\n".into()),
+    ] {
+        let path = below.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn episodes_that_are_turns_are_read_as_turns() {
+    let desk = Desk::new();
+    evening(&desk, 4);
+    desk.memtree(["snapshot", "evening-4"]).success();
+    let content = desk.digest("SES1_desk_SP1C1").content;
+    let page = desk.digest_text("SES1_desk_SP1C1");
+    assert_eq!((content.turns, content.sensory), (3, 3), "{page}");
+    assert!(content.title.contains("greenhouse sensor"), "{page}");
+    assert!(content.objective.contains("greenhouse sensor"), "{page}");
+    assert!(content.ended.unwrap().to_rfc3339().starts_with("2026-11-05T19:"), "{page}");
+    let leads_to = |part: &str| content.triggers.iter().any(|one| one.path.contains(part));
+    for part in ["episodic/EVA_EP01.json", "semantic/", "sensory/"] {
+        assert!(leads_to(part), "{part}: {page}");
+    }
+    desk.memtree(["recall", "SES1_desk_SP1C1#EP_004"]).success().stdout_has("evenings at home");
+    desk.memtree(["verify"]).success();
+}
+
+#[test]
+fn eight_folders_make_a_core_with_something_in_it() {
+    let desk = Desk::new();
+    for number in 1..=8 {
+        evening(&desk, number);
+        desk.memtree(["snapshot", &format!("evening-{number}")]).success();
+    }
+    desk.memtree(["consolidate"]).success();
+    let core = desk.read("core/CORE_desk_SP1C1.md");
+    let said = [
+        "basil", "rated already", "north up", "five readings", "Friday", "new one", "brake pads",
+        "refundable",
+    ];
+    let there = said.iter().filter(|words| core.contains(**words)).count();
+    assert!(there >= 2, "{there} of eight evenings taught something:\n{core}");
+}

@@ -72,7 +72,13 @@ impl Shared for History {
             self.write(run, &mut hasher)?;
             let revision = hasher.finish().1.sha256[..16].to_string();
             let native_id = run.native_id.clone();
-            sessions.push(SharedSession { native_id, revision, role: Role::Main, lineage: None });
+            sessions.push(SharedSession {
+                native_id,
+                revision,
+                role: Role::Main,
+                lineage: None,
+                parent: None,
+            });
         }
         Ok(sessions)
     }

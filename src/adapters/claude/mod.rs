@@ -103,7 +103,13 @@ impl Adapter for Claude {
             .find(|r| r.get("uuid").is_some())
             .filter(|r| text(r, "sessionId").is_none_or(|id| id == own))
             .and_then(|r| text(r, "uuid"));
-        Ok(Some(Identity::main(own, lineage)))
+        // A conversation that goes on in a second file names the record that it goes on from.
+        let follows = records
+            .iter()
+            .find(|r| r.get("uuid").is_some())
+            .filter(|_| lineage.is_some())
+            .and_then(|r| text(r, "parentUuid"));
+        Ok(Some(Identity { follows, ..Identity::main(own, lineage) }))
     }
 
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {

@@ -212,6 +212,8 @@ impl Reader {
             return out.lifecycle(text);
         }
         match classify(text) {
+            // It comes in the person's name, and says itself that it does not come from them.
+            UserText::Notification(said) => out.lifecycle(said),
             _ if record.is_meta == Some(true) || !is_human => out.ignore(NO_PERSON),
             UserText::Interruption => out.intervention(text),
             UserText::Command(command) => out.lifecycle(command),
@@ -303,7 +305,17 @@ impl Reader {
             return Ok(());
         };
         let file = self.subagents.remove(at).file;
-        out.read_file(self, file)
+        self.whole_subagent(file, out)
+    }
+
+    /// Reads the log of a subagent, and says at its end that it is done.
+    fn whole_subagent(&mut self, file: usize, out: &mut Transcript) -> Result<()> {
+        out.read_file(self, file)?;
+        let Role::Subagent(agent) = &out.log.files[file].role else { return Ok(()) };
+        let outer = out.context.agent.replace(Cow::Borrowed(agent.as_str()));
+        out.completion()?;
+        out.context.agent = outer;
+        Ok(())
     }
 
     /// Reads the subagents that began before the record at hand and to which no call has led.
@@ -314,7 +326,7 @@ impl Reader {
             self.subagents.iter().position(|s| s.began.is_some_and(|began| began < before))
         {
             let file = self.subagents.remove(at).file;
-            out.read_file(self, file)?;
+            self.whole_subagent(file, out)?;
         }
         Ok(())
     }

@@ -5,6 +5,8 @@ pub enum UserText {
     Prompt(String),
     Interruption,
     Command(String),
+    /// Something in the background says how it went.
+    Notification(String),
     Machine,
 }
 
@@ -20,10 +22,21 @@ pub fn classify(text: &str) -> UserText {
             format!("{} {}", name.trim(), arguments.trim()).trim().to_string(),
         );
     }
+    if text.starts_with("<task-notification>") {
+        let field = |name: &str| {
+            between(text, &format!("<{name}>"), &format!("</{name}>")).unwrap_or_default().trim()
+        };
+        let (status, summary) = (field("status"), field("summary"));
+        if status.is_empty() {
+            return UserText::Machine;
+        }
+        // The words that days look for: see `distill::day`.
+        let said = format!("background task {status}: {summary}");
+        return UserText::Notification(said.trim_end_matches([':', ' ']).to_string());
+    }
     const MACHINE: &[&str] = &[
         "<local-command-",
         "Caveat:",
-        "<task-notification>",
         "<bash-input>",
         "<bash-stdout>",
         "<bash-stderr>",

@@ -22,11 +22,13 @@ use super::{Adapter, Identity, Places, jsonl};
 use crate::error::Result;
 use crate::model::session::{EventSink, Head, Log, LogFile, Role};
 
+mod origin;
 mod reader;
 mod texts;
 mod titles;
 mod wire;
 
+use origin::Origin;
 use reader::Reader;
 use titles::Titles;
 
@@ -50,7 +52,10 @@ impl Adapter for Codex {
         // does not.
         let identity = |id: &str, start: &str| Identity::main(id, Some(format!("{id} {start}")));
         let header = |meta: &Map<String, Value>| {
+            let origin =
+                Origin::of_value(meta.get("source"), jsonl::string(meta, "parent_thread_id"));
             identity(jsonl::string(meta, "id"), jsonl::string(meta, "timestamp"))
+                .started_by(origin.parent)
         };
         if name.ends_with(".json") {
             let document = jsonl::document_head(file, &["session"], "items")?;

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use memchr::memmem;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
+use super::origin::Origin;
 use super::texts::{ToolOutput, says_failure, typed, without_preamble};
 use super::wire::{WireDocument, WireInfo, WireItem, WireLine, WireShellOutput, WireUsage};
 use crate::adapters::jsonl::{self, Line, Lines};
@@ -135,11 +135,9 @@ impl Reader {
         self.copying = meta.forked_from_id.some().is_some();
         head.cwd = meta.cwd.owned();
         head.version = meta.cli_version.owned();
-        head.parent = meta
-            .forked_from_id
-            .owned()
-            .or_else(|| meta.parent_thread_id.owned())
-            .or_else(|| spawned_by(meta.source));
+        let began = Origin::of(meta.source, &meta.parent_thread_id);
+        head.begun_by = began.by;
+        head.parent = began.parent.or_else(|| meta.forked_from_id.owned());
         if let Some(git) = meta.git {
             head.branch = git.branch.filter(|branch| !branch.is_empty());
             head.remote = git.repository_url.filter(|url| !url.is_empty());
@@ -389,13 +387,6 @@ fn forms_of_messages(log: &Log) -> Result<(bool, bool)> {
         }
     }
     Ok((prompts, replies))
-}
-
-/// The thread that a subagent was spawned by, in `source`.
-fn spawned_by(source: Option<&RawValue>) -> Option<String> {
-    let source: Value = serde_json::from_str(source?.get()).ok()?;
-    let parent = source.pointer("/subagent/thread_spawn/parent_thread_id")?;
-    parent.as_str().map(str::to_string)
 }
 
 /// The milliseconds since 1970 in a UUID of version 7.

@@ -51,6 +51,7 @@ impl Shared for Titles {
             revision: files::sha256_hex(lines)[..16].to_string(),
             role: Role::Attachment,
             lineage: None,
+            parent: None,
         });
         Ok(sessions.collect())
     }

@@ -74,6 +74,7 @@ static SCHEMA: Schema = Schema {
     is_named: |name| name == "sessions.db",
     // Ids are counted by the day, on each machine anew; those of old are moments and so unique.
     lineage: "CASE WHEN length(id) > 12 THEN id ELSE id || ' ' || ifnull(created_at, '') || ' ' || working_dir END",
+    parent: Some(("parent_session_id", "session_type = 'sub_agent'")),
     tables: &[
         Table::new("sessions", "id", &["0"])
             .required(&["id", "working_dir", "created_at", "updated_at"])

@@ -11,7 +11,7 @@ use crate::adapters::tools;
 use crate::adapters::transcript::{Dialect, Tokens, Transcript, attached};
 use crate::adapters::wire::{Count, raw};
 use crate::error::Result;
-use crate::model::session::EventKind;
+use crate::model::session::{BegunBy, EventKind};
 
 /// Reads the messages of one session.
 #[derive(Default)]
@@ -79,6 +79,10 @@ impl Reader {
         self.totals = (input + output + session.total_tokens.0 > 0).then_some((input, output));
         match session.session_type.as_str() {
             "" | "user" => Ok(()),
+            "sub_agent" => {
+                out.head.begun_by = BegunBy::Agent;
+                Ok(())
+            }
             kind => out.ignore(&format!("session of the kind {kind}")),
         }
     }

@@ -21,6 +21,7 @@ pub static SCHEMA: Schema = Schema {
     flavor: "grok",
     is_named: |name| name == "grok.db",
     lineage: "id",
+    parent: None,
     tables: &[
         Table::new("sessions", "id", &["0"])
             .required(&["id", "workspace_id", "model", "cwd_at_start", "created_at", "updated_at"])

@@ -52,11 +52,18 @@ impl Adapter for Grok {
         if role == Role::Main && !jsonl::first_objects(file, 3)?.iter().any(is_history_record) {
             return Ok(None);
         }
-        let id = jsonl::document_head(&folder.join(SUMMARY), &["info"], "")
-            .ok()
-            .and_then(|summary| summary.get("info")?.get("id")?.as_str().map(str::to_string))
-            .or_else(|| folder.file_name()?.to_str().map(str::to_string));
-        Ok(id.map(|native_id| Identity::beside(native_id, role)))
+        let fields = ["info", "session_kind", "parent_session_id"];
+        let summary = jsonl::document_head(&folder.join(SUMMARY), &fields, "").unwrap_or_default();
+        let id = summary.get("info").and_then(|info| info.get("id")?.as_str().map(str::to_string));
+        let id = id.or_else(|| folder.file_name()?.to_str().map(str::to_string));
+        let is_subagent = jsonl::string(&summary, "session_kind").starts_with("subagent");
+        Ok(id.map(|id| {
+            let parent = is_subagent.then(|| match jsonl::string(&summary, "parent_session_id") {
+                "" => started_by(folder, &id),
+                parent => Some(parent.to_string()),
+            });
+            Identity::beside(id, role).started_by(parent.flatten())
+        }))
     }
 
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
@@ -74,6 +81,18 @@ impl Adapter for Grok {
 const HISTORY: &str = "chat_history.jsonl";
 const SUMMARY: &str = "summary.json";
 const UPDATES: &str = "updates.jsonl";
+
+/// The session beside a subagent's that says that it started it: `<parent>/subagents/<id>/`.
+fn started_by(folder: &Path, id: &str) -> Option<String> {
+    if !folder.file_name().is_some_and(|name| name == id) {
+        return None;
+    }
+    let beside = files::read_dir(folder.parent()?).ok()?.flatten().map(|entry| entry.path());
+    let mut parents: Vec<PathBuf> =
+        beside.filter(|parent| parent.join("subagents").join(id).is_dir()).collect();
+    parents.sort();
+    Some(parents.first()?.file_name()?.to_str()?.to_string())
+}
 
 /// The session's folder that a file lies in, or in a folder of.
 fn session_folder(file: &Path) -> Option<&Path> {

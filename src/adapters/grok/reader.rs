@@ -11,7 +11,7 @@ use crate::adapters::transcript::{Dialect, NoEvents, Transcript, attached};
 use crate::adapters::wire::{self, Content};
 use crate::base::clock;
 use crate::error::Result;
-use crate::model::session::{CallResult, EventKind, Position};
+use crate::model::session::{BegunBy, CallResult, EventKind, Position};
 
 /// Reads the files of one session.
 pub fn read(out: &mut Transcript) -> Result<()> {
@@ -199,6 +199,9 @@ impl Reader {
         head.head_commit = filled(summary.head_commit);
         head.remote = summary.git_remotes.into_iter().next();
         head.parent = filled(summary.parent_session_id);
+        if summary.session_kind.is_some_and(|kind| kind.starts_with("subagent")) {
+            head.begun_by = BegunBy::Agent;
+        }
         for turn in self.screen.usage.into_values() {
             let model = summary.current_model_id.as_deref().unwrap_or("unknown");
             if turn.model_usage.is_empty() {

@@ -54,6 +54,7 @@ wire_types! {
         pub created_at: Option<String>,
         pub current_model_id: Option<String>,
         pub parent_session_id: Option<String>,
+        pub session_kind: Option<String>,
         pub inherited_prefix_len: Option<u64>,
         pub git_remotes: Vec<String>,
         pub head_commit: Option<String>,

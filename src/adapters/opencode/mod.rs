@@ -51,21 +51,22 @@ impl Adapter for OpenCode {
         // The ids are unique: whatever names one is the same session.
         let identity = |native_id: &str, role| Identity {
             lineage: Some(native_id.to_string()),
-            native_id: native_id.to_string(),
-            role,
+            ..Identity::beside(native_id, role)
         };
         if file.extension().is_none_or(|extension| extension != "json") {
             let own = rows::identify(file, self.name())?;
             return Ok(own.map(|own| identity(&own.native_id, own.role)));
         }
-        let fields = ["info", "id", "sessionID", "projectID", "messageID", "role", "directory"];
+        let fields =
+            ["info", "id", "sessionID", "projectID", "messageID", "role", "directory", "parentID"];
         let document = jsonl::document_head(file, &fields, "messages")?;
         let has = |key: &str| !jsonl::string(&document, key).is_empty();
         let export = document.get("info").and_then(Value::as_object);
         let session = |info: &Map<String, Value>| {
             let is_session = ["directory", "projectID"].iter().all(|key| info.contains_key(*key));
             let id = Some(jsonl::string(info, "id")).filter(|id| is_session && !id.is_empty());
-            id.map(|id| identity(id, Role::Main))
+            let parent = jsonl::string(info, "parentID").to_string();
+            id.map(|id| identity(id, Role::Main).started_by(Some(parent)))
         };
         if let Some(info) = export.filter(|_| document.contains_key("messages")) {
             return Ok(session(info));
@@ -100,6 +101,7 @@ static SCHEMA: Schema = Schema {
     flavor: "opencode",
     is_named: |name| name.starts_with("opencode") && name.ends_with(".db"),
     lineage: "id",
+    parent: Some(("parent_id", "1")),
     tables: &[
         Table::new("session", "id", &["0"])
             .required(&["id", "directory", "title", "time_created", "time_updated"])

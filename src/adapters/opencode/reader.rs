@@ -12,7 +12,7 @@ use crate::adapters::rows::WireRow;
 use crate::adapters::transcript::{Dialect, Tokens, Transcript, attached, hash, unexpected_shape};
 use crate::adapters::wire::{Text, length, plain, raw};
 use crate::error::Result;
-use crate::model::session::{EventKind, Position, Role};
+use crate::model::session::{BegunBy, EventKind, Position, Role};
 
 /// Reads the documents of one session.
 #[derive(Default)]
@@ -175,6 +175,8 @@ impl Reader {
         head.cwd = session.directory.owned();
         head.version = session.version.owned();
         head.parent = session.parent.owned();
+        // A fork copies its messages and names nobody.
+        head.begun_by = if head.parent.is_some() { BegunBy::Agent } else { BegunBy::Person };
         let revert = plain(session.revert);
         let revert = serde_json::from_str::<WireRevert>(&revert).unwrap_or_default();
         let message = revert.message.owned();

@@ -11,8 +11,13 @@ use crate::model::ids::EpisodeId;
 use crate::model::session::Action;
 
 /// The line that a step leaves in its day, if it leaves one; `at` is its time where it has none of
-/// its own.
-pub fn line(step: &Step, episode: EpisodeId, at: Timestamp) -> Option<DayLine> {
+/// its own, and `agent` what is known of the subagent that did it.
+pub fn line(
+    step: &Step,
+    episode: EpisodeId,
+    at: Timestamp,
+    agent: SubagentState<'_>,
+) -> Option<DayLine> {
     // What a fork repeats has its line in the other session.
     if step.inherited {
         return None;
@@ -41,12 +46,51 @@ pub fn line(step: &Step, episode: EpisodeId, at: Timestamp) -> Option<DayLine> {
             let ok = verdict.as_ref().map_or(!call.failed(), |verdict| verdict.passed);
             (LineKind::ToolEvent, format!("{} ok={ok}", episodes::described(call)))
         }
-        (StepKind::ToolCall(call), Some(_)) if call.failed() => {
-            (LineKind::TaskAgentEvent, format!("{} ok=false", episodes::described(call)))
+        // Something in the background reports how it went.
+        (StepKind::Lifecycle(said), None) if said.starts_with(BACKGROUND) => {
+            (LineKind::WorkerEvent, said.clone())
         }
+        (kind, Some(name)) => (LineKind::TaskAgentEvent, agent_line(kind, name, agent)?),
         _ => return None,
     };
     finished(step, episode, at, kind, &said)
+}
+
+/// How the words begin with which a reader says that something in the background has ended.
+pub const BACKGROUND: &str = "background task ";
+
+/// What is known of a subagent when it takes a step.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SubagentState<'a> {
+    /// Whether it is its first step.
+    pub is_first: bool,
+    /// What it said last.
+    pub last_reply: Option<&'a str>,
+}
+
+/// What a subagent's step leaves: that it began, with its task; that it ended, with its answer; and
+/// whatever failed.
+fn agent_line(kind: &StepKind, name: &str, agent: SubagentState<'_>) -> Option<String> {
+    let name = text::one_line(name, 40);
+    match kind {
+        StepKind::Completion => {
+            let answer = agent.last_reply.map(|said| text::first_sentence(said, 300));
+            let answer = answer.filter(|answer| !answer.is_empty());
+            Some(match answer {
+                Some(answer) => format!("finished {name}: {answer}"),
+                None => format!("finished {name} without an answer"),
+            })
+        }
+        StepKind::Lifecycle(task) if agent.is_first => Some(format!("started {name}: {task}")),
+        _ if agent.is_first => Some(format!("started {name}")),
+        StepKind::ToolCall(call) if call.failed() => {
+            Some(format!("{name}: {} ok=false", episodes::described(call)))
+        }
+        StepKind::Lifecycle(said) if said.starts_with("API Error") => {
+            Some(format!("failed {name}: {said}"))
+        }
+        _ => None,
+    }
 }
 
 fn finished(

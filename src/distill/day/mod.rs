@@ -6,6 +6,6 @@ mod sentences;
 mod summary;
 
 pub use event_log::event_log;
-pub use lines::line;
+pub use lines::{SubagentState, line};
 pub use sentences::is_low;
 pub use summary::DayReader;

@@ -4,13 +4,13 @@
 //! Lines come in one by one; what is kept of them is bounded, however long the day was. The words
 //! are those that were said: nothing here is made up, and the same lines give the same summary.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::base::static_regex::StaticRegex;
 use crate::base::{markdown, text};
 use crate::distill::{commands, replies};
 use crate::model::day::{DaySummary, Line, LineKind, Point, SessionOfDay, SessionSummary};
-use crate::model::digest::{ClaimKind, Digest, Origin, Outcome};
+use crate::model::digest::{Claim, ClaimKind, Content, Digest, Origin, Outcome, Worth};
 
 use super::sentences::{
     decides, gist, is_curt, is_drawn, is_low, is_noise, sentences, whole, without_headings,
@@ -48,8 +48,12 @@ struct SessionLines {
     /// The last test run or failing command: what it was, and whether it went well.
     last_run: Option<(String, bool)>,
     failed_runs: usize,
-    /// Events of workers and tasks that say how something ended.
+    /// How many lines are the person's.
+    prompts: u64,
+    /// Events of workers, tasks and the system, with their times.
     milestones: Vec<(String, String)>,
+    /// Those that failed, and of which nothing good was heard since.
+    failing: Vec<String>,
 }
 
 /// A prompt and how the agent answered it in the end.
@@ -64,7 +68,7 @@ struct Turn {
 impl DayReader {
     /// Takes the next line.
     pub fn take(&mut self, line: Line<'_>) {
-        if line.kind == LineKind::System {
+        if line.kind == LineKind::System && is_own_report(line.text) {
             return;
         }
         let at = *self.at.entry(line.session.to_string()).or_insert_with(|| {
@@ -87,18 +91,23 @@ impl DayReader {
         covered: impl Fn(&str) -> Vec<(String, String)>,
     ) -> DaySummary {
         self.sessions.sort_by(|a, b| (&a.first, &a.session).cmp(&(&b.first, &b.session)));
-        let mut summary = DaySummary { raw_sha256, ..DaySummary::default() };
+        let messages = self.sessions.iter().map(|lines| lines.prompts).sum();
+        let mut summary = DaySummary { raw_sha256, messages, ..DaySummary::default() };
         // On a day of many sessions each gets fewer points, rather than the last ones none.
         let most = (MOST_POINTS / self.sessions.len().max(1)).clamp(2, MOST_OF_A_KIND + 2);
         for lines in &self.sessions {
             let digest = digest(&lines.session);
+            if digest.as_ref().is_some_and(|digest| digest.content.worth == Worth::None) {
+                // Another session tells of it, or it was found not to be worth remembering.
+                continue;
+            }
             let whole = lines.section(digest.as_ref(), |_| true);
             let session = lines.session.clone();
             let point = |text: String| Point { text, session: session.clone() };
             summary.wanted.extend(lines.wanted_with_title(digest.as_ref()).map(point));
             let point = |text: &String| Point { text: text.clone(), session: session.clone() };
             summary.decided.extend(whole.decisions.iter().take(most.min(3)).map(point));
-            summary.done.extend(lines.done(most).iter().map(point));
+            summary.done.extend(lines.done(digest.as_ref(), most).iter().map(point));
             summary
                 .open
                 .extend(lines.left_open(digest.as_ref(), &whole).iter().take(most).map(point));
@@ -117,6 +126,7 @@ impl DayReader {
                     .unwrap_or_default(),
                 project: digest.as_ref().and_then(|digest| digest.content.project.clone()),
                 status: digest.as_ref().map(|digest| digest.content.status.to_string()),
+                headline: lines.headline(digest.as_ref()),
                 summary: if covered.is_empty() {
                     whole
                 } else {
@@ -136,6 +146,7 @@ impl DayReader {
 impl SessionLines {
     fn take(&mut self, line: Line<'_>) {
         self.last = line.time.to_string();
+        self.prompts += u64::from(line.kind == LineKind::User);
         let said = markdown::plain(without_more(line.text));
         match line.kind {
             LineKind::User if is_noise(&said) => {}
@@ -173,22 +184,41 @@ impl SessionLines {
                 }
                 self.tool(&said);
             }
-            LineKind::WorkerEvent | LineKind::TaskAgentEvent => {
-                static MILESTONE: StaticRegex =
-                    StaticRegex::new(r"(?i)\b(finished|failed|blocked|completed|cancelled)\b");
-                if MILESTONE.is_match(&said) && self.milestones.len() < MOST_KEPT {
-                    self.milestones
-                        .push((line.time.to_string(), text::one_line(&said, LONGEST_QUOTE)));
-                }
-            }
-            LineKind::System => {}
+            LineKind::WorkerEvent | LineKind::TaskAgentEvent => self.event(line.time, &said, true),
+            LineKind::System => self.event(line.time, &said, false),
+        }
+    }
+
+    /// Takes what a worker, a task or the system says of itself: how something ended, and whatever
+    /// failed.
+    fn event(&mut self, time: &str, said: &str, is_workers: bool) {
+        static ENDED: StaticRegex =
+            StaticRegex::new(r"(?i)\b(finished|completed|done|recovered|succeeded)\b");
+        static FAILED: StaticRegex = StaticRegex::new(
+            r"(?i)\b(failed|blocked|cancelled|crashed|timed out|killed)\b|\bok=false\b",
+        );
+        let failed = FAILED.is_match(said);
+        if is_workers && !failed && !ENDED.is_match(said) {
+            return;
+        }
+        let said = text::one_line(said, LONGEST_QUOTE);
+        let about = |said: &str| words_about(said);
+        if failed && self.failing.len() < MOST_KEPT {
+            self.failing.push(said.clone());
+        } else if ENDED.is_match(&said) {
+            let ended = about(&said);
+            self.failing.retain(|failing| about(failing).is_disjoint(&ended));
+        }
+        if self.milestones.len() < MOST_KEPT {
+            self.milestones.push((time.to_string(), said));
         }
     }
 
     fn tool(&mut self, said: &str) {
+        // A line that does not say how it went has nothing to say about that.
         let (what, ok) = match said.rsplit_once(" ok=") {
-            Some((what, ok)) => (what, ok != "false"),
-            None => (said, true),
+            Some((what, ok)) => (what, ok.split_whitespace().next() == Some("true")),
+            None => return,
         };
         if what.starts_with("committed ") || what.starts_with("opened ") {
             if self.made.len() < MOST_KEPT {
@@ -208,8 +238,9 @@ impl SessionLines {
             let shown =
                 [" 2>&1", " | tail", " | head"].iter().filter_map(|end| command.find(end)).min();
             let shown = &command[..shown.unwrap_or(command.len())];
-            // A command that failed on the way, such as a search without a hit, is no news.
-            if ok || commands::is_test_command(command) {
+            // A command that failed on the way, such as a search without a hit, is no news; and one
+            // that went through has passed nothing, unless it is a test.
+            if commands::is_test_command(command) {
                 self.failed_runs += usize::from(!ok);
                 self.last_run = Some((markdown::code(&text::one_line(shown, 80)), ok));
             }
@@ -263,11 +294,19 @@ impl SessionLines {
         exchanges.extend(
             milestones.map(|(time, said)| format!("{} {said}", minute(time))).take(MOST_OF_A_KIND),
         );
+        let mut decisions = self.claims(digest, &[ClaimKind::Decision, ClaimKind::Standing]);
+        let mut lessons = self.claims(digest, &[ClaimKind::Lesson]);
+        if decisions.is_empty() || !counts(&self.first) {
+            decisions = of(ClaimKind::Decision);
+        }
+        if lessons.is_empty() || !counts(&self.first) {
+            lessons = of(ClaimKind::Lesson);
+        }
         SessionSummary {
             context,
             exchanges,
-            decisions: of(ClaimKind::Decision),
-            lessons: of(ClaimKind::Lesson),
+            decisions,
+            lessons,
             actions: if counts(&self.last_reply.0) { self.actions() } else { Vec::new() },
         }
     }
@@ -329,8 +368,38 @@ impl SessionLines {
         (!facts.is_empty()).then(|| facts.join("; "))
     }
 
+    /// The digest of a session all of whose prompts are of that day; it may span more.
+    fn whole<'d>(&self, digest: Option<&'d Digest>) -> Option<&'d Content> {
+        let content = digest.map(|digest| &digest.content)?;
+        (self.prompts >= content.turns && content.turns > 0).then_some(content)
+    }
+
+    /// What the digest states of these kinds, where it is about that day.
+    fn claims(&self, digest: Option<&Digest>, kinds: &[ClaimKind]) -> Vec<String> {
+        let stated = self.whole(digest).map(|content| content.stated.as_slice());
+        let of_kind = |claim: &&Claim| kinds.contains(&claim.kind) && claim.origin != Origin::Tool;
+        let stated = stated.unwrap_or_default().iter().filter(of_kind);
+        stated.map(|claim| claim.text.clone()).take(MOST_OF_A_KIND).collect()
+    }
+
+    /// What came of it, in one line: the digest's first outcome, or what the agent said in the end.
+    fn headline(&self, digest: Option<&Digest>) -> String {
+        let outcome = self.whole(digest).and_then(|content| content.key_outcomes.first());
+        if let Some(outcome) = outcome {
+            return without_episode(outcome).to_string();
+        }
+        let answers = self.turns.iter().rev().map(|turn| turn.answered.as_str());
+        answers.filter(|answer| !is_curt(answer)).next().unwrap_or_default().to_string()
+    }
+
     /// What was done that day. The digest is about the whole session, which may span more days.
-    fn done(&self, most: usize) -> Vec<String> {
+    fn done(&self, digest: Option<&Digest>, most: usize) -> Vec<String> {
+        let outcomes = self.whole(digest).map(|content| content.key_outcomes.as_slice());
+        if let Some(outcomes) = outcomes.filter(|outcomes| !outcomes.is_empty()) {
+            let run = self.last_run.as_ref().and_then(|_| self.facts_of_work());
+            let outcomes = outcomes.iter().map(|outcome| without_episode(outcome).to_string());
+            return outcomes.chain(run).take(most).collect();
+        }
         let mut done: Vec<String> = self.facts_of_work().into_iter().collect();
         let shown = most.saturating_sub(done.len() + 1).max(1);
         done.extend(self.made.iter().take(shown).cloned());
@@ -366,14 +435,18 @@ impl SessionLines {
         {
             open.push(format!("not answered: {}", quoted(&turn.asked)));
         }
-        open.extend(whole.actions.iter().take(3).cloned());
+        open.extend(self.failing.iter().take(3).cloned());
+        let stated = self.claims(digest, &[ClaimKind::Open]);
+        open.extend(
+            if stated.is_empty() { whole.actions.clone() } else { stated }.into_iter().take(3),
+        );
         open
     }
 
     /// What the agent's last words leave to be done.
     fn actions(&self) -> Vec<String> {
         static ACTION: StaticRegex = StaticRegex::new(
-            r"(?i)\b(todo|to-do|next steps?|follow[- ]?ups?|left to do|remains? to|still (needs?|missing|open|fails?|failing|to do)|not yet|you('ll| will)? (need|want) to|remember to|want me to|would you like|should i|shall i)\b",
+            r"(?i)\b(todo|to-do|next steps?|follow[- ]?ups?|left to do|remains? to|still (needs?|missing|open|fails?|failing|to do)|not yet|you('ll| will)? (need|want) to|remember to)\b",
         );
         static IF: StaticRegex = StaticRegex::new(r"(?i)\bif (it|this|that|you|there)\b");
         sentences(&self.last_reply.1)
@@ -425,6 +498,35 @@ fn chosen<'t>(turns: &[&'t Turn]) -> Vec<&'t Turn> {
     between.extend([0, kept.len() - 1]);
     between.sort_unstable();
     between.into_iter().map(|at| kept[at]).collect()
+}
+
+/// An outcome without the episode behind it: on the day's page the session's link leads there.
+fn without_episode(outcome: &str) -> &str {
+    static EPISODE: StaticRegex = StaticRegex::new(r"\s*\((?:EP_\d+[,;\s]*)+\)\s*$");
+    EPISODE.find(outcome).map_or(outcome, |found| &outcome[..found.start()])
+}
+
+/// The words of an event by which the same worker or task is known again.
+fn words_about(said: &str) -> HashSet<String> {
+    let words = said.split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_');
+    let words = words.filter(|word| word.len() >= 4).map(str::to_lowercase);
+    words.filter(|word| !words_of_state(word)).collect()
+}
+
+fn words_of_state(word: &str) -> bool {
+    const STATE: &[&str] = &[
+        "failed", "finished", "completed", "blocked", "cancelled", "crashed", "killed", "worker",
+        "task", "background", "false", "true", "without", "answer", "started", "done", "recovered",
+    ];
+    STATE.contains(&word)
+}
+
+/// Whether a line of the system is memtree's own report, which says nothing of the day's work.
+fn is_own_report(said: &str) -> bool {
+    static REPORT: StaticRegex = StaticRegex::new(
+        r"(?i)^(context compacted$|[\w-]+ finalized \d+ days?:|flush(ed)?\b|nothing worth saving)",
+    );
+    REPORT.is_match(said.trim())
 }
 
 fn minute(time: &str) -> &str {
@@ -485,6 +587,31 @@ mod tests {
             (day.sessions[0].first.as_str(), day.sessions[0].last.as_str()),
             ("09:00:00", "09:06:00")
         );
+    }
+
+    #[test]
+    fn workers_tasks_and_the_system_have_their_say() {
+        let day = summary(
+            "- [09:00:00] [worker_event] (W1) started indexer: the archive of October
+             - [09:10:00] [worker_event] (W1) failed indexer: no space left on the device
+             - [09:20:00] [task_agent_event] (W1) failed 7c1d: the summary of the archive
+             - [09:30:00] [task_agent_event] (W1) finished 7c1d: the archive has 12 parts
+             - [09:31:00] [system] (W1) restarted after an update
+             - [09:32:00] [system] (W1) sweep finalized 2 days: 2026-11-01 to 2026-11-02
+             - [09:33:00] [tool_event] (W1) `$ cargo test`",
+        );
+        let section = day.sessions[0].summary.exchanges.join("\n");
+        for said in ["failed indexer", "finished 7c1d", "restarted after an update"] {
+            assert!(section.contains(said), "{said}: {section}");
+        }
+        assert!(!section.contains("finalized") && !section.contains("started indexer: the"));
+        let open: Vec<&str> = day.open.iter().map(|point| point.text.as_str()).collect();
+        assert_eq!(
+            open,
+            ["failed indexer: no space left on the device"],
+            "the task went well at last"
+        );
+        assert!(day.done.is_empty(), "a run that does not say how it went has not passed: {day:?}");
     }
 
     #[test]

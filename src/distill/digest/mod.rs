@@ -25,10 +25,10 @@ use crate::distill::facts::Facts;
 use crate::distill::{cost, signals, words};
 use crate::model::digest::{Claim, Content};
 use crate::model::ids::EpisodeId;
-use crate::model::session::{Head, ModelUsage};
+use crate::model::session::{BegunBy, Head, ModelUsage, Source};
 use crate::model::signals::{Signals, Solved};
 
-pub use folder::{FolderFacts, folder_content};
+pub use folder::{FileFacts, FolderFacts, folder_content};
 pub use paths::project_name;
 
 /// Which summarizer this is; a newer one rewrites what an older one wrote.
@@ -67,17 +67,21 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, parts: SnapshotParts) -
     let tags = tags(facts, &title, &objective);
     let sum = |count: fn(&ModelUsage) -> u64| head.usage.iter().map(count).sum();
     let first_and_last = facts.parts.first().zip(facts.parts.last());
+    let parent = |is: fn(BegunBy) -> bool| {
+        let parent = head.parent.as_deref().filter(|_| is(head.begun_by))?;
+        Some(Source::id(flavor, &text::one_line(parent, 100)))
+    };
     Content {
         flavor: flavor.to_string(),
         status,
-        worth: worth::worth(facts),
+        worth: worth::worth(facts, head.begun_by),
         arc: outcome::arc(facts, status),
         stated,
         triggers,
         index,
         errors: errors_met::errors_met(facts),
-        part_of: None,
-        continues: None,
+        part_of: parent(BegunBy::is_machine),
+        continues: parent(BegunBy::is_person),
         project,
         domain: None,
         cwd: cwd.map(|cwd| paths::without_home(&text::one_line(cwd, 300))),

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::pages::{quote, sources};
 use super::sentences::Transcript;
 use super::topics::{Class, Topic};
+use crate::base::static_regex::StaticRegex;
 use crate::model::ids::SessionId;
 use crate::model::knowledge::{Connection, Kind, PageName};
 
@@ -12,6 +13,10 @@ use crate::model::knowledge::{Connection, Kind, PageName};
 /// together.
 const FEWEST_SESSIONS: usize = 2;
 const FEWEST_SENTENCES: usize = 3;
+/// Words that say how one thing has to do with another; without one, two names only meet.
+static REASON: StaticRegex = StaticRegex::new(
+    r"(?i)\b(because|so that|instead of|rather than|depends? on|needs?|requires?|replaces?|causes?|breaks?|uses?|via|through|over|unless|without|must|otherwise|therefore)\b",
+);
 const MOST_EVIDENCE: usize = 6;
 
 /// The pages on what connects concepts.
@@ -70,8 +75,11 @@ fn connection(
     });
     let mut texts = HashSet::new();
     quotable.retain(|at| texts.insert(transcript[*at].text.as_str()));
-    let connected =
-        !nested && sessions.len() >= FEWEST_SESSIONS && quotable.len() >= FEWEST_SENTENCES;
+    let has_reason = quotable.iter().any(|at| REASON.is_match(&transcript[*at].text));
+    let connected = !nested
+        && has_reason
+        && sessions.len() >= FEWEST_SESSIONS
+        && quotable.len() >= FEWEST_SENTENCES;
     if quotable.is_empty() || (!connected && !there.contains(&name)) {
         return None;
     }

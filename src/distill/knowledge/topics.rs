@@ -1,9 +1,9 @@
 //! Topics: what a day is about, from that day alone, and what comes up on several.
 //!
 //! A term is a symbol, a file, an error, a name or a few words that stand together. Each day lists
-//! its best terms, none of which only repeats another. The first few become pages, and so does what
-//! two days list. Both rules only ever add: a day more takes no page away, so the order in which
-//! days arrive does not matter.
+//! its best terms, none of which only repeats another. The first few, and what two days list, may
+//! become pages: the best of each project do, about one for every five of its sessions. All of it
+//! follows from the days together, so the order in which they arrive does not matter.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -83,7 +83,11 @@ struct TermUse {
     sentences: Vec<usize>,
 }
 
-/// The topics that are worth a page, by name.
+/// A project has a page for each so many sessions.
+const SESSIONS_FOR_A_PAGE: usize = 5;
+
+/// The topics that are worth a page, by name. Those of `there` are, as long as the days have
+/// anything to say of them.
 pub fn chosen(
     transcript: &Transcript,
     sessions: &BTreeMap<SessionId, About>,
@@ -115,6 +119,8 @@ pub fn chosen(
         }
     }
     pages.extend(listed.into_iter().filter(|(_, days)| *days >= 2).map(|(key, _)| key));
+    pages.retain(|key| found.get(key).is_some_and(|term| names_something(key, term)));
+    let mut pages = best_of_projects(transcript, sessions, &found, pages);
     pages.extend(
         there.iter().filter(|name| name.kind == Kind::Concept).map(|name| name.slug().to_string()),
     );
@@ -137,6 +143,68 @@ pub fn chosen(
         })
     });
     topics.collect()
+}
+
+/// Whether a term names something by itself: `decision`, `ready` and `phase` do not, however often
+/// they are said.
+fn names_something(key: &str, term: &TermUse) -> bool {
+    match term.class() {
+        Class::Word => false,
+        Class::Name | Class::Symbol if !key.contains('-') => words::weight(key) >= 1.0,
+        _ => true,
+    }
+}
+
+/// The best terms of each project, as many as its sessions call for. A term belongs to the project
+/// in which most of its sessions were; what comes up everywhere belongs to none.
+fn best_of_projects(
+    transcript: &Transcript,
+    sessions: &BTreeMap<SessionId, About>,
+    found: &HashMap<String, TermUse>,
+    candidates: BTreeSet<String>,
+) -> BTreeSet<String> {
+    let project = |session: &SessionId| sessions.get(session).and_then(|one| one.project.clone());
+    let all: BTreeSet<&SessionId> =
+        transcript.sentences.iter().filter_map(|one| one.place.session.as_ref()).collect();
+    let mut places: BTreeMap<Option<String>, usize> = BTreeMap::new();
+    for session in all {
+        *places.entry(project(session)).or_default() += 1;
+    }
+    let mut by_project: BTreeMap<Option<String>, Vec<(f32, String)>> = BTreeMap::new();
+    for key in candidates {
+        let term = &found[&key];
+        let of: BTreeSet<&SessionId> =
+            term.sentences.iter().filter_map(|at| transcript[*at].place.session.as_ref()).collect();
+        let mut counts: BTreeMap<Option<String>, usize> = BTreeMap::new();
+        for session in &of {
+            *counts.entry(project(session)).or_default() += 1;
+        }
+        // Words that nobody said in a session are a person's own: they have no project either.
+        let home = counts.into_iter().max_by_key(|(_, count)| *count).unwrap_or((None, 0));
+        if 3 * home.1 < 2 * of.len() {
+            continue;
+        }
+        // A single name (`UTC`, `Postgres`) is known elsewhere; what stands together is this
+        // project's own.
+        let own = if term.class() == Class::Name && !key.contains('-') { 0.25 } else { 1.0 };
+        let score = own * score(transcript, &key, term) * (of.len().max(1) as f32).sqrt();
+        by_project.entry(home.0).or_default().push((score, key));
+    }
+    let mut best = BTreeSet::new();
+    for (project, mut terms) in by_project {
+        let sessions = places.get(&project).copied().unwrap_or_default();
+        let most = sessions.div_ceil(SESSIONS_FOR_A_PAGE).max(1);
+        terms.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        let mut kept: Vec<String> = Vec::new();
+        for (_, key) in terms {
+            let is_same = |other: &String| repeats(&key, &found[&key], other, &found[other]);
+            if kept.len() < most && !kept.iter().any(is_same) {
+                kept.push(key);
+            }
+        }
+        best.extend(kept);
+    }
+    best
 }
 
 impl TermUse {

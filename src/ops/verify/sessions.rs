@@ -112,7 +112,10 @@ impl<'s> Check<'s> {
     /// What a session must have left in the days.
     fn began(&self, digest: &Digest) -> Option<ExpectedLines> {
         let content = &digest.content;
-        let leaves_lines = content.worth == Worth::Full && content.turns > 0;
+        // What was said in a folder is raw, and stays out of the days.
+        let leaves_lines = content.worth == Worth::Full
+            && content.turns > 0
+            && content.shape() == SnapshotShape::Log;
         // A person may call a session worth remembering that we did not; it has no lines then.
         let ours = || {
             let text =

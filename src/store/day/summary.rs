@@ -20,7 +20,7 @@ use crate::store::authored::{self, Order, Page, Part, Rules, Unit};
 use crate::store::layout;
 
 /// The schema that we write.
-pub const SCHEMA: &str = "memtree/day-summary/1";
+pub const SCHEMA: &str = "memtree/day-summary/2";
 
 /// Stands behind a line that a model wrote.
 const BY_MODEL: &str = " (model)";
@@ -32,8 +32,26 @@ const NOTES: &str = "## Notes\n(yours: never touched)\n";
 pub type Notes = BTreeMap<String, Vec<Note>>;
 
 /// The hash of the raw lines that a summary covers.
+/// `None` where an earlier version wrote it: such a one is written again.
 pub fn covers(text: &str) -> Option<String> {
-    Document::parse(text).get_str("raw_sha256")
+    let document = Document::parse(text);
+    let is_current = document.get_str("schema").as_deref() == Some(SCHEMA);
+    document.get_str("raw_sha256").filter(|_| is_current)
+}
+
+/// How many messages of a person a summary covers.
+pub fn messages(text: &str) -> u64 {
+    let said = Document::parse(text).get_str("messages");
+    said.and_then(|count| count.parse().ok()).unwrap_or_default()
+}
+
+/// The lines of one part of a summary's overview, by the name of the part.
+pub fn lines_of(text: &str, part: &str) -> Vec<String> {
+    let document = Document::parse(text);
+    let blocks = blocks(document.body());
+    let block = blocks.iter().find(|block| block.name.as_deref() == Some(part));
+    let lines = block.map(|block| block.text.lines()).into_iter().flatten();
+    lines.filter_map(|line| line.strip_prefix("- ").map(str::to_string)).collect()
 }
 
 /// The notes in a summary.
@@ -59,6 +77,7 @@ pub fn text(day: NaiveDate, summary: &DaySummary, notes: &Notes, existing: Optio
             ("schema", SCHEMA.into()),
             ("day", day.to_string()),
             ("raw_sha256", summary.raw_sha256.clone()),
+            ("messages", summary.messages.to_string()),
         ],
         body: body(day, summary, notes),
     };
@@ -87,7 +106,7 @@ static RULES: Rules = Rules {
     split: blocks,
     unit: Unit::Part,
     order: Order::Ours,
-    measured: |key| ["schema", "day", "raw_sha256"].contains(&key),
+    measured: |key| ["schema", "day", "raw_sha256", "messages"].contains(&key),
 };
 
 fn blocks(body: &str) -> Vec<Part<'_>> {
@@ -106,6 +125,8 @@ fn blocks(body: &str) -> Vec<Part<'_>> {
 }
 
 /// The overview's blocks: their names and headings.
+pub const SHORT: &str = "short";
+const IN_SHORT: (&str, &str) = (SHORT, "## In short");
 const OVERVIEW: [(&str, &str); 4] = [
     ("wanted", "## What was wanted"),
     ("decided", "## What was decided"),
@@ -123,7 +144,9 @@ fn name(block: &str) -> Option<Cow<'_, str>> {
     if heading.starts_with("# ") {
         return Some("header".into());
     }
-    if let Some((name, _)) = OVERVIEW.iter().chain([&SESSIONS]).find(|(_, ours)| *ours == heading) {
+    if let Some((name, _)) =
+        OVERVIEW.iter().chain([&IN_SHORT, &SESSIONS]).find(|(_, ours)| *ours == heading)
+    {
         return Some((*name).into());
     }
     if !heading.starts_with("### Session (") {
@@ -148,6 +171,10 @@ fn body(day: NaiveDate, summary: &DaySummary, notes: &Notes) -> String {
         body.push_str(&format!("\nKept by another tool: [older page]({link})\n"));
     }
     body.push('\n');
+    let short: String = summary.sessions.iter().filter_map(in_short).collect();
+    if !short.is_empty() {
+        body.push_str(&format!("{}\n{short}\n", IN_SHORT.1));
+    }
     let lists = [&summary.wanted, &summary.decided, &summary.done, &summary.open];
     for ((_, heading), points) in OVERVIEW.iter().zip(lists) {
         if !points.is_empty() {
@@ -178,6 +205,28 @@ fn body(day: NaiveDate, summary: &DaySummary, notes: &Notes) -> String {
         body.push_str(&format!("{}\n\n{blocks}", SESSIONS.1));
     }
     body + NOTES
+}
+
+/// A session in one line: when, what, where, how it ended, and what came of it.
+fn in_short(session: &SessionOfDay) -> Option<String> {
+    let title = Some(inline(&session.title)).filter(|title| !title.is_empty())?;
+    let title = match session.session.parse::<SessionId>() {
+        Ok(id) if session.digested => {
+            format!("[{title}]({})", layout::from_summary_to_digest(&id))
+        }
+        _ => title,
+    };
+    let minute = session.first.get(..5).unwrap_or(&session.first);
+    let mut line = format!("- {minute} {title}");
+    for about in [session.project.clone(), session.status.clone()].into_iter().flatten() {
+        if about != "unknown" {
+            line.push_str(&format!(" · {}", inline(&about)));
+        }
+    }
+    if !session.headline.is_empty() {
+        line.push_str(&format!(": {}", inline(&session.headline)));
+    }
+    Some(line + "\n")
 }
 
 fn point(point: &Point) -> String {

@@ -28,6 +28,10 @@ use crate::store::Store;
 use crate::store::knowledge::{self as documents, ReadPage, without_links};
 use crate::store::layout;
 
+mod days;
+
+use days::AskedDays;
+
 /// How many pages are read for an answer, and how many sentences it has.
 const MOST_PAGES: usize = 10;
 const FEWEST_PAGES: usize = 3;
@@ -74,6 +78,8 @@ pub struct Citation {
     #[serde(rename = "ref")]
     pub reference: Option<String>,
     pub origin: Option<String>,
+    /// Whether somebody said it in these words; else they are a page's own.
+    pub quoted: bool,
 }
 
 impl Memory {
@@ -81,7 +87,19 @@ impl Memory {
     pub fn ask(&self, request: AskRequest) -> Result<AskReport> {
         let (store, redactor, models) = (self.store(), self.redactor()?, self.models()?);
         let question = redactor.redact(&text::one_line(&request.question, 400)).into_owned();
-        let terms = QuestionTerms::of(&question);
+        let asked_days = AskedDays::of(&question);
+        let mut terms = QuestionTerms::of(&question);
+        if let Some(asked) = &asked_days {
+            let when: HashSet<String> = text::words(&question)
+                .into_iter()
+                .filter(|word| asked.is_said_by(&word.to_lowercase()))
+                .map(|word| stem(&word.to_lowercase()).to_string())
+                .collect();
+            terms.0.retain(|(term, _)| !when.contains(term));
+            if let Some(answer) = self.answer_from_days(asked, &terms, &question)? {
+                return Ok(answer);
+            }
+        }
         if terms.0.is_empty() {
             return Err(Error::usage("there is nothing to answer")
                 .hint("ask a question: `memtree ask \"why full jitter?\"`"));
@@ -92,7 +110,9 @@ impl Memory {
         let pages: Vec<&ReadPage> = pages.iter().filter(|page| page.name != own).collect();
         let picked = pick(&terms, &pages);
         let mut consulted: Vec<String> = picked.iter().map(|page| page.name.to_string()).collect();
-        let mut citations = best(&terms, picked.iter().flat_map(|page| sentences(page)).collect());
+        let of_core = days::from_core(self)?;
+        let of_pages = picked.iter().flat_map(|page| sentences(page));
+        let mut citations = best(&terms, of_core.into_iter().chain(of_pages).collect());
         if !terms.are_answered_by(&citations) {
             let (more, digests) = from_digests(self, &question, request.dry_run)?;
             let both = citations.into_iter().chain(more).collect();
@@ -127,9 +147,35 @@ impl Memory {
     }
 }
 
+impl Memory {
+    /// Answers a question about days; `None` where they do not answer it.
+    fn answer_from_days(
+        &self,
+        asked: &AskedDays,
+        terms: &QuestionTerms,
+        question: &str,
+    ) -> Result<Option<AskReport>> {
+        let names_any = |line: &str| !terms.named_by(&stems(line)).is_empty();
+        let (citations, consulted) =
+            asked.answer(self, |line| terms.0.is_empty() || names_any(line))?;
+        if citations.is_empty() {
+            return Ok(None);
+        }
+        let lines: String = citations.iter().map(|cited| format!("{}\n", line(cited))).collect();
+        Ok(Some(AskReport {
+            question: question.to_string(),
+            answer: Some(lines),
+            citations,
+            consulted,
+            filed: None,
+            made_by: "extractive/1".into(),
+        }))
+    }
+}
+
 const ANSWER: Prompt = Prompt {
     task: "answer",
-    text: include_str!("../../templates/prompts/answer.md"),
+    text: include_str!("../../../templates/prompts/answer.md"),
     reply_tokens: 300,
 };
 
@@ -165,7 +211,10 @@ pub fn line(cited: &Citation) -> String {
         Some((_, link)) => format!("{link}, [[{}]]", cited.page),
         None => format!("[[{}]]", cited.page),
     };
-    format!("- “{}” ({who}{page})", documents::said(&cited.text))
+    match cited.quoted {
+        true => format!("- “{}” ({who}{page})", documents::said(&cited.text)),
+        false => format!("- {} ({who}{page})", documents::said(&cited.text)),
+    }
 }
 
 fn source_link(cited: &Citation) -> String {
@@ -265,6 +314,10 @@ fn page_texts(page: &ReadPage) -> PageTexts<'_> {
 fn sentences(page: &ReadPage) -> Vec<Citation> {
     static QUOTED: StaticRegex =
         StaticRegex::new(r"“([^”]+)” \((user|assistant|tool), \[\[([^\]|]+)(?:\|([^\]]+))?\]\]\)");
+    // What every page of ours says around its quotes answers nothing.
+    static OUR_WORDS: StaticRegex = StaticRegex::new(
+        r"(?i)\bcame up in \d+ (sessions?|exchanges?)\b|\bwere named together in \d+ sentences?\b|\bwhen asked\b|^In that exchange\b|\bexchanges? in common\b",
+    );
     let document = Document::parse(&page.text);
     let name = page.name.to_string();
     let mut cited = Vec::new();
@@ -279,14 +332,16 @@ fn sentences(page: &ReadPage) -> Vec<Citation> {
                 page: name.clone(),
                 reference: found.get(4).map(|shown| shown.as_str().to_string()),
                 origin: Some(found[2].to_string()),
+                quoted: true,
             });
         }
         let rest = QUOTED.replace_all(part, " ");
-        for sentence in
-            text::sentences(&without_links(&rest)).filter(|sentence| sentence.chars().count() >= 24)
-        {
-            let text = text::one_line(sentence, 400);
-            cited.push(Citation { text, page: name.clone(), reference: None, origin: None });
+        let says_something =
+            |sentence: &&str| sentence.chars().count() >= 24 && !OUR_WORDS.is_match(sentence);
+        for sentence in text::sentences(&without_links(&rest)).filter(says_something) {
+            let (text, page) = (text::one_line(sentence, 400), name.clone());
+            let (reference, origin, quoted) = (None, None, false);
+            cited.push(Citation { text, page, reference, origin, quoted });
         }
     }
     cited
@@ -356,6 +411,7 @@ fn from_digests(
                 page: page.clone(),
                 reference: Some(format!("{}#{}", hit.session, trigger.episode)),
                 origin: Some(trigger.origin.to_string()),
+                quoted: true,
             });
         }
         consulted.push(page);
