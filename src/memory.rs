@@ -29,6 +29,7 @@ use crate::store::Store;
 use crate::store::device::{self, Acquaintance, Machine, Recognized};
 use crate::store::layout::Layout;
 use crate::store::local::StateFile;
+use crate::store::tombstones::Decided;
 
 /// An open memory.
 pub struct Memory {
@@ -117,7 +118,10 @@ impl Memory {
             true => Ok(false),
             false => Acquaintance::file(layout)
                 .save(&self.acquaintance())
-                .and_then(|_| accepted_file(layout).save(&self.accepted)),
+                .and_then(|_| accepted_file(layout).save(&self.accepted))
+                .and_then(|saved| {
+                    Decided::begin(layout, self.recognized.is_upgrade).map(|()| saved)
+                }),
         };
         let noted = noted.and_then(|_| self.recognized.identity.save(layout));
         self.recognized.is_known |= noted.is_ok();

@@ -29,6 +29,13 @@ pub struct Args {
     /// Every session that ended before a day, such as 2026-01-31
     #[arg(long, group = "what", value_name = "DAY")]
     before: Option<NaiveDate>,
+    /// Bring back a session that another device's forgetting put into quarantine: its id, or the
+    /// agent's own
+    #[arg(long, group = "what", value_name = "REF")]
+    undo: Option<String>,
+    /// Delete what is in quarantine before its thirty days are over: one session, or all
+    #[arg(long, group = "what", value_name = "REF", num_args = 0..=1)]
+    purge: Option<Option<String>>,
     /// Do nothing, but say what would be done
     #[arg(long)]
     dry_run: bool,
@@ -38,6 +45,17 @@ pub struct Args {
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
+    if let Some(reference) = &args.undo {
+        let entry = app.memory()?.undo_forget(reference)?;
+        match app.json {
+            true => output::json(&entry),
+            false => output::print(&format!("{} is back: {}\n", entry.session, entry.title)),
+        }
+        return Ok(0);
+    }
+    if let Some(reference) = &args.purge {
+        return end_quarantine(reference.as_deref(), args.yes, app);
+    }
     let target = match (args.session, args.text, args.project, args.before) {
         (Some(session), ..) => Target::Session(session),
         (_, Some(text), ..) => Target::Text(TextPattern::new(&text)?),
@@ -80,6 +98,26 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         output::print(&summary(&report, &plan));
     }
     Ok(if report.left.is_empty() { 0 } else { 1 })
+}
+
+fn end_quarantine(reference: Option<&str>, yes: bool, app: &App) -> Result<u8> {
+    let memory = app.memory()?;
+    for entry in memory.quarantine() {
+        app.note(format!("{}  {} (until {})", entry.session, entry.title, entry.until));
+    }
+    if !memory.quarantine().is_empty() && !app.confirm("Delete it for good?", yes)? {
+        app.note("nothing was deleted");
+        return Ok(0);
+    }
+    let ended = memory.end_quarantine(reference)?;
+    match app.json {
+        true => output::json(&ended),
+        false => {
+            let sessions = output::count(ended.len(), "session");
+            output::print(&format!("deleted {sessions} from quarantine\n"));
+        }
+    }
+    Ok(0)
 }
 
 fn shown(plan: &ForgetPlan) -> String {

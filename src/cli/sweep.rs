@@ -107,6 +107,16 @@ fn show(report: &SweepReport, app: &App, args: &Args, place: &str) {
         eprintln!("the model has not answered: {}", output::safe(reason));
         app.note(format!("{waiting} can do without it; the next sweep asks again"));
     }
+    for entry in &report.quarantined {
+        let by = entry.by.as_ref().map_or("another device".to_string(), |by| format!("`{by}`"));
+        app.note(format!(
+            "{by} forgot {} (“{}”): it is in quarantine until {}; `{}` brings it back",
+            entry.session, entry.title, entry.until, entry.undo
+        ));
+    }
+    for session in &report.quarantine_ended {
+        app.note(format!("{session} was in quarantine for thirty days and is deleted"));
+    }
     config::warn_of_waiting(&report.settings_waiting, app);
     for device in &report.new_devices {
         app.note(format!(
@@ -175,6 +185,7 @@ fn summary(report: &SweepReport, dry_run: bool) -> String {
     );
     for (count, part) in [
         (report.excluded, format!("{} left out", report.excluded)),
+        (report.quarantined.len(), format!("{} quarantined", report.quarantined.len())),
         (closed, format!("closed {closed}")),
         (report.cores.len(), format!("consolidated {cores}")),
         (model, format!("a model added to {model}")),

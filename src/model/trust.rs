@@ -68,6 +68,11 @@ impl Trust {
         }
     }
 
+    /// Whether the person named a device.
+    pub fn is_trusted(&self, device: &Device) -> bool {
+        self.trusted.contains(device)
+    }
+
     /// How much a session's pages are worth. A session in this device's name that was not captured
     /// here came from elsewhere, whatever it is called.
     pub fn of_session(&self, session: &SessionId) -> Standing {

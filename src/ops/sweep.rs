@@ -30,6 +30,7 @@ use crate::model::ids::{Device, SessionId};
 use crate::model::session::{Skipped, Source};
 use crate::ops::days::{self, Scope, Summarized};
 use crate::ops::digest::ModelReport;
+use crate::ops::forget::quarantine::QuarantineEntry;
 use crate::ops::retain::plan::Limits;
 use crate::ops::retain::{self, Budget, Retention};
 use crate::ops::{consolidate, devices, digest, forget, redaction, turns};
@@ -153,6 +154,11 @@ pub struct SweepReport {
     pub cores: Vec<String>,
     pub spheres: Vec<String>,
     pub retention: Retention,
+    /// What tombstones of other devices took out of the tree; it can be brought back.
+    pub quarantined: Vec<QuarantineEntry>,
+    /// What was in quarantine for thirty days, and is deleted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub quarantine_ended: Vec<SessionId>,
     /// What the memory's file says and nobody accepted on this device.
     pub settings_waiting: Vec<WaitingSetting>,
     /// The devices whose pages are here for the first time and whom nobody trusts yet.
@@ -312,10 +318,10 @@ impl<'m> Run<'m> {
         }
         files::remove_folder(&layout.staging()).context(|| self.settings.store.cannot_write())?;
         retain::finish_earlier_eviction(store, &mut self.report.retention)?;
-        let tombstones =
-            Tombstones::load(layout).context(|| "cannot read what was forgotten".into())?;
-        forget::finish(store, &tombstones, &forget::Request::of(self.memory)?)?;
-        Ok(tombstones)
+        let finished = forget::finish(store, &forget::Request::of(self.memory)?)?;
+        self.report.quarantined = finished.quarantined;
+        self.report.quarantine_ended = finished.ended;
+        Ok(finished.tombstones)
     }
 
     /// Looks whose pages are here, and notes the devices that were not here before.

@@ -274,6 +274,12 @@ paths! {
     device = ".memtree/local/device.json";
     /// What of the memory's settings was accepted here.
     accepted = ".memtree/local/settings.json";
+    /// Which tombstones count here: what was forgotten here, and what was decided about others.
+    own_tombstones = ".memtree/local/tombstones.json";
+    /// What lies in quarantine, why, and since when.
+    quarantine_list = ".memtree/local/quarantine.json";
+    /// The sessions that another device's tombstones took out of the tree.
+    quarantine = ".memtree/local/quarantine";
     /// What it captured itself, and which other devices it has seen.
     acquaintance = ".memtree/local/devices.json";
     /// What was asked of models, and what it cost.
@@ -313,6 +319,16 @@ paths! {
 }
 
 impl Layout {
+    /// One session in quarantine.
+    pub fn quarantined(&self, id: &SessionId) -> PathBuf {
+        self.quarantine().join(id.to_string())
+    }
+
+    /// A page as it was before it lost what it said of a session in quarantine.
+    pub fn quarantined_page(&self, id: &SessionId, number: usize) -> PathBuf {
+        self.quarantine().join(format!("{id}.pages/{number}"))
+    }
+
     /// The paths below a root.
     pub fn new(root: impl Into<PathBuf>) -> Layout {
         let root = root.into();

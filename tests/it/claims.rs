@@ -3,9 +3,11 @@
 
 use std::fs;
 
+use memtree::internals::base::files::sha256_hex;
+use memtree::model::ids::Device;
 use serde_json::json;
 
-use crate::harness::{Desk, exchange};
+use crate::harness::{Desk, assert_same, exchange};
 
 const ONE: &str = "eeeeeeee-0000-4000-8000-000000000001";
 const TWO: &str = "eeeeeeee-0000-4000-8000-000000000002";
@@ -199,4 +201,99 @@ fn what_stood_there_before_this_version_counts_and_in_a_fresh_clone_nothing_does
     let swept = fresh.memtree(["sweep", "--json"]).success().json();
     assert_eq!((&swept["captured"], &swept["copied_from"]), (&json!(1), &json!("desk")));
     assert_eq!(swept["settings_waiting"][0]["key"], "sources.claude.enabled");
+}
+
+/// A line of forgotten.md as whoever may read the memory can write it.
+fn forged(session: &str, source_id: &str) -> String {
+    let hash = sha256_hex(format!("memtree/forgotten/{source_id}").as_bytes());
+    format!("- {session} source {hash} on 2026-11-16\n")
+}
+
+fn two_sessions() -> Desk {
+    let desk = Desk::new()
+        .with_claude_log(ONE, exchange(ONE, 1, "Which rope is this?", "Hemp."))
+        .with_claude_log(TWO, exchange(TWO, 3, "Which knot is this?", "A bowline."));
+    desk.memtree(["sweep"]).success();
+    desk.later(60);
+    desk.memtree(["sweep"]).success();
+    desk
+}
+
+#[test]
+fn a_pulled_tombstone_removes_nothing_by_an_id_alone() {
+    let desk = two_sessions();
+    let before = desk.tree();
+    let line = forged("SES1_desk_SP1C1", "claude:something-else");
+    desk.write("forgotten.md", format!("# Forgotten\n\n{line}- SES2_desk_SP1C1 on 2026-11-16\n"));
+    let swept = desk.memtree(["sweep", "--json"]).success().json();
+    assert_eq!(swept["quarantined"], json!([]));
+    let list = desk.store().join("forgotten.md");
+    fs::remove_file(&list).unwrap();
+    assert_same(&before, &desk.tree(), "after forged tombstones");
+    desk.memtree(["verify"]).success();
+}
+
+#[test]
+fn what_another_device_forgot_lies_in_quarantine_and_comes_back() {
+    let desk = two_sessions();
+    let page = desk.digest_path("SES1_desk_SP1C1");
+    desk.write(&page, desk.read(&page) + "\nMy own note.\n");
+    desk.memtree(["sweep"]).success();
+    let before = desk.texts();
+    fs::remove_file(desk.log_path(ONE)).unwrap();
+    desk.write("forgotten.md", forged("SES1_desk_SP1C1", &format!("claude:{ONE}")));
+    let swept = desk.memtree(["sweep", "--json"]).success().json();
+    assert_eq!(swept["quarantined"][0]["session"], "SES1_desk_SP1C1", "{swept}");
+    assert_eq!(swept["quarantined"].as_array().unwrap().len(), 1);
+    assert_eq!(desk.sessions(), ["SES2_desk_SP1C1"]);
+    assert!(!desk.read("daily/raw/2026-11-15.md").contains("Which rope"));
+    // Said once, known to the doctor, and nothing is amiss meanwhile.
+    assert_eq!(desk.memtree(["sweep", "--json"]).success().json()["quarantined"], json!([]));
+    desk.memtree(["doctor"]).success().stdout_has("memtree forget --undo SES1_desk_SP1C1");
+    desk.memtree(["verify"]).success();
+    desk.memtree(["forget", "--undo", "SES9_desk_SP1C1"]).code(2).stderr_has("SES1_desk_SP1C1");
+    desk.memtree(["forget", "--undo", "SES1_desk_SP1C1"]).success().stdout_has("is back");
+    let mut after = desk.texts();
+    after.remove("forgotten.md");
+    assert_eq!(after, before);
+    desk.memtree(["verify", "--deep"]).success();
+    desk.memtree(["sweep"]).success();
+    assert_eq!(desk.sessions().len(), 2);
+    desk.memtree(["search", "rope"]).success().stdout_has("SES1_desk_SP1C1");
+}
+
+#[test]
+fn a_quarantine_ends_after_thirty_days_or_when_the_person_says_so() {
+    for purge in [true, false] {
+        let desk = two_sessions();
+        desk.write("forgotten.md", forged("SES1_desk_SP1C1", &format!("claude:{ONE}")));
+        desk.memtree(["sweep"]).success().stderr_has("is in quarantine until");
+        let place = desk.store().join(".memtree/local/quarantine/SES1_desk_SP1C1");
+        assert!(place.join("snapshot/raw").is_dir());
+        if purge {
+            desk.memtree(["forget", "--purge", "--yes"]).success().stdout_has("deleted 1 session");
+        } else {
+            desk.later(31 * 24 * 60);
+            desk.memtree(["sweep"]).success().stderr_has("SES1_desk_SP1C1 was in quarantine");
+        }
+        assert!(!place.exists());
+        // Its log stays out from then on, as what was forgotten here does.
+        desk.memtree(["sweep"]).success();
+        assert_eq!(desk.sessions(), ["SES2_desk_SP1C1"]);
+        desk.memtree(["forget", "--undo", "SES1_desk_SP1C1"]).code(2);
+    }
+}
+
+#[test]
+fn a_trusted_device_forgets_here_too_and_so_does_this_one() {
+    let desk = two_sessions();
+    desk.memtree(["config", "trust", "lap-7f3a"]).success();
+    let line = forged("SES1_desk_SP1C1", &format!("claude:{ONE}"));
+    desk.write("forgotten.md", line.replace("16\n", "16 by lap-7f3a\n"));
+    let swept = desk.memtree(["sweep", "--json"]).success().json();
+    assert_eq!((&swept["quarantined"], desk.sessions().len()), (&json!([]), 1));
+    assert!(!desk.store().join(".memtree/local/quarantine").exists());
+    desk.memtree(["forget", "SES2_desk_SP1C1", "--yes"]).success();
+    assert_eq!(desk.sessions(), Vec::<String>::new());
+    assert!(desk.read("forgotten.md").contains(" by desk\n"));
 }

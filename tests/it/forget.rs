@@ -166,6 +166,7 @@ fn tombstones_of_another_device_take_effect_here() {
     desk.memtree(["forget", "SES1_desk_SP1C1", "--yes"]).success();
     // All that the sync brings is the list; the union of two day logs even brings the lines back.
     fs::copy(desk.store().join("forgotten.md"), other.store().join("forgotten.md")).unwrap();
+    other.configure("[devices]\ntrust = [\"desk\"]\n");
     other.memtree(["sweep"]).success();
     assert_eq!(other.sessions(), ["SES2_desk_SP1C1"]);
     assert_gone(&other.store(), ALL_OF_IT);
@@ -365,6 +366,7 @@ fn a_text_forgotten_on_another_device_leaves_this_ones_raw() {
     assert!(theirs.contains("[forgotten]"), "{there}");
     let merged = here + &theirs;
     let digest = other.digest_text("SES1_desk_SP1C1");
+    desk.configure("[devices]\ntrust = [\"other\"]\n");
     desk.write("forgotten.md", other.read("forgotten.md"));
     desk.write(desk.digest_path("SES1_desk_SP1C1"), digest);
     desk.write(day, merged);

@@ -24,7 +24,7 @@ use memtree::internals::store::layout::Layout;
 use memtree::internals::store::snapshots::parse_manifest_line;
 use memtree::internals::store::tombstones::{self, Tombstone, Tombstones};
 use memtree::model::day::Line as DayLine;
-use memtree::model::ids::SessionId;
+use memtree::model::ids::{Device, SessionId};
 use memtree::model::session::{Event, EventSink, Log, LogFile, Role};
 
 use crate::harness::checkout;
@@ -324,7 +324,7 @@ fn the_list_of_what_was_forgotten_only_grows() {
                 source_id: Some("claude:bent".into()),
                 on: day,
             };
-            tombstones::add(&layout, &[stone]).unwrap();
+            tombstones::add(&layout, &[stone], &Device::new("bent")).unwrap();
             let after = Tombstones::load(&layout).unwrap();
             assert!(after.has_session(&session) && after.has_source("claude:bent"));
             assert!(before.sessions().all(|session| after.has_session(session)));

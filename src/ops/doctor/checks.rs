@@ -261,8 +261,29 @@ fn forgotten(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     let layout = doctor.store.layout();
     let tombstones =
         Tombstones::load(layout).context(|| "cannot read what was forgotten".into())?;
+    for entry in doctor.memory.quarantine() {
+        let by = entry.by.map_or_else(|| "somebody".to_string(), |by| format!("`{by}`"));
+        let what = format!("{} is in quarantine: {by} forgot it", entry.session);
+        let means = format!("it is deleted on {}", entry.until);
+        findings.note(
+            what,
+            &means,
+            format!("`{}` brings it back; `memtree forget --purge` ends it", entry.undo),
+        );
+    }
+    for session in tombstones.claims().iter().flat_map(|claim| &claim.sessions) {
+        if files::exists(layout.session(session)) {
+            let what = format!("a line in forgotten.md that was not written here names {session}");
+            let means = "it takes nothing away unless its hash is that of the session's source";
+            findings.note(
+                what,
+                means,
+                "remove the line if nobody knows it; `memtree sweep` carries it out if it is right",
+            );
+        }
+    }
     let back: Vec<String> = tombstones
-        .sessions()
+        .carried()
         .filter(|session| files::exists(layout.session(session)))
         .map(|session| session.to_string())
         .collect();
@@ -274,7 +295,7 @@ fn forgotten(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     if doctor.fix {
         let lock = files::lock_exclusive(&layout.sweep_lock())
             .context(|| "cannot take the lock".into())?;
-        forget::finish(doctor.store, &tombstones, &forget::Request::of(doctor.memory)?)?;
+        forget::finish(doctor.store, &forget::Request::of(doctor.memory)?)?;
         drop(lock);
         findings.fixed(what, means, "removed");
     } else {

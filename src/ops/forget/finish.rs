@@ -7,6 +7,7 @@ use std::io;
 use serde::{Deserialize, Serialize};
 
 use super::pages::clean_page;
+use super::quarantine::{self, QuarantineEntry};
 use super::traces::Traces;
 use super::{Request, chosen, pattern, purge};
 use crate::base::files::{self, Stamp};
@@ -18,29 +19,50 @@ use crate::store::local::StateFile;
 use crate::store::tombstones::Tombstones;
 use crate::store::{Store, layout};
 
+/// What came of tombstones that other devices wrote.
+#[derive(Debug, Default)]
+pub struct Finished {
+    /// What is gone by now.
+    pub tombstones: Tombstones,
+    /// What went into quarantine.
+    pub quarantined: Vec<QuarantineEntry>,
+    /// What was in quarantine for long enough, and is deleted.
+    pub ended: Vec<SessionId>,
+}
+
 /// Does what tombstones ask for and was not done: a forget that was killed, or one that a sync
-/// brought along; and takes out the lines that a merge of days brought back. The caller holds the
-/// sweep's lock.
-pub fn finish(store: &Store, tombstones: &Tombstones, request: &Request<'_>) -> Result<()> {
-    if tombstones.is_empty() {
-        return Ok(());
-    }
+/// brought along; and takes out the lines that a merge of days brought back. What another device
+/// wants to be gone goes into quarantine. The caller holds the sweep's lock.
+pub fn finish(store: &Store, request: &Request<'_>) -> Result<Finished> {
+    let layout = store.layout();
     let cannot = || "cannot finish forgetting".to_string();
-    let back: Vec<SessionId> = tombstones
-        .sessions()
-        .filter(|session| files::exists(store.layout().session(session)))
-        .cloned()
-        .collect();
+    let load = || Tombstones::load(layout).context(|| "cannot read what was forgotten".into());
+    let ended = quarantine::end_old(store, request.now)?;
+    let mut tombstones = load()?;
+    if tombstones.is_empty() {
+        return Ok(Finished { tombstones, ended, ..Finished::default() });
+    }
+    let source_of = |session: &SessionId| quarantine::source_of(store, session);
+    if tombstones.accept_trusted(layout, &request.trust, source_of).context(cannot)? {
+        tombstones = load()?;
+    }
+    let quarantined = quarantine::take_in_claimed(store, &tombstones, request)?;
+    if !quarantined.is_empty() {
+        tombstones = load()?;
+    }
+    let is_back = |session: &&SessionId| files::exists(layout.session(session));
+    let back: Vec<SessionId> = tombstones.carried().filter(is_back).cloned().collect();
     if !back.is_empty() {
         let traces = Traces::of(store, &back).context(cannot)?;
         purge(store, &back, &traces, request.redactor)?;
     }
-    let before = CleanDays::file(store.layout()).load();
+    let before = CleanDays::file(layout).load();
     if before.tombstones != tombstones.lines() {
-        let held = holding_forgotten_texts(store, tombstones, request.device)?;
+        let held = holding_forgotten_texts(store, &tombstones, request.device)?;
         retain::evict_all(store, &held, request.now)?;
     }
-    clean_days(store, tombstones, &before).context(cannot)
+    clean_days(store, &tombstones, &before).context(cannot)?;
+    Ok(Finished { tombstones, quarantined, ended })
 }
 
 /// This device's sessions whose log is not to be captured again for what it says, and whose raw is
@@ -78,7 +100,8 @@ impl CleanDays {
 fn clean_days(store: &Store, tombstones: &Tombstones, before: &CleanDays) -> io::Result<()> {
     let layout = store.layout();
     let mut now = CleanDays { tombstones: tombstones.lines(), days: BTreeMap::new() };
-    let gone: Vec<SessionId> = tombstones.sessions().cloned().collect();
+    let gone: Vec<SessionId> =
+        tombstones.carried().chain(tombstones.quarantined()).cloned().collect();
     let traces = Traces::named(&gone);
     let days = files::walk_files(&layout.daily()).flatten().filter(|found| found.link.is_none());
     for found in days.collect::<Vec<_>>() {

@@ -12,6 +12,7 @@ mod history;
 mod knowledge;
 mod pages;
 mod pattern;
+pub mod quarantine;
 mod text;
 mod traces;
 
@@ -31,6 +32,7 @@ use crate::capture::known::source_id_in_vitals;
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
 use crate::model::ids::{Device, SessionId};
+use crate::model::trust::Trust;
 use crate::ops::retain::{self, Retention};
 use crate::ops::waiting::DigestQueue;
 use crate::ops::{consolidate, search};
@@ -49,6 +51,8 @@ pub struct Request<'a> {
     pub zone: crate::base::zone::Zone,
     /// For the pages that are written again.
     pub redactor: &'a Redactor,
+    /// Whose tombstones count here.
+    pub trust: Trust,
 }
 
 impl<'a> Request<'a> {
@@ -59,6 +63,7 @@ impl<'a> Request<'a> {
             now: memory.now(),
             zone: memory.zone()?,
             redactor: memory.redactor()?,
+            trust: memory.trust(),
         })
     }
 }
@@ -227,7 +232,7 @@ pub fn forget(store: &Store, plan: &ForgetPlan, request: &Request<'_>) -> Result
         .filter(|stone| stone.session.is_some() || stone.source_id.is_some())
         .collect();
     if !plan.is_text() {
-        tombstones::add(layout, &stones).context(cannot)?;
+        tombstones::add(layout, &stones, request.device).context(cannot)?;
     }
     let sessions: Vec<SessionId> =
         plan.sessions.iter().map(|planned| planned.session.clone()).collect();
@@ -282,7 +287,7 @@ fn forget_text(
     // them, since it does not name the text. A text that no log held gets a tombstone too, which says only
     // that there was one.
     let stones = if stones.is_empty() { vec![Tombstone::of_text(plan.day)] } else { stones };
-    tombstones::add(layout, &stones).context(cannot)?;
+    tombstones::add(layout, &stones, request.device).context(cannot)?;
     consolidate::run(store, request.device)?;
     prove(store, report, |path, name| Ok(pattern.is_in(name) || pattern.is_in_file(path)?))
 }

@@ -11,10 +11,14 @@ use crate::store::layout::{self, Layout};
 fn pages(store: &Store) -> impl Iterator<Item = FoundFile> {
     let layout = store.layout().clone();
     files::walk_files(layout.root()).flatten().filter(move |found| {
-        let others = [layout.sessions(), layout.cache(), layout.git(), layout.locks()];
+        // What is in quarantine is whole, or it could not be restored.
+        let [cache, quarantine] = [layout.cache(), layout.quarantine()];
+        let others = [layout.sessions(), cache, quarantine, layout.git(), layout.locks()];
+        let lists = [layout.own_tombstones(), layout.quarantine_list(), layout.acquaintance()];
         let is_other = others.iter().any(|other| found.path.starts_with(other));
         found.link.is_none()
             && !is_static(&layout, &found.path)
+            && !lists.contains(&found.path)
             && (!is_other || layout.is_event_log(&found.path))
     })
 }
