@@ -26,7 +26,31 @@ use crate::error::{Error, Result};
 pub const TEMPLATE: &str = include_str!("../templates/memtree.toml");
 
 /// The newest format of the tree that this program knows.
-pub const FORMAT: i64 = 1;
+pub const FORMAT: i64 = 2;
+
+/// A memory's settings with the format of today; everything else of the file stays as it is.
+pub fn with_format(text: &str) -> String {
+    let line = format!("format = {FORMAT}");
+    let is_format =
+        |line: &str| line.split_once('=').is_some_and(|(key, _)| key.trim_end() == "format");
+    let mut found = false;
+    let mut lines: Vec<&str> = Vec::new();
+    for one in text.split('\n') {
+        // Keys behind a table's heading are the table's.
+        let is_top = !lines.iter().any(|before| before.starts_with('['));
+        match is_format(one) && is_top && !found {
+            true => {
+                lines.push(&line);
+                found = true;
+            }
+            false => lines.push(one),
+        }
+    }
+    if !found {
+        lines.insert(0, &line);
+    }
+    lines.join("\n")
+}
 
 /// Keys that run a program, send text, spend money or name what is copied: only the user's own
 /// configuration may set them.
@@ -589,7 +613,7 @@ mod tests {
     #[test]
     fn every_setting_has_a_default() {
         let Loaded { settings: config, warnings, .. } = Settings::load(&Layers::default()).unwrap();
-        assert_eq!((config.format, config.timezone.as_str()), (1, "UTC"));
+        assert_eq!((config.format, config.timezone.as_str()), (FORMAT, "UTC"));
         assert_eq!(config.sessions.open_minutes, 30);
         assert_eq!(config.watch_interval().unwrap(), Duration::from_secs(12 * 3600));
         assert!(config.redact.rules.is_empty() && config.sources.is_empty() && warnings.is_empty());

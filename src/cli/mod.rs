@@ -33,6 +33,7 @@ mod hook;
 mod init;
 mod install;
 mod lint;
+mod list;
 mod log;
 mod man;
 pub mod output;
@@ -93,6 +94,7 @@ enum Command {
     Flush(flush::Args),
     Summarize(summarize::Args),
     Search(search::Args),
+    List(list::Args),
     Recall(recall::Args),
     Doctor(doctor::Args),
     Forget(forget::Args),
@@ -242,6 +244,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Compile(args) => compile::run(args, &app),
         Command::Ask(args) => ask::run(args, &app),
         Command::Lint(args) => lint::run(args, &app),
+        Command::List(args) => list::run(args, &app),
         Command::Blame(args) => blame::run(args, &app),
         Command::Consolidate(args) => consolidate::run(args, &app),
         Command::Status(args) => status::run(args, &app),

@@ -187,6 +187,7 @@ fn summary(report: &SweepReport, dry_run: bool) -> String {
         (report.excluded, format!("{} left out", report.excluded)),
         (report.quarantined.len(), format!("{} quarantined", report.quarantined.len())),
         (closed, format!("closed {closed}")),
+        (report.upgraded, format!("{} written in format 2", report.upgraded)),
         (report.cores.len(), format!("consolidated {cores}")),
         (model, format!("a model added to {model}")),
         (report.redactions.sessions, redactions),

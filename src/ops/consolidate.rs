@@ -21,7 +21,7 @@ use crate::model::digest::{State, Worth};
 use crate::model::ids::{CoreId, Device, SessionId, SphereId};
 use crate::store::core::{self, WrittenCore, memory};
 use crate::store::local::StateFile;
-use crate::store::{Store, authored, digest, layout};
+use crate::store::{Store, authored, digest, layout, session_index};
 
 /// What to consolidate: whatever is due.
 #[derive(Debug, Clone, Default)]
@@ -79,7 +79,9 @@ pub fn consolidate(store: &Store, device: &Device, dry_run: bool) -> Result<Cons
 
 /// Consolidates a memory whose lock is held.
 pub fn run(store: &Store, device: &Device) -> Result<ConsolidateReport> {
-    Plan::new(store, device)?.apply(store)
+    let report = Plan::new(store, device)?.apply(store)?;
+    session_index::update(store, &report.digests).context(|| store.cannot_write())?;
+    Ok(report)
 }
 
 /// What a consolidation is going to write.

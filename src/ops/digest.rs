@@ -17,7 +17,7 @@ use crate::base::text;
 use crate::capture::CaptureSettings;
 use crate::capture::raw;
 use crate::capture::recorder::RenderError;
-use crate::distill::digest::MADE_BY;
+use crate::distill::digest::{MADE_BY, upgraded_content};
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
 use crate::model::day::DayLine;
@@ -30,6 +30,7 @@ use crate::models::{Alias, Answer, Models};
 use crate::ops::consolidate;
 use crate::ops::forget;
 use crate::ops::waiting::DigestQueue;
+use crate::settings::{self, FORMAT};
 use crate::store::{Store, authored, digest, layout};
 
 /// Which digests to write again, and how.
@@ -454,6 +455,67 @@ fn as_part(before: &Digest, content: Content) -> Content {
         false => (content.worth, content.part_of),
     };
     Content { worth, part_of, ..content }
+}
+
+/// Writes this device's digests of an earlier format in today's, once; returns how many. Only who
+/// holds the sweep's lock does it. One that was killed goes on with those that are left.
+pub fn upgrade(memory: &Memory, progress: &dyn Fn(usize, usize)) -> Result<usize> {
+    let (store, layout) = (memory.store(), memory.layout());
+    let mark = FORMAT.to_string();
+    if files::read_to_string(layout.digest_format()).is_ok_and(|format| format == mark) {
+        return Ok(0);
+    }
+    let ids = store.session_ids().context(|| "cannot list the sessions".into())?;
+    let is_old = |id: &SessionId| {
+        let page = files::read_at_most(&layout.digest(id), 256).unwrap_or_default();
+        id.device == *memory.device() && digest::is_of_format_1(&String::from_utf8_lossy(&page))
+    };
+    let old: Vec<SessionId> = ids.into_iter().filter(is_old).collect();
+    let writer = Writer::new(memory, false, false)?;
+    let cannot = || store.cannot_write();
+    if !old.is_empty() {
+        // It shows the next sweep a kill.
+        files::create_private_dir(&layout.staging()).context(cannot)?;
+    }
+    for (at, id) in old.iter().enumerate() {
+        progress(at, old.len());
+        writer.upgrade(id)?;
+    }
+    // Last, so that a program that knows only the earlier format refuses what is whole.
+    let settings = files::read_to_string(layout.settings()).context(cannot)?;
+    let settings = settings::with_format(&settings);
+    files::write_if_changed(&layout.settings(), settings.as_bytes()).context(cannot)?;
+    files::write_atomic(&layout.digest_format(), mark.as_bytes()).context(cannot)?;
+    Ok(old.len())
+}
+
+impl Writer<'_> {
+    /// Writes a digest of an earlier format in today's: from raw, or where that is evicted, from
+    /// what the page says.
+    fn upgrade(&self, id: &SessionId) -> Result<()> {
+        // One that is damaged stays as it is, and `verify` says so.
+        let Ok(Some(before)) = self.store.digest(id) else { return Ok(()) };
+        let raw = self.store.layout().snapshot(id).join(layout::RAW).is_dir();
+        let read = if raw { self.content_of_raw(&before)?.ok() } else { None };
+        let model = before.content.made_by.split_once(" + ").map(|(_, model)| model.to_string());
+        let content = match (read, model) {
+            (Some(read), None) => read,
+            // What a model wrote is paid for.
+            (Some(read), Some(model)) => Content {
+                index: read.index,
+                errors: read.errors,
+                signals: read.signals,
+                tags: read.tags,
+                made_by: format!("{MADE_BY} + {model}"),
+                ..upgraded_content(before.content.clone())
+            },
+            (None, _) => upgraded_content(before.content.clone()),
+        };
+        let digest = Digest { content: self.settings.pages.settled(content), ..before };
+        let shown = self.store.layout().shown(&self.store.layout().digest(id));
+        self.store.write_digest(&digest).context(|| format!("cannot write `{shown}`"))?;
+        Ok(())
+    }
 }
 
 /// Notes that sessions wait for a model, or, where there is no model, that nobody waits. Only who

@@ -17,6 +17,7 @@ pub mod forget;
 pub mod git_exposure;
 pub mod install;
 pub mod lint;
+pub mod list;
 pub mod log;
 pub mod pin;
 pub mod recall;

@@ -135,6 +135,9 @@ pub struct SweepReport {
     pub captured: usize,
     pub unchanged: usize,
     pub digested: usize,
+    /// How many digests of an earlier format were written in today's.
+    #[serde(skip_serializing_if = "is_none")]
+    pub upgraded: usize,
     /// What could not be read: the first of each file.
     pub skipped: Vec<Skipped>,
     /// How many there are in all; `state/skipped.txt` of a session names every one.
@@ -234,6 +237,7 @@ impl Memory {
         guards::write_once(self.store()).context(cannot)?;
         let mut run = Run::new(self, request)?;
         let tombstones = run.finish_earlier()?;
+        run.report.upgraded = digest::upgrade(self, request.progress)?;
         let folders = run.plan_folders();
         let walk = Walk::of(&run.selection, layout.root(), &run.settings.pages.exclude)?;
         let digests = self.store().digest_stamps()?;
@@ -504,6 +508,10 @@ impl<'m> Run<'m> {
     }
 }
 
+fn is_none(count: &usize) -> bool {
+    *count == 0
+}
+
 impl SweepReport {
     /// Counts the sessions that were found.
     fn count(
@@ -527,7 +535,7 @@ impl SweepReport {
     fn has_written(&self) -> bool {
         let retention = &self.retention;
         let is_kept = |folder: &FolderReport| folder.status == FolderStatus::Kept;
-        self.digested + retention.evicted.count() + retention.digested_now.len() > 0
+        self.digested + self.upgraded + retention.evicted.count() + retention.digested_now.len() > 0
             || self.folders.iter().any(is_kept)
     }
 }

@@ -69,6 +69,7 @@ pub const JOINED_BY_GIT: &[&str] = &[
     "/forgotten.md merge=union",
     "/knowledge/**/*.md merge=union",
     "/sessions/*/*_DIGEST.md merge=union",
+    "/sessions/INDEX*.md merge=union",
 ];
 
 /// Whether a file of the memory, by its path in it, is an agent's own, byte for byte.
@@ -184,6 +185,21 @@ pub fn from_summary_to_old_day(day: NaiveDate) -> String {
 /// How the names begin of what is this device's own.
 pub const OWN: &str = ".memtree/";
 
+/// A session's digest, as the index of sessions links to it.
+pub fn from_index_to_digest(session: &SessionId) -> String {
+    format!("{session}/{session}{DIGEST_SUFFIX}")
+}
+
+/// The name of a month's page of the index of sessions.
+pub fn session_index_name(month: &str) -> String {
+    format!("INDEX-{month}.md")
+}
+
+/// The month whose page has this name.
+pub fn month_of_session_index(name: &str) -> Option<&str> {
+    name.strip_prefix("INDEX-")?.strip_suffix(".md")
+}
+
 /// The paths of one memory.
 #[derive(Debug, Clone)]
 pub struct Layout {
@@ -214,6 +230,10 @@ paths! {
     gitattributes = ".gitattributes";
     /// All sessions.
     sessions = "sessions";
+    /// The index of sessions: the last ones, and every month.
+    session_index = "sessions/INDEX.md";
+    /// In which format this device's digests are.
+    digest_format = ".memtree/cache/digest-format";
     /// All days' summaries.
     summaries = "daily/summary";
     /// How days and their summaries looked when each summary covered its day.
@@ -338,6 +358,11 @@ impl Layout {
     /// The memory's own folder.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// A month's page of the index of sessions.
+    pub fn session_index_of(&self, month: &str) -> PathBuf {
+        self.sessions().join(session_index_name(month))
     }
 
     /// Its pages, for whoever replaces some of them while a person may be editing them.

@@ -21,6 +21,7 @@ pub mod guards;
 pub mod knowledge;
 pub mod layout;
 pub mod local;
+pub mod session_index;
 pub mod snapshots;
 pub mod tombstones;
 

@@ -55,5 +55,6 @@ mod snapshot; // any folder as a session
 mod subagents; // parts of the session that started them, whatever comes first
 mod sweep; // the whole way of the data, once, twice, and interrupted
 mod transcripts; // the console blocks of the README and the guide
+mod upgrade;
 mod verify; // proof that nothing was lost, and the name of whatever was
 mod watch; // sweeping when logs change, until told to stop

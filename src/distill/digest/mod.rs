@@ -23,7 +23,7 @@ use crate::base::stem::stem;
 use crate::base::text;
 use crate::distill::facts::Facts;
 use crate::distill::{cost, signals, words};
-use crate::model::digest::{Claim, Content};
+use crate::model::digest::{Claim, Content, IndexLine, MOST_TERMS};
 use crate::model::ids::EpisodeId;
 use crate::model::session::{BegunBy, Head, ModelUsage, Source};
 use crate::model::signals::{Signals, Solved};
@@ -114,6 +114,24 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, parts: SnapshotParts) -
         core_intent,
         key_outcomes,
     }
+}
+
+/// What a page of format 1 says, as today's has it: the words for search move to the Index.
+pub fn upgraded_content(mut content: Content) -> Content {
+    if content.index.is_empty() {
+        for trigger in &mut content.triggers {
+            let keys = trigger.keys.len().min(MOST_TERMS);
+            let terms = trigger.keys.split_off(keys);
+            let lines = match terms.is_empty() {
+                // Every part has its line.
+                true => vec![trigger.keys.clone()],
+                false => terms.chunks(MOST_TERMS).map(<[String]>::to_vec).collect(),
+            };
+            let episode = trigger.episode;
+            content.index.extend(lines.into_iter().map(|terms| IndexLine { episode, terms }));
+        }
+    }
+    content
 }
 
 /// How many tokens a page has besides its triggers: paths and hashes are in the front matter, prose

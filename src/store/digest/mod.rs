@@ -72,6 +72,12 @@ fn sections(body: &str) -> Vec<Part<'_>> {
     named.collect()
 }
 
+/// Whether a page, of which the beginning is enough, is a digest of format 1.
+pub fn is_of_format_1(page: &str) -> bool {
+    let schema = |line: &str| line.strip_prefix("schema:").map(|schema| schema.trim() == SCHEMA_1);
+    page.lines().find_map(schema).unwrap_or(false)
+}
+
 /// Writes a digest as a new document.
 pub fn text(digest: &Digest) -> String {
     folded(&page(digest).to_text())

@@ -1,0 +1,247 @@
+//! The index of sessions: `sessions/INDEX.md` with the last ones, and a page for each month.
+//!
+//! It is made from digests alone. A month's page is made again when a digest of it is newer than the
+//! page, came or went, or when git has joined two versions of the page line by line.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::Path;
+
+use rayon::prelude::*;
+
+use super::Store;
+use super::layout::{self, Layout};
+use crate::base::files::{self, Stamp};
+use crate::base::markdown::inline;
+use crate::base::text;
+use crate::model::digest::{Digest, Worth};
+use crate::model::ids::SessionId;
+
+/// How many sessions `INDEX.md` shows.
+const LAST: usize = 50;
+/// Where a session without a date is listed.
+const UNDATED: &str = "undated";
+/// How the line begins that names the sessions that are only counted.
+const COUNTED: &str = "<!-- memtree: not listed: ";
+const COUNTED_END: &str = " -->";
+const BETWEEN: &str = " · ";
+
+/// A session as the index shows it.
+#[derive(Debug, Clone)]
+pub struct IndexEntry {
+    pub session: SessionId,
+    /// The day on which it ended; empty where that is not known.
+    pub date: String,
+    pub digest: Digest,
+}
+
+impl IndexEntry {
+    /// Reads what the index says of a session; `None` where its digest is gone or damaged.
+    pub fn read(store: &Store, id: &SessionId) -> Option<IndexEntry> {
+        let digest = store.digest(id).ok().flatten()?;
+        let date = match digest.content.date.as_str() {
+            // Pages of format 1 have none.
+            "" => digest.content.ended.map(|at| at.format("%Y-%m-%d").to_string()),
+            date => Some(date.to_string()),
+        };
+        Some(IndexEntry { session: id.clone(), date: date.unwrap_or_default(), digest })
+    }
+
+    fn month(&self) -> String {
+        match self.date.get(..7) {
+            Some(month) if is_month(month) => month.to_string(),
+            _ => UNDATED.to_string(),
+        }
+    }
+
+    fn is_listed(&self) -> bool {
+        self.digest.content.worth == Worth::Full
+    }
+
+    fn line(&self) -> String {
+        let content = &self.digest.content;
+        let part = |value: &str, most| inline(&text::one_line(value, most).replace(BETWEEN, " - "));
+        let or_dash = |value: String| if value.is_empty() { "–".to_string() } else { value };
+        let parts = [
+            or_dash(self.date.clone()),
+            or_dash(part(content.project.as_deref().unwrap_or_default(), 60)),
+            or_dash(part(&content.title, 160)),
+            content.status.to_string(),
+            format!("[{}]({})", self.session, layout::from_index_to_digest(&self.session)),
+        ];
+        format!("- {}\n", parts.join(BETWEEN))
+    }
+}
+
+/// The order of the index: newest first.
+pub fn sort(entries: &mut [IndexEntry]) {
+    entries.sort_by(|a, b| {
+        let key = |one: &IndexEntry| (one.date.clone(), one.digest.content.ended);
+        key(b).cmp(&key(a)).then_with(|| b.session.cmp(&a.session))
+    });
+}
+
+/// Brings the index up to date with the digests that are there, each with how its file looks.
+pub fn update(store: &Store, digests: &[(SessionId, Stamp)]) -> io::Result<()> {
+    let layout = store.layout();
+    let mut months = MonthPage::read_all(layout)?;
+    if digests.is_empty() && months.is_empty() && !files::exists(layout.session_index()) {
+        return Ok(());
+    }
+    let there: BTreeMap<&SessionId, &Stamp> = digests.iter().map(|(id, at)| (id, at)).collect();
+    let mut dirty: BTreeSet<String> = BTreeSet::new();
+    let mut known: BTreeMap<SessionId, String> = BTreeMap::new();
+    for (month, page) in &mut months {
+        let newer = |id: &SessionId| there.get(id).is_none_or(|at| at.mtime_ns >= page.written);
+        if !page.in_order || page.sessions.iter().any(newer) {
+            dirty.insert(month.clone());
+        }
+        page.sessions.retain(|id| there.contains_key(id));
+        known.extend(page.sessions.iter().map(|id| (id.clone(), month.clone())));
+    }
+    // What is new, or may have changed, says itself to which month it belongs.
+    let looked: Vec<&SessionId> = digests
+        .iter()
+        .map(|(id, _)| id)
+        .filter(|id| known.get(id).is_none_or(|month| dirty.contains(month)))
+        .collect();
+    let entries: Vec<IndexEntry> =
+        looked.into_par_iter().filter_map(|id| IndexEntry::read(store, id)).collect();
+    let mut by_month: BTreeMap<String, Vec<IndexEntry>> = BTreeMap::new();
+    for entry in entries {
+        let month = entry.month();
+        if known.get(&entry.session) != Some(&month) && dirty.insert(month.clone()) {
+            // A session came to a month that is as it was: the others of it are needed too.
+            let others = months.get(&month).map(|page| page.sessions.clone()).unwrap_or_default();
+            let others = others.into_iter().filter(|id| *id != entry.session);
+            let read = others.filter_map(|id| IndexEntry::read(store, &id));
+            by_month.entry(month.clone()).or_default().extend(read);
+        }
+        by_month.entry(month).or_default().push(entry);
+    }
+    for month in dirty {
+        write_month(layout, &month, by_month.remove(&month).unwrap_or_default())?;
+    }
+    write_front(store)
+}
+
+fn write_month(layout: &Layout, month: &str, mut entries: Vec<IndexEntry>) -> io::Result<()> {
+    let path = layout.session_index_of(month);
+    if entries.is_empty() {
+        return files::remove_file(&path);
+    }
+    sort(&mut entries);
+    let listed: String =
+        entries.iter().filter(|one| one.is_listed()).map(IndexEntry::line).collect();
+    let mut text = format!("# Sessions of {month}\n\n[All months](INDEX.md)\n\n{listed}");
+    let counted: Vec<String> =
+        entries.iter().filter(|one| !one.is_listed()).map(|one| one.session.to_string()).collect();
+    if !counted.is_empty() {
+        let sessions = text::counted(counted.len(), "session");
+        let ids = counted.join(" ");
+        text.push_str(&format!(
+            "\n{sessions} not worth remembering\n{COUNTED}{ids}{COUNTED_END}\n"
+        ));
+    }
+    // Also where it says the same: it is then newer than its digests.
+    files::write_atomic(&path, text.as_bytes())
+}
+
+/// Writes `INDEX.md`: every month, and the last sessions.
+fn write_front(store: &Store) -> io::Result<()> {
+    let layout = store.layout();
+    let months = MonthPage::read_all(layout)?;
+    let mut text = String::from("# Sessions\n\n");
+    let mut last = String::new();
+    let mut shown = 0;
+    for (month, page) in months.iter().rev() {
+        let listed = text::counted(page.lines.len(), "session");
+        let name = layout::session_index_name(month);
+        text.push_str(&format!("- [{month}]({name}): {listed}"));
+        if page.counted > 0 {
+            text.push_str(&format!(", {} not worth remembering", page.counted));
+        }
+        text.push('\n');
+        for line in page.lines.iter().take(LAST - shown) {
+            last.push_str(&format!("{line}\n"));
+            shown += 1;
+        }
+    }
+    if shown > 0 {
+        text.push_str(&format!("\n## The last {shown}\n\n{last}"));
+    }
+    files::write_if_changed(&layout.session_index(), text.as_bytes()).map(drop)
+}
+
+/// A month's page as it is there.
+#[derive(Debug, Default)]
+struct MonthPage {
+    /// All of its sessions, listed or only counted.
+    sessions: Vec<SessionId>,
+    lines: Vec<String>,
+    counted: usize,
+    /// Whether it is as we write it, rather than two versions joined.
+    in_order: bool,
+    /// When it was written, in nanoseconds since 1970.
+    written: i64,
+}
+
+impl MonthPage {
+    /// The pages that are there, by month.
+    fn read_all(layout: &Layout) -> io::Result<BTreeMap<String, MonthPage>> {
+        let mut pages = BTreeMap::new();
+        for entry in files::if_exists(files::read_dir(layout.sessions()))?.into_iter().flatten() {
+            let entry = entry?;
+            let name = entry.file_name();
+            let month = name.to_str().and_then(layout::month_of_session_index);
+            let Some(month) = month.filter(|month| is_month(month) || *month == UNDATED) else {
+                continue;
+            };
+            let metadata = files::metadata(entry.path())?;
+            if metadata.is_file() {
+                let page = MonthPage::read(&entry.path(), &Stamp::of(&metadata));
+                pages.insert(month.to_string(), page);
+            }
+        }
+        Ok(pages)
+    }
+
+    fn read(path: &Path, stamp: &Stamp) -> MonthPage {
+        let text = files::read_to_string(path).unwrap_or_default();
+        let mut page =
+            MonthPage { written: stamp.mtime_ns, in_order: true, ..MonthPage::default() };
+        let mut counts = 0;
+        for line in text.lines() {
+            if let Some(id) = listed_session(line) {
+                let before = page.lines.last().map(|before| before.get(..12));
+                page.in_order &= before.is_none_or(|before| before >= line.get(..12));
+                page.sessions.push(id);
+                page.lines.push(line.to_string());
+            } else if let Some(ids) = line.strip_prefix(COUNTED) {
+                let ids = ids.trim_end_matches(COUNTED_END).split(' ');
+                let ids: Vec<SessionId> = ids.filter_map(|id| id.parse().ok()).collect();
+                counts += 1;
+                page.counted = ids.len();
+                page.sessions.extend(ids);
+            } else if line.starts_with("<<<<<<<") || line.starts_with(">>>>>>>") {
+                page.in_order = false;
+            }
+        }
+        let different: BTreeSet<&SessionId> = page.sessions.iter().collect();
+        page.in_order &= different.len() == page.sessions.len() && counts <= 1;
+        page
+    }
+}
+
+/// The session that a line of the index leads to.
+fn listed_session(line: &str) -> Option<SessionId> {
+    let (_, link) = line.strip_prefix("- ")?.rsplit_once(&format!("{BETWEEN}["))?;
+    link.split_once("](")?.0.parse().ok()
+}
+
+fn is_month(word: &str) -> bool {
+    let bytes = word.as_bytes();
+    bytes.len() == 7
+        && bytes[4] == b'-'
+        && bytes.iter().enumerate().all(|(at, byte)| at == 4 || byte.is_ascii_digit())
+}
