@@ -11,6 +11,7 @@ use crate::memory::Memory;
 use crate::ops::flush::FlushRequest;
 use crate::ops::sample;
 use crate::ops::sweep::{SweepReport, SweepRequest};
+use crate::store::Store;
 
 /// Read the agents' logs into the memory: the main job, once
 ///
@@ -21,7 +22,8 @@ use crate::ops::sweep::{SweepReport, SweepRequest};
 /// exit code is 3.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Take the bundled sample sessions instead of your own logs
+    /// Take the bundled sample sessions instead of your own logs; they go into `./memtree-sample`,
+    /// unless you name a memory, or the one at hand holds nothing else
     #[arg(long, conflicts_with = "source")]
     sample: bool,
     #[command(flatten)]
@@ -34,6 +36,39 @@ pub struct Args {
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
+    if !args.sample || takes_samples(app) {
+        return sweep(args, app);
+    }
+    // Nobody wants invented sessions among their own.
+    let root = app.environment.current_dir.join(SAMPLE_MEMORY);
+    let environment = app.environment.clone();
+    let sample = App { root, store_was_named: true, json: app.json, quiet: app.quiet, environment };
+    let code = sweep(args, &sample)?;
+    sample.note(format!(
+        "this sample is a memory of its own; delete it with `rm -r {SAMPLE_MEMORY}`"
+    ));
+    Ok(code)
+}
+
+/// Where the samples go where there is no other place for them.
+const SAMPLE_MEMORY: &str = "memtree-sample";
+
+/// Whether the samples may go into the memory at hand: a person named it, or it lies in a project and
+/// has no session but them.
+fn takes_samples(app: &App) -> bool {
+    if app.store_was_named || app.environment.variable("MEMTREE_STORE").is_some() {
+        return true;
+    }
+    let store = Store::at(&app.root);
+    let is_sample = |id| {
+        let digest = store.digest(id).ok().flatten();
+        digest.is_some_and(|digest| sample::has_session(&digest.source_id))
+    };
+    app.root != app.environment.places.home.join("memory")
+        && store.session_ids().unwrap_or_default().iter().all(is_sample)
+}
+
+fn sweep(args: Args, app: &App) -> Result<u8> {
     let selection = args.sources.selection()?;
     let memory = if args.dry_run { app.memory_for_dry_run()? } else { app.memory_or_new()? };
     if !args.dry_run {

@@ -13,6 +13,12 @@ pub fn unpack(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether a session, by its agent's own id, is one of the samples.
+pub fn has_session(source_id: &str) -> bool {
+    let own = source_id.split_once(':').map_or("", |(_, own)| own);
+    !own.is_empty() && SAMPLES.iter().any(|(name, _)| name.contains(own))
+}
+
 /// Lists files of `templates/sample/` with their text.
 macro_rules! samples {
     ($($name:literal),+ $(,)?) => {
