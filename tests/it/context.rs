@@ -288,23 +288,19 @@ fn what_no_longer_holds_is_marked_as_stale() {
     let at = text.find(heading).unwrap() + heading.len();
     let triggers =
         [trigger("shed", 1), trigger("gate", 2), trigger("commit", 3), trigger("barn", 4)].concat();
-    let text = format!("{}{triggers}\n## Notes\n", &text[..at]);
     let evidence = format!(
         "evidence:\n  - \"EP_001 src/shed.rs sha256:{hash}\"\n  - \"EP_002 src/gate.rs\"\n  - \"EP_003 commit {commit}\"\n  \
          - \"EP_004 src/barn.rs deleted\"\nwritten:"
     );
-    let lines =
-        text.lines().filter(|line| !line.starts_with("cwd:")).collect::<Vec<_>>().join("\n") + "\n";
-    let start = lines.find("evidence:").unwrap_or_else(|| lines.find("written:").unwrap());
-    let end = lines.find("written:").unwrap() + "written:".len();
-    let between: String = lines[start..end]
-        .lines()
-        .filter(|line| !line.starts_with("evidence:") && !line.starts_with("  -"))
-        .filter(|line| *line != "written:")
-        .map(|line| format!("{line}\n"))
-        .collect();
-    let text =
-        format!("{}{between}cwd: ~/code/garden\n{evidence}{}", &lines[..start], &lines[end..]);
+    // Evidence is in the program's own part at the end of the page; what is there gives way.
+    let (page, own) = (&text[..at], &text[text.find("<!-- memtree:\n").unwrap()..]);
+    let (before, after) = own.split_once("evidence:\n").unwrap_or((own, ""));
+    let after = after.split_inclusive('\n').skip_while(|line| line.starts_with("  - "));
+    let own = before.to_string() + &after.collect::<String>();
+    let page: String =
+        page.split_inclusive('\n').filter(|line| !line.starts_with("cwd:")).collect();
+    let page = page.replacen("session:", "cwd: ~/code/garden\nsession:", 1);
+    let text = format!("{page}{triggers}\n{}", own.replacen("written:", &evidence, 1));
     desk.write(desk.digest_path(session), &text);
     let marked = || -> Vec<String> {
         let mut marked = Vec::new();
