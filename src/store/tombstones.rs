@@ -376,8 +376,6 @@ fn source_hash(source_id: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     #[test]

@@ -11,8 +11,8 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::faults;
+use super::folders::parent_of;
 use super::place::{self, Access};
-use super::replace::are_beside;
 use super::temporary::temporary_name;
 use super::{create_folder, if_exists, is_temporary, read_dir, read_to_string, sha256_hex};
 
@@ -105,7 +105,7 @@ impl Replacing {
             };
             let is_ours = temporary.file_name().is_some_and(is_temporary);
             let is_new = notes.iter().all(|known| known.temporary != temporary);
-            if is_ours && is_new && are_beside(&page, &temporary) {
+            if is_ours && is_new && parent_of(&page) == parent_of(&temporary) {
                 notes.push(Note { page, temporary, ..note });
             }
         }

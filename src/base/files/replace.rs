@@ -11,7 +11,6 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::folders::parent_of;
 use super::notes::{Note, Notes};
 use super::place::{self, Access};
 use super::temporary::{Closed, Temporary};
@@ -88,12 +87,11 @@ impl<'m> Replacement<'m> {
             just_taken: false,
         };
         loop {
-            let now = read_settled(&placed.path)?;
-            // Most who saved meanwhile are seen before anything is done.
-            let put = match now == read {
-                true => exchange::put(temporary, read.is_some())?,
-                false => exchange::Put::Other(temporary),
-            };
+            // Who is just writing is waited for. What they saved comes out of the exchange: to make
+            // the page from it beforehand would lose what an editor empties before it writes, and
+            // the first of two saves.
+            read_settled(&placed.path)?;
+            let put = exchange::put(temporary, read.is_some(), read.as_deref())?;
             match put {
                 exchange::Put::Done(out) => {
                     placed.out.extend(out.map(|path| Out::new(path, read.unwrap_or_default())));
@@ -119,9 +117,9 @@ impl<'m> Replacement<'m> {
     }
 }
 
-/// The page as it is to be. An empty one says nothing: it is as if there were none.
+/// The page as it is to be. One without a letter says nothing: it is as if there were none.
 fn made(merge: &Merge<'_>, now: Option<&[u8]>) -> io::Result<Option<Vec<u8>>> {
-    let new = merge(now.filter(|now| !now.is_empty()))?;
+    let new = merge(now.filter(|now| now.iter().any(|byte| *byte != 0)))?;
     Ok(new.filter(|new| Some(new.as_slice()) != now))
 }
 
@@ -205,7 +203,7 @@ impl Placed<'_> {
         for _ in 0..3 {
             let temporary = Temporary::with(&self.path, &text)?.close();
             notes.add(&Note::of(&self.path, &temporary.path(), &text, Some(&self.new)))?;
-            match exchange::put(temporary, there)? {
+            match exchange::put(temporary, there, None)? {
                 exchange::Put::Done(out) => {
                     let seen = std::mem::replace(&mut self.new, text);
                     self.out.extend(out.map(|path| Out::new(path, seen)));
@@ -369,11 +367,6 @@ fn open_plain(path: &Path) -> io::Result<Option<Option<File>>> {
         return Ok(Some(None));
     }
     Ok(if_exists(place::open(path, Access::Plain))?.map(Some))
-}
-
-/// Whether two paths lie in one folder.
-pub(super) fn are_beside(one: &Path, other: &Path) -> bool {
-    parent_of(one) == parent_of(other)
 }
 
 #[cfg(test)]
