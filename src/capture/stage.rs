@@ -264,8 +264,9 @@ pub fn stage(
     let mut writer = SnapshotWriter::create(&folder.join(SNAPSHOT)).map_err(cannot_write)?;
     let mut copies = Vec::new();
     for file in &source.files {
-        let path = copy(file, shared, folder, &mut writer)?;
-        copies.push(LogFile { path, within: None, ..file.clone() });
+        let file = LogFile { name: Source::shown_name(&file.name), ..file.clone() };
+        let path = copy(&file, shared, folder, &mut writer)?;
+        copies.push(LogFile { path, within: None, ..file });
     }
     if let Some(previous) = previous {
         carry_over(adapter, previous, &mut writer, &mut copies).map_err(cannot_write)?;
@@ -295,7 +296,8 @@ pub fn stage(
     // The copies' names mean nothing to the person: name the agent's own files.
     for skipped in &mut rendered.skipped {
         let copy = log.files.iter().find(|file| file.path == skipped.path);
-        let original = copy.and_then(|copy| source.files.iter().find(|one| one.name == copy.name));
+        let is_of = |one: &LogFile, copy: &LogFile| Source::shown_name(&one.name) == copy.name;
+        let original = copy.and_then(|copy| source.files.iter().find(|one| is_of(one, copy)));
         if let Some(original) = original {
             skipped.path = original.path.clone();
         }
@@ -438,6 +440,7 @@ fn carry_over(
         else {
             continue;
         };
+        let raw_name = Source::shown_name(&raw_name);
         let old = previous.join(&name);
         if !files::is_file(&old) {
             continue;

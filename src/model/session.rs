@@ -6,7 +6,8 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
@@ -58,6 +59,26 @@ impl Source {
             return native_id.into();
         }
         format!("redacted-{}", &files::sha256_hex(native_id.as_bytes())[..16]).into()
+    }
+
+    /// The name of one of its files as lists may show it. A file is mostly called after its session,
+    /// so both are shown alike.
+    pub fn shown_name(name: &Path) -> PathBuf {
+        let shown = |part: &OsStr| match part.to_str().map(Path::new) {
+            // What is no text is no key either.
+            None => part.to_os_string(),
+            Some(part) => {
+                let stem = part.file_stem().and_then(OsStr::to_str).unwrap_or_default();
+                match Source::shown_id(stem) {
+                    Cow::Borrowed(_) => part.as_os_str().to_os_string(),
+                    Cow::Owned(stem) => {
+                        let ending = part.extension().and_then(OsStr::to_str);
+                        ending.map_or(stem.clone(), |ending| format!("{stem}.{ending}")).into()
+                    }
+                }
+            }
+        };
+        name.components().map(|part| shown(part.as_os_str())).collect()
     }
 }
 

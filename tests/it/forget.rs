@@ -333,6 +333,11 @@ fn a_page_that_only_a_forgotten_session_bore_out_goes_with_its_links() {
     };
     desk.write_log(ONE, talk(ONE, 1, "kraken-valve") + &talk(ONE, 5, "gate-sensor"));
     desk.write_log(TWO, talk(TWO, 10, "gate-sensor"));
+    // Six sessions of a project are worth two pages.
+    for minute in [20, 30, 40, 50] {
+        let id = format!("f0a90000-0000-4000-8000-0000000000{minute}");
+        desk.write_log(&id, talk(&id, minute, "gate-sensor"));
+    }
     desk.later(120);
     desk.memtree(["sweep"]).success();
     desk.memtree(["compile"]).done();
@@ -345,7 +350,9 @@ fn a_page_that_only_a_forgotten_session_bore_out_goes_with_its_links() {
     // A person's page stays, without what the session said.
     let mine = "knowledge/concepts/my-page.md";
     desk.write(mine, "---\ntitle: Mine\n---\n# Mine\n\nThe gate is mine.\n");
-    desk.memtree(["forget", "SES2_desk_SP1C1", "--yes"]).success();
+    for session in desk.sessions() {
+        desk.memtree(["forget", &session, "--yes"]).success();
+    }
     assert!(desk.read(mine).contains("The gate is mine."));
     assert_gone(&desk.store(), &["gate-sensor"]);
 }

@@ -2,7 +2,8 @@
 //! here runs a program.
 //!
 //! Git keeps every page as it once was, also pages that no longer mention it. In each commit the files
-//! that hold it go, by `git grep` over that commit; the others stay.
+//! that hold it go, by `git grep` over that commit; the others stay. What was made of several
+//! sessions need not name the one that is forgotten, so with a session the past of those pages goes.
 
 use std::path::Path;
 
@@ -26,9 +27,10 @@ pub fn commands(store: &Store, plan: &ForgetPlan) -> Vec<String> {
     let git = format!("git -C {}", quoted(&repository.to_string_lossy()));
     let pattern = quoted(&pattern(plan));
     // By content, and by name; `git ls-files` is the index of the commit at hand.
+    let made = made_of_sessions(store, plan, below);
     let filter = format!(
         "test \"$GIT_COMMIT\" = \"$MEMTREE_LAST\" || {{ git grep -a -l -z -i -E --cached -e {pattern} -- {memory}; \
-         git ls-files -z -- {memory} | grep -z -i -E -e {pattern}; }} | \
+         git ls-files -z -- {memory} | grep -z -i -E -e {pattern}; {made}}} | \
          xargs -0 -r git rm -q --cached --ignore-unmatch --"
     );
     let rewrite = format!(
@@ -48,6 +50,20 @@ pub fn commands(store: &Store, plan: &ForgetPlan) -> Vec<String> {
         format!("{git} reflog expire --expire=now --all && {git} gc --quiet --prune=now"),
         format!("{git} push --force --all && {git} push --force --tags"),
     ]
+}
+
+/// The command that lists the pages made of sessions, of which none needs to name its sessions; empty
+/// for a text, which is known wherever it stands. The lines of days name theirs.
+fn made_of_sessions(store: &Store, plan: &ForgetPlan, below: &Path) -> String {
+    if plan.text.is_some() {
+        return String::new();
+    }
+    let layout = store.layout();
+    let folders = layout.distilled().into_iter().filter(|folder| *folder != layout.daily());
+    let folders = folders.map(|folder| below.join(layout.shown(&folder)));
+    let folders: Vec<String> =
+        folders.map(|folder| quoted(&layout::shown_relative(&folder))).collect();
+    format!("git ls-files -z -- {}; ", folders.join(" "))
 }
 
 /// What a file that goes holds, as an extended regular expression: the text, or the name of a
