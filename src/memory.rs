@@ -20,14 +20,14 @@ use crate::environment::Environment;
 use crate::error::{Context, Error, Result};
 use crate::model::calls;
 use crate::model::exclude::Exclude;
-use crate::model::ids::Device;
+use crate::model::ids::{Device, SessionId};
 use crate::model::trust::Trust;
 use crate::models::Models;
 use crate::settings::accepted::{Accepted, WaitingSetting};
 use crate::settings::{self, Layers, Loaded, Settings};
 use crate::store::Store;
 use crate::store::device::{self, Acquaintance, Machine, Recognized};
-use crate::store::layout::Layout;
+use crate::store::layout::{self, Layout};
 use crate::store::local::StateFile;
 use crate::store::tombstones::Decided;
 
@@ -196,11 +196,15 @@ impl Memory {
     pub(crate) fn acquaintance(&self) -> Acquaintance {
         match &self.recognized {
             known if known.is_known => Acquaintance::file(self.layout()).load(),
-            upgraded if upgraded.is_upgrade => {
+            // Raw never leaves its device: where it lies, it was captured.
+            new => {
                 let sessions = self.store.session_ids().unwrap_or_default();
-                Acquaintance::of_earlier(&sessions, self.device())
+                let raw =
+                    |id: &SessionId| files::is_dir(self.layout().snapshot(id).join(layout::RAW));
+                let is_own =
+                    |id: &&SessionId| id.device == *self.device() && (new.is_upgrade || raw(id));
+                Acquaintance::of_earlier(sessions.iter().filter(is_own))
             }
-            _ => Acquaintance::default(),
         }
     }
 
@@ -238,6 +242,20 @@ impl Memory {
         let excluded = &self.settings.exclude;
         let folders = excluded.folders.iter().map(|folder| self.environment.expand(folder));
         Exclude { projects: excluded.projects.clone(), folders: folders.collect() }
+    }
+
+    /// What the memory's file wants left out, and nobody accepted here.
+    pub(crate) fn held_back(&self) -> Exclude {
+        let names = |key: &str| -> Vec<String> {
+            let waiting = self.waiting.iter().filter(|setting| setting.key == key);
+            let values = waiting.filter_map(|setting| setting.value.as_ref()?.as_array());
+            values.flatten().filter_map(|name| name.as_str()).map(str::to_string).collect()
+        };
+        let folders = names("exclude.folders");
+        Exclude {
+            projects: names("exclude.projects"),
+            folders: folders.iter().map(|folder| self.environment.expand(folder)).collect(),
+        }
     }
 
     /// How long a session is silent before it counts as over.

@@ -89,7 +89,11 @@ fn commit(
     let mut committing = Vec::new();
     let mut committed = Vec::new();
     for staged in batch {
-        let session = known.id_for(&staged.source.source_id(), settings);
+        let source_id = staged.source.source_id();
+        let session = match staged.as_new {
+            true => known.new_id(&source_id, settings),
+            false => known.id_for(&source_id, settings),
+        };
         let (digest, open_until) = digest(settings, staged, session)?;
         let session = &digest.session;
         store.refuse_links(Some(session))?;
@@ -130,7 +134,14 @@ fn commit(
         digests.merge(&path, merge).context(unreadable)?;
     }
     // Before they are there: what has this device's name and was not noted came from elsewhere.
-    Acquaintance::note_own(layout, committed.iter().map(|one| &one.session)).context(cannot)?;
+    // One that was begun on a device that nobody trusts holds that device's words, too.
+    let is_own = |id: &&SessionId| {
+        let is_new = !files::exists(layout.digest(id));
+        let standing = settings.trust.of_session(id);
+        (is_new && id.device == *settings.device) || standing.speaks_for_person()
+    };
+    let sessions = committed.iter().map(|one| &one.session).filter(is_own);
+    Acquaintance::note_own(layout, sessions).context(cannot)?;
     // Raw before digest, also when the power fails in between. The days come last; the note of what
     // is being committed lets the next sweep write what a kill kept us from writing.
     Committing::file(layout).save(&committing).context(cannot)?;
@@ -150,6 +161,7 @@ fn digest(
     let open_until = draft.content.ended.map(|ended| ended + settings.open_for);
     let open_until = open_until.filter(|until| !draft.ended && *until > settings.now);
     let digest = Digest {
+        adopted_by: settings.adopter(&session),
         session,
         source_id: staged.source.source_id(),
         captured: settings.now,
@@ -165,7 +177,10 @@ pub fn close_sessions(settings: &CaptureSettings<'_>, known: &mut Known) -> io::
     let (store, cursors) = (settings.store, &mut known.cursors);
     let mut closed = 0;
     // A session of another device is that device's to close.
-    for id in cursors.due(settings.now).into_iter().filter(|id| id.device == *settings.device) {
+    let adopter =
+        |id: &SessionId| store.digest(id).ok().flatten().and_then(|digest| digest.adopted_by);
+    let is_ours = |id: &SessionId| settings.writes(id, adopter(id).as_ref());
+    for id in cursors.due(settings.now).into_iter().filter(is_ours) {
         let path = store.layout().digest(&id);
         let closing = |text: &str| {
             let mut document = Document::parse(text);

@@ -234,10 +234,13 @@ impl Cursors {
         self.sessions.iter().filter(|(_, cursor)| over(cursor)).map(|(id, _)| id.clone()).collect()
     }
 
-    /// When the first open session of a device will be over.
+    /// When the first open session that is written here will be over.
     pub fn next_due(&self, device: &Device) -> Option<Timestamp> {
-        let of_device = self.sessions.iter().filter(|(id, _)| id.device == *device);
-        of_device.filter_map(|(_, cursor)| cursor.open_until).min()
+        let is_here = |id: &SessionId, cursor: &SessionCursor| {
+            id.device == *device || cursor.raw_since.is_some()
+        };
+        let here = self.sessions.iter().filter(|(id, cursor)| is_here(id, cursor));
+        here.filter_map(|(_, cursor)| cursor.open_until).min()
     }
 }
 

@@ -30,6 +30,12 @@ pub struct SweepFingerprint {
     pub by_flavor: BTreeMap<String, usize>,
     /// How many sessions the settings leave out.
     pub excluded: usize,
+    /// How many are held back until the person decides.
+    #[serde(default)]
+    pub held_back: usize,
+    /// How many sessions are left to other devices.
+    #[serde(default)]
+    pub left_to_others: usize,
     /// How much all snapshots take.
     pub in_use_bytes: u64,
     /// When the first open session will be over, or the first raw too old.
@@ -59,6 +65,7 @@ pub fn of_sources(
     hash.add(cursors::VERSION.as_bytes());
     hash.add(settings.device.as_str().as_bytes());
     hash.add(settings.pages.exclude.key().as_bytes());
+    hash.add(settings.pages.held_key().as_bytes());
     limits.iter().for_each(|limit| hash.add(&limit.to_le_bytes()));
     for list in [&selection.only, &selection.except] {
         hash.add(list.join(" ").as_bytes());

@@ -247,6 +247,7 @@ fn stage(
         skipped: Vec::new(),
         skipped_total: 0,
         redactions: 0,
+        as_new: false,
     })
 }
 

@@ -7,7 +7,9 @@ use super::cursors::{Cursors, SessionCursor};
 use crate::base::files::{self, Stamp};
 use crate::base::front_matter::Document;
 use crate::model::digest::State;
-use crate::model::ids::{Device, SessionId};
+use crate::model::ids::SessionId;
+use crate::model::session::Source;
+use crate::model::trust::Standing;
 use crate::store::{Store, layout, snapshots};
 
 /// The sessions that the tree holds.
@@ -28,6 +30,8 @@ pub struct KnownSession {
     pub id: SessionId,
     /// Whether its digest is there.
     pub digested: bool,
+    /// Whether it was captured here.
+    pub own: bool,
 }
 
 impl Known {
@@ -54,17 +58,32 @@ impl Known {
                     }
                 },
             };
-            known.add(source_id, KnownSession { id, digested: true }, settings.device);
+            let own = settings.trust.of_session(&id) == Standing::Own;
+            known.add(source_id, KnownSession { id, digested: true, own });
         }
         let Known { ids, cursors, .. } = &mut known;
         cursors.keep_sessions(|id| ids.contains(id));
-        known.add_orphans(store, settings.device);
+        known.add_orphans(settings);
         known
     }
 
     /// The session that holds a source.
     pub fn session(&self, source_id: &str) -> Option<&KnownSession> {
         self.sessions.get(source_id)
+    }
+
+    /// How many of these sources are held by sessions that another device captured.
+    pub fn left_to_others(&self, sources: &[Source]) -> usize {
+        let is_left = |source: &&Source| {
+            self.session(&source.source_id()).is_some_and(|session| self.is_left_to_others(session))
+        };
+        sources.iter().filter(is_left).count()
+    }
+
+    /// Whether a session was captured elsewhere, and nobody went on with it here.
+    pub fn is_left_to_others(&self, session: &KnownSession) -> bool {
+        let cursor = self.cursors.session(&session.id);
+        !session.own && cursor.is_none_or(|cursor| cursor.raw_since.is_none())
     }
 
     /// How much all snapshots take.
@@ -83,17 +102,23 @@ impl Known {
         SessionId::new(device.clone(), next)
     }
 
+    /// A new id for a source, whatever other session claims to hold it.
+    pub fn new_id(&mut self, source_id: &str, settings: &CaptureSettings<'_>) -> SessionId {
+        self.sessions.remove(source_id);
+        self.id_for(source_id, settings)
+    }
+
     /// Notes a session. Where two devices captured the same one, this device's own counts here.
-    fn add(&mut self, source_id: String, session: KnownSession, device: &Device) {
-        let before = self.sessions.get(&source_id);
-        if before.is_none_or(|before| before.id.device != *device) {
+    fn add(&mut self, source_id: String, session: KnownSession) {
+        if self.sessions.get(&source_id).is_none_or(|before| !before.own) {
             self.sessions.insert(source_id, session);
         }
     }
 
     /// Notes the snapshots whose digest somebody removed: their ids are taken, and they get their
     /// digest again.
-    fn add_orphans(&mut self, store: &Store, device: &Device) {
+    fn add_orphans(&mut self, settings: &CaptureSettings<'_>) {
+        let store = settings.store;
         for id in store.session_ids().unwrap_or_default() {
             let snapshot = store.layout().snapshot(&id);
             if self.ids.contains(&id) || !files::exists(&snapshot) {
@@ -102,7 +127,8 @@ impl Known {
             self.loose_bytes += snapshots::bytes(&snapshot);
             let source_id = source_id_in_vitals(store, &id);
             if let Some(source_id) = source_id.filter(|id| !self.sessions.contains_key(id)) {
-                self.add(source_id, KnownSession { id: id.clone(), digested: false }, device);
+                let own = settings.trust.of_session(&id) == Standing::Own;
+                self.add(source_id, KnownSession { id: id.clone(), digested: false, own });
             }
             self.ids.insert(id);
         }
@@ -112,7 +138,7 @@ impl Known {
 /// What there is to remember of a session, from its digest; `None` where that cannot be read.
 fn cursor_of(settings: &CaptureSettings<'_>, id: &SessionId) -> Option<SessionCursor> {
     let digest = settings.store.digest(id).ok().flatten()?;
-    let own = id.device == *settings.device;
+    let own = settings.writes(id, digest.adopted_by.as_ref());
     let ended = digest.content.ended.unwrap_or_default();
     let snapshot = settings.store.layout().snapshot(id);
     Some(SessionCursor {

@@ -13,13 +13,15 @@ use crate::base::zone::Zone;
 use crate::distill::clean::Cleaner;
 use crate::model::digest::Content;
 use crate::model::exclude::Exclude;
-use crate::model::ids::Device;
+use crate::model::ids::{Device, SessionId};
+use crate::model::trust::{Standing, Trust};
 use crate::store::Store;
 
 pub mod commit;
 pub mod cursors;
 pub mod fingerprint;
 pub mod folder;
+pub mod held;
 pub mod known;
 pub mod parts;
 pub mod raw;
@@ -40,6 +42,29 @@ pub struct CaptureSettings<'a> {
     /// Whether each session also gets an event log.
     pub event_logs: bool,
     pub pages: PageSettings<'a>,
+    /// What was captured here, and whom the person trusts.
+    pub trust: Trust,
+}
+
+impl CaptureSettings<'_> {
+    /// Whether a session is this device's to write: it was captured here, or this device went on
+    /// with it, and no other one did since.
+    pub fn writes(&self, session: &SessionId, adopted_by: Option<&Device>) -> bool {
+        let standing = match adopted_by {
+            Some(device) => self.trust.of(device),
+            None => self.trust.of_session(session),
+        };
+        standing == Standing::Own
+    }
+
+    /// Whom a session's page names as the one who goes on with it, when this device writes it.
+    pub fn adopter(&self, session: &SessionId) -> Option<Device> {
+        let was_adopted = || {
+            let digest = self.store.digest(session).ok().flatten();
+            digest.is_some_and(|digest| digest.adopted_by.is_some())
+        };
+        (session.device != *self.device || was_adopted()).then(|| self.device.clone())
+    }
 }
 
 /// How pages are written.
@@ -48,6 +73,8 @@ pub struct PageSettings<'a> {
     pub inline_lines: usize,
     /// Which sessions get none.
     pub exclude: Exclude,
+    /// Which sessions get none until the person decides.
+    pub held_back: Exclude,
     /// Which domain a project belongs to.
     pub domains: &'a BTreeMap<String, String>,
     /// Whose midnight parts the days.
@@ -55,6 +82,11 @@ pub struct PageSettings<'a> {
 }
 
 impl PageSettings<'_> {
+    /// The settings that hold sessions back, as one text.
+    pub fn held_key(&self) -> String {
+        format!("held back:\n{}", self.held_back.key())
+    }
+
     /// The domain of a project.
     fn domain(&self, project: Option<&str>) -> Option<String> {
         self.domains.get(project?).cloned()

@@ -69,6 +69,7 @@ pub fn restore_digest(settings: &CaptureSettings<'_>, session: &SessionId) -> Re
     let digest = Digest {
         session: session.clone(),
         source_id: source_id.clone(),
+        adopted_by: settings.adopter(session),
         captured: settings.now,
         state: State::Closed,
         content: read.session.content,

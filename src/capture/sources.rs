@@ -115,6 +115,8 @@ pub struct Sources {
     pub sources: Vec<Source>,
     /// Those that a sweep under the same settings found to be left out.
     pub excluded: Vec<Source>,
+    /// Those that it held back.
+    pub held: Vec<Source>,
     /// What could not be looked into.
     pub skipped: Vec<Skipped>,
     /// Whether any file is shared among sessions.
@@ -138,6 +140,8 @@ pub struct SweepPlan {
     pub changed: Vec<Source>,
     /// Left out before, and not changed since: they need not be read again.
     pub excluded: Vec<Source>,
+    /// The same of those that are held back.
+    pub held: Vec<Source>,
 }
 
 impl Sources {
@@ -145,13 +149,14 @@ impl Sources {
     pub fn scan(settings: &CaptureSettings<'_>, selection: &Selection) -> Result<(Sources, Known)> {
         let store = settings.store;
         let exclude = &settings.pages.exclude;
+        let keys = [exclude.key(), settings.pages.held_key()];
         let mut known = Known::load(settings, store.digest_stamps()?);
         let walk = Walk::of(selection, store.layout().root(), exclude)?;
         let tombstones =
             Tombstones::load(store.layout()).context(|| "cannot read what was forgotten".into())?;
         let shared = SharedFiles::with_temporary_copies();
         let cursors = &mut known.cursors;
-        let sources = Sources::find(walk, selection, cursors, exclude, &tombstones, shared);
+        let sources = Sources::find(walk, selection, cursors, &keys, &tombstones, shared);
         Ok((sources, known))
     }
 
@@ -161,13 +166,14 @@ impl Sources {
         walk: Walk,
         selection: &Selection,
         cursors: &mut Cursors,
-        exclude: &Exclude,
+        [left_out, held_back]: &[String; 2],
         tombstones: &Tombstones,
         shared: SharedFiles,
     ) -> Sources {
         let mut found = Sources {
             sources: Vec::new(),
             excluded: Vec::new(),
+            held: Vec::new(),
             skipped: walk.skipped,
             has_shared: false,
             shared,
@@ -191,7 +197,6 @@ impl Sources {
             |clash: &Skipped| found.files.get(clash.path.as_os_str()).is_none_or(|file| !file.same);
         let news: Vec<Skipped> = clashes.into_iter().filter(is_news).collect();
         found.skipped.extend(news);
-        let key = exclude.key();
         for mut source in sources {
             let source_id = source.source_id();
             // A subagent that was forgotten by itself does not come back with its parent.
@@ -204,8 +209,10 @@ impl Sources {
             }
             if tombstones.has_source(&source_id) {
                 // It is not remembered in the cursors either, which would keep its name.
-            } else if cursors.is_excluded(&source_id, &key) {
+            } else if cursors.is_excluded(&source_id, left_out) {
                 found.excluded.push(source);
+            } else if cursors.is_excluded(&source_id, held_back) {
+                found.held.push(source);
             } else {
                 found.sources.push(source);
             }
@@ -274,7 +281,11 @@ impl Sources {
         let (excluded, grown): (Vec<_>, Vec<_>) =
             excluded.partition(|source| self.looks_the_same(&known.cursors, source));
         changed.extend(grown);
-        SweepPlan { unchanged, changed, excluded }
+        let held = std::mem::take(&mut self.held).into_iter();
+        let (held, grown): (Vec<_>, Vec<_>) =
+            held.partition(|source| self.looks_the_same(&known.cursors, source));
+        changed.extend(grown);
+        SweepPlan { unchanged, changed, excluded, held }
     }
 
     /// Whether the tree already holds a source as it is now.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::known::{Known, KnownSession};
 use super::recorder::{self, RenderError, RenderedSession};
 use super::sources::{Sources, unreadable};
-use super::{CaptureSettings, PageSettings};
+use super::{CaptureSettings, PageSettings, held};
 use crate::adapters::shared::SharedFiles;
 use crate::adapters::{self, Adapter, children, rows};
 use crate::base::clock::Timestamp;
@@ -22,7 +22,6 @@ use crate::distill::digest::project_name;
 use crate::error::{Context, Error, Result};
 use crate::model::day::DayLine;
 use crate::model::digest::{Content, Snapshot, SnapshotShape};
-use crate::model::exclude::Exclude;
 use crate::model::ids::EpisodeId;
 use crate::model::session::{Event, EventSink, Log, LogFile, Role, Skipped, Source};
 use crate::store::snapshots::{self, SnapshotFile, SnapshotWriter, parse_manifest_line};
@@ -40,6 +39,8 @@ pub struct StagedSession {
     pub skipped_total: u64,
     /// How many secrets were redacted.
     pub redactions: u64,
+    /// Whether it gets an id of its own, although a session of another device claims its source.
+    pub as_new: bool,
 }
 
 /// What the digest of a staged session will say; kept on disk until its turn comes, so that
@@ -58,6 +59,8 @@ pub enum CaptureError {
     Source(Skipped),
     /// The person wants it left out.
     Excluded,
+    /// Nobody decided yet whether it is to be left out: its project, and where it worked.
+    Held(Option<String>, Option<String>),
     /// The memory could not be written; nothing else will be either.
     Store(Error),
 }
@@ -103,11 +106,15 @@ pub struct Staging<T> {
     pub sessions: Vec<T>,
     /// Those that the settings leave out.
     pub excluded: Vec<Source>,
+    /// Those that are held back, with their project and where they worked.
+    pub held: Vec<(Source, Option<String>, Option<String>)>,
     /// What could not be read: the first of each file, and how many there are.
     pub skipped: Vec<Skipped>,
     pub skipped_total: u64,
     /// How many are another device's to capture.
     pub elsewhere: usize,
+    /// When the first of these may be captured here.
+    pub elsewhere_until: Option<Timestamp>,
     /// How many there are of each agent, but for those left out.
     pub by_flavor: BTreeMap<&'static str, usize>,
 }
@@ -139,7 +146,8 @@ pub fn preview_all(
     changed: &[Source],
 ) -> Result<Staging<()>> {
     read_all(settings, known, changed, |_, source, _| {
-        Ok(((), preview(source, &found.shared, &settings.pages.exclude)?))
+        let is_known = known.session(&source.source_id()).is_some();
+        Ok(((), preview(source, &found.shared, &settings.pages, is_known)?))
     })
 }
 
@@ -155,40 +163,67 @@ fn read_all<T: Send>(
 ) -> Result<Staging<T>> {
     let read = |(number, source): (usize, &Source)| {
         let session = known.session(&source.source_id());
-        // A session of another device is that device's to rewrite.
-        let is_own = session.is_none_or(|session| session.id.device == *settings.device);
-        is_own.then(|| read(number, source, session))
+        match session.and_then(|session| left_until(settings, session)) {
+            Some(until) => Err(until),
+            None => Ok(read(number, source, session)),
+        }
     };
     let results: Vec<_> = changed.par_iter().enumerate().map(read).collect();
     let mut staging = Staging {
         sessions: Vec::new(),
         excluded: Vec::new(),
+        held: Vec::new(),
         skipped: Vec::new(),
         skipped_total: 0,
         elsewhere: 0,
+        elsewhere_until: None,
         by_flavor: BTreeMap::new(),
     };
     for (result, source) in results.into_iter().zip(changed) {
         match result {
-            Some(Ok((session, (skipped, total)))) => {
+            Ok(Ok((session, (skipped, total)))) => {
                 staging.skipped.extend(skipped);
                 staging.skipped_total += total;
                 staging.sessions.push(session);
             }
-            Some(Err(CaptureError::Source(skipped))) => {
+            Ok(Err(CaptureError::Source(skipped))) => {
                 staging.skipped.push(skipped);
                 staging.skipped_total += 1;
             }
-            Some(Err(CaptureError::Excluded)) => {
+            Ok(Err(CaptureError::Excluded)) => {
                 staging.excluded.push(source.clone());
                 continue;
             }
-            Some(Err(CaptureError::Store(error))) => return Err(error),
-            None => staging.elsewhere += 1,
+            Ok(Err(CaptureError::Held(project, cwd))) => {
+                staging.held.push((source.clone(), project, cwd));
+                continue;
+            }
+            Ok(Err(CaptureError::Store(error))) => return Err(error),
+            Err(until) => {
+                staging.elsewhere += 1;
+                let first = staging.elsewhere_until.unwrap_or(until).min(until);
+                staging.elsewhere_until = Some(first);
+            }
         }
         *staging.by_flavor.entry(source.flavor).or_default() += 1;
     }
     Ok(staging)
+}
+
+/// How long a session is left to the device that last went on with it.
+const LEFT_HOURS: i64 = 24;
+
+/// Until when a log that holds more than its session's manifest is left to another device: a day
+/// from the last capture by a device that adopted it. A session that nobody adopted is not left to
+/// anybody, or whoever may push could keep it from being captured.
+fn left_until(settings: &CaptureSettings<'_>, session: &KnownSession) -> Option<Timestamp> {
+    let digest = settings.store.digest(&session.id).ok().flatten()?;
+    let adopter = digest.adopted_by.as_ref()?;
+    if adopter == settings.device {
+        return None;
+    }
+    let until = digest.captured + chrono::Duration::hours(LEFT_HOURS);
+    (digest.captured <= settings.now && settings.now < until).then_some(until)
 }
 
 /// Captures one session; one that is known must lose nothing by it.
@@ -205,9 +240,18 @@ fn stage_one(
     }
     let previous = known.map(|known| settings.store.layout().snapshot(&known.id));
     let (shared, pages) = (&found.shared, &settings.pages);
-    let staged = stage(adapter, source, shared, previous.as_deref(), folder, pages)?;
+    let staged = stage(adapter, source, shared, previous.as_deref(), folder, pages);
+    if let Err(CaptureError::Held(..)) = &staged {
+        let held = held::hold(settings.store.layout(), source, folder);
+        held.map_err(|err| CaptureError::Store(cannot_write_to(folder, err)))?;
+    }
+    let mut staged = staged?;
     if let Some(known) = known {
-        check_episodes(settings.store, known, &staged)?;
+        match check_episodes(settings.store, known, &staged) {
+            // What another device says that it has is no reason to have nothing.
+            Err(CaptureError::Source(_)) if !known.own => staged.as_new = true,
+            checked => checked?,
+        }
     }
     Ok(staged)
 }
@@ -288,6 +332,10 @@ pub fn stage(
         files::remove_folder(folder).map_err(cannot_write)?;
         return Err(CaptureError::Excluded);
     }
+    // One that has a page keeps it.
+    if previous.is_none() && pages.held_back.has_session(project, rendered.cwd.as_deref()) {
+        return Err(CaptureError::Held(rendered.content.project.clone(), rendered.cwd));
+    }
     day_lines.flush().map_err(cannot_write)?;
     let snapshot = finish_snapshot(writer, SnapshotShape::Log, pages).map_err(cannot_write)?;
     let draft =
@@ -305,7 +353,7 @@ pub fn stage(
     let (source, folder) = (source.clone(), folder.to_path_buf());
     let RenderedSession { skipped, skipped_total, redactions, .. } = rendered;
     let ended = draft.content.ended;
-    Ok(StagedSession { source, folder, ended, skipped, skipped_total, redactions })
+    Ok(StagedSession { source, folder, ended, skipped, skipped_total, redactions, as_new: false })
 }
 
 /// Copies a file of a session into its snapshot, or what the session has in it; returns where.
@@ -357,7 +405,8 @@ pub(super) fn finish_snapshot(
 fn preview(
     source: &Source,
     shared: &SharedFiles,
-    exclude: &Exclude,
+    pages: &PageSettings<'_>,
+    is_known: bool,
 ) -> Result<SkippedOf, CaptureError> {
     let cannot_read = |path: &Path, reason: String| CaptureError::Source(unreadable(path, reason));
     let adapter = adapters::named(source.flavor).expect("sources come from adapters");
@@ -377,8 +426,11 @@ fn preview(
     let head = children::read(adapter, &log, &mut NullSink)
         .map_err(|err| cannot_read(&source.files[0].path, err.to_string()))?;
     let project = project_name(head.remote.as_deref(), head.cwd.as_deref());
-    if exclude.has_session(project.as_deref(), head.cwd.as_deref()) {
+    if pages.exclude.has_session(project.as_deref(), head.cwd.as_deref()) {
         return Err(CaptureError::Excluded);
+    }
+    if !is_known && pages.held_back.has_session(project.as_deref(), head.cwd.as_deref()) {
+        return Err(CaptureError::Held(project, head.cwd));
     }
     let (mut skipped, total) = (head.skipped, head.skipped_total);
     for one in &mut skipped {

@@ -220,6 +220,8 @@ fn summary(report: &SweepReport, dry_run: bool) -> String {
     );
     for (count, part) in [
         (report.excluded, format!("{} left out", report.excluded)),
+        (report.held_back, format!("{} held back", report.held_back)),
+        (report.left_to_others, format!("{} left to other devices", report.left_to_others)),
         (report.quarantined.len(), format!("{} quarantined", report.quarantined.len())),
         (closed, format!("closed {closed}")),
         (report.upgraded, format!("{} written in format 2", report.upgraded)),

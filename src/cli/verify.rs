@@ -71,6 +71,10 @@ fn show(report: &VerifyReport, limit: Option<usize>, app: &App) {
                 "{sessions} evicted: what was captured is proved by the digest's manifest\n"
             ));
         }
+        if report.left_to_others > 0 {
+            let sessions = output::count(report.left_to_others, "session");
+            text.push_str(&format!("{sessions} with a log here are left to other devices\n"));
+        }
         if report.elsewhere > 0 {
             let sessions = output::count(report.elsewhere, "session");
             text.push_str(&format!("{sessions} of other devices: their snapshots are there\n"));

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::evidence::Evidence;
-use super::ids::{EpisodeId, SessionId};
+use super::ids::{Device, EpisodeId, SessionId};
 use super::signals::Signals;
 use super::words::words;
 use crate::base::clock::Timestamp;
@@ -17,6 +17,9 @@ pub struct Digest {
     pub session: SessionId,
     /// The agent's own id, `claude:<uuid>`.
     pub source_id: String,
+    /// The device that goes on with it, where it is not the one that began it.
+    #[serde(default)]
+    pub adopted_by: Option<Device>,
     /// When it was captured, or last grew.
     pub captured: Timestamp,
     /// Whether it may still grow.

@@ -86,10 +86,12 @@ impl Memory {
             zone: self.zone()?,
             open_for: self.open_for(),
             event_logs: self.settings().sessions.jsonl_log,
+            trust: self.trust(),
             pages: PageSettings {
                 cleaner: self.cleaner()?,
                 inline_lines: self.settings().snapshot.inline_lines,
                 exclude: self.exclude(),
+                held_back: self.held_back(),
                 domains: &self.settings().domains,
                 zone: self.zone()?,
             },

@@ -14,12 +14,14 @@ use chrono::NaiveDate;
 use serde::Serialize;
 
 use crate::adapters::shared::SharedFiles;
+use crate::base::clock::Timestamp;
 use crate::base::files::{self, Stamp};
 use crate::base::setters::setters;
 use crate::capture::CaptureSettings;
 use crate::capture::commit::{self, CapturedSession};
 use crate::capture::fingerprint::{self, SweepFingerprint};
 use crate::capture::folder::{self, Folder, FolderNotes, FolderReport, FolderStatus, Listing};
+use crate::capture::held;
 use crate::capture::known::Known;
 use crate::capture::parts::{self, Parts};
 use crate::capture::sources::{Root, Selection, Sources, SweepPlan, Walk};
@@ -149,6 +151,13 @@ pub struct SweepReport {
     pub older_rules: Option<usize>,
     /// How many sessions the settings leave out; they are not counted as discovered.
     pub excluded: usize,
+    /// How many sessions have no page because a setting that nobody accepted names them.
+    pub held_back: usize,
+    /// How many sessions have their log here and are another device's to write.
+    pub left_to_others: usize,
+    /// When the first of these may be captured here.
+    #[serde(skip)]
+    left_until: Option<Timestamp>,
     pub sessions: Vec<CapturedSession>,
     /// What became of the folders that the settings name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -221,6 +230,8 @@ impl Memory {
         let preview = stage::preview_all(&run.settings, &known, &found, &plan.changed)?;
         run.report.captured = preview.sessions.len();
         run.report.skipped = found.skipped;
+        run.report.held_back = plan.held.len() + preview.held.len();
+        run.report.left_to_others = preview.elsewhere + known.left_to_others(&plan.unchanged);
         run.report.count(&plan, &preview.excluded, preview.elsewhere, preview.by_flavor);
         run.report.skipped_total = run.report.skipped.len() as u64 + preview.skipped_total;
         run.report.skipped.extend(preview.skipped);
@@ -257,6 +268,7 @@ impl Memory {
         run.keep_folders(&mut known, &tombstones, folders)?;
         let has_shared = run.capture(&mut known, walk, &tombstones)?;
         run.close_sessions(&mut known)?;
+        run.settle_held(&known)?;
         let digests = run.write_days_and_cores()?;
         known.cursors.save(&layout.cursors()).context(cannot)?;
         run.retain(&known)?;
@@ -283,6 +295,12 @@ struct Run<'m> {
     parts: Parts,
 }
 
+/// The places to look in, and the copies of what was held back and is not any more.
+fn with_held(memory: &Memory, mut selection: Selection) -> Selection {
+    selection.roots.extend(held::roots(memory.layout(), &memory.held_back(), &memory.exclude()));
+    selection
+}
+
 /// The hash of the sources, and what of the memory does not change in a sweep.
 struct Inputs<'t> {
     sources: String,
@@ -295,7 +313,7 @@ impl<'m> Run<'m> {
             memory,
             request,
             settings: memory.capture_settings()?,
-            selection: memory.resolved(&request.selection)?,
+            selection: with_held(memory, memory.resolved(&request.selection)?),
             limits: request.limits.unwrap_or_else(|| memory.limits()),
             report: SweepReport {
                 settings_waiting: memory.waiting_settings().to_vec(),
@@ -396,6 +414,8 @@ impl<'m> Run<'m> {
         (self.report.discovered, self.report.unchanged) = (before.discovered, before.discovered);
         self.report.by_flavor = before.by_flavor;
         self.report.excluded = before.excluded;
+        self.report.left_to_others = before.left_to_others;
+        self.report.held_back = before.held_back;
         self.report.retention.in_use_bytes = before.in_use_bytes;
         true
     }
@@ -404,12 +424,16 @@ impl<'m> Run<'m> {
     fn capture(&mut self, known: &mut Known, walk: Walk, tombstones: &Tombstones) -> Result<bool> {
         let (settings, staging) = (&self.settings, self.memory.layout().staging());
         let shared = SharedFiles::with_copies_in(staging.join("shared"));
-        let (cursors, exclude) = (&mut known.cursors, &settings.pages.exclude);
-        let mut found = Sources::find(walk, &self.selection, cursors, exclude, tombstones, shared);
+        let keys = [settings.pages.exclude.key(), settings.pages.held_key()];
+        let cursors = &mut known.cursors;
+        let mut found = Sources::find(walk, &self.selection, cursors, &keys, tombstones, shared);
         let plan = found.plan(settings.store, known);
         plan.unchanged.iter().for_each(|source| found.remember(&mut known.cursors, source));
         let staged =
             stage::stage_all(settings, known, &found, &plan.changed, self.request.progress)?;
+        self.report.left_to_others = staged.elsewhere + known.left_to_others(&plan.unchanged);
+        self.report.left_until = staged.elsewhere_until;
+        self.report.held_back = plan.held.len() + staged.held.len();
         self.report.count(&plan, &staged.excluded, staged.elsewhere, staged.by_flavor);
         self.report.skipped.append(&mut found.skipped);
         self.report.skipped_total = self.report.skipped.len() as u64 + staged.skipped_total;
@@ -422,6 +446,12 @@ impl<'m> Run<'m> {
             found.remember(&mut known.cursors, source);
             known.cursors.remember_excluded(source.source_id(), settings.pages.exclude.key());
         }
+        for (source, ..) in &staged.held {
+            found.remember(&mut known.cursors, source);
+            known.cursors.remember_excluded(source.source_id(), settings.pages.held_key());
+        }
+        held::note(self.memory.layout(), staged.held)
+            .context(|| self.settings.store.cannot_write())?;
         let remember = |known: &mut Known, staged: &StagedSession| {
             found.remember(&mut known.cursors, &staged.source);
         };
@@ -434,6 +464,14 @@ impl<'m> Run<'m> {
         self.report.ended += captured.iter().filter(|one| one.open_until.is_none()).count();
         self.report.sessions = captured;
         Ok(found.has_shared)
+    }
+
+    /// Removes the copies of what was held back and is decided.
+    fn settle_held(&self, known: &Known) -> Result<()> {
+        let (layout, captured) = (self.memory.layout(), &self.report.sessions);
+        let is_captured = |id: &str| captured.iter().any(|one| one.source_id == id);
+        held::settle(layout, &self.settings.pages.exclude, known, is_captured)
+            .context(|| self.settings.store.cannot_write())
     }
 
     fn close_sessions(&mut self, known: &mut Known) -> Result<()> {
@@ -500,8 +538,13 @@ impl<'m> Run<'m> {
             discovered: report.discovered,
             by_flavor: report.by_flavor.clone(),
             excluded: report.excluded,
+            left_to_others: report.left_to_others,
+            held_back: report.held_back,
             in_use_bytes,
-            due: open.chain(self.limits.next_due(known.cursors.raw_since(), now)).min(),
+            due: open
+                .chain(self.limits.next_due(known.cursors.raw_since(), now))
+                .chain(report.left_until)
+                .min(),
         };
         let file = SweepFingerprint::file(self.memory.layout());
         file.save(&fingerprint).map(drop).context(|| self.settings.store.cannot_write())

@@ -179,14 +179,11 @@ impl Acquaintance {
         file.save(&Acquaintance { seen, told_of_copy: true, ..file.load() }).map(drop)
     }
 
-    /// What is known where nothing was noted yet, although this device has written here: all that
-    /// has its name.
-    pub fn of_earlier(sessions: &[SessionId], name: &Device) -> Acquaintance {
+    /// What is known where nothing was noted yet: these sessions are its own.
+    pub fn of_earlier<'i>(sessions: impl Iterator<Item = &'i SessionId>) -> Acquaintance {
         let mut known = Acquaintance::default();
         for session in sessions {
-            if session.device == *name {
-                known.own.insert(session);
-            }
+            known.own.insert(session);
         }
         known
     }

@@ -182,6 +182,9 @@ pub fn from_summary_to_old_day(day: NaiveDate) -> String {
     format!("../{day}.md")
 }
 
+/// Where a session has its snapshot, also while it is staged.
+pub const SNAPSHOT: &str = "snapshot";
+
 /// How the names begin of what is this device's own.
 pub const OWN: &str = ".memtree/";
 
@@ -296,6 +299,10 @@ paths! {
     accepted = ".memtree/local/settings.json";
     /// Which tombstones count here: what was forgotten here, and what was decided about others.
     own_tombstones = ".memtree/local/tombstones.json";
+    /// The sessions that are held back until the person decides.
+    held_list = ".memtree/local/held.json";
+    /// What was copied of them.
+    held = ".memtree/local/held";
     /// What lies in quarantine, why, and since when.
     quarantine_list = ".memtree/local/quarantine.json";
     /// The sessions that another device's tombstones took out of the tree.

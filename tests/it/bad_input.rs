@@ -148,8 +148,9 @@ fn a_source_that_vanishes_does_not_stop_the_others() {
     let source = Source { flavor: "claude", native_id: "gone".into(), files: vec![file] };
     let cleaner = Cleaner::new(Redactor::with_rules(&[]).unwrap(), 1000);
     let (exclude, domains) = (Default::default(), &Default::default());
+    let (held_back, zone) = (Default::default(), Zone::UTC);
     let pages =
-        PageSettings { cleaner: &cleaner, inline_lines: 12, exclude, domains, zone: Zone::UTC };
+        PageSettings { cleaner: &cleaner, inline_lines: 12, exclude, held_back, domains, zone };
     let adapter = adapters::named("claude").unwrap();
     let shared = SharedFiles::with_temporary_copies();
     let staged =
@@ -160,7 +161,7 @@ fn a_source_that_vanishes_does_not_stop_the_others() {
             assert!(skipped.reason.contains("No such file"), "{}", skipped.reason);
         }
         Err(CaptureError::Store(error)) => panic!("the memory is blamed: {error}"),
-        Err(CaptureError::Excluded) => panic!("nothing is left out"),
+        Err(CaptureError::Excluded | CaptureError::Held(..)) => panic!("nothing is left out"),
         Ok(_) => panic!("nothing was captured"),
     }
 }

@@ -203,6 +203,36 @@ fn what_stood_there_before_this_version_counts_and_in_a_fresh_clone_nothing_does
     assert_eq!(swept["settings_waiting"][0]["key"], "sources.claude.enabled");
 }
 
+#[test]
+fn what_an_unaccepted_exclude_names_is_held_back_until_the_person_decides() {
+    let exclude = "format = 1\n[exclude]\nfolders = [\"/home/dev\"]\n";
+    let held = |desk: &Desk| {
+        let files = walkdir::WalkDir::new(desk.store().join(".memtree/local/held")).into_iter();
+        files.flatten().filter(|entry| entry.path().ends_with(format!("{TWO}.jsonl"))).count()
+    };
+    for (decide, sessions) in [("accept", 1), ("reject", 2), ("gone", 2)] {
+        let desk = desk_with_settings(exclude);
+        for _ in 0..2 {
+            let swept = desk.memtree(["sweep", "--json"]).success().json();
+            assert_eq!([&swept["held_back"], &swept["captured"]], [1, 0], "{swept}");
+        }
+        fs::remove_file(desk.store().join(".memtree/cache/sweep-fingerprint.json")).unwrap();
+        desk.memtree(["sweep"]).success().stdout_has("1 held back");
+        assert_eq!((held(&desk), desk.sessions().len()), (1, 1), "{decide}");
+        assert!(!desk.texts().values().any(|text| text.contains("Which knot")));
+        if decide == "gone" {
+            // The agent deleted its log meanwhile; the copy is what there is.
+            fs::remove_file(desk.log_path(TWO)).unwrap();
+            desk.write("memtree.toml", "format = 1\n");
+        } else {
+            desk.memtree(["config", decide, "exclude.folders"]).success();
+        }
+        let swept = desk.memtree(["sweep", "--json"]).success().json();
+        assert_eq!(swept["held_back"], 0, "{decide}: {swept}");
+        assert_eq!((held(&desk), desk.sessions().len()), (0, sessions), "{decide}: {swept}");
+    }
+}
+
 /// A line of forgotten.md as whoever may read the memory can write it.
 fn forged(session: &str, source_id: &str) -> String {
     let hash = sha256_hex(format!("memtree/forgotten/{source_id}").as_bytes());
@@ -296,4 +326,80 @@ fn a_trusted_device_forgets_here_too_and_so_does_this_one() {
     desk.memtree(["forget", "SES2_desk_SP1C1", "--yes"]).success();
     assert_eq!(desk.sessions(), Vec::<String>::new());
     assert!(desk.read("forgotten.md").contains(" by desk\n"));
+}
+
+#[test]
+fn a_session_goes_on_after_its_device_was_renamed() {
+    let mut log = exchange(ONE, 1, "Which rope is this?", "Hemp.");
+    let desk = Desk::new().with_claude_log(ONE, &log);
+    desk.memtree(["sweep"]).success();
+    let grow = |desk: &Desk, log: &mut String, minute: u32, words: &str| {
+        log.push_str(&exchange(ONE, minute, words, "Noted."));
+        desk.write_log(ONE, &*log);
+        desk.memtree(["sweep", "--json"]).success().json()
+    };
+    let desk = desk.on_device("laptop-2");
+    let swept = grow(&desk, &mut log, 2, "And the second one?");
+    assert_eq!([&swept["captured"], &swept["left_to_others"]], [1, 0]);
+    assert_eq!(desk.sessions(), ["SES1_desk_SP1C1"]);
+    let digest = desk.digest("SES1_desk_SP1C1");
+    assert_eq!((digest.adopted_by, digest.content.turns), (Some(Device::new("laptop-2")), 2));
+    // Who adopted it last writes it for a day; a third one leaves it, and says so each time.
+    let desk = desk.on_device("third");
+    let swept = grow(&desk, &mut log, 3, "And the third one?");
+    assert_eq!([&swept["captured"], &swept["left_to_others"]], [0, 1]);
+    desk.memtree(["sweep"]).success().stdout_has("1 left to other devices");
+    assert_eq!(desk.digest("SES1_desk_SP1C1").content.turns, 2);
+    desk.later(24 * 60);
+    let swept = desk.memtree(["sweep", "--json"]).success().json();
+    assert_eq!([&swept["captured"], &swept["left_to_others"]], [1, 0]);
+    let digest = desk.digest("SES1_desk_SP1C1");
+    assert_eq!((digest.adopted_by, digest.content.turns), (Some(Device::new("third")), 3));
+    desk.memtree(["verify", "--deep"]).success();
+}
+
+#[test]
+fn a_session_of_another_device_is_counted_and_adopted_only_when_there_is_more() {
+    let log = exchange(ONE, 1, "Which rope is this?", "Hemp.");
+    let there = Desk::new().on_device("lap").with_claude_log(ONE, &log);
+    there.memtree(["sweep"]).success();
+    let here = Desk::new().with_claude_log(ONE, &log);
+    here.memtree(["init"]).success();
+    let page = there.digest_path("SES1_lap_SP1C1");
+    here.write(&page, there.read(&page));
+    for (day, text) in there.texts().iter().filter(|(name, _)| name.starts_with("daily/")) {
+        here.write(day, text);
+    }
+    for _ in 0..2 {
+        let swept = here.memtree(["sweep", "--json"]).success().json();
+        assert_eq!([&swept["captured"], &swept["left_to_others"]], [0, 1], "{swept}");
+    }
+    assert_eq!(here.memtree(["verify", "--json"]).success().json()["left_to_others"], 1);
+    here.write_log(ONE, log + &exchange(ONE, 2, "And this one?", "Manila."));
+    let swept = here.memtree(["sweep", "--json"]).success().json();
+    assert_eq!([&swept["captured"], &swept["left_to_others"]], [1, 0]);
+    assert_eq!(here.digest("SES1_lap_SP1C1").adopted_by, Some(Device::new("desk")));
+    // From now on it is this device's.
+    fs::remove_file(here.store().join(".memtree/cache/sweep-fingerprint.json")).unwrap();
+    assert_eq!(here.memtree(["sweep", "--json"]).success().json()["left_to_others"], 0);
+    assert_eq!(here.memtree(["verify", "--json"]).success().json()["left_to_others"], 0);
+}
+
+#[test]
+fn a_forged_digest_keeps_no_log_from_being_captured() {
+    for (what, with) in [("", ""), ("episodes: EP_001 - EP_001", "episodes: EP_001 - EP_900")] {
+        let desk = Desk::new().with_claude_log(ONE, exchange(ONE, 1, "Which rope?", "Hemp."));
+        desk.memtree(["sweep"]).success();
+        let own = desk.read(desk.digest_path("SES1_desk_SP1C1")).replace(what, with);
+        for id in ["SES1_evil_SP1C1", "SES5_desk_SP1C1"] {
+            let forged = own.replace("SES1_desk_SP1C1", id).replace(ONE, TWO);
+            desk.write(format!("sessions/{id}/{id}_DIGEST.md"), forged);
+        }
+        desk.write_log(TWO, exchange(TWO, 3, "Which knot is this?", "A bowline."));
+        let swept = desk.memtree(["sweep", "--json"]).success().json();
+        assert_eq!(swept["captured"], 1, "{swept}");
+        desk.memtree(["search", "bowline"]).success().stdout_has("bowline");
+        let raw = desk.texts().into_keys().filter(|name| name.ends_with(&format!("{TWO}.jsonl")));
+        assert_eq!(raw.count(), 1);
+    }
 }

@@ -482,6 +482,7 @@ fn digest(ordinal: u32, device: &str, claims: &[(u8, u8)], worth: Worth, version
     let session = SessionId::new(Device::new(device), ordinal);
     Digest {
         source_id: format!("claude:{session}"),
+        adopted_by: None,
         captured: at(i64::from(ordinal) * 600 + version).unwrap(),
         state: State::Closed,
         content: Content {

@@ -292,6 +292,7 @@ fn digests() -> impl Strategy<Value = Digest> {
         |(content, snapshot, state, ordinal, source_id, captured)| Digest {
             session: SessionId::new(Device::new("laptop-7f3a"), ordinal),
             source_id,
+            adopted_by: (ordinal % 3 == 0).then(|| Device::new("desk")),
             captured: clock::from_millis(captured * 1000).unwrap(),
             state,
             content,

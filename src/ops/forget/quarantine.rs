@@ -4,6 +4,7 @@
 //! A tombstone that came by `git pull` may be forged: its hash can be computed by whoever may read
 //! the memory. So nothing goes for good by it, unless its device is trusted.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -22,7 +23,7 @@ use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
 use crate::model::day::DayLine;
 use crate::model::ids::{Device, SessionId};
-use crate::ops::{consolidate, retain};
+use crate::ops::{consolidate, days, retain};
 use crate::store::Store;
 use crate::store::day::DayLines;
 use crate::store::layout::Layout;
@@ -283,7 +284,8 @@ fn restore(memory: &Memory, session: &SessionId, entry: &Quarantined) -> Result<
     files::remove_folder(&place).context(cannot)
 }
 
-/// Writes the lines that a session has in the days again, from its raw.
+/// Writes the lines that a session has in the days again, from its raw, and their summaries: sweeps
+/// may have written those since, without it.
 fn write_days(memory: &Memory, session: &SessionId, entry: &Quarantined) -> Result<()> {
     let settings = memory.capture_settings()?;
     let (flavor, native_id) = entry.source_id.split_once(':').unwrap_or_default();
@@ -298,7 +300,10 @@ fn write_days(memory: &Memory, session: &SessionId, entry: &Quarantined) -> Resu
     let snapshot = memory.layout().snapshot(session);
     let read = raw::read_again(adapter, &snapshot, native_id, &settings.pages, &mut add);
     if let Ok(Some(_)) = read {
+        let which = lines.days();
         lines.write(memory.layout()).context(|| format!("cannot write the days of {session}"))?;
+        let (now, zone) = (settings.now, settings.zone);
+        days::rewrite(memory.store(), &which, &BTreeMap::new(), now, zone, Default::default())?;
     }
     Ok(())
 }

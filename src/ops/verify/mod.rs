@@ -72,6 +72,8 @@ pub struct VerifyReport {
     pub evicted: usize,
     /// Sessions of other devices, whose snapshots are there.
     pub elsewhere: usize,
+    /// Sessions whose log is here, and which another device captured.
+    pub left_to_others: usize,
     pub took_ms: u64,
 }
 
@@ -116,6 +118,7 @@ struct Findings {
     notes: Vec<Finding>,
     evicted: usize,
     elsewhere: usize,
+    left_to_others: usize,
 }
 
 impl Findings {
@@ -155,6 +158,7 @@ impl Findings {
         self.notes.extend(other.notes);
         self.evicted += other.evicted;
         self.elsewhere += other.elsewhere;
+        self.left_to_others += other.left_to_others;
     }
 }
 
@@ -194,6 +198,7 @@ impl Memory {
             notes: found.notes,
             evicted: found.evicted,
             elsewhere: found.elsewhere,
+            left_to_others: found.left_to_others,
             took_ms: began.elapsed().as_millis() as u64,
         })
     }

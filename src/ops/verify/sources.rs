@@ -28,12 +28,13 @@ pub fn check(settings: &CaptureSettings<'_>, selection: &Selection) -> Result<Fi
 fn check_one(store: &Store, known: &Known, found: &Sources, source: &Source) -> Findings {
     let mut findings = Findings::default();
     let main = source.files[0].path.to_string_lossy();
-    let Some(known) = known.session(&source.source_id()) else {
+    let Some(session) = known.session(&source.source_id()) else {
         findings.note(Step::Source, None, main, "not swept yet");
         return findings;
     };
+    findings.left_to_others = usize::from(known.is_left_to_others(session));
     // Where the digest cannot be read, its own check says so.
-    let Ok(Some(digest)) = store.digest(&known.id) else { return findings };
+    let Ok(Some(digest)) = store.digest(&session.id) else { return findings };
     let captured = store.captured_hashes(&digest);
     if captured.keys().all(|name| name == layout::MANIFEST) {
         // Too many files for the digest's list, and the list itself is with the snapshot, on
@@ -49,7 +50,7 @@ fn check_one(store: &Store, known: &Known, found: &Sources, source: &Source) -> 
             Err(err) => {
                 findings.note(
                     Step::Source,
-                    Some(&known.id),
+                    Some(&session.id),
                     path,
                     format!("cannot be read: {err}"),
                 );
@@ -65,11 +66,11 @@ fn check_one(store: &Store, known: &Known, found: &Sources, source: &Source) -> 
         if file.within.is_none() && found.is_same(&file.path) {
             let reason =
                 "looks as it did when it was swept, but its hash is not in the session's manifest";
-            findings.gap(Step::Source, Some(&known.id), path, reason);
+            findings.gap(Step::Source, Some(&session.id), path, reason);
         } else {
             findings.note(
                 Step::Source,
-                Some(&known.id),
+                Some(&session.id),
                 path,
                 "changed since the last sweep; not swept yet",
             );

@@ -53,6 +53,11 @@ impl DayLines {
         self.bytes
     }
 
+    /// The days that they are of.
+    pub fn days(&self) -> Vec<NaiveDate> {
+        self.days.keys().copied().collect()
+    }
+
     /// Writes the lines that are not there yet into their days.
     pub fn write(mut self, layout: &Layout) -> io::Result<()> {
         if !self.grown.is_empty() {

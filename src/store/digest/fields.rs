@@ -3,7 +3,7 @@
 use crate::base::clock::{self, Timestamp};
 use crate::base::front_matter::{self, Document};
 use crate::model::digest::{Digest, Outcome, State, Worth};
-use crate::model::ids::EpisodeId;
+use crate::model::ids::{Device, EpisodeId};
 use crate::model::signals::Signals;
 
 /// The schema that we write.
@@ -83,6 +83,7 @@ pub const FIELDS: &[Field] = &[
     field!("tags", content.tags),
     fixed!("session", |digest| digest.session.to_string()),
     field!(measured "source_id", source_id),
+    field!(measured "adopted_by", adopted_by),
     field!(measured "flavor", content.flavor),
     field!(measured "state", state),
     field!("worth", content.worth),
@@ -165,6 +166,16 @@ impl Value for Option<String> {
 
     fn read(document: &Document, key: &str) -> Option<Self> {
         some_text(document, key).map(Some)
+    }
+}
+
+impl Value for Option<Device> {
+    fn raw(&self) -> String {
+        self.as_ref().map(Device::to_string).unwrap_or_default()
+    }
+
+    fn read(document: &Document, key: &str) -> Option<Self> {
+        some_text(document, key).map(|name| Some(Device::new(&name)))
     }
 }
 

@@ -251,6 +251,7 @@ pub fn parse(text: &str) -> Result<Digest, String> {
     let mut digest = Digest {
         session: need("session")?.parse()?,
         source_id: need("source_id")?,
+        adopted_by: None,
         captured: Default::default(),
         state: State::Closed,
         content: Content { flavor: need("flavor")?, ..body_content(document.body()) },
