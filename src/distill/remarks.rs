@@ -188,7 +188,12 @@ pub fn concedes(reply: &str) -> bool {
     static CONCEDES: StaticRegex = StaticRegex::new(
         r#"(?i-u)^[*_ "'(]{0,4}(?:you(?:'|a)?re (?:absolutely |completely |totally |100% )?(?:right|correct)\b|good (?:point|catch|idea|call|thinking)\b|great (?:point|idea|catch)\b|agreed\b|i agree\b|fair (?:point|enough)\b|makes sense\b|absolutely right|love it\b|that(?:'s| is) (?:a )?(?:fair|good|great|better|much|right)\b)"#,
     );
-    CONCEDES.is_match(text::cut(reply, 80))
+    // "You're right to ask" answers a question.
+    static ONLY_POLITE: StaticRegex = StaticRegex::new(
+        r"(?i-u)\b(?:right|correct) to (?:ask|wonder|question|worry|be|check|doubt)\b",
+    );
+    let opening = text::cut(reply, 80);
+    CONCEDES.is_match(opening) && !ONLY_POLITE.is_match(opening)
 }
 
 /// Whether words take back what was said before them.

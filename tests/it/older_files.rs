@@ -23,7 +23,7 @@ fn an_older_page_stands_in_for_a_day() {
     let page = || desk.memtree(["context"]).success().stdout;
     assert!(
         page().contains(
-            "The sluice is opened by hand since the motor failed (daily/2026-11-14.md:6)"
+            "“The sluice is opened by hand since the motor failed” (daily/2026-11-14.md:6)"
         ),
         "{}",
         page()

@@ -138,7 +138,7 @@ fn a_hit_says_why_and_what_to_do_next() {
         .stderr_has("without filters")
         .stderr_has("no session has project:nowhere; there are demo");
     desk.memtree(["search", "project:dema"]).success().stderr_has("did you mean project:demo?");
-    desk.memtree(["search", "tag:chores"]).success().stderr_has("no session has a tag");
+    desk.memtree(["search", "tag:chores"]).success().stderr_has("no session has tag:chores");
     desk.memtree(["search", "flavor:codex flock"])
         .success()
         .stderr_has("no session has flavor:codex");
