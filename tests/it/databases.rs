@@ -108,7 +108,8 @@ fn only_the_session_that_grew_is_news() {
     let session = desk.session_of("opencode:ses_5e55d002");
     assert_eq!(desk.digest(&session).content.turns, 2);
     let raw = desk.store().join("sessions").join(&session).join("snapshot/raw");
-    let kept = Tree::of(&raw).files().map(|(path, _)| path.to_path_buf());
+    let raw = Tree::of(&raw);
+    let kept = raw.files().map(|(path, _)| path);
     let kept: Vec<_> = kept.filter(|path| !path.ends_with(".gitignore")).collect();
     assert_eq!(kept, [Path::new("ses_5e55d002.rows.jsonl")], "what only grew is not kept twice");
 }

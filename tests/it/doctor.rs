@@ -238,7 +238,8 @@ fn a_digest_that_two_people_edited_is_joined_and_fixed() {
     desk.git(["checkout", "-q", "main"]);
     // Only a key beside it changes here.
     let text = desk.read(&path);
-    desk.write(&path, text.replace("state: closed", "state: open") + "- a note of mine\n");
+    let objective = text.lines().find(|line| line.starts_with("objective: ")).unwrap();
+    desk.write(&path, text.replacen(objective, "objective: My own aim", 1) + "- a note of mine\n");
     desk.git(["commit", "-q", "-a", "-m", "mine"]);
     desk.git(["merge", "-q", "--no-edit", "other"]);
     let joined = desk.read(&path);
@@ -252,11 +253,11 @@ fn a_digest_that_two_people_edited_is_joined_and_fixed() {
     desk.memtree(["doctor", "--fix"]).success();
     let fixed = desk.read(&path);
     assert_eq!(
-        (fixed.matches("\ntitle: ").count(), fixed.matches("\nstate: ").count()),
+        (fixed.matches("\ntitle: ").count(), fixed.matches("\nobjective: ").count()),
         (1, 1),
         "{fixed}"
     );
-    assert!(fixed.contains("\ntitle: The title of another\n"), "{fixed}");
+    assert!(fixed.contains("\ntitle: The title of another\nobjective: My own aim\n"), "{fixed}");
     desk.memtree(["doctor"]).success().stdout_has("all is well");
     desk.write(".gitattributes", "*.md text eol=lf\n");
     desk.memtree(["doctor"])
