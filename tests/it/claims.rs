@@ -4,6 +4,7 @@
 use std::fs;
 
 use memtree::internals::base::files::sha256_hex;
+use memtree::model::ids::Device;
 use serde_json::json;
 
 use crate::harness::{Desk, assert_same, exchange};

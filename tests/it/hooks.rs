@@ -166,7 +166,7 @@ fn summaries_come_before_each_prompt_where_that_is_wanted() {
     };
     assert_eq!(ask(&[]), "");
     let page = context_of(&ask(&[("MEMTREE_CONTEXT_EACH_TURN", "true")]), "UserPromptSubmit");
-    assert!(page.contains("the gate was mended (daily/summary/2026-11-15.md:2)"), "{page}");
+    assert!(page.contains("“the gate was mended” (daily/summary/2026-11-15.md:2)"), "{page}");
 }
 
 #[test]

@@ -117,6 +117,7 @@ const COMMANDS: &[&[&str]] = &[
     &["blame", "sessions/SES1_desk_SP1C1/SES1_desk_SP1C1_DIGEST.md:10"],
     &["ask", "what is a lighthouse?"],
     &["lint"],
+    &["list"],
     &["verify", "--deep"],
     &["doctor"],
     &["config"],
