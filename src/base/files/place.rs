@@ -54,6 +54,7 @@ mod system {
     use std::io::ErrorKind;
     use std::os::unix::ffi::OsStrExt;
     use std::sync::Arc;
+    use std::time::{Duration, Instant};
 
     use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
     use rustix::fs::{
@@ -97,7 +98,8 @@ mod system {
 
         pub fn open(&self, access: Access) -> io::Result<File> {
             let (flags, mode) = flags(access);
-            open_here(self.folder.as_fd(), &self.name, flags, mode).map(File::from)
+            let opened = patiently(|| open_here(self.folder.as_fd(), &self.name, flags, mode));
+            opened.map(File::from)
         }
 
         pub fn rename(&self, to: &Place) -> io::Result<()> {
@@ -170,14 +172,28 @@ mod system {
     /// Opens a file or folder.
     pub fn open(path: &Path, access: Access) -> io::Result<File> {
         let (flags, mode) = flags(access);
-        let opened = match fence_of(path)? {
-            Some((fenced, way)) => fenced.open(&way, flags, mode)?,
+        let opened = patiently(|| match fence_of(path)? {
+            Some((fenced, way)) => fenced.open(&way, flags, mode),
             None if matches!(access, Access::Read | Access::Folder) => {
-                openat(CWD, path, flags, mode)?
+                Ok(openat(CWD, path, flags, mode)?)
             }
-            None => openat(CWD, path, flags | OFlags::NOFOLLOW, mode)?,
-        };
-        Ok(File::from(opened))
+            None => Ok(openat(CWD, path, flags | OFlags::NOFOLLOW, mode)?),
+        });
+        opened.map(File::from)
+    }
+
+    /// Opens once more where another process asks just then who writes to the file: it has a lease
+    /// for a moment (see [`super::super::writers`]), and who opens without waiting is turned away.
+    fn patiently(open: impl Fn() -> io::Result<OwnedFd>) -> io::Result<OwnedFd> {
+        let until = Instant::now() + Duration::from_secs(2);
+        loop {
+            match open() {
+                Err(err) if err.kind() == ErrorKind::WouldBlock && Instant::now() < until => {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                opened => return opened,
+            }
+        }
     }
 
     fn flags(access: Access) -> (OFlags, Mode) {
