@@ -395,6 +395,10 @@ fn read(path: &Path, text: &str) -> Result<Table> {
         return Err(Error::new(format!("cannot read the settings `{}`", path.display()))
             .because(format!("it has {} bytes, and {LONGEST_FILE} are enough", text.len())));
     }
+    // What a crash left of a file in which nothing was set sets nothing: a sweep makes it again.
+    if text.bytes().all(|byte| byte == 0) || TEMPLATE.starts_with(text) {
+        return Ok(Table::new());
+    }
     text.parse::<Table>().map_err(|err| {
         let line = err
             .span()

@@ -59,7 +59,7 @@ pub fn commit_all(
     staged.sort_by_key(|one| (one.ended, one.source.source_id()));
     let mut captured = Vec::new();
     for batch in staged.chunks(BATCH) {
-        let committed = commit(settings, known, batch)?;
+        let committed = commit(settings, known, batch, true)?;
         for (one, swept) in batch.iter().zip(&committed) {
             remember(known, one);
             let cursor = SessionCursor {
@@ -75,11 +75,21 @@ pub fn commit_all(
     Ok(captured)
 }
 
-/// Puts a batch in its place: snapshots, then digests, then days.
+/// Puts a session in its place that was made again from its own raw: its days are as they are.
+pub fn commit_again(
+    settings: &CaptureSettings<'_>,
+    known: &mut Known,
+    staged: StagedSession,
+) -> Result<()> {
+    commit(settings, known, &[staged], false).map(drop)
+}
+
+/// Puts a batch in its place: snapshots, then digests, then days where they have any.
 fn commit(
     settings: &CaptureSettings<'_>,
     known: &mut Known,
     batch: &[StagedSession],
+    has_days: bool,
 ) -> Result<Vec<CapturedSession>> {
     let store = settings.store;
     let layout = store.layout();
@@ -117,7 +127,7 @@ fn commit(
             staged: staged.folder.file_name().unwrap_or_default().into(),
             session: session.clone(),
             manifest_sha256: digest.snapshot.manifest_sha256.clone(),
-            has_days: digest.content.worth == Worth::Full,
+            has_days: has_days && digest.content.worth == Worth::Full,
             page_was: None,
             grown,
             event_log: has_event_log.then(|| staged.source.flavor.to_string()),

@@ -86,6 +86,13 @@ impl Known {
         !session.own && cursor.is_none_or(|cursor| cursor.raw_since.is_none())
     }
 
+    /// Lets a session be captured anew from its log, whatever that looks like.
+    pub fn capture_anew(&mut self, source_id: &str) {
+        if let Some(session) = self.sessions.get_mut(source_id) {
+            session.digested = false;
+        }
+    }
+
     /// How much all snapshots take.
     pub fn in_use_bytes(&self) -> u64 {
         self.cursors.bytes() + self.loose_bytes

@@ -122,7 +122,7 @@ pub fn capture_again(
 
 /// The log of a session that was captured, as it lies in its snapshot, in the order in which it was
 /// read then.
-fn raw_log(adapter: &dyn Adapter, snapshot: &Path, native_id: &str) -> io::Result<Log> {
+pub fn raw_log(adapter: &dyn Adapter, snapshot: &Path, native_id: &str) -> io::Result<Log> {
     // Where two conversations claimed the same id, the second got a mark.
     let claimed = native_id.split('~').next().unwrap_or(native_id);
     let mut files = Vec::new();

@@ -15,6 +15,10 @@ pub struct Args {
     /// Fix what can be fixed without losing anything
     #[arg(long)]
     fix: bool,
+    /// With --fix, make again also what you may have taken out yourself: lines of days, sections of
+    /// digests, whole pages
+    #[arg(long, requires = "fix")]
+    yes: bool,
     /// Look through the whole tree for secrets that redaction missed; with `--fix`, write the pages
     /// that hold some again with the present rules
     #[arg(long)]
@@ -31,8 +35,8 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     // Warnings about the settings are among what it finds.
     let memory = Memory::open_in(&app.root, app.environment.clone())?;
     let program = std::env::current_exe().context(|| "cannot tell where this program is".into())?;
-    let Args { fix, secrets, dry_run, .. } = args;
-    let report = memory.doctor(DoctorRequest { selection, program, fix, secrets, dry_run })?;
+    let Args { fix, yes, secrets, dry_run, .. } = args;
+    let report = memory.doctor(DoctorRequest { selection, program, fix, yes, secrets, dry_run })?;
     if app.json {
         output::json(&report);
     } else {

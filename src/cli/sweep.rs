@@ -184,6 +184,10 @@ fn show(report: &SweepReport, app: &App, args: &Args, place: &str) {
         return;
     }
     output::print(&summary(report, args.dry_run));
+    if let Some(first) = report.repaired.first() {
+        let pages = output::count(report.repaired.len(), "damaged file");
+        output::print(&format!("repaired: {pages}, such as {first}\n"));
+    }
     output::print(&retain::storage(&report.retention, args.dry_run));
     output::print(&folders::lines(&report.folders));
     if report.discovered + report.excluded == 0 && report.folders.is_empty() {

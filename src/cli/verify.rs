@@ -96,6 +96,7 @@ fn name(step: Step) -> &'static str {
         Step::Digest => "digests",
         Step::Day => "days",
         Step::Core => "cores",
+        Step::Page => "pages",
     }
 }
 

@@ -22,6 +22,7 @@ pub mod log;
 pub mod pin;
 pub mod recall;
 pub mod redaction;
+pub mod repair;
 pub mod retain;
 pub mod sample;
 pub mod search;

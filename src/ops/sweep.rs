@@ -33,12 +33,14 @@ use crate::model::session::{Skipped, Source};
 use crate::ops::days::{self, Scope, Summarized};
 use crate::ops::digest::ModelReport;
 use crate::ops::forget::quarantine::QuarantineEntry;
+use crate::ops::repair::{self, Extent};
 use crate::ops::retain::plan::Limits;
 use crate::ops::retain::{self, Budget, Retention};
 use crate::ops::{consolidate, devices, digest, forget, redaction, turns};
 use crate::settings::accepted::WaitingSetting;
 use crate::store::device::Acquaintance;
 use crate::store::guards;
+use crate::store::seals;
 use crate::store::tombstones::Tombstones;
 
 /// What to sweep, and how.
@@ -53,6 +55,8 @@ pub struct SweepRequest<'a> {
     /// In whose name days that are over get their last summary now, if they do; `watch` does that
     /// less often.
     pub finalize: Option<&'static str>,
+    /// Whether every file of every snapshot is looked at, rather than those that look changed.
+    pub thorough: bool,
     /// Whether it only says what would be done. Then the memory need not be there.
     pub dry_run: bool,
     /// Is called for each session that is done, with how many there are.
@@ -64,6 +68,7 @@ setters!(SweepRequest<'_> {
     limits: Option<Limits>,
     folders: bool,
     finalize: Option<&'static str>,
+    thorough: bool,
     dry_run: bool,
 });
 
@@ -74,6 +79,7 @@ impl Default for SweepRequest<'_> {
             limits: None,
             folders: true,
             finalize: Some("sweep"),
+            thorough: false,
             dry_run: false,
             progress: &|_, _| {},
         }
@@ -165,6 +171,9 @@ pub struct SweepReport {
     /// The cores and spheres that were written, relative to the memory.
     pub cores: Vec<String>,
     pub spheres: Vec<String>,
+    /// What was damaged, had no word of a person's, and was made again, relative to the memory.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub repaired: Vec<String>,
     pub retention: Retention,
     /// What tombstones of other devices took out of the tree; it can be brought back.
     pub quarantined: Vec<QuarantineEntry>,
@@ -255,7 +264,11 @@ impl Memory {
         run.meet_devices(&digests)?;
         let inputs = run.hash_inputs(&walk, &tombstones);
         let is_new = |(_, listing): &(FolderReport, Option<Listing>)| listing.is_some();
-        if walk.skipped.is_empty() && !folders.iter().any(is_new) && run.matches(&inputs, &digests)
+        if walk.skipped.is_empty()
+            && !request.thorough
+            && !folders.iter().any(is_new)
+            && run.matches(&inputs, &digests)
+            && !run.is_suspicious(&digests)
         {
             run.report.folders = folders.into_iter().map(|(folder, _)| folder).collect();
             digest::note_waiting(self, std::iter::empty())?;
@@ -263,7 +276,9 @@ impl Memory {
         }
         // It is there from the beginning of a sweep to its end, and so shows the next one a kill.
         files::create_private_dir(&layout.staging()).context(cannot)?;
+        let digests = run.repair_pages(digests)?;
         let mut known = Known::load(&run.settings, digests);
+        run.report.repaired.extend(repair::snapshots(&run.settings, &mut known, request.thorough)?);
         // First, because a folder may be the eighth session of a core.
         run.keep_folders(&mut known, &tombstones, folders)?;
         let has_shared = run.capture(&mut known, walk, &tombstones)?;
@@ -272,7 +287,9 @@ impl Memory {
         let digests = run.write_days_and_cores()?;
         known.cursors.save(&layout.cursors()).context(cannot)?;
         run.retain(&known)?;
+        run.report.repaired.extend(repair::orphans(&run.settings)?);
         files::remove_folder(&layout.staging()).context(cannot)?;
+        repair::remember(layout).context(cannot)?;
         if !has_shared {
             run.save_fingerprint(&inputs, &digests, &known)?;
         }
@@ -398,7 +415,9 @@ impl<'m> Run<'m> {
 
     fn hash_memory(&self, inputs: &Inputs<'_>, digests: &[(SessionId, Stamp)]) -> String {
         let layout = self.memory.layout();
-        let (cores, days) = (consolidate::upper_stamp(layout), days::stamps(layout));
+        let cores = consolidate::upper_stamp(layout);
+        let mut days = days::stamps(layout);
+        days.extend(seals::stamps(layout));
         fingerprint::of_memory(&inputs.sources, digests, cores, inputs.tombstones, &days)
     }
 
@@ -418,6 +437,25 @@ impl<'m> Run<'m> {
         self.report.held_back = before.held_back;
         self.report.retention.in_use_bytes = before.in_use_bytes;
         true
+    }
+
+    /// Whether a snapshot was changed that nobody has looked at since.
+    fn is_suspicious(&self, digests: &[(SessionId, Stamp)]) -> bool {
+        let own = digests.iter().map(|(id, _)| id).filter(|id| id.device == *self.settings.device);
+        let own: Vec<SessionId> = own.cloned().collect();
+        repair::is_suspicious(self.memory.store(), &own, self.settings.now.timestamp() as usize)
+    }
+
+    /// Makes damaged pages again; returns how the digests look then.
+    fn repair_pages(
+        &mut self,
+        digests: Vec<(SessionId, Stamp)>,
+    ) -> Result<Vec<(SessionId, Stamp)>> {
+        self.report.repaired = repair::pages(self.memory, &digests, Extent::Ours)?;
+        match self.report.repaired.is_empty() {
+            true => Ok(digests),
+            false => self.memory.store().digest_stamps(),
+        }
     }
 
     /// Captures what has changed; says whether any file is shared among sessions.
@@ -580,5 +618,6 @@ impl SweepReport {
         let is_kept = |folder: &FolderReport| folder.status == FolderStatus::Kept;
         self.digested + self.upgraded + retention.evicted.count() + retention.digested_now.len() > 0
             || self.folders.iter().any(is_kept)
+            || !self.repaired.is_empty()
     }
 }

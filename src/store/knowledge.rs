@@ -398,6 +398,12 @@ impl Store {
         replace_lossy(self, &path, |now| Some(index_over(now.unwrap_or_default(), &pages)))
     }
 
+    /// Whether the table of all pages is as it would be written now.
+    pub fn is_index_current(&self) -> io::Result<bool> {
+        let existing = read_lossy(&self.layout().knowledge_index())?.unwrap_or_default();
+        Ok(index_over(&existing, &self.read_pages()?) == existing)
+    }
+
     /// What was compiled: the hashes of each day as it was then.
     pub fn compiled(&self) -> io::Result<BTreeMap<NaiveDate, BTreeSet<String>>> {
         let log = read_lossy(&self.layout().knowledge_log())?.unwrap_or_default();

@@ -285,6 +285,10 @@ paths! {
     cursors = ".memtree/cache/cursors.json";
     /// How sources and tree looked when a sweep had left nothing to do.
     sweep_fingerprint = ".memtree/cache/sweep-fingerprint.json";
+    /// How pages looked when they were last known to be whole.
+    seals = ".memtree/cache/seals.json";
+    /// Its date says when a sweep last looked at everything.
+    looked = ".memtree/cache/looked";
     /// How the days looked when they held nothing forgotten.
     clean_days = ".memtree/cache/clean-days.json";
     /// The hits of the last search, so that `recall 2` knows what is meant.
@@ -354,6 +358,11 @@ impl Layout {
     /// A page as it was before it lost what it said of a session in quarantine.
     pub fn quarantined_page(&self, id: &SessionId, number: usize) -> PathBuf {
         self.quarantine().join(format!("{id}.pages/{number}"))
+    }
+
+    /// Where a damaged page is kept that may hold somebody's words.
+    pub fn damaged(&self, name: &str) -> PathBuf {
+        self.local().join("damaged").join(name)
     }
 
     /// The paths below a root.

@@ -21,6 +21,7 @@ pub mod guards;
 pub mod knowledge;
 pub mod layout;
 pub mod local;
+pub mod seals;
 pub mod session_index;
 pub mod snapshots;
 pub mod tombstones;
@@ -40,6 +41,17 @@ pub struct EventLog {
     pub path: PathBuf,
     /// The session of this memory that it repeats; none where an older tool wrote it.
     pub session: Option<SessionId>,
+}
+
+/// The files of a new memory, and what they say.
+fn templates(layout: &Layout) -> [(PathBuf, &'static str); 4] {
+    [
+        (layout.readme(), include_str!("../../templates/memory-readme.md")),
+        (layout.gitignore(), include_str!("../../templates/gitignore")),
+        (layout.gitattributes(), include_str!("../../templates/gitattributes")),
+        // Last, because its presence says that all the others are there.
+        (layout.settings(), crate::settings::TEMPLATE),
+    ]
 }
 
 impl Store {
@@ -82,13 +94,7 @@ impl Store {
         files::create_folder(root).map_err(cannot)?;
         Store::at(root).refuse_own_link()?;
         let mut wrote = Vec::new();
-        for (path, text) in [
-            (layout.readme(), include_str!("../../templates/memory-readme.md")),
-            (layout.gitignore(), include_str!("../../templates/gitignore")),
-            (layout.gitattributes(), include_str!("../../templates/gitattributes")),
-            // Last, because its presence says that all the others are there.
-            (layout.settings(), crate::settings::TEMPLATE),
-        ] {
+        for (path, text) in templates(&layout) {
             if !files::exists(&path) {
                 files::write_atomic(&path, text.as_bytes()).map_err(cannot)?;
                 wrote.push(layout.shown(&path));

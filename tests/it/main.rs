@@ -7,6 +7,7 @@ mod claims; // what a pulled file says takes effect once it is accepted here
 mod commands; // docs/commands.md says what `--help` says
 mod consolidate; // eight sessions to a core, eight cores to a sphere, and nothing lost
 mod context; // the page for an agent
+mod damage; // every kind of file × every kind of damage: seen, and made again
 mod databases; // files that many sessions share
 mod day_and_night; // 24 hours on two devices, proved at every hour
 mod day_of_hooks; // both agents' hooks across midnight, with kills

@@ -15,7 +15,10 @@ use crate::index::{Corpus, Index, Source};
 use crate::model::ids::SessionId;
 use crate::ops::devices::{command, meet};
 use crate::ops::forget;
+use crate::ops::repair;
+use crate::ops::verify::VerifyRequest;
 use crate::store::layout;
+use crate::store::seals::Seals;
 use crate::store::snapshots::manifest_again;
 use crate::store::tombstones::Tombstones;
 
@@ -31,6 +34,7 @@ pub const ALL: &[(&str, Check)] = &[
     ("forgotten", forgotten),
     ("cursors", cursors),
     ("index", index),
+    ("damage", damage),
     ("clock", clock),
     ("permissions", environment::permissions),
     ("links", links),
@@ -50,6 +54,47 @@ fn settings(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
         let key = setting.accept.rsplit(' ').next().unwrap_or_default();
         let fix = format!("`{}`, or `memtree config reject {key}`", setting.accept);
         findings.warning(format!("not accepted here: {}", setting.shown()), means, fix);
+    }
+    Ok(())
+}
+
+/// Pages and snapshots that are not what they were. What a person may have done is made again only
+/// if they say so.
+fn damage(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
+    let layout = doctor.store.layout();
+    let cannot = || "cannot look at the pages".to_string();
+    let means = "what stood there is missing until it is made again from what it derives from";
+    let again = "`memtree doctor --fix --yes` makes it again, where it can be";
+    if !doctor.fix {
+        for page in Seals::file(layout).load().damaged(layout, false).context(cannot)? {
+            let fix = if page.is_ours() { "`memtree sweep` makes it again" } else { again };
+            findings.warning(format!("`{}` {}", page.name, page.damage), means, fix);
+        }
+        return Ok(());
+    }
+    let gaps = || {
+        let request = VerifyRequest::default().selection(doctor.selection.clone());
+        Ok(doctor.memory.verify(request)?.gaps)
+    };
+    let before = gaps()?;
+    if before.is_empty() {
+        return Ok(());
+    }
+    if doctor.yes {
+        repair::as_asked(doctor.memory)?;
+    }
+    doctor.sweep_thoroughly()?;
+    if doctor.yes {
+        repair::accept(doctor.memory)?;
+    }
+    let after = gaps()?;
+    for gap in before {
+        let is_left = after.iter().any(|left| left.path == gap.path && left.reason == gap.reason);
+        let what = format!("`{}` {}", gap.path, gap.reason);
+        match is_left {
+            true => findings.warning(what, means, again),
+            false => findings.fixed(what, means, "made again"),
+        }
     }
     Ok(())
 }

@@ -35,6 +35,8 @@ pub struct DoctorRequest {
     pub program: PathBuf,
     /// Whether to repair what can be repaired.
     pub fix: bool,
+    /// Whether to make again also what a person may have taken out themselves.
+    pub yes: bool,
     /// Whether to look for secrets in the whole tree.
     pub secrets: bool,
     /// Whether nothing at all may be written.
@@ -45,6 +47,7 @@ setters!(DoctorRequest {
     selection: Selection,
     program: PathBuf,
     fix: bool,
+    yes: bool,
     secrets: bool,
     dry_run: bool,
 });
@@ -60,6 +63,7 @@ impl Memory {
             program: &request.program,
             warnings: self.warnings(),
             fix: request.fix && !request.dry_run,
+            yes: request.yes,
             dry_run: request.dry_run,
             secrets: if request.secrets { Some(self.redactor()?) } else { None },
         })
@@ -76,6 +80,7 @@ struct Doctor<'a> {
     /// What the settings were warned of.
     warnings: &'a [String],
     fix: bool,
+    yes: bool,
     dry_run: bool,
     /// Finds secrets, where they are looked for.
     secrets: Option<&'a Redactor>,
@@ -93,6 +98,12 @@ impl Doctor<'_> {
     fn sweep(&self) -> Result<()> {
         let request = SweepRequest::default().selection(self.selection.clone()).folders(false);
         self.memory.sweep(request).map(drop)
+    }
+
+    /// Does the same, and looks at every file of every snapshot.
+    fn sweep_thoroughly(&self) -> Result<()> {
+        let request = SweepRequest::default().selection(self.selection.clone()).folders(false);
+        self.memory.sweep(request.thorough(true)).map(drop)
     }
 
     /// Every session that has a folder.

@@ -21,8 +21,9 @@ use crate::capture::known::Known;
 use crate::capture::{CaptureSettings, commit, raw};
 use crate::error::{Context, Result};
 use crate::memory::Memory;
-use crate::model::digest::{SnapshotShape, State};
+use crate::model::digest::{Digest, SnapshotShape, State};
 use crate::model::ids::SessionId;
+use crate::ops::repair;
 use crate::store::local::StateFile;
 use crate::store::{Store, authored, digest, layout, snapshots};
 
@@ -205,6 +206,9 @@ impl Budget<'_> {
             }
             planned = plan::plan(&candidates, &self.limits, self.settings.now);
         }
+        while self.hold_damaged(&mut candidates, &planned.fates) {
+            planned = plan::plan(&candidates, &self.limits, self.settings.now);
+        }
         let fates = candidates.iter().zip(&planned.fates);
         let evictions: Vec<Eviction> =
             fates.filter_map(|(one, fate)| Eviction::new(one, fate)).collect();
@@ -215,6 +219,23 @@ impl Budget<'_> {
         retention.in_use_bytes = planned.in_use;
         self.alert(retention);
         Ok(decisions(&candidates, &planned.fates))
+    }
+
+    /// Holds back the sessions that would go and whose snapshots are not what their digests say;
+    /// returns whether there were any.
+    fn hold_damaged(&self, candidates: &mut [Candidate], fates: &[Fate]) -> bool {
+        let store = self.settings.store;
+        let mut found = false;
+        for (one, fate) in candidates.iter_mut().zip(fates) {
+            let goes = one.digested && matches!(fate, Fate::Evict(..));
+            let digest = if goes { store.digest(&one.session).ok().flatten() } else { None };
+            let snapshot = store.layout().snapshot(&one.session);
+            if digest.is_some_and(|digest| is_damaged(&snapshot, &digest)) {
+                one.held = Some(HoldReason::Damaged);
+                found = true;
+            }
+        }
+        found
     }
 
     /// Looks at every session of the memory.
@@ -340,6 +361,12 @@ impl Eviction {
             digested: one.digested,
         })
     }
+}
+
+/// Whether a snapshot is not what its digest was made of: then the digest may not tell what would
+/// go.
+fn is_damaged(snapshot: &Path, digest: &Digest) -> bool {
+    repair::state_of(snapshot, digest) != repair::SnapshotState::Whole
 }
 
 /// Evicts: the note, the digests, the files.

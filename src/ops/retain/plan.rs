@@ -81,6 +81,8 @@ pub enum HoldReason {
     Fresh,
     /// It is for its own device to decide.
     Elsewhere,
+    /// It is not what its digest was made of.
+    Damaged,
 }
 
 /// Which pass evicts a session.
@@ -170,6 +172,7 @@ fn why_kept(one: &Candidate) -> &'static str {
     match one.held {
         Some(HoldReason::Pinned) => "pinned",
         Some(HoldReason::Open) => "still open",
+        Some(HoldReason::Damaged) => "damaged: it is not what its digest was made of",
         Some(HoldReason::Fresh) => "captured by this sweep",
         Some(HoldReason::Elsewhere) => "another device's",
         None if !one.digested => "has no digest yet",

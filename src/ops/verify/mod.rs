@@ -19,6 +19,7 @@ use crate::model::ids::SessionId;
 
 mod cores;
 mod days;
+mod pages;
 mod sessions;
 mod sources;
 
@@ -40,11 +41,21 @@ pub enum Step {
     Day,
     /// The cores, against their eight sessions.
     Core,
+    /// Every other page, against how it looked when it was last known to be whole.
+    Page,
 }
 
 impl Step {
-    const ALL: [Step; 7] =
-        [Step::Source, Step::Raw, Step::Again, Step::Readable, Step::Digest, Step::Day, Step::Core];
+    const ALL: [Step; 8] = [
+        Step::Source,
+        Step::Raw,
+        Step::Again,
+        Step::Readable,
+        Step::Digest,
+        Step::Day,
+        Step::Core,
+        Step::Page,
+    ];
 }
 
 /// What to check.
@@ -178,6 +189,7 @@ impl Memory {
         found.add(sessions);
         found.add(days::check(store, &ids, &expected).context(|| "cannot read the days".into())?);
         found.add(cores::check(store, &ids).context(|| "cannot read the cores".into())?);
+        found.add(pages::check(store).context(|| "cannot read the pages".into())?);
         if deep {
             found.add(sessions::check_again(&settings, &ids)?);
         }

@@ -129,19 +129,22 @@ impl<'s> Check<'s> {
     /// Tells a page that was cut off from one out of which a person took something.
     fn sections(&mut self, path: &Path) {
         let text = files::read_to_string(path).unwrap_or_default();
+        if text.contains('\0') {
+            return self.gap(Step::Digest, path, "holds zero bytes, which no page does");
+        }
         let missing = digest::missing_sections(&text);
+        let reason = format!("has no section on {} any more", missing.join(", "));
+        if !missing.is_empty() && !text.ends_with('\n') {
+            let reason = format!("{reason}, and ends in the middle of a line: it was cut off");
+            return self.gap(Step::Digest, path, &reason);
+        }
+        if digest::is_cut(&text) {
+            return self.gap(Step::Digest, path, "was cut off: its end is missing");
+        }
         if missing.is_empty() {
             return;
         }
-        let reason = format!("has no section on {} any more", missing.join(", "));
-        match text.ends_with('\n') {
-            true => self.note(Step::Digest, path, &reason),
-            false => self.gap(
-                Step::Digest,
-                path,
-                &format!("{reason}, and ends in the middle of a line: it was cut off"),
-            ),
-        }
+        self.note(Step::Digest, path, &reason);
     }
 
     /// Checks the files of a snapshot against its manifest, and the manifest against the digest.

@@ -16,7 +16,7 @@ use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag};
 use regions::is_line_start;
 pub use regions::{Regions, find_line};
 pub use replace::{merging, replace};
-pub use written::{Written, is_ours, part_hash};
+pub use written::{Written, is_complete, is_ours, part_hash};
 
 use crate::base::front_matter::Document;
 use written::KnownLines;
@@ -394,6 +394,37 @@ pub fn edit_part(
 pub fn find_part<'b>(body: &'b str, rules: &Rules, name: &str) -> Option<&'b str> {
     let mut parts = (rules.split)(body).into_iter();
     parts.find(|part| part.name.as_deref() == Some(name)).map(|part| part.text)
+}
+
+/// Whether every key and part of a page is as we wrote it, but for parts without a name that `may`
+/// stand there.
+pub fn is_as_written(text: &str, rules: &Rules, may: impl Fn(&str) -> bool) -> bool {
+    is_as_written_but_for(text, rules, &[], may)
+}
+
+/// Does the same, whatever some keys say.
+pub fn is_as_written_but_for(
+    text: &str,
+    rules: &Rules,
+    keys: &[&str],
+    may: impl Fn(&str) -> bool,
+) -> bool {
+    let document = Document::parse(text);
+    let written = Written::of(&document, rules);
+    let is_key = |key: &str| {
+        let raw = document.get_raw(key).unwrap_or_default();
+        key == WRITTEN
+            || keys.contains(&key)
+            || (rules.measured)(key)
+            || written.matches(rules, key, raw)
+    };
+    let is_part = |part: &Part<'_>| match &part.name {
+        Some(name) => written.matches(rules, name, part.text),
+        None => may(part.text),
+    };
+    !written.is_empty()
+        && document.keys().all(is_key)
+        && (rules.split)(document.body()).iter().all(is_part)
 }
 
 /// The page without the hashes of what no longer stands in it: whoever guesses a short text could

@@ -126,6 +126,15 @@ pub fn is_ours(text: &str) -> bool {
     !known.names.is_empty() && known.theirs(text).is_empty()
 }
 
+/// Whether a page remembers its lines, and every one of them stands in it.
+pub fn is_complete(text: &str) -> bool {
+    let known = KnownLines::of(text);
+    let values = text.lines().filter_map(|line| line.split_once(':')).map(|(_, value)| value);
+    let there: BTreeSet<String> =
+        text.lines().chain(values).flat_map(|line| Unit::Line.hashes(line)).collect();
+    !known.names.is_empty() && known.hashes.is_subset(&there)
+}
+
 /// A line of `written`: a name, and the hashes of lines.
 static RECORD: StaticRegex = StaticRegex::new(r#"^ *- "([#\p{L}\p{N}_-]+)((?: [0-9a-f]{8})*)"$"#);
 

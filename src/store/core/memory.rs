@@ -76,6 +76,12 @@ pub fn parse(text: &str) -> PersonsPart {
     part
 }
 
+/// Whether nobody has written into the page.
+pub fn is_ours(text: &str) -> bool {
+    let (new, own) = (parse(""), parse(text));
+    own.pinned.is_empty() && own.before == new.before && own.after.trim() == new.after.trim()
+}
+
 /// Whether a line of the page is knowledge, rather than what every such page says of itself.
 pub fn is_knowledge(line: &str) -> bool {
     line != NOTHING_YET && !NEW.lines().any(|ours| ours == line)

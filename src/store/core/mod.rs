@@ -215,6 +215,14 @@ fn with_own_keys(text: String, existing: &str) -> String {
     page.into_text()
 }
 
+/// Whether nobody has written into a core's or sphere's page.
+pub fn is_ours(text: &str) -> bool {
+    let document = Document::parse(text);
+    let notes = notes_of(text);
+    document.keys().all(|key| OUR_KEYS.contains(&key))
+        && notes.trim_start().strip_prefix(NOTES).is_some_and(|own| own.trim().is_empty())
+}
+
 /// The keys of cores and spheres that are ours, whether they are written or not.
 const OUR_KEYS: [&str; 15] = [
     "schema", "core_id", "sphere_id", "scope", "extraction_date", "source_sessions",

@@ -24,7 +24,7 @@ pub mod summary;
 pub use compare::{Difference, count, session_of};
 
 /// The lines of several sessions, sorted into their days.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct DayLines {
     days: BTreeMap<NaiveDate, Vec<String>>,
     /// The sessions some of whose lines may be there already.
@@ -46,6 +46,11 @@ impl DayLines {
     /// clock of another time zone.
     pub fn grows(&mut self, session: &SessionId) {
         self.grown.insert(session.to_string());
+    }
+
+    /// Leaves only some days.
+    pub fn keep_days(&mut self, keeps: impl Fn(NaiveDate) -> bool) {
+        self.days.retain(|day, _| keeps(*day));
     }
 
     /// How much text waits to be written.

@@ -101,6 +101,11 @@ pub fn without_stale_hashes(text: &str) -> String {
     document.into_text()
 }
 
+/// Whether nobody has written into a summary.
+pub fn is_ours(text: &str) -> bool {
+    authored::is_as_written(text, &RULES, |part| part.trim_end() == NOTES.trim_end())
+}
+
 /// How summaries are written. Nothing in their front matter is a matter of opinion.
 static RULES: Rules = Rules {
     split: blocks,

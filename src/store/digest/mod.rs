@@ -32,6 +32,8 @@ const CORE_INTENT: &str = "- **Core Intent**: ";
 const KEY_OUTCOMES: &str = "- **Key Outcomes**:";
 const OUTCOME: &str = "  - ";
 const ARC: &str = "- **Emotional Arc**: ";
+/// The last heading of every digest; what follows is a person's.
+const NOTES: &str = "## Notes";
 const STATED_HEADING: &str = "## 🧭 Decisions and Lessons";
 const INDEX_HEADING: &str = "## 🔎 Index";
 /// What parts the outcomes of format 1, which stand in one line.
@@ -151,6 +153,48 @@ pub fn is_as_we_wrote(text: &str, key: &str) -> bool {
     let document = Document::parse(&unfolded(text));
     let value = document.get_raw(key);
     value.is_some_and(|value| Written::of(&document, &RULES).matches(&RULES, key, value))
+}
+
+/// Whether a digest has lost what only machines need, by which all else is proved.
+pub fn lacks_machine_facts(text: &str) -> bool {
+    let is_of_format_2 = Document::parse(text).get_str("schema").is_some_and(|it| it == SCHEMA);
+    is_of_format_2 && text.split_once(machine::START).is_none_or(|(_, end)| !end.contains("\n-->"))
+}
+
+/// Whether a digest's end is missing, as after a write that was broken off: a person who takes
+/// something out leaves the rest.
+pub fn is_cut(text: &str) -> bool {
+    if lacks_machine_facts(text) {
+        return true;
+    }
+    let document = Document::parse(text);
+    let body = document.body();
+    if !document.has_front_matter() {
+        return text.starts_with("---\n");
+    }
+    let written = Written::of(&document, &RULES);
+    let last = sections(body).into_iter().rfind(|part| part.name.is_some());
+    let is_whole = |part: &Part<'_>| {
+        part.name.as_ref().is_some_and(|name| written.matches(&RULES, name, part.text))
+    };
+    !written.is_empty()
+        && !body.lines().any(|line| line.trim_end() == NOTES)
+        && (!missing_sections(text).is_empty()
+            || !last.as_ref().is_some_and(is_whole)
+            || !text.ends_with('\n')
+            || text.ends_with("\n\n"))
+}
+
+/// The keys that we change later without remembering how.
+const LATER_KEYS: [&str; 3] = ["state", "readiness", "snapshot"];
+
+/// Whether what is left of a digest whose end is missing is all ours, so that it can be made again.
+pub fn is_ours_as_far_as_it_goes(text: &str) -> bool {
+    let last = sections(Document::parse(text).body()).pop().map_or(0, |part| part.text.len());
+    let whole = &text[..text.len() - last];
+    text.starts_with("---\n")
+        && (!Document::parse(text).has_front_matter()
+            || authored::is_as_written_but_for(whole, &RULES, &LATER_KEYS, |_| false))
 }
 
 /// The headings of sections that we wrote and that are no longer there, in the words by which they
