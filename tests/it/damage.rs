@@ -81,7 +81,7 @@ const KINDS: &[(&str, &str, &str)] = &[
     ("vitals", "sessions/", "/snapshot/state/vitals.yaml"),
     ("manifest", "sessions/", "/snapshot/MANIFEST.sha256"),
     ("raw", "sessions/", ".jsonl"),
-    ("sensory", "sessions/", "/snapshot/sensory/"),
+    ("sensory", "sessions/", "/snapshot/sensory/EP_001.md"),
     ("day", "daily/raw/", ".md"),
     ("summary", "daily/summary/", ".md"),
     ("core", "core/CORE_", ".md"),
@@ -98,10 +98,7 @@ const KINDS: &[(&str, &str, &str)] = &[
 /// Where the files of a kind are that are damaged: the first, and another to swap it with.
 fn files_of(desk: &Desk, (_, start, end): (&str, &str, &str)) -> Vec<String> {
     let all = desk.texts().into_keys().filter(|name| !name.contains("SES2_desk"));
-    let is_one = |name: &String| {
-        name.starts_with(start)
-            && (name.ends_with(end) || (end.ends_with('/') && name.contains(end)))
-    };
+    let is_one = |name: &String| name.starts_with(start) && name.ends_with(end);
     all.filter(is_one).collect()
 }
 
