@@ -282,7 +282,7 @@ impl Committing {
         // A page that somebody changed since stays as it is: what was to be done is asked for again.
         let is_same =
             |now: &str| self.page_was.as_ref() == Some(&files::sha256_hex(now.as_bytes()));
-        let merge = |now: Option<&str>| now.filter(|now| is_same(now)).map(|_| page.clone());
+        let merge = |now: Option<&str>| now.is_none_or(is_same).then(|| page.clone());
         authored::replace(layout, &path, merge).map(drop)
     }
 

@@ -53,15 +53,38 @@ pub fn print_styled(pieces: &[(Style, String)]) {
 pub fn json(value: &impl Serialize) {
     let text =
         serde_json::to_string_pretty(value).expect("our own types can always be written as JSON");
-    write(&text);
+    write(&escaped(&text));
     write("\n");
 }
 
 /// Prints an object as one line of JSON.
 pub fn json_line(value: &impl Serialize) {
     let text = serde_json::to_string(value).expect("our own types can always be written as JSON");
-    write(&text);
+    write(&escaped(&text));
     write("\n");
+}
+
+/// JSON in which no letter turns the direction of text or hides: programs read the same from it.
+fn escaped(json: &str) -> Cow<'_, str> {
+    let is_harmful = |letter: char| {
+        let mut buffer = [0; 4];
+        let text: &str = letter.encode_utf8(&mut buffer);
+        !letter.is_ascii() && text::printable(text) != text
+    };
+    if json.is_ascii() || !json.contains(is_harmful) {
+        return Cow::Borrowed(json);
+    }
+    let mut safe = String::with_capacity(json.len() + 16);
+    for letter in json.chars() {
+        if is_harmful(letter) {
+            let mut units = [0; 2];
+            let units = letter.encode_utf16(&mut units);
+            units.iter().for_each(|unit| safe.push_str(&format!("\\u{unit:04x}")));
+        } else {
+            safe.push(letter);
+        }
+    }
+    Cow::Owned(safe)
 }
 
 /// An error as programs read it.

@@ -14,6 +14,7 @@ use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
 use crate::model::ids::SessionId;
 use crate::model::session::Skipped;
+use crate::ops::consolidate;
 use crate::store::tombstones::Tombstones;
 
 /// What to make a session of, and what the person says of it.
@@ -74,6 +75,8 @@ impl Memory {
                 let kept = folder::keep(&settings, &mut known, &tombstones, &mut listing, notes)?;
                 files::remove_folder(&layout.staging()).context(cannot)?;
                 known.cursors.save(&layout.cursors()).context(cannot)?;
+                // It may be the eighth session of a core, and it belongs into the index of sessions.
+                consolidate::run(store, self.device())?;
                 Some(kept)
             }
         };

@@ -25,7 +25,7 @@ fn everything_in(folder: &Path) -> String {
     let files = walkdir::WalkDir::new(folder)
         .into_iter()
         .flatten()
-        .filter(|entry| entry.file_type().is_file());
+        .filter(|entry| entry.file_type().is_file() && entry.file_name() != ".gitignore");
     files
         .map(|entry| String::from_utf8_lossy(&fs::read(entry.path()).unwrap()).into_owned())
         .collect()
