@@ -213,9 +213,24 @@ fn entry(speaker: Origin, said: &str) -> Entry {
     let sentences: Vec<Sentence> = match speaker {
         // What a program printed has lines, not sentences.
         Origin::Tool => said.lines().map(sentence).collect(),
-        _ => text::sentences(said).map(sentence).collect(),
+        // Line by line, so that code that somebody shows is there too.
+        _ => said.lines().flat_map(|line| sentences_of(line).into_iter().map(sentence)).collect(),
     };
-    Entry { speaker, sentences }
+    let is_person = speaker == Origin::Tool && is_answer(said);
+    Entry { speaker: if is_person { Origin::User } else { speaker }, sentences }
+}
+
+/// The sentences of a line; all of it, where it has none.
+fn sentences_of(line: &str) -> Vec<&str> {
+    let found: Vec<&str> = text::sentences(line).collect();
+    if flat(&found.concat()) == flat(line) { found } else { vec![line] }
+}
+
+/// Whether a tool printed what the person answered it.
+fn is_answer(said: &str) -> bool {
+    ["User selected", "User responded", "User answered", "user selected", "user responded"]
+        .iter()
+        .any(|mark| said.contains(mark))
 }
 
 /// Only the letters and digits of a text, in lower case: spacing, marks and line ends differ between

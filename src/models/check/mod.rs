@@ -131,8 +131,11 @@ impl Material {
     pub fn check(&self, proposal: &Proposal) -> Result<Origin, Refusal> {
         check_form(proposal)?;
         let quoted = self.quoted(proposal.episode, &proposal.quote)?;
+        // Whether the agent wrote it or a tool printed it is hard to tell from a page, and neither is
+        // the person.
         if let Some(said) = proposal.by
             && said != quoted.speaker
+            && [said, quoted.speaker].contains(&Origin::User)
         {
             return Err(Refusal::Speaker { said, by: quoted.speaker });
         }

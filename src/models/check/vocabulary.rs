@@ -96,7 +96,7 @@ const ACTIONS: &str = "fix remove add change pass fail merge revert deploy enabl
     require forbid guarantee prevent cause break";
 
 /// Words that a line may have of its own: they say how it is told, not what happened.
-const LIGHT: &str = "about above according across actual actually again agent aim all already also always \
+const LIGHT: &str = "found shows says said noted reported request about above according across actual actually again agent aim all already also always \
     another any anything anyway apart approach area around ask asked asks aspect assistant available \
     back based basic because become before behavior behaviour behind being below besides better between \
     both bring call case cause certain choose clear code come complete concern current currently \
