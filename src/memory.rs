@@ -316,8 +316,7 @@ impl<'e> SettingsFiles<'e> {
                 Err(err).context(|| format!("cannot read the settings `{}`", path.display()))
             }
         };
-        if let Some(named) =
-            environment.settings_file.as_ref().filter(|file| !files::is_file(&file))
+        if let Some(named) = environment.settings_file.as_ref().filter(|file| !files::is_file(file))
         {
             return Err(Error::usage(format!("there is no file `{}`", named.display()))
                 .hint("check the path after `--config`"));

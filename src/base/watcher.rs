@@ -71,7 +71,7 @@ fn folders_to_watch(paths: &[PathBuf]) -> BTreeMap<PathBuf, RecursiveMode> {
     let mut folders = BTreeMap::new();
     for path in paths {
         let path = real(path);
-        let Some(folder) = path.ancestors().find(|folder| files::is_dir(&folder)) else { continue };
+        let Some(folder) = path.ancestors().find(|folder| files::is_dir(folder)) else { continue };
         if folder == path {
             folders.insert(path, RecursiveMode::Recursive);
         } else {

@@ -41,7 +41,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
 fn split(what: &Path) -> (PathBuf, Option<usize>) {
     let text = what.to_string_lossy();
     match text.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?))) {
-        Some((file, line)) if !files::exists(&what) => (PathBuf::from(file), Some(line)),
+        Some((file, line)) if !files::exists(what) => (PathBuf::from(file), Some(line)),
         _ => (what.to_path_buf(), None),
     }
 }

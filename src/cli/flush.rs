@@ -123,11 +123,11 @@ fn show(report: &FlushReport, app: &App) {
     output::print(&format!("{}\n", said.join(", ")));
     for WaitingContext { session, day, from, until, turns, reason } in &report.waiting {
         let turns = output::count(*turns, "turn");
-        app.note(&format!("waits: {turns} of {session}, {day} {from} to {until}: {reason}"));
+        app.note(format!("waits: {turns} of {session}, {day} {from} to {until}: {reason}"));
     }
     if !report.refused.is_empty() {
         let refused = output::count(report.refused.len(), "line");
-        app.note(&format!(
+        app.note(format!(
             "{refused} of the model's refused, since the session does not bear them out"
         ));
     }

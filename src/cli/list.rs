@@ -38,7 +38,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     }
     output::print(&report.sessions.iter().map(line).collect::<String>());
     if report.sessions.is_empty() {
-        app.note("no session fits".to_string());
+        app.note("no session fits");
     }
     Ok(0)
 }

@@ -48,7 +48,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     args.sources.warn_of_unknown_agents(&memory, app);
     let pace = pace(memory.settings())?;
     let (watched, awaited): (Vec<PathBuf>, Vec<PathBuf>) =
-        request(&args.sources)?.places(&memory)?.into_iter().partition(|path| files::exists(&path));
+        request(&args.sources)?.places(&memory)?.into_iter().partition(|path| files::exists(path));
     if args.dry_run {
         preview(&watched, &awaited, memory.settings(), pace, app);
         return Ok(0);

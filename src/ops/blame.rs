@@ -153,7 +153,7 @@ fn memory_file(store: &Store, named: &Path, here: &Path) -> Option<PathBuf> {
     } else {
         let relative =
             files::safe_relative(named).filter(|relative| relative.components().count() > 1)?;
-        Some(root.join(relative)).filter(|path| files::is_file(&path))?
+        Some(root.join(relative)).filter(|path| files::is_file(path))?
     };
     let inside = fs::canonicalize(&path).is_ok_and(|path| path.starts_with(&root));
     // Shown as a part of the memory, however it was named.

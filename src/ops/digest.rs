@@ -467,7 +467,7 @@ pub fn upgrade(memory: &Memory, progress: &dyn Fn(usize, usize)) -> Result<usize
     }
     let ids = store.session_ids().context(|| "cannot list the sessions".into())?;
     let is_old = |id: &SessionId| {
-        let page = files::read_at_most(&layout.digest(id), 256).unwrap_or_default();
+        let page = files::read_at_most(layout.digest(id), 256).unwrap_or_default();
         id.device == *memory.device() && digest::is_of_format_1(&String::from_utf8_lossy(&page))
     };
     let old: Vec<SessionId> = ids.into_iter().filter(is_old).collect();

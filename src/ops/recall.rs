@@ -365,7 +365,7 @@ impl SessionParts<'_> {
         let trigger = self.triggers().iter().find(|trigger| trigger.episode == episode);
         let linked = trigger.and_then(|trigger| files::safe_relative(trigger.path.as_ref()));
         // A file whose name may not be shown is linked to by its folder.
-        if let Some(linked) = linked.map(|linked| own.join(linked)).filter(|it| !files::is_dir(&it))
+        if let Some(linked) = linked.map(|linked| own.join(linked)).filter(|it| !files::is_dir(it))
         {
             return linked;
         }

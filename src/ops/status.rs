@@ -146,7 +146,7 @@ impl Memory {
 
 impl Bytes {
     fn add_snapshot(&mut self, snapshot: &Path, shape: SnapshotShape) {
-        if !files::exists(&snapshot) {
+        if !files::exists(snapshot) {
             return;
         }
         for file in files::walk_files(snapshot).flatten() {
@@ -162,7 +162,7 @@ impl Bytes {
 }
 
 fn size(folder: &Path) -> u64 {
-    if !files::exists(&folder) {
+    if !files::exists(folder) {
         return 0;
     }
     files::walk_files(folder).flatten().map(|file| file.metadata.len()).sum()

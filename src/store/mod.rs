@@ -67,7 +67,7 @@ impl Store {
             return Err(refused_link(&settings));
         }
         Err(Error::not_found(format!("there is no memory in `{}`", root.display()))
-            .because(if files::exists(&root) {
+            .because(if files::exists(root) {
                 "it has no `memtree.toml`"
             } else {
                 "the folder does not exist"

@@ -226,7 +226,7 @@ impl Measured {
 /// count: it always stays.
 pub fn measure(snapshot: &Path, shape: SnapshotShape) -> Measured {
     let mut measured = Measured::default();
-    if !files::exists(&snapshot) {
+    if !files::exists(snapshot) {
         return measured;
     }
     for file in files::walk_files(snapshot).flatten() {

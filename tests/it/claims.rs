@@ -18,7 +18,7 @@ fn foreign_digest(desk: &Desk, id: &str) {
     let text =
         own.replace("SES1_desk_SP1C1", id).replace("source_id: \"claude:", "source_id: \"claude:f");
     fs::create_dir_all(desk.store().join(format!("sessions/{id}"))).unwrap();
-    desk.write(&format!("sessions/{id}/{id}_DIGEST.md"), text);
+    desk.write(format!("sessions/{id}/{id}_DIGEST.md"), text);
 }
 
 #[test]

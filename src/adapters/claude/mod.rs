@@ -45,7 +45,7 @@ impl Adapter for Claude {
     }
 
     fn deletion(&self, places: &Places) -> Option<Deletion> {
-        let projects = self.roots(places).into_iter().find(|folder| files::exists(&folder))?;
+        let projects = self.roots(places).into_iter().find(|folder| files::exists(folder))?;
         let settings = projects.parent()?.join("settings.json");
         let text = files::read_to_string(&settings).unwrap_or_default();
         let days = serde_json::from_str::<WireSettings>(&text)

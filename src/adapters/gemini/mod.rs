@@ -34,7 +34,7 @@ impl Adapter for Gemini {
     }
 
     fn deletion(&self, places: &Places) -> Option<Deletion> {
-        let logs = self.roots(places).into_iter().find(|folder| files::exists(&folder))?;
+        let logs = self.roots(places).into_iter().find(|folder| files::exists(folder))?;
         let settings = logs.parent()?.join("settings.json");
         let text = files::read_to_string(&settings).unwrap_or_default();
         let wire: wire::WireSettings = serde_json::from_str(&text).unwrap_or_default();

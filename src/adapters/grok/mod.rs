@@ -84,7 +84,7 @@ const UPDATES: &str = "updates.jsonl";
 
 /// The session beside a subagent's that says that it started it: `<parent>/subagents/<id>/`.
 fn started_by(folder: &Path, id: &str) -> Option<String> {
-    if !folder.file_name().is_some_and(|name| name == id) {
+    if folder.file_name().is_none_or(|name| name != id) {
         return None;
     }
     let beside = files::read_dir(folder.parent()?).ok()?.flatten().map(|entry| entry.path());

@@ -45,9 +45,9 @@ pub fn clause(text: &str, max_chars: usize) -> String {
     let places = ends.iter().flat_map(|mark| head.match_indices(mark));
     let whole = |at: usize| {
         let head = &head[..at];
-        head.matches('`').count() % 2 == 0
+        head.matches('`').count().is_multiple_of(2)
             && head.matches('(').count() <= head.matches(')').count()
-            && head.matches('"').count() % 2 == 0
+            && head.matches('"').count().is_multiple_of(2)
     };
     let at = places
         .map(|(at, _)| at)

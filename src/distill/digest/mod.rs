@@ -189,7 +189,7 @@ fn tags(facts: &Facts, title: &str, objective: &str) -> Vec<String> {
     };
     let mut tags: Vec<(&str, f32)> = weights
         .into_iter()
-        .filter(|(word, _)| is_tag(word) && named.contains(&*stem(word)))
+        .filter(|(word, _)| is_tag(word) && named.contains(stem(word)))
         .collect();
     tags.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
     unique(tags.into_iter().map(|(word, _)| word.to_string()).take(MOST_TAGS))

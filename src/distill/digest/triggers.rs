@@ -69,7 +69,7 @@ fn sorted(mut keys: Vec<String>, group: &[&EpisodeFacts]) -> Vec<String> {
     let mut in_errors = HashSet::new();
     errors.for_each(|error| add_words(&error.sample, &mut in_errors));
     keys.sort_by_key(|key| match index::is_identifier(key) {
-        _ if in_errors.contains(&*crate::base::stem::stem(key)) && words::weight(key) >= 1.0 => 0,
+        _ if in_errors.contains(crate::base::stem::stem(key)) && words::weight(key) >= 1.0 => 0,
         true => 1,
         false => 2,
     });

@@ -57,7 +57,7 @@ impl EvidenceChecker {
             .cwd
             .as_deref()
             .map(|cwd| self.absolute(cwd))
-            .filter(|folder| files::is_dir(&folder));
+            .filter(|folder| files::is_dir(folder));
         own.or_else(|| {
             let (repository, projects) = self.here.as_ref()?;
             let project = digest.content.project.as_deref()?;

@@ -152,7 +152,7 @@ fn unfinished(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     let mut left: Vec<PathBuf> =
         [layout.staging(), layout.committing(), layout.evicting(), layout.evicted()]
             .into_iter()
-            .filter(|path| files::exists(&path))
+            .filter(|path| files::exists(path))
             .collect();
     let is_temporary =
         |path: &Path| files::is_temporary(path.file_name().unwrap_or(OsStr::new("")));

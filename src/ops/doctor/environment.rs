@@ -203,7 +203,7 @@ pub fn merges(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     let folders = layout.distilled();
     let walked = folders
         .iter()
-        .filter(|folder| files::exists(&folder))
+        .filter(|folder| files::exists(folder))
         .flat_map(|folder| files::walk_files(folder).flatten());
     let pages = walked.filter(|found| found.link.is_none()).map(|found| found.path);
     let digests =

@@ -67,7 +67,7 @@ impl TextPattern {
     /// Whether a key of a list is one of its words.
     pub fn has_word(&self, key: &str) -> bool {
         let key = folded(key);
-        self.words.iter().any(|word| *word == key)
+        self.words.contains(&key)
     }
 
     /// Whether a text holds it.

@@ -190,7 +190,7 @@ impl Hooks<'_> {
         if before.as_deref() == Some(after.as_str()) {
             return Ok(None);
         }
-        let missing = file.ancestors().skip(1).take_while(|folder| !files::exists(&folder));
+        let missing = file.ancestors().skip(1).take_while(|folder| !files::exists(folder));
         let mut folders: Vec<PathBuf> = missing.map(Path::to_path_buf).collect();
         folders.reverse();
         let earlier = self.note(agent).filter(|note| note.file == file);
