@@ -181,13 +181,13 @@ pub(super) fn session_id(candidate: &Candidate) -> bool {
 pub(super) fn password_line(candidate: &Candidate) -> bool {
     let value = candidate.value();
     let starts_a_word = token(candidate);
-    let is_word = value.bytes().all(|byte| byte.is_ascii_lowercase());
+    let is_short_word = value.len() < 8 && value.bytes().all(|byte| byte.is_ascii_lowercase());
     starts_a_word
         && !is_placeholder(value)
         && !is_test_password(value)
         && !is_plain(value)
         && !value.contains(char::is_whitespace)
-        && !(is_word && value.len() < 8)
+        && !is_short_word
         && !value.starts_with(['$', '%', ':', '?', '@'])
 }
 

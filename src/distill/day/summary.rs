@@ -388,8 +388,8 @@ impl SessionLines {
         if let Some(outcome) = outcome {
             return without_episode(outcome).to_string();
         }
-        let answers = self.turns.iter().rev().map(|turn| turn.answered.as_str());
-        answers.filter(|answer| !is_curt(answer)).next().unwrap_or_default().to_string()
+        let mut answers = self.turns.iter().rev().map(|turn| turn.answered.as_str());
+        answers.find(|answer| !is_curt(answer)).unwrap_or_default().to_string()
     }
 
     /// What was done that day. The digest is about the whole session, which may span more days.

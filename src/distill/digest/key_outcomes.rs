@@ -35,8 +35,8 @@ const SAME_COMMITS: f32 = 0.85;
 /// What came of a session.
 pub fn key_outcomes(facts: &Facts, head: &Head, git: &Git<'_>, files: &[String]) -> Vec<String> {
     let parts: Vec<&EpisodeFacts> = facts.own_parts().collect();
-    let mut found = Outcomes::default();
-    found.most = MOST.min(4 + parts.iter().filter(|part| did_work(part)).count());
+    let most = MOST.min(4 + parts.iter().filter(|part| did_work(part)).count());
+    let mut found = Outcomes { most, ..Outcomes::default() };
     found.add(headline(facts, &parts));
     for pull in git.pulls.iter().filter(|pull| pull.is_own()) {
         found.add_proved(Outcome::new(of_pull(pull), pull.episode));
