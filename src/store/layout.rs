@@ -245,6 +245,8 @@ paths! {
     finalizing = ".memtree/local/finalizing.json";
     /// The lock of the one writer of summaries at a time.
     days_lock = ".memtree/local/locks/days";
+    /// The lock of whoever appends to a page or rewrites one that is appended to.
+    pages_lock = ".memtree/local/locks/pages";
     /// Contexts that wait for a model.
     inbox = ".memtree/local/inbox";
     /// The lock of the one flush at a time.
@@ -383,7 +385,7 @@ impl Layout {
 
     /// Its pages, for whoever replaces some of them while a person may be editing them.
     pub fn replacing(&self) -> Replacing {
-        Replacing::new(&self.root, self.replacements())
+        Replacing::new(&self.root, self.replacements(), self.pages_lock())
     }
 
     /// One session's folder.

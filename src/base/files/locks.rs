@@ -1,7 +1,8 @@
 //! A lock lets one process at a time change a file or do a job.
 //!
-//! Data files are locked themselves while a line is appended or the whole is rewritten; a job is
-//! kept to one process by a lock file of its own. The system gives a lock back when its holder
+//! Data files are locked themselves while a line is appended or the whole is rewritten, so that
+//! `flock DAY.md` works for anybody; a rewrite puts another file in their place, so our own
+//! processes have a lock file too. A job is kept to one process by a lock file of its own. The system gives a lock back when its holder
 //! ends, however it ends.
 
 use std::fs::{File, TryLockError};
@@ -43,6 +44,7 @@ pub fn append_page_if(
     fits: impl Fn(&mut File) -> io::Result<bool>,
 ) -> io::Result<bool> {
     let line = line.trim_end_matches(['\r', '\n']);
+    let _one_of_us = replacing.wait_for_lock()?;
     // Who edits the page just now may write over the line; then it is written once more.
     for _ in 0..TRIES {
         let mut locked = lock_data(path)?;
@@ -53,10 +55,12 @@ pub fn append_page_if(
         if locked.file.metadata()?.len() == 0 {
             // By a rename, so that half a header can never be; whoever waits for the lock sees the
             // new file.
-            let with_line = |before: &str| format!("{}{line}\n", ended(before.to_string()));
             let merge = |now: Option<&[u8]>| {
                 let now = now.map(|now| String::from_utf8_lossy(now).into_owned());
-                Ok(Some(with_line(&now.unwrap_or_else(&header)).into_bytes()))
+                let before = ended(now.unwrap_or_else(&header));
+                // Asked again, it is there.
+                let is_there = before.lines().any(|there| there == line);
+                Ok((!is_there).then(|| format!("{before}{line}\n").into_bytes()))
             };
             let made = replace(replacing, path, Box::new(merge));
             return locked.or_remove(made).map(|_| true);
@@ -115,6 +119,7 @@ pub fn update_locked(
     path: &Path,
     change: impl Fn(&[u8]) -> io::Result<Option<Vec<u8>>>,
 ) -> io::Result<bool> {
+    let _one_of_us = replacing.wait_for_lock()?;
     let locked = lock_data(path)?;
     let merge = |now: Option<&[u8]>| change(now.unwrap_or_default());
     let rewritten = replace(replacing, path, Box::new(merge));

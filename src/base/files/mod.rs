@@ -136,7 +136,7 @@ mod tests {
     /// Where it is noted what is replaced in the folder of a file.
     pub(super) fn replacing(path: &Path) -> Replacing {
         let folder = path.parent().unwrap();
-        Replacing::new(folder, folder.join(".own/replacing"))
+        Replacing::new(folder, folder.join(".own/replacing"), folder.join(".own/pages"))
     }
 
     /// Appends a line to a day.

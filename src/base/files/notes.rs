@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::faults;
 use super::folders::parent_of;
+use super::locks::{FileLock, lock_exclusive};
 use super::place::{self, Access};
 use super::temporary::temporary_name;
 use super::{create_folder, if_exists, is_temporary, read_dir, read_to_string, sha256_hex};
@@ -24,6 +25,7 @@ const LONGEST: usize = 256 << 10;
 pub struct Replacing {
     root: PathBuf,
     folder: PathBuf,
+    lock: PathBuf,
 }
 
 /// A page that is being replaced.
@@ -56,9 +58,15 @@ impl Note {
 }
 
 impl Replacing {
-    /// The pages below a root, noted in a folder.
-    pub fn new(root: &Path, folder: PathBuf) -> Replacing {
-        Replacing { root: root.to_owned(), folder }
+    /// The pages below a root, noted in a folder; `lock` is for those that several processes
+    /// append to.
+    pub fn new(root: &Path, folder: PathBuf, lock: PathBuf) -> Replacing {
+        Replacing { root: root.to_owned(), folder, lock }
+    }
+
+    /// Waits until no other process appends to a page or rewrites one under its lock.
+    pub(super) fn wait_for_lock(&self) -> io::Result<FileLock> {
+        lock_exclusive(&self.lock)
     }
 
     /// Whether a process may have left something behind.
