@@ -20,6 +20,7 @@ use crate::base::zone::Zone;
 use crate::distill::day::DayReader;
 use crate::error::{Context, Result};
 use crate::model::day::{LONGEST_LINE, LineKind, Note};
+use crate::model::ids::SessionId;
 use crate::store::day::summary::{self, Notes};
 use crate::store::day::{self, Entry};
 use crate::store::local::StateFile;
@@ -161,7 +162,7 @@ pub fn rewrite(
         let was_covered = is_covered(layout, *day).context(cannot)?;
         let none = Vec::new();
         let added = added.get(day).unwrap_or(&none);
-        let merge = || -> Merge<'_> { Box::new(|now| text(store, *day, added, now)) };
+        let merge = || -> Merge<'_> { Box::new(|now| text(store, *day, added, &[], now)) };
         if (was_covered || !added.is_empty())
             && files::replace(&layout.replacing(), &path, merge()).context(cannot)?
         {
@@ -179,6 +180,35 @@ pub fn rewrite(
     summarized.days.dedup();
     summarized.finalized = written.finalized;
     Ok(summarized)
+}
+
+/// Writes the summaries of some days again as if some sessions had never been; what a person wrote
+/// there stays. Those of days on which nothing else was said go. Returns which days changed.
+pub fn rewrite_without(
+    store: &Store,
+    which: &[NaiveDate],
+    gone: &[SessionId],
+) -> Result<Vec<NaiveDate>> {
+    let layout = store.layout();
+    let cannot = || format!("cannot write the summaries of `{}`", layout.root().display());
+    let _lock = lock(layout).context(cannot)?;
+    let mut changed = Vec::new();
+    for day in which {
+        let path = layout.summary(*day);
+        let page = files::read_to_string(&path).context(cannot)?;
+        if !summary::is_from_us(&page) {
+            continue;
+        }
+        let is_changed =
+            if summary::is_ours(&page) && day::is_silent(layout, *day).context(cannot)? {
+                files::remove_file(&path).map(|()| true)
+            } else {
+                let merge: Merge<'_> = Box::new(|now| text(store, *day, &[], gone, now));
+                files::replace(&layout.replacing(), &path, merge)
+            };
+        changed.extend(is_changed.context(cannot)?.then_some(*day));
+    }
+    Ok(changed)
 }
 
 /// Writes the summaries of days that need one, many with one sync, and names those that are over.
@@ -217,7 +247,7 @@ fn write(
                 Ok(MadeSummary {
                     day: *day,
                     looks,
-                    new: text(store, *day, &[], read.as_deref())?,
+                    new: text(store, *day, &[], &[], read.as_deref())?,
                     read,
                 })
             })
@@ -227,7 +257,7 @@ fn write(
         for one in made {
             let MadeSummary { day, looks, read, new } = one.context(cannot)?;
             if let Some(new) = new {
-                let merge: Merge<'_> = Box::new(move |now| text(store, day, &[], now));
+                let merge: Merge<'_> = Box::new(move |now| text(store, day, &[], &[], now));
                 batch.replace(&layout.summary(day), read, new, merge).context(cannot)?;
             }
             looked.push((day, looks));
@@ -249,18 +279,21 @@ struct MadeSummary {
     new: Option<Vec<u8>>,
 }
 
-/// The text of a day's summary as it should be, around the one that is there; `None` where there is
-/// nothing to say.
+/// The text of a day's summary as it should be without some sessions, around the one that is there;
+/// `None` where there is nothing to say.
 fn text(
     store: &Store,
     day: NaiveDate,
     added: &[(String, Note)],
+    gone: &[SessionId],
     existing: Option<&[u8]>,
 ) -> io::Result<Option<Vec<u8>>> {
     let layout = store.layout();
     let existing = existing.map(std::str::from_utf8).transpose();
     let existing = existing.map_err(|err| io::Error::new(io::ErrorKind::InvalidData, err))?;
     let mut notes = existing.map(summary::notes).unwrap_or_default();
+    let is_gone = |session: &str| gone.iter().any(|gone| gone.to_string() == session);
+    notes.retain(|session, _| !is_gone(session));
     for (session, note) in added {
         add_note(&mut notes, session, note.clone());
     }
@@ -269,7 +302,9 @@ fn text(
     if !contents.anything && notes.is_empty() && existing.is_none() {
         return Ok(None);
     }
-    let digest = |session: &str| store.digest(&session.parse().ok()?).ok().flatten();
+    let digest = |session: &str| {
+        store.digest(&session.parse().ok().filter(|_| !is_gone(session))?).ok().flatten()
+    };
     let covered = |session: &str| {
         let notes = notes.get(session).map(Vec::as_slice).unwrap_or_default();
         notes

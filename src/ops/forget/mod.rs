@@ -35,9 +35,11 @@ use crate::model::ids::{Device, SessionId};
 use crate::model::trust::Trust;
 use crate::ops::retain::{self, Retention};
 use crate::ops::waiting::DigestQueue;
-use crate::ops::{consolidate, search};
+use crate::ops::{consolidate, days, search};
+use crate::store::Store;
+use crate::store::day::{self, summary};
+use crate::store::layout::{self, Layout};
 use crate::store::tombstones::{self, Tombstone};
-use crate::store::{Store, day, layout};
 
 pub use finish::finish;
 use pages::{clean_pages, is_static, pages_with};
@@ -314,7 +316,7 @@ fn forget_sessions(
             return Ok(true);
         }
         let page = files::read(path)?;
-        Ok(String::from_utf8_lossy(&page).lines().any(|line| traces.are_in(line)))
+        Ok(without(layout, &traces, path, &String::from_utf8_lossy(&page)).is_some())
     })
 }
 
@@ -417,12 +419,25 @@ fn purge(
     let (cores, learnt) = (layout.shown(&layout.cores()), layout.shown(&layout.knowledge()));
     // Cores are made again, without what rested on a forgotten session.
     let is_below = |name: &str, folder: &str| Path::new(name).starts_with(folder);
-    let is_other = |name: &str| !is_below(name, &cores) && !is_below(name, &learnt);
+    let summaries = layout.shown(&layout.summaries());
+    let made_again = [&cores, &learnt, &summaries];
+    let is_other = |name: &str| !made_again.iter().any(|folder| is_below(name, folder));
+    let days = days_with(store, traces).context(cannot)?;
     let clean = |is_ours: &dyn Fn(&str) -> bool| {
-        clean_pages(store, is_ours, |name| traces.are_in(name), |_, page| traces.removed(page))
-            .context(cannot)
+        clean_pages(
+            store,
+            is_ours,
+            |name| traces.are_in(name),
+            |path, page| without(layout, traces, path, page),
+        )
+        .context(cannot)
     };
     changed.extend(clean(&is_other)?);
+    // Summaries are written again from the days that are left; what a person wrote there loses the
+    // lines that give it away.
+    let rewritten = days::rewrite_without(store, &days, sessions)?;
+    changed.extend(rewritten.iter().map(|day| layout.shown(&layout.summary(*day))));
+    changed.extend(clean(&|name: &str| is_below(name, &summaries))?);
     // Pages of knowledge are written again from the days that are left; then those go that rest on
     // nothing any more.
     changed.extend(knowledge::rewrite(store, traces, redactor)?);
@@ -434,6 +449,35 @@ fn purge(
         files::remove_folder(&layout.session(session)).context(cannot)?;
     }
     Ok(changed)
+}
+
+/// A page without the lines of sessions; `None` where there are none. What we made of the other
+/// sessions' days is theirs.
+fn without(layout: &Layout, traces: &Traces, path: &Path, page: &str) -> Option<String> {
+    let removed = |text: &str| traces.removed(text);
+    match path.starts_with(layout.summaries()) {
+        true => summary::edit_others(page, removed),
+        false => removed(page),
+    }
+}
+
+/// The days that tell of the sessions and have a summary.
+fn days_with(store: &Store, traces: &Traces) -> io::Result<Vec<NaiveDate>> {
+    let layout = store.layout();
+    let mut days = Vec::new();
+    for day in day::all(layout)? {
+        let pages = [layout.summary(day), layout.day(day), layout.old_day(day)];
+        let tells = |path| -> io::Result<bool> {
+            let page = files::if_exists(files::read(path))?.unwrap_or_default();
+            Ok(traces.removed(&String::from_utf8_lossy(&page)).is_some())
+        };
+        if files::is_file(&pages[0])
+            && (tells(&pages[0])? || tells(&pages[1])? || tells(&pages[2])?)
+        {
+            days.push(day);
+        }
+    }
+    Ok(days)
 }
 
 /// Removes what is of these sessions alone: contexts that wait for a model, and their places in its

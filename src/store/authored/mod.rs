@@ -390,6 +390,30 @@ pub fn edit_part(
     }
 }
 
+/// Changes the parts that are not as we wrote them; `None` where `edit` changes none of them.
+pub fn edit_others(
+    text: &str,
+    rules: &Rules,
+    edit: impl Fn(&str) -> Option<String>,
+) -> Option<String> {
+    let mut document = Document::parse(text);
+    let written = Written::of(&document, rules);
+    let mut body = String::with_capacity(text.len());
+    let mut changed = false;
+    for part in (rules.split)(document.body()) {
+        let is_ours =
+            part.name.as_deref().is_some_and(|name| written.matches(rules, name, part.text));
+        let edited = if is_ours { None } else { edit(part.text) };
+        changed |= edited.is_some();
+        body.push_str(edited.as_deref().unwrap_or(part.text));
+    }
+    if !changed {
+        return None;
+    }
+    document.set_body(&body);
+    Some(without_stale_hashes(&document.into_text(), rules))
+}
+
 /// The first part of a body with a name.
 pub fn find_part<'b>(body: &'b str, rules: &Rules, name: &str) -> Option<&'b str> {
     let mut parts = (rules.split)(body).into_iter();

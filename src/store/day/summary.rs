@@ -101,6 +101,16 @@ pub fn without_stale_hashes(text: &str) -> String {
     document.into_text()
 }
 
+/// Changes what is not as we wrote it; `None` where `edit` changes nothing of it.
+pub fn edit_others(text: &str, edit: impl Fn(&str) -> Option<String>) -> Option<String> {
+    authored::edit_others(text, &RULES, edit)
+}
+
+/// Whether we wrote a summary, whoever has changed it since.
+pub fn is_from_us(text: &str) -> bool {
+    Document::parse(text).has(authored::WRITTEN)
+}
+
 /// Whether nobody has written into a summary.
 pub fn is_ours(text: &str) -> bool {
     authored::is_as_written(text, &RULES, |part| part.trim_end() == NOTES.trim_end())
