@@ -26,8 +26,8 @@ use crate::models::Models;
 use crate::settings::accepted::{Accepted, WaitingSetting};
 use crate::settings::{self, Layers, Loaded, Settings};
 use crate::store::Store;
-use crate::store::device::{self, Acquaintance, Machine, Recognized};
-use crate::store::layout::{self, Layout};
+use crate::store::device::{self, Acquaintance, Machine, Recognized, Tracked};
+use crate::store::layout::Layout;
 use crate::store::local::StateFile;
 use crate::store::tombstones::Decided;
 
@@ -196,13 +196,18 @@ impl Memory {
     pub(crate) fn acquaintance(&self) -> Acquaintance {
         match &self.recognized {
             known if known.is_known => Acquaintance::file(self.layout()).load(),
-            // Raw never leaves its device: where it lies, it was captured.
+            // Snapshots do not leave their device: where one lies that git did not bring, it was
+            // captured.
             new => {
                 let sessions = self.store.session_ids().unwrap_or_default();
-                let raw =
-                    |id: &SessionId| files::is_dir(self.layout().snapshot(id).join(layout::RAW));
-                let is_own =
-                    |id: &&SessionId| id.device == *self.device() && (new.is_upgrade || raw(id));
+                let tracked = Tracked::of(self.layout());
+                let is_captured = |id: &SessionId| {
+                    let snapshot = self.layout().snapshot(id);
+                    files::is_dir(&snapshot) && !tracked.may_hold(&self.layout().shown(&snapshot))
+                };
+                let is_own = |id: &&SessionId| {
+                    id.device == *self.device() && (new.is_upgrade || is_captured(id))
+                };
                 Acquaintance::of_earlier(sessions.iter().filter(is_own))
             }
         }

@@ -101,12 +101,40 @@ pub fn recognize(layout: &Layout, machine: Machine<'_>) -> Recognized {
 
 /// Whether a sweep of this device left its cursors or its lock here. Those that git brought along prove nothing.
 fn has_written(layout: &Layout) -> bool {
-    let is_tracked = || {
-        let indexes = layout.root().ancestors().map(|folder| Layout::new(folder).git_index());
+    (files::is_file(layout.cursors()) || files::is_file(layout.sweep_lock()))
+        && !Tracked::of(layout).may_hold(layout::OWN)
+}
+
+/// What git tracks where a memory lies, as far as a look at its index tells without asking git.
+#[derive(Debug, Default)]
+pub struct Tracked {
+    index: Vec<u8>,
+}
+
+impl Tracked {
+    /// Reads the index of the repository around a memory, if there is one.
+    pub fn of(layout: &Layout) -> Tracked {
+        let indexes = layout.root().ancestors().map(|folder| {
+            let beside = Layout::new(folder);
+            // In a second work tree, a file says where the repository is.
+            let elsewhere = files::read_to_string(beside.git()).ok();
+            let named = elsewhere.as_deref().and_then(|text| text.strip_prefix("gitdir: "));
+            match named {
+                Some(named) => folder.join(named.trim_end()).join("index"),
+                None => beside.git_index(),
+            }
+        });
         let index = indexes.into_iter().find_map(|index| files::read(index).ok());
-        index.is_some_and(|bytes| memchr::memmem::find(&bytes, layout::OWN.as_bytes()).is_some())
-    };
-    (files::is_file(layout.cursors()) || files::is_file(layout.sweep_lock())) && !is_tracked()
+        Tracked { index: index.unwrap_or_default() }
+    }
+
+    /// Whether the index may name something with this in its path. Indexes of version 4 shorten
+    /// paths, so they may name anything.
+    pub fn may_hold(&self, path: &str) -> bool {
+        const VERSION: std::ops::Range<usize> = 4..8;
+        self.index.get(VERSION) == Some(&4_u32.to_be_bytes())
+            || memchr::memmem::find(&self.index, path.as_bytes()).is_some()
+    }
 }
 
 fn compared(before: Option<Identity>, mut now: Identity, is_named: bool) -> Recognized {
