@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::CaptureSettings;
 use super::cursors::SessionCursor;
 use super::known::Known;
 use super::stage::{self, SNAPSHOT, StagedSession};
+use super::{CaptureSettings, raw};
 use crate::adapters::{self, eventlog};
 use crate::base::clock::Timestamp;
 use crate::base::files::{self, Batch};
@@ -140,7 +140,12 @@ fn commit(
             source_id: digest.source_id.clone(),
             open_until,
         });
-        let merge = authored::merging(move |now| Some(digest::text_now(now, &digest)));
+        let facts = raw::facts_again(settings, &digest.session);
+        let merge = authored::merging(move |now| {
+            let whole = facts.as_ref().zip(now);
+            let whole = whole.map(|(facts, now)| digest::with_machine_facts(now, facts));
+            Some(digest::text_now(whole.as_deref().or(now), &digest))
+        });
         digests.merge(&path, merge).context(unreadable)?;
     }
     // Before they are there: what has this device's name and was not noted came from elsewhere.

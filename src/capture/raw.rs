@@ -17,8 +17,8 @@ use crate::model::digest::{Digest, SnapshotShape, State, Worth};
 use crate::model::ids::SessionId;
 use crate::model::session::{Log, LogFile, Role, Source};
 use crate::store::day::DayLines;
-use crate::store::layout;
 use crate::store::snapshots::{self, SnapshotWriter};
+use crate::store::{digest, layout};
 
 /// What raw says.
 pub struct RawReading {
@@ -87,6 +87,27 @@ pub fn restore_digest(settings: &CaptureSettings<'_>, session: &SessionId) -> Re
         lines.write(layout).context(cannot)?;
     }
     Ok(true)
+}
+
+/// A digest as it would be written from the raw that is there, where the page that is there lacks
+/// what only machines need; `None` where it does not, or nothing can be made of raw.
+pub fn facts_again(settings: &CaptureSettings<'_>, session: &SessionId) -> Option<String> {
+    let layout = settings.store.layout();
+    let page = files::read_to_string(layout.digest(session)).ok()?;
+    if !digest::lacks_machine_facts(&page) {
+        return None;
+    }
+    let before = digest::parse(&page).ok()?;
+    let (flavor, native_id) = before.source_id.split_once(':')?;
+    let snapshot = layout.snapshot(session);
+    let manifest = files::read_to_string(snapshot.join(layout::MANIFEST)).ok()?;
+    let mut none = |_: &DayLine| Ok(());
+    let (adapter, pages) = (adapters::named(flavor)?, &settings.pages);
+    let read = read_again(adapter, &snapshot, native_id, pages, &mut none).ok()??;
+    let is_raw = |name: &str| layout::is_raw_file(name, SnapshotShape::Log);
+    let described = snapshots::described(&manifest, snapshots::bytes(&snapshot), is_raw);
+    let content = read.session.content;
+    Some(digest::text(&Digest { content, snapshot: described, ..before }))
 }
 
 /// Captures a session again from its own raw, and puts it in the place of what is there, around a

@@ -361,6 +361,15 @@ fn digest_again(
     }
     let Ok(text) = std::str::from_utf8(bytes) else { return Ok(false) };
     let is_cut = digest::is_cut(text);
+    if extent == Extent::All
+        && !is_cut
+        && let Some(facts) = raw::facts_again(settings, id)
+    {
+        let merge = |now: Option<&str>| Some(digest::with_machine_facts(now?, &facts));
+        authored::replace(layout, &path, merge).context(cannot)?;
+        let whole = files::read(&path).context(cannot)?;
+        return digest_again(settings, id, &whole, extent);
+    }
     let lacks = !digest::missing_sections(text).is_empty();
     // What ends at a line may be a person's doing.
     let is_torn = is_cut

@@ -135,7 +135,7 @@ fn every_gap_is_named() {
     let cut = |text: String| text[..text.find("## ⚡").unwrap() + 30].to_string();
     check(
         &change(cut, digest.clone()),
-        &format!("digest {digest}: has no section on Synthesis Readiness any more, and"),
+        &format!("digest {digest}: has no section on Synthesis Readiness any more, and ends"),
     );
     let first_prompt = |desk: &Desk| {
         let days = fs::read_dir(desk.store().join("daily/raw")).unwrap().flatten();

@@ -117,6 +117,17 @@ pub fn folded(text: &str) -> String {
     document.into_text()
 }
 
+/// A digest that has no comment, with that of another one.
+pub fn with_comment_of(text: &str, other: &str) -> String {
+    let Some(comment) = find(other) else { return text.to_string() };
+    let is_dos = text.matches("\r\n").count() * 2 > text.matches('\n').count();
+    let newline = if is_dos { "\r\n" } else { "\n" };
+    let comment = other[comment.start..comment.end].trim_end();
+    let comment = format!("{comment}\n\n").replace('\n', newline);
+    let notes = notes_start(text);
+    format!("{}{comment}{}", &text[..notes], &text[notes..])
+}
+
 /// Where the notes begin, or else the end.
 fn notes_start(body: &str) -> usize {
     let mut at = 0;

@@ -53,6 +53,9 @@ const MANIFEST_SECTION: &str = "manifest-section";
 const INDEX_SECTION: &str = "index";
 const READINESS_SECTION: &str = "readiness-section";
 
+/// Those that no page of format 2 lacks, unless somebody took them out.
+const IN_EVERY_PAGE: [&str; 3] = [MANIFEST_SECTION, "summary", READINESS_SECTION];
+
 /// What stands before the first section, as `written` names it.
 const HEADER: &str = "header";
 
@@ -161,14 +164,24 @@ pub fn lacks_machine_facts(text: &str) -> bool {
     is_of_format_2 && text.split_once(machine::START).is_none_or(|(_, end)| !end.contains("\n-->"))
 }
 
+/// The digest with the facts for machines of another one, where it lacks its own: whoever takes out
+/// the last section takes them along.
+pub fn with_machine_facts(text: &str, other: &str) -> String {
+    match lacks_machine_facts(text) {
+        true => machine::with_comment_of(text, other),
+        false => text.to_string(),
+    }
+}
+
 /// Whether a digest's end is missing, as after a write that was broken off: a person who takes
 /// something out leaves the rest.
 pub fn is_cut(text: &str) -> bool {
-    if lacks_machine_facts(text) {
-        return true;
-    }
     let document = Document::parse(text);
     let body = document.body();
+    let has_notes = body.lines().any(|line| line.trim_end() == NOTES);
+    if lacks_machine_facts(text) {
+        return !has_notes;
+    }
     if !document.has_front_matter() {
         return text.starts_with("---\n");
     }
@@ -178,7 +191,7 @@ pub fn is_cut(text: &str) -> bool {
         part.name.as_ref().is_some_and(|name| written.matches(&RULES, name, part.text))
     };
     !written.is_empty()
-        && !body.lines().any(|line| line.trim_end() == NOTES)
+        && !has_notes
         && (!missing_sections(text).is_empty()
             || !last.as_ref().is_some_and(is_whole)
             || !text.ends_with('\n')
@@ -202,8 +215,12 @@ pub fn is_ours_as_far_as_it_goes(text: &str) -> bool {
 pub fn missing_sections(text: &str) -> Vec<&'static str> {
     let document = Document::parse(&unfolded(text));
     let written = Written::of(&document, &RULES);
+    let is_expected = |name| match written.is_empty() {
+        true => IN_EVERY_PAGE.contains(&name),
+        false => written.has(name),
+    };
     let is_missing =
-        |name| written.has(name) && authored::find_part(document.body(), &RULES, name).is_none();
+        |name| is_expected(name) && authored::find_part(document.body(), &RULES, name).is_none();
     let missing = SECTIONS.iter().filter(|(_, name)| is_missing(name));
     missing.map(|(word, _)| *word).collect()
 }
