@@ -197,7 +197,12 @@ impl Redactor {
                     markers.extend(length.map(|length| start..start + length + 1));
                     None
                 }
-                _ => self.try_rule(text, rule, start).or_else(|| self.try_cut(text, rule, start)),
+                _ => {
+                    let plain = self.try_rule(text, rule, start);
+                    let marked = self.try_marked(text, rule, start);
+                    let longer = [plain, marked].into_iter().flatten().max_by_key(|at| at.end);
+                    longer.or_else(|| self.try_cut(text, rule, start))
+                }
             };
             let Some(range) = range else {
                 return;
@@ -268,6 +273,13 @@ impl Redactor {
             found = found || rule < RULES.len() && self.try_rule(text, rule, start).is_some();
         });
         found
+    }
+
+    /// Tries a rule at lines of a diff or a quotation, without their marks.
+    fn try_marked(&self, text: &str, rule: usize, start: usize) -> Option<Range<usize>> {
+        let longest = if rule == PRIVATE_KEY { 16 * LINE } else { LINE };
+        let views::Marked { view, start } = views::unmarked(text, start, longest)?;
+        view.placed(&self.try_rule(&view.text, rule, start)?)
     }
 
     /// Tries a rule at a token that a line's end or quotes have cut in two.
@@ -473,6 +485,18 @@ mod tests {
             let redactor = Redactor::new();
             let once = redactor.redact(&text).into_owned();
             assert_eq!(redactor.redact(&once), once, "from {text:?}");
+        }
+    }
+
+    #[test]
+    fn a_secret_in_lines_of_a_diff_or_a_quotation_is_found() {
+        let redactor = Redactor::new();
+        let secret = ["Blau7", "Walkran"].concat();
+        for mark in ["+ ", "  + ", "- ", "> ", "| "] {
+            let text = format!("{mark}- name: DB_PASSWORD\n{mark}  value: {secret}\n{mark}end\n");
+            let clean = redactor.redact(&text);
+            assert!(!clean.contains(&secret), "{clean}");
+            assert!(clean.contains("DB_PASSWORD") && clean.ends_with(&format!("{mark}end\n")));
         }
     }
 }

@@ -37,8 +37,16 @@ impl View {
     pub(super) fn mapped(&self, range: &Range<usize>) -> Option<Range<usize>> {
         let piece = |at: usize| self.pieces.iter().rposition(|(begins, _)| *begins <= at);
         let (first, last) = (piece(range.start)?, piece(range.end.checked_sub(1)?)?);
-        let place = |piece: usize, at: usize| self.pieces[piece].1 + at - self.pieces[piece].0;
-        (first != last).then(|| place(first, range.start)..place(last, range.end - 1) + 1)
+        (first != last).then(|| self.placed(range))?
+    }
+
+    /// Where a stretch of the view stands in the text.
+    pub(super) fn placed(&self, range: &Range<usize>) -> Option<Range<usize>> {
+        let place = |at: usize| {
+            let piece = self.pieces.iter().rposition(|(begins, _)| *begins <= at)?;
+            Some(self.pieces[piece].1 + at - self.pieces[piece].0)
+        };
+        Some(place(range.start)?..place(range.end.checked_sub(1)?)? + 1)
     }
 }
 
@@ -126,6 +134,42 @@ pub(super) fn uncut(text: &str, start: usize) -> Option<View> {
         end = next;
     }
     (!gaps.is_empty()).then(|| View::without(text, start, end, &gaps))
+}
+
+/// A place in lines that all begin with the same mark, as in a diff or a quotation.
+pub(super) struct Marked {
+    pub(super) view: View,
+    /// Where it is in the view.
+    pub(super) start: usize,
+}
+
+/// The lines from the one in which `start` is, without the mark that they begin with; none where
+/// the next line has not the same one.
+pub(super) fn unmarked(text: &str, start: usize, longest: usize) -> Option<Marked> {
+    let bytes = text.as_bytes();
+    let mark_end = |line: usize| {
+        let blank = bytes[line..].iter().take(8).take_while(|byte| **byte == b' ').count();
+        let mark = *bytes.get(line + blank).filter(|byte| b"+->|".contains(byte))?;
+        let gap = usize::from(bytes.get(line + blank + 1) == Some(&b' '));
+        Some((mark, line + blank + 1 + gap))
+    };
+    let line = memchr::memrchr(b'\n', &bytes[..start]).map_or(0, |end| end + 1);
+    let (mark, first) = mark_end(line).filter(|(_, first)| *first <= start)?;
+    let mut end = start + super::cut(&text[start..], longest).len();
+    let mut gaps: Vec<Range<usize>> = Vec::new();
+    let mut at = start;
+    while let Some(next) = memchr::memchr(b'\n', &bytes[at..end]).map(|next| at + next + 1) {
+        match mark_end(next).filter(|(other, after)| *other == mark && *after <= end) {
+            Some((_, after)) => gaps.push(next..after),
+            None => {
+                end = next;
+                break;
+            }
+        }
+        at = next;
+    }
+    let is_marked = !gaps.is_empty();
+    is_marked.then(|| Marked { view: View::without(text, first, end, &gaps), start: start - first })
 }
 
 /// What is written with percent signs; none where it is no text.
