@@ -359,6 +359,8 @@ pub fn has_leftovers(store: &Store) -> bool {
     files::exists(layout.cursors())
         && (is_left(layout.root())
             || is_left(&layout.cores())
+            || is_left(&layout.days())
+            || is_left(&layout.summaries())
             || knowledge_folders(store).iter().any(|folder| is_left(folder)))
 }
 
@@ -389,12 +391,22 @@ pub fn remove_leftovers(store: &Store) -> io::Result<()> {
             }
         }
     }
-    // Whoever writes into days has locks of their own: only `doctor --fix` clears up there.
     for folder in [layout.root(), &layout.sessions(), &layout.cores()] {
         for entry in leftovers(folder) {
             files::remove_file(&entry.path())?;
         }
     }
+    // Whoever writes into days has locks of their own, and holds one of these.
+    let days = files::try_lock_exclusive(&layout.days_lock())?;
+    let pages = files::try_lock_exclusive(&layout.pages_lock())?;
+    if days.is_some() && pages.is_some() {
+        for folder in [layout.days(), layout.summaries()] {
+            for entry in leftovers(&folder) {
+                files::remove_file(&entry.path())?;
+            }
+        }
+    }
+    drop((days, pages));
     // Knowledge has a lock of its own: whoever holds it is still at work there.
     if let Some(_lock) = files::try_lock_exclusive(&layout.knowledge_lock())? {
         for folder in knowledge_folders(store) {

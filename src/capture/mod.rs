@@ -17,6 +17,7 @@ use crate::model::ids::{Device, SessionId};
 use crate::model::trust::{Standing, Trust};
 use crate::store::Store;
 
+pub mod again;
 pub mod commit;
 pub mod cursors;
 pub mod fingerprint;

@@ -44,7 +44,7 @@ pub fn append_page_if(
     fits: impl Fn(&mut File) -> io::Result<bool>,
 ) -> io::Result<bool> {
     let line = line.trim_end_matches(['\r', '\n']);
-    let _one_of_us = replacing.wait_for_lock()?;
+    let _one_of_us = lock_exclusive(replacing.lock_path())?;
     // Who edits the page just now may write over the line; then it is written once more.
     for _ in 0..TRIES {
         let mut locked = lock_data(path)?;
@@ -119,7 +119,7 @@ pub fn update_locked(
     path: &Path,
     change: impl Fn(&[u8]) -> io::Result<Option<Vec<u8>>>,
 ) -> io::Result<bool> {
-    let _one_of_us = replacing.wait_for_lock()?;
+    let _one_of_us = lock_exclusive(replacing.lock_path())?;
     let locked = lock_data(path)?;
     let merge = |now: Option<&[u8]>| change(now.unwrap_or_default());
     let rewritten = replace(replacing, path, Box::new(merge));

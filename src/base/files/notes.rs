@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 
 use super::faults;
 use super::folders::parent_of;
-use super::locks::{FileLock, lock_exclusive};
 use super::place::{self, Access};
 use super::temporary::temporary_name;
 use super::{create_folder, if_exists, is_temporary, read_dir, read_to_string, sha256_hex};
@@ -64,9 +63,9 @@ impl Replacing {
         Replacing { root: root.to_owned(), folder, lock }
     }
 
-    /// Waits until no other process appends to a page or rewrites one under its lock.
-    pub(super) fn wait_for_lock(&self) -> io::Result<FileLock> {
-        lock_exclusive(&self.lock)
+    /// The lock of whoever appends to a page or rewrites one that is appended to.
+    pub(super) fn lock_path(&self) -> &Path {
+        &self.lock
     }
 
     /// Whether a process may have left something behind.

@@ -10,8 +10,8 @@ use super::Doctor;
 use super::finding::Findings;
 use crate::base::files;
 use crate::base::redact::Redactor;
+use crate::capture::again;
 use crate::capture::known::Known;
-use crate::capture::raw;
 use crate::error::{Context, Result};
 use crate::model::digest::SnapshotShape;
 use crate::model::ids::SessionId;
@@ -48,7 +48,7 @@ fn write_again(doctor: &Doctor<'_>, redactor: &Redactor, findings: &mut Findings
         let raw = layout.snapshot(session).join(layout::RAW);
         if files::is_dir(&raw)
             && has_secret(&layout.session(session), redactor)?
-            && raw::capture_again(&settings, &mut known, session)?
+            && again::capture_again(&settings, &mut known, session)?
         {
             let what = format!("{session} held what is a secret by the present rules");
             findings.fixed(what, "its pages were written again from its raw", "");
