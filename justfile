@@ -16,9 +16,10 @@ bless:
     UPDATE_EXPECT=1 cargo test
     TRYCMD=overwrite cargo test --test it transcripts
 
-# What takes longer: check, then many more bent seeds, a model server, measuring tests and benches
+# What takes longer: check, then a kill at every point, many more bent seeds, a model server, measuring tests and benches
 long: check
     tests/real_model/run real_model real_server || [ $? -eq 77 ]
+    MEMTREE_EVERY_POINT=1 cargo test --test it -- faults --nocapture
     MEMTREE_EDITS=1000 cargo test --test it -- edits --nocapture
     MEMTREE_FUZZ_RUNS=500 cargo test --test it -- fuzz --nocapture
     cargo test --release --test it -- --ignored eight_hundred --nocapture

@@ -13,6 +13,11 @@ pub type Timestamp = DateTime<Utc>;
 /// The variable that stands in for the machine's clock.
 const VARIABLE: &str = "MEMTREE_NOW";
 
+/// The time that a file gets when it is written, whatever the run takes the time to be.
+pub fn of_files() -> std::time::SystemTime {
+    std::time::SystemTime::now()
+}
+
 /// Returns the present moment in whole seconds; `MEMTREE_NOW` replaces the machine's clock.
 pub fn now() -> Result<Timestamp, String> {
     match std::env::var_os(VARIABLE) {

@@ -1,7 +1,8 @@
 //! The index of sessions: `sessions/INDEX.md` with the last ones, and a page for each month.
 //!
 //! It is made from digests alone. A month's page is made again when a digest of it is newer than the
-//! page, came or went, or when git has joined two versions of the page line by line.
+//! page, came or went, or when git has joined two versions of the page line by line. Lines that a
+//! person wrote into it stay, at its end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -11,7 +12,7 @@ use rayon::prelude::*;
 
 use super::Store;
 use super::layout::{self, Layout};
-use crate::base::files::{self, Stamp};
+use crate::base::files::{self, Merge, Stamp};
 use crate::base::markdown::inline;
 use crate::base::text;
 use crate::model::digest::{Digest, Worth};
@@ -24,6 +25,7 @@ const UNDATED: &str = "undated";
 /// How the line begins that names the sessions that are only counted.
 const COUNTED: &str = "<!-- memtree: not listed: ";
 const COUNTED_END: &str = " -->";
+const NOT_LISTED: &str = " not worth remembering";
 const BETWEEN: &str = " · ";
 
 /// A session as the index shows it.
@@ -127,7 +129,8 @@ pub fn update(store: &Store, digests: &[(SessionId, Stamp)]) -> io::Result<()> {
 
 fn write_month(layout: &Layout, month: &str, mut entries: Vec<IndexEntry>) -> io::Result<()> {
     let path = layout.session_index_of(month);
-    if entries.is_empty() {
+    let now = files::if_exists(files::read(&path))?.unwrap_or_default();
+    if entries.is_empty() && written_by_hand(&now).is_empty() {
         return files::remove_file(&path);
     }
     sort(&mut entries);
@@ -139,12 +142,41 @@ fn write_month(layout: &Layout, month: &str, mut entries: Vec<IndexEntry>) -> io
     if !counted.is_empty() {
         let sessions = text::counted(counted.len(), "session");
         let ids = counted.join(" ");
-        text.push_str(&format!(
-            "\n{sessions} not worth remembering\n{COUNTED}{ids}{COUNTED_END}\n"
-        ));
+        text.push_str(&format!("\n{sessions}{NOT_LISTED}\n{COUNTED}{ids}{COUNTED_END}\n"));
     }
-    // Also where it says the same: it is then newer than its digests.
-    files::write_atomic(&path, text.as_bytes())
+    // Also where it says the same: it is to be newer than its digests.
+    if write(layout, &path, &text)? { Ok(()) } else { files::touch(&path) }
+}
+
+/// Writes a page of the index around what a person wrote into it; returns whether it changed.
+fn write(layout: &Layout, path: &Path, text: &str) -> io::Result<bool> {
+    let merge: Merge<'_> = Box::new(|now| {
+        let theirs = written_by_hand(now.unwrap_or_default());
+        let gap = if theirs.is_empty() { "" } else { "\n" };
+        Ok(Some(format!("{text}{gap}{theirs}").into_bytes()))
+    });
+    files::replace(&layout.replacing(), path, merge)
+}
+
+/// The lines of a page of the index that are not ours, and no traces of a merge.
+fn written_by_hand(page: &[u8]) -> String {
+    let page = String::from_utf8_lossy(page);
+    let is_ours = |line: &str| {
+        let is_month = || {
+            let month = line.strip_prefix("- [").and_then(|rest| rest.split_once("](INDEX-"));
+            month.is_some_and(|(_, rest)| rest.contains(".md): "))
+        };
+        let is_marked = ["<<<<<<<", "=======", ">>>>>>>", COUNTED, "# Sessions", "## The last "]
+            .iter()
+            .any(|mark| line.starts_with(mark));
+        line.trim().is_empty()
+            || is_marked
+            || line.starts_with("[All months](")
+            || line.ends_with(NOT_LISTED)
+            || listed_session(line).is_some()
+            || is_month()
+    };
+    page.lines().filter(|line| !is_ours(line)).map(|line| format!("{line}\n")).collect()
 }
 
 /// Writes `INDEX.md`: every month, and the last sessions.
@@ -159,7 +191,7 @@ fn write_front(store: &Store) -> io::Result<()> {
         let name = layout::session_index_name(month);
         text.push_str(&format!("- [{month}]({name}): {listed}"));
         if page.counted > 0 {
-            text.push_str(&format!(", {} not worth remembering", page.counted));
+            text.push_str(&format!(", {}{NOT_LISTED}", page.counted));
         }
         text.push('\n');
         for line in page.lines.iter().take(LAST - shown) {
@@ -170,7 +202,7 @@ fn write_front(store: &Store) -> io::Result<()> {
     if shown > 0 {
         text.push_str(&format!("\n## The last {shown}\n\n{last}"));
     }
-    files::write_if_changed(&layout.session_index(), text.as_bytes()).map(drop)
+    write(layout, &layout.session_index(), &text).map(drop)
 }
 
 /// A month's page as it is there.

@@ -55,6 +55,8 @@ pub use walk::{FoundFile, Stamp, walk_files};
 
 use temporary::Temporary;
 
+use crate::base::clock;
+
 /// Replaces a file as a whole: whoever reads it finds the old or the new content, also after a
 /// power loss.
 ///
@@ -77,6 +79,12 @@ pub fn write_if_changed(path: &Path, bytes: &[u8]) -> io::Result<bool> {
         write_atomic(path, bytes)?;
     }
     Ok(!unchanged)
+}
+
+/// Lets a file look as if it had just been written.
+pub fn touch(path: &Path) -> io::Result<()> {
+    faults::point(faults::Point::Write)?;
+    place::open(path, place::Access::Append)?.set_modified(clock::of_files())
 }
 
 /// Turns the error that something is not there into `None`. Below a fence, what a link leads to is
