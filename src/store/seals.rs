@@ -126,7 +126,9 @@ impl Seals {
         let Some(page) = page else { return seal.map(|_| Damage::Missing) };
         let is_derived = name.contains('/');
         if page.is_empty() {
-            return (is_derived || seal.is_some_and(|seal| seal.stamp.size > 0))
+            // A log that is only added to is empty for a moment before its first entry.
+            let is_log = layout.root().join(name) == layout.knowledge_log();
+            return ((is_derived && !is_log) || seal.is_some_and(|seal| seal.stamp.size > 0))
                 .then_some(Damage::Empty);
         }
         if page.contains(&0) {

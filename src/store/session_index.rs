@@ -225,6 +225,10 @@ impl MonthPage {
         for entry in files::if_exists(files::read_dir(layout.sessions()))?.into_iter().flatten() {
             let entry = entry?;
             let name = entry.file_name();
+            if files::is_temporary(&name) && entry.file_type()?.is_file() {
+                remove_leftover(layout, &entry.path())?;
+                continue;
+            }
             let month = name.to_str().and_then(layout::month_of_session_index);
             let Some(month) = month.filter(|month| is_month(month) || *month == UNDATED) else {
                 continue;
@@ -263,6 +267,12 @@ impl MonthPage {
         page.in_order &= different.len() == page.sessions.len() && counts <= 1;
         page
     }
+}
+
+/// Removes what a kill left of a page: nobody else writes here, unless it may hold what a person
+/// saved.
+fn remove_leftover(layout: &Layout, path: &Path) -> io::Result<()> {
+    if layout.replacing().noted().contains(path) { Ok(()) } else { files::remove_file(path) }
 }
 
 /// The session that a line of the index leads to.

@@ -59,7 +59,7 @@ pub fn append_page_if(
                 let now = now.map(|now| String::from_utf8_lossy(now).into_owned());
                 let before = ended(now.unwrap_or_else(&header));
                 // Asked again, it is there.
-                let is_there = before.lines().any(|there| there == line);
+                let is_there = format!("\n{before}").contains(&format!("\n{line}\n"));
                 Ok((!is_there).then(|| format!("{before}{line}\n").into_bytes()))
             };
             let made = replace(replacing, path, Box::new(merge));

@@ -157,12 +157,13 @@ pub fn page_without(
     let layout = store.layout();
     // A sweep after one that was killed has brought the line back beside the one without the text.
     let once = without_originals(page);
+    let before = page;
     let page = pattern.removed(once.as_deref().unwrap_or(page));
     Some(match path {
         path if path.starts_with(layout.knowledge()) => {
             authored::without_stale_hashes(&page, &knowledge::RULES)
         }
-        path if path.starts_with(layout.summaries()) => summary::without_stale_hashes(&page),
+        path if path.starts_with(layout.summaries()) => summary::still_ours(before, &page),
         _ => page.into_owned(),
     })
 }

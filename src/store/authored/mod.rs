@@ -390,6 +390,30 @@ pub fn edit_part(
     }
 }
 
+/// A page out of which something was taken: the parts that were ours still are, and no hash of what
+/// was there stays.
+pub fn still_ours(before: &str, after: &str, rules: &Rules) -> String {
+    let (before, mut after) = (Document::parse(before), Document::parse(after));
+    let known = Written::of(&before, rules);
+    if known.is_empty() {
+        return after.into_text();
+    }
+    let was_ours = |name: &str| {
+        let part = find_part(before.body(), rules, name);
+        part.is_some_and(|part| known.matches(rules, name, part))
+    };
+    let mut written = known.clone();
+    for part in (rules.split)(after.body()) {
+        if let Some(name) = part.name.as_deref().filter(|name| was_ours(name)) {
+            written.put(rules, name, part.text);
+        }
+    }
+    written
+        .retain(rules, |name| find_part(after.body(), rules, name).or_else(|| after.get_raw(name)));
+    after.set_block_list(WRITTEN, &written.lines());
+    after.into_text()
+}
+
 /// Changes the parts that are not as we wrote them; `None` where `edit` changes none of them.
 pub fn edit_others(
     text: &str,

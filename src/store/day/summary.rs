@@ -91,10 +91,10 @@ pub fn text(day: NaiveDate, summary: &DaySummary, notes: &Notes, existing: Optio
     })
 }
 
-/// The summary without the hashes of blocks that no longer stand in it, and of the day as it was:
-/// whoever guesses what is gone could prove it by one.
-pub fn without_stale_hashes(text: &str) -> String {
-    let mut document = Document::from(authored::without_stale_hashes(text, &RULES));
+/// A summary out of which something was taken: what was ours still is, and it covers the day no
+/// longer. Whoever guesses what is gone could prove it by a hash.
+pub fn still_ours(before: &str, after: &str) -> String {
+    let mut document = Document::from(authored::still_ours(before, after, &RULES));
     if document.has(authored::WRITTEN) {
         document.set_raw("raw_sha256", "\"\"");
     }
