@@ -13,9 +13,12 @@ use crate::harness::Desk;
 use crate::models::configure;
 
 const CONTEXT: &str = "**User:** Why does the day log lose lines when two writers meet?\n\n\
-    **Assistant:** The header is written after the lock is given back. We decided to hold the lock until it is there.\n";
+    **Assistant:** The header is written after the lock is given back. We decided to hold the lock until it is there. \
+    The word FLUSH_OK is only mentioned here.\n";
 const SUMMARY: &str = "daily/summary/2026-11-15.md";
-const MENTIONS: &str = "## Lessons Learned\\n- The word FLUSH_OK is only mentioned here";
+/// Replies, as a grammar has them that lets the model say nothing else.
+const MENTIONS: &str = r#"{\"kind\":\"lesson\",\"episode\":\"EP_001\",\"by\":\"assistant\",\"text\":\"The word FLUSH_OK is only mentioned here\",\"quote\":\"The word FLUSH_OK is only mentioned here\"}"#;
+const CAUSE: &str = r#"{\"kind\":\"lesson\",\"episode\":\"EP_001\",\"by\":\"assistant\",\"text\":\"The header is written after the lock is given back\",\"quote\":\"The header is written after the lock is given back\"}"#;
 
 /// A server that ends with the test.
 struct Server(Child);
@@ -67,11 +70,10 @@ fn waiting(desk: &Desk) -> usize {
 #[ignore = "needs a model server; `tests/real_model/run` gets one"]
 fn its_words_are_kept_and_booked() {
     let port = free_port();
-    let _server = start(port, None);
+    let _server = start(port, Some(CAUSE));
     let desk = desk(port);
     assert_eq!(flush(&desk)["flushed"], 1);
     let summary = desk.read(SUMMARY);
-    eprintln!("{summary}");
     assert!(summary.contains("*A model's words, ") && summary.contains(" (model)\n"), "{summary}");
     let ledger = desk.read(".memtree/local/ledger.jsonl");
     let booked: Value = serde_json::from_str(ledger.lines().next().unwrap()).unwrap();
@@ -86,6 +88,23 @@ fn its_words_are_kept_and_booked() {
     );
     assert_eq!(flush(&desk)["duplicates"], 1);
     assert_eq!(desk.read(".memtree/local/ledger.jsonl"), ledger, "nobody is asked twice");
+}
+
+/// A small model says whatever it likes: of that, only what stands in the context is kept, and our
+/// own words stay where nothing is.
+#[test]
+#[ignore = "needs a model server; `tests/real_model/run` gets one"]
+fn what_it_makes_up_is_booked_and_left_out() {
+    let port = free_port();
+    let _server = start(port, None);
+    let desk = desk(port);
+    assert_eq!(flush(&desk)["flushed"], 1);
+    let summary = desk.read(SUMMARY);
+    eprintln!("{summary}");
+    assert!(summary.contains(" (model)\n") || summary.contains("hold the lock"), "{summary}");
+    let ledger = desk.read(".memtree/local/ledger.jsonl");
+    let booked: Value = serde_json::from_str(ledger.lines().next().unwrap()).unwrap();
+    assert!(booked["tokens_out"].as_u64() > Some(0), "{booked}");
 }
 
 #[test]
