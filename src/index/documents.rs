@@ -63,6 +63,8 @@ pub struct Fields {
     pub line: Field,
     /// Where the parts of the document end among its words.
     pub parts: Field,
+    /// Whether the session was not found worth remembering: 1, or nothing.
+    pub aside: Field,
 }
 
 impl Fields {
@@ -79,6 +81,8 @@ impl Fields {
 
     /// The name of the field `ended`, by which columns are opened.
     pub const ENDED: &str = "ended";
+    /// The same for `aside`.
+    pub const ASIDE: &str = "aside";
 
     fn build() -> (Schema, Fields) {
         let words = |record| {
@@ -99,6 +103,7 @@ impl Fields {
             tree: schema.add_text_field("tree", STRING),
             line: schema.add_u64_field("line", STORED),
             parts: schema.add_bytes_field("parts", STORED),
+            aside: schema.add_u64_field(Fields::ASIDE, NumericOptions::from(FAST)),
         };
         (schema.build(), fields)
     }
@@ -176,16 +181,19 @@ impl Corpus {
         }
     }
 
-    /// The documents of one file of it. What vanished in between has none, nor has a session that
-    /// is not worth remembering.
+    /// The documents of one file of it. What vanished in between has none.
     fn documents(self, store: &Store, name: &str) -> Vec<TantivyDocument> {
         let fields = Fields::get();
         match self {
             Corpus::Digests => {
-                let page = DigestPage::read(store, name).filter(|page| page.worth);
-                let document =
-                    |page: DigestPage| fields.document(name, &page.head, page.tokens(name));
-                page.map(document).into_iter().collect()
+                let document = |page: DigestPage| {
+                    let mut document = fields.document(name, &page.head, page.tokens(name));
+                    if !page.worth {
+                        document.add_u64(fields.aside, 1);
+                    }
+                    document
+                };
+                DigestPage::read(store, name).map(document).into_iter().collect()
             }
             Corpus::Notes => {
                 let Some(note) = Note::read(store, name) else { return Vec::new() };

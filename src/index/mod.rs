@@ -79,11 +79,17 @@ pub struct SearchResult<Hit> {
     pub query_weight: f64,
 }
 
+/// What the score of a session counts that was not found worth remembering. It is a guess at best,
+/// but some are asked for after all: a review by a subagent whose parent is not here.
+const ASIDE: f32 = 0.9;
+
 /// A document that may be a hit, scored by its parts.
 struct Candidate {
     score: f32,
     /// Whether it is only a guess.
     weak: bool,
+    /// Whether it is a session that was not found worth remembering.
+    aside: bool,
     /// The session, or the path of the page.
     name: String,
     /// The line that a section begins at.
@@ -241,8 +247,11 @@ impl<'s> Index<'s> {
     fn sessions(&self, search: &Search, limit: usize) -> Result<(Vec<SessionMatch>, usize)> {
         let rescored = if limit == 0 { 0 } else { limit.max(bm25::RESCORED) };
         let (candidates, total) = self.rescore(search, &[], rescored)?;
-        let with_id =
-            |one: Candidate| Some((one.score, one.weak, one.name.parse::<SessionId>().ok()?));
+        let with_id = |one: Candidate| {
+            let session = one.name.parse::<SessionId>().ok()?;
+            let score = if one.aside { ASIDE * one.score } else { one.score };
+            Some((score, one.weak || one.aside, session))
+        };
         let mut sessions: Vec<_> = candidates.into_iter().filter_map(with_id).collect();
         sessions.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.2.cmp(&b.2)));
         let read = |(score, weak, session): (f32, bool, SessionId)| {
@@ -275,6 +284,7 @@ impl<'s> Index<'s> {
             let segment = self.searcher.segment_reader(in_segment[0].address.segment_ord);
             let mut scorer = PartScorer::new(segment, &matcher).map_err(unusable)?;
             let ended = segment.fast_fields().i64(Fields::ENDED).map_err(unusable)?;
+            let aside = segment.fast_fields().u64(Fields::ASIDE).map_err(unusable)?;
             for one in in_segment {
                 let (document, id) = (self.document(one.address)?, one.address.doc_id);
                 let Some(name) = document.name() else { continue };
@@ -289,6 +299,7 @@ impl<'s> Index<'s> {
                     score: bm25::whole_and_part(one.score, by_part)
                         * bm25::boost(lacking, nearness),
                     weak: plan.is_weak(scored.best_part.weight, scored.covered, lacking),
+                    aside: aside.first(id).is_some(),
                     name: name.to_string(),
                     line: document.line(),
                 });

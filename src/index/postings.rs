@@ -111,7 +111,7 @@ pub fn filter_values(searcher: &Searcher, key: FilterKey) -> tantivy::Result<Vec
     Ok(values.into_iter().collect())
 }
 
-/// A project's sessions, the last to end first.
+/// A project's sessions that are worth remembering, the last to end first.
 pub fn latest(
     searcher: &Searcher,
     project: &str,
@@ -120,8 +120,9 @@ pub fn latest(
     let mut ended: Vec<(i64, DocAddress)> = Vec::new();
     for (ordinal, segment) in (0..).zip(searcher.segment_readers()) {
         let times = segment.fast_fields().i64(Fields::ENDED)?;
+        let aside = segment.fast_fields().u64(Fields::ASIDE)?;
         for doc in documents(segment, Fields::get().project, &project.to_lowercase())? {
-            if !segment.is_deleted(doc) {
+            if !segment.is_deleted(doc) && aside.first(doc).is_none() {
                 let at = times.first(doc).unwrap_or(i64::MIN);
                 ended.push((at, DocAddress::new(ordinal, doc)));
             }

@@ -245,7 +245,10 @@ pub fn prompted(
             if request.strong_only && (weight_of(&hit.words) < STRONG || hit.score < least) {
                 continue;
             }
-            let Some(digest) = store.digest(&hit.session).ok().flatten() else { continue };
+            let digest = store.digest(&hit.session).ok().flatten();
+            let Some(digest) = digest.filter(|digest| digest.content.worth == Worth::Full) else {
+                continue;
+            };
             let spoken =
                 hit.triggers.iter().filter(|trigger| trigger.origin != Origin::Tool).take(TRIGGERS);
             for found in spoken {
