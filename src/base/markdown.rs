@@ -122,7 +122,7 @@ pub fn plain(value: &str) -> String {
 
 /// A sentence without the marks of Markdown around its words.
 pub fn strip_marks(sentence: &str) -> String {
-    static LINK: StaticRegex = StaticRegex::new(r"\[([^\[\]]{1,200})\]\([^()\s]{1,400}\)");
+    static LINK: StaticRegex = StaticRegex::new(r"\[([^\[\]]+)\]\([^()\s]+\)");
     let words = sentence
         .trim_start_matches(['#', '-', '*', '>', '|', ' '])
         .replace("**", "")

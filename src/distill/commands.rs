@@ -154,7 +154,7 @@ pub fn created(call: &ToolCall) -> Option<String> {
 /// The pull request that a command opened.
 pub fn opened_in(command: &str, output: &str) -> Option<String> {
     static OPENED: StaticRegex =
-        StaticRegex::new(r"https://[^\s<>()\[\]]{3,100}/(?:pull|merge_requests|pulls)/\d{1,9}");
+        StaticRegex::new(r"https://[^\s<>()\[\]]{3,}/(?:pull|merge_requests|pulls)/\d{1,9}");
     let opens = ["gh pr create", "glab mr create", "tea pr create"]
         .iter()
         .any(|opening| command.contains(opening));
@@ -173,7 +173,7 @@ pub fn makes_commit(command: &str) -> bool {
 /// The commit that git reports: `[main 1a2b3c4] the message`.
 pub fn commit_in(output: &str) -> Option<Commit> {
     static COMMIT: StaticRegex = StaticRegex::new(
-        r"(?m)^\s*\[([^\]\n]{1,200}?) (?:\(root-commit\) )?([0-9a-f]{7,40})\] (.+)$",
+        r"(?m)^\s*\[([^\]\n]+?) (?:\(root-commit\) )?([0-9a-f]{7,40})\] (.+)$",
     );
     let found = COMMIT.captures(output)?;
     let branch = if found[1].starts_with("detached") { "" } else { &found[1] };
@@ -209,7 +209,7 @@ pub fn pull_request_of(command: &str, output: &str) -> Option<PullRequest> {
     static ASKED: StaticRegex = StaticRegex::new(r"/(?:pulls|pull|merge_requests)/(\d{1,7})\b");
     static NUMBER: StaticRegex = StaticRegex::new(r#""number":\s*(\d{1,7})\b"#);
     static TITLE: StaticRegex =
-        StaticRegex::new(r#""title":\s*"((?:[^"\\]|\\.){3,200})"|(?m)^title:\s*(.{3,200})$"#);
+        StaticRegex::new(r#""title":\s*"((?:[^"\\]|\\.){3,})"|(?m)^title:\s*(.{3,})$"#);
     if !command.contains("pr ") && !command.contains("pull") && !command.contains("mr ") {
         return None;
     }

@@ -152,9 +152,9 @@ impl Remarks {
     }
 
     fn add_answer(&mut self, asked: &str, answer: &str) {
-        static PAIR: StaticRegex = StaticRegex::new(r#""([^"\n]{5,400})"="([^"\n]{1,600})""#);
+        static PAIR: StaticRegex = StaticRegex::new(r#""([^"\n]{5,})"="([^"\n]+)""#);
         static SAID: StaticRegex = StaticRegex::new(
-            r"(?i)^\s*(?:the )?user (?:has )?(?:selected|responded|answered|chose):?\s*(.{1,600})",
+            r"(?i)^\s*(?:the )?user (?:has )?(?:selected|responded|answered|chose):?\s*(.+)",
         );
         let answer = text::cut(answer, 4000);
         let mut pairs: Vec<(String, String)> = PAIR

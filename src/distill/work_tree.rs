@@ -150,7 +150,7 @@ impl WorkTree {
     }
 
     fn add_commit(&mut self, command: &str, output: &str) {
-        static SUBJECT: StaticRegex = StaticRegex::new(r#"-m\s+["']([^"'$\n]{3,200})"#);
+        static SUBJECT: StaticRegex = StaticRegex::new(r#"-m\s+["']([^"'$\n]{3,})"#);
         let commit = commands::commit_in(output).map(|commit| (commit.hash, commit.message));
         let typed = || SUBJECT.captures(command).map(|found| found[1].to_string());
         let (hash, subject) =

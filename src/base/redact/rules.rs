@@ -92,14 +92,14 @@ pub const RULES: &[Rule] = rules! {
         concat!(
             r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----",
             r"(?:(?:[ \t\r\n|>+,]|\\{1,4}[nrt]|[0-9]{1,5}(?:→|\t|:)|\\{0,7}[\x22'])*",
-            r"(?:[A-Za-z0-9+/]{16,}={0,3}|[A-Z][A-Za-z-]{2,20}: [^\r\n\\]{1,120}))+",
+            r"(?:[A-Za-z0-9+/]{16,}={0,3}|[A-Z][A-Za-z-]{2,20}: [^\r\n\\]+))+",
             r"(?:(?:[ \t\r\n|>+,]|\\{1,4}[nrt]|[0-9]{1,5}(?:→|\t|:)|\\{0,7}[\x22']|=?[A-Za-z0-9+/]{1,15}={0,2})*",
             r"-----END [A-Z0-9 ]{0,40}-----)?",
         ),
         ["-----BEGIN RSA PRIV", "ATE KEY-----\nMIIEpAIBAAKCAQEA7bq0\nabc=\n-----END RSA PRIV",
          "ATE KEY-----"];
     "jwt" token ["eyJ"]
-        r"eyJ[A-Za-z0-9_-]{8,}\.(?:eyJ[A-Za-z0-9_-]{8,}\.(?:[A-Za-z0-9_-]{10,})?|[A-Za-z0-9_-]{0,800}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{10,})",
+        r"eyJ[A-Za-z0-9_-]{8,}\.(?:eyJ[A-Za-z0-9_-]{8,}\.(?:[A-Za-z0-9_-]{10,})?|[A-Za-z0-9_-]*\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{10,})",
         ["eyJhbGciOiJIUzI1NiJ9", ".eyJzdWIiOiIxMjM0NTY3ODkwIn0",
          ".dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P"];
     // Clouds.
@@ -361,7 +361,7 @@ pub const RULES: &[Rule] = rules! {
         r"--token[ =]([a-z0-9]{6}\.[a-z0-9]{16})\b",
         ["kubeadm join --token ", "abc1x7.", "kq2wm9zr4tn8yc1v"];
     "otp-secret" anywhere ["otpauth://"]
-        r"(?i)otpauth://[^\s]{1,200}?secret=([A-Z2-7]{12,})",
+        r"(?i)otpauth://[^\s]+?secret=([A-Z2-7]{12,})",
         ["otpauth://totp/acme:me?secret=", "JBSWY3DPEHPK3PXP", "&issuer=acme"];
     // Keys without the lines that name them.
     "private-key-body" anywhere ["IBAAKCA", "IBAAKBg", "IBADANBgkqhkiG9w0BAQEFAAS", "MHcCAQEEI",
@@ -389,10 +389,10 @@ pub const RULES: &[Rule] = rules! {
         ["ethereum private key: 0x", "3f9a1c7e5b2d80649e1f3a7c5d2b8064f1a3c5e73f9a1c7e5b2d80649e1f3a7c"];
     // What stands in an address, a header or an assignment.
     "url-password" url_password ["://"]
-        r#"://[^\s/:@"'`<>\\,;()\[\]{}]{0,128}:([^\s/"'`<>\\,]{1,256})@[A-Za-z0-9\[]"#,
+        r#"://[^\s/:@"'`<>\\,;()\[\]{}]*:([^\s/"'`<>\\,]+)@[A-Za-z0-9\[]"#,
         ["postgres://app:", "hunter2", "@db.internal/main"];
     "url-token" url_token ["://"]
-        r#"://([A-Za-z0-9_.~-]{16,256})@[A-Za-z0-9\[]"#,
+        r#"://([A-Za-z0-9_.~-]{16,})@[A-Za-z0-9\[]"#,
         ["https://", "x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3B", "@git.example.net/x.git"];
     "authorization" credential ["authorization"]
         r#"(?i)authorization["'\\\])]{0,8}[ \t]{0,3}[:=,][ \t]{0,3}["'`\\]{0,8}(?:[A-Za-z][A-Za-z0-9-]{1,20}(?:[ \t]{1,3}|[ \t]+[a-z]{2,8}=["\\]{0,4}))?([A-Za-z0-9._~+/=:-]{8,})"#,
@@ -401,13 +401,13 @@ pub const RULES: &[Rule] = rules! {
         r"(?i)bearer[ \t]{1,3}([A-Za-z0-9._~+/=-]{16,})",
         ["curl -H 'X-Auth: Bearer ", "x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3B", "'"];
     "digest-response" anywhere ["digest username"]
-        r#"(?i)digest username=[^\r\n]{1,600}?response=["\\]{0,4}([0-9a-f]{16,128})"#,
+        r#"(?i)digest username=[^\r\n]+?response=["\\]{0,4}([0-9a-f]{16,128})"#,
         [r#"Digest username="me", realm="x", nonce="y", response=""#, "3f9a1c7e5b2d80649e1f3a7c5d2b8064", r#"""#];
     "sasl-login" mixed ["AUTH PLAIN ", "AUTHENTICATE PLAIN "]
         r"AUTH(?:ENTICATE)? PLAIN ([A-Za-z0-9+/]{12,}={0,2})",
         ["AUTH PLAIN ", "AHRlc3QAaHVudGVyMmh1bnRlcjI="];
     "cookie" cookie ["cookie"]
-        r#"(?i)cookie2?["'\\]{0,8}[ \t]{0,2}[:=,][ \t]{0,3}(?:["'\\]{0,8}value["'\\]{0,8}[ \t]{0,2}:[ \t]{0,2})?["'\\]{0,8}([^\r\n"'\\]{8,3000})"#,
+        r#"(?i)cookie2?["'\\]{0,8}[ \t]{0,2}[:=,][ \t]{0,3}(?:["'\\]{0,8}value["'\\]{0,8}[ \t]{0,2}:[ \t]{0,2})?["'\\]{0,8}([^\r\n"'\\]{8,})"#,
         ["Cookie: theme=dark; session=", "x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3B"];
     "session-id" session_id ["PHPSESSID", "JSESSIONID", "ASPSESSIONID", "ASP.NET_SessionId",
             "connect.sid", "laravel_session", "sessionid=", "session=", "_session=", "remember_token=",
@@ -415,10 +415,10 @@ pub const RULES: &[Rule] = rules! {
         r#"(?i)(?:PHPSESSID|JSESSIONID|ASPSESSIONID[A-Z]*|ASP\.NET_SessionId|connect\.sid|laravel_session|sessionid|_?session|remember_token|sid|csrftoken|[xc]srf-token|auth_session|\.AspNetCore\.Cookies)["'\\]{0,4}[ \t]{0,2}[=:][ \t]{0,2}["'\\]{0,4}([A-Za-z0-9%._~+/:=-]{16,})"#,
         ["PHPSESSID=", "x7kq2wm9zr4tn8yc1vd5lp3bs6"];
     "netrc" password_line ["login "]
-        r"(?i)login[ \t]+\S{1,120}(?:[ \t]+|\s*\n\s*)password[ \t]+(\S{3,})",
+        r"(?i)login[ \t]+\S+(?:[ \t]+|\s*\n\s*)password[ \t]+(\S{3,})",
         ["machine api.example.net login me password ", "Blau7Walkran"];
     "pgpass" pgpass [":5432:", ":5433:", ":6432:", ":*:", ":3306:", ":25060:"]
-        r":(?:5432|5433|6432|25060|3306|\*):[^\s:/]{1,63}:[^\s:/]{1,63}:([^\s:\x22\x27`]{4,})",
+        r":(?:5432|5433|6432|25060|3306|\*):[^\s:/]+:[^\s:/]+:([^\s:\x22\x27`]{4,})",
         ["db.example.net:5432:shop:app:", "Blau7Walkran"];
     "sql-password" password_line ["identified by", "identified with", "password '", "password \"",
             "password = '", "encrypted password"]

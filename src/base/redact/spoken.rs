@@ -122,9 +122,9 @@ pub(super) const TOKENS: &[&str] = &[
 
 /// What may stand between the word and the value.
 static LINK: StaticRegex = StaticRegex::new(concat!(
-    r#"\A(?:[\p{L}\p{M}'’]{0,10})(?:["'”»`*_)]{0,3})"#,
+    r#"\A(?:[\p{L}\p{M}'’]*)(?:["'”»`*_)]{0,3})"#,
     // `for the staging database`, at most a few words.
-    r"(?:[ \t\u{a0}]+[\p{L}\p{M}\p{N}@'’./()-]{1,24}){0,6}?",
+    r"(?:[ \t\u{a0}]+[\p{L}\p{M}\p{N}@'’./()-]+){0,6}?",
     r"[ \t\u{a0}]*",
     r"(?:[:=：＝﹕]|->|=>|→|[—–]|-[ \t]|",
     r"(?i:\b(?:is|are|was|will be|set to|to|now|ist|lautet|war|heißt|est|était|es|era|será|é|è|sono|",
@@ -135,7 +135,7 @@ static LINK: StaticRegex = StaticRegex::new(concat!(
 
 /// What a value is made of.
 static VALUE: StaticRegex = StaticRegex::new(
-    r#"\A(?:[!#-&*+\-./0-:=?@A-Z\\^_a-z~]{4,128}|[^\s"“”„«»「」『』`，。、；：！？<>|,;()\[\]{}]{4,128})"#,
+    r#"\A(?:[!#-&*+\-./0-:=?@A-Z\\^_a-z~]{4,}|[^\s"“”„«»「」『』`，。、；：！？<>|,;()\[\]{}]{4,})"#,
 );
 
 /// Finds the password that the word at `start` announces.

@@ -21,7 +21,7 @@ static ORDERS: LazyLock<RegexSet> = LazyLock::new(|| {
         r"(?i)\byou\s+are\s+now\s+(?:an?|the|in|no longer|free)\b",
         r"(?i)\b(?:new|updated|real|hidden|secret)\s+(?:system\s+)?(?:instructions?|prompt|directives?)\s*(?::|are\b|follow)",
         // A download that is run at once.
-        r"(?i)\b(?:curl|wget|iwr|invoke-webrequest)\b[^\n]{0,200}\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b",
+        r"(?i)\b(?:curl|wget|iwr|invoke-webrequest)\b[^\n]*\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b",
         // Marks that say to models who speaks.
         r"(?i)</?\s*(?:system(?:[-_]\w+)?|assistant|human|instructions?|im_start|im_end)\s*>|\[/?INST\]|<\|(?:im_start|im_end|system|user|assistant)\|>",
     ])
