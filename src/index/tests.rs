@@ -223,7 +223,7 @@ fn filters_phrases_and_exclusions_narrow() {
     );
     assert_eq!(
         (count("since:2026-11-15"), count("since:2d"), count("before:2026-11-15")),
-        (1, 1, 28)
+        (1, 1, 29)
     );
     assert_eq!(
         (count("\"two writers\""), count("\"writers two\""), count("\"数据库\"")),
