@@ -172,9 +172,8 @@ pub fn makes_commit(command: &str) -> bool {
 
 /// The commit that git reports: `[main 1a2b3c4] the message`.
 pub fn commit_in(output: &str) -> Option<Commit> {
-    static COMMIT: StaticRegex = StaticRegex::new(
-        r"(?m)^\s*\[([^\]\n]+?) (?:\(root-commit\) )?([0-9a-f]{7,40})\] (.+)$",
-    );
+    static COMMIT: StaticRegex =
+        StaticRegex::new(r"(?m)^\s*\[([^\]\n]+?) (?:\(root-commit\) )?([0-9a-f]{7,40})\] (.+)$");
     let found = COMMIT.captures(output)?;
     let branch = if found[1].starts_with("detached") { "" } else { &found[1] };
     Some(Commit {

@@ -23,6 +23,7 @@ use super::digests::{self, DigestPage};
 use super::head::Head;
 use super::notes::{self, Note, Section};
 use super::tokens::{BufferTokenizer, TokenBuffer};
+use crate::model::calls;
 use crate::query::FilterKey;
 use crate::store::Store;
 use crate::store::layout::Layout;
@@ -181,7 +182,7 @@ impl Corpus {
         }
     }
 
-    /// The documents of one file of it. What vanished in between has none.
+    /// The documents of one file of it. What vanished in between has none, nor has a call of our own.
     fn documents(self, store: &Store, name: &str) -> Vec<TantivyDocument> {
         let fields = Fields::get();
         match self {
@@ -193,7 +194,10 @@ impl Corpus {
                     }
                     document
                 };
-                DigestPage::read(store, name).map(document).into_iter().collect()
+                // Our own calls of a model only repeat what other sessions say.
+                let page = DigestPage::read(store, name)
+                    .filter(|page| page.worth || !calls::are_told_by(&page.head.title));
+                page.map(document).into_iter().collect()
             }
             Corpus::Notes => {
                 let Some(note) = Note::read(store, name) else { return Vec::new() };

@@ -231,7 +231,7 @@ fn filters_phrases_and_exclusions_narrow() {
     );
     assert_eq!(
         (count("shed"), count("shed -paint"), count("paint -\"retry backoff\"")),
-        (29, 2, 27)
+        (30, 2, 28)
     );
     assert_eq!(desk.best("shed project:zubot"), Some(3));
 }

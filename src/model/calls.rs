@@ -14,6 +14,11 @@ pub const GUARDS: [&str; 2] = ["MEMTREE_INVOKED_BY", "CLAUDE_INVOKED_BY"];
 /// What they say below a call of a model; hooks say something else to what they start.
 pub const CALLER: &str = "memtree";
 
+/// Whether a title is that of a session which consists of such calls.
+pub fn are_told_by(title: &str) -> bool {
+    title.contains(MARK.trim_matches(['[', ']']))
+}
+
 /// Whether a prompt is one of memtree's own.
 pub fn is_ours(prompt: &str) -> bool {
     prompt.trim_start().starts_with(MARK)
