@@ -391,29 +391,22 @@ pub fn remove_leftovers(store: &Store) -> io::Result<()> {
             }
         }
     }
-    for folder in [layout.root(), &layout.sessions(), &layout.cores()] {
-        for entry in leftovers(folder) {
-            files::remove_file(&entry.path())?;
-        }
-    }
+    let clear = |folders: &[&Path]| {
+        let entries = folders.iter().flat_map(|folder| leftovers(folder));
+        entries.into_iter().try_for_each(|entry| files::remove_file(&entry.path()))
+    };
+    clear(&[layout.root(), &layout.sessions(), &layout.cores()])?;
     // Whoever writes into days has locks of their own, and holds one of these.
     let days = files::try_lock_exclusive(&layout.days_lock())?;
     let pages = files::try_lock_exclusive(&layout.pages_lock())?;
     if days.is_some() && pages.is_some() {
-        for folder in [layout.days(), layout.summaries()] {
-            for entry in leftovers(&folder) {
-                files::remove_file(&entry.path())?;
-            }
-        }
+        clear(&[&layout.days(), &layout.summaries()])?;
     }
     drop((days, pages));
     // Knowledge has a lock of its own: whoever holds it is still at work there.
     if let Some(_lock) = files::try_lock_exclusive(&layout.knowledge_lock())? {
-        for folder in knowledge_folders(store) {
-            for entry in leftovers(&folder) {
-                files::remove_file(&entry.path())?;
-            }
-        }
+        let folders = knowledge_folders(store);
+        clear(&folders.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
     }
     Ok(())
 }

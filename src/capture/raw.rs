@@ -12,7 +12,7 @@ use crate::adapters::{self, Adapter, Identity, children};
 use crate::base::files;
 use crate::error::{Context, Result};
 use crate::model::day::DayLine;
-use crate::model::digest::{Digest, SnapshotShape, State, Worth};
+use crate::model::digest::{Digest, Snapshot, SnapshotShape, State, Worth};
 use crate::model::ids::SessionId;
 use crate::model::session::{Log, LogFile, Role, Source};
 use crate::store::day::DayLines;
@@ -55,9 +55,7 @@ pub fn restore_digest(settings: &CaptureSettings<'_>, session: &SessionId) -> Re
     let source_id = source_id_in_vitals(store, session).unwrap_or_default();
     let Some((flavor, native_id)) = source_id.split_once(':') else { return Ok(false) };
     let Some(adapter) = adapters::named(flavor) else { return Ok(false) };
-    let Ok(manifest) = files::read_to_string(snapshot.join(layout::MANIFEST)) else {
-        return Ok(false);
-    };
+    let Some(described) = described(&snapshot) else { return Ok(false) };
     let mut lines = DayLines::default();
     let mut add = |line: &DayLine| {
         lines.add(line, session, settings.zone);
@@ -72,9 +70,7 @@ pub fn restore_digest(settings: &CaptureSettings<'_>, session: &SessionId) -> Re
         captured: settings.now,
         state: State::Closed,
         content: read.session.content,
-        snapshot: snapshots::described(&manifest, snapshots::bytes(&snapshot), |name| {
-            layout::is_raw_file(name, SnapshotShape::Log)
-        }),
+        snapshot: described,
     };
     store.refuse_links(Some(session))?;
     match store.write_digest(&digest) {
@@ -88,6 +84,13 @@ pub fn restore_digest(settings: &CaptureSettings<'_>, session: &SessionId) -> Re
     Ok(true)
 }
 
+/// What a digest says of the snapshot of a log; `None` where that has no manifest.
+fn described(snapshot: &Path) -> Option<Snapshot> {
+    let manifest = files::read_to_string(snapshot.join(layout::MANIFEST)).ok()?;
+    let is_raw = |name: &str| layout::is_raw_file(name, SnapshotShape::Log);
+    Some(snapshots::described(&manifest, snapshots::bytes(snapshot), is_raw))
+}
+
 /// A digest as it would be written from the raw that is there, where the page that is there lacks
 /// what only machines need; `None` where it does not, or nothing can be made of raw.
 pub fn facts_again(settings: &CaptureSettings<'_>, session: &SessionId) -> Option<String> {
@@ -99,12 +102,10 @@ pub fn facts_again(settings: &CaptureSettings<'_>, session: &SessionId) -> Optio
     let before = digest::parse(&page).ok()?;
     let (flavor, native_id) = before.source_id.split_once(':')?;
     let snapshot = layout.snapshot(session);
-    let manifest = files::read_to_string(snapshot.join(layout::MANIFEST)).ok()?;
+    let described = described(&snapshot)?;
     let mut none = |_: &DayLine| Ok(());
     let (adapter, pages) = (adapters::named(flavor)?, &settings.pages);
     let read = read_again(adapter, &snapshot, native_id, pages, &mut none).ok()??;
-    let is_raw = |name: &str| layout::is_raw_file(name, SnapshotShape::Log);
-    let described = snapshots::described(&manifest, snapshots::bytes(&snapshot), is_raw);
     let content = read.session.content;
     Some(digest::text(&Digest { content, snapshot: described, ..before }))
 }

@@ -9,11 +9,11 @@ use std::path::PathBuf;
 use serde::Serialize;
 use toml_edit::{Array, DocumentMut, Item, Table, Value};
 
-use crate::base::files;
 use crate::environment::Environment;
-use crate::error::{Context, Error, Result};
+use crate::error::{Error, Result};
 use crate::memory::Memory;
 use crate::model::ids::Device;
+use crate::ops::own_settings::{self, Changed};
 use crate::settings::accepted::{Accepted, WaitingSetting};
 
 /// What a person says of a setting that waits.
@@ -91,17 +91,8 @@ pub fn judge_device(
         return Err(Error::usage(format!("`{name}` is no device's name"))
             .hint("a name has letters, digits and hyphens; `memtree doctor` lists the devices"));
     }
-    let file = environment.settings_path();
-    let cannot = || format!("cannot change your settings `{}`", file.display());
-    let before =
-        files::if_exists(files::read_to_string(&file)).context(cannot)?.unwrap_or_default();
-    let (text, trust) = judged(&before, &device, verdict).map_err(|reason| {
-        Error::new(cannot()).because(reason).hint("correct the file by hand; nothing was changed")
-    })?;
-    let changed = text != before;
-    if changed {
-        files::write_atomic(&file, text.as_bytes()).context(cannot)?;
-    }
+    let Changed { file, changed, outcome: trust } =
+        own_settings::change(environment, |before| judged(before, &device, verdict))?;
     Ok(TrustReport { file, device, changed, trust })
 }
 

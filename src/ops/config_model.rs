@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use serde::Serialize;
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
-use crate::base::files;
 use crate::environment::Environment;
-use crate::error::{Context, Error, Result};
+use crate::error::{Error, Result};
 use crate::memory::Memory;
 use crate::models::presets::{self, Preset};
 use crate::models::{Alias, Answer, Prompt};
+use crate::ops::own_settings::{self, Changed};
 use crate::settings::Summarizer;
 
 /// Which model to ask from now on.
@@ -56,17 +56,9 @@ pub fn choose_model(environment: &Environment, request: &ModelRequest) -> Result
         return Err(Error::usage("a server has many models, and none is named")
             .hint(format!("name one: `memtree config model {} --model NAME`", request.name)));
     }
-    let file = environment.settings_path();
-    let cannot = || format!("cannot change your settings `{}`", file.display());
-    let before =
-        files::if_exists(files::read_to_string(&file)).context(cannot)?.unwrap_or_default();
-    let text = chosen(&before, &preset, request.key_variable.as_deref()).map_err(|reason| {
-        Error::new(cannot()).because(reason).hint("correct the file by hand; nothing was changed")
+    let Changed { file, changed, .. } = own_settings::change(environment, |before| {
+        Ok((chosen(before, &preset, request.key_variable.as_deref())?, ()))
     })?;
-    let changed = text != before;
-    if changed {
-        files::write_atomic(&file, text.as_bytes()).context(cannot)?;
-    }
     let Preset { command, base_url, low, .. } = preset;
     Ok(ModelChoice { file, changed, command, base_url, low })
 }

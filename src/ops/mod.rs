@@ -19,6 +19,7 @@ pub mod install;
 pub mod lint;
 pub mod list;
 pub mod log;
+mod own_settings;
 pub mod pin;
 pub mod recall;
 pub mod redaction;

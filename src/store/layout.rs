@@ -412,6 +412,14 @@ impl Layout {
                 .is_some_and(|name| name.ends_with(EVENT_LOG_SUFFIX))
     }
 
+    /// Whether a file is a page of the index of sessions.
+    pub fn is_session_index(&self, path: &Path) -> bool {
+        let name = path.file_name().and_then(|name| name.to_str());
+        path == self.session_index()
+            || (path.parent() == Some(&self.sessions())
+                && name.and_then(month_of_session_index).is_some())
+    }
+
     /// One session's digest.
     pub fn digest(&self, id: &SessionId) -> PathBuf {
         self.session(id).join(format!("{id}{DIGEST_SUFFIX}"))

@@ -2,8 +2,8 @@
 //!
 //! Data files are locked themselves while a line is appended or the whole is rewritten, so that
 //! `flock DAY.md` works for anybody; a rewrite puts another file in their place, so our own
-//! processes have a lock file too. A job is kept to one process by a lock file of its own. The system gives a lock back when its holder
-//! ends, however it ends.
+//! processes have a lock file too. A job is kept to one process by a lock file of its own. The
+//! system gives a lock back when its holder ends, however it ends.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};

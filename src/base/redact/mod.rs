@@ -277,8 +277,7 @@ impl Redactor {
 
     /// Tries a rule at lines of a diff or a quotation, without their marks.
     fn try_marked(&self, text: &str, rule: usize, start: usize) -> Option<Range<usize>> {
-        let longest = if rule == PRIVATE_KEY { 16 * LINE } else { LINE };
-        let views::Marked { view, start } = views::unmarked(text, start, longest)?;
+        let views::Marked { view, start } = views::unmarked(text, start, longest(rule))?;
         view.placed(&self.try_rule(&view.text, rule, start)?)
     }
 
@@ -312,7 +311,7 @@ impl Redactor {
             Regex::new(&format!(r"\A(?:{pattern})"))
                 .expect("a test makes every pattern of the table")
         });
-        let longest = if rule == PRIVATE_KEY { 16 * LINE } else { LINE };
+        let longest = longest(rule);
         // A short piece is enough mostly, and costs less; most places fail at the first bytes.
         let is_long = RULES[rule].is_long();
         let mut window = cut(&text[start..], if is_long { longest } else { SHORT });
@@ -373,6 +372,11 @@ fn fingerprint(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
+}
+
+/// How far from its anchor a rule looks, in bytes.
+fn longest(rule: usize) -> usize {
+    if rule == PRIVATE_KEY { 16 * LINE } else { LINE }
 }
 
 /// How far from its anchor a secret is looked for at first, in bytes.

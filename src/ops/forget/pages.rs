@@ -19,16 +19,10 @@ fn pages(store: &Store) -> impl Iterator<Item = FoundFile> {
         found.link.is_none()
             && !is_static(&layout, &found.path)
             && !lists.contains(&found.path)
-            && (!is_other || layout.is_event_log(&found.path) || is_index(&layout, &found.path))
+            && (!is_other
+                || layout.is_event_log(&found.path)
+                || layout.is_session_index(&found.path))
     })
-}
-
-/// Whether a file is a page of the index of sessions, into which a person may have written.
-fn is_index(layout: &Layout, path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str());
-    path == layout.session_index()
-        || (path.parent() == Some(&layout.sessions())
-            && name.and_then(layout::month_of_session_index).is_some())
 }
 
 /// Whether a file says what the memory is, and nothing of what is in it.

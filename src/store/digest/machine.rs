@@ -105,8 +105,7 @@ pub fn folded(text: &str) -> String {
     let body = document.body();
     let notes = notes_start(body);
     let mut before = body[..notes].to_string();
-    let newline =
-        if body.matches("\r\n").count() * 2 > body.matches('\n').count() { "\r\n" } else { "\n" };
+    let newline = newline_of(body);
     while !before.ends_with("\n\n") && !before.ends_with("\r\n\r\n") && !before.is_empty() {
         before.push_str(newline);
     }
@@ -120,12 +119,18 @@ pub fn folded(text: &str) -> String {
 /// A digest that has no comment, with that of another one.
 pub fn with_comment_of(text: &str, other: &str) -> String {
     let Some(comment) = find(other) else { return text.to_string() };
-    let is_dos = text.matches("\r\n").count() * 2 > text.matches('\n').count();
-    let newline = if is_dos { "\r\n" } else { "\n" };
     let comment = other[comment.start..comment.end].trim_end();
-    let comment = format!("{comment}\n\n").replace('\n', newline);
+    let comment = format!("{comment}\n\n").replace('\n', newline_of(text));
     let notes = notes_start(text);
     format!("{}{comment}{}", &text[..notes], &text[notes..])
+}
+
+/// How most lines of a text end.
+fn newline_of(text: &str) -> &'static str {
+    match text.matches("\r\n").count() * 2 > text.matches('\n').count() {
+        true => "\r\n",
+        false => "\n",
+    }
 }
 
 /// Where the notes begin, or else the end.
