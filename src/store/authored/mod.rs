@@ -393,7 +393,7 @@ pub fn edit_part(
 /// A page out of which something was taken: the parts that were ours still are, and no hash of what
 /// was there stays.
 pub fn still_ours(before: &str, after: &str, rules: &Rules) -> String {
-    let (before, mut after) = (Document::parse(before), Document::parse(after));
+    let (before, after) = (Document::parse(before), Document::parse(after));
     let known = Written::of(&before, rules);
     if known.is_empty() {
         return after.into_text();
@@ -408,10 +408,7 @@ pub fn still_ours(before: &str, after: &str, rules: &Rules) -> String {
             written.put(rules, name, part.text);
         }
     }
-    written
-        .retain(rules, |name| find_part(after.body(), rules, name).or_else(|| after.get_raw(name)));
-    after.set_block_list(WRITTEN, &written.lines());
-    after.into_text()
+    with_current_hashes(after, written, rules)
 }
 
 /// Changes the parts that are not as we wrote them; `None` where `edit` changes none of them.
@@ -478,11 +475,16 @@ pub fn is_as_written_but_for(
 /// The page without the hashes of what no longer stands in it: whoever guesses a short text could
 /// prove it by one.
 pub fn without_stale_hashes(text: &str, rules: &Rules) -> String {
-    let mut document = Document::parse(text);
-    let mut written = Written::of(&document, rules);
-    if written.is_empty() {
-        return text.to_string();
+    let document = Document::parse(text);
+    let written = Written::of(&document, rules);
+    match written.is_empty() {
+        true => text.to_string(),
+        false => with_current_hashes(document, written, rules),
     }
+}
+
+/// A page that remembers what was written of it, as far as that still stands there.
+fn with_current_hashes(mut document: Document, mut written: Written, rules: &Rules) -> String {
     written.retain(rules, |name| {
         find_part(document.body(), rules, name).or_else(|| document.get_raw(name))
     });
