@@ -212,7 +212,7 @@ pub(super) fn detach(file: &mut File, path: &Path) -> io::Result<bool> {
 }
 
 /// Returns whether a path still names an open file.
-fn is_current(file: &File, path: &Path) -> io::Result<bool> {
+pub(super) fn is_current(file: &File, path: &Path) -> io::Result<bool> {
     let Some(named) = if_found(symlink_metadata(path))? else { return Ok(false) };
     let open = file.metadata()?;
     #[cfg(unix)]

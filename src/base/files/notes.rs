@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::faults;
 use super::folders::parent_of;
+use super::locks::is_current;
 use super::place::{self, Access};
 use super::temporary::temporary_name;
 use super::{create_folder, if_exists, is_temporary, read_dir, read_to_string, sha256_hex};
@@ -81,7 +82,9 @@ impl Replacing {
             if !entry.file_type()?.is_file() {
                 continue;
             }
-            let file = place::open(&entry.path(), Access::Append)?;
+            // Whoever is done removes theirs, also just after it was listed.
+            let opened = if_exists(place::open(&entry.path(), Access::Append))?;
+            let Some(file) = opened else { continue };
             match file.try_lock() {
                 Ok(()) => {
                     left.push(Notes { replacing: self.clone(), file: Some((entry.path(), file)) })
@@ -167,10 +170,15 @@ impl Notes {
     fn open(&mut self) -> io::Result<&mut File> {
         if self.file.is_none() {
             create_folder(&self.replacing.folder)?;
+        }
+        while self.file.is_none() {
             let path = self.replacing.folder.join(temporary_name()).with_extension("jsonl");
             let file = place::open(&path, Access::New { private: true })?;
             file.lock()?;
-            self.file = Some((path, file));
+            // Before it was locked, somebody may have taken it for one that was left, and removed it.
+            if is_current(&file, &path)? {
+                self.file = Some((path, file));
+            }
         }
         Ok(&mut self.file.as_mut().expect("it was just opened").1)
     }
@@ -192,5 +200,40 @@ impl Notes {
         let _ = super::remove_file(&path);
         drop(file);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each of many short-lived processes looks for what others left while they come and go.
+    #[test]
+    fn who_comes_and_goes_disturbs_nobody() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("notes");
+        let replacing = Replacing::new(root.path(), folder.clone(), root.path().join("lock"));
+        let page = root.path().join("page.md");
+        let note = Note::of(&page, &root.path().join(temporary_name()), b"new", None);
+        std::thread::scope(|threads| {
+            for _ in 0..2 {
+                threads.spawn(|| {
+                    for _ in 0..500 {
+                        let mut notes = Notes::new(&replacing);
+                        notes.add(&note).unwrap();
+                        assert_eq!(notes.notes().len(), 1, "somebody removed what is in use");
+                        notes.finish(Vec::new()).unwrap();
+                    }
+                });
+                threads.spawn(|| {
+                    for _ in 0..500 {
+                        for left in replacing.left().unwrap() {
+                            left.finish(Vec::new()).unwrap();
+                        }
+                    }
+                });
+            }
+        });
+        assert!(!replacing.has_left());
     }
 }
