@@ -20,6 +20,7 @@ bless:
 long: check
     tests/real_model/run real_model real_server || [ $? -eq 77 ]
     MEMTREE_EVERY_POINT=1 cargo test --test it -- faults --nocapture
+    MEMTREE_LINES=500 cargo test --test it -- writers
     MEMTREE_EDITS=1000 cargo test --test it -- edits --nocapture
     MEMTREE_FUZZ_RUNS=500 cargo test --test it -- fuzz --nocapture
     cargo test --release --test it -- --ignored eight_hundred --nocapture

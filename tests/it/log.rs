@@ -114,10 +114,10 @@ fn assert_whole(day: &str, each: usize) {
     }
 }
 
-/// How many lines each of eight writers writes: with `MEMTREE_FULL_SIZE` set, as CI does, 500 of
-/// them.
+/// How many lines each of eight writers writes: as many as `MEMTREE_LINES` says, where it is set.
 pub fn lines_of_each_writer(usually: usize) -> usize {
-    if std::env::var_os("MEMTREE_FULL_SIZE").is_some() { 500 } else { usually }
+    let told = std::env::var("MEMTREE_LINES").ok();
+    told.map_or(usually, |lines| lines.parse().expect("a number of lines"))
 }
 
 #[test]

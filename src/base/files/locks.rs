@@ -9,16 +9,14 @@ use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-#[cfg(not(unix))]
-use super::Stamp;
 use super::faults::{self, Point};
 use super::folders::{create_folders, create_folders_synced, parent_of};
 use super::notes::Replacing;
 use super::place::{self, Access};
 use super::replace::replace;
 use super::temporary::Temporary;
-use super::writers::wait_for_writer;
-use super::{NOT_REGULAR, if_found, read, remove_file, symlink_metadata};
+use super::writers::{is_current, wait_for_writer};
+use super::{NOT_REGULAR, read, remove_file};
 
 /// Appends one line to a file that other processes append to, and syncs it. A line that an earlier
 /// writer could not finish is ended first, so that it spoils no other.
@@ -209,22 +207,6 @@ pub(super) fn detach(file: &mut File, path: &Path) -> io::Result<bool> {
         let _ = (file, path);
         Ok(false)
     }
-}
-
-/// Returns whether a path still names an open file.
-pub(super) fn is_current(file: &File, path: &Path) -> io::Result<bool> {
-    let Some(named) = if_found(symlink_metadata(path))? else { return Ok(false) };
-    let open = file.metadata()?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        Ok((open.dev(), open.ino()) == (named.dev(), named.ino()))
-    }
-    // Elsewhere the standard library does not give a file's number. Nobody writes to the file whose
-    // lock we hold, so it is the same if it has the same size and time; a file that replaced it was
-    // written later.
-    #[cfg(not(unix))]
-    Ok(Stamp::of(&open) == Stamp::of(&named))
 }
 
 fn ends_with_newline(mut file: &File) -> io::Result<bool> {

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::faults;
 use super::folders::parent_of;
-use super::locks::is_current;
 use super::place::{self, Access};
 use super::temporary::temporary_name;
+use super::writers::is_current;
 use super::{create_folder, if_exists, is_temporary, read_dir, read_to_string, sha256_hex};
 
 /// Pages longer than this are noted by their hash alone.

@@ -1,8 +1,14 @@
-//! Who else writes to a file: what cannot be asked of every system.
+//! Who else writes to an open file, or put another in its place: what cannot be asked of every
+//! system.
 
 use std::fs::File;
 use std::io;
+use std::path::Path;
 use std::time::{Duration, Instant};
+
+#[cfg(not(unix))]
+use super::Stamp;
+use super::{if_found, symlink_metadata};
 
 /// Whether somebody has a file open to write to it, as far as the system says; the file itself has
 /// to be open for reading alone.
@@ -51,4 +57,20 @@ fn was_just_written(file: &File) -> io::Result<bool> {
     const LATELY: Duration = Duration::from_millis(30);
     let age = file.metadata()?.modified()?.elapsed();
     Ok(age.is_ok_and(|age| age < LATELY))
+}
+
+/// Returns whether a path still names an open file.
+pub(super) fn is_current(file: &File, path: &Path) -> io::Result<bool> {
+    let Some(named) = if_found(symlink_metadata(path))? else { return Ok(false) };
+    let open = file.metadata()?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        Ok((open.dev(), open.ino()) == (named.dev(), named.ino()))
+    }
+    // Elsewhere the standard library does not give a file's number. Nobody writes to the file whose
+    // lock we hold, so it is the same if it has the same size and time; a file that replaced it was
+    // written later.
+    #[cfg(not(unix))]
+    Ok(Stamp::of(&open) == Stamp::of(&named))
 }
