@@ -70,10 +70,12 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     let memory = app.memory()?;
     let plan = memory.plan_forget(ForgetRequest { target })?;
     if plan.is_empty() {
+        let report = memory.forget(&plan)?;
         if app.json {
-            output::json(&ForgetReport::default());
+            output::json(&report);
         } else {
             app.note("nothing in this memory is like that, so nothing was forgotten");
+            output::print(&git_summary(&report));
         }
         return Ok(1);
     }
@@ -97,7 +99,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     } else {
         output::print(&summary(&report, &plan));
     }
-    Ok(if report.left.is_empty() { 0 } else { 1 })
+    Ok(if report.left.is_empty() && report.quarantine.is_empty() { 0 } else { 1 })
 }
 
 fn end_quarantine(reference: Option<&str>, yes: bool, app: &App) -> Result<u8> {
@@ -165,11 +167,35 @@ fn summary(report: &ForgetReport, plan: &ForgetPlan) -> String {
         }
     }
     report.searched.iter().for_each(|how| text.push_str(&format!("  {how}\n")));
+    for session in &report.quarantine {
+        text.push_str(&format!(
+            "{session} lies in quarantine and holds it, too; `memtree forget --purge {session}` ends that\n"
+        ));
+    }
+    text + &git_summary(report)
+}
+
+/// What git's history holds, and what to do about it.
+fn git_summary(report: &ForgetReport) -> String {
+    let mut text = String::new();
+    if let Some(git) = &report.git_objects {
+        let objects = output::count(git.searched as usize, "object");
+        let found = match git.holding {
+            0 => "none of them holds it".to_string(),
+            1 => "1 of them holds it".to_string(),
+            some => format!("{some} of them hold it"),
+        };
+        let reason = git.incomplete.as_ref().map(|reason| format!(" (not all: {reason})"));
+        text.push_str(&format!(
+            "looked through {objects} of git{}: {found}\n",
+            reason.unwrap_or_default()
+        ));
+    }
     if !report.git.is_empty() {
         text.push_str(
-            "\nThis memory is in git, whose history still has it. The commands below commit what is \
-             here now, then\nremove from every earlier commit only the files that hold it, and leave \
-             all others, messages and dates\nas they are. Commit ids change. To do that:\n\n",
+            "\nThe commands below commit what is here now, then remove from every earlier commit only the \
+             files that\nhold it, and leave all others, messages and dates as they are. Commit ids \
+             change. To do that:\n\n",
         );
         report.git.iter().for_each(|command| text.push_str(&format!("  {command}\n")));
         text.push_str("\nOther clones keep it until they are made anew.\n");

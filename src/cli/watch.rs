@@ -308,7 +308,7 @@ fn reopened(app: &App) -> Result<Memory> {
 fn request(sources: &SourceArgs) -> Result<SweepRequest<'static>> {
     let mut selection = sources.selection()?;
     selection.roots.iter_mut().for_each(|root| root.named = false);
-    Ok(SweepRequest::default().selection(selection).finalize(None))
+    Ok(SweepRequest::default().selection(selection).finalize(false))
 }
 
 fn pace(config: &Settings) -> Result<Pace> {

@@ -9,20 +9,19 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use chrono::{Days, NaiveDate};
+use chrono::NaiveDate;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::base::clock::Timestamp;
 use crate::base::files::{self, Batch, FileLock, Merge, Stamp};
-use crate::base::text;
 use crate::base::zone::Zone;
 use crate::distill::day::DayReader;
 use crate::error::{Context, Result};
-use crate::model::day::{LONGEST_LINE, LineKind, Note};
+use crate::model::day::{LineKind, Note};
 use crate::model::ids::SessionId;
+use crate::store::day;
 use crate::store::day::summary::{self, Notes};
-use crate::store::day::{self, Entry};
 use crate::store::local::StateFile;
 use crate::store::{Store, layout::Layout};
 
@@ -109,15 +108,8 @@ pub enum Scope {
     Today,
 }
 
-/// Brings days' summaries up to date, and says in today's log which earlier days are final now.
-/// `trigger` is what this belongs to.
-pub fn settle(
-    store: &Store,
-    now: Timestamp,
-    zone: Zone,
-    scope: Scope,
-    trigger: &str,
-) -> Result<Summarized> {
+/// Brings days' summaries up to date, and says which earlier days are final now.
+pub fn settle(store: &Store, now: Timestamp, zone: Zone, scope: Scope) -> Result<Summarized> {
     let layout = store.layout();
     let cannot = || format!("cannot write the summaries of `{}`", layout.root().display());
     let _lock = lock(layout).context(cannot)?;
@@ -136,7 +128,7 @@ pub fn settle(
             due.push(*day);
         }
     }
-    let summarized = write(layout, store, &due, now, zone, trigger, &mut settled)?;
+    let summarized = write(layout, store, &due, now, zone, &mut settled)?;
     settled.keep(&all);
     settled.save(layout).context(cannot)?;
     Ok(summarized)
@@ -150,7 +142,6 @@ pub fn rewrite(
     added: &BTreeMap<NaiveDate, Vec<(String, Note)>>,
     now: Timestamp,
     zone: Zone,
-    trigger: &str,
 ) -> Result<Summarized> {
     let layout = store.layout();
     let cannot = || format!("cannot write the summaries of `{}`", layout.root().display());
@@ -173,7 +164,7 @@ pub fn rewrite(
         }
     }
     let mut settled = CoveredDays::file(layout).load();
-    let written = write(layout, store, &pending, now, zone, trigger, &mut settled)?;
+    let written = write(layout, store, &pending, now, zone, &mut settled)?;
     settled.save(layout).context(cannot)?;
     summarized.days.extend(written.days);
     summarized.days.sort_unstable();
@@ -211,33 +202,19 @@ pub fn rewrite_without(
     Ok(changed)
 }
 
-/// Writes the summaries of days that need one, many with one sync, and names those that are over.
+/// Writes the summaries of days that need one, many with one sync. Whoever asked is told which of
+/// them are over; no day's log is, since a report of ours is nothing that happened on a day.
 fn write(
     layout: &Layout,
     store: &Store,
     due: &[NaiveDate],
     now: Timestamp,
     zone: Zone,
-    trigger: &str,
     settled: &mut CoveredDays,
 ) -> Result<Summarized> {
     let cannot = || format!("cannot write the summaries of `{}`", layout.root().display());
     let finalized: Vec<NaiveDate> =
         due.iter().copied().filter(|day| *day < today(now, zone)).collect();
-    if !finalized.is_empty() {
-        // A kill must not keep a log from naming them; what one kept from being named is named with
-        // them.
-        let before = Finalizing::file(layout).read();
-        let mut note = before.unwrap_or_else(|| Finalizing {
-            at: now,
-            trigger: trigger.to_string(),
-            days: Vec::new(),
-        });
-        note.days.extend(&finalized);
-        note.days.sort_unstable();
-        note.days.dedup();
-        Finalizing::file(layout).save(&note).context(cannot)?;
-    }
     for chunk in due.chunks(BATCH) {
         let made: Vec<io::Result<MadeSummary>> = chunk
             .par_iter()
@@ -267,7 +244,6 @@ fn write(
             settled.remember(day, DayStamps { summary: stamp(&layout.summary(day)), ..looks });
         }
     }
-    name_finalized(layout, zone).context(cannot)?;
     Ok(Summarized { days: due.to_vec(), finalized })
 }
 
@@ -347,48 +323,6 @@ fn lock(layout: &Layout) -> io::Result<FileLock> {
     files::lock_exclusive(&layout.days_lock())
 }
 
-/// Days that are being finalized.
-#[derive(Debug, Serialize, Deserialize)]
-struct Finalizing {
-    at: Timestamp,
-    trigger: String,
-    days: Vec<NaiveDate>,
-}
-
-impl Finalizing {
-    fn file(layout: &Layout) -> StateFile<Finalizing> {
-        StateFile::local(layout.finalizing())
-    }
-}
-
-/// Names the days that were finalized in the log of the day on which that was done.
-fn name_finalized(layout: &Layout, zone: Zone) -> io::Result<()> {
-    let Some(note) = Finalizing::file(layout).read() else { return Ok(()) };
-    let count = note.days.len();
-    let days = if count == 1 { "day" } else { "days" };
-    let said = format!("{} finalized {count} {days}: {}", note.trigger, stretches(&note.days));
-    let said = text::one_line(&said, LONGEST_LINE);
-    Entry { at: note.at, kind: LineKind::System, session: "-", text: &said }
-        .append_once(layout, zone)?;
-    Finalizing::file(layout).remove()
-}
-
-/// Days in words, with those that follow one another as one stretch.
-fn stretches(days: &[NaiveDate]) -> String {
-    let mut stretches: Vec<(NaiveDate, NaiveDate)> = Vec::new();
-    for day in days {
-        match stretches.last_mut() {
-            Some((_, last)) if last.checked_add_days(Days::new(1)) == Some(*day) => *last = *day,
-            _ => stretches.push((*day, *day)),
-        }
-    }
-    let shown = stretches.iter().map(|(first, last)| match first == last {
-        true => first.to_string(),
-        false => format!("{first} to {last}"),
-    });
-    shown.collect::<Vec<_>>().join(", ")
-}
-
 /// How the files of a day look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct DayStamps {
@@ -435,17 +369,5 @@ impl CoveredDays {
 
     fn save(&self, layout: &Layout) -> io::Result<()> {
         if self.changed { CoveredDays::file(layout).save(self).map(drop) } else { Ok(()) }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn days_in_a_row_are_one_stretch() {
-        let day = |text: &str| text.parse::<NaiveDate>().unwrap();
-        let days = ["2026-10-30", "2026-10-31", "2026-11-01", "2026-11-05"].map(day);
-        assert_eq!(stretches(&days), "2026-10-30 to 2026-11-01, 2026-11-05");
     }
 }

@@ -91,7 +91,8 @@ impl Memory {
         Repository::containing(&root)
     }
 
-    fn git(&self) -> Git<'_> {
+    /// Git, as the person has it.
+    pub(super) fn git(&self) -> Git<'_> {
         let environment = self.environment();
         Git {
             path: environment.variable("PATH").unwrap_or_default(),

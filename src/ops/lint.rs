@@ -20,6 +20,7 @@ use crate::model::knowledge::{Kind, PageName, safe_target};
 use crate::model::words::words;
 use crate::models::{Alias, Answer, MARK, Models, Prompt};
 use crate::store::Store;
+use crate::store::knowledge::links::{entry_target, targets, without_links};
 use crate::store::knowledge::{self as documents, ReadPage};
 use crate::store::layout;
 
@@ -201,13 +202,10 @@ fn report_text(report: &LintReport, today: NaiveDate) -> String {
 /// Every link of a page, those of its front matter too.
 fn links(page: &ReadPage) -> Vec<String> {
     let document = Document::parse(&page.text);
-    let mut links = documents::links(document.body());
+    let mut links = targets(document.body(), page.name.kind);
     for key in ["sources", "connects", "consulted"] {
-        for value in document.get_list(key).unwrap_or_default() {
-            let inner = value.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]"));
-            links
-                .extend(inner.map(|target| target.split('|').next().unwrap_or(target).to_string()));
-        }
+        let values = document.get_list(key).unwrap_or_default();
+        links.extend(values.iter().map(|value| entry_target(value).to_string()));
     }
     links
 }
@@ -297,7 +295,7 @@ fn missing_backlinks(
 
 /// Adds links to the end of a page, in a section of their own: nothing that is there changes.
 fn add_links(store: &Store, page: &PageName, back: &BTreeSet<PageName>) -> std::io::Result<()> {
-    let link = |name: &PageName| format!("- {}\n", documents::wikilink(name));
+    let link = |name: &PageName| format!("- {}\n", documents::link(name));
     let with_links = |text: &str| {
         // Asked again, some of them are there.
         let new = back.iter().map(link).filter(|line| !text.contains(line.as_str()));
@@ -376,7 +374,7 @@ fn contradictions(pages: &[ReadPage], items: &mut Vec<Item>) {
     let mut stances: BTreeMap<String, [Vec<Stance>; 2]> = BTreeMap::new();
     let mut seen = BTreeSet::new();
     for page in pages {
-        let body = documents::without_links(Document::parse(&page.text).body());
+        let body = without_links(Document::parse(&page.text).body());
         for sentence in text::sentences(&body) {
             let sentence = text::one_line(&plain(sentence), 300);
             // What was asked takes no side.
@@ -419,7 +417,7 @@ fn asked_for_contradictions(pages: &[ReadPage], models: &Models, items: &mut Vec
     let parts: Vec<String> = pages
         .iter()
         .map(|page| {
-            let body = documents::without_links(Document::parse(&page.text).body());
+            let body = without_links(Document::parse(&page.text).body());
             format!("{}: {}", page.name, text::one_line(&body, READ_OF_A_PAGE))
         })
         .collect();

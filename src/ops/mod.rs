@@ -12,6 +12,7 @@ pub mod days;
 mod devices;
 pub mod digest;
 pub mod doctor;
+mod duplicates;
 pub mod flush;
 pub mod forget;
 pub mod git_exposure;

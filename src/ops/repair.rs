@@ -128,7 +128,7 @@ pub fn pages(
     summaries.extend(days.iter().filter(|day| !files::exists(layout.summary(**day))));
     if !summaries.is_empty() {
         let which: Vec<NaiveDate> = summaries.into_iter().collect();
-        days::rewrite(store, &which, &BTreeMap::new(), settings.now, settings.zone, "repair")?;
+        days::rewrite(store, &which, &BTreeMap::new(), settings.now, settings.zone)?;
     }
     if has_knowledge {
         let _lock = files::lock_exclusive(&layout.knowledge_lock()).context(cannot)?;

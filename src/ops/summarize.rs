@@ -40,7 +40,7 @@ impl Memory {
         let (now, zone) = (self.now(), self.zone()?);
         store.refuse_links(None)?;
         let mut summarized = match request {
-            SummarizeRequest::Pending => days::settle(store, now, zone, Scope::All, "summarize")?,
+            SummarizeRequest::Pending => days::settle(store, now, zone, Scope::All)?,
             SummarizeRequest::Day(day) => {
                 if crate::store::day::is_silent(layout, day)
                     .context(|| format!("cannot read the day {day}"))?
@@ -56,7 +56,7 @@ impl Memory {
                         false => error.hint("`memtree sweep` writes the days of captured sessions"),
                     });
                 }
-                days::rewrite(store, &[day], &BTreeMap::new(), now, zone, "summarize")?
+                days::rewrite(store, &[day], &BTreeMap::new(), now, zone)?
             }
         };
         let asked: Vec<NaiveDate> = match request {

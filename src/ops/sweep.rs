@@ -52,9 +52,8 @@ pub struct SweepRequest<'a> {
     /// Whether the folders that the settings name are kept too; not where places or agents are
     /// named.
     pub folders: bool,
-    /// In whose name days that are over get their last summary now, if they do; `watch` does that
-    /// less often.
-    pub finalize: Option<&'static str>,
+    /// Whether days that are over get their last summary now; `watch` does that less often.
+    pub finalize: bool,
     /// Whether every file of every snapshot is looked at, rather than those that look changed.
     pub thorough: bool,
     /// Whether it only says what would be done. Then the memory need not be there.
@@ -67,7 +66,7 @@ setters!(SweepRequest<'_> {
     selection: Selection,
     limits: Option<Limits>,
     folders: bool,
-    finalize: Option<&'static str>,
+    finalize: bool,
     thorough: bool,
     dry_run: bool,
 });
@@ -78,7 +77,7 @@ impl Default for SweepRequest<'_> {
             selection: Selection::default(),
             limits: None,
             folders: true,
-            finalize: Some("sweep"),
+            finalize: true,
             thorough: false,
             dry_run: false,
             progress: &|_, _| {},
@@ -525,12 +524,11 @@ impl<'m> Run<'m> {
     fn write_days_and_cores(&mut self) -> Result<Vec<(SessionId, Stamp)>> {
         let CaptureSettings { store, device, now, zone, .. } = self.settings;
         let finalize = self.request.finalize;
-        let scope = if finalize.is_some() { Scope::All } else { Scope::Today };
-        let trigger = finalize.unwrap_or_default();
-        self.report.days = days::settle(store, now, zone, scope, trigger)?;
+        let scope = if finalize { Scope::All } else { Scope::Today };
+        self.report.days = days::settle(store, now, zone, scope)?;
         if !self.parts.days.is_empty() {
             let days: Vec<NaiveDate> = self.parts.days.iter().copied().collect();
-            days::rewrite(store, &days, &BTreeMap::new(), now, zone, trigger)?;
+            days::rewrite(store, &days, &BTreeMap::new(), now, zone)?;
         }
         let consolidated = consolidate::run(store, device)?;
         (self.report.cores, self.report.spheres) = (consolidated.cores, consolidated.spheres);
@@ -563,7 +561,7 @@ impl<'m> Run<'m> {
         if !report.skipped.is_empty() || in_use_bytes > self.limits.cap() {
             return Ok(());
         }
-        if self.request.finalize.is_none() {
+        if !self.request.finalize {
             let today = days::today(now, self.settings.zone);
             let pending = days::pending(self.settings.store, today);
             if !pending.context(|| self.settings.store.cannot_write())?.is_empty() {

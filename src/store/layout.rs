@@ -142,6 +142,44 @@ pub fn linked_day(target: &str) -> Option<NaiveDate> {
     name.strip_prefix("daily/raw/").or_else(|| name.strip_prefix("daily/"))?.parse().ok()
 }
 
+/// A path as the target of a link: what would end the link or the line is written as in an address.
+pub fn link_target(path: &str) -> String {
+    let mut target = String::with_capacity(path.len());
+    for letter in path.chars() {
+        let plain = letter.is_alphanumeric() || "/._-+=@,:~'!".contains(letter);
+        match plain {
+            true => target.push(letter),
+            false => {
+                letter.to_string().bytes().for_each(|byte| target.push_str(&format!("%{byte:02X}")))
+            }
+        }
+    }
+    target
+}
+
+/// What [`link_target`] was given.
+pub fn link_path(target: &str) -> String {
+    let mut bytes = Vec::with_capacity(target.len());
+    let mut rest = target.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let hex = (*first == b'%')
+            .then(|| tail.get(..2))
+            .flatten()
+            .and_then(|digits| std::str::from_utf8(digits).ok());
+        match hex.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &tail[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 /// A session's digest, as a core links to it.
 pub fn from_core_to_digest(session: &SessionId) -> String {
     format!("../sessions/{session}/{session}{DIGEST_SUFFIX}")
@@ -241,8 +279,6 @@ paths! {
     summaries = "daily/summary";
     /// How days and their summaries looked when each summary covered its day.
     settled_days = ".memtree/cache/days.json";
-    /// Which days are being finalized right now.
-    finalizing = ".memtree/local/finalizing.json";
     /// The lock of the one writer of summaries at a time.
     days_lock = ".memtree/local/locks/days";
     /// The lock of whoever appends to a page or rewrites one that is appended to.

@@ -1,10 +1,12 @@
 //! Broken logs, hostile names, memories that are missing, unwritable or from the future: the
 //! program says what is wrong, does the rest, and writes nowhere else.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use memtree::internals::adapters::{self, shared::SharedFiles};
 use memtree::internals::base::redact::Redactor;
@@ -503,4 +505,100 @@ fn a_message_without_a_time_has_the_day_of_the_nearest() {
     let days = days.iter().filter(|(name, _)| name.starts_with("daily/raw/"));
     let text: String = days.map(|(_, text)| text.as_str()).collect();
     assert!(text.contains("first question") && text.contains("second question"), "{text}");
+}
+
+// --- Files that never end, or never begin ---
+
+/// Whether a command ends by itself, within a time that only one that waits for ever exceeds.
+fn ends(desk: &Desk, arguments: &[&str]) -> bool {
+    let arguments: Vec<OsString> = arguments.iter().map(Into::into).collect();
+    let mut command = desk.command(&arguments);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(30) {
+        if child.try_wait().unwrap().is_some() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    false
+}
+
+fn make_fifo(path: &Path) {
+    let _ = fs::remove_file(path);
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+#[test]
+fn no_path_argument_waits_for_a_pipe_or_reads_a_device_to_its_end() {
+    let desk = Desk::new().with_log("claude", "one_question");
+    desk.memtree(["sweep"]).success();
+    let pipe = desk.root().join("pipe");
+    make_fifo(&pipe);
+    for path in [pipe.to_str().unwrap(), "/dev/zero"] {
+        let source = format!("claude={path}");
+        let line = format!("{path}:1");
+        for arguments in [
+            &["status", "--store", path][..],
+            &["status", "--config", path],
+            &["snapshot", path],
+            &["flush", path, "SES1_desk_SP1C1"],
+            &["sweep", "--source", &source],
+            &["verify", "--source", &source],
+            &["doctor", "--source", &source],
+            &["blame", &line],
+            &["recall", path],
+            &["summarize", path],
+            &["digest", path],
+            &["pin", path],
+            &["forget", path, "--yes"],
+        ] {
+            assert!(ends(&desk, arguments), "{arguments:?}");
+        }
+    }
+}
+
+#[test]
+fn no_file_of_the_memory_is_waited_for() {
+    let desk = Desk::new().with_log("claude", "one_question");
+    desk.memtree(["sweep"]).success();
+    desk.memtree(["compile"]).any();
+    let digest = desk.digest_path("SES1_desk_SP1C1");
+    let names = [
+        "memtree.toml",
+        "forgotten.md",
+        "core/MEMORY.md",
+        "daily/raw/2026-11-15.md",
+        "daily/summary/2026-11-15.md",
+        "knowledge/log.md",
+        ".memtree/cache/cursors.json",
+        &digest,
+    ];
+    for name in names {
+        let path = desk.store().join(name);
+        let before = fs::read(&path).ok();
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        make_fifo(&path);
+        for command in [
+            &["sweep"][..],
+            &["status"],
+            &["search", "question"],
+            &["context"],
+            &["verify"],
+            &["doctor"],
+            &["flush"],
+            &["log", "user", "a thought"],
+            &["list"],
+            &["hook", "claude", "SessionStart"],
+        ] {
+            assert!(ends(&desk, command), "{command:?} with a pipe for `{name}`");
+        }
+        let _ = fs::remove_file(&path);
+        if let Some(before) = before {
+            fs::write(&path, before).unwrap();
+        }
+    }
 }

@@ -319,12 +319,7 @@ fn a_day_of_both_agents_across_midnight_is_told_once() {
             "Codex tells the repository, which names the project: {summary}"
         );
     }
-    assert!(
-        day.desk
-            .read(format!("daily/raw/{}.md", DAYS[1]))
-            .contains("flush finalized 1 day: 2026-11-15"),
-        "{raw}"
-    );
+    assert!(!raw.contains("finalized"), "a report of ours is nothing that happened: {raw}");
     assert_eq!(day.desk.sessions().len(), 2);
     // What the compaction made the agent forget, it is given again.
     let said = day.said.take();

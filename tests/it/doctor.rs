@@ -346,3 +346,47 @@ fn snapshots_are_closed_to_all_others() {
     desk.memtree(["doctor", "--fix"]).success();
     assert_eq!(open(), [""; 0]);
 }
+
+#[test]
+fn a_session_that_two_devices_captured_is_left_to_one_of_them() {
+    const HERE: &str = "SES1_desk_SP1C1";
+    const THERE: &str = "SES1_lap-7f3a_SP1C1";
+    let desk = desk();
+    let log = fs::read_to_string(desk.log_path(ONE)).unwrap();
+    let lap = Desk::new().on_device("lap-7f3a").with_claude_log(ONE, log);
+    lap.later(60);
+    lap.memtree(["sweep"]).success();
+    desk.write(desk.digest_path(HERE), desk.digest_text(HERE) + "seen on the desk\n");
+    let theirs = lap.digest_text(THERE);
+    let title = theirs.lines().find(|line| line.starts_with("title: ")).unwrap();
+    let theirs = theirs.replacen(title, "title: Knots", 1);
+    fs::create_dir_all(desk.store().join(format!("sessions/{THERE}"))).unwrap();
+    desk.write(desk.digest_path(THERE), theirs + "seen on the lap\n");
+
+    let report = |arguments: &[&str]| desk.memtree(arguments).any().1.json();
+    let untrusted = report(&["doctor", "--fix", "--json"]);
+    assert_eq!(found(&untrusted, "duplicates").len(), 1, "{untrusted}");
+    assert!(!found(&untrusted, "duplicates")[0].1, "a stranger's page decides nothing");
+    assert!(!desk.digest_text(HERE).contains("seen on the lap"));
+
+    desk.memtree(["config", "trust", "lap-7f3a"]).success();
+    let before = desk.tree();
+    desk.memtree(["doctor"]).any().1.stdout_has("are the same session");
+    crate::harness::assert_same(&before, &desk.tree(), "it only looked");
+    let fixed = report(&["doctor", "--fix", "--json"]);
+    assert!(found(&fixed, "duplicates")[0].1, "{fixed}");
+
+    let (kept, other) = (desk.digest_text(HERE), desk.digest_text(THERE));
+    assert!(kept.contains("seen on the desk") && kept.contains("seen on the lap"), "{kept}");
+    assert!(kept.contains("\ntitle: Knots\n"), "{kept}");
+    assert!(other.contains("seen on the lap"), "{other}");
+    assert!(
+        other.contains("worth: none") && other.contains(&format!("part_of: {HERE}")),
+        "{other}"
+    );
+    desk.memtree(["sweep"]).success();
+    desk.memtree(["verify"]).success();
+    let again = report(&["doctor", "--fix", "--json"]);
+    assert_eq!(found(&again, "duplicates"), [], "{again}");
+    assert_eq!(desk.digest_text(HERE).matches("seen on the lap").count(), 1);
+}

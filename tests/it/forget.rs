@@ -223,6 +223,8 @@ fn the_printed_commands_take_it_out_of_gits_history() {
     desk.git(["merge", "-q", "--no-ff", "--no-edit", "aside"]);
     assert!(all_objects(&desk).contains("greenhouse"));
     let told = desk.memtree(["forget", "SES1_desk_SP1C1", "--yes", "--json"]).success().json();
+    assert!(told["git_objects"]["holding"].as_u64().unwrap() > 0, "{told}");
+    assert_eq!(told["git_objects"]["incomplete"], serde_json::Value::Null);
     run_printed(&desk, &told);
     let all = all_objects(&desk);
     for text in ALL_OF_IT {
@@ -247,9 +249,50 @@ fn a_text_is_taken_out_of_gits_history_too() {
     desk.git(["add", "-A"]);
     desk.git(["commit", "-q", "-m", "two"]);
     let told = desk.memtree(["forget", "--text", "flower pot", "--yes", "--json"]).success().json();
+    assert!(told["git_objects"]["holding"].as_u64().unwrap() > 0, "{told}");
     run_printed(&desk, &told);
     assert!(!all_objects(&desk).contains("flower pot"));
+    let again = desk.memtree(["forget", "--text", "flower pot", "--yes", "--json"]).code(1).json();
+    assert_eq!(again["git_objects"]["holding"], 0, "{again}");
+    assert!(again["git_objects"]["searched"].as_u64().unwrap() > 5, "{again}");
+    assert_eq!(again["git"], serde_json::json!([]));
     assert!(desk.git(["show", "HEAD:daily/raw/2026-11-15.md"]).contains("apple tree"));
+}
+
+#[test]
+fn what_only_the_history_holds_is_found_there() {
+    let desk = desk();
+    desk.git(["init", "-q", "-b", "main"]);
+    desk.write("a page.md", "the Crème brûlée of yesterday\n");
+    desk.git(["add", "-A"]);
+    desk.git(["commit", "-q", "-m", "one"]);
+    fs::remove_file(desk.store().join("a page.md")).unwrap();
+    desk.git(["add", "-A"]);
+    desk.git(["commit", "-q", "-m", "two"]);
+    let before = desk.tree();
+    desk.memtree(["forget", "--text", "creme brulee", "--yes"])
+        .code(1)
+        .stdout_has("1 of them holds it")
+        .stdout_has("filter-branch");
+    crate::harness::assert_same(&before, &desk.tree(), "nothing of it is in the tree");
+}
+
+#[test]
+fn what_lies_in_quarantine_is_named() {
+    let desk = desk();
+    let other = Desk::new().on_device("other");
+    copy_folder(&desk.store(), &other.store());
+    desk.memtree(["forget", "SES1_desk_SP1C1", "--yes"]).success();
+    fs::copy(desk.store().join("forgotten.md"), other.store().join("forgotten.md")).unwrap();
+    other.memtree(["sweep"]).success().stderr_has("quarantine");
+    other.write("knowledge/mine.md", "the spare key is gone\n");
+    let told = other.memtree(["forget", "--text", "spare key", "--yes", "--json"]).code(1).json();
+    assert_eq!(told["quarantine"], serde_json::json!(["SES1_desk_SP1C1"]), "{told}");
+    assert_eq!(told["left"], serde_json::json!([]));
+    other.memtree(["forget", "--purge", "SES1_desk_SP1C1", "--yes"]).success();
+    let told = other.memtree(["forget", "--text", "spare key", "--yes", "--json"]).any().1.json();
+    assert_eq!(told["quarantine"], serde_json::json!([]), "{told}");
+    assert_gone(&other.store(), &["spare key"]);
 }
 
 #[test]

@@ -67,17 +67,17 @@ fn recurring_topics_become_pages_of_cited_quotes() {
         assert!((3..=5).contains(&points), "{name} has {points} key points:\n{page}");
         assert!(section("## Details").trim().split("\n\n").count() >= 1, "{name}:\n{page}");
         assert!(
-            section("## Related Concepts").matches("[[concepts/").count() >= 2,
+            section("## Related Concepts").matches("](../concepts/").count() >= 2,
             "{name}:\n{page}"
         );
-        assert!(section("## Sources").contains("[[daily/raw/2026-"), "{name}:\n{page}");
+        assert!(section("## Sources").contains("](../../daily/raw/2026-"), "{name}:\n{page}");
         for line in section("## Key Points").lines().filter(|line| line.starts_with("- ")) {
-            assert!(line.contains("_DIGEST|SES"), "{name}: every quote names its session: {line}");
+            assert!(line.contains("_DIGEST.md)"), "{name}: every quote names its session: {line}");
         }
     }
     let index = desk.read("knowledge/index.md");
     assert!(index.contains("| Article | Summary | Compiled From | Updated |"), "{index}");
-    assert_eq!(index.matches("| [[concepts/").count(), concepts.len(), "{index}");
+    assert_eq!(index.matches("| [concepts/").count(), concepts.len(), "{index}");
     let log = desk.read("knowledge/log.md");
     assert_eq!(log.matches("] compile | 2026-").count(), 10, "{log}");
     // What was said most of comes up as a page of its own.
@@ -150,7 +150,7 @@ fn what_a_person_changed_stays_and_the_rest_follows() {
     desk.write("knowledge/concepts/mine.md", "# Mine\n\nNo front matter at all.\n");
     desk.memtree(["compile", "--all"]).success();
     assert_eq!(desk.read("knowledge/concepts/mine.md"), "# Mine\n\nNo front matter at all.\n");
-    assert!(desk.read("knowledge/index.md").contains("[[concepts/mine]]"));
+    assert!(desk.read("knowledge/index.md").contains("[concepts/mine](concepts/mine.md)"));
 }
 
 /// Exchanges in which `keyset pagination` comes up, said differently each time.
@@ -346,7 +346,7 @@ fn an_answer_is_filed_once() {
     ] {
         assert!(page.contains(part), "no `{part}`:\n{page}");
     }
-    assert!(desk.read("knowledge/index.md").contains("[[qa/why-did-we-choose-full-jitter]]"));
+    assert!(desk.read("knowledge/index.md").contains("](qa/why-did-we-choose-full-jitter.md)"));
     assert_eq!(desk.read("knowledge/log.md").matches("] ask | ").count(), 1);
     let before = desk.tree();
     desk.memtree(ask).success();
@@ -488,7 +488,7 @@ fn fixing_only_adds_links_back() {
     let after = desk.read(&path);
     assert!(
         after.starts_with(before.trim_end())
-            && after.ends_with("## See Also\n\n- [[concepts/mine]]\n"),
+            && after.ends_with("## See Also\n\n- [concepts/mine](../concepts/mine.md)\n"),
         "{after}"
     );
     let report = desk.memtree(["lint", "--json"]).success().json();
@@ -535,9 +535,7 @@ fn a_models_words_are_marked_cited_and_kept() {
     let path = "knowledge/concepts/keyset-pagination.md";
     let page = desk.read(path);
     assert!(
-        page.contains(
-            "## Summary (model)\n\nKeyset pagination reads by key. ([[SES1_desk_SP1C1_DIGEST"
-        ),
+        page.contains("## Summary (model)\n\nKeyset pagination reads by key. ([SES1_desk_SP1C1"),
         "{page}"
     );
     assert!(
@@ -583,7 +581,7 @@ fn a_model_answers_and_checks() {
     let answer = desk.memtree(["ask", "why did we choose full jitter?", "--json"]).success().json();
     let text = answer["answer"].as_str().unwrap();
     assert!(
-        text.starts_with("Full jitter spreads the installs out over time. ([[")
+        text.starts_with("Full jitter spreads the installs out over time. ([SES")
             && text.contains("(model)"),
         "{text}"
     );
@@ -622,7 +620,7 @@ fn a_real_server_adds_only_what_it_can_cite() {
         let page = desk.read(format!("knowledge/concepts/{name}"));
         if let Some((_, rest)) = page.split_once("## Summary (model)") {
             let summary = rest.split("\n## ").next().unwrap();
-            assert!(summary.contains("([[SES1_desk_SP1C1_DIGEST|"), "{name}: {summary}");
+            assert!(summary.contains("([SES1_desk_SP1C1"), "{name}: {summary}");
         }
     }
     desk.memtree(["ask", "why did we choose full jitter?"]).success().stdout_has("jitter");

@@ -4,10 +4,10 @@
 //! the memory away. It is started without a shell, with an environment of our own, and with all of
 //! a repository's settings off by which it would start another program.
 
-use std::io::{Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::mpsc;
+use std::sync::{Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,9 @@ pub struct Git<'e> {
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// The longest answer.
+/// How long it may take to go through all objects of a repository.
+const PATIENCE_FOR_ALL: Duration = Duration::from_secs(300);
+/// The longest answer, and the longest object that is looked into.
 const MOST: u64 = 64 << 20;
 /// Settings of a repository that would let git start a program, or write.
 const HARMLESS: &[&str] =
@@ -46,12 +48,43 @@ impl Git<'_> {
         if matches!(code, 0 | 1) { Ok(names(&answer)) } else { Err(failed(code)) }
     }
 
-    fn ask(
+    /// Hands every object of a folder's repository to `look`, with its kind, also those that nothing
+    /// leads to any more; `None` stands for one that is too long. An error is a reason why not all
+    /// of them were.
+    pub fn each_object(
         &self,
         folder: &Path,
-        arguments: &[&str],
-        input: Vec<u8>,
-    ) -> Result<(i32, Vec<u8>), String> {
+        look: impl FnMut(&str, Option<&[u8]>),
+    ) -> Result<(), String> {
+        let all = ["cat-file", "--batch-all-objects", "--batch", "--buffer", "--unordered"];
+        let mut command = self.command(folder, &all);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().map_err(cannot_start)?;
+        let stdout = child.stdout.take().expect("it is piped");
+        let child = Mutex::new(child);
+        let kill = || child.lock().map(|mut child| child.kill());
+        let read = thread::scope(|threads| {
+            let (done, waits) = mpsc::channel::<()>();
+            threads.spawn(move || {
+                if waits.recv_timeout(PATIENCE_FOR_ALL) == Err(mpsc::RecvTimeoutError::Timeout) {
+                    let _ = kill();
+                }
+            });
+            let read = read_objects(BufReader::with_capacity(1 << 16, stdout), look);
+            drop(done);
+            read
+        });
+        let mut child = child.into_inner().map_err(|err| err.to_string())?;
+        if read.is_err() {
+            let _ = child.kill();
+        }
+        let status = child.wait().map_err(|err| err.to_string())?;
+        read.map_err(|err| format!("`git` gave no answer that could be used: {err}"))?;
+        if status.success() { Ok(()) } else { Err(failed(status.code().unwrap_or(-1))) }
+    }
+
+    /// Git in a folder, so that it starts nothing and asks nothing.
+    fn command(&self, folder: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new("git");
         command
             .arg("--no-pager")
@@ -62,8 +95,18 @@ impl Git<'_> {
         command.args(arguments).current_dir(self.home).env_clear();
         command.env("PATH", absolute_entries(self.path)).env("HOME", self.home).env("LC_ALL", "C");
         command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_TERMINAL_PROMPT", "0");
+        command
+    }
+
+    fn ask(
+        &self,
+        folder: &Path,
+        arguments: &[&str],
+        input: Vec<u8>,
+    ) -> Result<(i32, Vec<u8>), String> {
+        let mut command = self.command(folder, arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().map_err(|err| format!("cannot start `git`: {err}"))?;
+        let mut child = command.spawn().map_err(cannot_start)?;
         let stdin = child.stdin.take();
         // On a thread of its own: git may answer before it has read all.
         thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(&input)));
@@ -90,6 +133,37 @@ impl Git<'_> {
             _ => Err("`git` gave no answer that could be used".into()),
         }
     }
+}
+
+/// Reads `<name> <kind> <size>`, the object and the end of its line, for as long as there are some.
+fn read_objects(
+    mut answer: impl BufRead,
+    mut look: impl FnMut(&str, Option<&[u8]>),
+) -> io::Result<()> {
+    let (mut header, mut object) = (String::new(), Vec::new());
+    while answer.read_line(&mut header)? > 0 {
+        let mut words = header.split_whitespace().skip(1);
+        let (kind, size) = (words.next().unwrap_or_default(), words.next());
+        let size: u64 =
+            size.and_then(|size| size.parse().ok()).ok_or(io::ErrorKind::InvalidData)?;
+        object.clear();
+        let length = size.saturating_add(1);
+        let read = match size <= MOST {
+            true => answer.by_ref().take(length).read_to_end(&mut object)? as u64,
+            false => io::copy(&mut answer.by_ref().take(length), &mut io::sink())?,
+        };
+        if read < length {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        object.pop();
+        look(kind, (size <= MOST).then_some(object.as_slice()));
+        header.clear();
+    }
+    Ok(())
+}
+
+fn cannot_start(err: io::Error) -> String {
+    format!("cannot start `git`: {err}")
 }
 
 fn failed(code: i32) -> String {

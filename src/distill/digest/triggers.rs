@@ -161,14 +161,12 @@ fn topic(
     most_chars: usize,
 ) -> String {
     let mut asked = prompts::request(&part.prompt, most_chars, true);
-    if !asked.is_empty()
-        && !prompts::is_specific(&part.prompt)
-        && let Some(question) = answered(part)
-    {
-        asked = text::one_line(
-            &format!("{} ← {question}", asked.trim_end_matches(['.', '!'])),
-            most_chars,
-        );
+    if !asked.is_empty() && !prompts::is_specific(&part.prompt) {
+        let said = asked.trim_end_matches(['.', '!']);
+        // “continue” and “commit” say nothing; the question before or what came of it does.
+        let topic = answered(part).map(|question| format!("{said} ← {question}"));
+        let topic = topic.or_else(|| Some(format!("{said}: {}", came_of(part)?)));
+        asked = topic.map_or(asked.clone(), |topic| text::one_line(&topic, most_chars));
     }
     let topic = if asked.is_empty() {
         text::one_line(&markdown::strip_marks(&worded(&part.last_reply)), most_chars)
@@ -176,6 +174,13 @@ fn topic(
         asked
     };
     if topic.is_empty() { "Work".into() } else { topic }
+}
+
+/// What a part came to, in a line: what was committed last, else what the agent says it did.
+fn came_of(part: &EpisodeFacts) -> Option<String> {
+    let subject = part.commits.last().map(|commit| commit.message.clone());
+    let subject = subject.filter(|subject| !subject.is_empty());
+    subject.or_else(|| replies::headline(&part.last_reply))
 }
 
 /// A reply without its fences and rules, which say nothing.

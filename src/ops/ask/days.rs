@@ -104,7 +104,7 @@ fn citation(line: &str, day: NaiveDate, page: &str) -> Citation {
         Some(id) => line.trim_end().trim_end_matches(&format!("({id})")).trim_end(),
         None => line,
     };
-    let said = plain(&crate::store::knowledge::without_links(said));
+    let said = plain(&crate::store::knowledge::links::without_links(said));
     Citation {
         text: format!("{day}: {}", text::one_line(&said, 400)),
         page: page.trim_end_matches(".md").to_string(),

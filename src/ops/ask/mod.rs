@@ -25,7 +25,8 @@ use crate::models::{Alias, Answer, MARK, Models, Prompt};
 use crate::query::Query;
 use crate::query::terms::stem;
 use crate::store::Store;
-use crate::store::knowledge::{self as documents, ReadPage, without_links};
+use crate::store::knowledge::links::{self, Place, targets, without_links};
+use crate::store::knowledge::{self as documents, ReadPage};
 use crate::store::layout;
 
 mod days;
@@ -208,8 +209,8 @@ pub fn line(cited: &Citation) -> String {
     let who = cited.origin.as_ref().map(|origin| format!("{origin}, ")).unwrap_or_default();
     let page = match session_link(cited) {
         Some((digest, link)) if digest == cited.page => link,
-        Some((_, link)) => format!("{link}, [[{}]]", cited.page),
-        None => format!("[[{}]]", cited.page),
+        Some((_, link)) => format!("{link}, {}", link_to_page(cited)),
+        None => link_to_page(cited),
     };
     match cited.quoted {
         true => format!("- “{}” ({who}{page})", documents::said(&cited.text)),
@@ -218,15 +219,19 @@ pub fn line(cited: &Citation) -> String {
 }
 
 fn source_link(cited: &Citation) -> String {
-    session_link(cited).map_or_else(|| format!("[[{}]]", cited.page), |(_, link)| link)
+    session_link(cited).map_or_else(|| link_to_page(cited), |(_, link)| link)
+}
+
+/// The page that a citation stands on, as the page of an answer links to it.
+fn link_to_page(cited: &Citation) -> String {
+    documents::link_to_consulted(&cited.page, Place::Page)
 }
 
 /// The digest of the session that a citation is from, and a link to it.
 fn session_link(cited: &Citation) -> Option<(String, String)> {
     let reference = cited.reference.as_ref()?;
-    let digest = layout::link_to_digest(&reference.split('#').next()?.parse().ok()?);
-    let link = format!("[[{digest}|{reference}]]");
-    Some((digest, link))
+    let session = reference.split('#').next()?.parse().ok()?;
+    Some((layout::link_to_digest(&session), links::to_digest(&session, reference, Place::Page)))
 }
 
 // --- What is asked ---
@@ -312,8 +317,10 @@ fn page_texts(page: &ReadPage) -> PageTexts<'_> {
 /// What a page says, sentence by sentence: what is quoted on it, and what a person or a model
 /// wrote.
 fn sentences(page: &ReadPage) -> Vec<Citation> {
-    static QUOTED: StaticRegex =
-        StaticRegex::new(r"“([^”]+)” \((user|assistant|tool), \[\[([^\]|]+)(?:\|([^\]]+))?\]\]\)");
+    static QUOTED: StaticRegex = StaticRegex::new(concat!(
+        r"“([^”]+)” \((user|assistant|tool), ",
+        r"(?:\[\[[^\]|]+(?:\|([^\]]+))?\]\]|\[([^\]]+)\]\([^)]*\))\)"
+    ));
     // What every page of ours says around its quotes answers nothing.
     static OUR_WORDS: StaticRegex = StaticRegex::new(
         r"(?i)\bcame up in \d+ (sessions?|exchanges?)\b|\bwere named together in \d+ sentences?\b|\bwhen asked\b|^In that exchange\b|\bexchanges? in common\b",
@@ -330,7 +337,7 @@ fn sentences(page: &ReadPage) -> Vec<Citation> {
             cited.push(Citation {
                 text: plain(&found[1]),
                 page: name.clone(),
-                reference: found.get(4).map(|shown| shown.as_str().to_string()),
+                reference: found.get(3).or(found.get(4)).map(|shown| shown.as_str().to_string()),
                 origin: Some(found[2].to_string()),
                 quoted: true,
             });
@@ -469,7 +476,7 @@ fn follow_up(store: &Store, consulted: &[String]) -> std::io::Result<Vec<PageNam
     for name in consulted.iter().take(FEWEST_PAGES).filter_map(|name| name.parse::<PageName>().ok())
     {
         let text = store.page_text(&name)?.unwrap_or_default();
-        let linked = documents::links(Document::parse(&text).body())
+        let linked = targets(Document::parse(&text).body(), name.kind)
             .into_iter()
             .filter_map(|link| link.parse().ok());
         near.extend(linked.filter(|name: &PageName| {

@@ -14,6 +14,7 @@ use crate::error::{Context, Result};
 use crate::index::{Corpus, Index, Source};
 use crate::model::ids::SessionId;
 use crate::ops::devices::{command, meet};
+use crate::ops::duplicates;
 use crate::ops::forget;
 use crate::ops::repair;
 use crate::ops::verify::VerifyRequest;
@@ -30,6 +31,7 @@ pub const ALL: &[(&str, Check)] = &[
     ("devices", devices),
     ("unfinished work", unfinished),
     ("digests", digests),
+    ("duplicates", duplicates),
     ("snapshots", snapshots),
     ("forgotten", forgotten),
     ("cursors", cursors),
@@ -248,6 +250,44 @@ fn rewrite_digest(doctor: &Doctor<'_>, id: &SessionId) -> Result<bool> {
     let cannot = || "cannot take the lock".to_string();
     let _lock = files::lock_exclusive(&doctor.store.layout().sweep_lock()).context(cannot)?;
     raw::restore_digest(&doctor.memory.capture_settings()?, id)
+}
+
+/// Sessions that are there more than once.
+fn duplicates(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
+    let found = duplicates::find(doctor.memory)?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    let means = "searches, days and cores tell its work more than once";
+    let lock = match doctor.fix {
+        true => Some(doctor.store.lock()?),
+        false => None,
+    };
+    for duplicate in found {
+        let others: Vec<String> = duplicate.others.iter().map(ToString::to_string).collect();
+        let (kept, others) = (&duplicate.kept, others.join(", "));
+        let what = format!("{kept} and {others} are the same session, {}", duplicate.source_id);
+        match (&lock, duplicate.is_trusted) {
+            (_, false) => {
+                let fix = "trust the device that wrote the other one (`memtree config trust NAME`), \
+                           then `memtree doctor --fix` joins them";
+                findings.warning(what, means, fix);
+            }
+            (None, true) => {
+                let fix = format!(
+                    "`memtree doctor --fix` leaves it to {kept}, with what you wrote into the \
+                     others; nothing is deleted"
+                );
+                findings.warning(what, means, fix);
+            }
+            (Some(_), true) => {
+                duplicates::join(doctor.memory, &duplicate)?;
+                let how = format!("left to {kept}, with what you wrote into {others}");
+                findings.fixed(what, means, &how);
+            }
+        }
+    }
+    Ok(())
 }
 
 fn snapshots(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {

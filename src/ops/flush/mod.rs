@@ -98,13 +98,13 @@ impl Memory {
     pub fn flush(&self, request: FlushRequest) -> Result<FlushReport> {
         let (store, flush) = (self.store(), &Flush::of(self)?);
         match request {
-            FlushRequest::Due => due(store, flush, Scope::All, "flush"),
-            FlushRequest::Watch(scope) => due(store, flush, scope, "watch"),
+            FlushRequest::Due => due(store, flush, Scope::All),
+            FlushRequest::Watch(scope) => due(store, flush, scope),
             FlushRequest::Retry if store.inbox().is_empty() => Ok(FlushReport::default()),
             FlushRequest::Retry => run(store, Vec::new(), flush),
             FlushRequest::Context { text, session } => handed_in(store, &text, &session, flush),
             FlushRequest::Transcript { log, session, reason } => {
-                let sweep = SweepRequest::default().roots(roots(log)).finalize(Some("flush"));
+                let sweep = SweepRequest::default().roots(roots(log));
                 transcript(self, sweep, &session, reason, flush)
             }
         }
@@ -251,7 +251,7 @@ fn handed_in(store: &Store, text: &str, session: &str, flush: &Flush<'_>) -> Res
 
 /// Flushes what is due: sessions that fell silent or went on for thirty turns, whatever waits in
 /// the inbox, and the days in `scope` that need a summary.
-fn due(store: &Store, flush: &Flush<'_>, scope: Scope, trigger: &str) -> Result<FlushReport> {
+fn due(store: &Store, flush: &Flush<'_>, scope: Scope) -> Result<FlushReport> {
     let mut contexts = Vec::new();
     if flush.models.is_enabled() {
         let today = days::today(flush.now, flush.zone);
@@ -274,7 +274,7 @@ fn due(store: &Store, flush: &Flush<'_>, scope: Scope, trigger: &str) -> Result<
         }
     }
     let mut flushed = run(store, contexts, flush)?;
-    let settled = days::settle(store, flush.now, flush.zone, scope, trigger)?;
+    let settled = days::settle(store, flush.now, flush.zone, scope)?;
     flushed.summaries.days.extend(settled.days);
     flushed.summaries.finalized.extend(settled.finalized);
     Ok(flushed)
@@ -379,7 +379,7 @@ fn run(store: &Store, contexts: Vec<Context>, flush: &Flush<'_>) -> Result<Flush
     }
     // In this order: a kill leaves a context in the inbox rather than nowhere.
     let days: Vec<NaiveDate> = days.into_iter().collect();
-    flushed.summaries = days::rewrite(store, &days, &notes, flush.now, flush.zone, "flush")?;
+    flushed.summaries = days::rewrite(store, &days, &notes, flush.now, flush.zone)?;
     for (_, id) in &done {
         state.remember(id, flush.now);
     }

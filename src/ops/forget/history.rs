@@ -1,5 +1,5 @@
-//! Git's history: the commands that remove the same from it. The person runs them, since nothing
-//! here runs a program.
+//! Git's history: whether it still holds it, and the commands that remove it from there, which the
+//! person runs.
 //!
 //! Git keeps every page as it once was, also pages that no longer mention it. In each commit the files
 //! that hold it go, by `git grep` over that commit; the others stay. What was made of several
@@ -7,18 +7,67 @@
 
 use std::path::Path;
 
+use regex::bytes::RegexBuilder;
+use serde::Serialize;
+
 use super::ForgetPlan;
 use crate::base::files;
+use crate::base::git::Git;
+use crate::error::{Error, Result};
 use crate::store::{Store, layout};
+
+/// What was found in git's objects.
+#[derive(Debug, Clone, Serialize)]
+pub struct GitObjects {
+    /// How many files, lists of names and commits of all times were looked through.
+    pub searched: u64,
+    /// How many of them hold it.
+    pub holding: u64,
+    /// Why not all of them could be looked through.
+    pub incomplete: Option<String>,
+}
+
+/// Looks through everything that git keeps; `None` where the memory is in no repository.
+pub fn search(store: &Store, git: &Git<'_>, plan: &ForgetPlan) -> Result<Option<GitObjects>> {
+    let Some(repository) = repository(store) else { return Ok(None) };
+    let names = match &plan.text {
+        Some(_) => None,
+        None => {
+            let mut names = RegexBuilder::new(&session_names(plan).join("|"));
+            let names = names.case_insensitive(true).build();
+            Some(names.map_err(|err| Error::new("cannot look for these sessions").because(err))?)
+        }
+    };
+    let holds = |object: &[u8]| {
+        plan.text.as_ref().is_some_and(|text| text.is_in_bytes(object))
+            || names.as_ref().is_some_and(|names| names.is_match(object))
+    };
+    let (mut objects, mut too_long) = (GitObjects { searched: 0, holding: 0, incomplete: None }, 0);
+    let look = |_: &str, object: Option<&[u8]>| {
+        objects.searched += 1;
+        match object {
+            Some(object) => objects.holding += u64::from(holds(object)),
+            None => too_long += 1,
+        }
+    };
+    let searched = git.each_object(repository, look);
+    objects.incomplete = match (searched, too_long) {
+        (Err(reason), _) => Some(reason),
+        (Ok(()), 0) => None,
+        (Ok(()), count) => Some(format!("{count} of them are too long")),
+    };
+    Ok(Some(objects))
+}
+
+fn repository(store: &Store) -> Option<&Path> {
+    store.layout().root().ancestors().find(|folder| files::exists(folder.join(".git")))
+}
 
 /// The commands; none where the memory is in no repository. In every commit but the last, the files
 /// that hold it go; everything else stays as it was.
 pub fn commands(store: &Store, plan: &ForgetPlan) -> Vec<String> {
     let root = store.layout().root();
-    let Some(repository) = root.ancestors().find(|folder| files::exists(folder.join(".git")))
-    else {
-        return Vec::new();
-    };
+    let Some(repository) = repository(store) else { return Vec::new() };
     let below = root.strip_prefix(repository).unwrap_or(Path::new(""));
     let memory = match below.as_os_str().is_empty() {
         true => ".".to_string(),
@@ -72,6 +121,11 @@ fn pattern(plan: &ForgetPlan) -> String {
     if let Some(text) = &plan.text {
         return text.for_git().to_string();
     }
+    session_names(plan).join("|")
+}
+
+/// The names of the sessions, ours and the agents' own, each as a regular expression.
+fn session_names(plan: &ForgetPlan) -> Vec<String> {
     let ids = plan.sessions.iter().map(|planned| planned.session.to_string());
     let natives = plan.sessions.iter().filter_map(|planned| planned.source_id.clone());
     let natives = natives.filter_map(|id| Some(id.split_once(':')?.1.to_string()));
@@ -80,7 +134,7 @@ fn pattern(plan: &ForgetPlan) -> String {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         name.chars().map(|c| if plain(c) { c } else { '.' }).collect::<String>()
     });
-    escaped.collect::<Vec<_>>().join("|")
+    escaped.collect()
 }
 
 /// A word for a shell, whatever it holds.

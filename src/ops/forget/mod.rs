@@ -39,9 +39,10 @@ use crate::ops::{consolidate, days, search};
 use crate::store::Store;
 use crate::store::day::{self, summary};
 use crate::store::layout::{self, Layout};
-use crate::store::tombstones::{self, Tombstone};
+use crate::store::tombstones::{self, Tombstone, quarantine_file};
 
 pub use finish::finish;
+pub use history::GitObjects;
 use pages::{clean_pages, is_static, pages_with};
 pub use pattern::TextPattern;
 use traces::Traces;
@@ -139,7 +140,11 @@ pub struct ForgetReport {
     pub scanned_bytes: u64,
     /// Where something of it still stands.
     pub left: Vec<String>,
-    /// What to run to take it out of git's history too; empty where the memory is in no repository.
+    /// The sessions in quarantine that still hold it.
+    pub quarantine: Vec<SessionId>,
+    /// What git's objects hold of it; `None` where the memory is in no repository.
+    pub git_objects: Option<GitObjects>,
+    /// What to run to take it out of git's history too; empty where that has nothing of it.
     pub git: Vec<String>,
 }
 
@@ -150,9 +155,18 @@ impl Memory {
         plan(self.store(), request.target, day)
     }
 
-    /// Forgets what was planned, and proves that it is gone.
+    /// Forgets what was planned, and proves that it is gone. Where nothing of it is in the tree, it
+    /// only looks through git's history.
     pub fn forget(&self, plan: &ForgetPlan) -> Result<ForgetReport> {
-        forget(self.store(), plan, &Request::of(self)?)
+        let mut report = match plan.is_empty() {
+            true => ForgetReport::default(),
+            false => forget(self.store(), plan, &Request::of(self)?)?,
+        };
+        report.git_objects = history::search(self.store(), &self.git(), plan)?;
+        if report.git_objects.as_ref().is_some_and(|it| it.holding > 0 || it.incomplete.is_some()) {
+            report.git = history::commands(self.store(), plan);
+        }
+        Ok(report)
     }
 }
 
@@ -238,11 +252,7 @@ pub fn forget(store: &Store, plan: &ForgetPlan, request: &Request<'_>) -> Result
     }
     let sessions: Vec<SessionId> =
         plan.sessions.iter().map(|planned| planned.session.clone()).collect();
-    let mut report = ForgetReport {
-        sessions: sessions.clone(),
-        git: history::commands(store, plan),
-        ..ForgetReport::default()
-    };
+    let mut report = ForgetReport { sessions: sessions.clone(), ..ForgetReport::default() };
     report.searched = searched(plan.is_text());
     match &plan.text {
         Some(pattern) => forget_text(store, plan, pattern, stones, request, &mut report)?,
@@ -264,7 +274,8 @@ fn searched(is_text: bool) -> Vec<&'static str> {
         how,
         "in the names of all files, in pages, keys, slugs, day logs, raw, and below .memtree; the \
          search index is removed and made again",
-        "not in git's history, not in other clones, and not in the agent's own logs",
+        "in all objects of the git repository around it, also those that nothing leads to any more; \
+         not in other clones, and not in the agent's own logs",
     ]
 }
 
@@ -516,7 +527,7 @@ fn prove(
     holds: impl Fn(&Path, &str) -> io::Result<bool>,
 ) -> Result<()> {
     let layout = store.layout();
-    let (git, locks) = (layout.git(), layout.locks());
+    let (git, locks, quarantine) = (layout.git(), layout.locks(), layout.quarantine());
     for found in files::walk_files(layout.root()).flatten() {
         if found.link.is_some() || found.path.starts_with(&git) || found.path.starts_with(&locks) {
             continue;
@@ -525,8 +536,23 @@ fn prove(
         report.scanned_files += 1;
         report.scanned_bytes += found.metadata.len();
         if holds(&found.path, &name).context(|| format!("cannot look into `{name}`"))? {
-            report.left.push(name);
+            match found.path.strip_prefix(&quarantine).ok().and_then(session_of) {
+                Some(session) => report.quarantine.push(session),
+                // The list has their titles.
+                None if found.path == layout.quarantine_list() => {
+                    report.quarantine.extend(quarantine_file(layout).load().into_keys());
+                }
+                None => report.left.push(name),
+            }
         }
     }
+    report.quarantine.sort();
+    report.quarantine.dedup();
     Ok(())
+}
+
+/// The session of a path in quarantine: `SES1_…/…`, or `SES1_….pages/…`.
+fn session_of(below: &Path) -> Option<SessionId> {
+    let first = below.components().next()?.as_os_str().to_str()?;
+    first.strip_suffix(".pages").unwrap_or(first).parse().ok()
 }

@@ -72,7 +72,12 @@ impl TextPattern {
 
     /// Whether a text holds it.
     pub fn is_in(&self, text: &str) -> bool {
-        self.regex.is_match(text.as_bytes())
+        self.is_in_bytes(text.as_bytes())
+    }
+
+    /// Whether bytes of any kind hold it.
+    pub fn is_in_bytes(&self, bytes: &[u8]) -> bool {
+        self.regex.is_match(bytes)
     }
 
     /// How often a text holds it.

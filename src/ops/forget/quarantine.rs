@@ -303,7 +303,7 @@ fn write_days(memory: &Memory, session: &SessionId, entry: &Quarantined) -> Resu
         let which = lines.days();
         lines.write(memory.layout()).context(|| format!("cannot write the days of {session}"))?;
         let (now, zone) = (settings.now, settings.zone);
-        days::rewrite(memory.store(), &which, &BTreeMap::new(), now, zone, Default::default())?;
+        days::rewrite(memory.store(), &which, &BTreeMap::new(), now, zone)?;
     }
     Ok(())
 }

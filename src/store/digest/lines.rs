@@ -4,7 +4,7 @@ use crate::base::markdown::{inline, plain};
 use crate::base::text;
 use crate::model::digest::{Claim, ClaimKind, ErrorFact, IndexLine, Origin, Trigger};
 use crate::model::ids::EpisodeId;
-use crate::store::layout;
+use crate::store::layout::{self, link_path, link_target};
 
 const REFERENCE: &str = " -> Trigger reference: [";
 const KEYS: &str = " | keys: ";
@@ -133,42 +133,4 @@ pub fn trigger_line(trigger: &Trigger) -> String {
         "- [{topic}]: {sentence}{REFERENCE}{}]({path}) | {}{keys}",
         trigger.episode, trigger.origin
     )
-}
-
-/// A path as the target of a link: what would end the link or the line is written as in an address.
-pub fn link_target(path: &str) -> String {
-    let mut target = String::with_capacity(path.len());
-    for letter in path.chars() {
-        let plain = letter.is_alphanumeric() || "/._-+=@,:~'!".contains(letter);
-        match plain {
-            true => target.push(letter),
-            false => {
-                letter.to_string().bytes().for_each(|byte| target.push_str(&format!("%{byte:02X}")))
-            }
-        }
-    }
-    target
-}
-
-/// What [`link_target`] was given.
-pub fn link_path(target: &str) -> String {
-    let mut bytes = Vec::with_capacity(target.len());
-    let mut rest = target.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let hex = (*first == b'%')
-            .then(|| tail.get(..2))
-            .flatten()
-            .and_then(|digits| std::str::from_utf8(digits).ok());
-        match hex.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &tail[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }

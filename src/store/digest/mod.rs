@@ -11,7 +11,7 @@ mod machine;
 use std::sync::LazyLock;
 
 use fields::{SCHEMA, SCHEMA_1};
-use lines::{claim_line, error_line, index_line, line, link_path, link_target, trigger_line};
+use lines::{claim_line, error_line, index_line, line, trigger_line};
 pub use lines::{parse_claim, parse_error, parse_index_line, parse_trigger};
 pub use machine::MACHINE;
 use machine::{folded, unfolded};
@@ -19,7 +19,9 @@ use machine::{folded, unfolded};
 use crate::base::front_matter::{self, Document};
 use crate::base::markdown::{inline, plain};
 use crate::model::digest::{Claim, Content, Digest, Snapshot, State};
+use crate::model::ids::SessionId;
 use crate::store::authored::{self, Order, Page, Part, Rules, Unit, Written};
+use crate::store::layout::{link_path, link_target};
 
 const TEMPLATE: &str = include_str!("../../../templates/digest.md");
 
@@ -237,6 +239,36 @@ pub fn without_doubles(text: &str) -> Option<String> {
 /// The digest without the hashes of what no longer stands in it.
 pub fn without_stale_hashes(text: &str) -> String {
     folded(&authored::without_stale_hashes(&unfolded(text), &RULES))
+}
+
+/// A digest with what a person wrote into another one of the same session: keys that they changed
+/// there and not here, and, below the notes, the sections that are theirs. What is here already is
+/// not added again.
+pub fn with_words_of(text: &str, other: &str, from: &SessionId) -> String {
+    let (text, other) = (unfolded(text), unfolded(other));
+    let (mut document, theirs) = (Document::parse(&text), Document::parse(&other));
+    let (ours, written) = (Written::of(&document, &RULES), Written::of(&theirs, &RULES));
+    for key in theirs.keys() {
+        let (here, there) = (document.get_raw(key), theirs.get_raw(key).unwrap_or_default());
+        let is_theirs = !written.matches(&RULES, key, there);
+        let is_free = here.is_none_or(|here| ours.matches(&RULES, key, here));
+        if key == PINNED || (written.has(key) && !fields::is_measured(key) && is_theirs && is_free)
+        {
+            document.set_raw(key, there);
+        }
+    }
+    let is_theirs = |part: &Part<'_>| {
+        part.name.as_deref().is_none_or(|name| !written.matches(&RULES, name, part.text))
+    };
+    let mut body = document.body().to_string();
+    for part in sections(theirs.body()).iter().filter(|part| is_theirs(part)) {
+        let words = part.text.trim().strip_prefix(NOTES).unwrap_or(part.text).trim();
+        if !words.is_empty() && !body.contains(words) {
+            body = format!("{}\n\n(from {from})\n{words}\n", body.trim_end());
+        }
+    }
+    document.set_body(&body);
+    folded(document.as_text())
 }
 
 /// What `readiness` says of a digest that its core holds, and the box that is ticked then.

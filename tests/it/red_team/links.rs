@@ -76,7 +76,6 @@ const TOGETHER: &[&[&str]] = &[
         ".memtree/local/ledger.jsonl",
         ".memtree/local/committing.json",
         ".memtree/local/evicting.json",
-        ".memtree/local/finalizing.json",
         "sessions/SES1_desk_SP1C1/snapshot/MANIFEST.sha256",
         "sessions/SES1_desk_SP1C1/snapshot/episodic/EP_001.md",
         "sessions/SES1_desk_SP1C1/snapshot/sensory/",

@@ -1,11 +1,14 @@
 //! Knowledge as documents: its pages, their index, and the log of what was compiled.
 
+pub mod links;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 
 use chrono::NaiveDate;
-use pulldown_cmark::{Event, LinkType, Options, Parser, Tag};
+
+use links::{Place, entry_target, without_links};
 
 use super::Store;
 use super::authored::{self, Order, Page, Part, Rules, Unit};
@@ -89,14 +92,14 @@ pub fn connection_page(connection: &Connection, sessions: &Sessions) -> Page {
     ];
     entries.push((
         "connects",
-        front_matter::block_list(&connection.connects.each_ref().map(wikilink)),
+        front_matter::block_list(&connection.connects.each_ref().map(PageName::to_string)),
     ));
     entries.extend(source_entries(&connection.sources));
     entries.push(("made_by", EXTRACTIVE.into()));
     let insight = connection.insight.as_ref().map(cited).unwrap_or_default();
     let related: String =
-        connection.related.iter().map(|name| format!("- {}\n", wikilink(name))).collect();
-    let [one, other] = connection.connects.each_ref().map(wikilink);
+        connection.related.iter().map(|name| format!("- {}\n", link(name))).collect();
+    let [one, other] = connection.connects.each_ref().map(link);
     let connection_text = said(&connection.connection);
     Page {
         rules: &RULES,
@@ -115,13 +118,12 @@ pub fn connection_page(connection: &Connection, sessions: &Sessions) -> Page {
 
 /// The page on a question.
 pub fn question_page(question: &Question) -> Page {
-    let consulted: Vec<String> =
-        question.consulted.iter().map(|name| format!("[[{name}]]")).collect();
+    let consulted = question.consulted.iter().map(|name| link_to_consulted(name, Place::Page));
     let entries = vec![
         ("schema", "memtree/question/1".to_string()),
         ("title", front_matter::scalar(&question.question)),
         ("question", front_matter::scalar(&question.question)),
-        ("consulted", front_matter::block_list(&consulted)),
+        ("consulted", front_matter::block_list(&question.consulted)),
         ("filed", question.filed.clone()),
         ("made_by", front_matter::scalar(&question.made_by)),
     ];
@@ -136,11 +138,8 @@ pub fn question_page(question: &Question) -> Page {
         body: [
             format!("# {}\n\n", markdown::heading(&question.question)),
             format!("## Answer\n\n{}\n", lines(&question.answer)),
-            format!("## Sources Consulted\n\n{}\n", listed(consulted)),
-            format!(
-                "## Follow-Up\n\n{}",
-                listed(question.follow_up.iter().map(wikilink).collect())
-            ),
+            format!("## Sources Consulted\n\n{}\n", listed(consulted.collect())),
+            format!("## Follow-Up\n\n{}", listed(question.follow_up.iter().map(link).collect())),
         ]
         .concat(),
     }
@@ -163,7 +162,7 @@ fn parts(body: &str) -> Vec<Part<'_>> {
 
 fn source_entries(sources: &[SourceDay]) -> Vec<(&'static str, String)> {
     let days: Vec<String> =
-        sources.iter().map(|source| format!("[[{}]]", layout::link_to_day(source.day))).collect();
+        sources.iter().map(|source| format!("{}.md", layout::link_to_day(source.day))).collect();
     let mut entries = vec![("sources", front_matter::block_list(&days))];
     entries.extend(sources.first().map(|first| ("created", first.day.to_string())));
     entries.extend(sources.last().map(|last| ("updated", last.day.to_string())));
@@ -261,20 +260,32 @@ fn cited(quote: &Quote) -> String {
 fn place_link(place: &QuoteSource) -> String {
     match (&place.session, place.episode) {
         (Some(session), Some(episode)) => {
-            format!("[[{}|{session}#{episode}]]", layout::link_to_digest(session))
+            links::to_digest(session, &format!("{session}#{episode}"), Place::Page)
         }
-        (Some(session), None) => format!("[[{}|{session}]]", layout::link_to_digest(session)),
-        (None, _) => format!("[[{}|{}]]", layout::link_to_day(place.day), place.day),
+        (Some(session), None) => links::to_digest(session, &session.to_string(), Place::Page),
+        (None, _) => links::to_day(place.day, Place::Page),
     }
 }
 
 fn relation_line(relation: &Relation) -> String {
-    format!("- {}: {}\n", wikilink(&relation.name), said(&relation.why))
+    format!("- {}: {}\n", link(&relation.name), said(&relation.why))
 }
 
-/// A page as Obsidian links to it.
-pub fn wikilink(name: &PageName) -> String {
-    format!("[[{name}]]")
+/// A page as another one links to it.
+pub fn link(name: &PageName) -> String {
+    links::to_page(name, Place::Page)
+}
+
+/// What was read for an answer: pages, digests or days, by the names that links have for them.
+pub fn link_to_consulted(name: &str, from: Place) -> String {
+    if let Some(session) = layout::linked_digest(name) {
+        return links::to_digest(&session, &session.to_string(), from);
+    }
+    match (name.parse::<PageName>(), layout::linked_day(name)) {
+        (Ok(page), _) => links::to_page(&page, from),
+        (_, Some(day)) => links::to_day(day, from),
+        _ => markdown::inline(name),
+    }
 }
 
 fn source_lines(sources: &[SourceDay], sessions: &Sessions) -> String {
@@ -287,13 +298,13 @@ fn source_lines(sources: &[SourceDay], sessions: &Sessions) -> String {
                     .get(session)
                     .map(|about| text::one_line(&about.title, 70))
                     .unwrap_or_default();
-                let link = format!("[[{}|{session}]]", layout::link_to_digest(session));
+                let link = links::to_digest(session, &session.to_string(), Place::Page);
                 if title.is_empty() { link } else { format!("{link} {}", said(&title)) }
             })
             .collect();
         let named =
             if named.is_empty() { String::new() } else { format!(": {}", named.join("; ")) };
-        format!("- [[{}]]{named}\n", layout::link_to_day(source.day))
+        format!("- {}{named}\n", links::to_day(source.day, Place::Page))
     };
     sources.iter().map(line).collect()
 }
@@ -409,8 +420,10 @@ impl Store {
         let log = read_lossy(&self.layout().knowledge_log())?.unwrap_or_default();
         let mut compiled: BTreeMap<NaiveDate, BTreeSet<String>> = BTreeMap::new();
         for line in log.lines().filter_map(|line| line.trim().strip_prefix(SOURCE)) {
-            let Some((link, hash)) = line.split_once("]] (sha256 ") else { continue };
-            let day = link.strip_prefix("[[").and_then(layout::linked_day);
+            let Some((link, hash)) = line.split_once(" (sha256 ") else { continue };
+            // `[2026-11-15](…)`; earlier versions wrote `[[daily/raw/2026-11-15]]`.
+            let day = without_links(link);
+            let day = day.parse().ok().or_else(|| layout::linked_day(&day));
             if let (Some(day), Some(hash)) = (day, hash.strip_suffix(')')) {
                 compiled.entry(day).or_default().insert(hash.to_string());
             }
@@ -438,14 +451,11 @@ impl Store {
     /// Takes the names of pages that are gone out of the lists of the log; says whether there were
     /// any.
     pub fn without_pages_in_log(&self, gone: &BTreeSet<PageName>) -> io::Result<bool> {
-        let links: BTreeSet<String> = gone.iter().map(wikilink).collect();
+        let is_gone = |link: &str| gone.iter().any(|page| links::leads_to(link, page));
         rewritten(self, &self.layout().knowledge_log(), |line| match line.split_once(": ") {
-            Some((what, list))
-                if line.starts_with("- ")
-                    && links.iter().any(|link| list.contains(link.as_str())) =>
-            {
+            Some((what, list)) if line.starts_with("- ") && is_gone(list) => {
                 let kept: Vec<&str> =
-                    list.trim_end().split(", ").filter(|link| !links.contains(*link)).collect();
+                    list.trim_end().split(", ").filter(|link| !is_gone(link)).collect();
                 let kept = if kept.is_empty() { "none".to_string() } else { kept.join(", ") };
                 Some(format!("{what}: {kept}\n"))
             }
@@ -456,13 +466,7 @@ impl Store {
     /// Takes the lines of a page that lead to pages which are gone out of it; says whether there
     /// were any.
     pub fn without_links_to(&self, name: &PageName, gone: &BTreeSet<PageName>) -> io::Result<bool> {
-        let links: Vec<String> = gone.iter().map(|page| format!("[[{page}")).collect();
-        let leads_there = |line: &str| {
-            links.iter().any(|link| {
-                line.match_indices(link.as_str())
-                    .any(|(at, _)| line[at + link.len()..].starts_with([']', '|', '#', '.']))
-            })
-        };
+        let leads_there = |line: &str| gone.iter().any(|page| links::leads_to(line, page));
         let kept = |line: &str| (!leads_there(line)).then(|| line.to_string());
         rewritten(self, &self.layout().page(name), kept)
     }
@@ -510,9 +514,7 @@ fn read_lossy(path: &std::path::Path) -> io::Result<Option<String>> {
 fn read_page(name: PageName, text: String) -> ReadPage {
     let document = Document::parse(&text);
     let list = |key: &str| document.get_list(key).unwrap_or_default();
-    let day = |source: &String| {
-        layout::linked_day(source.trim_start_matches("[[").trim_end_matches("]]"))
-    };
+    let day = |source: &String| layout::linked_day(entry_target(source));
     ReadPage {
         title: document.get_str("title").unwrap_or_else(|| name.slug().to_string()),
         aliases: list("aliases"),
@@ -546,47 +548,6 @@ fn summary(body: &str) -> String {
     text::one_line(&line, SUMMARY_CHARS)
 }
 
-/// Prose without the links in it.
-pub fn without_links(line: &str) -> String {
-    let mut plain = String::with_capacity(line.len());
-    let mut rest = line;
-    while let Some((before, behind)) = rest.split_once("[[") {
-        plain.push_str(before);
-        match behind.split_once("]]") {
-            Some((target, after)) => {
-                plain.push_str(target.rsplit('|').next().unwrap_or(target));
-                rest = after;
-            }
-            None => {
-                rest = behind;
-                break;
-            }
-        }
-    }
-    plain + rest
-}
-
-/// The targets of all wikilinks in a text, as they stand there: `[[target]]`, `[[target|shown]]`,
-/// `[[target#part]]`. What stands in code is no link.
-pub fn links(body: &str) -> Vec<String> {
-    let mut links = Vec::new();
-    for event in Parser::new_ext(body, Options::ENABLE_WIKILINKS | Options::ENABLE_TABLES) {
-        if let Event::Start(Tag::Link { link_type: LinkType::WikiLink { .. }, dest_url, .. }) =
-            event
-        {
-            links.push(
-                dest_url
-                    .split(['#', '^'])
-                    .next()
-                    .unwrap_or_default()
-                    .trim_end_matches('\\')
-                    .to_string(),
-            );
-        }
-    }
-    links
-}
-
 const INDEX_HEAD: &str = "| Article | Summary | Compiled From | Updated |";
 
 fn index_over(existing: &str, pages: &[ReadPage]) -> String {
@@ -612,14 +573,14 @@ fn index_row(page: &ReadPage) -> String {
         .iter()
         .rev()
         .take(DAYS_IN_A_ROW)
-        .map(|day| format!("[[{}]]", layout::link_to_day(*day)))
+        .map(|day| links::to_day(*day, Place::Top))
         .collect();
     let more = page.days.len().saturating_sub(DAYS_IN_A_ROW);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let summary = page.summary.replace('|', "\\|");
     format!(
         "| {} | {summary} | {}{more} | {} |\n",
-        wikilink(&page.name),
+        links::to_page(&page.name, Place::Top),
         days.join(", "),
         page.updated
     )
@@ -640,11 +601,12 @@ pub fn compile_entry(
 ) -> String {
     let at = if last.is_empty() { day.to_string() } else { format!("{day} {last}") };
     let mut entry = format!(
-        "## [{at}] compile | {day}.md\n{SOURCE}[[{}]] (sha256 {hash})\n",
-        layout::link_to_day(day)
+        "## [{at}] compile | {day}.md\n{SOURCE}{} (sha256 {hash})\n",
+        links::to_day(day, Place::Top)
     );
     for (what, pages) in [("Created", created), ("Updated", updated)] {
-        let links: Vec<String> = pages.iter().map(wikilink).collect();
+        let links: Vec<String> =
+            pages.iter().map(|page| links::to_page(page, Place::Top)).collect();
         entry.push_str(&format!(
             "- {what}: {}\n",
             if links.is_empty() { "none".into() } else { links.join(", ") }
@@ -656,12 +618,12 @@ pub fn compile_entry(
 /// The entry for an answer that was filed.
 pub fn ask_entry(name: &PageName, question: &Question) -> String {
     let consulted: Vec<String> =
-        question.consulted.iter().map(|page| format!("[[{page}]]")).collect();
+        question.consulted.iter().map(|page| link_to_consulted(page, Place::Top)).collect();
     format!(
         "## [{}] ask | {}\n- Filed: {}\n- Consulted: {}\n",
         question.filed,
         said(&markdown::heading(&question.question)),
-        wikilink(name),
+        links::to_page(name, Place::Top),
         if consulted.is_empty() { "none".into() } else { consulted.join(", ") }
     )
 }
