@@ -1,6 +1,5 @@
 //! A static regex: a regular expression that is fixed in the program, compiled when first used.
 
-use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::OnceLock;
 
@@ -29,14 +28,13 @@ impl Deref for StaticRegex {
     }
 }
 
-/// The pattern in a form that compiles and runs faster. Between ASCII words, the boundaries of
+/// The pattern in a form that compiles and runs faster. Where it names only ASCII words, the boundaries of
 /// Unicode cost a slower engine; the hundreds of ranges of its `\w` cost more to compile than all
 /// else together, so the blocks in which its letters stand have to do.
-fn made_fast(pattern: &str) -> Cow<'_, str> {
-    if !pattern.is_ascii() && !pattern.contains(r"\w") && !pattern.contains(r"\W") {
-        return pattern.into();
-    }
-    let (has_unicode, is_ascii) = (!pattern.contains("-u"), pattern.is_ascii());
+fn made_fast(pattern: &str) -> String {
+    // Marks such as ✓ stand beside no boundary that counts; letters do.
+    let has_letters = pattern.chars().any(|c| !c.is_ascii() && c.is_alphanumeric());
+    let has_unicode = !pattern.contains("-u");
     let mut fast = String::with_capacity(pattern.len() * 2);
     let (mut in_class, mut chars) = (false, pattern.chars());
     while let Some(char) = chars.next() {
@@ -47,7 +45,7 @@ fn made_fast(pattern: &str) -> Cow<'_, str> {
                 Some('W') if has_unicode && !in_class => {
                     push_all(&mut fast, ["(?-i:[^", LETTERS, "])"]);
                 }
-                Some('b') if is_ascii => fast.push_str(r"(?-u:\b)"),
+                Some('b') if !has_letters => fast.push_str(r"(?-u:\b)"),
                 escaped => fast.extend(Some('\\').into_iter().chain(escaped)),
             },
             '[' => {
@@ -61,7 +59,7 @@ fn made_fast(pattern: &str) -> Cow<'_, str> {
             other => fast.push(other),
         }
     }
-    fast.into()
+    fast
 }
 
 fn push_all<const N: usize>(text: &mut String, parts: [&str; N]) {

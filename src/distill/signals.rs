@@ -114,7 +114,10 @@ impl SignalCounter {
         let failed = failed || verdict.is_some_and(|verdict| !verdict.passed);
         // What a file holds is no error, whatever it says.
         let is_dump = matches!(call.action, Action::Read { .. });
-        if let Some(error) = errors::find(&answer.text).filter(|_| failed && !is_dump) {
+        if failed
+            && !is_dump
+            && let Some(error) = errors::find(&answer.text)
+        {
             self.add_error(error.fingerprint, episode);
         }
     }

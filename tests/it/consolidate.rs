@@ -732,3 +732,37 @@ fn consolidating_eight_hundred_sessions_against_reading_their_digests() {
     );
     assert!(ratio < 2.0, "{ratio}");
 }
+
+#[test]
+fn a_command_that_passed_counts_whatever_its_session_is_worth() {
+    let memory = Memory::new();
+    let passed = |command: &str| Claim {
+        kind: ClaimKind::Standing,
+        text: format!("Checks that passed here: `{command}`"),
+        episode: EpisodeId(1),
+        origin: Origin::Tool,
+    };
+    for ordinal in 0..8 {
+        let worth = if ordinal < 2 { Worth::None } else { Worth::Full };
+        let mut digest = digest(ordinal, "a", &[], worth, 0);
+        match ordinal {
+            0 | 1 => digest.content.stated = vec![passed("just test")],
+            // It ended well and with a commit, so one session is enough.
+            2 => {
+                digest.content.stated = vec![passed("just lint")];
+                digest.content.commits = vec!["0a1b2c3".into()];
+                digest.content.status = memtree::model::digest::Outcome::Success;
+            }
+            3 => {
+                digest.content.stated = vec![passed("just guess")];
+                digest.content.commits = Vec::new();
+            }
+            _ => {}
+        }
+        memory.write(&digest);
+    }
+    memory.consolidate();
+    let page = fs::read_to_string(memory.store.layout().memory_page()).unwrap();
+    assert!(page.contains("- Checks that pass here: `just test`, `just lint` ("), "{page}");
+    assert!(!page.contains("just guess"), "{page}");
+}

@@ -42,6 +42,15 @@ pub enum Source {
     Forgotten,
 }
 
+impl Source {
+    fn digest(&self) -> Option<&Digest> {
+        match self {
+            Source::Digest(digest) => Some(digest),
+            Source::Forgotten => None,
+        }
+    }
+}
+
 /// Consolidates the eight sessions of a core.
 pub fn core(id: &CoreId, mut sources: Vec<(SessionId, Source)>) -> Core {
     for (_, source) in &mut sources {
@@ -52,10 +61,8 @@ pub fn core(id: &CoreId, mut sources: Vec<(SessionId, Source)>) -> Core {
     let members = sources.iter().map(|(session, source)| member(session, source)).collect();
     let mut digests: Vec<&Digest> = sources
         .iter()
-        .filter_map(|(_, source)| match source {
-            Source::Digest(digest) if digest.content.worth == Worth::Full => Some(&**digest),
-            _ => None,
-        })
+        .filter_map(|(_, source)| source.digest())
+        .filter(|digest| digest.content.worth == Worth::Full)
         .collect();
     // What was said later counts as later, whenever it was captured.
     digests.sort_by_key(|digest| (digest.content.ended, digest.session.clone()));
@@ -64,6 +71,10 @@ pub fn core(id: &CoreId, mut sources: Vec<(SessionId, Source)>) -> Core {
         meet_again(draft, &digests);
     }
     drafts.extend(recurring::drafts(&digests));
+    // A command that passed has passed, whatever else the session is worth.
+    let mut all: Vec<&Digest> = sources.iter().filter_map(|(_, source)| source.digest()).collect();
+    all.sort_by_key(|digest| (digest.content.ended, digest.session.clone()));
+    drafts.extend(recurring::checks(&all));
     let (landmarks, superseded) = settle(drafts, &digests);
     let relations = relations::relations(&digests, &landmarks, &superseded);
     let open = left_open(&digests);
@@ -224,7 +235,7 @@ fn is_proved(digest: &Digest, claim: &Claim) -> bool {
     let held = digest.content.status == Outcome::Success && !digest.content.commits.is_empty();
     match claim.kind {
         ClaimKind::Standing => claim.origin == Origin::Tool,
-        ClaimKind::Lesson => held,
+        ClaimKind::Lesson => held && !narrates(&claim.text),
         // A choice of one thing over another, with which the session went well.
         ClaimKind::Decision => {
             let went_well = digest.content.status == Outcome::Success;
@@ -232,6 +243,17 @@ fn is_proved(digest: &Digest, claim: &Claim) -> bool {
         }
         ClaimKind::Open => false,
     }
+}
+
+/// Whether a sentence tells what somebody did at some moment, rather than how a thing is: nobody who
+/// comes later does better for it.
+fn narrates(said: &str) -> bool {
+    static MOMENT: StaticRegex = StaticRegex::new(
+        r"(?i)\b(?:i|i['’]m|i['’]ve|i['’]ll|we|we['’]ve|we['’]re|let['’]s)\b|\b(?:now|today|currently|just|already|yet|still|in progress|need to)\b|\b(?:added|moved|renamed|updated|removed|replaced|switched|created|implemented)\b|\bso the (?:problem|issue|bug) is\b|\bthis (?:change|branch|commit|pr|fix|session|time)\b|\bthe (?:deletion|change|current implementation)\b|\b(?:pr|pull request) #?\d+|^(?:since|points|problem \d|so|but|also|which|that|it|this|these|they|the fix)\b",
+    );
+    // What stands in code is a name: `now()` is no moment.
+    let words: Vec<&str> = said.split('`').step_by(2).collect();
+    MOMENT.is_match(&words.join("_"))
 }
 
 /// Whether a decision says what it chooses over what, or why: without, it is of the moment.
@@ -385,4 +407,28 @@ fn confidence(landmark: &Landmark, by_person: bool, succeeded: bool) -> u8 {
     let explains = landmark.kind == Kind::Knowledge && CAUSE.is_match(&landmark.text);
     let again = (landmark.sessions().saturating_sub(1) * 8).min(28) as u8;
     (base + again + u8::from(succeeded) * 5 + u8::from(explains) * 5).min(98)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_a_thing_is_outlasts_what_somebody_did() {
+        for told in [
+            "The stale cache was the cause, so I rebuilt it",
+            "Since the field was only merged today, the migration is left out",
+            "The branch is still a draft",
+            "`src/plan.rs` — added the second table",
+        ] {
+            assert!(narrates(told), "{told}");
+        }
+        for lasting in [
+            "The API requires `tool_result` to follow `tool_use` at once",
+            "In Postgres `now()` is the time at which the transaction began",
+            "A tag that is pushed with the default token triggers no other workflow",
+        ] {
+            assert!(!narrates(lasting), "{lasting}");
+        }
+    }
 }

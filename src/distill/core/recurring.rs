@@ -7,7 +7,7 @@ use super::{Draft, Gist, project, sentence};
 use crate::base::static_regex::StaticRegex;
 use crate::distill::commands;
 use crate::model::core::{Domain, Kind, Support};
-use crate::model::digest::{Digest, Origin};
+use crate::model::digest::{Digest, Origin, Outcome};
 use crate::model::ids::EpisodeId;
 
 /// How many sessions have to change two files for them to go together, and in which share of those
@@ -19,19 +19,27 @@ const MOST_PAIRS: usize = 3;
 /// How many commits make a habit.
 const COMMITS: usize = 3;
 
-/// The landmarks that recurrence makes.
+/// The landmarks that recurrence makes, but for the commands that check the work.
 pub fn drafts(digests: &[&Digest]) -> Vec<Draft> {
+    let of_project = |(project, digests): (&Option<String>, &Vec<&Digest>)| {
+        let mut drafts = pairs(project, digests);
+        drafts.extend(commit_form(project, digests));
+        drafts
+    };
+    by_project(digests).iter().flat_map(of_project).collect()
+}
+
+/// The commands that passed.
+pub fn checks(digests: &[&Digest]) -> Vec<Draft> {
+    by_project(digests).iter().flat_map(|(project, digests)| checks_of(project, digests)).collect()
+}
+
+fn by_project<'d>(digests: &[&'d Digest]) -> BTreeMap<Option<String>, Vec<&'d Digest>> {
     let mut projects: BTreeMap<Option<String>, Vec<&Digest>> = BTreeMap::new();
     for digest in digests {
         projects.entry(project(digest)).or_default().push(digest);
     }
-    let mut drafts = Vec::new();
-    for (project, digests) in &projects {
-        drafts.extend(checks(project, digests));
-        drafts.extend(pairs(project, digests));
-        drafts.extend(commit_form(project, digests));
-    }
-    drafts
+    projects
 }
 
 fn draft(
@@ -62,8 +70,9 @@ fn support<'d>(digest: &'d Digest, episode: EpisodeId, evidence: &str) -> (&'d D
     )
 }
 
-/// The commands that passed. One session is enough for a hypothesis: other cores may know more.
-fn checks(project: &Option<String>, digests: &[&Digest]) -> Vec<Draft> {
+/// The commands that passed in a project. One session that ended well and with a commit is enough to
+/// believe it, else it is a hypothesis: other cores may know more.
+fn checks_of(project: &Option<String>, digests: &[&Digest]) -> Vec<Draft> {
     type Use<'d> = (&'d Digest, EpisodeId);
     let mut kinds: BTreeMap<String, Vec<Use<'_>>> = BTreeMap::new();
     for digest in digests {
@@ -81,7 +90,11 @@ fn checks(project: &Option<String>, digests: &[&Digest]) -> Vec<Draft> {
         let text = format!("{what} `{command}`");
         let supports =
             uses.iter().map(|(digest, episode)| support(digest, *episode, &command)).collect();
-        drafts.push(draft(project, Kind::Habit, Domain::Knowledge, &text, supports));
+        let proved = uses.iter().any(|(digest, _)| {
+            digest.content.status == Outcome::Success && !digest.content.commits.is_empty()
+        });
+        let draft = draft(project, Kind::Habit, Domain::Knowledge, &text, supports);
+        drafts.push(Draft { proved, ..draft });
     }
     drafts
 }

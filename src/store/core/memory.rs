@@ -35,6 +35,8 @@ const MOST_DECISIONS: usize = 2;
 const MOST_LESSONS: usize = 3;
 /// How many commands the line of checks names.
 const MOST_CHECKS: usize = 7;
+/// How many of them are enough if several sessions ran them.
+const ENOUGH_CHECKS: usize = 3;
 
 /// What a page holds that is a person's.
 #[derive(Debug, Default)]
@@ -209,9 +211,15 @@ fn entries<'m>(landmarks: &[&'m Merged]) -> (Vec<Entry<'m>>, usize) {
             left_out += 1;
         }
     }
-    for entry in &mut entries {
-        left_out += entry.facts.len().saturating_sub(MOST_CHECKS);
+    for entry in entries.iter_mut().filter(|entry| entry.rank == Rank::Checks) {
+        let all = entry.facts.len();
+        // Where several commands are known to be the project's, those of one session are asides.
+        let known = entry.facts.iter().filter(|one| one.sessions > 1).count();
+        if known >= ENOUGH_CHECKS {
+            entry.facts.retain(|one| one.sessions > 1);
+        }
         entry.facts.truncate(MOST_CHECKS);
+        left_out += all - entry.facts.len();
     }
     (entries, left_out)
 }
