@@ -18,8 +18,8 @@ pub struct HookSpec {
     pub json: &'static str,
     /// The TOML file that may hold them instead.
     pub toml: Option<&'static str>,
-    /// How a call is written.
-    pub call: CallForm,
+    /// Events that an earlier version of ours wrote and this one does not.
+    pub former: &'static [&'static str],
     /// How much text it takes from one hook.
     pub limit: Limit,
     /// What a person still has to do after the hooks are written.
@@ -33,15 +33,6 @@ pub struct HookEvent {
     pub name: &'static str,
     /// After how many seconds the agent gives up on us.
     pub timeout: u32,
-}
-
-/// How a call is written into an agent's settings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CallForm {
-    /// A program and its arguments: no shell is needed.
-    Exec,
-    /// One line for a shell.
-    Shell,
 }
 
 /// How much an agent takes from one hook before it puts the rest elsewhere.
@@ -61,12 +52,21 @@ pub const SESSION_END: &str = "SessionEnd";
 
 /// Claude Code: `settings.json`, hooks page of August 2026. A session's end waits 1.5 seconds for
 /// its hooks.
+///
+/// Only events that every version knows: 2.0 drops the whole file, with its permission rules, for an
+/// unknown one. After a compaction it calls `SessionStart`, so `PostCompact` is not missed.
 pub const CLAUDE: HookSpec = HookSpec {
-    events: &events(10),
+    events: &[
+        HookEvent { name: SESSION_START, timeout: 10 },
+        HookEvent { name: USER_PROMPT_SUBMIT, timeout: 10 },
+        HookEvent { name: STOP, timeout: 10 },
+        HookEvent { name: PRE_COMPACT, timeout: 10 },
+        HookEvent { name: SESSION_END, timeout: 10 },
+    ],
+    former: &[POST_COMPACT],
     home: |places| places.folder("CLAUDE_CONFIG_DIR", ".claude"),
     json: "settings.json",
     toml: None,
-    call: CallForm::Exec,
     limit: Limit::Characters(10_000),
     afterwards: None,
 };
@@ -74,23 +74,18 @@ pub const CLAUDE: HookSpec = HookSpec {
 /// Codex: `hooks.json` beside `config.toml`, or tables in the latter. Its hooks are a line for the
 /// shell, and it caps the end of a session at three seconds.
 pub const CODEX: HookSpec = HookSpec {
-    events: &events(3),
-    home: |places| places.folder("CODEX_HOME", ".codex"),
-    json: "hooks.json",
-    toml: Some("config.toml"),
-    call: CallForm::Shell,
-    limit: Limit::Tokens(2_500),
-    afterwards: Some("Codex runs hooks only once you trust them: type `/hooks` in it, then `t`"),
-};
-
-/// The events of both agents; they differ in how long a session's end waits.
-const fn events(session_end: u32) -> [HookEvent; 6] {
-    [
+    events: &[
         HookEvent { name: SESSION_START, timeout: 10 },
         HookEvent { name: USER_PROMPT_SUBMIT, timeout: 10 },
         HookEvent { name: STOP, timeout: 10 },
         HookEvent { name: PRE_COMPACT, timeout: 10 },
         HookEvent { name: POST_COMPACT, timeout: 10 },
-        HookEvent { name: SESSION_END, timeout: session_end },
-    ]
-}
+        HookEvent { name: SESSION_END, timeout: 3 },
+    ],
+    former: &[],
+    home: |places| places.folder("CODEX_HOME", ".codex"),
+    json: "hooks.json",
+    toml: Some("config.toml"),
+    limit: Limit::Tokens(2_500),
+    afterwards: Some("Codex runs hooks only once you trust them: type `/hooks` in it, then `t`"),
+};

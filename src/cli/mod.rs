@@ -214,7 +214,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Err(err) => {
             // Help and version are answers, not errors; and to an agent that calls a hook, a 2
             // would mean: stop.
-            let code = if err.use_stderr() && !calls_hook(&arguments) { 2 } else { 0 };
+            let is_hook = calls_hook(&arguments) || is_bare(&arguments);
+            let code = if err.use_stderr() && !is_hook { 2 } else { 0 };
             let _ = err.print();
             return code;
         }
@@ -259,6 +260,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         output::error(&error, json);
         error.exit_code()
     })
+}
+
+/// Whether there is nothing but the program, and no person at the other end: an agent that does not
+/// know the arguments of a hook calls it so.
+fn is_bare(arguments: &[OsString]) -> bool {
+    arguments.len() <= 1 && !std::io::stdin().is_terminal()
 }
 
 /// Whether a command line that cannot be understood was to be a hook's: its first word that belongs

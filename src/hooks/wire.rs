@@ -44,8 +44,9 @@ impl HookInput {
         let text = String::from_utf8_lossy(bytes);
         let text = text.trim_start_matches('\u{feff}').trim();
         let object = |text: &str| match serde_json::from_str::<serde_json::Value>(text) {
-            Ok(value) if value.is_object() => {
-                serde_json::from_value(value).map_err(|err| err.to_string())
+            Ok(serde_json::Value::Object(fields)) => {
+                let fields = serde_json::Value::Object(in_snake_case(fields));
+                serde_json::from_value(fields).map_err(|err| err.to_string())
             }
             Ok(_) => Err("it is no object".to_string()),
             Err(err) => Err(err.to_string()),
@@ -65,6 +66,23 @@ impl HookInput {
     fn has_odd_paths(&self) -> bool {
         [&self.transcript_path, &self.cwd].iter().any(|path| path.chars().any(char::is_control))
     }
+}
+
+/// The fields as Claude Code spells them. Agents that run its hooks may spell them otherwise, Grok
+/// `sessionId`; where both are there, Claude's counts.
+fn in_snake_case(
+    mut fields: serde_json::Map<String, serde_json::Value>,
+) -> serde_json::Map<String, serde_json::Value> {
+    for (camel, snake) in [
+        ("sessionId", "session_id"),
+        ("transcriptPath", "transcript_path"),
+        ("agentId", "agent_id"),
+    ] {
+        if let Some(value) = fields.remove(camel) {
+            fields.entry(snake).or_insert(value);
+        }
+    }
+    fields
 }
 
 /// Doubles every single backslash that is not before a quote.
@@ -108,6 +126,15 @@ pub fn additional_context(event: &str, context: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn both_spellings_are_understood() {
+        let read = |text: &str| HookInput::read(text.as_bytes()).unwrap();
+        let snake = read(r#"{"session_id":"a","transcript_path":"/t","agent_id":"x","cwd":"/w"}"#);
+        let camel = read(r#"{"sessionId":"a","transcriptPath":"/t","agentId":"x","cwd":"/w"}"#);
+        assert_eq!(snake, camel);
+        assert_eq!(read(r#"{"sessionId":"b","session_id":"a"}"#).session_id, "a");
+    }
 
     #[test]
     fn windows_paths_are_mended() {

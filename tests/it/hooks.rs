@@ -270,8 +270,10 @@ fn whatever_comes_the_agent_goes_on() {
         &["hook", "claude", "Stop", "--new-flag"],
         &["--odd", "hook", "claude", "Stop"],
     ] {
-        let _ = desk.memtree(wrong).code(0);
+        assert_eq!(desk.memtree(wrong).code(0).stdout, "", "{wrong:?}");
     }
+    // Nor one without its arguments, as an agent calls it that knows no `args`.
+    assert_eq!(desk.memtree::<[&str; 0]>([]).code(0).stdout, "");
     let _ = desk.memtree(["search", "hook", "--odd"]).code(2);
     assert_eq!(said(&desk, &["nobody", "SessionStart"], b"{}"), "");
     assert_eq!(said(&desk, &["aider", "SessionStart"], b"{}"), "");

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::harness::{Desk, Tree, assert_same};
 
@@ -125,14 +125,12 @@ fn the_hooks_call_this_program_with_this_memory() {
         "the one that was there stays"
     );
     let hook = &claude["hooks"]["SessionStart"][0]["hooks"][0];
-    let program = PathBuf::from(hook["command"].as_str().unwrap());
+    let line = hook["command"].as_str().unwrap();
+    let (program, arguments) = line.split_once(' ').unwrap();
+    let program = PathBuf::from(program);
     assert!(program.is_absolute() && program.is_file(), "{hook}");
-    let arguments: Vec<&str> =
-        hook["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
-    assert_eq!(
-        arguments,
-        ["--store", desk.store().to_str().unwrap(), "hook", "claude", "SessionStart"]
-    );
+    assert_eq!(arguments, format!("--store {} hook claude SessionStart", desk.store().display()));
+    assert!(hook.get("args").is_none() && claude["hooks"].get("PostCompact").is_none(), "{claude}");
     let codex: Value = serde_json::from_str(&read(&desk, ".codex/hooks.json")).unwrap();
     for event in
         ["SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "PostCompact", "SessionEnd"]
@@ -142,16 +140,38 @@ fn the_hooks_call_this_program_with_this_memory() {
             line.ends_with(&format!("--store {} hook codex {event}", desk.store().display())),
             "{line}"
         );
-        assert_eq!(
-            claude["hooks"][event].as_array().unwrap().last().unwrap()["hooks"][0]["args"][4],
-            event
-        );
+        if event != "PostCompact" {
+            let line = &claude["hooks"][event].as_array().unwrap().last().unwrap()["hooks"][0];
+            assert!(line["command"].as_str().unwrap().ends_with(event), "{line}");
+        }
     }
     assert_eq!(
         read(&desk, ".codex/config.toml"),
         CODEX[0].1,
         "an agent's other settings are left alone"
     );
+}
+
+#[test]
+fn hooks_of_the_first_version_are_written_anew() {
+    let hook = |event: &str| {
+        json!([{"hooks": [{"type": "command", "command": "/usr/bin/memtree", "timeout": 10,
+            "args": ["--store", "/m", "hook", "claude", event]}]}])
+    };
+    let first = json!({
+        "permissions": {"deny": ["Bash(rm:*)"]},
+        "hooks": {"Stop": hook("Stop"), "PostCompact": hook("PostCompact")},
+    });
+    let desk = desk(Some(&format!("{first:#}\n")), None);
+    desk.memtree(["init"]).success();
+    desk.memtree(["doctor"]).any().1.stdout_has("are those of an older memtree");
+    desk.memtree(["doctor", "--fix"]).any().1.stdout_has("written anew");
+    let text = read(&desk, ".claude/settings.json");
+    let settings: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(settings["permissions"], first["permissions"]);
+    assert!(!text.contains("\"args\"") && !text.contains("PostCompact"), "{text}");
+    assert!(text.contains("hook claude SessionStart"), "{text}");
+    assert!(!desk.memtree(["doctor"]).any().1.stdout.contains("older memtree"));
 }
 
 #[test]
@@ -162,7 +182,7 @@ fn another_memory_takes_the_place_of_the_first() {
     let _ =
         desk.memtree(["--store", other.to_str().unwrap(), "install", "claude", "--yes"]).success();
     let text = read(&desk, ".claude/settings.json");
-    assert_eq!(text.matches("\"SessionStart\"").count(), 2, "one key and one argument: {text}");
+    assert_eq!(text.matches("SessionStart").count(), 2, "one key and one argument: {text}");
     assert!(
         text.contains("other memory") && !text.contains(desk.store().to_str().unwrap()),
         "{text}"

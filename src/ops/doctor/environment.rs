@@ -258,6 +258,20 @@ pub fn hooks(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
         let request = InstallRequest { agents: vec![agent.into()], program: doctor.program.into() };
         match doctor.memory.plan_install(&request) {
             Ok(plans) if plans.iter().all(|(_, plans)| plans.is_empty()) => {}
+            Ok(plans) if doctor.memory.has_harmful_hooks(agent) => {
+                let what =
+                    format!("the hooks in the settings of {agent} are those of an older memtree");
+                let means = "other agents that read these settings, and older versions of this one, cannot \
+                             call them: some stop every prompt, or drop the whole file";
+                if doctor.fix {
+                    let mut plans = plans.iter().flat_map(|(_, plans)| plans);
+                    plans.try_for_each(|plan| doctor.memory.apply_install(plan))?;
+                    findings.fixed(what, means, "written anew");
+                } else {
+                    let fix = "`memtree doctor --fix` writes them anew";
+                    findings.warning(what, means, fix);
+                }
+            }
             Ok(_) if was_installed => {
                 let what = format!("{agent} no longer calls this memory as it was set up to");
                 let means = "its settings were changed, or this program or memory was moved: some of its calls go elsewhere";

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::adapters::hooks::{CallForm, HookEvent, HookSpec};
+use crate::adapters::hooks::{HookEvent, HookSpec};
 use crate::base::jsonc;
 
 /// The key of an agent's settings under which its hooks are.
@@ -35,8 +35,6 @@ struct Handler {
     #[serde(rename = "type")]
     kind: &'static str,
     command: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    args: Option<Vec<String>>,
     timeout: u32,
 }
 
@@ -47,17 +45,11 @@ struct Group {
 
 impl Wiring<'_> {
     fn handler(&self, event: &HookEvent) -> Handler {
-        let arguments = ["--store", self.store, "hook", self.agent, event.name];
-        let (command, args) = match self.spec.call {
-            CallForm::Exec => {
-                (self.program.to_string(), Some(arguments.map(str::to_string).to_vec()))
-            }
-            CallForm::Shell => {
-                let words = [self.program].into_iter().chain(arguments).map(shell_word);
-                (words.collect::<Vec<_>>().join(" "), None)
-            }
-        };
-        Handler { kind: "command", command, args, timeout: event.timeout }
+        // A line for the shell. Some agents know no `args`, run the bare program instead, and take
+        // its complaint for a no to the prompt.
+        let words = [self.program, "--store", self.store, "hook", self.agent, event.name];
+        let command = words.map(shell_word).join(" ");
+        Handler { kind: "command", command, timeout: event.timeout }
     }
 
     /// Whether a text already has all our hooks, just as we would write them.
@@ -65,14 +57,25 @@ impl Wiring<'_> {
         let Some(settings) = jsonc::value(text) else { return false };
         self.spec.events.iter().all(|event| {
             let wanted = serde_json::to_value(self.handler(event)).unwrap_or_default();
-            let groups =
-                settings[HOOKS][event.name].as_array().map(Vec::as_slice).unwrap_or_default();
-            let handlers = groups.iter().filter_map(|group| group["hooks"].as_array()).flatten();
-            let ours: Vec<&Value> =
-                handlers.filter(|handler| is_ours(handler, self.agent)).collect();
-            ours == [&wanted]
-        })
+            ours_at(&settings, event.name, self.agent) == [&wanted]
+        }) && self.spec.former.iter().all(|event| ours_at(&settings, event, self.agent).is_empty())
     }
+}
+
+/// Our hooks at an event.
+fn ours_at<'s>(settings: &'s Value, event: &str, agent: &str) -> Vec<&'s Value> {
+    let groups = settings[HOOKS][event].as_array().map(Vec::as_slice).unwrap_or_default();
+    let handlers = groups.iter().filter_map(|group| group["hooks"].as_array()).flatten();
+    handlers.filter(|handler| is_ours(handler, agent)).collect()
+}
+
+/// Whether settings have hooks of ours that do harm: as a program with `args`, which some agents
+/// leave out, or at an event for which some drop the whole file.
+pub fn has_harmful_hooks(text: &str, agent: &str, spec: &HookSpec) -> bool {
+    let Some(settings) = jsonc::value(split_mark(text).1) else { return false };
+    let is_program = |hook: &&Value| hook.get("args").is_some();
+    spec.events.iter().any(|event| ours_at(&settings, event.name, agent).iter().any(is_program))
+        || spec.former.iter().any(|event| !ours_at(&settings, event, agent).is_empty())
 }
 
 /// A word as a shell reads it back: in quotes where it needs them.
@@ -139,16 +142,13 @@ pub fn without_hooks(
     };
     let made = |key: &str| created.is_none_or(|created| created.iter().any(|made| made == key));
     let (mut text, mut any) = (text.to_string(), false);
-    for event in spec.events {
-        let path = [HOOKS, event.name];
+    for event in spec.events.iter().map(|event| event.name).chain(spec.former.iter().copied()) {
+        let path = [HOOKS, event];
         let (next, removed) = jsonc::remove(&text, &path, None, &only_ours)?;
         let (next, _) = jsonc::remove(&next, &path, Some(HOOKS), &is_ours)?;
         any |= removed > 0;
-        text = if removed > 0 && made(event.name) {
-            jsonc::remove_if_empty(&next, &path)?
-        } else {
-            next
-        };
+        text =
+            if removed > 0 && made(event) { jsonc::remove_if_empty(&next, &path)? } else { next };
     }
     if any && made(HOOKS) {
         text = jsonc::remove_if_empty(&text, &[HOOKS])?;
@@ -169,13 +169,8 @@ fn split_mark(text: &str) -> (&str, &str) {
 fn on_one_line(group: &Group) -> String {
     let members = group.hooks.iter().map(|handler| {
         let command = Value::from(handler.command.as_str());
-        let words =
-            handler.args.iter().flatten().map(|word| Value::from(word.as_str()).to_string());
-        let words = words.collect::<Vec<_>>().join(", ");
-        let args =
-            if handler.args.is_some() { format!(" \"args\": [{words}],") } else { String::new() };
         format!(
-            "{{ \"type\": \"{}\", \"command\": {command},{args} \"timeout\": {} }}",
+            "{{ \"type\": \"{}\", \"command\": {command}, \"timeout\": {} }}",
             handler.kind, handler.timeout
         )
     });
@@ -243,14 +238,15 @@ mod tests {
     }
 
     #[test]
-    fn claude_gets_a_program_and_its_arguments_codex_a_line() {
+    fn a_hook_is_one_line_for_the_shell() {
         let (text, created) = with_hooks("", &wiring(&CLAUDE, "claude")).unwrap();
         let value: Value = serde_json::from_str(&text).unwrap();
         let handler = &value["hooks"]["SessionStart"][0]["hooks"][0];
-        assert_eq!(handler["command"], "/opt/my tools/memtree");
-        assert_eq!(handler["args"][1], "/home/dev/it's memory");
-        assert_eq!(handler["args"][4], "SessionStart");
-        assert_eq!((created.len(), created[0].as_str()), (7, "hooks"));
+        let line =
+            "'/opt/my tools/memtree' --store '/home/dev/it'\\''s memory' hook claude SessionStart";
+        assert_eq!(handler["command"], line);
+        assert!(handler.get("args").is_none() && value["hooks"].get("PostCompact").is_none());
+        assert_eq!((created.len(), created[0].as_str()), (6, "hooks"));
         assert!(wiring(&CLAUDE, "claude").is_in(&text));
         let (text, _) = with_hooks("{}", &wiring(&CODEX, "codex")).unwrap();
         let value: Value = serde_json::from_str(&text).unwrap();
@@ -262,6 +258,27 @@ mod tests {
             (Some(line), Some(3))
         );
         assert!(handler.get("args").is_none());
+    }
+
+    #[test]
+    fn what_the_first_version_wrote_is_replaced() {
+        let wiring = wiring(&CLAUDE, "claude");
+        let hook = |event: &str| {
+            format!(
+                r#""{event}": [{{ "hooks": [{{ "type": "command", "command": "/usr/bin/memtree", "args": ["--store", "/m", "hook", "claude", "{event}"], "timeout": 10 }}] }}]"#
+            )
+        };
+        let first = format!("{{ \"hooks\": {{ {}, {} }} }}\n", hook("Stop"), hook("PostCompact"));
+        assert!(has_harmful_hooks(&first, "claude", &CLAUDE) && !wiring.is_in(&first));
+        let base = without_hooks(&first, "claude", &CLAUDE, None).unwrap();
+        assert!(!base.contains("memtree"), "{base}");
+        let (with, _) = with_hooks(&base, &wiring).unwrap();
+        assert!(!has_harmful_hooks(&with, "claude", &CLAUDE) && wiring.is_in(&with), "{with}");
+        // The same events as they should be, and one too many.
+        let (ours, _) =
+            with_hooks(&format!("{{ \"hooks\": {{ {} }} }}", hook("PostCompact")), &wiring)
+                .unwrap();
+        assert!(!wiring.is_in(&ours), "{ours}");
     }
 
     #[test]

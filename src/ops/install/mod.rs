@@ -51,6 +51,16 @@ impl Memory {
         self.plan_hooks(request, |hooks, adapter| hooks.uninstall(adapter))
     }
 
+    /// Whether an agent's settings have hooks of an earlier version that do harm to some agents.
+    pub fn has_harmful_hooks(&self, agent: &str) -> bool {
+        let places = &self.environment().places;
+        let spec = adapters::known(agent).ok().and_then(|adapter| adapter.hooks());
+        spec.is_some_and(|spec| {
+            let text = read(&(spec.home)(places).join(spec.json)).ok().flatten();
+            text.is_some_and(|text| edit::has_harmful_hooks(&text, agent, &spec))
+        })
+    }
+
     /// Makes a change. What was there before is kept first.
     pub fn apply_install(&self, plan: &InstallPlan) -> Result<()> {
         apply(self.layout(), plan)
