@@ -208,7 +208,7 @@ impl App {
 
 /// Runs the program with its arguments and returns its exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let arguments = with_flags_behind(arguments.into_iter().collect());
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(err) => {
@@ -262,6 +262,27 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     })
 }
 
+/// The command line with the flags of a command behind it: `memtree -y install` means `memtree
+/// install -y`, for the commands that ask.
+fn with_flags_behind(arguments: Vec<OsString>) -> Vec<OsString> {
+    let (mut words, mut moved) = (Vec::with_capacity(arguments.len()), Vec::new());
+    let mut rest = arguments.into_iter();
+    words.extend(rest.next());
+    while let Some(word) = rest.next() {
+        match word.to_string_lossy().as_ref() {
+            "-y" | "--yes" | "--dry-run" => moved.push(word),
+            "--store" | "--config" => words.extend([Some(word), rest.next()].into_iter().flatten()),
+            flag if flag.starts_with('-') => words.push(word),
+            _ => {
+                words.push(word);
+                break;
+            }
+        }
+    }
+    words.extend(moved.into_iter().chain(rest));
+    words
+}
+
 /// Whether there is nothing but the program, and no person at the other end: an agent that does not
 /// know the arguments of a hook calls it so.
 fn is_bare(arguments: &[OsString]) -> bool {
@@ -304,4 +325,30 @@ fn nearest_memory(here: &Path) -> Option<PathBuf> {
                 && files::is_file(Layout::new(folder).settings())
         },
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_s_flags_may_stand_before_it() {
+        let behind = |line: &str| {
+            let words = with_flags_behind(line.split(' ').map(OsString::from).collect());
+            words
+                .iter()
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        for (typed, meant) in [
+            ("memtree -y install claude", "memtree install -y claude"),
+            ("memtree --store -y --yes -q forget x", "memtree --store -y -q forget --yes x"),
+            ("memtree sweep --dry-run", "memtree sweep --dry-run"),
+            ("memtree -y", "memtree -y"),
+            ("memtree", "memtree"),
+        ] {
+            assert_eq!(behind(typed), meant);
+        }
+    }
 }

@@ -108,7 +108,7 @@ pub fn looks_only(command: &str) -> bool {
 /// A check without what differs from run to run: the names of tests and files, and what only fixes.
 pub fn general_check(check: &str) -> String {
     static PARTICULAR: StaticRegex = StaticRegex::new(
-        r"\s+(?:-run|-t|-k|--testNamePattern|--filter-test|--|--fix\b|--unsafe\b|--max-diag\S*|-o)(?:[\s=].*)?$|\s+(?:\./\S+|\S+/\S*\.\w{1,5}|\S+\.(?:rs|ts|tsx|js|jsx|go|py|rb|java|kt))(?:[\s:].*)?$",
+        r"\s+(?:-run|-t|-k|--test|--timeout|--testNamePattern|--filter-test|--|--fix\b|--unsafe\b|--max-diag\S*|-o)(?:[\s=].*)?$|\s+(?:\./\S+|\S+/\S*\.\w{1,5}|\S+\.(?:rs|ts|tsx|js|jsx|go|py|rb|java|kt))(?:[\s:].*)?$",
     );
     let general = PARTICULAR.replace(check, "");
     if general.is_empty() { check.to_string() } else { general.into_owned() }
