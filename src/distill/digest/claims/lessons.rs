@@ -4,7 +4,8 @@
 use super::Line;
 use super::own::{Talk, Turn};
 use crate::base::static_regex::StaticRegex;
-use crate::base::text;
+use crate::base::{markdown, text};
+use crate::distill::errors::Met;
 use crate::distill::remarks::Statement;
 use crate::model::digest::Origin;
 
@@ -20,13 +21,30 @@ pub fn lessons(talk: &Talk<'_>) -> Vec<Line> {
     for (at, turn) in talk.turns.iter().enumerate() {
         let trouble = speaks_of_trouble(&turn.said);
         let refused = talk.turns.get(at + 1).is_some_and(|next| refuses(&next.part.prompt));
-        for statement in &turn.part.remarks.statements {
-            if statement.is_last && (refused || describes_change(turn, statement)) {
-                continue;
+        let holds = |statement: &&Statement| {
+            !statement.is_last || !(refused || describes_change(turn, statement))
+        };
+        let statements: Vec<&Statement> =
+            turn.part.remarks.statements.iter().filter(holds).collect();
+        let symptom = pasted_error(turn).filter(|_| !refused);
+        // The surest statement explains what the person pasted; of equals the first.
+        let surest = statements.iter().map(|statement| statement.signs).max();
+        let mut explains = symptom;
+        for statement in &statements {
+            let mut signs = statement.signs + u32::from(trouble);
+            let mut text = with_fix(turn, statement);
+            if Some(statement.signs) == surest
+                && let Some(error) = explains.take_if(|error| is_about(&text, error))
+            {
+                (signs, text) = (signs + 1, with_symptom(error, text));
             }
-            let signs = statement.signs + u32::from(trouble);
-            let line = Line::new(with_fix(turn, statement), turn.part.episode, Origin::Assistant);
-            found.push((signs, at, line));
+            found.push((signs, at, Line::new(text, turn.part.episode, Origin::Assistant)));
+        }
+        if let Some(error) = explains
+            && let Some(cause) = cause_in(&turn.part.last_reply)
+        {
+            let text = with_symptom(error, cause);
+            found.push((SIGNS, at, Line::new(text, turn.part.episode, Origin::Assistant)));
         }
     }
     found.sort_by_key(|(signs, at, _)| std::cmp::Reverse((*signs, *at)));
@@ -58,6 +76,41 @@ fn describes_change(turn: &Turn<'_>, statement: &Statement) -> bool {
     static LABEL: StaticRegex = StaticRegex::new(r"^(?:\S+ ){1,6}(?:—|–|-) |^[^.:]{2,50}: ");
     let explains = statement.text.to_lowercase().contains("cause");
     !turn.part.edited.is_empty() && LABEL.is_match(&statement.text) && !explains
+}
+
+/// The error that a person pasted.
+fn pasted_error<'t>(turn: &Turn<'t>) -> Option<&'t str> {
+    let pasted = turn.part.errors.iter().find(|error| error.met == Met::Pasted);
+    pasted.map(|error| error.sample.as_str())
+}
+
+/// Whether a sentence names something of an error.
+fn is_about(said: &str, error: &str) -> bool {
+    !super::telling_words(said).is_disjoint(&super::telling_words(error))
+}
+
+/// An explanation with the error before it that it explains, unless it names that itself.
+fn with_symptom(error: &str, said: String) -> String {
+    let words = super::telling_words(error);
+    let named = super::telling_words(&said).intersection(&words).count();
+    match said.contains(" → ") || named * 2 > words.len() || error.len() + said.len() > 360 {
+        true => said,
+        false => format!("{} → {said}", text::one_line(error, 140)),
+    }
+}
+
+/// The sentence of an answer that says why something failed.
+fn cause_in(reply: &str) -> Option<String> {
+    static CAUSE: StaticRegex = StaticRegex::new(
+        r"(?i)\b(?:because|caused by|root cause|comes from|due to|turns out|(?:issue|problem|reason|cause|culprit|error|failure) (?:is|was)|happens (?:when|since))\b",
+    );
+    let is_cause = |sentence: &String| {
+        (40..=320).contains(&sentence.len()) && CAUSE.is_match(sentence) && !sentence.ends_with('?')
+    };
+    let (prose, _) = crate::distill::replies::split_code(reply);
+    let sentences = text::sentences(&prose);
+    let plain = sentences.map(|sentence| text::one_line(&markdown::strip_marks(sentence), 400));
+    plain.filter(is_cause).next()
 }
 
 /// A statement, with the error before it and what solved it behind it, where the same command failed
@@ -136,6 +189,32 @@ mod tests {
         let few: Vec<(&str, u32)> = few.iter().map(|said| (said.as_str(), 1)).collect();
         assert_eq!(learnt(vec![part(1, "go on", &few)]).len(), FEW);
         assert!(learnt(vec![part(1, "go on", &[("`a` does not close it.", 0)])]).is_empty());
+    }
+
+    #[test]
+    fn what_the_person_pasted_stands_before_its_explanation() {
+        let error = |mut part: EpisodeFacts| {
+            part.errors = crate::distill::errors::in_prompt(&part.prompt);
+            assert_eq!(part.errors.len(), 1);
+            part
+        };
+        let prompt = "CI says:\nImportError: libGL.so.1: cannot open shared object file";
+        let said = "`ui/app.py` loads Qt, which needs libGL, and no headless runner has that.";
+        let aside = "`tox` does not pass the variable on.";
+        let with = error(part(1, prompt, &[(aside, 1), (said, 2)]));
+        let joined = format!("ImportError: libGL.so.1: cannot open shared object file → {said}");
+        assert_eq!(learnt(vec![with]), [joined, aside.to_string()]);
+
+        let without = || {
+            let mut part = error(part(1, prompt, &[]));
+            part.last_reply =
+                "Fixed.\n\nThe failure was caused by an import of Qt at the top of the module."
+                    .into();
+            part
+        };
+        let [line] = learnt(vec![without()]).try_into().unwrap();
+        assert!(line.starts_with("ImportError: ") && line.contains(" → The failure was"), "{line}");
+        assert!(learnt(vec![without(), part(2, "no, that is not it", &[])]).is_empty());
     }
 
     #[test]
