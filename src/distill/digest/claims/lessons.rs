@@ -109,8 +109,8 @@ fn cause_in(reply: &str) -> Option<String> {
     };
     let (prose, _) = crate::distill::replies::split_code(reply);
     let sentences = text::sentences(&prose);
-    let plain = sentences.map(|sentence| text::one_line(&markdown::strip_marks(sentence), 400));
-    plain.filter(is_cause).next()
+    let mut plain = sentences.map(|sentence| text::one_line(&markdown::strip_marks(sentence), 400));
+    plain.find(is_cause)
 }
 
 /// A statement, with the error before it and what solved it behind it, where the same command failed
