@@ -28,9 +28,9 @@ impl Deref for StaticRegex {
     }
 }
 
-/// The pattern in a form that compiles and runs faster. Where it names only ASCII words, the boundaries of
-/// Unicode cost a slower engine; the hundreds of ranges of its `\w` cost more to compile than all
-/// else together, so the blocks in which its letters stand have to do.
+/// The pattern in a form that compiles and runs faster. Where it names only ASCII words, the
+/// boundaries of Unicode cost a slower engine; the hundreds of ranges of its `\w` cost more to
+/// compile than all else together, so the blocks in which its letters stand have to do.
 fn made_fast(pattern: &str) -> String {
     // Marks such as ✓ stand beside no boundary that counts; letters do.
     let has_letters = pattern.chars().any(|c| !c.is_ascii() && c.is_alphanumeric());
@@ -41,29 +41,21 @@ fn made_fast(pattern: &str) -> String {
         match char {
             '\\' => match chars.next() {
                 Some('w') if has_unicode && in_class => fast.push_str(LETTERS),
-                Some('w') if has_unicode => push_all(&mut fast, ["(?-i:[", LETTERS, "])"]),
+                Some('w') if has_unicode => fast.extend(["(?-i:[", LETTERS, "])"]),
                 Some('W') if has_unicode && !in_class => {
-                    push_all(&mut fast, ["(?-i:[^", LETTERS, "])"]);
+                    fast.extend(["(?-i:[^", LETTERS, "])"]);
                 }
                 Some('b') if !has_letters => fast.push_str(r"(?-u:\b)"),
                 escaped => fast.extend(Some('\\').into_iter().chain(escaped)),
             },
-            '[' => {
-                in_class = true;
-                fast.push(char);
-            }
-            ']' => {
-                in_class = false;
+            '[' | ']' => {
+                in_class = char == '[';
                 fast.push(char);
             }
             other => fast.push(other),
         }
     }
     fast
-}
-
-fn push_all<const N: usize>(text: &mut String, parts: [&str; N]) {
-    parts.into_iter().for_each(|part| text.push_str(part));
 }
 
 /// Where the letters and digits of all scripts stand, for the inside of a class.

@@ -271,7 +271,7 @@ fn with_flags_behind(arguments: Vec<OsString>) -> Vec<OsString> {
     while let Some(word) = rest.next() {
         match word.to_string_lossy().as_ref() {
             "-y" | "--yes" | "--dry-run" => moved.push(word),
-            "--store" | "--config" => words.extend([Some(word), rest.next()].into_iter().flatten()),
+            flag if takes_value(flag) => words.extend([word].into_iter().chain(rest.next())),
             flag if flag.starts_with('-') => words.push(word),
             _ => {
                 words.push(word);
@@ -281,6 +281,11 @@ fn with_flags_behind(arguments: Vec<OsString>) -> Vec<OsString> {
     }
     words.extend(moved.into_iter().chain(rest));
     words
+}
+
+/// Whether the word behind a flag of every command belongs to it.
+fn takes_value(flag: &str) -> bool {
+    matches!(flag, "--store" | "--config")
 }
 
 /// Whether there is nothing but the program, and no person at the other end: an agent that does not
@@ -295,7 +300,7 @@ fn calls_hook(arguments: &[OsString]) -> bool {
     let mut words = arguments.iter().skip(1).map(|word| word.to_string_lossy());
     while let Some(word) = words.next() {
         match word.as_ref() {
-            "--store" | "--config" => drop(words.next()),
+            flag if takes_value(flag) => drop(words.next()),
             flag if flag.starts_with('-') => {}
             word => return word == "hook",
         }

@@ -7,6 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use crate::base::files;
 use crate::error::{Context, Result};
 use crate::memory::Memory;
 use crate::model::digest::{Digest, Worth};
@@ -67,7 +68,7 @@ pub fn join(memory: &Memory, duplicate: &Duplicate) -> Result<()> {
     let cannot = || store.cannot_write();
     for other in &duplicate.others {
         let path = layout.digest(other);
-        let words = crate::base::files::read_to_string(&path)
+        let words = files::read_to_string(&path)
             .context(|| format!("cannot read `{}`", layout.shown(&path)))?;
         // First what would be missed, then the mark by which it is known to be done.
         authored::replace(layout, &layout.digest(&duplicate.kept), |kept| {

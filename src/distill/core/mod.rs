@@ -59,21 +59,17 @@ pub fn core(id: &CoreId, mut sources: Vec<(SessionId, Source)>) -> Core {
         }
     }
     let members = sources.iter().map(|(session, source)| member(session, source)).collect();
-    let mut digests: Vec<&Digest> = sources
-        .iter()
-        .filter_map(|(_, source)| source.digest())
-        .filter(|digest| digest.content.worth == Worth::Full)
-        .collect();
+    let mut all: Vec<&Digest> = sources.iter().filter_map(|(_, source)| source.digest()).collect();
     // What was said later counts as later, whenever it was captured.
-    digests.sort_by_key(|digest| (digest.content.ended, digest.session.clone()));
+    all.sort_by_key(|digest| (digest.content.ended, digest.session.clone()));
+    let is_worth = |digest: &&Digest| digest.content.worth == Worth::Full;
+    let digests: Vec<&Digest> = all.iter().copied().filter(is_worth).collect();
     let mut drafts = stated(&digests);
     for draft in &mut drafts {
         meet_again(draft, &digests);
     }
     drafts.extend(recurring::drafts(&digests));
     // A command that passed has passed, whatever else the session is worth.
-    let mut all: Vec<&Digest> = sources.iter().filter_map(|(_, source)| source.digest()).collect();
-    all.sort_by_key(|digest| (digest.content.ended, digest.session.clone()));
     drafts.extend(recurring::checks(&all));
     let (landmarks, superseded) = settle(drafts, &digests);
     let relations = relations::relations(&digests, &landmarks, &superseded);
@@ -232,10 +228,9 @@ fn is_of_the_person(said: &str) -> bool {
 /// Whether one session is enough to believe a claim: a program asked for it itself; or it explains
 /// what went wrong, and the session ended well and with a commit, so its fix held.
 fn is_proved(digest: &Digest, claim: &Claim) -> bool {
-    let held = digest.content.status == Outcome::Success && !digest.content.commits.is_empty();
     match claim.kind {
         ClaimKind::Standing => claim.origin == Origin::Tool,
-        ClaimKind::Lesson => held && !narrates(&claim.text),
+        ClaimKind::Lesson => has_held(digest) && !narrates(&claim.text),
         // A choice of one thing over another, with which the session went well.
         ClaimKind::Decision => {
             let went_well = digest.content.status == Outcome::Success;
@@ -243,6 +238,11 @@ fn is_proved(digest: &Digest, claim: &Claim) -> bool {
         }
         ClaimKind::Open => false,
     }
+}
+
+/// Whether a session ended well and with a commit, so that what it found held.
+fn has_held(digest: &Digest) -> bool {
+    digest.content.status == Outcome::Success && !digest.content.commits.is_empty()
 }
 
 /// Whether a sentence tells what somebody did at some moment, rather than how a thing is: nobody who

@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Draft, Gist, project, sentence};
+use super::{Draft, Gist, has_held, project, sentence};
 use crate::base::static_regex::StaticRegex;
 use crate::distill::commands;
 use crate::model::core::{Domain, Kind, Support};
-use crate::model::digest::{Digest, Origin, Outcome};
+use crate::model::digest::{Digest, Origin};
 use crate::model::ids::EpisodeId;
 
 /// How many sessions have to change two files for them to go together, and in which share of those
@@ -90,9 +90,7 @@ fn checks_of(project: &Option<String>, digests: &[&Digest]) -> Vec<Draft> {
         let text = format!("{what} `{command}`");
         let supports =
             uses.iter().map(|(digest, episode)| support(digest, *episode, &command)).collect();
-        let proved = uses.iter().any(|(digest, _)| {
-            digest.content.status == Outcome::Success && !digest.content.commits.is_empty()
-        });
+        let proved = uses.iter().any(|(digest, _)| has_held(digest));
         let draft = draft(project, Kind::Habit, Domain::Knowledge, &text, supports);
         drafts.push(Draft { proved, ..draft });
     }

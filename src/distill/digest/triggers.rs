@@ -166,7 +166,9 @@ fn topic(
         // “continue” and “commit” say nothing; the question before or what came of it does.
         let topic = answered(part).map(|question| format!("{said} ← {question}"));
         let topic = topic.or_else(|| Some(format!("{said}: {}", came_of(part)?)));
-        asked = topic.map_or(asked.clone(), |topic| text::one_line(&topic, most_chars));
+        if let Some(topic) = topic {
+            asked = text::one_line(&topic, most_chars);
+        }
     }
     let topic = if asked.is_empty() {
         text::one_line(&markdown::strip_marks(&worded(&part.last_reply)), most_chars)

@@ -9,7 +9,7 @@ use super::finding::Level;
 use crate::base::files;
 use crate::error::{Context, Result};
 use crate::ops::git_exposure::GitExposure;
-use crate::ops::install::{self, InstallRequest};
+use crate::ops::install::{self, InstallPlan, InstallRequest};
 use crate::store::guards;
 use crate::store::{authored, digest, layout};
 
@@ -258,7 +258,7 @@ pub fn hooks(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
         let request = InstallRequest { agents: vec![agent.into()], program: doctor.program.into() };
         match doctor.memory.plan_install(&request) {
             Ok(plans) if plans.iter().all(|(_, plans)| plans.is_empty()) => {}
-            Ok(plans) if doctor.memory.has_harmful_hooks(agent) => {
+            Ok(plans) if plans.iter().flat_map(|(_, plans)| plans).any(InstallPlan::ends_harm) => {
                 let what =
                     format!("the hooks in the settings of {agent} are those of an older memtree");
                 let means = "other agents that read these settings, and older versions of this one, cannot \

@@ -51,16 +51,6 @@ impl Memory {
         self.plan_hooks(request, |hooks, adapter| hooks.uninstall(adapter))
     }
 
-    /// Whether an agent's settings have hooks of an earlier version that do harm to some agents.
-    pub fn has_harmful_hooks(&self, agent: &str) -> bool {
-        let places = &self.environment().places;
-        let spec = adapters::known(agent).ok().and_then(|adapter| adapter.hooks());
-        spec.is_some_and(|spec| {
-            let text = read(&(spec.home)(places).join(spec.json)).ok().flatten();
-            text.is_some_and(|text| edit::has_harmful_hooks(&text, agent, &spec))
-        })
-    }
-
     /// Makes a change. What was there before is kept first.
     pub fn apply_install(&self, plan: &InstallPlan) -> Result<()> {
         apply(self.layout(), plan)
@@ -320,6 +310,13 @@ impl Note {
 }
 
 impl InstallPlan {
+    /// Whether it takes out hooks of an earlier version that do harm to some agents.
+    pub fn ends_harm(&self) -> bool {
+        let spec = adapters::known(self.agent).ok().and_then(|adapter| adapter.hooks());
+        let before = self.before.as_deref().unwrap_or_default();
+        spec.is_some_and(|spec| edit::has_harmful_hooks(before, self.agent, &spec))
+    }
+
     /// The change as a difference of lines; secrets that stand beside it are not shown.
     pub fn difference(&self) -> String {
         let (before, after) =

@@ -7,6 +7,7 @@ use crate::base::static_regex::StaticRegex;
 use crate::base::{markdown, text};
 use crate::distill::errors::Met;
 use crate::distill::remarks::Statement;
+use crate::distill::replies;
 use crate::model::digest::Origin;
 
 /// How many a page has.
@@ -26,21 +27,20 @@ pub fn lessons(talk: &Talk<'_>) -> Vec<Line> {
         };
         let statements: Vec<&Statement> =
             turn.part.remarks.statements.iter().filter(holds).collect();
-        let symptom = pasted_error(turn).filter(|_| !refused);
+        let mut symptom = pasted_error(turn).filter(|_| !refused);
         // The surest statement explains what the person pasted; of equals the first.
         let surest = statements.iter().map(|statement| statement.signs).max();
-        let mut explains = symptom;
         for statement in &statements {
             let mut signs = statement.signs + u32::from(trouble);
             let mut text = with_fix(turn, statement);
             if Some(statement.signs) == surest
-                && let Some(error) = explains.take_if(|error| is_about(&text, error))
+                && let Some(error) = symptom.take_if(|error| is_about(&text, error))
             {
                 (signs, text) = (signs + 1, with_symptom(error, text));
             }
             found.push((signs, at, Line::new(text, turn.part.episode, Origin::Assistant)));
         }
-        if let Some(error) = explains
+        if let Some(error) = symptom
             && let Some(cause) = cause_in(&turn.part.last_reply)
         {
             let text = with_symptom(error, cause);
@@ -107,7 +107,7 @@ fn cause_in(reply: &str) -> Option<String> {
     let is_cause = |sentence: &String| {
         (40..=320).contains(&sentence.len()) && CAUSE.is_match(sentence) && !sentence.ends_with('?')
     };
-    let (prose, _) = crate::distill::replies::split_code(reply);
+    let (prose, _) = replies::split_code(reply);
     let sentences = text::sentences(&prose);
     let mut plain = sentences.map(|sentence| text::one_line(&markdown::strip_marks(sentence), 400));
     plain.find(is_cause)
