@@ -14,6 +14,9 @@ pub struct Args {
     /// What to open
     #[arg(value_name = "REF|QUERY")]
     what: Vec<String>,
+    /// The same question in other words, as in `search`; repeat it
+    #[arg(long, value_name = "QUERY")]
+    also: Vec<String>,
     /// Also the so many episodes before and after it
     #[arg(long, value_name = "N", default_value_t = 0)]
     around: u32,
@@ -30,9 +33,10 @@ pub struct Args {
 
 /// Recalls, and prints the text.
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let Args { what, around, raw, budget, dry_run } = args;
+    let Args { what, also, around, raw, budget, dry_run } = args;
     let what = what.join(" ");
-    let answer = app.memory()?.recall(RecallRequest { what, around, raw, budget, dry_run })?;
+    let answer =
+        app.memory()?.recall(RecallRequest { what, also, around, raw, budget, dry_run })?;
     if app.json {
         output::json(&answer);
         return Ok(0);

@@ -46,6 +46,10 @@ pub struct Args {
     /// What to find
     #[arg(value_name = "QUERY")]
     query: Vec<String>,
+    /// The same question in other words; what all phrasings find together comes first. Repeat it:
+    /// the likely identifiers and error texts, everyday words, the jargon, the commit's subject
+    #[arg(long, value_name = "QUERY")]
+    also: Vec<String>,
     /// Only sessions of this project
     #[arg(long, value_name = "NAME")]
     project: Vec<String>,
@@ -115,8 +119,9 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     }
     let memory = app.memory()?;
     let limit = if args.open { Some(1) } else { args.limit };
-    let (deep, hurried, dry_run) = (args.deep, args.cached, args.dry_run);
-    let answer = memory.search(SearchRequest { query, trees, deep, limit, hurried, dry_run })?;
+    let (also, deep, hurried, dry_run) = (args.also, args.deep, args.cached, args.dry_run);
+    let request = SearchRequest { query, also, trees, deep, limit, hurried, dry_run };
+    let answer = memory.search(request)?;
     if app.json {
         output::json(&answer);
     } else if args.paths {
@@ -192,8 +197,21 @@ fn shown(hit: &Hit) -> Vec<(output::Style, String)> {
         Some(words) => format!("this trigger{words}"),
         None => hit.reason.clone(),
     };
-    pieces.push((Dim, format!("    found by {}\n\n", text::one_line(&reason, 160))));
+    pieces.push((Dim, format!("    found by {}\n", text::one_line(&reason, 160))));
+    pieces.extend(phrasings_shown(&hit.found_by));
+    if hit.weak && !hit.lacks.is_empty() {
+        pieces.push((Dim, format!("    lacks {}\n", text::one_line(&hit.lacks.join(", "), 160))));
+    }
+    pieces.push((Plain, "\n".into()));
     pieces
+}
+
+/// The phrasings that found a hit, where there were several.
+fn phrasings_shown(found_by: &[String]) -> Option<(output::Style, String)> {
+    let quoted = |text: &String| format!("“{}”", text::one_line(text, 40));
+    let shown: Vec<String> = found_by.iter().map(quoted).collect();
+    let several = found_by.len() > 1;
+    several.then(|| (output::Style::Dim, format!("    asked as {}\n", shown.join(", "))))
 }
 
 /// A section of another page, in pieces with their style.

@@ -15,9 +15,6 @@ pub const RESCORED: usize = 50;
 /// How much more a session of one year later counts: enough to part equals, too little to part
 /// others.
 const PER_YEAR: f32 = 0.01;
-/// The share of a query's weight that a hit has to cover, the mean of its best part and of all of
-/// it; below, it is a guess.
-const CONFIDENT: f32 = 0.42;
 /// How much a hit loses that has none of the names that were asked for.
 const NAMES: f32 = 0.2;
 /// How much a hit gains that is of the time that was asked for.
@@ -81,11 +78,6 @@ pub fn whole_and_part(whole: f32, best_part: f32) -> f32 {
 /// time.
 pub fn boost(names_lacking: f32, nearness: f32) -> f32 {
     (1.0 - NAMES * names_lacking) * (1.0 + IN_TIME * nearness)
-}
-
-/// Whether a hit is only a guess that covers these shares of the query's weight.
-pub fn is_weak(by_part: f32, by_all: f32) -> bool {
-    (by_part + by_all) / 2.0 < CONFIDENT
 }
 
 /// The factor by which a session counts more for having ended later, in seconds since 1970.

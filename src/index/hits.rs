@@ -3,6 +3,8 @@
 //! Only the few best are read, so the index need not hold what the tree already says, and a hit is
 //! never staler than the file it points to.
 
+use super::candidates::Candidate;
+use super::confidence::CONFIDENT;
 use super::digests::DigestPage;
 use super::matcher::{Matcher, TextMatch};
 use super::notes::{self, Note, Section};
@@ -25,8 +27,9 @@ const MOST_WORDS: usize = 6;
 /// A session that answers a query.
 pub struct SessionMatch {
     pub score: f32,
-    /// Whether it is only a guess.
-    pub weak: bool,
+    pub confidence: f32,
+    /// The numbers of the phrasings that found it.
+    pub found_by: Vec<usize>,
     pub session: SessionId,
     pub page: DigestPage,
 }
@@ -74,7 +77,10 @@ pub fn session_hit(matcher: &Matcher, layout: &Layout, found: &SessionMatch) -> 
     Hit {
         rank: 0,
         score: rounded(found.score),
-        weak: found.weak,
+        weak: found.confidence < CONFIDENT,
+        confidence: hundredths(found.confidence),
+        lacks: Vec::new(),
+        found_by: Vec::new(),
         triggers: triggers.collect(),
         session: session.clone(),
         source_id: page.source_id.clone(),
@@ -94,16 +100,17 @@ pub fn session_hit(matcher: &Matcher, layout: &Layout, found: &SessionMatch) -> 
 /// Makes a hit of a section of a page that is no digest; its rank is given later.
 pub fn note_hit(
     matcher: &Matcher,
-    path: &str,
     note: &Note,
     section: &Section,
-    (score, weak): (f32, bool),
+    found: &Candidate,
 ) -> Option<NoteHit> {
+    let path = found.name.as_str();
+    let confidence = found.evidence.confidence();
     let texts = [&note.head.title, &section.heading, &section.text];
     let words = matcher.words(&matcher.match_texts(texts));
     Some(NoteHit {
         rank: 0,
-        score: rounded(score),
+        score: rounded(found.score),
         tree: notes::tree_of(path)?,
         title: note.head.title.clone(),
         heading: section.heading.clone(),
@@ -112,7 +119,9 @@ pub fn note_hit(
         path: path.to_string(),
         line: section.line,
         excerpt: text::excerpt(&markdown::plain(&section.text), &words, EXCERPT),
-        weak,
+        weak: confidence < CONFIDENT,
+        confidence: hundredths(confidence),
+        found_by: Vec::new(),
         reason: if words.is_empty() { "filters".into() } else { reason("section", &words) },
         words,
     })
@@ -121,6 +130,11 @@ pub fn note_hit(
 /// Why something was found: where, and by which words.
 pub fn reason(place: &str, words: &[String]) -> String {
     format!("{place}: {}", words[..words.len().min(MOST_WORDS)].join(", "))
+}
+
+/// A confidence as it is shown: never rounded up to what is no guess.
+fn hundredths(confidence: f32) -> f64 {
+    f64::from((confidence * 100.0).floor()) / 100.0
 }
 
 /// A score as it is shown: more digits would only differ from machine to machine.

@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 
+use rayon::prelude::*;
 use tantivy::schema::Value;
 use tantivy::{DocAddress, ReloadPolicy, Searcher, TantivyDocument};
 
@@ -19,7 +20,9 @@ use crate::store::Store;
 
 mod bm25;
 mod cache;
+mod candidates;
 mod changes;
+mod confidence;
 mod digests;
 mod documents;
 mod episodes;
@@ -34,16 +37,18 @@ mod postings;
 mod rescore;
 mod tokens;
 
+pub use confidence::Evidence;
 pub use documents::Corpus;
 pub use pages::{PageTexts, score_pages};
 
 use cache::Cache;
+use candidates::Candidate;
 use digests::DigestPage;
 use documents::Fields;
 use hits::SessionMatch;
 use matcher::Matcher;
 use notes::Note;
-use plan::Plan;
+use plan::{Plan, PlanTerm};
 use rescore::PartScorer;
 
 /// An index that is open for searching.
@@ -83,25 +88,19 @@ pub struct SearchResult<Hit> {
 /// but some are asked for after all: a review by a subagent whose parent is not here.
 const ASIDE: f32 = 0.9;
 
-/// A document that may be a hit, scored by its parts.
-struct Candidate {
-    score: f32,
-    /// Whether it is only a guess.
-    weak: bool,
-    /// Whether it is a session that was not found worth remembering.
-    aside: bool,
-    /// The session, or the path of the page.
-    name: String,
-    /// The line that a section begins at.
-    line: usize,
+/// A question in one phrasing or several, with what each comes to in one index.
+struct Search<'q> {
+    phrasings: Vec<Phrasing<'q>>,
+    /// The terms of all of them.
+    terms: Vec<PlanTerm>,
+    now: Timestamp,
 }
 
 /// A query with what it comes to in one index.
-struct Search<'q> {
+struct Phrasing<'q> {
     query: &'q Query,
     plan: Plan,
     names: Names,
-    now: Timestamp,
 }
 
 /// Brings the cache of a memory up to date, waiting for whoever else is at it.
@@ -146,26 +145,38 @@ impl<'s> Index<'s> {
 
     /// Finds the sessions that have most to do with a query; `now` is what `since:2w` counts from.
     pub fn search(&self, query: &Query, now: Timestamp, limit: usize) -> Result<SearchResult<Hit>> {
-        let search = self.plan(query, now)?;
+        self.search_phrasings(std::slice::from_ref(query), now, limit)
+    }
+
+    /// Finds the sessions that have most to do with a question that is asked in several ways, the
+    /// first of them as it was meant.
+    pub fn search_phrasings(
+        &self,
+        phrasings: &[Query],
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<SearchResult<Hit>> {
+        let search = self.plan(phrasings, now)?;
         let (sessions, total) = self.sessions(&search, limit)?;
-        let matcher = Matcher::new(&search.plan.terms);
-        let layout = self.store.layout();
-        let hits = sessions.iter().map(|one| hits::session_hit(&matcher, layout, one));
+        let hits = self.session_hits(&search, &sessions);
         let hits = hits.zip(1..).map(|(hit, rank)| Hit { rank, ..hit }).collect();
         Ok(search.result(hits, total))
     }
 
     /// Goes on into the episodes of the best sessions: each hit is an episode, with the passage
     /// that fits best.
-    pub fn deep(&self, query: &Query, now: Timestamp, limit: usize) -> Result<SearchResult<Hit>> {
-        let search = self.plan(query, now)?;
+    pub fn deep(
+        &self,
+        phrasings: &[Query],
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<SearchResult<Hit>> {
+        let search = self.plan(phrasings, now)?;
         let (sessions, total) = self.sessions(&search, episodes::SESSIONS)?;
-        let matcher = Matcher::new(&search.plan.terms);
-        let terms = search.plan.for_episodes();
+        let terms = search.terms_of_episodes();
         let layout = self.store.layout();
         let episodes = episodes::search(layout, &Matcher::new(&terms), &sessions, limit);
-        let sessions: Vec<Hit> =
-            sessions.iter().map(|one| hits::session_hit(&matcher, layout, one)).collect();
+        let sessions: Vec<Hit> = self.session_hits(&search, &sessions).collect();
         let hits = episodes.into_iter().zip(1..).map(|(found, rank)| {
             let mut hit = sessions[found.session].clone();
             hit.triggers.retain(|trigger| trigger.episode == found.episode);
@@ -188,29 +199,27 @@ impl<'s> Index<'s> {
         Ok(search.result(hits, total))
     }
 
-    /// Finds the sections of pages that have most to do with a query, the best one of each page.
+    /// Finds the sections of pages that have most to do with a question, the best one of each page.
     pub fn search_notes(
         &self,
-        query: &Query,
+        phrasings: &[Query],
         trees: &[Tree],
         now: Timestamp,
         limit: usize,
     ) -> Result<SearchResult<NoteHit>> {
-        let search = self.plan(query, now)?;
+        let search = self.plan(phrasings, now)?;
         let rescored = if limit == 0 { 0 } else { (4 * limit).max(bm25::RESCORED) };
-        let (mut sections, total) = self.rescore(&search, trees, rescored)?;
-        sections.sort_by(|a, b| {
-            b.score.total_cmp(&a.score).then_with(|| (&a.name, a.line).cmp(&(&b.name, b.line)))
-        });
+        let (mut sections, total) = self.candidates(&search, trees, rescored)?;
         let mut seen = HashSet::new();
         sections.retain(|section| seen.insert(section.name.clone()));
         let total = if limit == 0 { total } else { sections.len() };
-        let matcher = Matcher::new(&search.plan.terms);
+        let matcher = Matcher::new(&search.terms);
         let read = |found: Candidate| {
             // Gone since the index was made: the next search will know.
             let note = Note::read(self.store, &found.name)?;
             let section = note.sections.iter().find(|section| section.line == found.line)?;
-            hits::note_hit(&matcher, &found.name, &note, section, (found.score, found.weak))
+            let hit = hits::note_hit(&matcher, &note, section, &found)?;
+            Some(NoteHit { found_by: search.texts(&found.found_by), ..hit })
         };
         let hits = sections.into_iter().filter_map(read).take(limit);
         let hits = hits.zip(1..).map(|(hit, rank)| NoteHit { rank, ..hit }).collect();
@@ -237,44 +246,86 @@ impl<'s> Index<'s> {
         latest.into_iter().filter_map(|address| session(address).transpose()).collect()
     }
 
-    fn plan<'q>(&self, query: &'q Query, now: Timestamp) -> Result<Search<'q>> {
-        let plan = Plan::of(&self.searcher, query).map_err(unusable)?;
-        let names = Names::of(query, |term| plan.alternatives(term));
-        Ok(Search { query, plan, names, now })
+    fn plan<'q>(&self, phrasings: &'q [Query], now: Timestamp) -> Result<Search<'q>> {
+        let phrasing = |query: &'q Query| -> Result<Phrasing<'q>> {
+            let plan = Plan::of(&self.searcher, query).map_err(unusable)?;
+            let names = Names::of(query, |term| plan.alternatives(term));
+            Ok(Phrasing { query, plan, names })
+        };
+        let phrasings = phrasings.iter().map(phrasing).collect::<Result<Vec<_>>>()?;
+        let terms = plan::joined(phrasings.iter().map(|one| one.plan.terms.as_slice()));
+        Ok(Search { phrasings, terms, now })
     }
 
     /// The sessions that fit best, best first, and how many fit at all.
     fn sessions(&self, search: &Search, limit: usize) -> Result<(Vec<SessionMatch>, usize)> {
         let rescored = if limit == 0 { 0 } else { limit.max(bm25::RESCORED) };
-        let (candidates, total) = self.rescore(search, &[], rescored)?;
-        let with_id = |one: Candidate| {
+        let (mut candidates, total) = self.candidates(search, &[], rescored)?;
+        for one in candidates.iter_mut().filter(|one| one.aside) {
+            one.score *= ASIDE;
+        }
+        candidates::sort(&mut candidates);
+        let read = |one: Candidate| {
             let session = one.name.parse::<SessionId>().ok()?;
-            let score = if one.aside { ASIDE * one.score } else { one.score };
-            Some((score, one.weak || one.aside, session))
-        };
-        let mut sessions: Vec<_> = candidates.into_iter().filter_map(with_id).collect();
-        sessions.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.2.cmp(&b.2)));
-        let read = |(score, weak, session): (f32, bool, SessionId)| {
-            let name = session.to_string();
             // Gone since the index was made: the next search will know.
-            let page = DigestPage::read(self.store, &name)?;
-            let weak = weak || search.names.are_misread_in(page.texts(&name));
-            Some(SessionMatch { score, weak, session, page })
+            let page = DigestPage::read(self.store, &one.name)?;
+            let misread = search.phrasings[0].names.are_misread_in(page.texts(&one.name));
+            let confidence = match one.evidence.confidence() {
+                sure if one.aside || misread => confidence::guess(sure),
+                sure => sure,
+            };
+            let Candidate { score, found_by, .. } = one;
+            Some(SessionMatch { score, confidence, found_by, session, page })
         };
-        Ok((sessions.into_iter().filter_map(read).take(limit).collect(), total))
+        Ok((candidates.into_iter().filter_map(read).take(limit).collect(), total))
     }
 
-    /// The documents that fit best, each scored once more by its best part, in any order; and how
-    /// many fit at all.
-    fn rescore(
+    /// The hits of some sessions; their ranks are given later.
+    fn session_hits<'a>(
+        &'a self,
+        search: &'a Search,
+        sessions: &'a [SessionMatch],
+    ) -> impl Iterator<Item = Hit> + 'a {
+        let matcher = Matcher::new(&search.terms);
+        sessions.iter().map(move |one| Hit {
+            found_by: search.texts(&one.found_by),
+            lacks: search.lacks(&matcher, one),
+            ..hits::session_hit(&matcher, self.store.layout(), one)
+        })
+    }
+
+    /// The documents that the phrasings of a question find together, best first; and how many fit
+    /// at all.
+    fn candidates(
         &self,
         search: &Search,
         trees: &[Tree],
         most: usize,
     ) -> Result<(Vec<Candidate>, usize)> {
-        let Search { query, plan, now, .. } = search;
+        let found = |phrasing: &Phrasing| self.rescore(phrasing, search.now, trees, most);
+        // A thread costs more than a search of a small memory, but only where there are several.
+        let found: Vec<(Vec<Candidate>, usize)> = match search.phrasings.as_slice() {
+            [only] => vec![found(only)?],
+            several => several.par_iter().map(found).collect::<Result<_>>()?,
+        };
+        let total = found.iter().map(|(_, total)| *total).max().unwrap_or(0);
+        let asked = search.phrasings.iter().map(|one| one.plan.query_weight);
+        let lists = found.into_iter().map(|(list, _)| list).zip(asked);
+        Ok((candidates::join(lists.collect()), total))
+    }
+
+    /// The documents that fit one phrasing best, each scored once more by its best part, best
+    /// first; and how many fit at all.
+    fn rescore(
+        &self,
+        phrasing: &Phrasing,
+        now: Timestamp,
+        trees: &[Tree],
+        most: usize,
+    ) -> Result<(Vec<Candidate>, usize)> {
+        let Phrasing { query, plan, names } = phrasing;
         let matches =
-            matches::matches(&self.searcher, query, plan, *now, trees).map_err(unusable)?;
+            matches::matches(&self.searcher, query, plan, now, trees).map_err(unusable)?;
         let total = matches.len();
         let matcher = Matcher::new(&plan.terms);
         let mut best = matches::best(matches, most);
@@ -290,21 +341,28 @@ impl<'s> Index<'s> {
                 let Some(name) = document.name() else { continue };
                 let scored = scorer.rescore(id, document.parts());
                 let has = |term: &str| postings::contains(segment, id, term);
-                let lacking = search.names.share_lacking(has).map_err(unusable)?;
+                let names_lacking = names.share_lacking(has).map_err(unusable)?;
                 let ended = ended.first(id);
                 let at = ended.and_then(|seconds| clock::from_millis(seconds.saturating_mul(1000)));
-                let nearness = at.map_or(0.0, |at| plan.times.nearness(at, *now));
+                let nearness = at.map_or(0.0, |at| plan.times.nearness(at, now));
                 let by_part = scored.best_part.score * bm25::recency(ended);
                 candidates.push(Candidate {
                     score: bm25::whole_and_part(one.score, by_part)
-                        * bm25::boost(lacking, nearness),
-                    weak: plan.is_weak(scored.best_part.weight, scored.covered, lacking),
+                        * bm25::boost(names_lacking, nearness),
+                    evidence: Evidence {
+                        part: scored.best_part.weight,
+                        page: scored.covered,
+                        asked: plan.query_weight,
+                        names_lacking,
+                    },
                     aside: aside.first(id).is_some(),
                     name: name.to_string(),
                     line: document.line(),
+                    found_by: Vec::new(),
                 });
             }
         }
+        candidates::sort(&mut candidates);
         Ok((candidates, total))
     }
 
@@ -315,8 +373,31 @@ impl<'s> Index<'s> {
 
 impl Search<'_> {
     fn result<Hit>(self, hits: Vec<Hit>, total: usize) -> SearchResult<Hit> {
-        let Plan { unknown, query_weight, .. } = self.plan;
-        SearchResult { hits, total, unknown, query_weight: query_weight.into() }
+        let query_weight = self.phrasings.iter().map(|one| f64::from(one.plan.query_weight)).sum();
+        let first = self.phrasings.into_iter().next();
+        let unknown = first.map(|one| one.plan.unknown).unwrap_or_default();
+        SearchResult { hits, total, unknown, query_weight }
+    }
+
+    /// The phrasings of some numbers, as they were typed.
+    fn texts(&self, numbers: &[usize]) -> Vec<String> {
+        let text = |number: &usize| Some(self.phrasings.get(*number)?.query.text.clone());
+        numbers.iter().filter_map(text).collect()
+    }
+
+    /// The words of the question itself that a session's page has in no form.
+    fn lacks(&self, matcher: &Matcher, found: &SessionMatch) -> Vec<String> {
+        let Some(Phrasing { query, plan, .. }) = self.phrasings.first() else { return Vec::new() };
+        let session = found.session.to_string();
+        let matched = matcher.match_texts(found.page.texts(&session));
+        plan.lacking(query, &matched.counts.counts)
+    }
+
+    /// All terms that may stand in an episode, those of one group together.
+    fn terms_of_episodes(&self) -> Vec<PlanTerm> {
+        let of_each: Vec<Vec<PlanTerm>> =
+            self.phrasings.iter().map(|one| one.plan.for_episodes()).collect();
+        plan::joined(of_each.iter().map(Vec::as_slice))
     }
 }
 

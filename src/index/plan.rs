@@ -10,6 +10,7 @@ use tantivy::Searcher;
 
 use super::bm25;
 use super::postings::document_frequency;
+use crate::base::text;
 use crate::query::Query;
 use crate::query::dates::NamedTimes;
 use crate::query::synonyms::synonyms;
@@ -23,6 +24,9 @@ const MOST_NEAR: usize = 3;
 const FEW_WORDS: usize = 2;
 /// How many terms are looked up in all, with those that stand for others.
 const MOST_TERMS: usize = 256;
+/// How many words are named that a hit lacks, and how long each is at most.
+const MOST_LACKING: usize = 8;
+const LONGEST_LACKING: usize = 60;
 
 /// What the words of a query come to in this memory.
 #[derive(Debug, Default)]
@@ -121,7 +125,7 @@ impl Plan {
             self.unknown.push((word.typed.clone(), taken));
         }
         // When it was is no part of what it was; see `bm25::boost`.
-        if !self.times.words.contains(&word.typed) {
+        if !self.times.has(&word.typed) {
             self.query_weight += asked;
         }
         self.terms.truncate(MOST_TERMS);
@@ -129,12 +133,36 @@ impl Plan {
         Ok(())
     }
 
-    /// Whether a page is only a guess: its best part has so much of the query's weight, all of it
-    /// so much, and it lacks that share of the names.
-    pub fn is_weak(&self, by_part: f32, by_all: f32, names_lacking: f32) -> bool {
-        let asked = self.query_weight.max(f32::MIN_POSITIVE);
-        !self.terms.is_empty()
-            && (names_lacking > 0.0 || bm25::is_weak(by_part / asked, by_all / asked))
+    /// The words of a query that say something and that a text lacks, as they were typed; it has
+    /// each of this plan's terms so many times.
+    pub fn lacking(&self, query: &Query, counts: &[u32]) -> Vec<String> {
+        let present: HashSet<usize> = self
+            .terms
+            .iter()
+            .zip(counts)
+            .filter(|(_, count)| **count > 0)
+            .map(|(term, _)| term.group)
+            .collect();
+        let all = || self.terms.iter().chain(&self.absent);
+        let is_there = |unit: &QueryTerm| {
+            all().any(|term| term.text == unit.text && present.contains(&term.group))
+        };
+        let mut lacking: Vec<String> = Vec::new();
+        for word in query.words.iter().chain(&query.phrases) {
+            let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+            let says_something = |unit: &QueryTerm| {
+                unit.unit
+                    && terms::weight(&unit.typed) >= 1.0
+                    && !terms::is_question_word(&unit.typed)
+                    && !self.times.has(&unit.typed)
+            };
+            let units = terms::of(word);
+            let mut units = units.iter().filter(|unit| says_something(unit));
+            if units.any(|unit| !is_there(unit)) && lacking.len() < MOST_LACKING {
+                lacking.push(text::one_line(word, LONGEST_LACKING));
+            }
+        }
+        lacking
     }
 
     /// All terms that may stand in an episode, those of one group together.
@@ -154,6 +182,19 @@ impl Plan {
         let others = others.map(|term| term.text.clone());
         [text.to_string()].into_iter().chain(others).collect()
     }
+}
+
+/// The terms of several plans, no group of one in the place of another's.
+pub fn joined<'p>(plans: impl Iterator<Item = &'p [PlanTerm]>) -> Vec<PlanTerm> {
+    let mut joined: Vec<PlanTerm> = Vec::new();
+    for terms in plans {
+        let first = joined.iter().map(|term| term.group + 1).max().unwrap_or(0);
+        joined.extend(terms.iter().cloned().map(|mut term| {
+            term.group += first;
+            term
+        }));
+    }
+    joined
 }
 
 /// The words that count: all but those that any question has, unless there are no others.

@@ -183,10 +183,10 @@ fn parts_are_scored_from_the_index_as_from_the_page() {
         "chore paint",
     ] {
         let query = Query::parse(query).unwrap();
-        let search = index.plan(&query, now).unwrap();
-        let plan = &search.plan;
+        let search = index.plan(std::slice::from_ref(&query), now).unwrap();
+        let plan = &search.phrasings[0].plan;
         let matcher = Matcher::new(&plan.terms);
-        let (candidates, total) = index.rescore(&search, &[], 100).unwrap();
+        let (candidates, total) = index.rescore(&search.phrasings[0], now, &[], 100).unwrap();
         assert!(total > 0 && total == candidates.len());
         let whole = matches::matches(&index.searcher, &query, plan, now, &[]).unwrap();
         for candidate in candidates {
@@ -195,8 +195,9 @@ fn parts_are_scored_from_the_index_as_from_the_page() {
             let mut all = matcher.no_counts();
             page.texts(&candidate.name).for_each(|text| matcher.count(text, &mut all));
             let present: Vec<bool> = all.counts.iter().map(|count| *count > 0).collect();
-            let weak = plan.is_weak(best_part.weight, matcher.covered(&present), 0.0);
-            assert_eq!(candidate.weak, weak, "{query:?} {}", candidate.name);
+            let expected = (best_part.weight, matcher.covered(&present), plan.query_weight);
+            let Evidence { part, page: all, asked, .. } = candidate.evidence;
+            assert_eq!((part, all, asked), expected, "{query:?} {}", candidate.name);
             let recency = bm25::recency(page.head.ended.map(|at| at.timestamp()));
             let expected = |whole: f32| bm25::whole_and_part(whole, best_part.score * recency);
             assert!(
@@ -206,6 +207,34 @@ fn parts_are_scored_from_the_index_as_from_the_page() {
             );
         }
     }
+}
+
+#[test]
+fn several_phrasings_are_joined() {
+    let desk = Desk::new();
+    let index = Index::open(&desk.store, Corpus::Digests, Source::Refreshed).unwrap();
+    let now = clock::parse("2026-11-16T00:00:00Z").unwrap();
+    let ask = |text: &str, also: &[&str]| -> Vec<Hit> {
+        let also: Vec<String> = also.iter().map(|text| text.to_string()).collect();
+        let phrasings = Query::parse(text).unwrap().phrasings(&also);
+        index.search_phrasings(&phrasings, now, 10).unwrap().hits
+    };
+    let vague = "the chore where something important got lost";
+    assert_ne!(ask(vague, &[]).first().map(|hit| hit.session.ordinal), Some(3));
+    let hits = ask(vague, &["header race", "append_daily flock"]);
+    assert_eq!(hits[0].session.ordinal, 3);
+    assert_eq!(hits[0].found_by, ["header race", "append_daily flock"]);
+    assert_eq!(hits[0].triggers[0].topic, "Lock before header");
+    // What was asked for is what is lacking, not what it was also called.
+    let hits = ask("flock on Kubernetes", &["header race"]);
+    assert_eq!(hits[0].lacks, ["Kubernetes"]);
+    assert!(hits[0].confidence < 0.5 && hits[0].weak, "{:?}", hits[0]);
+    assert!(ask("header race", &[])[0].confidence > 0.9);
+    // The same words twice change nothing.
+    let scores = |also: &[&str]| -> Vec<f64> {
+        ask("header race", also).iter().map(|hit| hit.score).collect()
+    };
+    assert_eq!(scores(&[]), scores(&["header race", ""]));
 }
 
 #[test]

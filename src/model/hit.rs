@@ -22,6 +22,12 @@ pub struct Hit {
     pub excerpt: String,
     /// Whether it is only a guess: too little of what was asked for is in it.
     pub weak: bool,
+    /// How likely it is what was asked for, from 0 to 1.
+    pub confidence: f64,
+    /// The words of the question that it has in no form.
+    pub lacks: Vec<String>,
+    /// The phrasings of the question that found it.
+    pub found_by: Vec<String>,
     /// The triggers that match, best first.
     pub triggers: Vec<HitTrigger>,
     /// Why it was found: where, and by which words.
@@ -67,6 +73,10 @@ pub struct NoteHit {
     pub excerpt: String,
     /// Whether it is only a guess.
     pub weak: bool,
+    /// How likely it is what was asked for, from 0 to 1.
+    pub confidence: f64,
+    /// The phrasings of the question that found it.
+    pub found_by: Vec<String>,
     /// Why it was found.
     pub reason: String,
     /// The words that match, to be shown as such.

@@ -34,6 +34,8 @@ const WORTH_BEGINNING: usize = 16;
 pub struct RecallRequest {
     /// The reference or query, as typed.
     pub what: String,
+    /// The same question in other words, where it is one.
+    pub also: Vec<String>,
     /// How many episodes before and after it to add.
     pub around: u32,
     /// Whether to give the original records rather than the readable page.
@@ -46,6 +48,7 @@ pub struct RecallRequest {
 
 setters!(RecallRequest {
     what: String,
+    also: Vec<String>,
     around: u32,
     raw: bool,
     budget: Option<usize>,
@@ -191,7 +194,11 @@ fn searched(memory: &Memory, request: &RecallRequest, what: &str) -> Result<Targ
     };
     // What stands in a trigger are words, whatever signs are among them.
     let query = if topic == what { Query::parse(what)? } else { Query::of_words(topic) };
-    let search = SearchRequest::default().query(query).limit(HITS).dry_run(request.dry_run);
+    let search = SearchRequest::default()
+        .query(query)
+        .also(request.also.clone())
+        .limit(HITS)
+        .dry_run(request.dry_run);
     let answer = memory.search(search)?;
     for hit in &answer.hits {
         let triggers =

@@ -31,6 +31,8 @@ const MOST_VALUES: usize = 8;
 #[derive(Debug, Clone, Default)]
 pub struct SearchRequest {
     pub query: Query,
+    /// The same question in other words: what all of them find together comes first.
+    pub also: Vec<String>,
     /// Where to look; empty means among the digests.
     pub trees: Vec<Tree>,
     /// Whether to go on into the episodes of the best sessions.
@@ -45,6 +47,7 @@ pub struct SearchRequest {
 
 setters!(SearchRequest {
     query: Query,
+    also: Vec<String>,
     trees: Vec<Tree>,
     deep: bool,
     limit: Option<usize>,
@@ -156,6 +159,7 @@ impl Memory {
         let started = Instant::now();
         let query = &request.query;
         check(request)?;
+        let phrasings = query.phrasings(&request.also);
         let digests = request.trees.is_empty() || request.trees.contains(&Tree::Digests);
         let notes: Vec<Tree> =
             request.trees.iter().copied().filter(|tree| *tree != Tree::Digests).collect();
@@ -163,21 +167,21 @@ impl Memory {
         let mut notes_weight = 0.0;
         if !notes.is_empty() {
             let index = open_index(store, Corpus::Notes, request)?;
-            let found = index.search_notes(query, &notes, now, most)?;
+            let found = index.search_notes(&phrasings, &notes, now, most)?;
             (answer.notes, answer.total, notes_weight) =
                 (found.hits, found.total, found.query_weight);
         }
         if digests || answer.notes.iter().all(|hit| hit.weak) {
             let index = open_index(store, Corpus::Digests, request)?;
             let limit = if digests { most } else { 0 };
-            let ask = |query: &Query| match request.deep && digests {
-                true => index.deep(query, now, limit),
-                false => index.search(query, now, limit),
+            let ask = |phrasings: &[Query]| match request.deep && digests {
+                true => index.deep(phrasings, now, limit),
+                false => index.search_phrasings(phrasings, now, limit),
             };
-            let mut found = ask(query)?;
+            let mut found = ask(&phrasings)?;
             let looser = query.without_quotes().filter(|_| digests && found.total == 0);
             if let Some(looser) = looser {
-                found = ask(&looser)?;
+                found = ask(&looser.phrasings(&request.also))?;
                 found.hits.iter_mut().for_each(|hit| hit.weak = true);
             }
             // Words are rarer among the many sections than among sessions; that makes no section a

@@ -123,6 +123,11 @@ impl NamedTimes {
         named
     }
 
+    /// Whether a word, in lower case, is one that names a time.
+    pub fn has(&self, word: &str) -> bool {
+        self.words.iter().any(|known| known == word)
+    }
+
     /// Whether a day is one of those that are named.
     pub fn names_day(&self, day: NaiveDate, today: NaiveDate) -> bool {
         self.times.iter().any(|time| time.nearness(day, today) >= 1.0)

@@ -22,6 +22,8 @@ use dates::FilterDate;
 const LONGEST_QUERY: usize = 4 << 10;
 /// How many words, phrases and filters of a query count.
 const MOST_PARTS: usize = 64;
+/// In how many ways a question is asked at most.
+pub const MOST_PHRASINGS: usize = 8;
 
 /// What to find.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -130,6 +132,30 @@ impl Query {
         let mut looser = self.clone();
         looser.words.append(&mut looser.phrases);
         Some(looser)
+    }
+
+    /// The question with others that mean the same: empty and repeated ones are left out, and of
+    /// many only the first count. What narrows the question narrows them all.
+    pub fn phrasings(&self, also: &[String]) -> Vec<Query> {
+        let mut phrasings = vec![self.clone()];
+        for text in also {
+            // What looks like a filter that does not exist is words here: a commit's subject has
+            // many a colon.
+            let mut other = Query::parse(text).unwrap_or_else(|_| Query::of_words(text));
+            let says_something = !other.words.is_empty() || !other.phrases.is_empty();
+            let same =
+                |known: &Query| (&known.words, &known.phrases) == (&other.words, &other.phrases);
+            if !says_something || phrasings.iter().any(same) {
+                continue;
+            }
+            other.filters.extend(self.filters.iter().cloned());
+            other.excluded.extend(self.excluded.iter().cloned());
+            phrasings.push(other);
+            if phrasings.len() == MOST_PHRASINGS {
+                break;
+            }
+        }
+        phrasings
     }
 
     /// The filters by key, without those that leave out.
@@ -326,6 +352,23 @@ mod tests {
         check("3m", "2026-08-15T00:00:00Z");
         check("1y", "2025-11-15T00:00:00Z");
         assert_eq!(parse("since:4000000y before:1d").filters.len(), 2);
+    }
+
+    #[test]
+    fn phrasings_are_bounded_and_share_what_narrows() {
+        let query = parse("flock project:zubot -windows");
+        let also = |texts: &[&str]| -> Vec<Query> {
+            query.phrasings(&texts.iter().map(|text| text.to_string()).collect::<Vec<_>>())
+        };
+        let two = also(&["", "  ", "file lock since:2w", "flock", "fix:lock the day"]);
+        let words: Vec<String> = two.iter().map(|one| one.words.join(" ")).collect();
+        assert_eq!(words, ["flock", "file lock", "fix:lock the day"]);
+        assert_eq!((two[1].filters.len(), two[2].filters.len()), (2, 1));
+        assert!(two.iter().all(|one| one.excluded == ["windows"]));
+        let many: Vec<String> = (0..20).map(|number| format!("lock {number}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert_eq!(also(&many).len(), MOST_PHRASINGS);
+        assert!(also(&[&"lock ".repeat(300_000)])[1].text.len() <= LONGEST_QUERY);
     }
 
     #[test]

@@ -55,6 +55,34 @@ fn best(desk: &Desk, query: &str) -> Option<usize> {
 }
 
 #[test]
+fn other_phrasings_help_a_vague_question() {
+    let desk = desk_with(&ENGLISH);
+    let vague = "what was that thing that got lost when two things ran at once?";
+    let also = ["flock append header", "day log loses lines", "", "fix:race of two writers"];
+    let also: Vec<&str> = also.iter().flat_map(|text| ["--also", text]).collect();
+    let ask = |before: &[&str]| {
+        let arguments = [before, &also, &["--", vague]].concat();
+        desk.memtree([&["search"][..], &arguments].concat()).success()
+    };
+    let answer = ask(&["--json"]).json();
+    let hit = &answer["hits"][0];
+    assert_eq!(hit["source_id"], format!("claude:{}", id(0)));
+    assert!(hit["found_by"].as_array().unwrap().len() >= 3, "{hit}");
+    assert!(hit["confidence"].as_f64().is_some_and(|sure| (0.0..=1.0).contains(&sure)), "{hit}");
+    assert!(hit["lacks"].is_array(), "{hit}");
+    ask(&[]).stdout_has("asked as “");
+    let recalled = desk.memtree([&["recall", "--json"][..], &also, &["--", vague]].concat());
+    assert_eq!(recalled.success().json()["session"], hit["session"]);
+    // Far too many, far too long, or nothing: bounded, and never a failure.
+    let many: Vec<String> = (0..40).flat_map(|n| ["--also".into(), format!("lock {n}")]).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    desk.memtree(
+        [&["search"][..], &many, &["--also", &"flock ".repeat(20_000), "--", "flock"]].concat(),
+    )
+    .success();
+}
+
+#[test]
 fn every_language_finds_its_own_sessions() {
     let others = [
         // Thai
