@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use super::confidence::Evidence;
 
 /// How far down its own ranking a phrasing still counts as one that found a document.
-const FOUND: usize = 10;
+const FOUND: usize = 20;
 
 /// A document that may be a hit, scored by its parts.
 #[derive(Debug, Clone)]
