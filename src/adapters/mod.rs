@@ -33,6 +33,7 @@ mod goose;
 mod grok;
 pub mod hooks;
 pub mod jsonl;
+mod kilo;
 mod opencode;
 mod pi;
 mod qwen;
@@ -51,6 +52,7 @@ pub const ALL: &[&dyn Adapter] = &[
     &claude::Claude,
     &qwen::Qwen,
     &gemini::Gemini,
+    &kilo::Kilo,
     &opencode::OpenCode,
     &cursor::Cursor,
     &grok::Grok,

@@ -18,7 +18,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Row};
 
 use super::shared::{self, Beside, Scratch, Shared, SharedFile, SharedSession};
-use super::{ALL, rows};
+use super::{ALL, Adapter, rows};
 use crate::base::files::{self, Stamp};
 use crate::model::session::Role;
 
@@ -136,6 +136,15 @@ impl Database {
         names.collect::<Result<_, _>>().map_err(unreadable)
     }
 
+    /// How many tables of a schema the database has.
+    fn tables_of(&self, schema: &Schema) -> io::Result<usize> {
+        let mut count = 0;
+        for table in schema.tables {
+            count += usize::from(!self.columns(table.name)?.is_empty());
+        }
+        Ok(count)
+    }
+
     /// What a schema asks for and the database does not have.
     fn lacks(&self, schema: &Schema) -> io::Result<Option<String>> {
         for table in schema.tables {
@@ -154,19 +163,32 @@ impl Database {
 }
 
 /// Says whose database it is. One that is called as an agent's own but is none is an error.
+///
+/// Agents that are built on others have their tables, too: then the name tells, or the tables that
+/// only one of them has.
 pub fn recognize(database: Database) -> io::Result<Option<SharedFile>> {
     let name = database.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut unknown = None;
+    let mut best: Option<((bool, usize), &'static dyn Adapter, &'static Schema)> = None;
     for adapter in ALL {
         let Some(schema) = adapter.schema() else { continue };
+        let is_named = (schema.is_named)(&name);
         match database.lacks(schema)? {
-            None => return Ok(Some((*adapter, Box::new(Sessions::new(database, schema)?)))),
-            Some(lack) if (schema.is_named)(&name) => {
+            None => {
+                let fit = (is_named, database.tables_of(schema)?);
+                if best.as_ref().is_none_or(|(known, ..)| fit > *known) {
+                    best = Some((fit, *adapter, schema));
+                }
+            }
+            Some(lack) if is_named => {
                 unknown =
                     Some(format!("a database of {} with an unknown schema: {lack}", schema.flavor));
             }
             Some(_) => {}
         }
+    }
+    if let Some((_, adapter, schema)) = best {
+        return Ok(Some((adapter, Box::new(Sessions::new(database, schema)?))));
     }
     database.check()?;
     unknown.map_or(Ok(None), |reason| Err(io::Error::new(io::ErrorKind::InvalidData, reason)))

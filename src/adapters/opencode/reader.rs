@@ -222,7 +222,7 @@ fn user(parts: Vec<(Position, WirePart)>, out: &mut Transcript) -> Result<()> {
             "text" if part.synthetic == Some(true) || part.ignored == Some(true) => {
                 out.ignore("text that no person wrote")?;
             }
-            "text" => typed.push(part.text.trim().to_string()),
+            "text" => typed.push(unquoted(part.text.trim())),
             "file" => files += 1,
             // The person called a command that a subagent carries out.
             "subtask" => {
@@ -234,6 +234,16 @@ fn user(parts: Vec<(Position, WirePart)>, out: &mut Transcript) -> Result<()> {
         }
     }
     out.prompt(&attached(typed.join("\n").trim(), files, "file"))
+}
+
+/// `opencode run` puts the argument that a person gave it into quotes.
+fn unquoted(text: &str) -> String {
+    let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    let inner = inner.map(|inner| inner.replace("\\\"", "\0"));
+    match inner.filter(|inner| inner.contains(' ') && !inner.contains('"')) {
+        Some(inner) => inner.replace('\0', "\""),
+        None => text.to_string(),
+    }
 }
 
 fn assistant(info: WireInfo, parts: Vec<(Position, WirePart)>, out: &mut Transcript) -> Result<()> {
