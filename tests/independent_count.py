@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Counts prompts, replies, tool calls, tokens and cost in agents' logs a second time, and compares with memtree.
 
-  independent_count.py --memtree target/release/memtree claude=DIR codex=DIR copilot=DIR opencode=DIR [--sessions 5]
+  independent_count.py --memtree target/release/memtree claude=DIR codex=DIR kilo=DIR … [--sessions 5]
+
+Agents: claude, codex, copilot, opencode, kilo, omp, antigravity, kimi, droid, cline, roo.
 
 Each folder is swept into a fresh memory; of each agent the first sessions with at least one prompt are counted
 again by the few lines below, which share nothing with the adapters, and compared with `state/vitals.yaml`.
@@ -123,6 +125,186 @@ def opencode(paths):
         for p in parts:
             count["replies"] += p["type"] == "text" and bool(p["text"].strip())
             count["calls"] += p["type"] == "tool"
+    return count
+
+
+def is_child(path):
+    """Whether a file is a subagent's: in a folder of its own beside the session's, or called otherwise than it."""
+    within = path.split("/raw/", 1)[1].split("/")
+    return len(within) > 1 or within[0].endswith(".messages.json") and within[0] != session_file(path)
+
+
+def session_file(path):
+    documents = [f for f in os.listdir(os.path.dirname(path)) if f.endswith(".json")]
+    manifests = [f for f in documents if f[:-5] + ".messages.json" in documents]
+    return manifests[0][:-5] + ".messages.json" if manifests else os.path.basename(path)
+
+
+def text_of(content):
+    if isinstance(content, str):
+        return content
+    return "\n".join(b if isinstance(b, str) else b.get("text") or "" for b in content or [])
+
+
+def without(text, *tags):
+    return re.sub(r"<(%s)\b.*?</\1>" % "|".join(tags), "", text, flags=re.S).strip()
+
+
+def tokens(count, used, names, cached=False):
+    values = [used.get(name) or 0 for name in names]
+    if cached:
+        values[0] -= values[2] + values[3]
+    for key, value in zip(("input", "output", "cache_read", "cache_write"), values):
+        count[key] += value
+
+
+def kilo(paths):
+    count = collections.Counter()
+    for path in paths:
+        rows = [r for r in records(path) if "table" in r]
+        parts = collections.defaultdict(list)
+        for r in rows:
+            if r["table"] == "part":
+                parts[r["row"]["message_id"]].append(json.loads(r["row"]["data"]))
+        for r in rows:
+            if r["table"] != "message":
+                continue
+            info, mine = json.loads(r["row"]["data"]), parts[r["row"]["id"]]
+            if info["role"] == "user":
+                typed = any(p["type"] == "text" and not p.get("synthetic") for p in mine)
+                count["prompts"] += typed and not is_child(path)
+                continue
+            used = info["tokens"]
+            tokens(count, {**used, **used["cache"]}, ("input", "output", "read", "write"))
+            for p in mine:
+                count["replies"] += p["type"] == "text" and bool(p["text"].strip()) and not is_child(path)
+                count["calls"] += p["type"] == "tool"
+    return count
+
+
+def omp(paths):
+    count = collections.Counter()
+    for path in paths:
+        for r in records(path):
+            message = r.get("message") or {}
+            content, used = message.get("content") or [], message.get("usage") or {}
+            if r["type"] in ("usage", "model_usage"):
+                used = r["usage"]
+            if message.get("role") == "user":
+                count["prompts"] += bool(text_of(content).strip()) and not is_child(path)
+            elif message.get("role") == "assistant":
+                count["calls"] += sum(b["type"] == "toolCall" for b in content)
+                said = sum(b["type"] == "text" and bool(b["text"].strip()) for b in content)
+                count["replies"] += 0 if is_child(path) else said
+            tokens(count, used, ("input", "output", "cacheRead", "cacheWrite"))
+    return count
+
+
+def antigravity(paths):
+    count, asked, answered = collections.Counter(), 0, 0
+    for r in (r for path in paths if path.endswith(".jsonl") for r in records(path)):
+        kind = r.get("type", "PLANNER_RESPONSE" if r["source"] == "MODEL" else "USER_INPUT")
+        count["prompts"] += r["source"] == "USER_EXPLICIT"
+        if (r["source"], kind) == ("MODEL", "PLANNER_RESPONSE"):
+            count["replies"] += bool((r.get("content") or "").strip())
+            asked += len(r.get("tool_calls") or [])
+        elif r["source"] == "MODEL":
+            answered += 1
+    count["calls"] = max(asked, answered)
+    return count
+
+
+def kimi(paths):
+    count = collections.Counter()
+    for path in (p for p in paths if p.endswith(".jsonl") and not p.endswith("/context.jsonl")):
+        lines, saying, waiting = list(records(path)), "", {}
+        if any(isinstance(r.get("message"), dict) and "payload" in r["message"] for r in lines):
+            raise ValueError("kimi-cli")
+        told = any(r["type"] == "turn.prompt" and r.get("input") for r in lines)
+        recorded = False
+        for r in lines + [{"type": "end", "event": {"type": "end"}}]:
+            event, message = r.get("event") or {}, r.get("message") or {}
+            origin = (r.get("origin") or message.get("origin") or {"kind": "user"})
+            typed = origin["kind"] == "user" or origin.get("trigger") == "user-slash"
+            if r["type"] in ("turn.prompt", "turn.steer") and told or r["type"] == "context.append_message" and not told:
+                count["prompts"] += typed and message.get("role", "user") == "user" and not is_child(path)
+            if event.get("type") == "content.part" and event["part"]["type"] == "text":
+                saying += event["part"]["text"]
+            elif event:
+                count["replies"] += bool(saying.strip()) and not is_child(path)
+                count["calls"] += event["type"] == "tool.call"
+                saying = ""
+            if message.get("role") == "assistant" and r["type"] == "context.append_message":
+                count["replies"] += bool(text_of(message["content"]).strip()) and not is_child(path)
+                count["calls"] += len(message.get("toolCalls") or [])
+            # A step's usage counts where it is not recorded by itself, before or behind it.
+            used = {}
+            if r["type"] == "usage.record":
+                used, waiting, recorded = r.get("usage") or {}, {}, True
+            elif event.get("type") in ("step.begin", "end"):
+                used, waiting, recorded = waiting, {}, False
+            elif event.get("type") == "step.end" and not recorded:
+                waiting = event.get("usage") or {}
+            names = ("inputOther", "output", "inputCacheRead", "inputCacheCreation")
+            tokens(count, used, names)
+    return count
+
+
+def droid(paths):
+    count = collections.Counter()
+    for path in paths:
+        if path.endswith(".settings.json"):
+            used = json.load(open(path)).get("tokenUsage") or {}
+            tokens(count, used, ("inputTokens", "outputTokens", "cacheReadTokens", "cacheCreationTokens"))
+            continue
+        for r in (r for r in records(path) if r["type"] == "message"):
+            content, role = r["message"]["content"], r["message"]["role"]
+            blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+            texts = [without(b["text"], "system-reminder") for b in blocks if b["type"] == "text"]
+            typed = role == "user" and any(texts) and not r["id"].startswith("context-")
+            count["prompts"] += typed and not is_child(path)
+            count["replies"] += 0 if role == "user" or is_child(path) else sum(map(bool, texts))
+            count["calls"] += sum(b["type"] == "tool_use" for b in blocks)
+    return count
+
+
+def cline(paths):
+    if any(p.endswith("api_conversation_history.json") for p in paths):
+        return roo(paths)
+    count = collections.Counter()
+    for path in (p for p in paths if p.endswith(".messages.json")):
+        for m in json.load(open(path))["messages"]:
+            content = m["content"]
+            blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+            texts = [without(b["text"], "SYSTEM_NOTICE") for b in blocks if b["type"] == "text"]
+            own = not is_child(path)
+            count["prompts"] += own and m["role"] == "user" and any(texts)
+            count["replies"] += sum(map(bool, texts)) if own and m["role"] == "assistant" else 0
+            count["calls"] += sum(b["type"] == "tool_use" for b in blocks)
+            names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
+            tokens(count, m.get("metrics") or {}, names, cached=True)
+    return count
+
+
+def roo(paths):
+    count, screens = collections.Counter(), [p for p in paths if p.endswith("ui_messages.json")]
+    for path in (p for p in paths if p.endswith("api_conversation_history.json")):
+        for m in json.load(open(path)):
+            blocks = [{"type": "text", "text": m["content"]}] if isinstance(m["content"], str) else m["content"]
+            text = "\n".join(b.get("text") or text_of(b.get("content")) for b in blocks)
+            if m["role"] == "user":
+                own = re.search(r"<(task|feedback|answer|user_message)>", text) or text[:1] not in "[<"
+                count["prompts"] += bool(own) and not is_child(path)
+                continue
+            spoken = re.split(r"(?m)^<((?:\w+_)+(?:command|file|diff|files|task|completion))>$", without(text, "thinking"))
+            ends = sum(name == "attempt_completion" for name in spoken[1::2])
+            count["calls"] += len(spoken[1::2]) - ends + sum(b["type"] == "tool_use" for b in blocks)
+            said = bool(spoken[0].strip() and spoken[0].strip()[0] != "<") + ends
+            count["replies"] += 0 if is_child(path) else said
+    requests = [json.loads(m["text"]) for p in screens for m in json.load(open(p)) if m.get("say") == "api_req_started"]
+    summaries = [json.load(open(p)) for p in paths if p.endswith("history_item.json")]
+    for used in requests or summaries:
+        tokens(count, used, ("tokensIn", "tokensOut", "cacheReads", "cacheWrites"))
     return count
 
 

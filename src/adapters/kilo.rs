@@ -1,16 +1,20 @@
 //! Kilo, which is built on OpenCode: the same tables in the database `kilo.db` (seen in 7.7), and
-//! the same tree `storage/` before it (seen nowhere).
+//! the same tree `storage/` before it (seen nowhere). Its extension for editors was built on Cline
+//! before, and kept tasks as that one does (seen nowhere).
 
 use std::path::{Path, PathBuf};
 
+use super::cline::task;
 use super::opencode::{self, OpenCode};
 use super::sqlite::{Schema, Table};
-use super::{Adapter, Identity, Places, rows};
+use super::{Adapter, Identity, Places, editors, rows};
 use crate::error::Result;
 use crate::model::session::{EventSink, Head, Log};
 
 /// Kilo.
 pub struct Kilo;
+
+const EXTENSION: &str = "kilocode.kilo-code";
 
 impl Adapter for Kilo {
     fn name(&self) -> &'static str {
@@ -19,7 +23,9 @@ impl Adapter for Kilo {
 
     fn roots(&self, places: &Places) -> Vec<PathBuf> {
         let data = places.folder("XDG_DATA_HOME", ".local/share").join("kilo");
-        opencode::roots(&data, places.variable("KILO_DB"))
+        let mut roots = opencode::roots(&data, places.variable("KILO_DB"));
+        roots.extend(task::folders(editors::extension_folders(places, EXTENSION)));
+        roots
     }
 
     fn schema(&self) -> Option<&'static Schema> {
@@ -27,6 +33,9 @@ impl Adapter for Kilo {
     }
 
     fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
+        if file.components().any(|part| part.as_os_str() == EXTENSION) {
+            return task::identify(file);
+        }
         // The documents of the tree are OpenCode's in every field; only their place tells.
         let is_own = rows::is_extract(file)
             || file.ancestors().any(|folder| folder.ends_with("kilo/storage"));
@@ -34,7 +43,10 @@ impl Adapter for Kilo {
     }
 
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
-        OpenCode.read(log, events)
+        match task::is_task(log) {
+            true => task::read(log, events),
+            false => OpenCode.read(log, events),
+        }
     }
 }
 

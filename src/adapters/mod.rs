@@ -21,11 +21,15 @@ use shared::{Scratch, Shared, SharedFile};
 use sqlite::Schema;
 
 mod aider;
+mod antigravity;
 pub mod children;
 mod claude;
+mod cline;
 mod codex;
 mod copilot;
 mod cursor;
+mod droid;
+mod editors;
 pub mod eventlog;
 mod gather;
 mod gemini;
@@ -34,12 +38,16 @@ mod grok;
 pub mod hooks;
 pub mod jsonl;
 mod kilo;
+mod kimi;
+mod omp;
 mod opencode;
 mod pi;
 mod qwen;
+mod roo;
 pub mod rows;
 pub mod shared;
 mod sqlite;
+mod tags;
 pub mod tools;
 pub mod transcript;
 mod wire;
@@ -48,11 +56,17 @@ mod wire;
 pub const ALL: &[&dyn Adapter] = &[
     &codex::Codex,
     &copilot::Copilot,
+    &droid::Droid,
+    &roo::Roo,
+    &kilo::Kilo,
+    &cline::Cline,
+    &kimi::Kimi,
+    &antigravity::Antigravity,
+    &omp::OhMyPi,
     &pi::Pi,
     &claude::Claude,
     &qwen::Qwen,
     &gemini::Gemini,
-    &kilo::Kilo,
     &opencode::OpenCode,
     &cursor::Cursor,
     &grok::Grok,

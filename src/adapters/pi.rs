@@ -1,22 +1,23 @@
 //! Pi, and OpenClaw which is built on it: `sessions/--<cwd>--/<time>_<id>.jsonl` and
 //! `agents/<agent>/sessions/<id>.jsonl`, one JSON entry per line (Pi seen in format 1, formats 2
-//! and 3 and OpenClaw in fixtures only).
+//! and 3 and OpenClaw in fixtures only), and others of the family, whose roots alone are known.
 //!
-//! The first line is the header. Since format 2 entries have an `id` and a `parentId`, and one file
+//! The first line is the header; in Oh My Pi, which is read here too ([`super::omp`]), the title may
+//! stand before it. Since format 2 entries have an `id` and a `parentId`, and one file
 //! holds all branches of the conversation. A session branched off another begins with a copy of its
 //! entries.
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use super::transcript::{Dialect, NoEvents, Tokens, Transcript, attached};
 use super::wire::{self, Content, Count, Text, wire_types};
 use super::{Adapter, Identity, Places, jsonl};
 use crate::base::clock::Timestamp;
 use crate::error::Result;
-use crate::model::session::{Action, EventKind, EventSink, Head, Log};
+use crate::model::session::{Action, BegunBy, EventKind, EventSink, Head, Log};
 
 /// Pi and OpenClaw.
 pub struct Pi;
@@ -31,36 +32,71 @@ impl Adapter for Pi {
             || places.folder("PI_CODING_AGENT_DIR", ".pi/agent").join("sessions"),
             PathBuf::from,
         );
-        let claws = [".openclaw/agents", ".clawdbot/agents", ".moltbot/agents"];
         std::iter::once(sessions)
-            .chain(claws.iter().map(|folder| places.home.join(folder)))
+            .chain(RELATIVES.iter().map(|folder| places.home.join(folder)))
             .collect()
     }
 
     fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
-        // OpenClaw keeps what was reset or deleted as `<id>.jsonl.reset.<time>`.
-        if !file
-            .file_name()
-            .map(|name| name.to_string_lossy())
-            .is_some_and(|name| name.contains(".jsonl") && !name.ends_with(".zst"))
-        {
-            return Ok(None);
-        }
-        let records = jsonl::first_objects(file, 1)?;
-        let Some(header) = records.first().filter(|header| header.contains_key("cwd")) else {
-            return Ok(None);
-        };
-        let (id, start) = (jsonl::string(header, "id"), jsonl::string(header, "timestamp"));
-        let is_own = jsonl::string(header, "type") == "session" && !id.is_empty();
-        Ok(is_own.then(|| Identity::main(id, Some(format!("{id} {start}")))))
+        Ok(header(file)?.map(|header| header.identity()))
     }
 
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
         let mut latest = LatestMessage::default();
         Transcript::new(log, &mut NoEvents).read_log(&mut latest)?;
         let mut out = Transcript::new(log, events);
-        out.read_log(&mut Entries { latest: latest.0, branched: None })?;
+        out.read_log(&mut Entries { latest: latest.0, ..Entries::default() })?;
         Ok(out.head)
+    }
+}
+
+/// Where agents that are built on Pi keep the same logs. Only OpenClaw's were seen.
+const RELATIVES: &[&str] = &[
+    ".openclaw/agents",
+    ".clawdbot/agents",
+    ".moltbot/agents",
+    ".qclaw/agents",
+    ".kimi_openclaw/agents",
+    ".omo/agent/sessions",
+    ".stepcode/agent/sessions",
+    ".prime/agent/sessions",
+    ".fx/sessions",
+    ".tau/sessions",
+];
+
+/// How a log of Pi's family begins.
+pub struct Header {
+    /// The record of the session.
+    pub session: Map<String, Value>,
+    /// Whether the title stands before it, in a line of its own that is written over.
+    pub has_title_line: bool,
+}
+
+/// The header of a log; `None` where it is none of Pi's family.
+pub fn header(file: &Path) -> std::io::Result<Option<Header>> {
+    // OpenClaw keeps what was reset or deleted as `<id>.jsonl.reset.<time>`.
+    let is_named = |name: &str| name.contains(".jsonl") && !name.ends_with(".zst");
+    if !file.file_name().is_some_and(|name| is_named(&name.to_string_lossy())) {
+        return Ok(None);
+    }
+    let mut records = jsonl::first_objects(file, 2)?.into_iter().peekable();
+    let has_title_line =
+        records.next_if(|record| jsonl::string(record, "type") == "title").is_some();
+    let session = records.next().filter(|record| {
+        let has = |name: &str| !jsonl::string(record, name).is_empty();
+        // Others begin with a record of this kind too, but count milliseconds.
+        let is_session = jsonl::string(record, "type") == "session" && record.contains_key("cwd");
+        is_session && has("id") && has("timestamp")
+    });
+    Ok(session.map(|session| Header { session, has_title_line }))
+}
+
+impl Header {
+    /// The session that it begins.
+    pub fn identity(&self) -> Identity {
+        let field = |name| jsonl::string(&self.session, name);
+        let (id, start) = (field("id"), field("timestamp"));
+        Identity::main(id, Some(format!("{id} {start}")))
     }
 }
 
@@ -79,6 +115,9 @@ wire_types! {
         parent_session: Text<'a>,
         summary: Text<'a>,
         name: Text<'a>,
+        title: Text<'a>,
+        model: Text<'a>,
+        usage: Option<WireUsage>,
         message: Option<WireMessage<'a>>,
     }
 
@@ -123,6 +162,18 @@ wire_types! {
     }
 }
 
+impl WireUsage {
+    fn tokens(&self) -> Tokens {
+        Tokens {
+            input: self.input.0,
+            output: self.output.0,
+            cache_read: self.cache_read.0,
+            cache_write: self.cache_write.0,
+            cost_usd: self.cost.as_ref().and_then(|cost| cost.get("total")?.as_f64()),
+        }
+    }
+}
+
 /// Finds out when the last message was written.
 #[derive(Default)]
 struct LatestMessage(Option<Timestamp>);
@@ -139,10 +190,13 @@ impl Dialect for LatestMessage {
 }
 
 /// Reads the entries of one session.
+#[derive(Default)]
 struct Entries {
     latest: Option<Timestamp>,
     /// When it was branched off another session: what is older is a copy.
     branched: Option<Timestamp>,
+    /// Whether the title stands in a line of its own.
+    has_title: bool,
 }
 
 impl Dialect for Entries {
@@ -164,6 +218,30 @@ impl Dialect for Entries {
                 entry.name.replace(&mut out.head.title);
                 Ok(())
             }
+            // The line of the title is always the latest: it is written over in its place.
+            "title" => {
+                self.has_title = entry.title.owned().is_some();
+                entry.title.replace(&mut out.head.title);
+                Ok(())
+            }
+            "title_change" => {
+                if !self.has_title {
+                    entry.title.replace(&mut out.head.title);
+                }
+                Ok(())
+            }
+            // A request outside of the conversation: for a title, or to keep a cache warm.
+            "usage" | "model_usage" => {
+                if let (Some(model), Some(used)) = (entry.model.some(), entry.usage) {
+                    out.count(model.rsplit('/').next().unwrap_or(model), used.tokens());
+                }
+                Ok(())
+            }
+            "session_init" => {
+                out.head.begun_by = BegunBy::Agent;
+                Ok(())
+            }
+            "reset_boundary" => out.lifecycle("began anew"),
             kind => out.ignore(kind),
         }
     }
@@ -172,6 +250,7 @@ impl Dialect for Entries {
 impl Entries {
     fn session(&mut self, entry: WireEntry, out: &mut Transcript) -> Result<()> {
         entry.cwd.fill(&mut out.head.cwd);
+        entry.title.fill(&mut out.head.title);
         let parent = entry.branched_from.owned().or_else(|| entry.parent_session.owned());
         let Some(parent) = parent else { return Ok(()) };
         // A branch that has not gone on yet would have nothing; its copy counts as its own.
@@ -212,14 +291,7 @@ impl Entries {
 
 fn assistant(message: WireMessage, out: &mut Transcript) -> Result<()> {
     if let Some(model) = message.model.some().filter(|_| !out.context.inherited) {
-        let used = message.usage.unwrap_or_default();
-        let tokens = Tokens {
-            input: used.input.0,
-            output: used.output.0,
-            cache_read: used.cache_read.0,
-            cache_write: used.cache_write.0,
-            cost_usd: used.cost.as_ref().and_then(|cost| cost.get("total")?.as_f64()),
-        };
+        let tokens = message.usage.unwrap_or_default().tokens();
         out.count(model, tokens);
     }
     let blocks: Vec<WireBlock> =

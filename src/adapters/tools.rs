@@ -54,17 +54,7 @@ fn from_fields(tool: &str, fields: &Map<String, Value>, input: &str) -> Action {
                 .join(" in ");
             Action::Search { query: kept(&query) }
         }
-        Some(ToolKind::Delegate) => Action::Delegate {
-            task: [
-                string(fields, &["description", "title"]),
-                string(fields, &["prompt", "task", "message", "instructions"]),
-            ]
-            .into_iter()
-            .flatten()
-            .map(|part| kept(&part))
-            .collect::<Vec<_>>()
-            .join(": "),
-        },
+        Some(ToolKind::Delegate) => Action::Delegate { task: task(fields) },
         Some(ToolKind::Plan) => Action::Plan { text: plan(fields).unwrap_or_else(|| kept(input)) },
         Some(ToolKind::Ask) => {
             Action::Ask { question: question(fields).unwrap_or_else(|| kept(input)) }
@@ -160,6 +150,25 @@ fn kind(tool: &str) -> Option<ToolKind> {
         "askuserquestion" | "askuser" | "question" | "requestuserinput" | "askfollowupquestion" => {
             ToolKind::Ask
         }
+        "executecommand" | "runcommands" => ToolKind::Shell,
+        "replacefilecontent"
+        | "multireplacefilecontent"
+        | "applydiff"
+        | "insertcontent"
+        | "searchandreplace"
+        | "editor" => ToolKind::Edit,
+        "viewfile" | "readfiles" => ToolKind::Read,
+        "find"
+        | "findbyname"
+        | "listfiles"
+        | "searchfiles"
+        | "listcodedefinitionnames"
+        | "searchweb"
+        | "readurlcontent"
+        | "fetchurl" => ToolKind::Search,
+        "invokesubagent" | "newtask" | "agentswarm" => ToolKind::Delegate,
+        "updatetodolist" => ToolKind::Plan,
+        "ask" | "askquestion" => ToolKind::Ask,
         _ => return None,
     })
 }
@@ -276,6 +285,19 @@ fn patch(text: &str) -> Action {
         }
     }
     Action::Edit { files, text: text::cut(text, LONGEST_TEXT).to_string() }
+}
+
+/// What a subagent is to do, or each of several.
+fn task(fields: &Map<String, Value>) -> String {
+    if let Some(Value::Array(tasks)) = fields.get("tasks") {
+        let tasks: Vec<String> = tasks.iter().filter_map(Value::as_object).map(task).collect();
+        return kept(&tasks.join(" / "));
+    }
+    let parts = [
+        string(fields, &["description", "title"]),
+        string(fields, &["prompt", "task", "message", "instructions", "assignment"]),
+    ];
+    parts.into_iter().flatten().map(|part| kept(&part)).collect::<Vec<_>>().join(": ")
 }
 
 fn plan(fields: &Map<String, Value>) -> Option<String> {

@@ -61,20 +61,35 @@ fn credentials_are_never_read() {
     let desk = Desk::new();
     let opencode = database(&desk, "opencode", "database", "data/opencode.db");
     let goose = database(&desk, "goose", "database", "sessions/sessions.db");
-    for path in [&opencode, &goose] {
+    let kilo = database(&desk, "kilo", "database", "data/kilo.db");
+    for path in [&opencode, &goose, &kilo] {
         assert!(
             String::from_utf8_lossy(&fs::read(path).unwrap()).contains("NEVER-READ"),
             "the fixture has some"
         );
     }
-    let sources = [source("opencode", &opencode), source("goose", &goose)];
-    let swept = desk
-        .memtree(["sweep", "--json", "--source", &sources[0], "--source", &sources[1]])
-        .success()
-        .json();
-    assert_eq!(swept["captured"], 3, "one of the four is a subagent of another");
+    let sources = [source("opencode", &opencode), source("goose", &goose), source("kilo", &kilo)];
+    let named = sources.iter().flat_map(|source| ["--source", source.as_str()]);
+    let swept = desk.memtree(["sweep", "--json"].into_iter().chain(named)).success().json();
+    assert_eq!(swept["captured"], 4, "two of the six are subagents of others");
     assert!(!everything_in(&desk.store()).contains("NEVER-READ"));
     assert!(everything_in(&desk.store()).contains("ses_5e55d001"));
+}
+
+#[test]
+fn a_database_with_the_tables_of_two_agents_is_known_by_its_own_ones() {
+    let desk = Desk::new();
+    let kilo = database(&desk, "kilo", "database", "data/kilo.db");
+    let copy = desk.project().join("copy.db");
+    fs::rename(&kilo, &copy).unwrap();
+    let opencode = database(&desk, "opencode", "database", "data/opencode.db");
+    let whose = |path: &Path| {
+        let source = source("kilo", path);
+        let swept = desk.memtree(["sweep", "--dry-run", "--json", "--source", &source]).success();
+        swept.json()["by_flavor"].clone()
+    };
+    assert_eq!(whose(&copy), serde_json::json!({"kilo": 1}));
+    assert_eq!(whose(&opencode), serde_json::json!({"opencode": 1}));
 }
 
 #[test]

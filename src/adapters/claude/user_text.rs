@@ -1,5 +1,7 @@
 //! The text of a user's record: a person's words, a command, or what the program put there itself.
 
+use crate::adapters::tags::{self, between};
+
 /// Who wrote the text of a user record.
 pub enum UserText {
     Prompt(String),
@@ -49,25 +51,8 @@ pub fn classify(text: &str) -> UserText {
         return UserText::Machine;
     }
     // What the program puts around a person's words is taken off; if nothing remains, no one spoke.
-    let mut rest = text.to_string();
-    for tag in ["system-reminder", "ide_opened_file", "ide_selection", "ide_diagnostics"] {
-        let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
-        while let Some(start) = rest.find(&open) {
-            let end = rest[start..].find(&close).map_or(rest.len(), |at| start + at + close.len());
-            rest.replace_range(start..end, "");
-        }
-    }
-    let rest = rest.trim();
-    if rest.is_empty() && !text.is_empty() {
-        UserText::Machine
-    } else {
-        UserText::Prompt(rest.to_string())
-    }
-}
-
-/// What stands between two marks.
-fn between<'t>(text: &'t str, open: &str, close: &str) -> Option<&'t str> {
-    let start = text.find(open)? + open.len();
-    let end = text[start..].find(close)?;
-    Some(&text[start..start + end])
+    const AROUND: &[&str] =
+        &["system-reminder", "ide_opened_file", "ide_selection", "ide_diagnostics"];
+    let rest = tags::without(text, AROUND);
+    if rest.is_empty() && !text.is_empty() { UserText::Machine } else { UserText::Prompt(rest) }
 }

@@ -142,7 +142,6 @@ pub const TODO: Table = Table::new("todo", "session_id", &["2", "position"])
     .touched("time_updated");
 
 /// What a later version may keep instead; empty where it was seen. Kept, but not read.
-pub const SESSION_MESSAGE: Table =
-    Table::new("session_message", "session_id", &["3", "seq", "id"])
-        .optional(&["id", "session_id", "type", "seq", "time_created", "time_updated", "data"])
-        .touched("time_updated");
+pub const SESSION_MESSAGE: Table = Table::new("session_message", "session_id", &["3", "seq", "id"])
+    .optional(&["id", "session_id", "type", "seq", "time_created", "time_updated", "data"])
+    .touched("time_updated");
