@@ -1,11 +1,12 @@
-//! Antigravity, the command line and the editor: `brain/<id>/.system_generated/logs/transcript.jsonl`,
-//! one step per line, and the documents that the agent wrote beside it (seen in 1.0, June 2026).
+//! Antigravity, the command line and the editor:
+//! `brain/<id>/.system_generated/logs/transcript.jsonl`, one step per line, and the documents that
+//! the agent wrote beside it (seen in 1.0, June 2026).
 //!
-//! The program is closed and the shape is by observation. Steps have no ids: the answer to a call is
-//! the next step of the tool's kind. The id of the session is the folder's name, and the model is
-//! known by its name on the screen. Tokens are only in databases of a private form, which are left
-//! alone. The summary after the first turn (`CHECKPOINT 0`) comes with every session and shortens
-//! nothing: its first line is the title.
+//! The program is closed and the shape is by observation. Steps have no ids: the answer to a call
+//! is the next step of the tool's kind. The id of the session is the folder's name, and the model
+//! is known by its name on the screen. Tokens are only in databases of a private form, which are
+//! left alone. The summary after the first turn (`CHECKPOINT 0`) comes with every session and
+//! shortens nothing: its first line is the title.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
-//! Factory's Droid: `sessions/-<cwd>/<id>.jsonl`, one record per line, and `<id>.settings.json` with
-//! the model and the tokens of the whole session (seen in 0.215, format 2).
+//! Factory's Droid: `sessions/-<cwd>/<id>.jsonl`, one record per line, and `<id>.settings.json`
+//! with the model and the tokens of the whole session (seen in 0.215, format 2).
 //!
-//! Messages have Anthropic's blocks. Those whose ids begin with `context-` are the program's own. A
-//! subagent is a session of its own that names the one that called it (by what others found, not
+//! Messages have Anthropic's blocks. Those whose ids begin with `context-` are the program's own.
+//! A subagent is a session of its own that names the one that called it (by what others found, not
 //! seen).
 
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Where the editors of the VS Code family keep what belongs to a person: the folder `User` of each.
+//! Where the editors of the VS Code family keep what belongs to a person: the folder `User` of
+//! each.
 
 use std::path::PathBuf;
 

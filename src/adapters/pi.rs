@@ -2,9 +2,9 @@
 //! `agents/<agent>/sessions/<id>.jsonl`, one JSON entry per line (Pi seen in format 1, formats 2
 //! and 3 and OpenClaw in fixtures only), and others of the family, whose roots alone are known.
 //!
-//! The first line is the header; in Oh My Pi, which is read here too ([`super::omp`]), the title may
-//! stand before it. Since format 2 entries have an `id` and a `parentId`, and one file
-//! holds all branches of the conversation. A session branched off another begins with a copy of its
+//! The first line is the header; in Oh My Pi, which is read here too ([`super::omp`]), the title
+//! may stand before it. Since format 2 entries have an `id` and a `parentId`, and one file holds
+//! all branches of the conversation. A session branched off another begins with a copy of its
 //! entries.
 
 use std::path::{Path, PathBuf};

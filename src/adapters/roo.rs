@@ -1,5 +1,5 @@
-//! Roo Code: `tasks/<id>/` in the folder of the extension, in Cline's shape with a summary of the task,
-//! `history_item.json` (by documentation and fixtures of others; no real log was seen).
+//! Roo Code: `tasks/<id>/` in the folder of the extension, in Cline's shape with a summary of the
+//! task, `history_item.json` (by documentation and fixtures of others; no real log was seen).
 
 use std::path::{Path, PathBuf};
 

@@ -2,8 +2,8 @@
 //! without children), and what the extension of editors kept before, `tasks/<id>/` (in fixtures of
 //! others).
 //!
-//! Each is one document, written anew whenever it changes. Children lie in the folder of the session
-//! that started them.
+//! Each is one document, written anew whenever it changes. Children lie in the folder of the
+//! session that started them.
 
 use std::path::{Path, PathBuf};
 

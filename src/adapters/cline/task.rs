@@ -1,6 +1,6 @@
-//! What the extensions of Cline's family keep of a task in `tasks/<id>/`: the messages as the model
-//! got them (`api_conversation_history.json`), what the screen showed (`ui_messages.json`: the times
-//! and the tokens), and in Roo a summary (`history_item.json`).
+//! What the extensions of Cline's family keep of a task in `tasks/<id>/`: the messages as the
+//! model got them (`api_conversation_history.json`), what the screen showed (`ui_messages.json`:
+//! the times and the tokens), and in Roo a summary (`history_item.json`).
 
 use std::borrow::Cow;
 use std::collections::HashSet;

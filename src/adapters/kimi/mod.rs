@@ -1,7 +1,7 @@
 //! Kimi Code: `sessions/<folder>/<session>/agents/<agent>/wire.jsonl`, one record per line, with
 //! `state.json` above (seen in 2.1, protocol 1.5; 1.1 to 1.4 in fixtures of others). And kimi-cli
-//! before it: `sessions/<hash>/<session>/wire.jsonl`, or `context.jsonl` alone (in fixtures of others,
-//! protocol 1.3 to 1.10).
+//! before it: `sessions/<hash>/<session>/wire.jsonl`, or `context.jsonl` alone (in fixtures of
+//! others, protocol 1.3 to 1.10).
 //!
 //! Each agent of a session has a log of its own; that of a subagent is read where it was started.
 
