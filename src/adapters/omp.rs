@@ -25,7 +25,7 @@ impl Adapter for OhMyPi {
             (places.home.join(".omp"), places.folder("XDG_DATA_HOME", ".local/share").join("omp"));
         let mut roots = vec![home.join("agent/sessions"), data.join("sessions")];
         for (profiles, below) in [(home, "agent/sessions"), (data, "sessions")] {
-            let found = files::read_dir(&profiles.join("profiles")).into_iter().flatten().flatten();
+            let found = files::read_dir(profiles.join("profiles")).into_iter().flatten().flatten();
             roots.extend(found.map(|profile| profile.path().join(below)));
         }
         roots.sort();
