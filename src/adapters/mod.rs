@@ -16,7 +16,6 @@ use crate::error::{Error, Result};
 use crate::model::session::{EventSink, Head, Log, Role};
 
 pub use gather::{Identified, gather, put_in_order};
-use hooks::HookSpec;
 use shared::{Scratch, Shared, SharedFile};
 use sqlite::Schema;
 
@@ -106,11 +105,6 @@ pub trait Adapter: Sync {
     /// Reads one session and hands its events over one by one, so that no log is ever held whole.
     /// A bad line is named in [`Head::skipped`]; only an unusable log is an error.
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head>;
-
-    /// How it calls us, where it has hooks.
-    fn hooks(&self) -> Option<HookSpec> {
-        None
-    }
 }
 
 /// How an agent deletes its own logs, and what keeps it from doing so.

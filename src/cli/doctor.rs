@@ -2,7 +2,7 @@
 
 use super::sources::SourceArgs;
 use super::{App, output};
-use crate::error::{Context, Result};
+use crate::error::Result;
 use crate::memory::Memory;
 use crate::ops::doctor::{DoctorReport, DoctorRequest, Level};
 
@@ -34,7 +34,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     let selection = args.sources.selection()?;
     // Warnings about the settings are among what it finds.
     let memory = Memory::open_in(&app.root, app.environment.clone())?;
-    let program = std::env::current_exe().context(|| "cannot tell where this program is".into())?;
+    let program = app.program_path()?;
     let Args { fix, yes, secrets, dry_run, .. } = args;
     let report = memory.doctor(DoctorRequest { selection, program, fix, yes, secrets, dry_run })?;
     if app.json {

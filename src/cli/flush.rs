@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{App, output};
 use crate::base::files::{self, Stamp};
 use crate::error::{Error, Result};
+use crate::memory::Memory;
 use crate::ops::flush::{FlushReport, FlushRequest, Reason, WaitingContext};
 use crate::store::local;
 
@@ -27,14 +28,17 @@ pub struct Args {
     #[arg(long, value_name = "PATH", requires = "session")]
     transcript: Option<PathBuf>,
     /// The agent's own id of that session
-    #[arg(long, value_name = "ID", requires = "transcript")]
+    #[arg(long, value_name = "ID")]
     session: Option<String>,
+    /// The agent whose session that is, where it does not say which log it writes
+    #[arg(long, hide = true, requires = "session", conflicts_with = "transcript")]
+    agent: Option<String>,
     /// Why: precompact, end, interval, reset or idle
-    #[arg(long, value_name = "REASON", default_value = "end", requires = "transcript")]
+    #[arg(long, value_name = "REASON", default_value = "end", requires = "session")]
     reason: Reason,
     /// Look again as long as the log keeps growing: agents write the last words a moment after they
     /// call
-    #[arg(long, hide = true, requires = "transcript")]
+    #[arg(long, hide = true, requires = "session")]
     linger: bool,
     /// Do nothing, but say what would be done
     #[arg(long)]
@@ -52,50 +56,66 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         output::print(&format!("would flush, with {waiting} in the inbox\n"));
         return Ok(0);
     }
-    let missing = |path: &Path| {
-        // A hook that called us has gone on, so it is noted where a person may look.
-        let what = format!("flush: there is no file `{}`", path.display());
-        local::note(memory.layout(), memory.now(), &what);
-        Ok(0)
-    };
-    let report = match (args.context_file, args.session_id, args.transcript, args.session) {
-        (Some(file), Some(session), ..) => match files::read(&file) {
-            Ok(text) => {
-                let text = String::from_utf8_lossy(&text).into_owned();
-                memory.flush(FlushRequest::Context { text, session })?
-            }
-            Err(err) => {
-                return Err(Error::new(format!("cannot read the context `{}`", file.display()))
-                    .because(err)
-                    .hint("name a file with `**User:** …` and `**Assistant:** …` turns"));
-            }
-        },
-        (.., Some(log), Some(session)) => {
-            if !files::is_file(&log) {
-                return missing(&log);
-            }
-            let stamp = || files::metadata(&log).map(|metadata| Stamp::of(&metadata)).ok();
-            let request = || {
-                let (log, session, reason) = (log.clone(), session.clone(), args.reason);
-                FlushRequest::Transcript { log, session, reason }
-            };
-            let mut before = stamp();
-            let mut report = memory.flush(request())?;
-            for _ in 1..if args.linger { MOST_LOOKS } else { 1 } {
-                std::thread::sleep(MOMENT);
-                if stamp() == before {
-                    break;
-                }
-                before = stamp();
-                report = memory.flush(request())?;
-            }
-            report
+    let report = match &args {
+        Args { context_file: Some(file), session_id: Some(session), .. } => {
+            let (text, session) = (context(file)?, session.clone());
+            memory.flush(FlushRequest::Context { text, session })?
         }
+        Args { transcript: Some(log), .. } if !files::is_file(log) => {
+            // A hook that called us has gone on, so it is noted where a person may look.
+            let what = format!("flush: there is no file `{}`", log.display());
+            local::note(memory.layout(), memory.now(), &what);
+            return Ok(0);
+        }
+        Args { session: Some(session), .. } => session_of_agent(&args, session, &memory)?,
         _ => memory.flush(FlushRequest::Due)?,
     };
     memory.compile_after(&report);
     show(&report, app);
     Ok(0)
+}
+
+fn context(file: &Path) -> Result<String> {
+    let bytes = files::read(file).map_err(|err| {
+        Error::new(format!("cannot read the context `{}`", file.display()))
+            .because(err)
+            .hint("name a file with `**User:** …` and `**Assistant:** …` turns")
+    })?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Flushes a session that an agent names, and again as long as its log keeps growing; one of whose
+/// log nothing is known, once more.
+fn session_of_agent(args: &Args, session: &str, memory: &Memory) -> Result<FlushReport> {
+    let (reason, session) = (args.reason, session.to_string());
+    let request = match (&args.transcript, &args.agent) {
+        (Some(log), _) => FlushRequest::Transcript { log: log.clone(), session, reason },
+        (None, Some(agent)) => FlushRequest::Agent { agent: agent.clone(), session, reason },
+        (None, None) => {
+            return Err(Error::usage("`--session` says whose session it is, but not where")
+                .hint("name its log with `--transcript`"));
+        }
+    };
+    let stamp = || {
+        let log = args.transcript.as_ref()?;
+        files::metadata(log).map(|metadata| Stamp::of(&metadata)).ok()
+    };
+    let looks = match (args.linger, &args.transcript) {
+        (false, _) => 1,
+        (true, None) => 2,
+        (true, Some(_)) => MOST_LOOKS,
+    };
+    let mut before = stamp();
+    let mut report = memory.flush(request.clone())?;
+    for _ in 1..looks {
+        std::thread::sleep(MOMENT);
+        if before.is_some() && stamp() == before {
+            break;
+        }
+        before = stamp();
+        report = memory.flush(request.clone())?;
+    }
+    Ok(report)
 }
 
 fn show(report: &FlushReport, app: &App) {

@@ -17,9 +17,9 @@ use crate::store::{Store, local};
 /// code is always 0: trouble goes into `.memtree/local/log` of the memory, not to the agent.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Which agent calls: claude, codex
+    /// Whose hook it is: claude, codex, and all others that `memtree install` knows
     agent: String,
-    /// SessionStart, UserPromptSubmit, Stop, PreCompact, PostCompact, SessionEnd, or notify
+    /// The event as that agent names it, such as SessionStart; or notify
     event: String,
     /// What `notify` sends, as JSON
     #[arg(hide = true)]

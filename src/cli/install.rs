@@ -3,15 +3,16 @@
 use serde::Serialize;
 
 use super::{App, output};
-use crate::error::{Context, Result};
+use crate::error::Result;
 use crate::memory::Memory;
 use crate::ops::install::{self, InstallPlans, InstallRequest};
 
 /// Let an agent use the memory: write memtree's hooks into its settings
 ///
 /// An agent then gets the page for its project when a session starts, and a recall before a prompt
-/// where it is strong; its sessions are taken in every 30 turns, before compaction and at their
-/// end. The difference is shown and asked about first. Comments, order and formatting of the
+/// where it is strong, as far as it shows a model what hooks say; its sessions are taken in every 30
+/// turns, before compaction and at their end. An agent that has no settings for that gets a plugin.
+/// The difference is shown and asked about first. Comments, order and formatting of the
 /// settings stay, what was there is kept, and `uninstall` puts it back byte for byte. An agent's
 /// own memory is left as it is.
 #[derive(Debug, clap::Args)]
@@ -32,7 +33,8 @@ pub struct UndoArgs {
 
 #[derive(Debug, clap::Args)]
 struct AgentArgs {
-    /// Which agents: claude, codex
+    /// Which agents: antigravity, claude, codex, copilot, cursor, droid, gemini, goose, grok, kilo,
+    /// opencode, pi, qwen
     #[arg(value_name = "AGENT", required_unless_present = "all", conflicts_with = "all")]
     agents: Vec<String>,
     /// Every agent with hooks that is on this machine
@@ -70,22 +72,26 @@ struct Report {
 pub fn run(args: Args, app: &App) -> Result<u8> {
     let dry_run = args.agents.dry_run;
     let memory = if dry_run { app.memory_for_dry_run()? } else { app.memory_or_new()? };
-    let plans = memory.plan_install(&args.agents.request()?)?;
-    carry_out(&memory, plans, app, &args.agents, "installed", "Write this?")
+    let plans = memory.plan_install(&args.agents.request(app)?)?;
+    let code = carry_out(&memory, plans, app, &args.agents, "installed", "Write this?")?;
+    if args.agents.all && !app.json {
+        for agent in install::without_hooks(&app.environment.places) {
+            app.note(format!("{agent}: has no hooks that memtree knows; {}", install::INSTEAD));
+        }
+    }
+    Ok(code)
 }
 
 /// Takes hooks out.
 pub fn undo(args: UndoArgs, app: &App) -> Result<u8> {
     let memory = app.memory_for_dry_run()?;
-    let plans = memory.plan_uninstall(&args.agents.request()?)?;
+    let plans = memory.plan_uninstall(&args.agents.request(app)?)?;
     carry_out(&memory, plans, app, &args.agents, "uninstalled", "Take this out?")
 }
 
 impl AgentArgs {
-    fn request(&self) -> Result<InstallRequest> {
-        let program = std::env::current_exe();
-        let program = program.context(|| "cannot tell where this program is".into())?;
-        Ok(InstallRequest { agents: self.agents.clone(), program })
+    fn request(&self, app: &App) -> Result<InstallRequest> {
+        Ok(InstallRequest { agents: self.agents.clone(), program: app.program_path()? })
     }
 }
 
@@ -98,11 +104,8 @@ fn carry_out(
     question: &str,
 ) -> Result<u8> {
     if plans.is_empty() {
-        let known: Vec<&str> = install::with_hooks().map(|adapter| adapter.name()).collect();
-        app.note(format!(
-            "no agent with hooks is on this machine; memtree knows: {}",
-            known.join(", ")
-        ));
+        let known = install::known();
+        app.note(format!("no agent with hooks is on this machine; memtree knows: {known}"));
     }
     let mut report = Report { store: app.root.display().to_string(), agents: Vec::new() };
     for (agent, plans) in plans {

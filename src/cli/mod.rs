@@ -198,6 +198,20 @@ impl App {
         }
     }
 
+    /// Where this program is, as hooks call it: the way that `PATH` leads to it, where it does. The
+    /// name behind a link may change with every version, and Codex trusts a hook by its words.
+    pub fn program_path(&self) -> Result<PathBuf> {
+        let own = std::env::current_exe();
+        let own = own.context(|| "cannot tell where this program is".into())?;
+        let real = std::fs::canonicalize(&own).unwrap_or_else(|_| own.clone());
+        let is_same = |path: &PathBuf| std::fs::canonicalize(path).is_ok_and(|path| path == real);
+        let folders = std::env::split_paths(self.environment.variable("PATH").unwrap_or_default());
+        let mut named = folders
+            .filter(|folder| folder.is_absolute())
+            .filter_map(|folder| Some(folder.join(own.file_name()?)));
+        Ok(named.find(is_same).unwrap_or(own))
+    }
+
     /// The program that opens a file for the person.
     pub fn editor(&self, settings: &Settings) -> Option<String> {
         let own = Some(settings.open.editor.as_str()).filter(|editor| !editor.is_empty());

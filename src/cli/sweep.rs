@@ -1,6 +1,7 @@
 //! `memtree sweep`
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::retain::{self, RetentionArgs};
 use super::sources::SourceArgs;
@@ -11,6 +12,7 @@ use crate::memory::Memory;
 use crate::ops::flush::FlushRequest;
 use crate::ops::sample;
 use crate::ops::sweep::{SweepReport, SweepRequest};
+use crate::ops::turns;
 use crate::store::Store;
 
 /// Read the agents' logs into the memory: the main job, once
@@ -33,9 +35,27 @@ pub struct Args {
     /// Do nothing, but say what would be done
     #[arg(long)]
     dry_run: bool,
+    /// The agent's own id of a session whose agent does not say when it ends
+    #[arg(long, hide = true, value_name = "ID", requires = "after_turn")]
+    session: Option<String>,
+    /// Wait, and sweep only if this was the session's last turn until then
+    #[arg(long, hide = true, value_name = "TURN", requires = "session")]
+    after_turn: Option<u64>,
 }
 
+/// How long an agent's session has to be quiet after an answer: a person who goes on has done so by
+/// then, most of the time.
+const QUIET: Duration = Duration::from_secs(if cfg!(debug_assertions) { 2 } else { 15 });
+
 pub fn run(args: Args, app: &App) -> Result<u8> {
+    if let (Some(session), Some(turn)) = (&args.session, args.after_turn) {
+        std::thread::sleep(QUIET);
+        // The session went on, and its next turn has its own sweep; or it has ended, and was taken
+        // in.
+        if turns::so_far(app.memory()?.store(), session) != turn {
+            return Ok(0);
+        }
+    }
     if !args.sample || takes_samples(app) {
         return sweep(args, app);
     }

@@ -6,15 +6,16 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::adapters::hooks::{self, HookSpec, Limit};
-use crate::adapters::{self, Adapter};
+use crate::adapters;
+use crate::adapters::hooks::{self, HookSpec, Limit, Moment};
 use crate::base::files;
 use crate::error::Result;
 use crate::memory::Memory;
 use crate::ops::context::{Contents, ContextRequest, Injected};
-use crate::ops::turns;
+use crate::ops::{callers, turns};
 use crate::store::local;
 
+mod caller;
 mod start;
 mod wire;
 
@@ -66,12 +67,8 @@ pub fn answer(call: &HookCall, memory: &Memory) -> HookReply {
             &format!("hook {} {}: {what}", call.agent, call.event),
         )
     };
-    let Some(adapter) = adapters::named(&call.agent) else {
-        note("there is no such agent".into());
-        return HookReply::default();
-    };
-    let Some(spec) = adapter.hooks() else {
-        note("this agent has no hooks".into());
+    let Some(named) = hooks::of(&call.agent) else {
+        note("memtree knows no hooks of such an agent".into());
         return HookReply::default();
     };
     let input = match HookInput::read(&call.input) {
@@ -81,68 +78,93 @@ pub fn answer(call: &HookCall, memory: &Memory) -> HookReply {
             return HookReply::default();
         }
     };
-    reply_to(call, adapter, &spec, &input, memory).unwrap_or_else(|error| {
+    // An agent may know more events than we do.
+    let moment =
+        if call.event == NOTIFY { Some(Moment::TurnEnd) } else { named.event(&call.event) };
+    let Some(moment) = moment else { return HookReply::default() };
+    let caller = caller::of(named, &input, &memory.environment().places);
+    if let Some(caller) = caller.filter(|caller| caller.agent != named.agent) {
+        callers::note(memory.store(), named.agent, caller.agent);
+        // One event, one answer: its own hooks see to it.
+        if files::exists(memory.layout().installed(caller.agent)) {
+            return HookReply::default();
+        }
+    }
+    reply_to(moment, caller, &input, memory).unwrap_or_else(|error| {
         note(error.to_string());
         HookReply::default()
     })
 }
 
+/// What a call is answered with. An agent that we do not know gets no text.
 fn reply_to(
-    call: &HookCall,
-    adapter: &dyn Adapter,
-    spec: &HookSpec,
+    moment: Moment,
+    caller: Option<&'static HookSpec>,
     input: &HookInput,
     memory: &Memory,
 ) -> Result<HookReply> {
-    let same = |name: &&str| name.eq_ignore_ascii_case(&call.event.replace(['-', '_'], ""));
-    let events = spec.events.iter().map(|event| event.name).chain([NOTIFY]);
-    let Some(event) = events.into_iter().find(same) else {
-        // An agent may know more events than we do.
-        return Ok(HookReply::default());
-    };
     let session = input.session_id.as_str();
     // What a subagent does is part of its session, which has hooks of its own.
     if !input.agent_id.is_empty() {
         return Ok(HookReply::default());
     }
-    Ok(match event {
-        hooks::SESSION_START => {
+    Ok(match moment {
+        Moment::SessionStart => {
             let reset = input.source == "clear";
             if reset || input.source == "compact" {
                 // What it was given is gone from its context.
                 Injected::forget(memory.store(), session);
             }
-            let page = page(input, spec, memory, Contents::All, memory.settings().context.budget)?;
+            let page = |spec: &HookSpec| {
+                page(input, spec, memory, Contents::All, memory.settings().context.budget)
+            };
             HookReply {
-                output: output(event, &page),
-                work: reset.then(|| flush(adapter, input, "reset", memory)),
+                output: output(moment, caller, page)?,
+                work: reset.then(|| flush(caller, input, "reset", memory)),
             }
         }
-        hooks::USER_PROMPT_SUBMIT => {
+        Moment::ModelCall => {
+            let is_first = !files::exists(memory.layout().injected(&turns::key(session)));
+            let page = |spec: &HookSpec| match is_first {
+                true => page(input, spec, memory, Contents::All, memory.settings().context.budget),
+                false => Ok(String::new()),
+            };
+            HookReply { output: output(moment, caller, page)?, work: None }
+        }
+        Moment::Prompt => {
             let budget = memory.settings().context.budget;
             let (contents, budget) = match memory.settings().context.each_turn {
                 true => (Contents::PromptAndDays, budget),
                 false => (Contents::Prompt, budget.min(RECALL_BUDGET)),
             };
-            let page = page(input, spec, memory, contents, budget)?;
-            HookReply { output: output(event, &page), work: None }
+            let page = |spec: &HookSpec| match input.is_typed_by_person() {
+                true => page(input, spec, memory, contents, budget),
+                false => Ok(String::new()),
+            };
+            HookReply { output: output(moment, caller, page)?, work: None }
         }
-        hooks::STOP | NOTIFY => {
-            let due = turns::count(memory.store(), session).unwrap_or(false);
-            HookReply::of_work(due.then(|| flush(adapter, input, "interval", memory)))
+        Moment::TurnEnd => {
+            let turn = turns::count(memory.store(), session).unwrap_or_default();
+            let says_when_it_ends = caller.is_none_or(|caller| caller.says_when_it_ends);
+            HookReply::of_work(match turns::is_due(turn) {
+                true => Some(flush(caller, input, "interval", memory)),
+                false if says_when_it_ends || turn == 0 => None,
+                false => Some(sweep_when_quiet(caller, session, turn, memory)),
+            })
         }
-        hooks::PRE_COMPACT => HookReply::of_work(Some(flush(adapter, input, "precompact", memory))),
-        hooks::POST_COMPACT => {
+        Moment::BeforeCompaction => {
+            HookReply::of_work(Some(flush(caller, input, "precompact", memory)))
+        }
+        Moment::AfterCompaction => {
             Injected::forget(memory.store(), session);
             HookReply::default()
         }
-        hooks::SESSION_END => {
+        Moment::SessionEnd => {
             Injected::forget(memory.store(), session);
             turns::forget(memory.store(), session);
             let reason = if input.reason == "clear" { "reset" } else { "end" };
-            HookReply::of_work(Some(flush(adapter, input, reason, memory)))
+            HookReply::of_work(Some(flush(caller, input, reason, memory)))
         }
-        _ => HookReply::default(),
     })
 }
 
@@ -175,28 +197,71 @@ fn page(
     Ok(memory.context(request)?.text)
 }
 
-fn output(event: &str, page: &str) -> String {
-    if page.is_empty() { String::new() } else { wire::additional_context(event, page) }
+/// A page in the form in which the agent that calls takes it at this moment; nothing where it takes
+/// none, or where there is none.
+fn output(
+    moment: Moment,
+    caller: Option<&HookSpec>,
+    page: impl Fn(&HookSpec) -> Result<String>,
+) -> Result<String> {
+    let event = caller.and_then(|caller| Some((caller, caller.at(moment)?)));
+    match event.filter(|(_, event)| event.takes_text) {
+        Some((caller, event)) => Ok(wire::answer(caller.answer, event.name, &page(caller)?)),
+        None => Ok(String::new()),
+    }
 }
 
 /// The program that takes a session in: what was said until now is in the memory before the agent
 /// forgets it.
-fn flush(adapter: &dyn Adapter, input: &HookInput, reason: &str, memory: &Memory) -> Vec<OsString> {
-    let root = memory.layout().root();
-    let mut arguments: Vec<OsString> = vec!["--store".into(), root.into(), "--quiet".into()];
-    match files::is_file(std::path::Path::new(&input.transcript_path)) {
-        // Some agents do not say where their log is, an old way of calling us never did, and it may
-        // not be there yet.
-        false => arguments.extend(["sweep".into(), "--only".into(), adapter.name().into()]),
-        true => {
-            // `=` keeps whatever they say from being taken for a flag.
-            let named = |flag: &str, value: &str| OsString::from(format!("--{flag}={value}"));
-            arguments.push("flush".into());
-            arguments.push(named("transcript", &input.transcript_path));
-            arguments.push(named("session", &input.session_id));
-            arguments.push(named("reason", reason));
-            arguments.push("--linger".into());
-        }
+fn flush(
+    caller: Option<&HookSpec>,
+    input: &HookInput,
+    reason: &str,
+    memory: &Memory,
+) -> Vec<OsString> {
+    let log = std::path::Path::new(&input.transcript_path);
+    let Some(caller) = caller.filter(|_| !input.session_id.is_empty()) else {
+        return sweep(caller, memory);
+    };
+    // `=` keeps whatever they say from being taken for a flag.
+    let named = |flag: &str, value: &str| OsString::from(format!("--{flag}={value}"));
+    let mut arguments = program(memory, "flush");
+    // Some agents do not say where their log is, an old way of calling us never did, it may be only
+    // a part of what they keep, and it may not be there yet.
+    arguments.push(match caller.names_whole_log && files::is_file(log) {
+        true => named("transcript", &input.transcript_path),
+        false => named("agent", caller.agent),
+    });
+    arguments.extend([named("session", &input.session_id), named("reason", reason)]);
+    arguments.push("--linger".into());
+    arguments
+}
+
+/// The program that takes in what an agent has written; all agents, where it is not known which one
+/// calls.
+fn sweep(caller: Option<&HookSpec>, memory: &Memory) -> Vec<OsString> {
+    let mut arguments = program(memory, "sweep");
+    // An agent may have hooks that we know and logs that we do not.
+    if let Some(caller) = caller.filter(|caller| adapters::named(caller.agent).is_some()) {
+        arguments.extend(["--only".into(), caller.agent.into()]);
     }
     arguments
+}
+
+/// The same, once a session has been quiet for a while: this turn may have been its last, and nobody
+/// would say so.
+fn sweep_when_quiet(
+    caller: Option<&HookSpec>,
+    session: &str,
+    turn: u64,
+    memory: &Memory,
+) -> Vec<OsString> {
+    let mut arguments = sweep(caller, memory);
+    arguments.push(format!("--session={session}").into());
+    arguments.push(format!("--after-turn={turn}").into());
+    arguments
+}
+
+fn program(memory: &Memory, verb: &str) -> Vec<OsString> {
+    vec!["--store".into(), memory.layout().root().into(), "--quiet".into(), verb.into()]
 }

@@ -1,41 +1,29 @@
 //! The JSON that agents and hooks exchange, exactly as it goes over the wire.
 
-use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::adapters::hooks::AnswerForm;
 
 /// What an agent sends to a hook. Everything may be missing: half a call is still answered.
-#[derive(Debug, Default, Clone, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct HookInput {
     /// The agent's own id of the session; untrusted, and never a path.
-    #[serde(alias = "thread-id", deserialize_with = "text")]
     pub session_id: String,
-    #[serde(deserialize_with = "text")]
     pub transcript_path: String,
-    #[serde(deserialize_with = "text")]
     pub cwd: String,
-    /// Of UserPromptSubmit.
-    #[serde(deserialize_with = "text")]
+    /// What is asked now.
     pub prompt: String,
-    /// Of SessionStart: startup, resume, clear, compact, fork.
-    #[serde(deserialize_with = "text")]
+    /// Of a session's start: startup, resume, clear, compact, fork. Of a prompt: whose it is.
     pub source: String,
-    /// Of SessionEnd: clear, resume, logout, prompt_input_exit, other.
-    #[serde(deserialize_with = "text")]
+    /// Of a session's end: clear, resume, logout, prompt_input_exit, other.
     pub reason: String,
-    /// Of the older `notify`: agent-turn-complete.
-    #[serde(rename = "type", deserialize_with = "text")]
-    pub kind: String,
     /// In a subagent's calls.
-    #[serde(deserialize_with = "text")]
     pub agent_id: String,
-}
-
-/// A text; anything else, `null` too, counts as none.
-fn text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    Ok(match serde_json::Value::deserialize(deserializer)? {
-        serde_json::Value::String(text) => text,
-        _ => String::new(),
-    })
+    /// The names of all fields, as they were sent.
+    fields: BTreeSet<String>,
 }
 
 impl HookInput {
@@ -43,11 +31,8 @@ impl HookInput {
     pub fn read(bytes: &[u8]) -> Result<HookInput, String> {
         let text = String::from_utf8_lossy(bytes);
         let text = text.trim_start_matches('\u{feff}').trim();
-        let object = |text: &str| match serde_json::from_str::<serde_json::Value>(text) {
-            Ok(serde_json::Value::Object(fields)) => {
-                let fields = serde_json::Value::Object(in_snake_case(fields));
-                serde_json::from_value(fields).map_err(|err| err.to_string())
-            }
+        let object = |text: &str| match serde_json::from_str::<Value>(text) {
+            Ok(Value::Object(fields)) => Ok(HookInput::of(&fields)),
             Ok(_) => Err("it is no object".to_string()),
             Err(err) => Err(err.to_string()),
         };
@@ -63,26 +48,53 @@ impl HookInput {
         }
     }
 
+    /// Takes the fields as any agent spells them; where two are there, Claude Code's counts.
+    fn of(fields: &Map<String, Value>) -> HookInput {
+        let text = |names: &[&str]| {
+            let found = names.iter().find_map(|name| fields.get(*name)?.as_str());
+            found.unwrap_or_default().to_string()
+        };
+        let first = |name: &str| Some(fields.get(name)?.as_array()?.first()?.as_str()?.to_string());
+        let ids = ["session_id", "sessionId", "conversation_id", "conversationId", "thread-id"];
+        let cwd = Some(text(&["cwd", "working_dir"])).filter(|cwd| !cwd.is_empty());
+        HookInput {
+            session_id: text(&ids),
+            transcript_path: text(&["transcript_path", "transcriptPath"]),
+            cwd: cwd
+                .or_else(|| first("workspace_roots"))
+                .or_else(|| first("workspacePaths"))
+                .unwrap_or_default(),
+            prompt: without_hook_context(&text(&["prompt"])).to_string(),
+            source: text(&["source"]),
+            reason: text(&["reason"]),
+            agent_id: text(&["agent_id", "agentId"]),
+            fields: fields.keys().cloned().collect(),
+        }
+    }
+
+    /// Whether a field was sent, spelt just so.
+    pub fn has(&self, field: &str) -> bool {
+        self.fields.contains(field)
+    }
+
+    /// Whether the prompt is one that a person sent: agents also call for wake-ups, schedules and
+    /// the results of tools.
+    pub fn is_typed_by_person(&self) -> bool {
+        matches!(self.source.as_str(), "" | "user") && !self.prompt.trim().is_empty()
+    }
+
     fn has_odd_paths(&self) -> bool {
         [&self.transcript_path, &self.cwd].iter().any(|path| path.chars().any(char::is_control))
     }
 }
 
-/// The fields as Claude Code spells them. Agents that run its hooks may spell them otherwise, Grok
-/// `sessionId`; where both are there, Claude's counts.
-fn in_snake_case(
-    mut fields: serde_json::Map<String, serde_json::Value>,
-) -> serde_json::Map<String, serde_json::Value> {
-    for (camel, snake) in [
-        ("sessionId", "session_id"),
-        ("transcriptPath", "transcript_path"),
-        ("agentId", "agent_id"),
-    ] {
-        if let Some(value) = fields.remove(camel) {
-            fields.entry(snake).or_insert(value);
-        }
+/// A prompt without what hooks have put before it: Gemini shows them the answers to a session's start.
+fn without_hook_context(prompt: &str) -> &str {
+    const END: &str = "</hook_context>";
+    match prompt.trim_start().strip_prefix("<hook_context>").and_then(|rest| rest.split_once(END)) {
+        Some((_, prompt)) => prompt.trim_start(),
+        None => prompt,
     }
-    fields
 }
 
 /// Doubles every single backslash that is not before a quote.
@@ -102,25 +114,57 @@ fn with_doubled_backslashes(text: &str) -> String {
     repaired
 }
 
-/// What a hook answers, where it has something to add.
+/// What a hook answers, in each form that some agent takes.
 #[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct HookOutput<'a> {
-    hook_specific_output: Context<'a>,
+#[serde(untagged)]
+enum HookOutput<'a> {
+    #[serde(rename_all = "camelCase")]
+    Nested {
+        hook_specific_output: NestedContext<'a>,
+    },
+    #[serde(rename_all = "camelCase")]
+    TopLevel {
+        additional_context: &'a str,
+    },
+    SnakeCase {
+        additional_context: &'a str,
+    },
+    #[serde(rename_all = "camelCase")]
+    Steps {
+        inject_steps: [Step<'a>; 1],
+    },
+    Nothing {},
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Context<'a> {
+struct NestedContext<'a> {
     hook_event_name: &'a str,
     additional_context: &'a str,
 }
 
-/// The answer to an event that adds to the agent's context, as one line of JSON.
-pub fn additional_context(event: &str, context: &str) -> String {
-    let output = Context { hook_event_name: event, additional_context: context };
-    let answer = HookOutput { hook_specific_output: output };
-    serde_json::to_string(&answer).expect("our own types can always be written as JSON") + "\n"
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Step<'a> {
+    ephemeral_message: &'a str,
+}
+
+/// The answer to an event that adds to the agent's context, as one line of JSON; nothing where there
+/// is nothing to add.
+pub fn answer(form: AnswerForm, event: &str, context: &str) -> String {
+    let output = match (form, context) {
+        (AnswerForm::Steps, "") => HookOutput::Nothing {},
+        (_, "") => return String::new(),
+        (AnswerForm::Nested, additional_context) => HookOutput::Nested {
+            hook_specific_output: NestedContext { hook_event_name: event, additional_context },
+        },
+        (AnswerForm::TopLevel, additional_context) => HookOutput::TopLevel { additional_context },
+        (AnswerForm::SnakeCase, additional_context) => HookOutput::SnakeCase { additional_context },
+        (AnswerForm::Steps, ephemeral_message) => {
+            HookOutput::Steps { inject_steps: [Step { ephemeral_message }] }
+        }
+    };
+    serde_json::to_string(&output).expect("our own types can always be written as JSON") + "\n"
 }
 
 #[cfg(test)]
@@ -128,12 +172,54 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_spellings_are_understood() {
+    fn every_spelling_is_understood() {
         let read = |text: &str| HookInput::read(text.as_bytes()).unwrap();
-        let snake = read(r#"{"session_id":"a","transcript_path":"/t","agent_id":"x","cwd":"/w"}"#);
-        let camel = read(r#"{"sessionId":"a","transcriptPath":"/t","agentId":"x","cwd":"/w"}"#);
-        assert_eq!(snake, camel);
+        let parts = |input: HookInput| {
+            [input.session_id, input.transcript_path, input.agent_id, input.cwd].join(" ")
+        };
+        let snake = r#"{"session_id":"a","transcript_path":"/t","agent_id":"x","cwd":"/w"}"#;
+        assert_eq!(parts(read(snake)), "a /t x /w");
+        for other in [
+            r#"{"sessionId":"a","transcriptPath":"/t","agentId":"x","cwd":"/w"}"#,
+            r#"{"conversationId":"a","transcriptPath":"/t","agentId":"x","workspacePaths":["/w"]}"#,
+            r#"{"conversation_id":"a","transcript_path":"/t","agent_id":"x","workspace_roots":["/w"]}"#,
+            r#"{"thread-id":"a","transcript_path":"/t","agent_id":"x","working_dir":"/w"}"#,
+        ] {
+            assert_eq!(parts(read(other)), "a /t x /w", "{other}");
+        }
         assert_eq!(read(r#"{"sessionId":"b","session_id":"a"}"#).session_id, "a");
+    }
+
+    #[test]
+    fn only_a_persons_prompt_counts() {
+        let read = |text: &str| HookInput::read(text.as_bytes()).unwrap();
+        assert!(read(r#"{"prompt":"go on"}"#).is_typed_by_person());
+        assert!(read(r#"{"prompt":"go on","source":"user"}"#).is_typed_by_person());
+        for other in ["sdk", "system", "loop_wakeup", "schedule_wakeup", "poll_event", "new one"] {
+            let input = read(&format!(r#"{{"prompt":"go on","source":"{other}"}}"#));
+            assert!(!input.is_typed_by_person(), "{other}");
+        }
+        assert!(!read(r#"{"prompt":" "}"#).is_typed_by_person(), "a tool's result");
+        let gemini = read(r#"{"prompt":"<hook_context>ours</hook_context>\n\ngo on"}"#);
+        assert_eq!(gemini.prompt, "go on");
+    }
+
+    #[test]
+    fn each_form_is_one_line_of_json() {
+        let all = [
+            (
+                AnswerForm::Nested,
+                r#"{"hookSpecificOutput":{"hookEventName":"E","additionalContext":"a\nb"}}"#,
+            ),
+            (AnswerForm::TopLevel, r#"{"additionalContext":"a\nb"}"#),
+            (AnswerForm::SnakeCase, r#"{"additional_context":"a\nb"}"#),
+            (AnswerForm::Steps, r#"{"injectSteps":[{"ephemeralMessage":"a\nb"}]}"#),
+        ];
+        for (form, expect) in all {
+            assert_eq!(answer(form, "E", "a\nb"), format!("{expect}\n"));
+        }
+        assert_eq!(answer(AnswerForm::TopLevel, "E", ""), "");
+        assert_eq!(answer(AnswerForm::Steps, "E", ""), "{}\n", "silence is not an answer there");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 pub mod ask;
 pub mod blame;
+pub mod callers;
 pub mod compile;
 pub mod compile_gate;
 pub mod config;

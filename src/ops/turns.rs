@@ -19,16 +19,25 @@ const KEPT_FOR: Duration = Duration::days(30);
 /// Of so many sessions something is remembered at most; the oldest go.
 const MOST: usize = 2000;
 
-/// Counts a turn of a session, and says whether it is time to take it in.
+/// Counts a turn of a session, and says how many there were; 0 where the session has no name.
 ///
 /// The count is the length of a file: to append one byte is cheap, needs no lock, and two at a time
 /// are both counted.
-pub fn count(store: &Store, session: &str) -> io::Result<bool> {
+pub fn count(store: &Store, session: &str) -> io::Result<u64> {
     if session.is_empty() {
-        return Ok(false);
+        return Ok(0);
     }
-    let path = store.layout().turns(&key(session));
-    Ok(files::append_plain(&path, b".")?.is_multiple_of(EVERY))
+    files::append_plain(&store.layout().turns(&key(session)), b".")
+}
+
+/// Whether it is time to take a session in, after so many turns.
+pub fn is_due(turn: u64) -> bool {
+    turn > 0 && turn.is_multiple_of(EVERY)
+}
+
+/// How many turns a session has had since it was last forgotten.
+pub fn so_far(store: &Store, session: &str) -> u64 {
+    files::metadata(store.layout().turns(&key(session))).map_or(0, |metadata| metadata.len())
 }
 
 /// Forgets a session that has ended.
@@ -73,11 +82,13 @@ mod tests {
     fn every_thirtieth_turn_is_due() {
         let folder = tempfile::tempdir().unwrap();
         let (store, _) = Store::init(folder.path()).unwrap();
-        let due: Vec<u32> = (1..=65).filter(|_| count(&store, "../a").unwrap()).collect();
+        let due: Vec<u32> = (1..=65).filter(|_| is_due(count(&store, "../a").unwrap())).collect();
         assert_eq!(due, [30, 60]);
-        assert!(!count(&store, "b").unwrap());
+        assert_eq!((so_far(&store, "../a"), so_far(&store, "b")), (65, 0));
+        assert_eq!(count(&store, "b").unwrap(), 1);
         forget(&store, "../a");
-        assert_eq!((1..=30).filter(|_| count(&store, "../a").unwrap()).count(), 1);
+        assert_eq!(count(&store, "../a").unwrap(), 1);
+        assert!(!is_due(count(&store, "").unwrap()));
     }
 
     #[test]

@@ -554,6 +554,11 @@ impl Layout {
         self.root.join(format!(".memtree/local/installed/{agent}.before"))
     }
 
+    /// The mark that an agent has run hooks which are in the settings of another.
+    pub fn caller(&self, named: &'static str, caller: &'static str) -> PathBuf {
+        self.root.join(format!(".memtree/local/callers/{named}-{caller}"))
+    }
+
     /// How many turns a session of an agent has had.
     pub fn turns(&self, session: &str) -> PathBuf {
         self.root.join(format!(".memtree/local/turns/{session}"))

@@ -64,6 +64,119 @@ fn what_was_installed_is_undone_byte_for_byte() {
     }
 }
 
+/// Every agent with hooks, the folder by which it is known, and the file that its hooks go into.
+const EVERY: &[(&str, &str, &str)] = &[
+    ("antigravity", ".gemini/antigravity-cli", ".gemini/config/hooks.json"),
+    ("claude", ".claude", ".claude/settings.json"),
+    ("codex", ".codex", ".codex/hooks.json"),
+    ("copilot", ".copilot", ".copilot/hooks/memtree.json"),
+    ("cursor", ".cursor", ".cursor/hooks.json"),
+    ("droid", ".factory", ".factory/hooks.json"),
+    ("gemini", ".gemini", ".gemini/settings.json"),
+    ("goose", ".local/share/goose", ".agents/plugins/memtree/hooks/hooks.json"),
+    ("grok", ".grok", ".grok/hooks/memtree.json"),
+    ("kilo", ".config/kilo", ".config/kilo/plugins/memtree.js"),
+    ("opencode", ".config/opencode", ".config/opencode/plugins/memtree.js"),
+    ("pi", ".pi/agent", ".pi/agent/extensions/memtree.ts"),
+    ("qwen", ".qwen", ".qwen/settings.json"),
+];
+
+#[test]
+fn every_agent_is_wired_up_and_undone_byte_for_byte() {
+    let desk = desk(None, None);
+    for (_, folder, _) in EVERY {
+        fs::create_dir_all(desk.home().join(folder)).unwrap();
+    }
+    // Half of them have files of the person's own, with a hook where the agent would have one.
+    let own = "{\n\t// mine\n\t\"version\": 1,\n\t\"hooks\": { \"Stop\": [] , },\n}";
+    for (_, _, file) in EVERY.iter().filter(|(_, _, file)| file.ends_with("s.json")) {
+        write(&desk, file, own);
+    }
+    let before = Tree::of(&desk.home());
+    let done = desk.memtree(["install", "--all", "--yes", "--json"]).success().json();
+    let agents: Vec<&str> = done["agents"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["agent"].as_str().unwrap())
+        .collect();
+    for (agent, _, file) in EVERY {
+        assert!(agents.contains(agent), "{agent}: {agents:?}");
+        let text = read(&desk, file);
+        assert!(text.contains(desk.store().to_str().unwrap()), "{agent}: {text}");
+        assert!(
+            text.contains(&format!("hook {agent} ")) || text.contains(&format!("\"{agent}\"]"))
+        );
+        assert!(!text.contains("PreToolUse") && !text.contains("preToolUse"), "{agent}: {text}");
+    }
+    let with = Tree::of(&desk.home());
+    let again = desk.memtree(["install", "--all", "--yes"]).success();
+    assert_same(&with, &Tree::of(&desk.home()), &again.told());
+    let _ = desk.memtree(["uninstall", "--all", "--yes"]).success();
+    assert_same(&before, &Tree::of(&desk.home()), "all of them are undone");
+}
+
+#[test]
+fn a_plugin_of_somebody_else_is_left_alone() {
+    let desk = desk(None, None);
+    let file = ".config/opencode/plugins/memtree.js";
+    write(&desk, file, "export const mine = 1;\n");
+    let refused = desk.memtree(["install", "opencode", "--yes"]).code(1);
+    assert!(refused.stderr.contains("is not memtree's"), "{}", refused.told());
+    let _ = desk.memtree(["uninstall", "opencode", "--yes"]).success();
+    assert_eq!(read(&desk, file), "export const mine = 1;\n");
+    // Nor is one of ours that somebody has changed taken away.
+    fs::remove_file(desk.home().join(file)).unwrap();
+    let _ = desk.memtree(["install", "opencode", "--yes"]).success();
+    let ours = read(&desk, file);
+    write(&desk, file, &format!("{ours}// mine\n"));
+    let refused = desk.memtree(["uninstall", "opencode", "--yes"]).code(1);
+    assert!(refused.stderr.contains("somebody has changed it"), "{}", refused.told());
+    write(&desk, file, &ours);
+    fs::remove_dir_all(desk.store().join(".memtree")).unwrap();
+    let _ = desk.memtree(["uninstall", "opencode", "--yes"]).success();
+    assert!(!desk.home().join(file).exists(), "nobody remembers it, and it is still ours");
+}
+
+#[test]
+fn hooks_that_codex_does_not_trust_are_named() {
+    let desk = desk(None, Some(CODEX[0]));
+    let _ = desk.memtree(["install", "codex", "--yes"]).success();
+    let found = desk.memtree(["doctor"]).any().1;
+    assert!(found.stdout.contains("codex does not run these hooks of memtree"), "{}", found.told());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_hook_names_the_way_that_path_leads_to_the_program() {
+    let desk = desk(Some(CLAUDE[0]), None);
+    let folder = desk.root().join("links");
+    fs::create_dir(&folder).unwrap();
+    let link = folder.join("memtree");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_memtree"), &link).unwrap();
+    let arguments = ["install", "claude", "--yes"].map(std::ffi::OsString::from);
+    let done = desk.command(&arguments).env("PATH", &folder).output().unwrap();
+    assert!(done.status.success());
+    let line = format!("{} --store", link.display());
+    assert!(read(&desk, ".claude/settings.json").contains(&line), "an upgrade moves the link only");
+}
+
+#[cfg(unix)]
+#[test]
+fn settings_that_may_not_be_changed_are_named() {
+    use std::os::unix::fs::PermissionsExt;
+    let desk = desk(Some(CLAUDE[0]), None);
+    let folder = desk.home().join(".claude");
+    let file = folder.join("settings.json");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
+    let ran = desk.memtree(["install", "claude", "--yes"]).any().1;
+    // Who may not write a file in a folder of their own says so by its mode; it stays that way.
+    let mode = fs::metadata(&file).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode, 0o444, "{}", ran.told());
+    let _ = desk.memtree(["uninstall", "claude", "--yes"]).any();
+    assert_eq!(read(&desk, ".claude/settings.json"), CLAUDE[0]);
+}
+
 #[test]
 fn files_and_folders_that_were_not_there_go_again() {
     let desk = desk(None, None);
@@ -71,7 +184,7 @@ fn files_and_folders_that_were_not_there_go_again() {
     let none = desk.memtree(["install", "--all", "--yes"]).success();
     assert!(none.stderr.contains("no agent with hooks is on this machine"), "{}", none.told());
     assert_same(&before, &Tree::of(&desk.home()), "there is no agent");
-    for agent in ["claude", "codex"] {
+    for (agent, ..) in EVERY {
         let _ = desk.memtree(["install", agent, "--yes"]).success();
         assert_ne!(before, Tree::of(&desk.home()));
         let _ = desk.memtree(["uninstall", agent, "--yes"]).success();
@@ -232,7 +345,7 @@ fn settings_that_are_not_json_are_left_alone() {
         assert_eq!(read(&desk, ".claude/settings.json"), text);
     }
     let desk = desk(None, None);
-    let _ = desk.memtree(["install", "aider", "--yes"]).code(2).stderr_has("has no hooks");
+    let _ = desk.memtree(["install", "aider", "--yes"]).code(2).stderr_has("memtree watch");
     let _ =
         desk.memtree(["install", "claud", "--yes"]).code(2).stderr_has("did you mean `claude`?");
     let _ = desk.memtree(["install"]).code(2);

@@ -3,6 +3,7 @@
 mod adapters; // every log dialect, read into the text beside its fixture
 mod bad_input; // broken logs, hostile names, missing and foreign memories
 mod blame; // from a line to the raw bytes, from a file to its sessions
+mod callers; // agents that run the hooks of others
 mod claims; // what a pulled file says takes effect once it is accepted here
 mod commands; // docs/commands.md says what `--help` says
 mod consolidate; // eight sessions to a core, eight cores to a sphere, and nothing lost

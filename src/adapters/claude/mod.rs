@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::hooks::{self, HookSpec};
 use super::transcript::Transcript;
 use super::{Adapter, Deletion, Identity, Places, jsonl};
 use crate::base::files;
@@ -119,10 +118,6 @@ impl Adapter for Claude {
         }
         reader.finish(&mut out)?;
         Ok(out.head)
-    }
-
-    fn hooks(&self) -> Option<HookSpec> {
-        Some(hooks::CLAUDE)
     }
 }
 

@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::hooks::{self, HookSpec};
 use super::shared::Shared;
 use super::transcript::Transcript;
 use super::{Adapter, Identity, Places, jsonl};
@@ -111,10 +110,6 @@ impl Adapter for Codex {
             out.head.title = titles::last(&file.path).or(out.head.title);
         }
         Ok(out.head)
-    }
-
-    fn hooks(&self) -> Option<HookSpec> {
-        Some(hooks::CODEX)
     }
 }
 

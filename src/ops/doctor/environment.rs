@@ -6,10 +6,12 @@ use super::Doctor;
 use super::finding::Findings;
 #[cfg(unix)]
 use super::finding::Level;
+use crate::adapters::hooks::HookSpec;
 use crate::base::files;
 use crate::error::{Context, Result};
+use crate::ops::callers;
 use crate::ops::git_exposure::GitExposure;
-use crate::ops::install::{self, InstallPlan, InstallRequest};
+use crate::ops::install::{self, InstallPlan, InstallPlans, InstallRequest};
 use crate::store::guards;
 use crate::store::{authored, digest, layout};
 
@@ -248,49 +250,75 @@ pub fn merges(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// Agents on this machine whose hooks do not call this memory, or no longer as they were installed.
+/// Agents on this machine whose hooks do not call this memory, or no longer as they were installed,
+/// or are not run, or are run by others.
 pub fn hooks(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
-    let layout = doctor.store.layout();
-    for adapter in install::with_hooks().filter(|one| install::is_here(*one, doctor.places)) {
-        let agent = adapter.name();
-        let fix = format!("`memtree install {agent}` shows what it would write, and asks");
-        let was_installed = files::exists(layout.installed(agent));
+    for spec in install::here(doctor.places) {
+        let agent = spec.agent;
         let request = InstallRequest { agents: vec![agent.into()], program: doctor.program.into() };
         match doctor.memory.plan_install(&request) {
-            Ok(plans) if plans.iter().all(|(_, plans)| plans.is_empty()) => {}
-            Ok(plans) if plans.iter().flat_map(|(_, plans)| plans).any(InstallPlan::ends_harm) => {
-                let what =
-                    format!("the hooks in the settings of {agent} are those of an older memtree");
-                let means = "other agents that read these settings, and older versions of this one, cannot \
-                             call them: some stop every prompt, or drop the whole file";
-                if doctor.fix {
-                    let mut plans = plans.iter().flat_map(|(_, plans)| plans);
-                    plans.try_for_each(|plan| doctor.memory.apply_install(plan))?;
-                    findings.fixed(what, means, "written anew");
-                } else {
-                    let fix = "`memtree doctor --fix` writes them anew";
-                    findings.warning(what, means, fix);
-                }
+            Ok(plans) if plans.iter().all(|(_, plans)| plans.is_empty()) => {
+                installed_hooks(doctor, findings, spec);
             }
-            Ok(_) if was_installed => {
-                let what = format!("{agent} no longer calls this memory as it was set up to");
-                let means = "its settings were changed, or this program or memory was moved: some of its calls go elsewhere";
-                findings.warning(what, means, fix);
-            }
-            Ok(_) => {
-                let what = format!(
-                    "{agent} is on this machine, but its hooks are not wired to this memory"
-                );
-                let means =
-                    "it is given no memory at its start, and its sessions come in by a sweep only";
-                findings.note(what, means, fix);
-            }
+            Ok(plans) => changed_hooks(doctor, findings, agent, &plans)?,
             Err(err) => {
                 let what = format!("the settings of {agent} cannot be read: {err}");
                 let means = "whether it calls this memory is not known";
                 findings.warning(what, means, "correct that file");
             }
         }
+    }
+    Ok(())
+}
+
+/// Hooks that are written as they should be: whether they are run, and by whom.
+fn installed_hooks(doctor: &Doctor<'_>, findings: &mut Findings, spec: &'static HookSpec) {
+    let agent = spec.agent;
+    let untrusted = install::untrusted(spec, doctor.places);
+    if !untrusted.is_empty() {
+        let what = format!("{agent} does not run these hooks of memtree: {}", untrusted.join(", "));
+        let means = "nobody has agreed to them as they are now, or they were switched off";
+        findings.warning(what, means, spec.afterwards.unwrap_or("agree to them in that agent"));
+    }
+    for caller in callers::of(doctor.store, agent) {
+        if files::exists(doctor.store.layout().installed(caller)) {
+            continue;
+        }
+        let what = format!("{caller} runs the hooks in the settings of {agent} too");
+        let means = format!("its sessions are filed under {caller}, not under {agent}");
+        let fix = format!("`memtree install {caller}` gives it hooks of its own");
+        findings.note(what, &means, fix);
+    }
+}
+
+/// Hooks that are not as they should be.
+fn changed_hooks(
+    doctor: &Doctor<'_>,
+    findings: &mut Findings,
+    agent: &'static str,
+    plans: &InstallPlans,
+) -> Result<()> {
+    let plans = || plans.iter().flat_map(|(_, plans)| plans);
+    let fix = format!("`memtree install {agent}` shows what it would write, and asks");
+    if plans().any(InstallPlan::ends_harm) {
+        let what = format!("the hooks in the settings of {agent} are those of an older memtree");
+        let means = "other agents that read these settings, and older versions of this one, cannot \
+                     call them: some stop every prompt, or drop the whole file";
+        if doctor.fix {
+            plans().try_for_each(|plan| doctor.memory.apply_install(plan))?;
+            findings.fixed(what, means, "written anew");
+        } else {
+            findings.warning(what, means, "`memtree doctor --fix` writes them anew");
+        }
+    } else if files::exists(doctor.store.layout().installed(agent)) {
+        let what = format!("{agent} no longer calls this memory as it was set up to");
+        let means = "its settings were changed, or this program or memory was moved: some of its calls go elsewhere";
+        findings.warning(what, means, fix);
+    } else {
+        let what =
+            format!("{agent} is on this machine, but its hooks are not wired to this memory");
+        let means = "it is given no memory at its start, and its sessions come in by a sweep only";
+        findings.note(what, means, fix);
     }
     Ok(())
 }

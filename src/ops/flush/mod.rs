@@ -17,6 +17,7 @@ use std::path::PathBuf;
 use chrono::{Days, Duration, NaiveDate};
 use serde::Serialize;
 
+use crate::adapters;
 use crate::base::clock::Timestamp;
 use crate::base::files;
 use crate::base::redact::Redactor;
@@ -33,7 +34,7 @@ use crate::models::check::Material;
 use crate::models::reply::{self, RefusedLine};
 use crate::models::{Alias, Answer, Models, Prompt};
 use crate::ops::days::{self, Scope, Summarized};
-use crate::ops::sweep::SweepRequest;
+use crate::ops::sweep::{SweepReport, SweepRequest};
 use crate::ops::turns;
 use crate::store::day::Entry;
 use crate::store::layout::Layout;
@@ -91,6 +92,9 @@ pub enum FlushRequest {
     Context { text: String, session: String },
     /// A session whose log an agent names, with the agent's own id of it. It is swept first.
     Transcript { log: PathBuf, session: String, reason: Reason },
+    /// A session of which only the agent is known, and the agent's own id of it. The agent is swept
+    /// first.
+    Agent { agent: String, session: String, reason: Reason },
 }
 
 impl Memory {
@@ -105,7 +109,14 @@ impl Memory {
             FlushRequest::Context { text, session } => handed_in(store, &text, &session, flush),
             FlushRequest::Transcript { log, session, reason } => {
                 let sweep = SweepRequest::default().roots(roots(log));
-                transcript(self, sweep, &session, reason, flush)
+                let swept = self.sweep(sweep)?;
+                transcript(self, swept, true, &session, reason, flush)
+            }
+            FlushRequest::Agent { agent, session, reason } => {
+                // An agent may have hooks that we know and logs that we do not.
+                let only = adapters::named(&agent).map(|_| agent).into_iter().collect();
+                let swept = self.sweep(SweepRequest::default().only(only))?;
+                transcript(self, swept, false, &session, reason, flush)
             }
         }
     }
@@ -175,17 +186,17 @@ pub struct WaitingContext {
     pub reason: String,
 }
 
-/// Flushes a session whose log an agent names: sweeps it, then writes its days.
+/// Flushes a session that was just swept: writes its days.
 fn transcript(
     memory: &Memory,
-    sweep: SweepRequest<'_>,
+    swept: SweepReport,
+    log_is_named: bool,
     native_id: &str,
     reason: Reason,
     flush: &Flush<'_>,
 ) -> Result<FlushReport> {
     let store = memory.store();
     let layout = store.layout();
-    let swept = memory.sweep(sweep)?;
     for skipped in &swept.skipped {
         local::note(
             layout,
@@ -194,12 +205,13 @@ fn transcript(
         );
     }
     turns::forget(store, native_id);
-    let session = match swept.sessions.first() {
-        Some(swept) => Some(swept.session.clone()),
-        None => Cursors::load(&layout.cursors()).with_native_id(native_id),
-    };
+    let swept_alone = swept.sessions.first().filter(|_| log_is_named);
+    let session = swept_alone.map(|swept| swept.session.clone());
+    let session = session.or_else(|| Cursors::load(&layout.cursors()).with_native_id(native_id));
     let mut contexts = Vec::new();
     match session {
+        // An agent may say that a session has ended in which nothing was said.
+        None if !log_is_named => {}
         None => local::note(
             layout,
             flush.now,

@@ -11,20 +11,24 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::adapters::hooks::HookSpec;
-use crate::adapters::{self, Adapter, Places};
+use crate::adapters::hooks::{self, HookSpec, Shape};
+use crate::adapters::{self, Places};
+use crate::base::files;
 use crate::base::redact::Redactor;
 use crate::base::setters::setters;
 use crate::base::text;
-use crate::base::{files, jsonc};
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
 use crate::store::layout::Layout;
 use crate::store::local::StateFile;
 
 mod edit;
+mod plugin;
+mod toml_file;
+mod trust;
 
 use edit::Wiring;
+pub use trust::untrusted;
 
 /// Whose settings are to change.
 #[derive(Debug, Clone, Default)]
@@ -43,12 +47,12 @@ pub type InstallPlans = Vec<(&'static str, Vec<InstallPlan>)>;
 impl Memory {
     /// Says what has to change for agents to call us.
     pub fn plan_install(&self, request: &InstallRequest) -> Result<InstallPlans> {
-        self.plan_hooks(request, |hooks, adapter| Ok(hooks.install(adapter)?.into_iter().collect()))
+        self.plan_hooks(request, |hooks, spec| Ok(hooks.install(spec)?.into_iter().collect()))
     }
 
     /// Says what has to change for agents to call us no more.
     pub fn plan_uninstall(&self, request: &InstallRequest) -> Result<InstallPlans> {
-        self.plan_hooks(request, |hooks, adapter| hooks.uninstall(adapter))
+        self.plan_hooks(request, |hooks, spec| hooks.uninstall(spec))
     }
 
     /// Makes a change. What was there before is kept first.
@@ -59,22 +63,54 @@ impl Memory {
     fn plan_hooks(
         &self,
         request: &InstallRequest,
-        plan: impl Fn(&Hooks, &'static dyn Adapter) -> Result<Vec<InstallPlan>>,
+        plan: impl Fn(&Hooks, &'static HookSpec) -> Result<Vec<InstallPlan>>,
     ) -> Result<InstallPlans> {
         let (layout, places) = (self.layout(), &self.environment().places);
         let hooks = Hooks { program: &request.program, layout, places };
-        let adapters: Vec<&dyn Adapter> = match request.agents.as_slice() {
-            [] => with_hooks().filter(|adapter| is_here(*adapter, places)).collect(),
-            names => names.iter().map(|name| adapters::known(name)).collect::<Result<_>>()?,
+        let specs: Vec<&HookSpec> = match request.agents.as_slice() {
+            [] => here(places).collect(),
+            names => names.iter().map(|name| named(name)).collect::<Result<_>>()?,
         };
-        let plans = adapters.into_iter().map(|one| Ok((one.name(), plan(&hooks, one)?)));
-        plans.collect()
+        specs.into_iter().map(|spec| Ok((spec.agent, plan(&hooks, spec)?))).collect()
     }
 }
 
-/// The agents that have hooks.
-pub fn with_hooks() -> impl Iterator<Item = &'static dyn Adapter> {
-    adapters::ALL.iter().copied().filter(|adapter| adapter.hooks().is_some())
+/// The names of the agents that have hooks.
+pub fn known() -> String {
+    let mut names: Vec<&str> = hooks::ALL.iter().map(|spec| spec.agent).collect();
+    names.sort_unstable();
+    names.join(", ")
+}
+
+/// The agents with hooks that are on this machine: those whose folder is.
+pub fn here(places: &Places) -> impl Iterator<Item = &'static HookSpec> {
+    hooks::ALL.iter().copied().filter(|spec| (spec.home)(places).is_dir())
+}
+
+/// What to do for an agent that has no hooks.
+pub const INSTEAD: &str = "let `memtree watch` take in its sessions, and let its instructions \
+                           (such as AGENTS.md) tell it to run `memtree context` and `memtree search`";
+
+/// The agents on this machine that have no hooks: those whose logs are.
+pub fn without_hooks(places: &Places) -> impl Iterator<Item = &'static str> {
+    let others = adapters::ALL.iter().filter(|adapter| hooks::of(adapter.name()).is_none());
+    let is_here = |path: &PathBuf| files::exists(path);
+    others
+        .filter(move |adapter| adapter.roots(places).iter().any(is_here))
+        .map(|adapter| adapter.name())
+}
+
+/// The hooks of an agent by its name, or why there are none.
+fn named(name: &str) -> Result<&'static HookSpec> {
+    match hooks::of(name) {
+        Some(spec) => Ok(spec),
+        None => {
+            let adapter = adapters::known(name)?;
+            Err(Error::usage(format!("`{}` has no hooks that memtree knows", adapter.name()))
+                .because(format!("those that have: {}", known()))
+                .hint(INSTEAD))
+        }
+    }
 }
 
 /// Hooks in the settings of agents.
@@ -140,45 +176,59 @@ struct Note {
 
 impl Hooks<'_> {
     /// What has to change for an agent to call us; `None` where it already does.
-    fn install(&self, adapter: &'static dyn Adapter) -> Result<Option<InstallPlan>> {
-        let spec = spec_of(adapter)?;
+    fn install(&self, spec: &'static HookSpec) -> Result<Option<InstallPlan>> {
         let (program, store) = (utf8(self.program)?, utf8(self.layout.root())?);
-        let wiring = Wiring { agent: adapter.name(), spec: &spec, program, store };
-        let home = (spec.home)(self.places);
-        let json = home.join(spec.json);
-        if let Some(toml) = spec.toml.map(|name| home.join(name))
-            && !files::exists(&json)
-            && let Some(text) = read(&toml)?
-            && edit::toml_has_hooks(&text)
-        {
-            let base = edit::toml_without_hooks(&text);
-            // Where hooks are written so that none can be added, a file of our own does as well.
-            if let Ok(after) = edit::toml_with_hooks(&base, &wiring) {
-                let (before, base, created) = (Some(text), Some(base), Vec::new());
-                let edit = Edit { file: toml, before, base, after, created };
-                return self.plan_install(adapter.name(), spec.afterwards, edit);
+        let wiring = Wiring { spec, program, store };
+        let file = (spec.file)(self.places);
+        let before = read(&file)?;
+        let (agent, afterwards) = (spec.agent, spec.afterwards);
+        let cannot = |reason| cannot_change(&file, reason, "; nothing was changed");
+        if let Shape::Plugin(template) = spec.shape {
+            let after = plugin::text(template, &wiring);
+            if before.as_deref().is_some_and(|text| !plugin::is_ours(text)) {
+                return Err(cannot("it is not memtree's, and bears its name".into()));
             }
+            let edit = Edit { file, before, base: None, after, created: Vec::new() };
+            return self.plan_install(agent, afterwards, edit);
         }
-        let before = read(&json)?;
-        if before.as_deref().is_some_and(|text| wiring.is_in(text.trim_start_matches('\u{feff}'))) {
+        if before.is_none()
+            && let Some(edit) = self.edit_of_toml(&wiring)?
+        {
+            return self.plan_install(agent, afterwards, edit);
+        }
+        if before.as_deref().is_some_and(|text| wiring.is_in(text)) {
             return Ok(None);
         }
-        let cannot = |reason| cannot_change(&json, reason, "; nothing was changed");
-        let note = self.note(adapter.name()).filter(|note| note.file == json);
+        let note = self.note(agent).filter(|note| note.file == file);
         let base = match (&before, &note) {
             (None, _) => None,
             (Some(text), Some(note)) if note.is_untouched(text) => {
-                self.kept(adapter.name(), note).or(before.clone())
+                self.kept(agent, note).or(before.clone())
             }
             (Some(text), note) => {
                 let created = note.as_ref().map(|note| note.created.as_slice());
-                Some(edit::without_hooks(text, adapter.name(), &spec, created).map_err(cannot)?)
+                Some(edit::without_hooks(text, spec, created).map_err(cannot)?)
             }
         };
         let (after, created) =
             edit::with_hooks(base.as_deref().unwrap_or_default(), &wiring).map_err(cannot)?;
-        let edit = Edit { file: json, before, base, after, created };
-        self.plan_install(adapter.name(), spec.afterwards, edit)
+        self.plan_install(agent, afterwards, Edit { file, before, base, after, created })
+    }
+
+    /// The change of an agent's TOML file, where it has hooks in that.
+    fn edit_of_toml(&self, wiring: &Wiring) -> Result<Option<Edit>> {
+        let Some(name) = wiring.spec.toml else { return Ok(None) };
+        let file = (wiring.spec.home)(self.places).join(name);
+        let Some(text) = read(&file)?.filter(|text| toml_file::has_hooks(text)) else {
+            return Ok(None);
+        };
+        let base = toml_file::without_hooks(&text);
+        // Where hooks are written so that none can be added, a file of our own does as well.
+        let after = toml_file::with_hooks(&base, wiring).ok();
+        Ok(after.map(|after| {
+            let (before, base, created) = (Some(text), Some(base), Vec::new());
+            Edit { file, before, base, after, created }
+        }))
     }
 
     fn plan_install(
@@ -207,29 +257,24 @@ impl Hooks<'_> {
 
     /// What has to change for an agent to call us no more: a plan for each file that holds hooks of
     /// ours.
-    fn uninstall(&self, adapter: &'static dyn Adapter) -> Result<Vec<InstallPlan>> {
-        let (agent, spec) = (adapter.name(), spec_of(adapter)?);
-        let home = (spec.home)(self.places);
-        let note = self.note(agent);
+    fn uninstall(&self, spec: &'static HookSpec) -> Result<Vec<InstallPlan>> {
+        let agent = spec.agent;
+        let file = (spec.file)(self.places);
+        let toml = spec.toml.map(|name| (spec.home)(self.places).join(name));
+        let all_notes = self.note(agent);
         let mut plans = Vec::new();
-        for name in [Some(spec.json), spec.toml].into_iter().flatten() {
-            let file = home.join(name);
+        for file in [Some(file), toml.clone()].into_iter().flatten() {
             let Some(before) = read(&file)? else { continue };
-            let note = note.as_ref().filter(|note| note.file == file);
+            let note = all_notes.as_ref().filter(|note| note.file == file);
             let untouched = note.filter(|note| note.is_untouched(&before));
             let after = if untouched.is_some_and(|note| !note.existed) {
                 None
             } else if let Some(kept) = untouched.and_then(|note| self.kept(agent, note)) {
                 Some(kept)
-            } else if name == spec.json {
-                let created = note.map(|note| note.created.as_slice());
-                let by_hand = ", or take out the hooks that call `memtree` by hand";
-                let after = edit::without_hooks(&before, agent, &spec, created)
-                    .map_err(|reason| cannot_change(&file, reason, by_hand))?;
-                let ours = note.is_some_and(|note| !note.existed) && jsonc::is_empty(&after);
-                (!ours).then_some(after)
+            } else if toml.as_ref() == Some(&file) {
+                Some(toml_file::without_hooks(&before))
             } else {
-                Some(edit::toml_without_hooks(&before))
+                self.undone(spec, &file, &before, note)?
             };
             if after.as_deref() == Some(before.as_str()) {
                 continue;
@@ -240,6 +285,33 @@ impl Hooks<'_> {
             plans.push(InstallPlan { agent, file, afterwards, target, before, after, change });
         }
         Ok(plans)
+    }
+
+    /// A file that somebody has changed, or of which nothing was noted, without what is ours; `None`
+    /// where nothing else is in it.
+    fn undone(
+        &self,
+        spec: &HookSpec,
+        file: &Path,
+        before: &str,
+        note: Option<&Note>,
+    ) -> Result<Option<String>> {
+        if let Shape::Plugin(template) = spec.shape {
+            return match (plugin::is_ours(before), plugin::is_unchanged(before, template)) {
+                (true, true) => Ok(None),
+                (true, false) => {
+                    let reason = "somebody has changed it since memtree wrote it";
+                    Err(cannot_change(file, reason.into(), ", or remove it by hand"))
+                }
+                (false, _) => Ok(Some(before.to_string())),
+            };
+        }
+        let created = note.map(|note| note.created.as_slice());
+        let by_hand = ", or take out the hooks that call `memtree` by hand";
+        let after = edit::without_hooks(before, spec, created)
+            .map_err(|reason| cannot_change(file, reason, by_hand))?;
+        let ours = note.is_some_and(|note| !note.existed) && edit::is_fresh(&after, spec);
+        Ok((!ours).then_some(after))
     }
 
     fn note(&self, agent: &'static str) -> Option<Note> {
@@ -312,9 +384,8 @@ impl Note {
 impl InstallPlan {
     /// Whether it takes out hooks of an earlier version that do harm to some agents.
     pub fn ends_harm(&self) -> bool {
-        let spec = adapters::known(self.agent).ok().and_then(|adapter| adapter.hooks());
         let before = self.before.as_deref().unwrap_or_default();
-        spec.is_some_and(|spec| edit::has_harmful_hooks(before, self.agent, &spec))
+        hooks::of(self.agent).is_some_and(|spec| edit::has_harmful_hooks(before, spec))
     }
 
     /// The change as a difference of lines; secrets that stand beside it are not shown.
@@ -330,24 +401,10 @@ impl InstallPlan {
     }
 }
 
-/// Whether an agent is on this machine: whether its folder is.
-pub fn is_here(adapter: &dyn Adapter, places: &Places) -> bool {
-    adapter.hooks().is_some_and(|spec| (spec.home)(places).is_dir())
-}
-
 fn cannot_change(file: &Path, reason: String, or: &str) -> Error {
     Error::new(format!("cannot change the settings `{}`", file.display()))
         .because(reason)
         .hint(format!("fix the file first{or}"))
-}
-
-fn spec_of(adapter: &dyn Adapter) -> Result<HookSpec> {
-    adapter.hooks().ok_or_else(|| {
-        let known: Vec<&str> = with_hooks().map(|adapter| adapter.name()).collect();
-        Error::usage(format!("`{}` has no hooks that memtree knows", adapter.name()))
-            .because(format!("those that have: {}", known.join(", ")))
-            .hint("`memtree watch` takes in its sessions all the same")
-    })
 }
 
 fn read(file: &Path) -> Result<Option<String>> {

@@ -1,0 +1,255 @@
+//! The agents that have hooks, one row each.
+//!
+//! "Tried" names the version of the real program that was run with these hooks (November 2026). Two
+//! events are hooked nowhere: a tool's call, which some agents refuse when a hook is silent, and
+//! whatever only some versions of an agent know, since an unknown event can cost a whole file.
+
+use super::{AnswerForm, HookEvent, HookSpec, Limit, Moment, Shape, Signs};
+use crate::adapters::Places;
+
+/// Every agent with hooks.
+pub const ALL: &[&HookSpec] = &[
+    &CODEX, &COPILOT, &PI, &CLAUDE, &QWEN, &GEMINI, &ANTIGRAVITY, &OPENCODE, &KILO, &CURSOR, &GROK,
+    &GOOSE, &DROID,
+];
+
+const NO_SIGNS: Signs = Signs { fields: &[], variable: None };
+
+/// An event at which the model sees what we answer.
+const fn told(name: &'static str, moment: Moment) -> HookEvent {
+    HookEvent { name, moment, timeout: 10, takes_text: true }
+}
+
+/// An event at which we only take note.
+const fn noted(name: &'static str, moment: Moment) -> HookEvent {
+    HookEvent { name, moment, timeout: 10, takes_text: false }
+}
+
+/// Claude Code: hooks page of August 2026; tried: 2.0.76, 2.1.138, 2.1.325. A session's end waits 1.5
+/// seconds for its hooks.
+///
+/// Only events that every version knows: 2.0 drops the whole file, with its permission rules, for an
+/// unknown one. After a compaction it calls `SessionStart`, so `PostCompact` is not missed.
+pub const CLAUDE: HookSpec = HookSpec {
+    agent: "claude",
+    home: |places| places.folder("CLAUDE_CONFIG_DIR", ".claude"),
+    file: |places| places.folder("CLAUDE_CONFIG_DIR", ".claude").join("settings.json"),
+    toml: None,
+    shape: Shape::Groups { milliseconds: false },
+    events: &[
+        told("SessionStart", Moment::SessionStart),
+        told("UserPromptSubmit", Moment::Prompt),
+        noted("Stop", Moment::TurnEnd),
+        noted("PreCompact", Moment::BeforeCompaction),
+        noted("SessionEnd", Moment::SessionEnd),
+    ],
+    former: &["PostCompact"],
+    answer: AnswerForm::Nested,
+    limit: Limit::Characters(10_000),
+    says_when_it_ends: true,
+    names_whole_log: true,
+    runs_hooks_of: &[],
+    signs: NO_SIGNS,
+    afterwards: None,
+};
+
+/// Codex: `hooks.json` beside `config.toml`, or tables in the latter; tried: 0.166. It caps the end of
+/// a session at three seconds, and 0.144 does not call it at all.
+pub const CODEX: HookSpec = HookSpec {
+    agent: "codex",
+    home: |places| places.folder("CODEX_HOME", ".codex"),
+    file: |places| places.folder("CODEX_HOME", ".codex").join("hooks.json"),
+    toml: Some("config.toml"),
+    events: &[
+        told("SessionStart", Moment::SessionStart),
+        told("UserPromptSubmit", Moment::Prompt),
+        noted("Stop", Moment::TurnEnd),
+        noted("PreCompact", Moment::BeforeCompaction),
+        noted("PostCompact", Moment::AfterCompaction),
+        HookEvent { timeout: 3, ..noted("SessionEnd", Moment::SessionEnd) },
+    ],
+    former: &[],
+    limit: Limit::Tokens(2_500),
+    says_when_it_ends: false,
+    afterwards: Some("Codex runs hooks only once you trust them: type `/hooks` in it, then `t`"),
+    ..CLAUDE
+};
+
+/// Gemini CLI: `settings.json`; tried: 0.61, where those of an extension run just as well. Its event
+/// before a compaction comes before every call of the model, so it is not hooked.
+const GEMINI: HookSpec = HookSpec {
+    agent: "gemini",
+    home: |places| places.folder("GEMINI_CLI_HOME", "").join(".gemini"),
+    file: |places| places.folder("GEMINI_CLI_HOME", "").join(".gemini/settings.json"),
+    shape: Shape::Groups { milliseconds: true },
+    events: &[
+        told("SessionStart", Moment::SessionStart),
+        told("BeforeAgent", Moment::Prompt),
+        noted("AfterAgent", Moment::TurnEnd),
+        noted("SessionEnd", Moment::SessionEnd),
+    ],
+    former: &[],
+    names_whole_log: false,
+    ..CLAUDE
+};
+
+/// Antigravity, the program and the editor: by reports on 1.1 and 1.2, not tried. It says nothing of
+/// a session's start or end, and a silent answer to a tool's call refuses it: neither is hooked.
+const ANTIGRAVITY: HookSpec = HookSpec {
+    agent: "antigravity",
+    home: |places| places.home.join(".gemini/antigravity-cli"),
+    file: |places| places.home.join(".gemini/config/hooks.json"),
+    shape: Shape::Named,
+    events: &[told("PreInvocation", Moment::ModelCall), noted("Stop", Moment::TurnEnd)],
+    former: &[],
+    answer: AnswerForm::Steps,
+    says_when_it_ends: false,
+    names_whole_log: false,
+    ..CLAUDE
+};
+
+/// Qwen Code: `settings.json`, with the events of Claude Code; tried: 0.24. Without a screen it does
+/// not say when a session ends.
+const QWEN: HookSpec = HookSpec {
+    agent: "qwen",
+    home: |places| places.home.join(".qwen"),
+    file: |places| places.home.join(".qwen/settings.json"),
+    shape: Shape::Groups { milliseconds: true },
+    former: &[],
+    says_when_it_ends: false,
+    names_whole_log: false,
+    ..CLAUDE
+};
+
+/// Cursor, the editor and `cursor-agent`: by its documentation of autumn 2026, not tried. What is
+/// answered to a prompt is not shown to the model.
+const CURSOR: HookSpec = HookSpec {
+    agent: "cursor",
+    home: |places| places.home.join(".cursor"),
+    file: |places| places.home.join(".cursor/hooks.json"),
+    shape: Shape::Handlers { typed: false, timeout: "timeout" },
+    events: &[
+        told("sessionStart", Moment::SessionStart),
+        noted("stop", Moment::TurnEnd),
+        noted("preCompact", Moment::BeforeCompaction),
+        noted("sessionEnd", Moment::SessionEnd),
+    ],
+    former: &[],
+    answer: AnswerForm::SnakeCase,
+    names_whole_log: false,
+    runs_hooks_of: &["claude"],
+    signs: Signs { fields: &["conversation_id", "workspace_roots"], variable: None },
+    ..CLAUDE
+};
+
+/// Copilot CLI: any file in `~/.copilot/hooks`; tried: 1.0.102, where the model sees both answers. It
+/// runs the hooks in a repository's `.claude/settings.json` too.
+const COPILOT: HookSpec = HookSpec {
+    agent: "copilot",
+    home: |places| places.folder("COPILOT_HOME", ".copilot"),
+    file: |places| places.folder("COPILOT_HOME", ".copilot").join("hooks/memtree.json"),
+    shape: Shape::Handlers { typed: true, timeout: "timeoutSec" },
+    events: &[
+        told("sessionStart", Moment::SessionStart),
+        told("userPromptSubmitted", Moment::Prompt),
+        noted("agentStop", Moment::TurnEnd),
+        noted("preCompact", Moment::BeforeCompaction),
+        noted("sessionEnd", Moment::SessionEnd),
+    ],
+    former: &[],
+    answer: AnswerForm::TopLevel,
+    names_whole_log: false,
+    runs_hooks_of: &["claude"],
+    signs: Signs { fields: &["timestamp"], variable: Some("COPILOT_CLI") },
+    ..CLAUDE
+};
+
+/// Grok: any file in `~/.grok/hooks`; tried: 1.0.41. It shows the model nothing of what hooks answer,
+/// and runs the hooks of two others.
+const GROK: HookSpec = HookSpec {
+    agent: "grok",
+    home: |places| places.folder("GROK_HOME", ".grok"),
+    file: |places| places.folder("GROK_HOME", ".grok").join("hooks/memtree.json"),
+    events: &[
+        noted("Stop", Moment::TurnEnd),
+        noted("PreCompact", Moment::BeforeCompaction),
+        noted("SessionEnd", Moment::SessionEnd),
+    ],
+    former: &[],
+    names_whole_log: false,
+    runs_hooks_of: &["claude", "cursor"],
+    signs: Signs { fields: &["hookEventName", "workspaceRoot"], variable: None },
+    ..CLAUDE
+};
+
+/// Goose: a plugin's `hooks.json`; tried: 1.52. It only lets hooks look on.
+const GOOSE: HookSpec = HookSpec {
+    agent: "goose",
+    home: |places| places.folder("XDG_DATA_HOME", ".local/share").join("goose"),
+    file: |places| places.home.join(".agents/plugins/memtree/hooks/hooks.json"),
+    events: &[noted("Stop", Moment::TurnEnd), noted("SessionEnd", Moment::SessionEnd)],
+    former: &[],
+    names_whole_log: false,
+    ..CLAUDE
+};
+
+/// Droid: `~/.factory/hooks.json`, with the events of Claude Code.
+const DROID: HookSpec = HookSpec {
+    agent: "droid",
+    home: |places| places.home.join(".factory"),
+    file: |places| places.home.join(".factory/hooks.json"),
+    former: &[],
+    names_whole_log: false,
+    ..CLAUDE
+};
+
+/// OpenCode: a module in its folder of plugins, which calls us as the others do.
+const OPENCODE: HookSpec = HookSpec {
+    agent: "opencode",
+    home: |places| config(places, "opencode"),
+    file: |places| config(places, "opencode").join("plugins/memtree.js"),
+    shape: Shape::Plugin(include_str!("../../../templates/plugins/opencode.js")),
+    events: &[
+        told("SessionStart", Moment::SessionStart),
+        told("UserPromptSubmit", Moment::Prompt),
+        noted("Stop", Moment::TurnEnd),
+        noted("PreCompact", Moment::BeforeCompaction),
+    ],
+    former: &[],
+    answer: AnswerForm::TopLevel,
+    says_when_it_ends: false,
+    names_whole_log: false,
+    ..CLAUDE
+};
+
+/// Kilo: OpenCode's successor in another house, with the same plugins.
+const KILO: HookSpec = HookSpec {
+    agent: "kilo",
+    home: |places| config(places, "kilo"),
+    file: |places| config(places, "kilo").join("plugins/memtree.js"),
+    ..OPENCODE
+};
+
+/// Pi: an extension in its own folder.
+const PI: HookSpec = HookSpec {
+    agent: "pi",
+    home: |places| places.folder("PI_CODING_AGENT_DIR", ".pi/agent"),
+    file: |places| places.folder("PI_CODING_AGENT_DIR", ".pi/agent").join("extensions/memtree.ts"),
+    shape: Shape::Plugin(include_str!("../../../templates/plugins/pi.ts")),
+    events: &[
+        told("SessionStart", Moment::SessionStart),
+        told("UserPromptSubmit", Moment::Prompt),
+        noted("Stop", Moment::TurnEnd),
+        noted("PreCompact", Moment::BeforeCompaction),
+        noted("SessionEnd", Moment::SessionEnd),
+    ],
+    former: &[],
+    answer: AnswerForm::TopLevel,
+    names_whole_log: false,
+    ..CLAUDE
+};
+
+/// A program's folder among the settings of all.
+fn config(places: &Places, program: &str) -> std::path::PathBuf {
+    places.folder("XDG_CONFIG_HOME", ".config").join(program)
+}
