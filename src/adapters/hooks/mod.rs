@@ -9,7 +9,9 @@ use super::Places;
 
 mod table;
 
-pub use table::{ALL, CLAUDE, CODEX};
+pub use table::ALL;
+#[cfg(test)]
+pub use table::{CLAUDE, CODEX};
 
 /// How one agent calls a program at certain moments.
 #[derive(Debug, Clone, Copy)]
