@@ -71,7 +71,7 @@ const EVERY: &[(&str, &str, &str)] = &[
     ("codex", ".codex", ".codex/hooks.json"),
     ("copilot", ".copilot", ".copilot/hooks/memtree.json"),
     ("cursor", ".cursor", ".cursor/hooks.json"),
-    ("droid", ".factory", ".factory/hooks.json"),
+    ("droid", ".factory", ".factory/settings.json"),
     ("gemini", ".gemini", ".gemini/settings.json"),
     ("goose", ".local/share/goose", ".agents/plugins/memtree/hooks/hooks.json"),
     ("grok", ".grok", ".grok/hooks/memtree.json"),
@@ -114,6 +114,22 @@ fn every_agent_is_wired_up_and_undone_byte_for_byte() {
     assert_same(&with, &Tree::of(&desk.home()), &again.told());
     let _ = desk.memtree(["uninstall", "--all", "--yes"]).success();
     assert_same(&before, &Tree::of(&desk.home()), "all of them are undone");
+}
+
+#[test]
+fn hooks_go_where_the_agent_looks() {
+    let desk = desk(None, None);
+    let own =
+        "{ \"Stop\": [{ \"hooks\": [{ \"type\": \"command\", \"command\": \"say done\" }] }] }\n";
+    write(&desk, ".factory/hooks.json", own);
+    let before = Tree::of(&desk.home());
+    let _ = desk.memtree(["install", "droid", "--yes"]).success();
+    let hooks: Value = serde_json::from_str(&read(&desk, ".factory/hooks.json")).unwrap();
+    assert_eq!(hooks["Stop"].as_array().unwrap().len(), 2, "{hooks}");
+    assert!(hooks["SessionEnd"][0]["hooks"][0]["command"].as_str().unwrap().contains("hook droid"));
+    assert!(!desk.home().join(".factory/settings.json").exists());
+    let _ = desk.memtree(["uninstall", "droid", "--yes"]).success();
+    assert_same(&before, &Tree::of(&desk.home()), "its hooks are as before");
 }
 
 #[test]

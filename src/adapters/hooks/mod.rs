@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 
 use super::Places;
+use crate::base::files;
 
 mod table;
 
@@ -26,6 +27,8 @@ pub struct HookSpec {
     pub toml: Option<&'static str>,
     /// What that file looks like.
     pub shape: Shape,
+    /// The row that counts instead where its file is there: the agent then looks nowhere else.
+    pub instead: Option<&'static HookSpec>,
     /// The events, in the order in which they are written.
     pub events: &'static [HookEvent],
     /// Events that an earlier version of ours wrote and this one does not.
@@ -78,6 +81,8 @@ pub enum Shape {
     /// `hooks` → event → groups → `hooks` → handlers: Claude Code's, which most have taken over.
     /// Some count the time in milliseconds.
     Groups { milliseconds: bool },
+    /// Event → groups, in a file that has nothing but hooks.
+    BareGroups,
     /// `hooks` → event → handlers, in a file that names its version; whether a handler says of what
     /// kind it is, and how it names its time.
     Handlers { typed: bool, timeout: &'static str },
@@ -130,6 +135,11 @@ impl HookSpec {
         let event = self.events.iter().find(|event| same(event.name)).map(|event| event.moment);
         let former = || self.former.iter().any(|event| same(event));
         event.or_else(|| former().then_some(Moment::AfterCompaction))
+    }
+
+    /// The row that counts on this machine.
+    pub fn in_force(&self, places: &Places) -> &HookSpec {
+        self.instead.filter(|other| files::exists((other.file)(places))).unwrap_or(self)
     }
 
     /// The event at a moment, where the agent has one.

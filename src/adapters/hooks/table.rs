@@ -36,6 +36,7 @@ pub const CLAUDE: HookSpec = HookSpec {
     file: |places| places.folder("CLAUDE_CONFIG_DIR", ".claude").join("settings.json"),
     toml: None,
     shape: Shape::Groups { milliseconds: false },
+    instead: None,
     events: &[
         told("SessionStart", Moment::SessionStart),
         told("UserPromptSubmit", Moment::Prompt),
@@ -193,11 +194,20 @@ const GOOSE: HookSpec = HookSpec {
     ..CLAUDE
 };
 
-/// Droid: `~/.factory/hooks.json`, with the events of Claude Code.
+/// Droid: `settings.json`, with the events of Claude Code; tried: 0.215. Where there is a `hooks.json`,
+/// it does not look at those in the settings: to make one would switch off the person's own.
 const DROID: HookSpec = HookSpec {
+    file: |places| places.home.join(".factory/settings.json"),
+    shape: Shape::Groups { milliseconds: false },
+    instead: Some(&DROID_HOOKS_FILE),
+    ..DROID_HOOKS_FILE
+};
+
+const DROID_HOOKS_FILE: HookSpec = HookSpec {
     agent: "droid",
     home: |places| places.home.join(".factory"),
     file: |places| places.home.join(".factory/hooks.json"),
+    shape: Shape::BareGroups,
     former: &[],
     names_whole_log: false,
     ..CLAUDE

@@ -39,7 +39,8 @@ impl Wiring<'_> {
         let command = Value::from(self.command(event));
         let timeout = event.timeout;
         match self.spec.shape {
-            Shape::Groups { milliseconds } => {
+            Shape::Groups { .. } | Shape::BareGroups => {
+                let milliseconds = self.spec.shape == Shape::Groups { milliseconds: true };
                 let timeout = if milliseconds { timeout * 1000 } else { timeout };
                 format!(
                     r#"{{ "hooks": [{{ "type": "command", "command": {command}, "timeout": {timeout} }}] }}"#
@@ -72,13 +73,22 @@ impl Wiring<'_> {
     }
 }
 
-/// The key under which an agent has its hooks.
-fn top_key(spec: &HookSpec) -> &'static str {
-    if spec.shape == Shape::Named { OWN_NAME } else { HOOKS }
+/// The key under which an agent has its hooks, where they have one.
+fn top_key(spec: &HookSpec) -> Option<&'static str> {
+    match spec.shape {
+        Shape::Named => Some(OWN_NAME),
+        Shape::BareGroups => None,
+        _ => Some(HOOKS),
+    }
+}
+
+/// The keys that lead to the hooks of an event.
+fn path<'e>(spec: &HookSpec, event: &'e str) -> Vec<&'e str> {
+    top_key(spec).into_iter().chain([event]).collect()
 }
 
 fn is_grouped(spec: &HookSpec) -> bool {
-    matches!(spec.shape, Shape::Groups { .. })
+    matches!(spec.shape, Shape::Groups { .. } | Shape::BareGroups)
 }
 
 /// What a file with hooks has to say where there was none.
@@ -92,7 +102,8 @@ pub fn fresh(spec: &HookSpec) -> &'static str {
 /// Our hooks at an event.
 fn ours_at<'s>(settings: &'s Value, event: &str, spec: &HookSpec) -> Vec<&'s Value> {
     let list = |value: &'s Value| value.as_array().map(Vec::as_slice).unwrap_or_default();
-    let items = list(&settings[top_key(spec)][event]).iter();
+    let hooks = path(spec, event).into_iter().fold(settings, |value, key| &value[key]);
+    let items = list(hooks).iter();
     let handlers: Vec<&Value> = match is_grouped(spec) {
         true => items.flat_map(|group| list(&group[HOOKS])).collect(),
         false => items.collect(),
@@ -164,9 +175,10 @@ pub fn with_hooks(text: &str, wiring: &Wiring) -> Result<(String, Vec<String>), 
         if text.trim().is_empty() { fresh(wiring.spec).into() } else { text.into() };
     let mut created = Vec::new();
     for event in wiring.spec.events {
-        let (next, made) = jsonc::append(&text, &[top, event.name], &wiring.item(event))?;
+        let path = path(wiring.spec, event.name);
+        let (next, made) = jsonc::append(&text, &path, &wiring.item(event))?;
         if made == 2 {
-            created.push(top.to_string());
+            created.extend(top.map(str::to_string));
         }
         if made > 0 {
             created.push(event.name.to_string());
@@ -197,7 +209,7 @@ pub fn without_hooks(
     let top = top_key(spec);
     let (mut text, mut any) = (text.to_string(), false);
     for event in spec.events.iter().map(|event| event.name).chain(spec.former.iter().copied()) {
-        let path = [top, event];
+        let path = path(spec, event);
         let (next, removed) = match is_grouped(spec) {
             true => {
                 let (next, removed) = jsonc::remove(&text, &path, None, &only_ours)?;
@@ -209,7 +221,7 @@ pub fn without_hooks(
         text =
             if removed > 0 && made(event) { jsonc::remove_if_empty(&next, &path)? } else { next };
     }
-    if any && made(top) {
+    if let Some(top) = top.filter(|top| any && made(top)) {
         text = jsonc::remove_if_empty(&text, &[top])?;
     }
     Ok(format!("{mark}{text}"))

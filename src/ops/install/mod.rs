@@ -52,7 +52,13 @@ impl Memory {
 
     /// Says what has to change for agents to call us no more.
     pub fn plan_uninstall(&self, request: &InstallRequest) -> Result<InstallPlans> {
-        self.plan_hooks(request, |hooks, spec| hooks.uninstall(spec))
+        self.plan_hooks(request, |hooks, spec| {
+            let mut plans = hooks.uninstall(spec)?;
+            plans.extend(
+                spec.instead.map(|spec| hooks.uninstall(spec)).transpose()?.into_iter().flatten(),
+            );
+            Ok(plans)
+        })
     }
 
     /// Makes a change. What was there before is kept first.
@@ -177,6 +183,7 @@ struct Note {
 impl Hooks<'_> {
     /// What has to change for an agent to call us; `None` where it already does.
     fn install(&self, spec: &'static HookSpec) -> Result<Option<InstallPlan>> {
+        let spec = spec.in_force(self.places);
         let (program, store) = (utf8(self.program)?, utf8(self.layout.root())?);
         let wiring = Wiring { spec, program, store };
         let file = (spec.file)(self.places);
