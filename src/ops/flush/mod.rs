@@ -204,10 +204,12 @@ fn transcript(
             &format!("flush: {}:{}: {}", skipped.path.display(), skipped.line, skipped.reason),
         );
     }
-    turns::forget(store, native_id);
     let swept_alone = swept.sessions.first().filter(|_| log_is_named);
     let session = swept_alone.map(|swept| swept.session.clone());
     let session = session.or_else(|| Cursors::load(&layout.cursors()).with_native_id(native_id));
+    if log_is_named || session.is_some() {
+        turns::forget(store, native_id);
+    }
     let mut contexts = Vec::new();
     match session {
         // An agent may say that a session has ended in which nothing was said.
