@@ -25,6 +25,7 @@ pub mod children;
 mod claude;
 mod cline;
 mod codex;
+mod continue_dev;
 mod copilot;
 mod cursor;
 mod droid;
@@ -49,11 +50,14 @@ mod sqlite;
 mod tags;
 pub mod tools;
 pub mod transcript;
+mod vibe;
 mod wire;
 
 /// Every adapter, in the order in which they are asked to recognize a log.
 pub const ALL: &[&dyn Adapter] = &[
     &codex::Codex,
+    &vibe::Vibe,
+    &continue_dev::Continue,
     &copilot::Copilot,
     &droid::Droid,
     &roo::Roo,

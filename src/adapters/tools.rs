@@ -132,18 +132,22 @@ fn kind(tool: &str) -> Option<ToolKind> {
         | "replaceinfile"
         | "writetofile"
         | "deletefile"
-        | "delete" => ToolKind::Edit,
+        | "delete"
+        | "createnewfile"
+        | "editexistingfile"
+        | "singlefindandreplace" => ToolKind::Edit,
         "read" | "readfile" | "view" | "viewimage" | "readmanyfiles" | "notebookread"
         | "openfile" => ToolKind::Read,
         "grep" | "glob" | "ls" | "listdir" | "listdirectory" | "list" | "search"
         | "searchfilecontent" | "websearch" | "webfetch" | "fetch" | "googlewebsearch"
-        | "codebasesearch" | "filesearch" | "findfiles" | "toolsearch" | "grepsearch" | "rg" => {
+        | "codebasesearch" | "filesearch" | "findfiles" | "toolsearch" | "grepsearch" | "rg"
+        | "fileglobsearch" => {
             ToolKind::Search
         }
         "task" | "agent" | "spawnagent" | "delegate" | "subagent" | "dispatchagent" => {
             ToolKind::Delegate
         }
-        "todowrite" | "todoread" | "updateplan" | "updatetodo" | "writetodos" | "taskcreate"
+        "todowrite" | "todoread" | "todo" | "todolist" | "updateplan" | "updatetodo" | "writetodos" | "taskcreate"
         | "taskupdate" | "tasklist" | "taskget" | "exitplanmode" | "enterplanmode" | "plan" => {
             ToolKind::Plan
         }
@@ -202,7 +206,7 @@ fn edit(fields: &Map<String, Value>) -> Option<Action> {
     let mut text = String::new();
     const TEXTS: &[&str] = &[
         "old_string", "old_str", "oldString", "oldText", "new_string", "new_str", "newString",
-        "newText", "content", "contents", "file_text", "new_source", "diff",
+        "newText", "content", "contents", "file_text", "new_source", "diff", "changes",
     ];
     for name in TEXTS {
         if let Some(Value::String(part)) = fields.get(*name) {
@@ -214,7 +218,8 @@ fn edit(fields: &Map<String, Value>) -> Option<Action> {
             }
         }
     }
-    if let Some(Value::Array(edits)) = fields.get("edits") {
+    for list in ["edits", "content"] {
+        let Some(Value::Array(edits)) = fields.get(list) else { continue };
         for one in edits.iter().filter_map(Value::as_object).take(50) {
             if let Some(Action::Edit { text: part, .. }) = edit(one) {
                 text.push_str(&part);
@@ -337,7 +342,7 @@ fn path(fields: &Map<String, Value>) -> Option<String> {
         fields,
         &[
             "file_path", "filePath", "path", "notebook_path", "target_file", "absolute_path",
-            "file", "filename",
+            "file", "filename", "filepath",
         ],
     )
     .map(|path| text::cut(&path, 1000).to_string())

@@ -158,6 +158,21 @@ pub fn plain(json: Option<&RawValue>) -> Cow<'_, str> {
     text.map_or(Cow::Borrowed(json), |text| text.0)
 }
 
+/// The path that an address like `file:///home/ada/a%20b` names; what is none is left as it is.
+pub fn local_path(address: &str) -> String {
+    let Some(path) = address.strip_prefix("file://") else { return address.to_string() };
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let Some((&first, behind)) = rest.split_first() {
+        let digits = behind.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let decoded = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        let decoded = decoded.filter(|_| first == b'%');
+        bytes.push(decoded.unwrap_or(first));
+        rest = if decoded.is_some() { &behind[2..] } else { behind };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(AnyShape::<Text>(PhantomData))
@@ -293,6 +308,13 @@ mod tests {
         );
         check("null", "", 0);
         check("7", "", 0);
+    }
+
+    #[test]
+    fn an_address_names_a_path() {
+        assert_eq!(local_path("file:///home/ada/a%20b%C3%A9"), "/home/ada/a bé");
+        assert_eq!(local_path("/home/ada/100%25"), "/home/ada/100%25");
+        assert_eq!(local_path("file:///a%2"), "/a%2");
     }
 
     #[test]
