@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use super::shared::{Shared, SharedSession};
 use super::transcript::{Tokens, Transcript, attached, hash};
-use super::wire::{Content, Count, Text, local_path, plain, wire_types};
+use super::wire::{Content, Count, Lenient, Text, local_path, plain, wire_types};
 use super::{Adapter, Identity, Places, jsonl};
 use crate::base::files;
 use crate::error::Result;
@@ -160,7 +160,7 @@ wire_types! {
         model: Text<'a>,
         prompt_tokens: Count,
         completion_tokens: Count,
-        prompt_tokens_details: WireUsageDetails,
+        prompt_tokens_details: Lenient<WireUsageDetails>,
     }
 
     struct WireUsageDetails {

@@ -5,6 +5,7 @@
 //! lines, so that what is named as skipped is only what really cannot be read.
 
 use crate::base::files;
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -254,6 +255,15 @@ impl Read for Unpacking {
     }
 }
 
+/// What is packed in these bytes, as far as a document may be long; `None` where nothing is.
+pub fn unpacked(bytes: &[u8]) -> Option<Cow<'static, [u8]>> {
+    const MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+    let frame = StreamingDecoder::new(bytes).ok().filter(|_| bytes.starts_with(MAGIC))?;
+    let mut whole = Vec::new();
+    frame.take(LONGEST_DOCUMENT).read_to_end(&mut whole).ok()?;
+    Some(whole.into())
+}
+
 /// What the unpacker says in detail differs from version to version and helps nobody.
 fn damaged<E>(_: E) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "the packed log cannot be unpacked any further")
@@ -261,7 +271,7 @@ fn damaged<E>(_: E) -> io::Error {
 
 /// Whether a log is packed.
 pub fn is_packed(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "zst")
+    path.extension().is_some_and(|extension| extension == "zst" || extension == "zstd")
 }
 
 /// Reads the first records of a log, which show whose it is: at most `most` whole objects.

@@ -27,18 +27,22 @@ mod cline;
 mod codex;
 mod continue_dev;
 mod copilot;
+mod crush;
 mod cursor;
 mod droid;
+mod dsh;
 mod editors;
 pub mod eventlog;
 mod gather;
 mod gemini;
 mod goose;
 mod grok;
+mod hermes;
 pub mod hooks;
 pub mod jsonl;
 mod kilo;
 mod kimi;
+mod kiro;
 mod omp;
 mod opencode;
 mod pi;
@@ -51,13 +55,21 @@ mod tags;
 pub mod tools;
 pub mod transcript;
 mod vibe;
+mod vscode;
 mod wire;
+mod zed;
 
 /// Every adapter, in the order in which they are asked to recognize a log.
 pub const ALL: &[&dyn Adapter] = &[
     &codex::Codex,
     &vibe::Vibe,
     &continue_dev::Continue,
+    &kiro::Kiro,
+    &dsh::Dsh,
+    &hermes::Hermes,
+    &crush::Crush,
+    &zed::Zed,
+    &vscode::VsCode,
     &copilot::Copilot,
     &droid::Droid,
     &roo::Roo,

@@ -18,7 +18,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Row};
 
 use super::shared::{self, Beside, Scratch, Shared, SharedFile, SharedSession};
-use super::{ALL, Adapter, rows};
+use super::{ALL, Adapter, jsonl, rows};
 use crate::base::files::{self, Stamp};
 use crate::model::session::Role;
 
@@ -46,6 +46,8 @@ pub struct Table {
     required: &'static [&'static str],
     optional: &'static [&'static str],
     touched: Option<&'static str>,
+    /// The project's folder, where the database's own path is all that tells it.
+    place: Option<fn(&Path) -> Option<PathBuf>>,
 }
 
 impl Table {
@@ -57,7 +59,7 @@ impl Table {
         session: &'static str,
         key: &'static [&'static str],
     ) -> Table {
-        Table { name, session, key, required: &[], optional: &[], touched: None }
+        Table { name, session, key, required: &[], optional: &[], touched: None, place: None }
     }
 
     /// The columns that have to be there; a table without any need not be there itself.
@@ -70,11 +72,19 @@ impl Table {
         Table { optional: columns, ..self }
     }
 
+    /// Tells the project's folder by the database's path. Each session keeps it as a row of its own.
+    pub const fn place(self, place: fn(&Path) -> Option<PathBuf>) -> Table {
+        Table { place: Some(place), ..self }
+    }
+
     /// The column that is set anew when a row changes.
     pub const fn touched(self, column: &'static str) -> Table {
         Table { touched: Some(column), ..self }
     }
 }
+
+/// The row that tells a session's folder, as if it stood in a table of this name.
+pub const PLACE: &str = "place";
 
 type DatabaseState = (Stamp, Beside);
 
@@ -313,6 +323,11 @@ impl Sessions {
             streams.push(stream);
         }
         rows::write_header(out, self.schema.flavor, native_id)?;
+        let place = self.schema.tables.iter().find_map(|table| table.place);
+        if let Some(folder) = place.and_then(|place| place(&self.database.path)) {
+            let folder = folder.to_string_lossy().into_owned();
+            out.write_all(&rows::line(PLACE, &[rows::Key::None], &[("folder", folder.into())]))?;
+        }
         loop {
             let waiting = streams.iter_mut().filter(|stream| stream.next.is_some());
             let Some(stream) = waiting.min_by(|a, b| a.key().cmp(&b.key())) else { return Ok(()) };
@@ -398,8 +413,9 @@ fn text(value: ValueRef<'_>) -> String {
         ValueRef::Null => String::new(),
         ValueRef::Integer(number) => number.to_string(),
         ValueRef::Real(number) => number.to_string(),
-        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
-            String::from_utf8_lossy(bytes).into_owned()
+        ValueRef::Text(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        ValueRef::Blob(bytes) => {
+            String::from_utf8_lossy(&jsonl::unpacked(bytes).unwrap_or(bytes.into())).into_owned()
         }
     }
 }

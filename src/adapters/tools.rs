@@ -41,7 +41,7 @@ fn from_fields(tool: &str, fields: &Map<String, Value>, input: &str) -> Action {
             Some(text) if text.contains("*** Begin Patch") => patch(&text),
             _ => edit(fields).unwrap_or_else(|| other(input)),
         },
-        Some(ToolKind::Read) => match path(fields) {
+        Some(ToolKind::Read) => match path(fields).or_else(|| first_path(fields)) {
             Some(path) => Action::Read { path },
             None => other(input),
         },
@@ -109,7 +109,7 @@ fn kind(tool: &str) -> Option<ToolKind> {
         "bash" | "shell" | "shellcommand" | "execcommand" | "localshell" | "localshellcall"
         | "containerexec" | "runterminalcmd" | "runterminalcommand" | "runshellcommand"
         | "powershell" | "execute" | "exec" | "developershell" | "writestdin" | "writebash"
-        | "runcommand" => ToolKind::Shell,
+        | "runcommand" | "runinterminal" | "executebash" => ToolKind::Shell,
         "bashoutput" | "readbash" | "killshell" | "killbash" | "stopbash" | "taskoutput"
         | "taskstop" | "waitagent" | "wait" | "closeagent" | "skill" => ToolKind::Attend,
         "edit"
@@ -135,22 +135,21 @@ fn kind(tool: &str) -> Option<ToolKind> {
         | "delete"
         | "createnewfile"
         | "editexistingfile"
-        | "singlefindandreplace" => ToolKind::Edit,
+        | "singlefindandreplace"
+        | "replacestringinfile"
+        | "inserteditintofile"
+        | "fswrite" => ToolKind::Edit,
         "read" | "readfile" | "view" | "viewimage" | "readmanyfiles" | "notebookread"
-        | "openfile" => ToolKind::Read,
+        | "openfile" | "fsread" => ToolKind::Read,
         "grep" | "glob" | "ls" | "listdir" | "listdirectory" | "list" | "search"
         | "searchfilecontent" | "websearch" | "webfetch" | "fetch" | "googlewebsearch"
         | "codebasesearch" | "filesearch" | "findfiles" | "toolsearch" | "grepsearch" | "rg"
-        | "fileglobsearch" => {
-            ToolKind::Search
-        }
-        "task" | "agent" | "spawnagent" | "delegate" | "subagent" | "dispatchagent" => {
-            ToolKind::Delegate
-        }
-        "todowrite" | "todoread" | "todo" | "todolist" | "updateplan" | "updatetodo" | "writetodos" | "taskcreate"
-        | "taskupdate" | "tasklist" | "taskget" | "exitplanmode" | "enterplanmode" | "plan" => {
-            ToolKind::Plan
-        }
+        | "fileglobsearch" | "findpath" | "searchfiles" => ToolKind::Search,
+        "task" | "agent" | "spawnagent" | "delegate" | "subagent" | "dispatchagent"
+        | "runsubagent" => ToolKind::Delegate,
+        "todowrite" | "todoread" | "todo" | "todolist" | "todos" | "managetodolist"
+        | "updateplan" | "updatetodo" | "writetodos" | "taskcreate" | "taskupdate" | "tasklist"
+        | "taskget" | "exitplanmode" | "enterplanmode" | "plan" => ToolKind::Plan,
         "askuserquestion" | "askuser" | "question" | "requestuserinput" | "askfollowupquestion" => {
             ToolKind::Ask
         }
@@ -205,8 +204,9 @@ fn command(fields: &Map<String, Value>) -> Option<String> {
 fn edit(fields: &Map<String, Value>) -> Option<Action> {
     let mut text = String::new();
     const TEXTS: &[&str] = &[
-        "old_string", "old_str", "oldString", "oldText", "new_string", "new_str", "newString",
-        "newText", "content", "contents", "file_text", "new_source", "diff", "changes",
+        "old_string", "old_str", "oldString", "oldText", "old_text", "new_string", "new_str",
+        "newString", "newText", "new_text", "content", "contents", "file_text", "new_source",
+        "diff", "changes",
     ];
     for name in TEXTS {
         if let Some(Value::String(part)) = fields.get(*name) {
@@ -235,9 +235,11 @@ fn edit(fields: &Map<String, Value>) -> Option<Action> {
 
 /// The state of a file that is written as a whole.
 fn whole_content(fields: &Map<String, Value>) -> FileState {
-    const PARTS: &[&str] =
-        &["old_string", "old_str", "oldString", "oldText", "edits", "diff", "insert_line"];
-    if PARTS.iter().any(|name| fields.contains_key(*name)) {
+    const PARTS: &[&str] = &[
+        "old_string", "old_str", "oldString", "oldText", "old_text", "edits", "diff", "insert_line",
+    ];
+    let adds = matches!(fields.get("command").and_then(Value::as_str), Some("append" | "insert"));
+    if adds || PARTS.iter().any(|name| fields.contains_key(*name)) {
         return FileState::Unknown;
     }
     let content =
@@ -306,14 +308,19 @@ fn task(fields: &Map<String, Value>) -> String {
 }
 
 fn plan(fields: &Map<String, Value>) -> Option<String> {
-    let items = ["todos", "plan", "items"].iter().find_map(|name| fields.get(*name)?.as_array());
+    let items = ["todos", "plan", "items", "todoList", "tasks"]
+        .iter()
+        .find_map(|name| fields.get(*name)?.as_array());
     if let Some(items) = items {
         let lines: Vec<String> = items
             .iter()
             .filter_map(Value::as_object)
             .filter_map(|item| {
-                let what =
-                    string(item, &["content", "step", "text", "title", "description", "subject"])?;
+                const NAMES: &[&str] = &[
+                    "content", "step", "text", "title", "description", "subject",
+                    "task_description",
+                ];
+                let what = string(item, NAMES)?;
                 let done = matches!(
                     item.get("status").and_then(Value::as_str),
                     Some("completed" | "done")
@@ -346,6 +353,11 @@ fn path(fields: &Map<String, Value>) -> Option<String> {
         ],
     )
     .map(|path| text::cut(&path, 1000).to_string())
+}
+
+/// The path of the first of several operations in one call.
+fn first_path(fields: &Map<String, Value>) -> Option<String> {
+    path(fields.get("operations")?.as_array()?.first()?.as_object()?)
 }
 
 fn string(fields: &Map<String, Value>, names: &[&str]) -> Option<String> {

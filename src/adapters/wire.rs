@@ -140,6 +140,25 @@ wire_types! {
     }
 }
 
+/// What is of its usual shape; anything else, such as `null`, counts as none of it.
+#[derive(Debug, Default)]
+pub struct Lenient<T>(pub T);
+
+impl<T> Deref for Lenient<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<'de, T: Deserialize<'de> + Default> Deserialize<'de> for Lenient<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let json = <&RawValue>::deserialize(deserializer)?;
+        Ok(Lenient(serde_json::from_str(json.get()).unwrap_or_default()))
+    }
+}
+
 /// Says how many elements a list has.
 pub fn length(list: Option<&RawValue>) -> u32 {
     list.and_then(|raw| serde_json::from_str::<Vec<IgnoredAny>>(raw.get()).ok())
@@ -308,6 +327,27 @@ mod tests {
         );
         check("null", "", 0);
         check("7", "", 0);
+    }
+
+    #[test]
+    fn a_field_of_another_shape_counts_as_none() {
+        wire_types! {
+            struct WireInner<'a> {
+                name: Text<'a>,
+            }
+
+            struct WireOuter<'a> {
+                inner: Lenient<WireInner<'a>>,
+                list: Lenient<Vec<Count>>,
+            }
+        }
+        let check = |json: &str, name: &str, length: usize| {
+            let outer: WireOuter = serde_json::from_str(json).unwrap();
+            assert_eq!((outer.inner.name.as_str(), outer.list.len()), (name, length), "{json}");
+        };
+        check(r#"{"inner":{"name":"a"},"list":[1,2]}"#, "a", 2);
+        check(r#"{"inner":null,"list":{}}"#, "", 0);
+        check(r#"{"inner":"text"}"#, "", 0);
     }
 
     #[test]

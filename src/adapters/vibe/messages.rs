@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::META;
 use crate::adapters::transcript::{Dialect, Tokens, Transcript, attached};
-use crate::adapters::wire::{Content, Count, Text, plain, wire_types};
+use crate::adapters::wire::{Content, Count, Lenient, Text, plain, wire_types};
 use crate::error::Result;
 use crate::model::session::EventKind;
 
@@ -20,9 +20,9 @@ wire_types! {
         pub title: Text<'a>,
         pub title_source: Text<'a>,
         pub model: Text<'a>,
-        pub environment: WireEnvironment<'a>,
-        pub config: WireConfig<'a>,
-        pub stats: WireStats,
+        pub environment: Lenient<WireEnvironment<'a>>,
+        pub config: Lenient<WireConfig<'a>>,
+        pub stats: Lenient<WireStats>,
     }
 
     pub struct WireEnvironment<'a> {
@@ -109,9 +109,7 @@ impl Dialect for Messages {
     fn record(&mut self, message: WireMessage, out: &mut Transcript) -> Result<()> {
         match message.role.as_str() {
             "user" if message.injected == Some(true) => injected(&message.content.text, out),
-            "user" => {
-                out.prompt(&attached(&message.content.text, message.content.images, "image"))
-            }
+            "user" => out.prompt(&attached(&message.content.text, message.content.images, "image")),
             "assistant" => {
                 out.think(message.reasoning_content.0)?;
                 out.reply(message.content.text)?;

@@ -103,9 +103,9 @@ fn store_of(file: &Path) -> Option<&Path> {
         }
         _ => return None,
     };
-    files::is_file(store.join(CURRENT)).then_some(store).or_else(|| {
-        files::is_file(store.join(META)).then_some(store)
-    })
+    files::is_file(store.join(CURRENT))
+        .then_some(store)
+        .or_else(|| files::is_file(store.join(META)).then_some(store))
 }
 
 /// The session that started this one, where it is a subagent; it says so in its own state.

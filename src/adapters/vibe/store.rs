@@ -9,9 +9,9 @@ use serde_json::value::RawValue;
 
 use super::messages::{self, WireMeta};
 use super::{CURRENT, STORE_FORMAT};
-use crate::adapters::{shared, tools};
 use crate::adapters::transcript::{Dialect, Tokens, Transcript, attached};
-use crate::adapters::wire::{Content, Count, Text, raw, wire_types};
+use crate::adapters::wire::{Content, Count, Lenient, Text, raw, wire_types};
+use crate::adapters::{shared, tools};
 use crate::base::text;
 use crate::error::Result;
 use crate::model::session::{BegunBy, Position};
@@ -39,8 +39,8 @@ wire_types! {
 
     /// `runtime-state.json`, as far as it says whose the session is.
     struct WireRuntime<'a> {
-        identity: WireIdentity<'a>,
-        session_metadata: WireSessionMetadata<'a>,
+        identity: Lenient<WireIdentity<'a>>,
+        session_metadata: Lenient<WireSessionMetadata<'a>>,
     }
 
     struct WireIdentity<'a> {
@@ -55,14 +55,14 @@ wire_types! {
 
     #[serde(rename_all = "camelCase")]
     struct WireState<'a> {
-        session: WireSession<'a>,
-        latest_turn: WireTurn<'a>,
+        session: Lenient<WireSession<'a>>,
+        latest_turn: Lenient<WireTurn<'a>>,
     }
 
     #[serde(rename_all = "camelCase")]
     struct WireSession<'a> {
         title: Text<'a>,
-        token_usage: WireUsage,
+        token_usage: Lenient<WireUsage>,
     }
 
     struct WireTurn<'a> {
@@ -80,7 +80,7 @@ wire_types! {
     struct WireJournalLine<'a> {
         #[serde(rename = "type")]
         kind: Text<'a>,
-        payload: WirePayload<'a>,
+        payload: Lenient<WirePayload<'a>>,
     }
 
     struct WirePayload<'a> {
@@ -117,8 +117,8 @@ wire_types! {
         summary: Content<'a>,
         created_at: Count,
         updated_at: Count,
-        detail: WireDetail<'a>,
-        state: WireEffectState<'a>,
+        detail: Lenient<WireDetail<'a>>,
+        state: Lenient<WireEffectState<'a>>,
     }
 
     struct WireDisplay<'a> {
@@ -136,8 +136,8 @@ wire_types! {
     struct WireEffectState<'a> {
         status: Text<'a>,
         reason: Text<'a>,
-        error: WireError<'a>,
-        output: WireOutput<'a>,
+        error: Lenient<WireError<'a>>,
+        output: Lenient<WireOutput<'a>>,
         output_text: Text<'a>,
     }
 
@@ -298,7 +298,7 @@ impl Dialect for History {
     type Record<'a> = WireJournalLine<'a>;
 
     fn record(&mut self, line: WireJournalLine, out: &mut Transcript) -> Result<()> {
-        let Some(delta) = line.payload.delta.filter(|_| line.kind.as_str() == "projection_delta")
+        let Some(delta) = line.payload.0.delta.filter(|_| line.kind.as_str() == "projection_delta")
         else {
             return out.ignore(&line.kind);
         };
@@ -390,19 +390,22 @@ fn tell_entry(entry: WireEntry, out: &mut Transcript) -> Result<()> {
 
 /// A call, and its answer where that has come.
 fn effect(entry: WireEntry, out: &mut Transcript) -> Result<()> {
-    let detail = entry.detail;
+    let (detail, state) = (entry.detail.0, entry.state.0);
     let tool = if detail.tool_name.is_empty() { detail.kind } else { detail.tool_name };
     // Tools belong to groups: `file_system.bash`. The last word says what they do.
-    let short = tool.rsplit('.').next().unwrap_or(&tool);
+    let short = match tool.as_str() {
+        "subagent.spawn" => "subagent",
+        tool => tool.rsplit('.').next().unwrap_or(tool),
+    };
     let action = tools::action(short, raw(detail.input));
     out.act(entry.id.0.clone(), tool.0, action)?;
-    let failed = match entry.state.status.as_str() {
-        "completed" => !matches!(entry.state.output.kind.as_str(), "" | "success"),
+    let failed = match state.status.as_str() {
+        "completed" => !matches!(state.output.kind.as_str(), "" | "success"),
         "failed" | "errored" | "skipped" | "cancelled" => true,
         _ => return Ok(()),
     };
     out.context.at = entry.updated_at.milliseconds().or(out.context.at);
-    let (content, exit_code) = answer(entry.state);
+    let (content, exit_code) = answer(state);
     out.result(entry.id.0, content, failed, exit_code)
 }
 
@@ -413,11 +416,12 @@ fn answer(state: WireEffectState<'_>) -> (Content<'_>, Option<i32>) {
     let part = |name: &str| structured.get(name).and_then(Value::as_str).unwrap_or_default();
     let exit_code = structured.get("returncode").and_then(Value::as_i64);
     let printed = [part("stdout"), part("stderr"), part("content")].concat();
-    let mut content = state.output.content;
+    let raw_answer = raw(state.output.structured_content);
+    let mut content = state.output.0.content;
     let texts = [printed.as_str(), &state.output_text, &state.error.message, &state.reason];
     if content.text.is_empty() && exit_code.is_none() | texts.iter().any(|text| !text.is_empty()) {
         let said = texts.iter().find(|text| !text.is_empty()).copied();
-        let said = said.unwrap_or(raw(state.output.structured_content));
+        let said = said.unwrap_or(raw_answer);
         content.text = said.to_string().into();
     }
     (content, exit_code.and_then(|code| i32::try_from(code).ok()))
