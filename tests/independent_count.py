@@ -305,6 +305,175 @@ def roo(paths):
     summaries = [json.load(open(p)) for p in paths if p.endswith("history_item.json")]
     for used in requests or summaries:
         tokens(count, used, ("tokensIn", "tokensOut", "cacheReads", "cacheWrites"))
+
+
+def is_lesser(path):
+    """A subagent's file, whose prompts and replies are not the session's; or one that a later one replaced."""
+    return "/raw/subagent-" in path or "/raw/earlier-" in path
+
+
+def vibe(paths):
+    count, stores, lines = collections.Counter(), {}, [p for p in paths if p.endswith("messages.jsonl")]
+    for path in lines or [p for p in paths if p.endswith("transcript.jsonl")]:
+        for m in records(path):
+            count["prompts"] += m["role"] == "user" and not m.get("injected")
+            count["replies"] += m["role"] == "assistant" and bool((m.get("content") or "").strip())
+            count["calls"] += len(m.get("tool_calls") or [])
+    for path in paths:
+        store = path.split("/chunks/")[0].split("/journal/")[0].split("/generations/")[0]
+        entries, used = stores.setdefault(store, ({}, {}))
+        if "/chunks/" in path:
+            entries.update((e["id"], e) for e in json.load(open(path)))
+        elif "/journal/" in path:
+            for change in (c for r in records(path) for c in r["payload"].get("delta") or []):
+                if "entry" in change:
+                    entries[change["entry"]["id"]] = change["entry"]
+                else:
+                    used.update(change["state"]["session"].get("tokenUsage") or {})
+        elif path.endswith("meta.json") and lines:
+            stats = json.load(open(path)).get("stats") or {}
+            count.update(input=stats.get("session_prompt_tokens", 0), output=stats.get("session_completion_tokens", 0))
+    for path in sorted(p for p in paths if p.endswith("projection-state.json")):
+        newest = json.load(open(path))["snapshot"]["session"].get("tokenUsage") or {}
+        used = stores[path.split("/generations/")[0]][1]
+        if newest.get("inputTokens", 0) > used.get("inputTokens", 0):
+            used.update(newest)
+    for store, (entries, used) in stores.items():
+        for e in entries.values():
+            text = "".join(c.get("text", "") for c in e.get("content") or []).strip()
+            own = e["type"] == "message" and text and not is_lesser(store + "/")
+            count["prompts"] += bool(own) and e["role"] == "user" and e.get("source") != "harness"
+            count["replies"] += bool(own) and e["role"] == "assistant"
+            count["calls"] += e["type"] == "effect"
+        cached = used.get("cachedInputTokens", 0)
+        count.update(input=used.get("inputTokens", 0) - cached, output=used.get("outputTokens", 0), cache_read=cached)
+    return count
+
+
+def continue_(paths):
+    count = collections.Counter()
+    for path in (p for p in paths if not p.endswith("/sessions.json") and not is_lesser(p)):
+        for m in (item["message"] for item in json.load(open(path))["history"]):
+            content = m.get("content") or ""
+            text = content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+            count["prompts"] += m["role"] == "user" and bool(text.strip())
+            count["replies"] += m["role"] == "assistant" and bool(text.strip())
+            count["calls"] += len(m.get("toolCalls") or [])
+            used = m.get("usage") or {}
+            cached = (used.get("prompt_tokens_details") or {}).get("cached_tokens", 0)
+            count.update(input=used.get("prompt_tokens", 0) - cached, output=used.get("completion_tokens", 0), cache_read=cached)
+    return count
+
+
+globals()["continue"] = continue_
+
+
+def kiro(paths):
+    count = collections.Counter()
+    for path in (p for p in paths if p.endswith(".jsonl") and not p.endswith(".rows.jsonl")):
+        for r in records(path):
+            blocks = r["data"].get("content") or []
+            said = any(b["kind"] == "text" and b["data"].strip() for b in blocks) and not is_lesser(path)
+            count["prompts"] += r["kind"] == "Prompt" and said
+            count["calls"] += sum(b["kind"] == "toolUse" for b in blocks)
+            if r["kind"] == "AssistantMessage" and not is_lesser(path):
+                count["replies"] += sum(b["kind"] == "text" and bool(b["data"].strip()) for b in blocks)
+    for path in (p for p in paths if p.endswith(".json")):
+        metadata = json.load(open(path))["session_state"]["conversation_metadata"]
+        for turn in metadata["user_turn_metadatas"]:
+            count.update(input=turn["input_token_count"], output=turn["output_token_count"])
+    return count
+
+
+def rows(path, table):
+    return (r["row"] for r in records(path) if r.get("table") == table)
+
+
+def hermes(paths):
+    count = collections.Counter()
+    for path in paths:
+        models = list(rows(path, "session_model_usage")) or list(rows(path, "sessions"))
+        for used in models:
+            count.update({ours: used.get(theirs) or 0 for ours, theirs in (
+                ("input", "input_tokens"), ("output", "output_tokens"), ("cache_read", "cache_read_tokens"),
+                ("cache_write", "cache_write_tokens"))})
+        for m in rows(path, "messages"):
+            text = (m.get("content") or "").strip()
+            count["calls"] += len(json.loads(m.get("tool_calls") or "[]"))
+            if text and not is_lesser(path):
+                machine = text.startswith(("[ASYNC", "[Continuing", "[CONTEXT", "[System")) or m.get("observed")
+                count["prompts"] += m["role"] == "user" and not machine
+                count["replies"] += m["role"] == "assistant"
+    return count
+
+
+def dsh(paths):
+    count = collections.Counter()
+    for path in paths:
+        for r in records(path):
+            data = r.get("data") or {}
+            if r["type"] == "user/message" and not is_lesser(path):
+                count["prompts"] += (data.get("source") or {}).get("kind", "user") == "user"
+            elif r["type"] == "assistant/message":
+                blocks = (data.get("message") or {}).get("content") or data.get("content") or []
+                said = sum(b["type"] == "text" and bool(b["text"].strip()) for b in blocks)
+                count["replies"] += 0 if is_lesser(path) else said
+                used = data.get("usage") or {}
+                count.update(input=used.get("inputTokens", 0), output=used.get("outputTokens", 0),
+                             cache_read=used.get("cacheReadTokens", 0))
+            count["calls"] += r["type"] in ("tool/call", "tool/code-dispatch-start")
+    return count
+
+
+def crush(paths):
+    count = collections.Counter()
+    for path in paths:
+        for m in rows(path, "messages"):
+            parts = [(p["type"], p["data"]) for p in json.loads(m["parts"])]
+            count["calls"] += sum(kind == "tool_call" for kind, _ in parts)
+            texts = sum(kind == "text" and not d.get("hidden") and bool(d["text"].strip()) for kind, d in parts)
+            if not is_lesser(path) and not m.get("is_summary_message"):
+                count["prompts"] += m["role"] == "user" and texts > 0
+                count["replies"] += texts if m["role"] == "assistant" else 0
+    return count
+
+
+def zed(paths):
+    count = collections.Counter()
+    for path in paths:
+        for thread in (json.loads(row["data"]) for row in rows(path, "threads")):
+            used = thread.get("cumulative_token_usage") or {}
+            count.update(input=used.get("input_tokens", 0), output=used.get("output_tokens", 0),
+                         cache_read=used.get("cache_read_input_tokens", 0))
+            for m in (m for m in thread["messages"] if isinstance(m, dict)):
+                own = not is_lesser(path)
+                parts = (m.get("Agent") or {}).get("content", []) if "role" not in m else m["segments"]
+                said = sum(bool((p.get("Text") or (p.get("type") == "text" and p["text"]) or "").strip()) for p in parts)
+                count["prompts"] += own and ("User" in m or m.get("role") == "user")
+                count["replies"] += said if own and ("Agent" in m or m.get("role") == "assistant") else 0
+                count["calls"] += sum("ToolUse" in p for p in parts) + len(m.get("tool_uses") or [])
+    return count
+
+
+def vscode(paths):
+    count = collections.Counter()
+    for path in (p for p in paths if p.endswith(".json") and not p.endswith("workspace.json")):
+        for r in json.load(open(path))["requests"]:
+            metadata = (r.get("result") or {}).get("metadata") or {}
+            rounds = metadata.get("toolCallRounds") or []
+            count["prompts"] += bool(r["message"]["text"].strip())
+            count["replies"] += sum(bool(x["response"].strip()) for x in rounds)
+            count["calls"] += sum(len(x["toolCalls"]) for x in rounds)
+            count.update(input=metadata.get("promptTokens", 0), output=metadata.get("outputTokens", 0))
+            said = ""
+            for item in [] if rounds else r["response"]:
+                if item.get("kind") == "toolInvocationSerialized":
+                    count["replies"] += bool(said.strip())
+                    count["calls"] += 1
+                    said = ""
+                elif not item.get("kind"):
+                    said += item["value"]
+            count["replies"] += bool(said.strip())
     return count
 
 

@@ -220,7 +220,7 @@ impl Reader {
     /// Counts what was used as a whole, where no model has a row of its own.
     fn finish(self, out: &mut Transcript) {
         if let (false, Some((model, total))) = (self.has_models, self.total)
-            && total.input + total.output > 0
+            && (model != "unknown" || total.input + total.output > 0)
         {
             out.count(&model, total);
         }

@@ -78,7 +78,8 @@ impl Adapter for Kiro {
 /// The database also has sign-ins and settings, which are not read.
 static SCHEMA: Schema = Schema {
     flavor: "kiro",
-    is_named: |name| name == "data.sqlite3",
+    // One without conversations is no fault: it has the sign-in and settings, too.
+    is_named: |_| false,
     lineage: "conversation_id",
     parent: None,
     tables: &[Table::new("conversations_v2", "conversation_id", &["0", "\"key\""])

@@ -51,12 +51,14 @@ impl Adapter for VsCode {
     fn identify(&self, file: &Path) -> io::Result<Option<Identity>> {
         let id = match file.extension().and_then(|extension| extension.to_str()) {
             Some("json") => {
-                let fields = ["sessionId", "responderUsername", "creationDate"];
+                let fields = ["sessionId", "requesterUsername", "responderUsername"];
                 let head = jsonl::document_head(file, &fields, "requests")?;
-                let is_own = head.contains_key("requests")
-                    && (head.contains_key("responderUsername")
-                        || head.contains_key("creationDate"));
-                is_own.then(|| jsonl::string(&head, "sessionId").to_string())
+                let is_own =
+                    head.contains_key("requests") && head.contains_key("responderUsername");
+                // Its id comes after the requests, which may be long; it is the file's name, too.
+                let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+                let id = Some(jsonl::string(&head, "sessionId")).filter(|id| !id.is_empty());
+                is_own.then(|| id.unwrap_or(&stem).to_string())
             }
             Some("jsonl") => {
                 let first = jsonl::first_objects(file, 1)?.into_iter().next().unwrap_or_default();

@@ -210,12 +210,14 @@ fn show(report: &SweepReport, app: &App, args: &Args, place: &str) {
     }
     output::print(&retain::storage(&report.retention, args.dry_run));
     output::print(&folders::lines(&report.folders));
-    if report.discovered + report.excluded == 0 && report.folders.is_empty() {
+    let found_nothing = report.discovered + report.excluded == 0 && report.folders.is_empty();
+    // What could not be read was found, and is named.
+    if found_nothing && report.skipped_total == 0 {
         app.note(format!(
             "no agent's logs were found {place}; `{} sweep --sample` shows how a memory looks",
             app.program()
         ));
-    } else if !args.dry_run {
+    } else if !args.dry_run && !found_nothing {
         let query = if args.sample { "EWOULDBLOCK lock" } else { "what you remember" };
         app.note(format!("next: `{} search \"{query}\"`", app.program()));
     }

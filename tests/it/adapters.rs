@@ -15,7 +15,7 @@ use memtree::internals::base::redact::Redactor;
 use memtree::internals::base::{clock, files, text};
 use memtree::model::session::{Action, Event, EventKind, EventSink, Head, Log, Source};
 
-use crate::harness::{Desk, cases, checkout, expect_file, fixture, fixtures};
+use crate::harness::{Desk, cases, checkout, copy_folder, expect_file, fixture, fixtures};
 
 #[test]
 fn every_case_is_read_as_expected() {
@@ -37,6 +37,57 @@ fn every_case_is_read_as_expected() {
         })
         .collect();
     assert!(without.is_empty(), "{}", without.join("\n"));
+}
+
+#[test]
+fn agents_are_found_below_the_home_directory() {
+    let desk = Desk::new();
+    let places = [
+        ("vibe", "store", ".vibe"),
+        ("vibe", "lines", ".vibe"),
+        ("continue", "cli", ".continue"),
+        ("kiro", "lines", ".kiro"),
+        ("kiro", "database", ".local/share"),
+        ("hermes", "database", ".hermes"),
+        ("hermes", "quirks", ".hermes"),
+        ("dsh", "packed", ".dsh"),
+        ("zed", "database", ".local/share/zed"),
+        ("vscode", "document", ".config/Code/User"),
+        ("crush", "database", "projects"),
+    ];
+    for (flavor, case, place) in places {
+        copy_folder(&fixture(flavor, case), &desk.home().join(place));
+    }
+    // Crush keeps a list of its projects.
+    let folder = desk.home().join("projects/hive/.crush").display().to_string();
+    let list = serde_json::json!({ "projects": [{ "path": "hive", "data_dir": folder }] });
+    let data = desk.home().join(".local/share/crush");
+    fs::create_dir_all(&data).unwrap();
+    fs::write(data.join("projects.json"), list.to_string()).unwrap();
+    let (_, swept) = desk.memtree(["sweep", "--json"]).any();
+    let found = swept.json()["by_flavor"].clone();
+    let expected = serde_json::json!({
+        "continue": 1, "crush": 1, "dsh": 1, "hermes": 2, "kiro": 3, "vibe": 2, "vscode": 1, "zed": 4
+    });
+    assert_eq!(found, expected, "{}", swept.told());
+    let session = desk.session_of("crush:5e55f001");
+    assert!(desk.digest_text(&session).contains("project: hive\n"));
+}
+
+#[test]
+fn a_session_without_its_main_file_is_named_or_read_without_it() {
+    let desk = Desk::new();
+    let logs = desk.home().join(".vibe");
+    copy_folder(&fixture("vibe", "store"), &logs);
+    copy_folder(&fixture("vibe", "lines"), &logs);
+    let store = logs.join("logs/session/unified/5e55a001-0000-4000-8000-000000000001");
+    fs::remove_file(store.join("CURRENT")).unwrap();
+    let lines = logs.join("logs/session/session_20261001_101500_5e55b001");
+    fs::remove_file(lines.join("messages.jsonl")).unwrap();
+    let swept = desk.memtree(["sweep"]).code(3);
+    assert!(swept.stderr.contains("a session of Vibe without its `messages.jsonl`"));
+    let session = desk.session_of("vibe:5e55a001-0000-4000-8000-000000000001");
+    assert_eq!(desk.digest(&session).content.turns, 2, "what the pointer led to is still there");
 }
 
 /// Reads the logs of a folder and says what is in them.

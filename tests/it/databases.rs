@@ -77,6 +77,7 @@ fn credentials_are_never_read() {
 }
 
 #[test]
+<<<<<<< HEAD
 fn a_database_with_the_tables_of_two_agents_is_known_by_its_own_ones() {
     let desk = Desk::new();
     let kilo = database(&desk, "kilo", "database", "data/kilo.db");
@@ -90,6 +91,42 @@ fn a_database_with_the_tables_of_two_agents_is_known_by_its_own_ones() {
     };
     assert_eq!(whose(&copy), serde_json::json!({"kilo": 1}));
     assert_eq!(whose(&opencode), serde_json::json!({"opencode": 1}));
+=======
+fn what_is_no_conversation_is_never_read() {
+    let cases = [
+        ("hermes", "state.db"),
+        ("kiro", "kiro-cli/data.sqlite3"),
+        ("crush", "hive/.crush/crush.db"),
+    ];
+    for (flavor, name) in cases {
+        let desk = Desk::new();
+        let path = database(&desk, flavor, "database", name);
+        let bytes = fs::read(&path).unwrap();
+        assert!(String::from_utf8_lossy(&bytes).contains("NEVER-READ"), "{flavor}");
+        desk.memtree(["sweep", "--source", &source(flavor, &path)]).any();
+        let kept = everything_in(&desk.store());
+        assert!(kept.contains(&format!("{flavor}:")), "{flavor} is captured");
+        assert!(!kept.contains("NEVER-READ"), "{flavor}");
+    }
+}
+
+#[test]
+fn a_damaged_database_is_not_said_to_be_none() {
+    let cases = [
+        ("hermes", "database", "state.db"),
+        ("zed", "database", "threads/threads.db"),
+        ("crush", "database", "hive/.crush/crush.db"),
+    ];
+    for (flavor, case, name) in cases {
+        let desk = Desk::new();
+        let path = database(&desk, flavor, case, name);
+        let bytes = fs::read(&path).unwrap();
+        fs::write(&path, &bytes[..5000]).unwrap();
+        let swept = desk.memtree(["sweep", "--source", &source(flavor, &path)]).code(3);
+        assert!(swept.stderr.contains("cannot read the database"), "{flavor}: {}", swept.stderr);
+        assert!(!swept.stderr.contains("no agent's logs"), "{flavor}: {}", swept.stderr);
+    }
+>>>>>>> 3943f3d (adapters: eight agents more in README, formats and tests; a damaged database is not said to be none)
 }
 
 #[test]

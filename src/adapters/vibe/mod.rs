@@ -157,7 +157,8 @@ fn messages_of(file: &Path, folder: &Path) -> std::io::Result<Option<Identity>> 
     let first = jsonl::string(&records[0], "message_id").to_string();
     let described = file.file_name().is_some_and(|name| name == MESSAGES);
     let id = described.then(|| meta_id(&folder.join(META))).flatten();
-    Ok(Some(Identity::main(id.unwrap_or_else(|| first.clone()), Some(first))))
+    let id = id.unwrap_or(first);
+    Ok(Some(Identity::main(id.as_str(), Some(id.clone()))))
 }
 
 fn is_message(record: &Map<String, Value>) -> bool {
