@@ -16,7 +16,7 @@ use super::jsonl::{Line, Lines};
 use super::shared::{Shared, SharedSession};
 use super::transcript::{Tokens, Transcript, hash};
 use super::wire::{Content, Count, Lenient, Text, local_path, plain, wire_types};
-use super::{Adapter, Identity, Places, jsonl};
+use super::{Adapter, Identity, Places, editors, jsonl};
 use crate::base::files;
 use crate::error::Result;
 use crate::model::session::{EventSink, Head, Log, Position, Role};
@@ -34,7 +34,7 @@ impl Adapter for VsCode {
 
     fn roots(&self, places: &Places) -> Vec<PathBuf> {
         let mut roots = Vec::new();
-        for user in user_folders(places) {
+        for user in editors::user_folders(places) {
             roots.push(user.join("globalStorage/emptyWindowChatSessions"));
             let Ok(workspaces) = files::read_dir(user.join("workspaceStorage")) else { continue };
             // The other things that lie there are many, and none of them is a chat.
@@ -99,16 +99,6 @@ impl Adapter for VsCode {
         read_documents(&mut out)?;
         Ok(out.head)
     }
-}
-
-/// Where VS Code and its kin keep what is a person's.
-fn user_folders(places: &Places) -> Vec<PathBuf> {
-    let config = places.folder("XDG_CONFIG_HOME", ".config");
-    let mut below = vec![config, places.home.join("Library/Application Support")];
-    below.extend(places.variable("APPDATA").map(PathBuf::from));
-    let programs = ["Code", "Code - Insiders", "VSCodium"];
-    let of = |folder: PathBuf| programs.map(|program| folder.join(program).join("User"));
-    below.into_iter().flat_map(of).collect()
 }
 
 /// A folder's address; one on another machine is known by its path there.
