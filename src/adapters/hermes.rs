@@ -47,8 +47,8 @@ impl Adapter for Hermes {
     }
 }
 
-/// What is read of the database. Other tables hold the routes of messengers and pairing codes, other
-/// columns their users and chats.
+/// What is read of the database. Other tables hold the routes of messengers and pairing codes,
+/// other columns their users and chats.
 static SCHEMA: Schema = Schema {
     flavor: "hermes",
     is_named: |name| name == "state.db",

@@ -1,6 +1,6 @@
 //! Kiro CLI: `sessions/cli/<id>.jsonl`, one message per line, with `<id>.json` that describes the
-//! session (seen in 2.5 and 2.6); and `data.sqlite3`, conversations as documents (fixtures of others
-//! only).
+//! session (seen in 2.5 and 2.6); and `data.sqlite3`, conversations as documents (seen in fixtures
+//! of others only).
 //!
 //! Only prompts have times; when a turn ended stands in the description. The same conversation may
 //! lie in both places: then its lines are read.

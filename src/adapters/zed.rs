@@ -2,8 +2,8 @@
 //! fixtures of others; not seen as a real log).
 //!
 //! A thread is a document, packed or not, which is rewritten as a whole. Threads of two forms lie
-//! side by side: those of old have `role` and `segments`, today's are named by their kind. There are
-//! no times but the thread's own. Agents that Zed only hosts keep no threads here.
+//! side by side: those of old have `role` and `segments`, today's are named by their kind. There
+//! are no times but the thread's own. Agents that Zed only hosts keep no threads here.
 
 use std::path::{Path, PathBuf};
 

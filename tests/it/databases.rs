@@ -77,7 +77,6 @@ fn credentials_are_never_read() {
 }
 
 #[test]
-<<<<<<< HEAD
 fn a_database_with_the_tables_of_two_agents_is_known_by_its_own_ones() {
     let desk = Desk::new();
     let kilo = database(&desk, "kilo", "database", "data/kilo.db");
@@ -91,7 +90,9 @@ fn a_database_with_the_tables_of_two_agents_is_known_by_its_own_ones() {
     };
     assert_eq!(whose(&copy), serde_json::json!({"kilo": 1}));
     assert_eq!(whose(&opencode), serde_json::json!({"opencode": 1}));
-=======
+}
+
+#[test]
 fn what_is_no_conversation_is_never_read() {
     let cases = [
         ("hermes", "state.db"),
@@ -126,7 +127,6 @@ fn a_damaged_database_is_not_said_to_be_none() {
         assert!(swept.stderr.contains("cannot read the database"), "{flavor}: {}", swept.stderr);
         assert!(!swept.stderr.contains("no agent's logs"), "{flavor}: {}", swept.stderr);
     }
->>>>>>> 3943f3d (adapters: eight agents more in README, formats and tests; a damaged database is not said to be none)
 }
 
 #[test]

@@ -153,8 +153,8 @@ wire_types! {
     }
 }
 
-/// Whether a chunk holds entries; others hold the model's messages or the program's tools. The names
-/// of fields stand so in no text, where their quotes would be escaped.
+/// Whether a chunk holds entries; others hold the model's messages or the program's tools. The
+/// names of fields stand so in no text, where their quotes would be escaped.
 pub fn is_entries(chunk: &Path) -> bool {
     let Ok(start) = shared::first_bytes(chunk, 1 << 20) else { return false };
     start.starts_with(b"[")
