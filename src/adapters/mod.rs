@@ -218,7 +218,21 @@ pub fn recognize(file: &Path) -> std::io::Result<Option<(&'static dyn Adapter, I
             return Ok(Some((*adapter, identity)));
         }
     }
+    refuse_utf16(file)?;
     Ok(None)
+}
+
+/// Names a log that somebody saved in UTF-16; no agent writes it, and nothing could be read of it.
+fn refuse_utf16(file: &Path) -> std::io::Result<()> {
+    let is_log = file.extension().is_some_and(|end| end == "jsonl" || end == "json");
+    let has_mark = |bytes: Vec<u8>| bytes == [0xff, 0xfe] || bytes == [0xfe, 0xff];
+    match is_log && shared::first_bytes(file, 2).is_ok_and(has_mark) {
+        true => Err(std::io::Error::new(
+            std::io::ErrorKind::InvalidData,
+            "a log in UTF-16: save it as UTF-8 to have it read",
+        )),
+        false => Ok(()),
+    }
 }
 
 /// Asks every adapter in turn whether many of its sessions lie in a file, and opens it.

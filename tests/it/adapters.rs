@@ -84,8 +84,12 @@ fn a_session_without_its_main_file_is_named_or_read_without_it() {
     fs::remove_file(store.join("CURRENT")).unwrap();
     let lines = logs.join("logs/session/session_20261001_101500_5e55b001");
     fs::remove_file(lines.join("messages.jsonl")).unwrap();
+    // Somebody's editor saved another one as UTF-16.
+    let wide: Vec<u8> = "\u{feff}{}\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    fs::write(logs.join("logs/session/wide.jsonl"), wide).unwrap();
     let swept = desk.memtree(["sweep"]).code(3);
     assert!(swept.stderr.contains("a session of Vibe without its `messages.jsonl`"));
+    assert!(swept.stderr.contains("wide.jsonl:0: a log in UTF-16"), "{}", swept.stderr);
     let session = desk.session_of("vibe:5e55a001-0000-4000-8000-000000000001");
     assert_eq!(desk.digest(&session).content.turns, 2, "what the pointer led to is still there");
 }
