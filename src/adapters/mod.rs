@@ -29,6 +29,7 @@ mod continue_dev;
 mod copilot;
 mod crush;
 mod cursor;
+pub mod day_status;
 mod droid;
 mod dsh;
 mod editors;

@@ -155,6 +155,40 @@ impl Database {
         Ok(count)
     }
 
+    /// The rows of a table as texts, a column that is not there as an empty one; none where there is
+    /// no such table or it has not the first column.
+    pub fn texts<const N: usize>(
+        &self,
+        table: &'static str,
+        columns: &[&'static str; N],
+    ) -> io::Result<Vec<[String; N]>> {
+        const MOST_ROWS: usize = 100_000;
+        let there = self.columns(table)?;
+        let has = |column: &str| there.iter().any(|name| name == column);
+        if !has(columns[0]) {
+            return Ok(Vec::new());
+        }
+        let named = columns.map(|name| match has(name) {
+            true => format!("\"{name}\""),
+            false => "''".into(),
+        });
+        let query = format!("SELECT {} FROM \"{table}\" LIMIT {MOST_ROWS}", named.join(", "));
+        let mut statement = self.connection.prepare(&query).map_err(unreadable)?;
+        let mut rows = statement.query([]).map_err(unreadable)?;
+        let mut texts = Vec::new();
+        while let Some(row) = rows.next().map_err(unreadable)? {
+            let mut values = [const { String::new() }; N];
+            for (at, value) in values.iter_mut().enumerate() {
+                *value = text(row.get_ref(at).map_err(unreadable)?);
+            }
+            texts.push(values);
+        }
+        drop(rows);
+        drop(statement);
+        self.check()?;
+        Ok(texts)
+    }
+
     /// What a schema asks for and the database does not have.
     fn lacks(&self, schema: &Schema) -> io::Result<Option<String>> {
         for table in schema.tables {

@@ -36,9 +36,18 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         (None, true) => DigestTarget::All,
         (None, false) => DigestTarget::Outdated,
     };
-    let request =
-        DigestRequest::default().target(target.clone()).again(args.again).dry_run(args.dry_run);
+    let bar = output::progress_bar(app.quiet || app.json);
+    let progress = |done, of| {
+        bar.set_length(of as u64);
+        bar.set_position(done as u64);
+    };
+    let request = DigestRequest::default()
+        .target(target.clone())
+        .again(args.again)
+        .dry_run(args.dry_run)
+        .progress(&progress);
     let report = app.memory()?.digest(request)?;
+    bar.finish_and_clear();
     show(&report, target, args.dry_run, app);
     if args.explain && !app.json {
         for refused in &report.refused {

@@ -136,3 +136,16 @@ fn write(text: &str) {
         std::process::exit(0);
     }
 }
+
+/// A bar that shows how many sessions are done, on a terminal only.
+pub fn progress_bar(is_hidden: bool) -> indicatif::ProgressBar {
+    use std::io::IsTerminal;
+    if is_hidden || !std::io::stderr().is_terminal() {
+        return indicatif::ProgressBar::hidden();
+    }
+    let bar = indicatif::ProgressBar::new(0);
+    if let Ok(style) = indicatif::ProgressStyle::with_template("{bar:30} {pos}/{len} sessions") {
+        bar.set_style(style);
+    }
+    bar
+}

@@ -94,7 +94,7 @@ fn sweep(args: Args, app: &App) -> Result<u8> {
     if !args.dry_run {
         memory.refuse_tracked_raw()?;
     }
-    let bar = progress_bar(app);
+    let bar = output::progress_bar(app.quiet || app.json);
     let progress = |done, of| {
         bar.set_length(of as u64);
         bar.set_position(done as u64);
@@ -291,16 +291,4 @@ impl Drop for Samples {
             let _ = std::fs::remove_dir_all(&self.folder);
         }
     }
-}
-
-fn progress_bar(app: &App) -> indicatif::ProgressBar {
-    use std::io::IsTerminal;
-    if app.quiet || app.json || !std::io::stderr().is_terminal() {
-        return indicatif::ProgressBar::hidden();
-    }
-    let bar = indicatif::ProgressBar::new(0);
-    if let Ok(style) = indicatif::ProgressStyle::with_template("{bar:30} {pos}/{len} sessions") {
-        bar.set_style(style);
-    }
-    bar
 }

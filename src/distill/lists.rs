@@ -18,6 +18,8 @@ pub struct Point {
 /// The longest point, and how many a text may have.
 const LONGEST: usize = 600;
 const MOST: usize = 60;
+/// A longer sentence tells something of its own.
+const MOST_WORDS_THAT_LEAD: usize = 22;
 
 /// The points of a text, in its order: list items, rows of tables, and paragraphs that begin with a
 /// label (`**Fix:** …`). What stands deeper belongs to the item above it.
@@ -86,11 +88,9 @@ impl Reader {
         } else if !line.starts_with([' ', '\t']) {
             self.parent = None;
             self.open = None;
-            let words = start.split_whitespace().count();
-            let leads = start.ends_with(':') && words <= 16 && !start.contains(". ");
-            if leads {
-                self.heading = plain(start.trim_end_matches(':'));
-            } else if words > 12 {
+            if let Some(lead) = lead(start) {
+                self.heading = plain(lead);
+            } else if start.split_whitespace().count() > 12 {
                 // A paragraph ends what stands under the heading before it.
                 self.heading.clear();
             }
@@ -158,6 +158,23 @@ fn heading(line: &str) -> Option<String> {
         return heading.starts_with(' ').then(|| plain(heading.trim_end_matches([':', '#', ' '])));
     }
     BOLD.captures(start).map(|found| plain(&found[1]))
+}
+
+/// The sentence with which a paragraph leads to the list below it: `Done. Added two tests covering:`.
+/// One that leans on the sentence before it (`It checks for:`) leads with that.
+fn lead(paragraph: &str) -> Option<&str> {
+    static LEANS: StaticRegex = StaticRegex::new(
+        r"(?i)^(?:it|this|they|these|that|those|specifically|in particular|the following)\b",
+    );
+    if !paragraph.ends_with(':') {
+        return None;
+    }
+    let sentences: Vec<&str> = text::sentences(paragraph).collect();
+    let (last, before) = sentences.split_last()?;
+    let leans = LEANS.is_match(last) && last.split_whitespace().count() <= 6;
+    let lead = before.last().filter(|_| leans).unwrap_or(last);
+    let lead = lead.trim_end_matches([':', '.', '!']);
+    (lead.split_whitespace().count() <= MOST_WORDS_THAT_LEAD).then_some(lead)
 }
 
 /// A list item: how far it is indented, and its text.
@@ -247,6 +264,26 @@ mod tests {
                 ("", "Docs; in the guide"),
             ],
         );
+    }
+
+    #[test]
+    fn the_sentence_before_a_list_is_its_heading() {
+        check(
+            "Done. Added two tests covering:\n1. a day without a header\n2. two writers",
+            &[
+                ("Added two tests covering", "a day without a header"),
+                ("Added two tests covering", "two writers"),
+            ],
+        );
+        check(
+            "The fix looks for a lock before `append`. It checks for:\n- `day.lock`\n- `x.pid`",
+            &[
+                ("The fix looks for a lock before `append`", "`day.lock`"),
+                ("The fix looks for a lock before `append`", "`x.pid`"),
+            ],
+        );
+        let long = "word ".repeat(MOST_WORDS_THAT_LEAD + 1);
+        check(&format!("{long}:\n- one"), &[("", "one")]);
     }
 
     #[test]

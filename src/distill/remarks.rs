@@ -128,11 +128,21 @@ impl Remarks {
             if self.statements.len() >= MOST_IN_A_LIST {
                 return;
             }
-            let refuted = sentences.get(at + 1).is_some_and(|next| turns_round(next));
-            let Some(signs) = signs(sentence, conceded, self.failed).filter(|_| !refuted) else {
+            let next = sentences.get(at + 1);
+            let refuted = next.is_some_and(|next| turns_round(next));
+            let around = Around {
+                conceded,
+                failed: self.failed,
+                announced: at > 0 && announces_cause(&sentences[at - 1]),
+                fixed: next.is_some_and(|next| says_what_fixes(next)),
+            };
+            let Some(signs) = signs(sentence, around).filter(|_| !refuted) else {
                 continue;
             };
-            let text = passage(sentences, &states, at);
+            let mut text = passage(sentences, &states, at);
+            if let Some(fix) = next.filter(|fix| around.fixed && !text.contains(fix.as_str())) {
+                text = format!("{text} {fix}");
+            }
             self.statements.push(Statement { text, signs, is_last: true });
         }
     }
@@ -142,9 +152,17 @@ impl Remarks {
         self.stopped = call.failed() && errors::is_refusal(&answer.text);
         match &call.action {
             Action::Ask { question } => self.add_answer(question, &answer.text),
-            Action::Shell { command } if call.failed() && !commands::looks_only(command) => {
-                self.failed = true;
-                self.demands.extend(demand(command, &answer.text));
+            Action::Shell { command } if !commands::looks_only(command) => {
+                let failed = call.failed();
+                // A pipe hides that a check failed; what it printed does not.
+                let is_check = !failed && commands::check_command(command).is_some();
+                self.failed |= failed || is_check && prints_failure(command, &answer.text);
+                if failed {
+                    self.demands.extend(asked_by_hook(command, &answer.text));
+                }
+                if failed || is_check {
+                    self.demands.extend(forbidden_by_linter(&answer.text));
+                }
                 self.demands.truncate(MOST_IN_A_LIST);
             }
             _ => {}
@@ -222,13 +240,13 @@ fn plain_sentence(sentence: &str) -> String {
 /// be, not the state of the moment.
 fn is_statement(sentence: &str) -> bool {
     static NARRATES: StaticRegex = StaticRegex::new(
-        r"(?i-u)^(?:i\b|we\b|let\b|now\b|here\b|next\b|first\b|then\b|good\b|great\b|perfect|excellent|done\b|added|updated|fixed|created|removed|changed|implemented|all (?:tests|checks|done)|both\b|no response|you\b|your\b|want\b|would\b|should\b|looking|wait|hmm|actually|ok\b|okay|sure|yes\b|run\b|use\b|add\b|remove\b|fix\b|update\b|change\b|drop\b|accept\b|check\b|verified|committed|pushed|current(?:ly)?\b|to\b|after\b|once\b|summary|note:|option|phase\b|step \d|what\b|why\b|how\b|tests?\b|if\b|even\b|expected\b|purpose\b|low\b|medium\b|high\b|critical\b|blocking\b|nit\b|suggested\b|suggestion|severity|p\d\b|files?:|consider\b|offer\b|integrate\b|alternative|available\b|draft\b|no need\b|two (?:small )?\w+:|please\b)",
+        r"(?i-u)^(?:i\b|we\b|let\b|now\b|here\b|next\b|first\b|then\b|good\b|great\b|perfect|excellent|done\b|added|updated|fixed|created|removed|changed|implemented|all (?:tests|checks|done)|both\b|no response|you\b|your\b|want\b|would\b|should\b|looking|wait|hmm|actually|ok\b|okay|sure|yes\b|run\b|use\b|add\b|remove\b|fix\b|update\b|change\b|drop\b|accept\b|check\b|verified|committed|pushed|current(?:ly)?\b|to\b|after\b|once\b|summary|note:|option|phase\b|step \d|what\b|why\b|how\b|tests?\b|if\b|even\b|expected\b|purpose\b|low\b|medium\b|high\b|critical\b|blocking\b|nit\b|suggested\b|suggestion|severity|p\d\b|files?:|consider\b|offer\b|integrate\b|alternative|available\b|draft\b|no need\b|two (?:small )?\w+:|please\b|warns?\b|info\b|allows?\b|ensures?\b|maps?\b|emits?\b|prints?\b|returns?\b|adds\b|keeps?\b|handles?\b|detects?\b|skips?\b)",
     );
     static PRESENT: StaticRegex = StaticRegex::new(
         r"(?i-u)\b(?:is|are|does|do|doesn't|don't|isn't|aren't|requires?|needs?|uses?|reads?|writes?|returns?|runs?|means|has|have|only|can|cannot|can't|must|picks?|expects?|treats?|passes|validates?|falls?|fails?|breaks?|masks?|ignores?|drops?|keeps?|sends?|calls?|gets?|stays?|skips?|creates?|checks?|won't|shows?|displays?|triggers?|lists?|includes?|contains?|loads?|handles?|happens?|quotes?|matches|sees|looks|starts?|throws?|wraps?|points?|prints?|wants?|provides?|supports?|allows?|applies|makes?|tries|takes?|sets?|gives?|comes?|goes|exists?|belongs?|depends?|stores?|holds?|saves?|serves?|resolves?|respects?|implements?)\b",
     );
     static MOMENT: StaticRegex = StaticRegex::new(
-        r"(?i-u)\b(?:untracked|unstaged|up to date|\d+ commits? (?:behind|ahead)|no local changes|working tree|clean(?:ly)? on|tests? (?:passed|pass|failed|passing)|ready (?:for|to)|current (?:state|branch)|left (?:untouched|alone|unchanged)|not (?:touching|related)|unrelated|pre-?existing|no (?:blocking|issues|findings|changes)|i'(?:m|ll|ve)|already (?:exists|handled|has|have|in|correct)|successfully|production-ready|expected behavior|(?:page|check|log|output|run) shows|tracked diff|fair challenge|unpushed|appeared|push failed|(?:is|are) now|currently|tasked|needs? fix|want me to|let me know)\b",
+        r"(?i-u)\b(?:untracked|unstaged|up to date|\d+ commits? (?:behind|ahead)|no local changes|working tree|clean(?:ly)? on|tests? (?:passed|pass|failed|passing)|ready (?:for|to)|current (?:state|branch)|left (?:untouched|alone|unchanged)|not (?:touching|related)|unrelated|pre-?existing|no (?:blocking|issues|findings|changes)|i'(?:m|ll|ve)|already (?:exists|handled|has|have|in|correct|fixed|done|uses?|includes?)|successfully|production-ready|expected behavior|(?:page|check|log|output|run) shows|tracked diff|fair challenge|unpushed|appeared|push failed|(?:is|are) now|currently|tasked|needs? fix|want me to|let me know)\b",
     );
     static HEDGED: StaticRegex = StaticRegex::new(
         r"(?i-u)\b(?:probably|likely|maybe|perhaps|might|seems?|somehow|i think|suspect|appears?|could|may be|would|should|wondering|suggests?|what if|if we|you can|let's|we (?:can|need|have))\b",
@@ -255,9 +273,41 @@ fn is_admission(sentence: &str) -> bool {
     sentence.split_whitespace().count() > 5 && WRONG.is_match(sentence)
 }
 
+/// What stands around a statement.
+#[derive(Debug, Clone, Copy, Default)]
+struct Around {
+    /// The answer opens by giving the person right.
+    conceded: bool,
+    /// A command failed since the agent last spoke.
+    failed: bool,
+    /// The sentence before says that the cause is found.
+    announced: bool,
+    /// The sentence behind says what mends it.
+    fixed: bool,
+}
+
+/// Whether a sentence says that what follows is the cause: "Now I understand the issue."
+fn announces_cause(sentence: &str) -> bool {
+    static ANNOUNCES: StaticRegex = StaticRegex::new(
+        r"(?i-u)^(?:ah[,!]? |ok(?:ay)?[,!]? |so )?(?:now )?i (?:see|understand|found|know)\b[\w' ]{0,14}\b(?:issue|problem|bug|cause|happening|going on|why|wrong)\b",
+    );
+    sentence.split_whitespace().count() <= 9 && ANNOUNCES.is_match(sentence)
+}
+
+/// Whether a sentence says what mends the thing before it: "Switching to one lock fixes it."
+fn says_what_fixes(sentence: &str) -> bool {
+    static FIXES: StaticRegex = StaticRegex::new(
+        r"(?i-u)\b(?:fixes|solves|resolves|avoids) (?:it|this|that|the (?:issue|problem|error|leak|bug))\b",
+    );
+    (4..=30).contains(&sentence.split_whitespace().count())
+        && FIXES.is_match(sentence)
+        && !sentence.ends_with('?')
+}
+
 /// The signs that a statement explains a failure; `None` where it does not speak of one, or of
 /// nothing in particular.
-fn signs(sentence: &str, conceded: bool, failed: bool) -> Option<u32> {
+fn signs(sentence: &str, around: Around) -> Option<u32> {
+    let Around { conceded, failed, announced, fixed } = around;
     static FAILS: StaticRegex = StaticRegex::new(
         r"(?i-u)\b(?:not|no|never|doesn't|don't|didn't|isn't|aren't|wasn't|can't|cannot|won't|without|fail(?:s|ed|ing|ure)?|errors?|miss(?:ing|es)|wrong|broken?|breaks?|stale|empty|crash\w*|lost|drops?|conflicts?|bypass\w*|leak\w*|leftover|twice|hardcoded|ignores?|only|reject\w*|refus\w*|corrupt\w*|brittle|instead|silently|masks?|early|directly)\b",
     );
@@ -270,17 +320,19 @@ fn signs(sentence: &str, conceded: bool, failed: bool) -> Option<u32> {
     static DEMANDS: StaticRegex =
         StaticRegex::new(r"(?i-u)\b(?:requires?|must|expects?|needs?|wants?)\b");
     // Where a sentence begins with these, it leans on another that is not there.
-    static LEANS: StaticRegex =
-        StaticRegex::new(r"(?i-u)^(?:this (?:means|is)|it\b|one\b|these\b|they\b|that\b)");
+    static LEANS: StaticRegex = StaticRegex::new(
+        r"(?i-u)^(?:this (?:means|is)|it\b|one\b|these\b|they\b|that(?: (?:is|was|means|would|\w+s)\b|'s\b))",
+    );
     let things = things(sentence);
     let found = FOUND.is_match(sentence);
-    let explains = FAILS.is_match(sentence) && (things > 0 || found || conceded);
+    let explains = FAILS.is_match(sentence) && (things > 0 || found || conceded || announced);
+    let explains = explains || ((announced || fixed) && things > 0);
     let demands = failed && things > 0 && DEMANDS.is_match(sentence);
     if !(explains || demands) || LEANS.is_match(sentence) || sentence.split_whitespace().count() < 6
     {
         return None;
     }
-    let signs = [failed, conceded, CAUSE.is_match(sentence), found, things > 1];
+    let signs = [failed, conceded, CAUSE.is_match(sentence), found, things > 1, announced, fixed];
     Some(signs.into_iter().map(u32::from).sum())
 }
 
@@ -334,32 +386,50 @@ fn is_choice(sentence: &str) -> bool {
 
 // --- What programs ask for ---
 
-/// What a hook that refused a commit, or a linter, asks for in its own words.
-fn demand(command: &str, output: &str) -> Option<Demand> {
+/// What a hook that refused a commit or a push asks for in its own words.
+fn asked_by_hook(command: &str, output: &str) -> Option<Demand> {
     static ASKS: StaticRegex = StaticRegex::new(
         r#"(?i)\b(?:please run|run:? [`'"]?(?:pnpm|npm|bun|yarn|make|mise|cargo|go|just)\b|not staged|out of date|regenerate|changed but)"#,
     );
+    if !commands::makes_commit(command) && !command.contains("git push") {
+        return None;
+    }
+    let mut asks: Vec<&str> = Vec::new();
+    for line in lines_of(output).filter(|line| ASKS.is_match(line)) {
+        if !asks.contains(&line) && asks.len() < 3 {
+            asks.push(line);
+        }
+    }
+    (!asks.is_empty()).then(|| Demand::Hook(asks.join(" ")))
+}
+
+/// What a linter rules out in its own words.
+fn forbidden_by_linter(output: &str) -> Option<Demand> {
     static FORBIDS: StaticRegex = StaticRegex::new(
         r"(?i)\bmust not be (?:called|used)\b|\bis forbidden because\b|\bdisallowed (?:method|type|import)\b|\brestricted import\b",
     );
     static PLACE: StaticRegex = StaticRegex::new(r"^\S+:\d+(?::\d+)?:?\s*");
-    fn plain(line: &str) -> &str {
-        line.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '`').trim_end()
-    }
-    let lines = || output.lines().map(plain).filter(|line| (12..200).contains(&line.len()));
-    if commands::makes_commit(command) || command.contains("git push") {
-        let mut asks: Vec<&str> = Vec::new();
-        for line in lines().filter(|line| ASKS.is_match(line)) {
-            if !asks.contains(&line) && asks.len() < 3 {
-                asks.push(line);
-            }
-        }
-        if !asks.is_empty() {
-            return Some(Demand::Hook(asks.join(" ")));
-        }
-    }
-    let line = lines().find(|line| FORBIDS.is_match(line))?;
+    let line = lines_of(output).find(|line| FORBIDS.is_match(line))?;
     Some(Demand::Linter(PLACE.replace(line, "").into_owned()))
+}
+
+/// The lines of an output that may say something, without what programs draw before them.
+fn lines_of(output: &str) -> impl Iterator<Item = &str> {
+    let plain = |line: &'_ str| -> usize {
+        line.len() - line.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '`').len()
+    };
+    let lines = output.lines().map(move |line| line[plain(line)..].trim_end());
+    lines.filter(|line| (12..200).contains(&line.len()))
+}
+
+/// Whether a check that did not end in failure printed one: `just lint | tail`.
+fn prints_failure(command: &str, output: &str) -> bool {
+    // `day.go:3:4: missing cases in switch (exhaustive)`
+    static FINDING: StaticRegex =
+        StaticRegex::new(r"(?m)^\s*(?:\S+ )?\S+\.\w{1,5}:\d+:\d+:?\s.{5,200}\([\w/-]+\)\s*$");
+    errors::in_success(command, output).is_some()
+        || forbidden_by_linter(output).is_some()
+        || FINDING.is_match(text::cut(output, 20_000))
 }
 
 #[cfg(test)]
@@ -402,6 +472,8 @@ mod tests {
             "Consider a `lock` that does not fail when the file is missing.",
             "Tests in `day.rs` fail because the clock is not set.",
             "`src/day.rs:12` never closes the file when `lock` is missing.",
+            "Warn if `lock` is set but the header is missing.",
+            "Returns early when `lock` is not there, because nothing is held.",
         ] {
             assert!(stated(said).is_empty(), "{said}: {:?}", stated(said));
         }
@@ -445,6 +517,36 @@ mod tests {
                 "The page is sent to `/api/reviews/...` of the wrong host, which never answers with JSON."
             ]
         );
+    }
+
+    #[test]
+    fn what_follows_the_word_that_the_cause_is_found_explains() {
+        let said =
+            "Now I understand the issue. `append` calls the hook for each line being replayed.";
+        assert_eq!(stated(said), ["`append` calls the hook for each line being replayed."]);
+        assert!(stated("I looked at it. `append` calls the hook for each line again.").is_empty());
+        assert!(!announces_cause("I see."));
+        assert!(!announces_cause("I understand that you want another issue to be looked at today"));
+    }
+
+    #[test]
+    fn what_the_next_sentence_mends_is_a_cause() {
+        assert_eq!(
+            stated(
+                "Confirmed — the pattern uses `$&`, the whole match. Switching to `$1` fixes it."
+            ),
+            ["The pattern uses `$&`, the whole match. Switching to `$1` fixes it."]
+        );
+        assert!(stated("The pattern uses `$&`, the whole match. Let me look at it.").is_empty());
+    }
+
+    #[test]
+    fn that_error_is_a_subject_and_that_alone_is_none() {
+        assert_eq!(
+            stated("That error means `api.ts` asks the wrong host, which returns no JSON.").len(),
+            1
+        );
+        assert!(stated("That means `api.ts` does not ask the host of `worker.ts`.").is_empty());
     }
 
     #[test]
@@ -496,7 +598,7 @@ mod tests {
     #[test]
     fn hooks_and_linters_say_what_they_want() {
         assert_eq!(
-            demand(
+            asked_by_hook(
                 "git commit -m x",
                 "running hooks\nThe client is out of date: regenerate it with `make client`.\n"
             ),
@@ -505,10 +607,23 @@ mod tests {
             ))
         );
         assert_eq!(
-            demand("just lint", "src/a.go:3:4: open.Raw must not be called, use open.Safe (noraw)"),
+            forbidden_by_linter("src/a.go:3:4: open.Raw must not be called, use open.Safe (noraw)"),
             Some(Demand::Linter("open.Raw must not be called, use open.Safe (noraw)".into()))
         );
-        assert_eq!(demand("git commit -m x", "error: pathspec 'y' did not match"), None);
-        assert_eq!(demand("just test", "please run it again"), None);
+        assert_eq!(asked_by_hook("git commit -m x", "error: pathspec 'y' did not match"), None);
+        assert_eq!(asked_by_hook("just test", "please run it again"), None);
+        assert_eq!(forbidden_by_linter("src/a.go:3:4: all is well here, nothing to say"), None);
+    }
+
+    #[test]
+    fn a_check_that_prints_its_failure_through_a_pipe_has_failed() {
+        assert!(prints_failure("just lint | tail -5", "error: unused variable `x` in day.rs"));
+        assert!(prints_failure("just lint | tail -5", "a.go:3:4: open.Raw must not be called"));
+        assert!(prints_failure(
+            "just lint | tail",
+            "day.go:3:4: missing cases in switch (exhaustive)"
+        ));
+        assert!(!prints_failure("just lint | tail -5", "0 errors, 3 files were looked at"));
+        assert!(!prints_failure("just lint | tail -5", "looked at day.go:3:4 and went on"));
     }
 }

@@ -1,6 +1,7 @@
 //! Words: how much a word says about the text it stands in.
 
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
 use crate::base::common_words;
 use crate::base::stem::stem;
@@ -82,11 +83,14 @@ fn distinct(sentence: &str) -> HashSet<String> {
 /// The different words of a text that say what it is about, as stems, in their order: no everyday
 /// words, and none that every session has ("please fix the failing test").
 pub fn telling(text: &str) -> Vec<String> {
-    const ROUTINE: &str = "please need want see look check think thing things know okay like \
-        feature file files code change changes issue issues work sure done good here some add fix \
-        update commit push test tests branch main comment comments feedback review make sure let \
-        lets also just now still can could should would you your the this that with from http \
-        https com www github pull";
+    static ROUTINE: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+        let words = "please need want see look check think thing things know okay like feature file \
+            files code change changes issue issues work sure done good here some add fix update \
+            commit push test tests branch main comment comments feedback review make sure let lets \
+            also just now still can could should would you your the this that with from http https \
+            com www github pull";
+        words.split_whitespace().collect()
+    });
     let mut telling: Vec<String> = Vec::new();
     text::each_word(text, |word| {
         let counts = word.whole
@@ -94,7 +98,7 @@ pub fn telling(text: &str) -> Vec<String> {
                 .is_none_or(|place| place >= common_words::STOP_WORDS)
             && (word.text.len() > 2 || !word.text.is_ascii())
             && !word.text.bytes().all(|byte| byte.is_ascii_digit())
-            && !is_in(ROUTINE, &word.text);
+            && !ROUTINE.contains(word.text.as_ref());
         if counts {
             let stem = stem(&word.text).to_string();
             if !telling.contains(&stem) {

@@ -71,7 +71,12 @@ impl WorkTree {
             && !commands::looks_only(command)
         {
             let output = call.answer.as_ref().map_or("", |answer| answer.text.as_str());
-            let error = if call.failed() { errors::find(output) } else { None };
+            let error = match call.failed() {
+                true => errors::find(output),
+                // A pipe hides that a build failed; what it printed does not.
+                false if commands::is_build(command) => errors::in_success(command, output),
+                false => None,
+            };
             self.failing = error.filter(|_| !errors::is_refusal(output)).map(|error| {
                 (text::one_line(command.lines().next().unwrap_or_default(), 80), error.sample)
             });
@@ -132,11 +137,12 @@ impl WorkTree {
         self.uses_git |= ["git add", "git commit", "git push", "git checkout", "git switch"]
             .iter()
             .any(|verb| command.contains(verb));
-        if let Some(url) = commands::opened_in(command, output).filter(|_| !failed) {
-            let number = url.rsplit('/').next().unwrap_or_default().to_string();
-            if !self.pulls.contains(&number) {
-                self.pulls.push(number);
-            }
+        let opened = commands::opened_in(command, output).filter(|_| !failed);
+        let opened = opened.map(|url| url.rsplit('/').next().unwrap_or_default().to_string());
+        if let Some(number) = opened.or_else(|| self.waiting_pull(command, output))
+            && !self.pulls.contains(&number)
+        {
+            self.pulls.push(number);
         }
         if merged {
             let named = self.pulls.iter().position(|number| {
@@ -147,6 +153,23 @@ impl WorkTree {
                 None => drop(self.pulls.pop()),
             }
         }
+    }
+
+    /// The pull request that the session's commit was pushed to and that the forge shows as open.
+    fn waiting_pull(&self, command: &str, output: &str) -> Option<String> {
+        static OPEN: StaticRegex = StaticRegex::new(r#"(?m)"state":\s*"OPEN"|^state:\s+OPEN"#);
+        static NUMBER: StaticRegex =
+            StaticRegex::new(r#"\bgh pr view #?(\d+)|/pull/(\d+)|"number":\s*(\d+)"#);
+        let commit =
+            self.commit.as_ref().filter(|commit| commit.pushed && !commit.hash.is_empty())?;
+        let holds = command.contains("gh pr view")
+            && OPEN.is_match(output)
+            && output.contains(text::cut(&commit.hash, 7));
+        let found = [command, output].into_iter().filter(|_| holds).find_map(|place| {
+            let found = NUMBER.captures(place)?;
+            (1..=3).find_map(|group| found.get(group)).map(|number| number.as_str().to_string())
+        });
+        found.filter(|_| !self.merged)
     }
 
     fn add_commit(&mut self, command: &str, output: &str) {

@@ -20,6 +20,7 @@ use crate::distill::day::DayReader;
 use crate::error::{Context, Result};
 use crate::model::day::{LineKind, Note};
 use crate::model::ids::SessionId;
+use crate::ops::day_status::TakenIn;
 use crate::store::day;
 use crate::store::day::summary::{self, Notes};
 use crate::store::local::StateFile;
@@ -79,12 +80,16 @@ pub struct DayCounters {
     pub messages_since_last_summary: u64,
     /// Whether it is over and its summary covers it.
     pub finalized: bool,
+    /// How many summaries another tool had written of it, where one kept these days before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub earlier_summaries: Option<u64>,
 }
 
 /// Counts what days have beyond their summaries, in order.
 pub fn counters(store: &Store, today: NaiveDate) -> io::Result<Vec<DayCounters>> {
     let layout = store.layout();
     let settled = CoveredDays::file(layout).load();
+    let earlier = TakenIn::load(layout);
     let mut counters = Vec::new();
     for day in day::all(layout)? {
         let is_covered = settled.holds(layout, day) || is_covered(layout, day)?;
@@ -94,8 +99,16 @@ pub fn counters(store: &Store, today: NaiveDate) -> io::Result<Vec<DayCounters>>
             let summary = files::if_exists(files::read_to_string(layout.summary(day)))?;
             messages -= summary.map_or(0, |text| summary::messages(&text)).min(messages);
         }
-        let finalized = is_covered && day < today;
-        counters.push(DayCounters { day, messages_since_last_summary: messages, finalized });
+        let earlier = earlier.of(day);
+        if let Some(earlier) = earlier.filter(|_| !is_covered) {
+            messages = messages.max(earlier.messages_since_last_summary);
+        }
+        counters.push(DayCounters {
+            day,
+            messages_since_last_summary: messages,
+            finalized: is_covered && day < today,
+            earlier_summaries: earlier.map(|earlier| earlier.summaries),
+        });
     }
     Ok(counters)
 }

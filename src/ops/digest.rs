@@ -34,16 +34,36 @@ use crate::settings::{self, FORMAT};
 use crate::store::{Store, authored, digest, layout};
 
 /// Which digests to write again, and how.
-#[derive(Debug, Clone, Default)]
-pub struct DigestRequest {
+#[derive(Clone)]
+pub struct DigestRequest<'a> {
     pub target: DigestTarget,
     /// Whether a model is asked also where it has answered already.
     pub again: bool,
     /// Whether nothing is written, and nobody asked.
     pub dry_run: bool,
+    /// Is called for each session, with how many were looked at and how many there are.
+    progress: &'a dyn Fn(usize, usize),
 }
 
-setters!(DigestRequest { target: DigestTarget, again: bool, dry_run: bool });
+setters!(DigestRequest<'_> { target: DigestTarget, again: bool, dry_run: bool });
+
+impl Default for DigestRequest<'_> {
+    fn default() -> Self {
+        DigestRequest {
+            target: DigestTarget::default(),
+            again: false,
+            dry_run: false,
+            progress: &|_, _| {},
+        }
+    }
+}
+
+impl<'a> DigestRequest<'a> {
+    /// Sets what is called for each session.
+    pub fn progress(self, progress: &'a dyn Fn(usize, usize)) -> Self {
+        DigestRequest { progress, ..self }
+    }
+}
 
 /// Which digests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -125,7 +145,7 @@ const LONGEST_PAGE: usize = 4_000;
 
 impl Memory {
     /// Writes digests again.
-    pub fn digest(&self, request: DigestRequest) -> Result<DigestReport> {
+    pub fn digest(&self, request: DigestRequest<'_>) -> Result<DigestReport> {
         let store = self.store();
         let ids = match &request.target {
             DigestTarget::One(name) => {
@@ -143,12 +163,13 @@ impl Memory {
         };
         let writer = Writer::new(self, request.again, request.dry_run)?;
         let mut report = DigestReport::default();
-        for id in ids {
-            if request.target == DigestTarget::Outdated && writer.is_current(&id) {
+        for (at, id) in ids.iter().enumerate() {
+            (request.progress)(at, ids.len());
+            if request.target == DigestTarget::Outdated && writer.is_current(id) {
                 report.unchanged += 1;
                 continue;
             }
-            writer.write(&id, &mut report)?;
+            writer.write(id, &mut report)?;
         }
         if !report.written.is_empty() && !request.dry_run {
             made_from_digests(self)?;

@@ -9,6 +9,7 @@ pub mod config;
 pub mod config_model;
 pub mod consolidate;
 pub mod context;
+mod day_status;
 pub mod days;
 mod devices;
 pub mod digest;

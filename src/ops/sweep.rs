@@ -36,7 +36,7 @@ use crate::ops::forget::quarantine::QuarantineEntry;
 use crate::ops::repair::{self, Extent};
 use crate::ops::retain::plan::Limits;
 use crate::ops::retain::{self, Budget, Retention};
-use crate::ops::{consolidate, devices, digest, forget, redaction, turns};
+use crate::ops::{consolidate, day_status, devices, digest, forget, redaction, turns};
 use crate::settings::accepted::WaitingSetting;
 use crate::store::device::Acquaintance;
 use crate::store::guards;
@@ -525,6 +525,8 @@ impl<'m> Run<'m> {
         let CaptureSettings { store, device, now, zone, .. } = self.settings;
         let finalize = self.request.finalize;
         let scope = if finalize { Scope::All } else { Scope::Today };
+        day_status::take_in(store.layout(), now)
+            .context(|| "cannot take in what another tool noted of the days".into())?;
         self.report.days = days::settle(store, now, zone, scope)?;
         if !self.parts.days.is_empty() {
             let days: Vec<NaiveDate> = self.parts.days.iter().copied().collect();

@@ -279,6 +279,8 @@ paths! {
     summaries = "daily/summary";
     /// How days and their summaries looked when each summary covered its day.
     settled_days = ".memtree/cache/days.json";
+    /// What another tool had noted of the days.
+    day_status = ".memtree/local/day-status.json";
     /// The lock of the one writer of summaries at a time.
     days_lock = ".memtree/local/locks/days";
     /// The lock of whoever appends to a page or rewrites one that is appended to.
@@ -572,6 +574,11 @@ impl Layout {
     /// Where hooks keep what they remember of sessions.
     pub fn hooks_memory(&self) -> [PathBuf; 2] {
         ["turns", "told"].map(|name| self.local().join(name))
+    }
+
+    /// Databases in which another tool kept how far it had summarized the days.
+    pub fn day_status_databases(&self) -> [PathBuf; 2] {
+        ["memory_index.sqlite3", "central/zubot_core.db"].map(|name| self.root().join(name))
     }
 
     /// A path as it is shown: relative to the memory, with `/`.

@@ -165,6 +165,45 @@ fn the_code_map_names_what_is_there() {
 }
 
 #[test]
+fn what_security_promises_has_the_tests_it_names() {
+    let page = fs::read_to_string(checkout().join("docs/security.md")).unwrap();
+    let promises = page.split("## Promises").nth(1).unwrap();
+    let promises = promises.split("### What is not promised").next().unwrap();
+    let italic =
+        Regex::new(r"(?s)(?:^|[^*])\*([a-z_]+(?:::[a-z_0-9]+)*(?:,\s+[a-z_0-9:]+)*)\*").unwrap();
+    let mut named = 0;
+    let mut missing = Vec::new();
+    for found in italic.captures_iter(promises) {
+        for name in found[1].split(',').map(str::trim) {
+            named += 1;
+            if !is_tested(name) {
+                missing.push(name.to_string());
+            }
+        }
+    }
+    assert!(named > 40, "only {named} names were found");
+    assert!(missing.is_empty(), "docs/security.md names tests that are not there: {missing:?}");
+    assert!(!is_tested("claims::nobody_wrote_this") && !is_tested("base::nothing_here"));
+}
+
+/// Whether a name is that of a test, of a test module or of a module of ours with tests.
+fn is_tested(name: &str) -> bool {
+    let parts: Vec<&str> = name.split("::").collect();
+    let file = |below: &str, parts: &[&str]| {
+        let path = checkout().join(below).join(parts.join("/"));
+        [path.with_extension("rs"), path.join("mod.rs")].into_iter().find(|path| path.is_file())
+    };
+    let holds = |path: PathBuf, test: &str| {
+        let declared = format!("fn {test}(");
+        fs::read_to_string(path).is_ok_and(|text| text.contains(&declared))
+    };
+    let (last, module) = parts.split_last().expect("a name has a part");
+    file("tests/it", &parts).is_some()
+        || file("src", &parts).is_some()
+        || file("tests/it", module).is_some_and(|path| holds(path, last))
+}
+
+#[test]
 fn these_tests_would_notice() {
     assert_eq!(used_in("use crate::store::layout;"), ["store"]);
     assert_eq!(used_in("use crate::{base, model::ids};"), ["base", "model"]);

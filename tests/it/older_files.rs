@@ -167,3 +167,44 @@ fn old_event_logs_go_by_age() {
     desk.configure("[retention]\njsonl_max_age_days = -1\n");
     desk.memtree(["retain"]).code(1).stderr_has("cannot use the settings");
 }
+
+#[test]
+fn what_another_tool_noted_of_days_is_taken_in_once() {
+    let desk = desk();
+    desk.memtree(["log", "user", "Is the sluice open?", "--at", "2026-11-15T10:00:00Z"]).success();
+    fs::create_dir(desk.store().join("central")).unwrap();
+    let note = |path: &str, waiting: u32, summaries: u32| {
+        let database = rusqlite::Connection::open(desk.store().join(path)).unwrap();
+        database
+            .execute_batch(&format!(
+                "CREATE TABLE IF NOT EXISTS day_memory_status (day TEXT PRIMARY KEY, messages_since_last_summary INTEGER, summaries_count INTEGER, is_finalized INTEGER);
+                 INSERT OR REPLACE INTO day_memory_status VALUES ('2026-11-15', {waiting}, {summaries}, 0);"
+            ))
+            .unwrap();
+    };
+    note("memory_index.sqlite3", 7, 2);
+    note("central/zubot_core.db", 4, 5);
+    let database = fs::read(desk.store().join("memory_index.sqlite3")).unwrap();
+    let counters =
+        || desk.memtree(["status", "--json"]).success().json()["day_counters"][0].clone();
+    desk.memtree(["sweep"]).success();
+    let of_day = counters();
+    assert_eq!(of_day["earlier_summaries"], 5, "the larger one: {of_day}");
+    assert_eq!(of_day["messages_since_last_summary"], 0, "our own summary covers it: {of_day}");
+    // Not yet summarized by us, what the other tool counted counts.
+    desk.memtree(["log", "user", "And the gate?", "--at", "2026-11-15T11:00:00Z"]).success();
+    assert_eq!(counters()["messages_since_last_summary"], 7);
+    fs::remove_file(desk.store().join("central/zubot_core.db")).unwrap();
+    assert_eq!(counters()["earlier_summaries"], 5, "it was taken in");
+    assert_eq!(fs::read(desk.store().join("memory_index.sqlite3")).unwrap(), database);
+}
+
+#[test]
+fn a_database_that_cannot_be_read_stops_nothing() {
+    let desk = desk();
+    desk.write("memory_index.sqlite3", "SQLite format 3\0 and then nothing of the kind");
+    desk.memtree(["log", "user", "Is the sluice open?", "--at", "2026-11-15T10:00:00Z"]).success();
+    desk.memtree(["sweep"]).success();
+    let counters = desk.memtree(["status", "--json"]).success().json();
+    assert!(counters["day_counters"][0]["earlier_summaries"].is_null(), "{counters}");
+}

@@ -230,7 +230,9 @@ fn is_of_the_person(said: &str) -> bool {
 fn is_proved(digest: &Digest, claim: &Claim) -> bool {
     match claim.kind {
         ClaimKind::Standing => claim.origin == Origin::Tool,
-        ClaimKind::Lesson => has_held(digest) && !narrates(&claim.text),
+        ClaimKind::Lesson => {
+            has_held(digest) && !narrates(&claim.text) && names_a_thing(&claim.text)
+        }
         // A choice of one thing over another, with which the session went well.
         ClaimKind::Decision => {
             let went_well = digest.content.status == Outcome::Success;
@@ -251,9 +253,19 @@ fn narrates(said: &str) -> bool {
     static MOMENT: StaticRegex = StaticRegex::new(
         r"(?i)\b(?:i|i['’]m|i['’]ve|i['’]ll|we|we['’]ve|we['’]re|let['’]s)\b|\b(?:now|today|currently|just|already|yet|still|in progress|need to)\b|\b(?:added|moved|renamed|updated|removed|replaced|switched|created|implemented)\b|\bso the (?:problem|issue|bug) is\b|\bthis (?:change|branch|commit|pr|fix|session|time)\b|\bthe (?:deletion|change|current implementation)\b|\b(?:pr|pull request) #?\d+|^(?:since|points|problem \d|so|but|also|which|that|it|this|these|they|the fix)\b",
     );
-    // What stands in code is a name: `now()` is no moment.
+    // A number of an issue or of a line is of its day, also in code.
+    static NUMBERED: StaticRegex = StaticRegex::new(r"(?i)#\d{2,}\b|\blines? \d+");
+    // What else stands in code is a name: `now()` is no moment.
     let words: Vec<&str> = said.split('`').step_by(2).collect();
-    MOMENT.is_match(&words.join("_"))
+    NUMBERED.is_match(said) || MOMENT.is_match(&words.join("_"))
+}
+
+/// Whether a sentence names something of code: one that does not says nothing of this project.
+fn names_a_thing(said: &str) -> bool {
+    static THING: StaticRegex = StaticRegex::new(
+        r"`[^`]{2,}`|(?-u)\b\w+\.\w{1,4}\b|\b\w+\(\)|\b[a-z]+[A-Z]\w+|--\w+|\b\w+_\w+|\b[A-Z]{3,}\b",
+    );
+    THING.is_match(said)
 }
 
 /// Whether a decision says what it chooses over what, or why: without, it is of the moment.
@@ -264,7 +276,13 @@ fn lasts(said: &str) -> bool {
     static REPLY: StaticRegex = StaticRegex::new(
         r"(?i)^(?:but|wait|no|ah|oh|hmm+|i mean|so|ok|and)\b|\b(?:perhaps|maybe|i guess)\b|\bright$",
     );
-    WHY.is_match(said) && !said.contains('?') && !REPLY.is_match(said)
+    // "Get this in early" names nothing that a later reader could look for.
+    static POINTS: StaticRegex =
+        StaticRegex::new(r"(?i)\b(?:get|do|make|keep|put) (?:this|that|it)\b");
+    WHY.is_match(said)
+        && !said.contains('?')
+        && !REPLY.is_match(said)
+        && (!POINTS.is_match(said) || names_a_thing(said))
 }
 
 /// Adds the episodes of the same project that met the same things again: at least two of them by
@@ -420,6 +438,8 @@ mod tests {
             "Since the field was only merged today, the migration is left out",
             "The branch is still a draft",
             "`src/plan.rs` — added the second table",
+            "`#950` is no candidate for the next release",
+            "Line 404 checks `is_open` and line 390 does not",
         ] {
             assert!(narrates(told), "{told}");
         }
@@ -430,5 +450,18 @@ mod tests {
         ] {
             assert!(!narrates(lasting), "{lasting}");
         }
+    }
+
+    #[test]
+    fn what_names_nothing_of_code_is_said_of_no_project() {
+        assert!(names_a_thing("Biome wraps a `className` of more than one line"));
+        assert!(!names_a_thing("The warnings are in the tests, not in the client"));
+    }
+
+    #[test]
+    fn a_decision_that_only_points_does_not_last() {
+        assert!(lasts("use one lock instead of two, because both are held anyway"));
+        assert!(!lasts("let's get this in early, since the keys are not stable"));
+        assert!(lasts("let's make this a `Mutex`, since two threads append"));
     }
 }

@@ -294,11 +294,16 @@ impl SessionLines {
         exchanges.extend(
             milestones.map(|(time, said)| format!("{} {said}", minute(time))).take(MOST_OF_A_KIND),
         );
-        let mut decisions = self.claims(digest, &[ClaimKind::Decision, ClaimKind::Standing]);
+        // Lines without a digest have only their own words; with one, what it leaves out was talk.
+        let chosen = [ClaimKind::Decision, ClaimKind::Standing];
+        let decisions = match digest {
+            None => of(ClaimKind::Decision),
+            Some(_) if counts(&self.first) && self.whole(digest).is_some() => {
+                self.claims(digest, &chosen)
+            }
+            Some(digest) => said_in(&turns, digest, &chosen),
+        };
         let mut lessons = self.claims(digest, &[ClaimKind::Lesson]);
-        if decisions.is_empty() || !counts(&self.first) {
-            decisions = of(ClaimKind::Decision);
-        }
         if lessons.is_empty() || !counts(&self.first) {
             lessons = of(ClaimKind::Lesson);
         }
@@ -498,6 +503,19 @@ fn chosen<'t>(turns: &[&'t Turn]) -> Vec<&'t Turn> {
     between.extend([0, kept.len() - 1]);
     between.sort_unstable();
     between.into_iter().map(|at| kept[at]).collect()
+}
+
+/// What the digest of a longer session states of these kinds, as far as the person said it in these
+/// turns.
+fn said_in(turns: &[&Turn], digest: &Digest, kinds: &[ClaimKind]) -> Vec<String> {
+    let stated = digest.content.stated.iter();
+    let of_person = stated.filter(|one| kinds.contains(&one.kind) && one.origin == Origin::User);
+    let is_said = |claim: &&Claim| {
+        let start = text::one_line(&claim.text, 60).to_lowercase();
+        let start = start.trim_end_matches(['…', '.', ' ']);
+        !start.is_empty() && turns.iter().any(|turn| turn.asked.to_lowercase().contains(start))
+    };
+    of_person.filter(is_said).map(|claim| claim.text.clone()).take(MOST_OF_A_KIND).collect()
 }
 
 /// An outcome without the episode behind it: on the day's page the session's link leads there.

@@ -122,9 +122,12 @@ impl Outcomes {
             share >= same || headline || (share >= 0.5 && shares_hash(&line.text, &outcome.text))
         });
         match twin {
-            // The headline gives way to a line that says the same and more.
-            Some(0) if proved || telling.len() > self.lines[0].1.len() => {
-                self.lines[0] = (outcome, telling);
+            // The headline gives way to a line that says the same and more, and so do other words.
+            Some(at)
+                if (at == 0 && proved)
+                    || (!self.lines[at].0.proved && telling.len() > self.lines[at].1.len()) =>
+            {
+                self.lines[at] = (outcome, telling);
             }
             Some(_) => {}
             None if self.room() > 0 => self.lines.push((outcome, telling)),
@@ -156,12 +159,16 @@ fn headline(facts: &Facts, parts: &[&EpisodeFacts]) -> Option<Outcome> {
     let worked = parts.iter().rev().find(|part| did_work(part) && !part.last_reply.is_empty());
     let last = parts.iter().rev().find(|part| !part.last_reply.is_empty());
     let part = worked.or(last.filter(|_| !facts.is_talk()))?;
+    headline_of(part, |said| is_change(said) || names_code(said))
+}
+
+/// The headline of a part's last message, where it tells something.
+fn headline_of(part: &EpisodeFacts, tells: impl Fn(&str) -> bool) -> Option<Outcome> {
     if part.cut_off && !part.last_reply.contains('.') {
         return None;
     }
-    let said = replies::headline(&part.last_reply)?;
-    let tells = is_change(&said) || names_code(&said);
-    (tells && said.chars().count() <= LONGEST + 40).then(|| Outcome::new(said, part.last_episode))
+    let said = replies::headline(&part.last_reply).filter(|said| tells(said))?;
+    (said.chars().count() <= LONGEST + 40).then(|| Outcome::new(said, part.last_episode))
 }
 
 /// Whether something was changed, committed or opened in a part.
@@ -318,10 +325,25 @@ fn documents(parts: &[&EpisodeFacts], head: &Head) -> Vec<Outcome> {
     titled.map(outcome).take(3).collect()
 }
 
-/// The points of each part's last message, one line for what belongs together.
+/// What each part's last message tells: its headline where files were changed, then its points, one
+/// line for what belongs together.
 fn points_by_part(parts: &[&EpisodeFacts], head: &Head) -> Vec<Vec<Outcome>> {
     let used = parts.iter().filter(|part| did_work(part) || part.tool_calls > 0);
-    used.map(|part| points_of(part, head)).collect()
+    used.map(|part| {
+        let worked = Some(part).filter(|part| did_work(part));
+        let headline = worked.and_then(|part| {
+            headline_of(part, |said| is_past(said) || (says_now(said) && names_code(said)))
+        });
+        headline.into_iter().chain(points_of(part, head)).collect()
+    })
+    .collect()
+}
+
+/// Whether a sentence says how something is from now on.
+fn says_now(sentence: &str) -> bool {
+    static NOW: StaticRegex =
+        StaticRegex::new(r"(?i)\b(?:now|no longer|instead|the (?:fix|change) \w+s)\b");
+    NOW.is_match(sentence)
 }
 
 fn points_of(part: &EpisodeFacts, head: &Head) -> Vec<Outcome> {
@@ -341,26 +363,43 @@ fn points_of(part: &EpisodeFacts, head: &Head) -> Vec<Outcome> {
             continue;
         }
         let only = only_file(part, head).filter(|_| !names_file(&text) && !names_file(&heading));
-        let about = if says_what(&heading) { Some(heading) } else { only };
-        match (about, groups.last_mut()) {
-            (Some(about), Some((known, items)))
-                if *known == about && items.len() < POINTS_ON_A_LINE =>
-            {
-                items.push(text)
-            }
-            (Some(about), _) => groups.push((about, vec![text])),
-            (None, _) => groups.push((String::new(), vec![text])),
+        let headed = says_what(&heading);
+        let most = if headed { usize::MAX } else { POINTS_ON_A_LINE };
+        let about = if headed { Some(heading) } else { only };
+        let Some(about) = about else {
+            groups.push((String::new(), vec![text]));
+            continue;
+        };
+        let known = groups.iter_mut().rev().find(|(known, _)| *known == about);
+        match known.filter(|(_, items)| items.len() < most) {
+            Some((_, items)) => items.push(text),
+            None => groups.push((about, vec![text])),
         }
     }
     let line = |(about, items): (String, Vec<String>)| {
         let items: Vec<&str> = items.iter().map(|item| item.trim_end_matches(['.', ';'])).collect();
         let text = match about.is_empty() {
             true => items.join("; "),
-            false => format!("{about}: {}", items.join("; ")),
+            false => under(&about, &items),
         };
         Outcome::new(text, part.last_episode)
     };
     groups.into_iter().map(line).collect()
+}
+
+/// What stands under one heading, in one line: as many points as fit, where they are many each cut
+/// where a clause ends.
+fn under(about: &str, points: &[&str]) -> String {
+    let mut line = format!("{about}: {}", points[0]);
+    for point in &points[1..] {
+        let room = LONGEST.saturating_sub(line.chars().count() + 2);
+        let whole = point.chars().count() <= room;
+        let point = if whole { point.to_string() } else { text::clause(point, SHORTEST_POINT) };
+        if point.chars().count() <= room && !point.ends_with('…') {
+            line = format!("{line}; {point}");
+        }
+    }
+    line
 }
 
 /// The one file that a part changed, tests and change logs aside.
@@ -452,12 +491,19 @@ fn is_outcome(heading: &str, text: &str) -> bool {
     static COUNTED: StaticRegex = StaticRegex::new(
         r"(?i)^\W*\d+ (?:\w+ )?(?:tests?|files?|lines?)\b|^(?:https?:|run\b|see\b|\$ |would\b|should\b|could\b|consider\b|you\b)",
     );
-    !ASIDE.is_match(heading)
+    // "Added six tests" is what was done, "Tests" is not.
+    let tells = heading
+        .split_whitespace()
+        .next()
+        .is_some_and(|first| is_past(first) && !first.eq_ignore_ascii_case("verified"));
+    (tells || !ASIDE.is_match(heading))
         && !COUNTED.is_match(text)
         && !says_commit(text)
         && !replies::says_it_passed(text)
         && !text.ends_with(['?', ':'])
         && text.chars().count() <= 420
+        // "Updated `day.rs`" says no more than the list of files.
+        && (text.split_whitespace().count() > 2 || names_code(heading))
         && words::telling(text).len() >= 3
         && !is_advice(text)
         && (is_change(text) || (is_change(heading) && names_code(text)))
@@ -465,8 +511,9 @@ fn is_outcome(heading: &str, text: &str) -> bool {
 
 /// Whether a point says what somebody should do, rather than what was done.
 fn is_advice(text: &str) -> bool {
+    // What was so already was not done either.
     static ADVICE: StaticRegex = StaticRegex::new(
-        r"(?i)\b(?:should|would|could|must|can be|needs? to|may want|recommend)\b",
+        r"(?i)\b(?:should|would|could|must|can be|needs? to|may want|recommend|already (?:\w+s|use|fixed|done|there|handled|covered|in place))\b",
     );
     ADVICE.is_match(text)
 }
@@ -486,7 +533,7 @@ fn says_what(heading: &str) -> bool {
         r"(?i)^(?:summary|changes?|what|key changes|done|completed|all|here|now|so\b|overview|files? (?:changed|modified))\b",
     );
     !GENERAL.is_match(heading)
-        && heading.split_whitespace().count() <= 12
+        && heading.split_whitespace().count() <= 22
         && (names_code(heading) || (is_change(heading) && words::telling(heading).len() >= 2))
 }
 
@@ -574,11 +621,15 @@ mod tests {
             ("Tests", "Added three cases for two writers"),
             ("Next steps", "Removed locks should be looked at"),
             ("", "12 tests were added to the suite"),
+            ("", "The header already includes the name of the lock that is removed"),
             ("", "Committed as 1a2b3c4 with both files"),
             ("", "Should the lock be removed from the header?"),
+            ("", "Updated `src/store/day_log/header.rs`"),
         ] {
             assert!(!is_outcome(heading, text), "{text}");
         }
+        assert!(is_outcome("Added three tests covering", "`append` returns early"));
+        assert!(!is_outcome("Verified", "`append` returns early"));
         for text in [
             "Added a lock file beside the day log",
             "The header is now written under the lock",
@@ -586,6 +637,39 @@ mod tests {
         ] {
             assert!(is_outcome("", text), "{text}");
         }
+    }
+
+    #[test]
+    fn what_stands_under_one_heading_is_one_line() {
+        let facts = worked(
+            "Done. Added four tests covering:\n\n- **Empty** - returns nothing for a day without lines\n- **Held** - detects a lock of `append`\n- **Stale** - removes the lock of a process that is gone\n- **Moved** - keeps the lock of a day that was renamed",
+        );
+        assert_eq!(
+            of(&facts),
+            [
+                "Added four tests covering: Empty - returns nothing for a day without lines; Held - detects a lock of `append`; Stale - removes the lock of a process that is gone; Moved - keeps the lock of a day that was renamed (EP_001)"
+            ]
+        );
+    }
+
+    #[test]
+    fn every_part_that_changed_files_tells_its_headline() {
+        let mut facts = worked("The tide cache now waits for its lock in `day.rs`.");
+        let mut later = EpisodeFacts::of_text(2, "and the tests", "");
+        later.last_reply = "Added a test of two writers that append at once.".into();
+        later.edited.push(FileChange::of("/x/tests/day.rs".into()));
+        facts.parts.push(later);
+        let mut asked = EpisodeFacts::of_text(3, "why is that so slow?", "");
+        asked.last_reply = "The lock is now held for the whole of `append`.".into();
+        asked.tool_calls = 1;
+        facts.parts.push(asked);
+        assert_eq!(
+            of(&facts)[..2],
+            [
+                "Added a test of two writers that append at once (EP_002)",
+                "The tide cache now waits for its lock in `day.rs` (EP_001)",
+            ]
+        );
     }
 
     #[test]

@@ -4,11 +4,12 @@
 //! the agent's own for the session, a plan's, a pull request's, a commit's, a document's. Later
 //! prompts may change the subject; the title is for the whole.
 
+use std::cell::LazyCell;
 use std::collections::HashMap;
 
 use super::git::{Git, Pull};
 use crate::base::static_regex::StaticRegex;
-use crate::base::text;
+use crate::base::{common_words, text};
 use crate::distill::commands::{Commit, PullStep};
 use crate::distill::errors::Met;
 use crate::distill::facts::{EpisodeFacts, Facts};
@@ -25,7 +26,8 @@ const FEWEST_TELLING: usize = 2;
 /// The title of a session.
 pub fn title(facts: &Facts, head: &Head, git: &Git<'_>, project: Option<&str>) -> String {
     let parts: Vec<&EpisodeFacts> = facts.own_parts().collect();
-    let spoken = Spoken::of(&parts);
+    // To count where words stand takes long, and most titles need no count.
+    let spoken = LazyCell::new(|| Spoken::of(&parts));
     let title = given(head, &parts)
         .or_else(|| of_plan(&parts))
         .or_else(|| of_pull_requests(git))
@@ -305,7 +307,9 @@ fn recurring(spoken: &Spoken) -> Vec<String> {
                     && shown.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c))
                     && !shown.ends_with("Error");
                 let stem = words::telling(shown).into_iter().next();
-                let stem = stem.filter(|_| is_word && !is_chatter(shown));
+                let everyday = common_words::place(&shown.to_lowercase())
+                    .is_some_and(|place| place < common_words::EVERYDAY);
+                let stem = stem.filter(|_| is_word && !everyday && !is_chatter(shown));
                 let Some(stem) = stem else {
                     before = None;
                     continue;

@@ -209,8 +209,9 @@ fn best_sentence(part: &EpisodeFacts, most_chars: usize) -> Option<(u8, String, 
             ));
         }
     }
-    let closing = replies::closing_sentence(&part.last_reply)
-        .filter(|closing| words::sentence_weight(closing) >= 0.5);
+    // That checks passed is said of every part; what was done is not.
+    let closing = replies::closing_sentence_except(&part.last_reply, replies::says_it_passed)
+        .filter(|closing| closing.chars().count() >= 16 && words::sentence_weight(closing) >= 0.5);
     if let Some(closing) = closing {
         return Some((2, text::one_line(&closing, most_chars), Origin::Assistant));
     }

@@ -5,6 +5,7 @@
 
 use crate::base::markdown::inline;
 use crate::model::core::{EVERYWHERE, Kind, LandmarkId, Merged};
+use crate::model::digest::Origin;
 use crate::model::ids::CoreId;
 use crate::store::authored::{self, Regions};
 use crate::store::core::lines::{self, PIN};
@@ -33,6 +34,9 @@ const OTHER: &str = "other";
 /// How many decisions, and how many lessons, the page has of one project.
 const MOST_DECISIONS: usize = 2;
 const MOST_LESSONS: usize = 3;
+/// How many of them may be an agent's words of a single session: the rest stays in the cores until
+/// another session meets it.
+const MOST_SAID_ONCE: usize = 1;
 /// How many commands the line of checks names.
 const MOST_CHECKS: usize = 7;
 /// How many of them are enough if several sessions ran them.
@@ -197,6 +201,15 @@ fn entries<'m>(landmarks: &[&'m Merged]) -> (Vec<Entry<'m>>, usize) {
             Kind::Habit | Kind::Relationship => continue,
         };
         let same = |entry: &&mut Entry<'_>| entry.project == project && entry.rank == rank;
+        if rank == Rank::Lesson && was_said_once(one) {
+            let others = entries.iter().filter(|entry| {
+                entry.project == project && entry.rank == rank && was_said_once(entry.facts[0])
+            });
+            if others.count() >= MOST_SAID_ONCE {
+                left_out += 1;
+                continue;
+            }
+        }
         let room = match rank {
             Rank::Checks => 1,
             Rank::Decision => MOST_DECISIONS,
@@ -222,6 +235,12 @@ fn entries<'m>(landmarks: &[&'m Merged]) -> (Vec<Entry<'m>>, usize) {
         left_out += all - entry.facts.len();
     }
     (entries, left_out)
+}
+
+/// Whether only the agent of one session says so, and no program.
+fn was_said_once(one: &Merged) -> bool {
+    let by_program = one.landmark.supports.iter().any(|s| s.said_by == Some(Origin::Tool));
+    one.sessions <= 1 && !by_program && !one.landmark.pinned
 }
 
 /// The command that a landmark tells of, where it tells of one that checks the work.

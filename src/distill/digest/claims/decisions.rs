@@ -145,7 +145,7 @@ static COMPLAINT: StaticRegex = StaticRegex::new(
 /// Whether a sentence asks for a fact.
 fn is_question(sentence: &str) -> bool {
     static ASKS: StaticRegex = StaticRegex::new(
-        r"(?i-u)^(?:(?:ok|so|and|but|wait|hmm+|oh|also)[,. ]+)*(?:what|why|how|where|which|who|when|is|are|was|were|does|do|did|has|have|any)\b",
+        r"(?i-u)^(?:(?:ok|so|and|but|wait|hmm+|oh|also)[,. ]+)*(?:what|why|how|where|which|who|when|is|are|was|were|does|do|did|has|have|any|doesn't|didn't|hasn't|haven't|wasn't)\b",
     );
     static OBJECTS: StaticRegex = StaticRegex::new(r"(?i-u)\bwhy would\b");
     ASKS.is_match(sentence) && !OBJECTS.is_match(sentence)
@@ -283,6 +283,15 @@ mod tests {
                 "{prompt}"
             );
         }
+    }
+
+    #[test]
+    fn a_question_for_a_fact_decides_nothing_though_the_agent_agrees() {
+        assert!(
+            decided("", "doesn't the clone bring it along?", "Good question, partly.").is_empty()
+        );
+        assert!(decided("", "doesn't the clone bring it along?", "Good catch.").is_empty());
+        assert_eq!(decided("", "shouldn't we use one lock instead?", "Good catch.").len(), 1);
     }
 
     #[test]

@@ -74,8 +74,12 @@ fn refuses(prompt: &str) -> bool {
 /// larger, instead of small`. That is what was done, not what was learnt.
 fn describes_change(turn: &Turn<'_>, statement: &Statement) -> bool {
     static LABEL: StaticRegex = StaticRegex::new(r"^(?:\S+ ){1,6}(?:—|–|-) |^[^.:]{2,50}: ");
+    static CHANGED: StaticRegex = StaticRegex::new(
+        r"(?i)(?:—|–|-|--) (?:now |also )?(?:already )?(?:changed|added|updated|removed|fixed|replaced|moved|renamed)\b",
+    );
+    let is_item = LABEL.is_match(&statement.text) || CHANGED.is_match(&statement.text);
     let explains = statement.text.to_lowercase().contains("cause");
-    !turn.part.edited.is_empty() && LABEL.is_match(&statement.text) && !explains
+    !turn.part.edited.is_empty() && is_item && !explains
 }
 
 /// The error that a person pasted.
@@ -179,6 +183,10 @@ mod tests {
         let mut changed = part(1, "why are the buttons small?", &[(said, 3)]);
         assert_eq!(learnt(vec![part(1, "why are the buttons small?", &[(said, 3)])]).len(), 1);
         changed.edited = vec![crate::model::session::FileChange::of("a.css".into())];
+        assert!(learnt(vec![changed]).is_empty());
+        let said = "The two wrapper scripts in `bin/` override what is set - Changed to read `.env` only where nothing is";
+        let mut changed = part(1, "why is it overridden?", &[(said, 3)]);
+        changed.edited = vec![crate::model::session::FileChange::of("a.sh".into())];
         assert!(learnt(vec![changed]).is_empty());
     }
 

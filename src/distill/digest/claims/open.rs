@@ -5,6 +5,7 @@ use super::Line;
 use super::own::Talk;
 use crate::base::static_regex::StaticRegex;
 use crate::base::{markdown, text};
+use crate::distill::digest::paths::shown_path;
 use crate::distill::facts::Facts;
 use crate::distill::remarks::straight;
 use crate::distill::replies;
@@ -53,7 +54,9 @@ fn of_tree(tree: &WorkTree, head: &Head) -> Vec<String> {
     let on = on.unwrap_or_default();
     let in_git = tree.uses_git || head.branch.is_some();
     if !tree.changed.is_empty() && in_git {
-        let names: Vec<String> = tree.changed.iter().rev().map(|path| short_path(path)).collect();
+        let cwd = head.cwd.as_deref();
+        let names: Vec<String> =
+            tree.changed.iter().rev().map(|path| named_path(path, cwd)).collect();
         lines.push(format!(
             "Changes{on} are not committed: {}",
             markdown::code_list(&names, MOST_FILES)
@@ -83,8 +86,12 @@ fn of_tree(tree: &WorkTree, head: &Head) -> Vec<String> {
     lines
 }
 
-/// The last two names of a path.
-fn short_path(path: &str) -> String {
+/// A path within the session's folder, or the last two names of another.
+fn named_path(path: &str, cwd: Option<&str>) -> String {
+    let shown = shown_path(path, cwd);
+    if !shown.starts_with(['/', '~']) && !shown.contains(':') {
+        return shown;
+    }
     let names: Vec<&str> = path.split(['/', '\\']).filter(|name| !name.is_empty()).collect();
     names[names.len().saturating_sub(2)..].join("/")
 }
@@ -152,8 +159,14 @@ mod tests {
         let tree =
             WorkTree { uses_git: false, commit: None, pulls: Vec::new(), unverified: 1, ..tree };
         assert!(of_tree(&tree, &Head::default()).is_empty(), "no repository was seen");
-        let head = Head { branch: Some("main".into()), ..Head::default() };
-        assert_eq!(of_tree(&tree, &head).len(), 1);
+        let head =
+            Head { branch: Some("main".into()), cwd: Some("/work/demo".into()), ..Head::default() };
+        assert_eq!(
+            of_tree(&tree, &head),
+            ["Changes on branch fix/lock are not committed: `src/day.rs`"]
+        );
+        let tree = WorkTree { changed: vec!["/work/demo/day.rs".into()], ..tree };
+        assert!(of_tree(&tree, &head)[0].ends_with(": `day.rs`"));
     }
 
     #[test]
