@@ -255,9 +255,13 @@ fn narrates(said: &str) -> bool {
     );
     // A number of an issue or of a line is of its day, also in code.
     static NUMBERED: StaticRegex = StaticRegex::new(r"(?i)#\d{2,}\b|\blines? \d+");
+    // How a formatter would have one line is no knowledge of a project.
+    static FORMAT: StaticRegex = StaticRegex::new(
+        r"(?i)\b(?:lint(?:er)?|biome|prettier|eslint|formatter|\w+fmt)\b.{0,20}\b(?:wants?|expects?|prefers?)\b.*\b(?:lines?|wrap\w*|indent\w*|spac\w+|quotes?|format\w*)\b",
+    );
     // What else stands in code is a name: `now()` is no moment.
     let words: Vec<&str> = said.split('`').step_by(2).collect();
-    NUMBERED.is_match(said) || MOMENT.is_match(&words.join("_"))
+    NUMBERED.is_match(said) || FORMAT.is_match(said) || MOMENT.is_match(&words.join("_"))
 }
 
 /// Whether a sentence names something of code: one that does not says nothing of this project.
@@ -440,6 +444,7 @@ mod tests {
             "`src/plan.rs` — added the second table",
             "`#950` is no candidate for the next release",
             "Line 404 checks `is_open` and line 390 does not",
+            "Lint wants the `find` call on one line",
         ] {
             assert!(narrates(told), "{told}");
         }

@@ -572,7 +572,9 @@ fn names_file(text: &str) -> bool {
 /// A line as it stands on a page: whole clauses, no marks of lists and tables.
 fn tidy(line: &str) -> String {
     let line = markdown::strip_marks(line).replace(" -> ", " → ").replace(" | ", " / ");
-    let line = text::clause(&line, LONGEST);
+    // How many lines it took says nothing of what they do.
+    static COUNTED: StaticRegex = StaticRegex::new(r"(?i)\s*[—–(,-]+\s*\d+ files? changed.*$");
+    let line = text::clause(&COUNTED.replace(&line, ""), LONGEST);
     let line = ["I have ", "I've ", "I’ve ", "I "]
         .iter()
         .find_map(|start| line.strip_prefix(start))
@@ -704,6 +706,20 @@ mod tests {
             "{lines:?}"
         );
         assert!(!lines.iter().any(|line| line.contains("oops")), "{lines:?}");
+    }
+
+    #[test]
+    fn a_line_says_what_and_not_how_many_lines_it_took() {
+        assert_eq!(
+            tidy("Take the lock first in the day log — 1 file changed, 14 insertions."),
+            "Take the lock first in the day log"
+        );
+        for said in [
+            "Pre-commit hooks passed (tests, lint, typecheck).",
+            "The two files of the lock are committed and the other one is not.",
+        ] {
+            assert_eq!(replies::headline(said), None, "{said}");
+        }
     }
 
     #[test]
