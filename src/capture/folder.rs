@@ -324,6 +324,27 @@ pub fn part(snapshot: &Path, episode: EpisodeId) -> Option<PathBuf> {
     Some(found.swap_remove(at).path)
 }
 
+/// What was said in the episodes of a folder's snapshot, clean, as a model is shown it.
+pub fn conversations(snapshot: &Path, pages: &PageSettings<'_>) -> Vec<(EpisodeId, String)> {
+    let mut found: Vec<FoundFile> = files::walk_files(snapshot).flatten().collect();
+    found.retain(|file| file.relative != Path::new(layout::MANIFEST));
+    let numbers = part_numbers(&found);
+    let numbered = found.iter().zip(numbers).filter_map(|(file, number)| Some((file, number?)));
+    let mut said: Vec<(EpisodeId, String)> = numbered
+        .filter_map(|(file, number)| {
+            let turns = folder_turns::turns(&read_whole(&file.path)?);
+            let turn = |turn: &folder_turns::Turn| {
+                let who = if turn.by_person { "User" } else { "Assistant" };
+                format!("**{who}:** {}", turn.text.trim())
+            };
+            let text = turns.iter().map(turn).collect::<Vec<_>>().join("\n\n");
+            (!text.is_empty()).then(|| (EpisodeId(number), pages.cleaner.string(text)))
+        })
+        .collect();
+    said.sort_by_key(|(id, _)| *id);
+    said
+}
+
 /// Which files are parts, and their numbers: the episodes where there are any, and after them what
 /// lies beside them; else all files.
 fn part_numbers(found: &[FoundFile]) -> Vec<Option<u32>> {

@@ -15,13 +15,13 @@ use crate::base::files;
 use crate::base::setters::setters;
 use crate::base::text;
 use crate::capture::CaptureSettings;
-use crate::capture::raw;
 use crate::capture::recorder::RenderError;
+use crate::capture::{folder, raw};
 use crate::distill::digest::{MADE_BY, upgraded_content};
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
 use crate::model::day::DayLine;
-use crate::model::digest::{Content, Digest, State, Worth};
+use crate::model::digest::{Content, Digest, FOLDER, State, Worth};
 use crate::model::ids::{EpisodeId, SessionId};
 use crate::models::check::Episode;
 use crate::models::digest as asking;
@@ -239,8 +239,13 @@ fn made_from_digests(memory: &Memory) -> Result<()> {
 pub fn awaits_model(digest: &Digest, models: &Models) -> bool {
     models.is_enabled()
         && digest.content.worth == Worth::Full
-        && adapters::named(&digest.content.flavor).is_some()
+        && (adapters::named(&digest.content.flavor).is_some() || has_conversations(&digest.content))
         && digest.content.made_by != made_by(models)
+}
+
+/// Whether it is a folder in whose episodes somebody speaks.
+fn has_conversations(content: &Content) -> bool {
+    content.flavor == FOLDER && content.turns > 0
 }
 
 /// What `made_by` says once a model was asked.
@@ -355,12 +360,16 @@ impl<'a> Writer<'a> {
             return Err(format!("it belongs to the device `{}`", id.device));
         }
         let flavor = &before.content.flavor;
-        if adapters::named(flavor).is_none() {
+        // Only a model has something to add to a folder, which does not change.
+        let is_folder = self.models.is_enabled() && has_conversations(&before.content);
+        if adapters::named(flavor).is_none() && !is_folder {
             return Err(format!(
                 "a session of `{flavor}` is digested when it is kept, and only then"
             ));
         }
-        if !files::is_dir(layout.snapshot(id).join(layout::RAW)) {
+        let snapshot = layout.snapshot(id);
+        let raw = if is_folder { snapshot } else { snapshot.join(layout::RAW) };
+        if !files::is_dir(raw) {
             return Err(NO_RAW.into());
         }
         Ok((existing, before))
@@ -368,6 +377,9 @@ impl<'a> Writer<'a> {
 
     /// What the raw of a session says now; or why it is not to be used.
     fn content_of_raw(&self, before: &Digest) -> Result<Result<Content, String>> {
+        if before.content.flavor == FOLDER {
+            return Ok(Ok(before.content.clone()));
+        }
         let layout = self.store.layout();
         let snapshot = layout.snapshot(&before.session);
         let adapter = adapters::named(&before.content.flavor);
@@ -424,7 +436,10 @@ impl<'a> Writer<'a> {
 
     /// Asks a model about a session, and adds what it says.
     fn ask(&self, digest: &mut Digest) -> ModelAnswer {
-        let episodes = self.episodes(&digest.session);
+        let episodes = match digest.content.flavor == FOLDER {
+            true => self.conversations(&digest.session),
+            false => self.episodes(&digest.session),
+        };
         let answer = self.models.ask(Alias::Low, &asking::PROMPT, &asking::parts(&episodes));
         let written = match answer {
             Answer::Unavailable(reason) => return ModelAnswer::Unavailable(reason),
@@ -448,6 +463,13 @@ impl<'a> Writer<'a> {
             digest.content = ours;
         }
         fits
+    }
+
+    /// What was said in the episodes of a folder, in order.
+    fn conversations(&self, id: &SessionId) -> Vec<Episode> {
+        let snapshot = self.store.layout().snapshot(id);
+        let said = folder::conversations(&snapshot, &self.settings.pages);
+        said.into_iter().map(|(id, text)| Episode { id, text }).collect()
     }
 
     /// The readable episodes of a session, in order.

@@ -14,7 +14,7 @@ use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
 use crate::model::ids::SessionId;
 use crate::model::session::Skipped;
-use crate::ops::consolidate;
+use crate::ops::{consolidate, digest};
 use crate::store::tombstones::Tombstones;
 
 /// What to make a session of, and what the person says of it.
@@ -77,12 +77,14 @@ impl Memory {
                 known.cursors.save(&layout.cursors()).context(cannot)?;
                 // It may be the eighth session of a core, and it belongs into the index of sessions.
                 consolidate::run(store, self.device())?;
+                digest::note_waiting(self, kept.0.iter())?;
                 Some(kept)
             }
         };
         let (session, is_new) = kept.unwrap_or((None, true));
         if session.is_some() && is_new {
             crate::index::refresh(store)?;
+            self.improve_digests(&|_, _| {})?;
         }
         Ok(SnapshotReport {
             path: session.as_ref().map(|session| layout.shown(&layout.digest(session))),

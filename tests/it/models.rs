@@ -342,6 +342,35 @@ fn a_program_adds_its_words_and_is_told_who_asks() {
 }
 
 #[test]
+fn a_program_is_asked_about_a_folder_in_which_somebody_speaks() {
+    let desk = Desk::new();
+    desk.memtree(["init", "--quiet"]).success();
+    let folder = desk.project().join("evening/agent/consciousness/episodic");
+    fs::create_dir_all(&folder).unwrap();
+    let episode = r#"{"turn_user":{"text":"Why does the day log lose lines? The key is AKIAIOSFODNN7EXAMPL3"},"turn_llm":{"text":"Two writers race for the header."}}"#;
+    fs::write(folder.join("EP_01.json"), episode).unwrap();
+    let (script, asked) = (desk.root().join("model.sh"), desk.root().join("asked"));
+    let text = format!("#!/bin/sh\ncat >> {}\ncat <<'END'\n{NOTE}\nEND\n", asked.display());
+    fs::write(&script, text).unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    configure(&desk, "command", &format!("command = [\"{}\"]", script.display()));
+    let of_folder = desk.project().join("evening");
+    desk.memtree(["snapshot".as_ref(), of_folder.as_os_str()]).success();
+    let content = desk.digest("SES1_desk_SP1C1").content;
+    assert_eq!(content.title, "The day log loses lines");
+    assert!(content.made_by.contains(" + ") && content.turns == 1);
+    let asked = fs::read_to_string(asked).unwrap();
+    assert!(asked.contains("**User:** Why does the day log lose lines?"), "{asked}");
+    assert!(!asked.contains("AKIAIOSFODNN7EXAMPL3"), "{asked}");
+    // It was asked once, and nobody waits.
+    desk.memtree(["sweep"]).success();
+    let before = desk.tree();
+    desk.memtree(["digest", "--all"]).success();
+    desk.memtree(["sweep"]).success();
+    assert_same(&before, &desk.tree(), "after another sweep");
+}
+
+#[test]
 fn a_program_that_fails_or_hangs_leaves_the_digest_as_it_was() {
     let desk = desk();
     for (command, why) in [
