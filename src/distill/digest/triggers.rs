@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 
 use super::index::{self, Spread};
+use super::key_outcomes::says_commit;
 use crate::base::{markdown, text};
 use crate::distill::facts::{EpisodeFacts, Facts};
 use crate::distill::{prompts, replies, words};
@@ -210,7 +211,8 @@ fn best_sentence(part: &EpisodeFacts, most_chars: usize) -> Option<(u8, String, 
         }
     }
     // That checks passed is said of every part; what was done is not.
-    let closing = replies::closing_sentence_except(&part.last_reply, replies::says_it_passed)
+    let says_nothing = |said: &str| replies::says_it_passed(said) && !says_commit(said);
+    let closing = replies::closing_sentence_except(&part.last_reply, says_nothing)
         .filter(|closing| closing.chars().count() >= 16 && words::sentence_weight(closing) >= 0.5);
     if let Some(closing) = closing {
         return Some((2, text::one_line(&closing, most_chars), Origin::Assistant));
