@@ -30,7 +30,7 @@
 //! - `query` and `index` find things in it, from a cache that can be thrown away;
 //! - `ops` are the verbs, where reading, deciding and writing meet;
 //! - `cli` is the command line: it parses, asks one op, prints; `hooks` is the entry point for
-//!   agents.
+//!   agents, `mcp` for those that speak the Model Context Protocol.
 //!
 //! Below the entry points nothing prints and nothing asks for the environment or the time: they are
 //! handed in.
@@ -44,6 +44,7 @@ mod environment;
 mod error;
 mod hooks;
 mod index;
+mod mcp;
 mod memory;
 pub mod model;
 mod models;
@@ -57,6 +58,7 @@ pub use cli::run;
 pub use environment::Environment;
 pub use error::{Error, ErrorKind, Result};
 pub use memory::Memory;
+pub use ops::annotate::{AnnotateReport, AnnotateRequest, ProposedLine};
 pub use ops::ask::{AskReport, AskRequest};
 pub use ops::blame::{BlameReport, BlameRequest};
 pub use ops::compile::{CompileReport, CompileRequest};
@@ -67,11 +69,14 @@ pub use ops::doctor::{DoctorReport, DoctorRequest};
 pub use ops::flush::{FlushReport, FlushRequest};
 pub use ops::forget::{ForgetPlan, ForgetReport, ForgetRequest};
 pub use ops::git_exposure::GitExposure;
+pub use ops::handoff::{HandoffReport, HandoffRequest};
 pub use ops::install::{InstallPlan, InstallPlans, InstallRequest};
 pub use ops::lint::{LintReport, LintRequest};
 pub use ops::log::{LogReport, LogRequest};
+pub use ops::pages::{ListedPage, PageRef, PagesReport, PagesRequest};
 pub use ops::pin::{PinReport, PinRequest};
 pub use ops::recall::{RecallReport, RecallRequest};
+pub use ops::remember::{RememberReport, RememberRequest};
 pub use ops::retain::{RetainReport, RetainRequest};
 pub use ops::search::{SearchReport, SearchRequest};
 pub use ops::snapshot::{SnapshotReport, SnapshotRequest};

@@ -29,6 +29,7 @@ mod doctor;
 mod flush;
 mod folders;
 mod forget;
+mod handoff;
 mod hook;
 mod init;
 mod install;
@@ -36,6 +37,7 @@ mod lint;
 mod list;
 mod log;
 mod man;
+mod mcp;
 pub mod output;
 mod pin;
 mod recall;
@@ -102,6 +104,8 @@ enum Command {
     Install(install::Args),
     Uninstall(install::UndoArgs),
     Hook(hook::Args),
+    Mcp(mcp::Args),
+    Handoff(handoff::Args),
     Compile(compile::Args),
     Ask(ask::Args),
     Lint(lint::Args),
@@ -256,6 +260,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Install(args) => install::run(args, &app),
         Command::Uninstall(args) => install::undo(args, &app),
         Command::Hook(args) => Ok(hook::run(args, Ok(app))),
+        Command::Mcp(args) => mcp::run(args, &app),
+        Command::Handoff(args) => handoff::run(args, &app),
         Command::Compile(args) => compile::run(args, &app),
         Command::Ask(args) => ask::run(args, &app),
         Command::Lint(args) => lint::run(args, &app),

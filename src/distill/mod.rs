@@ -14,6 +14,7 @@ pub mod episodes;
 pub mod errors;
 pub mod facts;
 pub mod folder_turns;
+pub mod handoff;
 pub mod knowledge;
 pub mod lists;
 pub mod messages;

@@ -32,6 +32,11 @@ pub fn marked(attributes: &[(&str, &str)], page: &str) -> String {
     text
 }
 
+/// Whether a text has our tag in it.
+pub fn is_marked(text: &str) -> bool {
+    text.contains(OPEN) || text.contains(CLOSE)
+}
+
 /// A text from a log without the blocks that memtree put there. One that has no end is left as it
 /// is: somebody wrote about the tag.
 pub fn without_ours(text: &str) -> Cow<'_, str> {

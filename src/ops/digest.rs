@@ -228,7 +228,7 @@ impl Memory {
 }
 
 /// Makes again what is made from digests.
-fn made_from_digests(memory: &Memory) -> Result<()> {
+pub(super) fn made_from_digests(memory: &Memory) -> Result<()> {
     consolidate::consolidate(memory.store(), memory.device(), false)?;
     crate::index::refresh(memory.store())?;
     Ok(())
@@ -241,6 +241,7 @@ pub fn awaits_model(digest: &Digest, models: &Models) -> bool {
         && digest.content.worth == Worth::Full
         && (adapters::named(&digest.content.flavor).is_some() || has_conversations(&digest.content))
         && digest.content.made_by != made_by(models)
+        && digest.content.made_by != made_with_agent()
 }
 
 /// Whether it is a folder in whose episodes somebody speaks.
@@ -253,8 +254,13 @@ fn made_by(models: &Models) -> String {
     format!("{MADE_BY} + {}", models.made_by(Alias::Low))
 }
 
+/// What `made_by` says once an agent improved a page: a model is not asked to do it over again.
+fn made_with_agent() -> String {
+    format!("{MADE_BY} + agent")
+}
+
 /// Writes digests again.
-struct Writer<'a> {
+pub(super) struct Writer<'a> {
     store: &'a Store,
     settings: CaptureSettings<'a>,
     models: &'a Models,
@@ -265,7 +271,7 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn new(memory: &'a Memory, again: bool, dry_run: bool) -> Result<Writer<'a>> {
+    pub fn new(memory: &'a Memory, again: bool, dry_run: bool) -> Result<Writer<'a>> {
         let (store, settings) = (memory.store(), memory.capture_settings()?);
         Ok(Writer { store, settings, models: memory.models()?, again, dry_run })
     }
@@ -344,6 +350,31 @@ impl<'a> Writer<'a> {
             return Ok((Rewrite::Unchanged, added));
         }
         self.replace(&existing, &digest, added)
+    }
+
+    /// Writes into one digest the lines that an agent proposes, as JSON, and the session bears out.
+    pub fn annotate(&self, id: &SessionId, proposed: &str) -> Result<asking::Written> {
+        let refused = |reason: String| {
+            Err(Error::new(format!("the page of {id} stays as it is")).because(reason))
+        };
+        let (existing, before) = match self.existing(id) {
+            Ok(read) => read,
+            Err(reason) => return refused(reason),
+        };
+        let mut content = before.content.clone();
+        let written = asking::write(&mut content, proposed, &self.episodes(id));
+        if written.lines == 0 {
+            return Ok(written);
+        }
+        content.made_by = made_with_agent();
+        let mut digest = before;
+        if !self.fits(&mut digest, content) {
+            return refused(format!("it would have more than {LONGEST_PAGE} tokens"));
+        }
+        match self.replace(&existing, &digest, ModelAnswer::Unasked)? {
+            (Rewrite::Left(reason), _) => refused(reason),
+            _ => Ok(written),
+        }
     }
 
     /// A digest that may be written again, as text and as data; or why it may not.

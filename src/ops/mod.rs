@@ -1,5 +1,6 @@
 //! The verbs: where reading, deciding and writing meet, one file for each.
 
+pub mod annotate;
 pub mod ask;
 pub mod blame;
 pub mod callers;
@@ -18,14 +19,17 @@ mod duplicates;
 pub mod flush;
 pub mod forget;
 pub mod git_exposure;
+pub mod handoff;
 pub mod install;
 pub mod lint;
 pub mod list;
 pub mod log;
 mod own_settings;
+pub mod pages;
 pub mod pin;
 pub mod recall;
 pub mod redaction;
+pub mod remember;
 pub mod repair;
 pub mod retain;
 pub mod sample;

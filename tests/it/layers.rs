@@ -36,12 +36,13 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("hooks", &["memory", "ops", "adapters", "store", "model", "base", "error", "settings"]),
+    ("mcp", &["memory", "environment", "ops", "query", "model", "base", "error"]),
     // The command line puts the pieces together.
     (
         "cli",
         &[
-            "memory", "environment", "hooks", "ops", "capture", "query", "adapters", "distill",
-            "models", "store", "model", "base", "error", "settings",
+            "memory", "environment", "hooks", "mcp", "ops", "capture", "query", "adapters",
+            "distill", "models", "store", "model", "base", "error", "settings",
         ],
     ),
     // The library shows what is public of them all.

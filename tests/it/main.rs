@@ -37,12 +37,14 @@ mod layers; // who may use whom
 mod log; // lines written into a day by hand
 #[cfg(unix)]
 mod losses; // what could be lost or leak, each found by trying
+mod mcp; // the server for agents, over a pipe
 #[cfg(unix)]
 mod model_replies;
 mod models; // a server and a program that answer, fail, hang or lie
 mod older_files; // pages of days and event logs that other tools left
 mod outcomes; // how a session went, against labels by hand
 mod package; // the project's own pages: every link leads somewhere
+mod plugin; // the plugin folder: its manifests and skills
 #[cfg(unix)]
 mod real_model; // flushes against a real server, where one is named
 mod recall; // the raw part that a reference, a trigger, a hit or a question names

@@ -185,7 +185,7 @@ fn framed(sections: Vec<Section>, project: Option<&str>, budget: usize) -> (Stri
 }
 
 /// What the project may be called in digests, the likeliest first.
-fn projects(named: Option<&String>, works_in: &Path) -> Vec<String> {
+pub(super) fn projects(named: Option<&String>, works_in: &Path) -> Vec<String> {
     if let Some(project) = named {
         return vec![project.clone()];
     }

@@ -241,6 +241,17 @@ pub fn without_stale_hashes(text: &str) -> String {
     folded(&authored::without_stale_hashes(&unfolded(text), &RULES))
 }
 
+/// A digest with one more line in its Notes, which stand last. A line that is there already is not
+/// added again.
+pub fn with_note(text: &str, line: &str) -> String {
+    if text.lines().any(|known| known == line) {
+        return text.to_string();
+    }
+    let has_notes = text.lines().any(|line| line.trim_end() == NOTES);
+    let heading = if has_notes { String::new() } else { format!("\n{NOTES}\n") };
+    format!("{}\n{heading}{line}\n", text.trim_end())
+}
+
 /// A digest with what a person wrote into another one of the same session: keys that they changed
 /// there and not here, and, below the notes, the sections that are theirs. What is here already is
 /// not added again.

@@ -1,0 +1,132 @@
+//! What a client may ask of the server, each request handed to the part that answers it.
+
+use std::sync::Arc;
+
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData,
+    GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
+
+use super::{Served, answers, prompts, resources, tools};
+
+/// When to use the tools, for the agent's context.
+const INSTRUCTIONS: &str = include_str!("../../templates/mcp/instructions.md");
+/// How long a client may keep the lists of tools, templates and prompts: they never change while a
+/// server runs.
+const AN_HOUR: u64 = 3_600_000;
+
+/// The server.
+pub struct Server {
+    served: Arc<Served>,
+}
+
+impl Server {
+    pub fn new(served: Arc<Served>) -> Server {
+        Server { served }
+    }
+
+    /// Does work that reads the disk where it keeps nobody waiting.
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Served) -> T + Send + 'static,
+    ) -> Result<T, ErrorData> {
+        let served = self.served.clone();
+        let done = tokio::task::spawn_blocking(move || work(&served)).await;
+        done.map_err(|err| ErrorData::internal_error(format!("the call was lost: {err}"), None))
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .enable_prompts()
+            .build();
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("memtree", env!("CARGO_PKG_VERSION")))
+            .with_instructions(INSTRUCTIONS.trim())
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let all = ListToolsResult::with_all_items(tools::all());
+        Ok(all.with_ttl_ms(AN_HOUR).with_cache_scope(CacheScope::Public))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let name = request.name.to_string();
+        if !tools::is_known(&name) {
+            let known = tools::names().join(", ");
+            let what = format!("there is no tool `{}`; there are {known}", answers::shown(&name));
+            return Err(ErrorData::invalid_params(what, None));
+        }
+        let arguments = serde_json::Value::Object(request.arguments.unwrap_or_default());
+        let answer = self.run(move |served| tools::call(served, &name, arguments)).await?;
+        Ok(match answer {
+            Ok(value) => CallToolResult::structured(answers::printable(value)),
+            Err(error) => answers::failure(&error),
+        }
+        .into())
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let cursor = request.and_then(|request| request.cursor);
+        self.run(move |served| resources::list(served, cursor.as_deref())).await?
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let all = ListResourceTemplatesResult::with_all_items(resources::templates());
+        Ok(all.with_ttl_ms(AN_HOUR).with_cache_scope(CacheScope::Public))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let read = self.run(move |served| resources::read(served, &request.uri)).await??;
+        Ok(read.into())
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let all = ListPromptsResult::with_all_items(prompts::all());
+        Ok(all.with_ttl_ms(AN_HOUR).with_cache_scope(CacheScope::Public))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let prompt = self
+            .run(move |served| {
+                prompts::prompt(served, &request.name, request.arguments.unwrap_or_default())
+            })
+            .await??;
+        Ok(prompt.into())
+    }
+}

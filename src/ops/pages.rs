@@ -1,0 +1,176 @@
+//! Pages by name: what a client of the memory may list and read whole.
+//!
+//! A name is made of checked ids (`session/SES3_laptop_SP1C2`, `day/2026-11-15`), so it never leads
+//! out of the tree, and never to raw.
+
+use std::fmt;
+use std::str::FromStr;
+
+use chrono::NaiveDate;
+
+use super::list::ListRequest;
+use super::recall::RecallRequest;
+use crate::base::files;
+use crate::base::setters::setters;
+use crate::base::text;
+use crate::error::{Context, Error, Result};
+use crate::memory::Memory;
+use crate::model::ids::{CoreId, EpisodeId, SessionId, SphereId};
+use crate::store::{day, layout};
+
+/// A page of the memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PageRef {
+    /// The page that an agent always loads.
+    Memory,
+    /// A session's digest.
+    Session(SessionId),
+    Episode(SessionId, EpisodeId),
+    /// A day's summary, or its lines where it has none yet.
+    Day(NaiveDate),
+    Core(CoreId),
+    Sphere(SphereId),
+}
+
+impl fmt::Display for PageRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PageRef::Memory => f.write_str("memory"),
+            PageRef::Session(id) => write!(f, "session/{id}"),
+            PageRef::Episode(id, episode) => write!(f, "session/{id}/{episode}"),
+            PageRef::Day(day) => write!(f, "day/{day}"),
+            PageRef::Core(id) => write!(f, "core/{}", layout::core_name(id)),
+            PageRef::Sphere(id) => write!(f, "core/{}", layout::sphere_name(id)),
+        }
+    }
+}
+
+impl FromStr for PageRef {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<PageRef> {
+        let parts: Vec<&str> = name.split('/').collect();
+        let page = match parts[..] {
+            ["memory"] => Some(PageRef::Memory),
+            ["session", id] => id.parse().ok().map(PageRef::Session),
+            ["session", id, episode] => {
+                let id = id.parse().ok();
+                id.and_then(|id| Some(PageRef::Episode(id, episode.parse().ok()?)))
+            }
+            ["day", day] => day.parse().ok().map(PageRef::Day),
+            ["core", name] => {
+                let sphere = || layout::sphere_named(name).map(PageRef::Sphere);
+                layout::core_named(name).map(PageRef::Core).or_else(sphere)
+            }
+            _ => None,
+        };
+        page.ok_or_else(|| {
+            let name = text::one_line(name, 80);
+            Error::not_found(format!("there is no page `{name}`")).hint(
+                "pages are `memory`, `session/SES1_desk_SP1C1`, `session/SES1_desk_SP1C1/EP_001`, \
+                 `day/2026-11-15` and `core/CORE_desk_SP1C1`",
+            )
+        })
+    }
+}
+
+/// Which pages to list.
+#[derive(Debug, Clone, Default)]
+pub struct PagesRequest {
+    /// How many were listed before.
+    pub skip: usize,
+    pub limit: usize,
+}
+
+setters!(PagesRequest { skip: usize, limit: usize });
+
+/// Pages, and whether there are more behind them.
+#[derive(Debug, Default)]
+pub struct PagesReport {
+    pub pages: Vec<ListedPage>,
+    pub more: bool,
+}
+
+/// One page of a list.
+#[derive(Debug)]
+pub struct ListedPage {
+    pub page: PageRef,
+    pub title: String,
+}
+
+impl Memory {
+    /// Lists what can be read: the page that is always loaded, then sessions and days, newest first.
+    pub fn pages(&self, request: PagesRequest) -> Result<PagesReport> {
+        let layout = self.layout();
+        let memory = files::is_file(layout.memory_page());
+        let always = memory
+            .then(|| ListedPage { page: PageRef::Memory, title: "What is always loaded".into() });
+        let sessions = self.list(ListRequest::default())?.sessions.into_iter();
+        let sessions = sessions.map(|one| ListedPage {
+            title: text::one_line(&format!("{} · {}", one.date, one.title), 120),
+            page: PageRef::Session(one.session),
+        });
+        let days = day::all(layout).context(|| "cannot list the days".into())?;
+        let days = days
+            .into_iter()
+            .rev()
+            .map(|day| ListedPage { page: PageRef::Day(day), title: format!("The day {day}") });
+        let mut rest = always.into_iter().chain(sessions).chain(days).skip(request.skip);
+        let pages = rest.by_ref().take(request.limit).collect();
+        Ok(PagesReport { pages, more: rest.next().is_some() })
+    }
+
+    /// Reads a page whole.
+    pub fn page(&self, page: &PageRef) -> Result<String> {
+        let layout = self.layout();
+        let path = match page {
+            PageRef::Session(id) => return self.recalled(id.to_string()),
+            PageRef::Episode(id, episode) => return self.recalled(format!("{id}#{episode}")),
+            PageRef::Memory => layout.memory_page(),
+            PageRef::Core(id) => layout.core(id),
+            PageRef::Sphere(id) => layout.sphere(id),
+            PageRef::Day(day) if files::is_file(layout.summary(*day)) => layout.summary(*day),
+            PageRef::Day(day) => layout.day(*day),
+        };
+        if !files::is_file(&path) {
+            return Err(Error::not_found(format!("there is no page `{page}`")));
+        }
+        files::read_to_string(&path).context(|| format!("cannot read `{}`", layout.shown(&path)))
+    }
+
+    fn recalled(&self, what: String) -> Result<String> {
+        Ok(self.recall(RecallRequest::of(what).dry_run(true))?.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_reads_back_and_nothing_else_is_one() {
+        for name in [
+            "memory",
+            "session/SES3_laptop_SP1C2",
+            "session/SES3_laptop_SP1C2/EP_004",
+            "day/2026-11-15",
+            "core/CORE_laptop_SP1C2",
+            "core/SPHERE_laptop_SP1",
+        ] {
+            assert_eq!(name.parse::<PageRef>().unwrap().to_string(), name);
+        }
+        for name in [
+            "",
+            "session",
+            "session/../../etc/passwd",
+            "session/SES3_laptop_SP1C2/../raw",
+            "day/2026-13-01",
+            "day/../core",
+            "core/MEMORY.md",
+            "core/../../x",
+            "raw/SES3_laptop_SP1C2",
+        ] {
+            assert!(name.parse::<PageRef>().is_err(), "{name}");
+        }
+    }
+}
