@@ -8,8 +8,11 @@ use crate::base::text;
 use crate::error::{Context, Error, Result};
 use crate::model::hit::{Hit, NoteHit, Tree};
 use crate::ops::search::{AnyHit, SearchReport, SearchRequest};
-use crate::query::{FilterKey, Query};
+use crate::query::{FilterKey, MOST_PHRASINGS, Query};
 use crate::settings::Settings;
+
+/// What stands above the sessions that were not found worth remembering.
+const ASIDE: &str = "── not found worth remembering ──\n";
 
 /// Where to look, as it is typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -71,6 +74,9 @@ pub struct Args {
     /// Only sessions that ended before this time
     #[arg(long, value_name = "WHEN")]
     before: Option<String>,
+    /// Sessions that were not found worth remembering among the others, rather than behind them
+    #[arg(long)]
+    all: bool,
     /// Look elsewhere than among the digests
     #[arg(long = "in", value_name = "WHERE", value_enum, value_delimiter = ',')]
     within: Vec<Scope>,
@@ -97,6 +103,7 @@ pub struct Args {
 /// Searches, and shows the hits.
 pub fn run(args: Args, app: &App) -> Result<u8> {
     let mut query = Query::parse(&args.query.join(" "))?;
+    query.all = args.all;
     for (key, values) in [
         (FilterKey::Project, args.project),
         (FilterKey::Flavor, args.flavor),
@@ -119,6 +126,9 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     }
     let memory = app.memory()?;
     let limit = if args.open { Some(1) } else { args.limit };
+    if args.also.len() >= MOST_PHRASINGS {
+        app.note(format!("only the first {} phrasings are asked", MOST_PHRASINGS - 1));
+    }
     let (also, deep, hurried, dry_run) = (args.also, args.deep, args.cached, args.dry_run);
     let request = SearchRequest { query, also, trees, deep, limit, hurried, dry_run };
     let answer = memory.search(request)?;
@@ -138,7 +148,12 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
 
 fn show(answer: &SearchReport, app: &App) {
     let hits = answer.all();
-    for hit in &hits {
+    let aside = |hit: &AnyHit| matches!(hit, AnyHit::Session(hit) if hit.aside);
+    let first_aside = hits.iter().rposition(|hit| !aside(hit)).map_or(0, |last| last + 1);
+    for (at, hit) in hits.iter().enumerate() {
+        if at == first_aside {
+            output::print_styled(&[(output::Style::Dim, ASIDE.to_string())]);
+        }
         output::print_styled(&match hit {
             AnyHit::Session(hit) => shown(hit),
             AnyHit::Note(hit) => shown_note(hit),

@@ -9,7 +9,16 @@
 /// How fast more of the same term stops counting: BM25's k1.
 const SATURATION: f32 = 1.2;
 /// How much the best part counts, against the digest as a whole.
-const PART_SHARE: f32 = 0.75;
+const PART_SHARE: f32 = 0.6;
+/// How much the second best part adds to the best one.
+pub const SECOND_PART: f32 = 0.5;
+/// How fast the best part of many counts less than the best of few, and how many are few.
+const BY_CHANCE: f32 = 0.1;
+const FEW_PARTS: f32 = 10.0;
+/// How much more a session counts whose title has all that was asked for, and one whose title was
+/// asked for as it is.
+const TITLE: f32 = 0.3;
+const WHOLE_TITLE: f32 = 1.0;
 /// How many of the best digests are scored once more part by part.
 pub const RESCORED: usize = 50;
 /// How much more a session of one year later counts: enough to part equals, too little to part
@@ -34,9 +43,9 @@ pub struct LengthNorm {
 }
 
 /// A digest, in words as the index counts them (title and keys several times).
-pub const DIGEST: LengthNorm = LengthNorm { b: 0.4, ordinary: 900.0 };
+pub const DIGEST: LengthNorm = LengthNorm { b: 0.75, ordinary: 900.0 };
 /// A part of a digest: a trigger with its keys, or the summary.
-pub const PART: LengthNorm = LengthNorm { b: 0.75, ordinary: 60.0 };
+pub const PART: LengthNorm = LengthNorm { b: 0.5, ordinary: 60.0 };
 /// A passage of an episode, which is longer and more even than a trigger.
 pub const PASSAGE: LengthNorm = LengthNorm { b: 0.5, ordinary: 120.0 };
 
@@ -66,6 +75,17 @@ pub fn idf(having: u32, of: u32) -> f32 {
 pub fn term_frequency(count: f32, length: f32, norm: LengthNorm) -> f32 {
     let expected = SATURATION * (1.0 - norm.b + norm.b * (length / norm.ordinary));
     count * (SATURATION + 1.0) / (count + expected)
+}
+
+/// The factor for the best of so many parts: among many, one fits well by chance.
+pub fn of_many(parts: usize) -> f32 {
+    1.0 / (1.0 + BY_CHANCE * (parts as f32 / FEW_PARTS).max(1.0).ln())
+}
+
+/// The factor for a title that has this share of what was asked for, and all of whose words were.
+pub fn by_title(share: f32, whole: bool) -> f32 {
+    let whole = if whole { WHOLE_TITLE * share * share } else { 0.0 };
+    1.0 + TITLE * share + whole
 }
 
 /// The score of a session: mostly that of the part which fits best. What a person asks for happened

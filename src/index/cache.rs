@@ -15,7 +15,7 @@ use crate::store::Store;
 use crate::store::guards;
 
 /// The version of what the cache holds: raise it whenever fields, weights, folding or files change.
-const SCHEMA: &str = "memtree/index/7";
+const SCHEMA: &str = "memtree/index/8";
 
 /// The file that names the current generation.
 const CURRENT: &str = "CURRENT";

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::changes::StampedFile;
 use super::head::{self, Head};
-use super::tokens::TokenBuffer;
+use super::tokens::{PartKind, TokenBuffer};
 use crate::base::files::{self, DirHandle};
 use crate::base::front_matter::Document;
 use crate::base::markdown::plain;
@@ -37,9 +37,28 @@ pub struct DigestPage {
     pub names: Vec<String>,
     pub triggers: Vec<Trigger>,
     /// Everything else in words: objective, summary, notes.
-    pub passages: Vec<String>,
+    pub passages: Vec<Passage>,
     /// Whether it was found worth remembering.
     pub worth: bool,
+}
+
+/// A line of a digest that is no trigger, and the part of the session that it tells of.
+#[derive(Debug, Default)]
+pub struct Passage {
+    pub text: String,
+    pub episode: Option<EpisodeId>,
+    pub origin: Option<Origin>,
+}
+
+impl Passage {
+    fn of(text: String) -> Passage {
+        // Outcomes name their part at their end: `… (EP_006)`.
+        let named = text.rsplit_once("(EP_").and_then(|(_, rest)| {
+            let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
+            format!("EP_{digits}").parse().ok()
+        });
+        Passage { text, episode: named, origin: None }
+    }
 }
 
 /// Looks at every digest of a memory: its session and its stamp, sorted by session.
@@ -96,15 +115,15 @@ impl DigestPage {
             source_id: value("source_id").unwrap_or_default(),
             names,
             triggers: Vec::new(),
-            passages: value("objective").into_iter().collect(),
+            passages: value("objective").into_iter().map(Passage::of).collect(),
             worth: value("worth").is_none_or(|worth| worth != Worth::None.to_string()),
         };
         page.add_body(document.body());
         page
     }
 
-    /// What the index keeps, part by part: each trigger with its keys, the summary, and then what
-    /// is part of neither.
+    /// What the index keeps, part by part: each trigger with its keys, the title, each line of the
+    /// summary, the files, and then what is part of none.
     pub fn tokens(&self, session: &str) -> TokenBuffer {
         let mut tokens = TokenBuffer::default();
         for trigger in &self.triggers {
@@ -113,10 +132,14 @@ impl DigestPage {
             let keys = trigger.keys.iter().enumerate();
             let keys = keys.map(|(at, key)| (key.as_str(), 1 + 3 * (count - at) / count));
             let said = [(trigger.topic.as_str(), 1), (trigger.sentence.as_str(), 1)];
-            tokens.push_part(said.into_iter().chain(keys));
+            tokens.push_part(PartKind::Trigger, said.into_iter().chain(keys));
         }
-        let summary = [&self.head.title].into_iter().chain(&self.passages).chain(&self.head.files);
-        tokens.push_part(summary.map(|text| (text.as_str(), 1)));
+        tokens.push_part(PartKind::Title, [(self.head.title.as_str(), 1)]);
+        for passage in &self.passages {
+            tokens.push_part(PartKind::Summary, [(passage.text.as_str(), 1)]);
+        }
+        let files = self.head.files.iter().map(|file| (file.as_str(), 1));
+        tokens.push_part(PartKind::Summary, files);
         let mut push = |text: &str, times| _ = tokens.push_text(text, times);
         push(session, 1);
         push(&self.source_id, 1);
@@ -130,8 +153,10 @@ impl DigestPage {
     pub fn texts<'p>(&'p self, session: &'p str) -> impl Iterator<Item = &'p str> {
         let head = &self.head;
         let triggers = self.triggers.iter().flat_map(trigger_texts);
-        let lists = [&self.passages, &head.files, &head.tags, &self.names].into_iter().flatten();
-        let others = [&head.title, &self.source_id].into_iter().chain(lists).chain(&head.project);
+        let lists = [&head.files, &head.tags, &self.names].into_iter().flatten();
+        let passages = self.passages.iter().map(|passage| &passage.text);
+        let others = [&head.title, &self.source_id].into_iter().chain(passages);
+        let others = others.chain(lists).chain(&head.project);
         triggers.chain(others.map(String::as_str)).chain([session])
     }
 
@@ -171,8 +196,12 @@ impl DigestPage {
         }
         match (parse_trigger(line), parse_claim(line)) {
             (Some(trigger), _) => self.triggers.push(trigger),
-            (None, Some(claim)) => self.passages.push(claim.text),
-            _ => self.passages.push(plain(unlabelled(line))),
+            (None, Some(claim)) => self.passages.push(Passage {
+                text: claim.text,
+                episode: Some(claim.episode),
+                origin: Some(claim.origin),
+            }),
+            _ => self.passages.push(Passage::of(plain(unlabelled(line)))),
         }
     }
 
@@ -261,7 +290,8 @@ mod tests {
             "SES1_laptop_SP1C1",
             "---\ntitle: x\nno end of it\n- **Core Intent**: flock\n",
         );
-        assert!(page.passages.iter().any(|passage| passage.contains("flock")), "{page:?}");
+        let has = |passage: &Passage| passage.text.contains("flock");
+        assert!(page.passages.iter().any(has), "{page:?}");
     }
 
     #[test]
@@ -270,7 +300,8 @@ mod tests {
             ## 📦 Manifest (Index of Snapshot)\n- **Episodes**: EP_001\n## 🧠 Semantic Summary (The RAG Trigger)\n\
             - **Core Intent**: lock it\n## 🔄 8-8-8 Synthesis Readiness\n- [x] Cleaned\n## Notes\nmine\n";
         let page = DigestPage::parse("X", text);
-        assert_eq!(page.passages, ["\"m\"", "lock it", "mine"]);
+        let texts: Vec<&str> = page.passages.iter().map(|one| one.text.as_str()).collect();
+        assert_eq!(texts, ["\"m\"", "lock it", "mine"]);
         assert!(!page.worth);
     }
 }

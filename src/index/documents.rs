@@ -22,7 +22,7 @@ use super::changes::StampedFile;
 use super::digests::{self, DigestPage};
 use super::head::Head;
 use super::notes::{self, Note, Section};
-use super::tokens::{BufferTokenizer, TokenBuffer};
+use super::tokens::{BufferTokenizer, PartKind, TokenBuffer};
 use crate::model::calls;
 use crate::query::FilterKey;
 use crate::store::Store;
@@ -144,11 +144,12 @@ impl Fields {
     /// A section of a page that is no digest.
     fn section(&self, path: &str, note: &Note, section: &Section) -> TantivyDocument {
         let mut tokens = TokenBuffer::default();
-        tokens.push_part([
+        let texts = [
             (note.head.title.as_str(), 1),
             (section.heading.as_str(), 2),
             (section.text.as_str(), 1),
-        ]);
+        ];
+        tokens.push_part(PartKind::Trigger, texts);
         note.head.tags.iter().for_each(|tag| _ = tokens.push_text(tag, 1));
         let mut document = self.document(path, &note.head, tokens);
         document.add_text(self.tree, notes::tree_of(path).map_or("", |tree| tree.name()));

@@ -4,18 +4,20 @@
 //! never staler than the file it points to.
 
 use super::candidates::Candidate;
-use super::confidence::CONFIDENT;
-use super::digests::DigestPage;
+use super::confidence::{CONFIDENT, Evidence};
+use super::digests::{DigestPage, Passage};
 use super::matcher::{Matcher, TextMatch};
 use super::notes::{self, Note, Section};
 use crate::base::{clock, files, markdown, text};
-use crate::model::digest::Trigger;
+use crate::model::digest::{FOLDER, Origin, Trigger};
 use crate::model::hit::{Hit, HitTrigger, NoteHit};
 use crate::model::ids::SessionId;
-use crate::store::layout::Layout;
+use crate::store::layout::{self, Layout};
 
 /// How long an excerpt is, in characters.
 const EXCERPT: usize = 220;
+/// How long the topic of a line is that stands for a trigger.
+const TOPIC: usize = 100;
 /// How many matching triggers a hit shows.
 const MOST_TRIGGERS: usize = 3;
 /// How much more a word counts in a trigger's sentence than among its keys, to choose between
@@ -28,6 +30,9 @@ const MOST_WORDS: usize = 6;
 pub struct SessionMatch {
     pub score: f32,
     pub confidence: f32,
+    pub evidence: Evidence,
+    /// Whether it was not found worth remembering.
+    pub aside: bool,
     /// The numbers of the phrasings that found it.
     pub found_by: Vec<usize>,
     pub session: SessionId,
@@ -65,7 +70,8 @@ pub fn session_hit(matcher: &Matcher, layout: &Layout, found: &SessionMatch) -> 
         std::cmp::Reverse((score * 1e4) as i64)
     });
     let (reason, excerpt, words) = explain(matcher, page, triggers.first().copied(), &all);
-    let triggers = triggers.iter().take(MOST_TRIGGERS).map(|TriggerMatch { trigger, .. }| {
+    let best = triggers.first().map_or(0.0, |one| matcher.part_score(&one.all.counts).score);
+    let shown = triggers.iter().map(|TriggerMatch { trigger, .. }| {
         let inside = files::safe_relative(trigger.path.as_ref()).is_some();
         HitTrigger {
             topic: trigger.topic.clone(),
@@ -74,14 +80,25 @@ pub fn session_hit(matcher: &Matcher, layout: &Layout, found: &SessionMatch) -> 
             origin: trigger.origin,
         }
     });
+    let mut shown: Vec<HitTrigger> = shown.collect();
+    if let Some(line) = better_line(matcher, page, best, &folder) {
+        // What matched best comes first: `recall` opens the first one.
+        match shown.iter().position(|one| one.episode == line.episode) {
+            Some(place) => shown[..=place].rotate_right(1),
+            None => shown.insert(0, line),
+        }
+    }
+    shown.truncate(MOST_TRIGGERS);
     Hit {
         rank: 0,
         score: rounded(found.score),
         weak: found.confidence < CONFIDENT,
         confidence: hundredths(found.confidence),
+        evidence: found.evidence.shown(),
         lacks: Vec::new(),
         found_by: Vec::new(),
-        triggers: triggers.collect(),
+        aside: found.aside,
+        triggers: shown,
         session: session.clone(),
         source_id: page.source_id.clone(),
         title: page.head.title.clone(),
@@ -142,6 +159,29 @@ pub fn rounded(score: f32) -> f64 {
     f64::from((score * 1e4).round()) / 1e4
 }
 
+/// The decision, lesson or outcome that fits better than the best trigger, as one.
+fn better_line(
+    matcher: &Matcher,
+    page: &DigestPage,
+    best_trigger: f32,
+    folder: &str,
+) -> Option<HitTrigger> {
+    if page.head.flavor == FOLDER {
+        return None;
+    }
+    let score =
+        |passage: &Passage| matcher.part_score(&matcher.match_texts([&passage.text]).counts).score;
+    let lines = page.passages.iter().filter_map(|line| Some((score(line), line.episode?, line)));
+    let best = lines.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let (_, episode, line) = Some(best).filter(|(score, ..)| *score > best_trigger)?;
+    Some(HitTrigger {
+        topic: text::one_line(&line.text, TOPIC),
+        episode,
+        path: format!("{folder}/{}", layout::from_digest(&layout::episode(episode))),
+        origin: line.origin.unwrap_or(Origin::Assistant),
+    })
+}
+
 fn match_trigger<'t>(matcher: &'t Matcher, trigger: &'t Trigger) -> TriggerMatch<'t> {
     let sentence = matcher.match_texts([&trigger.sentence]);
     let mut said = matcher.match_texts([&trigger.topic]);
@@ -159,7 +199,7 @@ fn explain(
     triggers: &[TriggerMatch],
 ) -> (String, String, Vec<String>) {
     let passages: Vec<TextMatch> =
-        page.passages.iter().map(|passage| matcher.match_texts([passage])).collect();
+        page.passages.iter().map(|passage| matcher.match_texts([&passage.text])).collect();
     let mut summary = matcher.match_texts([""; 0]);
     passages.iter().for_each(|passage| summary.add(passage));
     let place = |name: &str, found: &TextMatch| MatchedPlace {
@@ -198,7 +238,7 @@ fn explain(
     (reason, excerpt(matcher, page, &passages, triggers, &words), words)
 }
 
-/// The stretch that says most: of a trigger's sentence, a passage, or else a trigger's keys.
+/// The stretch that says most: of a trigger's sentence or a passage, never a list of keys.
 fn excerpt(
     matcher: &Matcher,
     page: &DigestPage,
@@ -208,7 +248,8 @@ fn excerpt(
 ) -> String {
     let sentences = triggers.iter().map(|one| (&one.trigger.sentence, &one.sentence));
     let mut best: Option<(f32, &str)> = None;
-    for (text, found) in sentences.chain(page.passages.iter().zip(passages)) {
+    let lines = page.passages.iter().map(|passage| &passage.text).zip(passages);
+    for (text, found) in sentences.chain(lines) {
         let weight = matcher.weight(found);
         if weight > best.map_or(0.0, |(most, _)| most) {
             best = Some((weight, text));
@@ -217,10 +258,11 @@ fn excerpt(
     if let Some((_, text)) = best {
         return text::excerpt(text, words, EXCERPT);
     }
-    let keys = page.triggers.iter().map(|trigger| trigger.keys.join(", "));
-    let keys = keys.map(|keys| (matcher.weight(&matcher.match_texts([&keys])), keys));
-    match keys.max_by(|a, b| a.0.total_cmp(&b.0)) {
-        Some((weight, keys)) if weight > 0.0 => text::excerpt(&keys, words, EXCERPT),
-        _ => text::one_line(page.passages.first().unwrap_or(&page.head.title), EXCERPT),
-    }
+    // Keys are no sentence: then what the part says whose keys match, or what the page is about.
+    let by_keys = triggers.iter().filter(|one| !one.trigger.sentence.is_empty());
+    let by_keys = by_keys.map(|one| (matcher.weight(&one.all), &one.trigger.sentence));
+    let by_keys = by_keys.filter(|(weight, _)| *weight > 0.0);
+    let said = by_keys.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, sentence)| sentence);
+    let first = page.passages.first().map(|passage| &passage.text);
+    text::one_line(said.or(first).unwrap_or(&page.head.title), EXCERPT)
 }

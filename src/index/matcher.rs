@@ -159,6 +159,19 @@ impl<'p> Matcher<'p> {
         self.bm25(counts, norm, |at, term| idf[at] * term.factor).score
     }
 
+    /// Whether a text has as many words of the query as it has words at all.
+    pub fn is_all_of(&self, counts: &TermCounts) -> bool {
+        let mut words = 0;
+        let mut at = 0;
+        for group in self.terms.chunk_by(|a, b| a.group == b.group) {
+            // Terms without a cover are made of others.
+            let counted = group.iter().zip(&counts.counts[at..]);
+            words += counted.filter(|(term, _)| term.covers > 0.0).map(|(_, n)| n).sum::<u32>();
+            at += group.len();
+        }
+        counts.length > 0 && words >= counts.length
+    }
+
     fn bm25(
         &self,
         counts: &TermCounts,

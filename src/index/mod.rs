@@ -43,6 +43,7 @@ pub use pages::{PageTexts, score_pages};
 
 use cache::Cache;
 use candidates::Candidate;
+use confidence::CONFIDENT;
 use digests::DigestPage;
 use documents::Fields;
 use hits::SessionMatch;
@@ -265,6 +266,11 @@ impl<'s> Index<'s> {
             one.score *= ASIDE;
         }
         candidates::sort(&mut candidates);
+        let sure = |one: &Candidate| !one.aside && one.evidence.confidence() >= CONFIDENT;
+        if candidates.iter().any(sure) && !search.phrasings[0].query.all {
+            // Behind everything else; where all are guesses, in its place among them.
+            candidates.sort_by_key(|one| one.aside);
+        }
         let read = |one: Candidate| {
             let session = one.name.parse::<SessionId>().ok()?;
             // Gone since the index was made: the next search will know.
@@ -274,8 +280,8 @@ impl<'s> Index<'s> {
                 sure if one.aside || misread => confidence::guess(sure),
                 sure => sure,
             };
-            let Candidate { score, found_by, .. } = one;
-            Some(SessionMatch { score, confidence, found_by, session, page })
+            let Candidate { score, evidence, aside, found_by, .. } = one;
+            Some(SessionMatch { score, confidence, evidence, aside, found_by, session, page })
         };
         Ok((candidates.into_iter().filter_map(read).take(limit).collect(), total))
     }
@@ -345,9 +351,12 @@ impl<'s> Index<'s> {
                 let ended = ended.first(id);
                 let at = ended.and_then(|seconds| clock::from_millis(seconds.saturating_mul(1000)));
                 let nearness = at.map_or(0.0, |at| plan.times.nearness(at, now));
-                let by_part = scored.best_part.score * bm25::recency(ended);
+                let asked = plan.query_weight.max(f32::MIN_POSITIVE);
+                let title = scored.title.weight.min(asked);
+                let by_part = scored.by_parts * bm25::recency(ended);
                 candidates.push(Candidate {
                     score: bm25::whole_and_part(one.score, by_part)
+                        * bm25::by_title(title / asked, scored.title.whole)
                         * bm25::boost(names_lacking, nearness),
                     evidence: Evidence {
                         part: scored.best_part.weight,

@@ -94,11 +94,17 @@ impl Plan {
             return Ok(());
         }
         let (present, absent) = (&mut self.terms, &mut self.absent);
+        // A rare synonym says no more than the word that was typed.
+        let most = if having > 0 { bm25::idf(having, living) } else { f32::MAX };
         let mut push = |text: &str, having: u32, factor: f32| {
+            let slip = factor == bm25::NEAR_TERM && !few;
             let factor = factor * typed_weight;
-            let weight = if having > 0 { bm25::idf(having, living) * factor } else { 0.0 };
+            let idf = bm25::idf(having, living).min(most);
+            let weight = if having > 0 { idf * factor } else { 0.0 };
             let list = if having > 0 { &mut *present } else { &mut *absent };
-            list.push(PlanTerm { text: text.to_string(), weight, covers: weight, factor, group });
+            // In a question of many words, what is only spelled alike is no evidence.
+            let covers = if slip { 0.0 } else { weight };
+            list.push(PlanTerm { text: text.to_string(), weight, covers, factor, group });
         };
         push(&word.text, having, 1.0);
         let mut taken = Vec::new();
@@ -210,7 +216,8 @@ fn query_terms(query: &Query) -> Vec<QueryTerm> {
 /// The known words that are one slip away from an unknown one, the commonest first.
 fn near(searcher: &Searcher, word: &str) -> tantivy::Result<Vec<(String, u32)>> {
     let short = word.chars().count() < terms::SHORTEST_SLIP;
-    if short || word.chars().all(|letter| letter.is_ascii_digit()) {
+    // `E404` is another error than `E403`.
+    if short || word.chars().any(|letter| letter.is_ascii_digit()) {
         return Ok(Vec::new());
     }
     let mut near = Vec::new();

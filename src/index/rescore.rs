@@ -7,17 +7,45 @@ use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, SegmentReader};
 
+use super::bm25;
 use super::documents::Fields;
 use super::matcher::{Matcher, PartScore, TermCounts};
 use super::postings;
-use super::tokens::Parts;
+use super::tokens::{PartKind, Parts};
 
 /// What a document has of a query.
 pub struct DocumentScore {
     /// The part of it that fits best.
     pub best_part: PartScore,
+    /// What its best parts give, less where there are many to choose from.
+    pub by_parts: f32,
+    /// How much of the query its title has, and of the title the query.
+    pub title: TitleMatch,
     /// The weight of the terms that it has in any part.
     pub covered: f32,
+}
+
+/// How a title fits a query.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct TitleMatch {
+    /// The weight of the terms that it has.
+    pub weight: f32,
+    /// Whether its words are all in the query.
+    pub whole: bool,
+}
+
+/// The best of some parts, and what it gives together with the second best.
+pub fn best_of(scores: impl Iterator<Item = PartScore>, parts: usize) -> (PartScore, f32) {
+    let (mut best, mut second) = (PartScore::default(), PartScore::default());
+    for one in scores {
+        if one.score > best.score {
+            (best, second) = (one, best);
+        } else {
+            second = second.max(one);
+        }
+    }
+    let both = best.score + bm25::SECOND_PART * second.score;
+    (best, both * bm25::of_many(parts))
 }
 
 /// The lists of a query's terms in one segment, and buffers to count in.
@@ -26,8 +54,9 @@ pub struct PartScorer<'m> {
     lists: Vec<Option<SegmentPostings>>,
     positions: Vec<u32>,
     parts: Parts,
-    /// What each part has of the query.
+    /// What each part has of the query, and the summary's parts together.
     counts: Vec<TermCounts>,
+    summary: TermCounts,
     /// Which terms the document has.
     present: Vec<bool>,
 }
@@ -41,7 +70,8 @@ impl<'m> PartScorer<'m> {
             .collect::<tantivy::Result<Vec<_>>>()?;
         let present = vec![false; lists.len()];
         let (positions, parts, counts) = Default::default();
-        Ok(PartScorer { matcher, lists, positions, parts, counts, present })
+        let summary = matcher.no_counts();
+        Ok(PartScorer { matcher, lists, positions, parts, counts, summary, present })
     }
 
     /// Scores a document by its parts; documents have to be asked for in order.
@@ -60,9 +90,20 @@ impl<'m> PartScorer<'m> {
                     .count(&self.positions, |part, times| self.counts[part].counts[at] += times);
             }
         }
-        let parts = self.counts.iter().filter(|counts| !counts.is_empty());
+        self.summary.clear(0);
+        let mut title = TitleMatch::default();
+        for (counts, kind) in self.counts.iter().zip(&self.parts.kinds) {
+            if *kind != PartKind::Trigger {
+                self.summary.add(counts);
+            }
+            if *kind == PartKind::Title {
+                let weight = self.matcher.part_score(counts).weight;
+                title = TitleMatch { weight, whole: self.matcher.is_all_of(counts) };
+            }
+        }
+        let parts = self.counts.iter().chain([&self.summary]).filter(|counts| !counts.is_empty());
         let scores = parts.map(|counts| self.matcher.part_score(counts));
-        let best_part = scores.fold(PartScore::default(), PartScore::max);
-        DocumentScore { best_part, covered: self.matcher.covered(&self.present) }
+        let (best_part, by_parts) = best_of(scores, self.counts.len());
+        DocumentScore { best_part, by_parts, title, covered: self.matcher.covered(&self.present) }
     }
 }

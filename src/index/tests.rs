@@ -145,21 +145,24 @@ fn a_hit_explains_itself() {
     );
 }
 
-/// The best part of a page by its text, word by word.
-fn best_part_by_text(matcher: &Matcher, page: &DigestPage) -> PartScore {
+/// The best part of a page by its text, word by word, and what its best parts give.
+fn best_part_by_text(matcher: &Matcher, page: &DigestPage) -> (PartScore, f32) {
     let texts = |trigger: &crate::model::digest::Trigger| {
         [vec![trigger.topic.clone(), trigger.sentence.clone()], trigger.keys.clone()].concat()
     };
     let mut parts: Vec<Vec<String>> = page.triggers.iter().map(texts).collect();
-    parts.push(
-        [vec![page.head.title.clone()], page.passages.clone(), page.head.files.clone()].concat(),
-    );
+    let passages: Vec<String> = page.passages.iter().map(|passage| passage.text.clone()).collect();
+    parts.push(vec![page.head.title.clone()]);
+    parts.extend(passages.iter().map(|passage| vec![passage.clone()]));
+    parts.push(page.head.files.clone());
+    let count = parts.len();
+    parts.push([vec![page.head.title.clone()], passages, page.head.files.clone()].concat());
     let scores = parts.iter().map(|part| {
         let mut counts = matcher.no_counts();
         part.iter().for_each(|text| matcher.count(text, &mut counts));
         matcher.part_score(&counts)
     });
-    scores.fold(PartScore::default(), PartScore::max)
+    rescore::best_of(scores, count)
 }
 
 #[test]
@@ -191,7 +194,7 @@ fn parts_are_scored_from_the_index_as_from_the_page() {
         let whole = matches::matches(&index.searcher, &query, plan, now, &[]).unwrap();
         for candidate in candidates {
             let page = DigestPage::read(&desk.store, &candidate.name).unwrap();
-            let best_part = best_part_by_text(&matcher, &page);
+            let (best_part, by_parts) = best_part_by_text(&matcher, &page);
             let mut all = matcher.no_counts();
             page.texts(&candidate.name).for_each(|text| matcher.count(text, &mut all));
             let present: Vec<bool> = all.counts.iter().map(|count| *count > 0).collect();
@@ -199,7 +202,13 @@ fn parts_are_scored_from_the_index_as_from_the_page() {
             let Evidence { part, page: all, asked, .. } = candidate.evidence;
             assert_eq!((part, all, asked), expected, "{query:?} {}", candidate.name);
             let recency = bm25::recency(page.head.ended.map(|at| at.timestamp()));
-            let expected = |whole: f32| bm25::whole_and_part(whole, best_part.score * recency);
+            let title = matcher.match_texts([&page.head.title]).counts;
+            let share =
+                matcher.part_score(&title).weight.min(plan.query_weight) / plan.query_weight;
+            let by_title = bm25::by_title(share, matcher.is_all_of(&title));
+            let expected = |whole: f32| {
+                bm25::whole_and_part(whole, by_parts * recency) * by_title * bm25::boost(0.0, 0.0)
+            };
             assert!(
                 whole.iter().any(|one| expected(one.score) == candidate.score),
                 "{query:?} {}",

@@ -24,6 +24,16 @@ const FARTHEST: usize = 15;
 /// How far apart two texts lie at least, so that no phrase runs from one into the other.
 const GAP: usize = 2;
 
+/// What a part of a document is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PartKind {
+    /// A trigger, an error, or a section of another page.
+    Trigger = 0,
+    /// A line of the summary. All of them, and the title, are scored together too.
+    Summary = 1,
+    Title = 2,
+}
+
 /// The tokens of a document, in the making.
 #[derive(Debug, Default)]
 pub struct TokenBuffer {
@@ -38,7 +48,11 @@ pub struct TokenBuffer {
 impl TokenBuffer {
     /// Adds a part, of texts with how often their words count. Parts come before whatever belongs
     /// to none.
-    pub fn push_part<'t>(&mut self, texts: impl IntoIterator<Item = (&'t str, usize)>) {
+    pub fn push_part<'t>(
+        &mut self,
+        kind: PartKind,
+        texts: impl IntoIterator<Item = (&'t str, usize)>,
+    ) {
         let mut length = 0;
         let mut runs: Vec<Run> = Vec::new();
         for (text, times) in texts {
@@ -52,7 +66,7 @@ impl TokenBuffer {
             }
         }
         runs.retain(|run| run.positions > 0);
-        for number in [length, runs.len() as u32] {
+        for number in [kind as u32, length, runs.len() as u32] {
             write_number(number, &mut self.parts);
         }
         for run in runs {
@@ -100,6 +114,7 @@ struct Run {
 pub struct Parts {
     /// How many words each part has that a person would type.
     pub lengths: Vec<u32>,
+    pub kinds: Vec<PartKind>,
     /// Which part each run belongs to, where it ends, and how often its words count.
     runs: Vec<(usize, u32, u32)>,
 }
@@ -107,18 +122,28 @@ pub struct Parts {
 impl Parts {
     /// Reads the parts of a document; what is damaged has none.
     pub fn read(&mut self, mut bytes: &[u8]) {
-        self.lengths.clear();
-        self.runs.clear();
+        self.clear();
         if self.read_all(&mut bytes).is_none() {
-            self.lengths.clear();
-            self.runs.clear();
+            self.clear();
         }
+    }
+
+    fn clear(&mut self) {
+        self.lengths.clear();
+        self.kinds.clear();
+        self.runs.clear();
     }
 
     fn read_all(&mut self, bytes: &mut &[u8]) -> Option<()> {
         let mut end = 0u32;
         while !bytes.is_empty() {
             let part = self.lengths.len();
+            self.kinds.push(match read_number(bytes)? {
+                0 => PartKind::Trigger,
+                1 => PartKind::Summary,
+                2 => PartKind::Title,
+                _ => return None,
+            });
             self.lengths.push(read_number(bytes)?);
             for _ in 0..read_number(bytes)? {
                 end = end.checked_add(read_number(bytes)?)?;
@@ -270,9 +295,12 @@ mod tests {
     #[test]
     fn the_words_of_each_part_are_counted() {
         let mut tokens = TokenBuffer::default();
-        tokens.push_part([("lock the lock", 1), ("LockIng", 4), ("locks", 2), ("", 3)]);
-        tokens.push_part([]);
-        tokens.push_part([("nothing", 1), ("locked", 1)]);
+        tokens.push_part(
+            PartKind::Trigger,
+            [("lock the lock", 1), ("LockIng", 4), ("locks", 2), ("", 3)],
+        );
+        tokens.push_part(PartKind::Summary, []);
+        tokens.push_part(PartKind::Title, [("nothing", 1), ("locked", 1)]);
         tokens.push_text("lock", 1);
         let (words, bytes) = tokens.finish();
         let positions: Vec<u32> = given(&words)
@@ -283,6 +311,7 @@ mod tests {
         let mut parts = Parts::default();
         parts.read(&bytes);
         assert_eq!(parts.lengths, [5, 0, 2]);
+        assert_eq!(parts.kinds, [PartKind::Trigger, PartKind::Summary, PartKind::Title]);
         let mut counted = [0; 3];
         parts.count(&positions, |part, times| counted[part] += times);
         // `LockIng` is the word and its first part, both of one form.
@@ -292,7 +321,7 @@ mod tests {
     #[test]
     fn damaged_parts_are_none() {
         let mut parts = Parts::default();
-        for bytes in [&[0xff; 9][..], &[1, 9, 1, 1], &[200]] {
+        for bytes in [&[0xff; 9][..], &[0, 1, 9, 1, 1], &[9, 1, 1, 1, 1], &[200]] {
             parts.read(bytes);
             assert!(parts.lengths.is_empty() && parts.runs.is_empty());
         }

@@ -24,10 +24,15 @@ pub struct Hit {
     pub weak: bool,
     /// How likely it is what was asked for, from 0 to 1.
     pub confidence: f64,
+    /// What it was judged by.
+    pub evidence: HitEvidence,
     /// The words of the question that it has in no form.
     pub lacks: Vec<String>,
     /// The phrasings of the question that found it.
     pub found_by: Vec<String>,
+    /// Whether the session was not found worth remembering (`worth: none`).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub aside: bool,
     /// The triggers that match, best first.
     pub triggers: Vec<HitTrigger>,
     /// Why it was found: where, and by which words.
@@ -38,6 +43,15 @@ pub struct Hit {
     /// The words of the digest that match, to be shown as such.
     #[serde(skip)]
     pub words: Vec<String>,
+}
+
+/// What a [`Hit`] has of the question, as shares of the weight of its words.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct HitEvidence {
+    /// In the part that fits best.
+    pub part: f64,
+    /// On the whole page.
+    pub page: f64,
 }
 
 /// Where in a session a [`Hit`] is.

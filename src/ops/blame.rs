@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs::{self};
 use std::io::{self, BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::LazyLock;
 
 use rayon::prelude::*;
@@ -427,12 +427,15 @@ fn each_word(text: &str, mut each: impl FnMut(usize, usize, String)) {
 
 /// The sessions that changed a file, newest first.
 fn blame_file(store: &Store, named: &Path, here: &Path, home: &Path) -> Result<FileBlame> {
+    let tolerant = as_here(named);
+    let named = tolerant.as_path();
     let absolute = here.join(named);
     let name = named.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_string();
     if name.is_empty() {
         return Err(Error::usage("there is no file to blame")
             .hint("name a source file, or a line of the memory"));
     }
+    let lower = name.to_lowercase();
     let ids = store.session_ids().context(|| "cannot list the sessions".into())?;
     let naming: Vec<Digest> = ids
         .par_iter()
@@ -440,7 +443,7 @@ fn blame_file(store: &Store, named: &Path, here: &Path, home: &Path) -> Result<F
             // Most pages do not name it, and need not be read closely.
             let page = files::read_to_string(store.layout().digest(id))
                 .ok()
-                .filter(|page| page.contains(&name))?;
+                .filter(|page| page.to_lowercase().contains(&lower))?;
             digest::parse(&page).ok()
         })
         .collect();
@@ -452,12 +455,40 @@ fn blame_file(store: &Store, named: &Path, here: &Path, home: &Path) -> Result<F
     // The end of a path names the file too, where nothing has it as a whole.
     let by_end = !files::exists(&absolute) && !naming.iter().any(exact);
     let is_it = |digest: &Digest| {
-        exact(digest) || (by_end && touches(digest, &|file| Path::new(file).ends_with(named)))
+        exact(digest) || (by_end && touches(digest, &|file| is_end_of(file, named)))
     };
     let mut sessions: Vec<FileSession> =
         naming.into_iter().filter(is_it).map(|digest| file_session(store, digest, &name)).collect();
     sessions.sort_by(|a, b| (b.ended, &b.session).cmp(&(a.ended, &a.session)));
     Ok(FileBlame { file: named.display().to_string(), sessions })
+}
+
+/// A path as this system writes it: `C:\\work\\src\\day.rs` and `./src/day.rs` name files too.
+fn as_here(named: &Path) -> PathBuf {
+    let text = named.to_string_lossy();
+    let drive = |text: &str| {
+        let bytes = text.as_bytes();
+        bytes.len() > 2 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':'
+    };
+    let is_windows = drive(&text) || (!text.contains('/') && text.contains('\\'));
+    let text = match is_windows && !files::exists(named) {
+        true => text.trim_start_matches("\\\\?\\").replace('\\', "/"),
+        false => text.into_owned(),
+    };
+    let text = if drive(&text) && cfg!(not(windows)) { text[2..].to_string() } else { text };
+    Path::new(&text).components().filter(|part| !matches!(part, Component::CurDir)).collect()
+}
+
+/// Whether one of two paths is the end of the other, however their letters are written.
+fn is_end_of(file: &str, named: &Path) -> bool {
+    let parts = |path: &Path| -> Vec<String> {
+        let normal = path.components().filter(|part| matches!(part, Component::Normal(_)));
+        normal.map(|part| part.as_os_str().to_string_lossy().to_lowercase()).collect()
+    };
+    let (file, named) = (parts(Path::new(file)), parts(named));
+    // The path of another machine ends with that within its project, but not with a bare name.
+    let from_elsewhere = file.len() > 1 && named.ends_with(&file);
+    !named.is_empty() && (file.ends_with(&named) || from_elsewhere)
 }
 
 /// Whether a file of a digest is the one that is meant: by its whole path, or by its path within

@@ -26,6 +26,8 @@ use crate::store::layout;
 
 /// Among how many hits a trigger is looked for that was named word for word.
 const HITS: usize = 10;
+/// How many sessions are listed that a shortened id may mean.
+const MOST_MEANT: usize = 20;
 /// With so many tokens left, a line that is longer is begun.
 const WORTH_BEGINNING: usize = 16;
 
@@ -163,6 +165,12 @@ fn target(memory: &Memory, request: &RecallRequest) -> Result<Target> {
     if let Ok(session) = name.parse() {
         return Ok(Target { session, part: part(episode)?, weak: false });
     }
+    if let Some(sessions) = short_name(store, name) {
+        return match sessions.as_slice() {
+            [only] => Ok(Target { session: only.clone(), part: part(episode)?, weak: false }),
+            several => Err(ambiguous(store, name, several)),
+        };
+    }
     if looks_like_id(name) {
         // Whoever names a session does not want another one that is somehow like it.
         return Err(Error::usage(format!("there is no session `{name}`"))
@@ -219,6 +227,34 @@ fn searched(memory: &Memory, request: &RecallRequest, what: &str) -> Result<Targ
     };
     let part = hit.triggers.first().map_or(Part::Digest, |trigger| Part::Episode(trigger.episode));
     Ok(Target { session: hit.session, part, weak: hit.weak })
+}
+
+/// The sessions that a shortened id may mean: `SES1`, `SES1_laptop`.
+fn short_name(store: &Store, name: &str) -> Option<Vec<SessionId>> {
+    let digits = name.strip_prefix("SES")?;
+    digits.starts_with(|first: char| first.is_ascii_digit()).then_some(())?;
+    let begins = |id: &SessionId| {
+        id.to_string().strip_prefix(name).is_some_and(|rest| rest.starts_with('_'))
+    };
+    let mut known = store.session_ids().ok()?;
+    known.retain(begins);
+    (!known.is_empty()).then_some(known)
+}
+
+/// The error that lists what a shortened id may mean.
+fn ambiguous(store: &Store, name: &str, sessions: &[SessionId]) -> Error {
+    let line = |session: &SessionId| {
+        let digest = store.digest(session).ok().flatten();
+        let title = digest.map(|digest| digest.content.title).unwrap_or_default();
+        format!("{session}: {}", text::one_line(&title, 80))
+    };
+    let mut lines: Vec<String> = sessions.iter().take(MOST_MEANT).map(line).collect();
+    if sessions.len() > MOST_MEANT {
+        lines.push(format!("and {} more", sessions.len() - MOST_MEANT));
+    }
+    Error::usage(format!("`{name}` may mean {} sessions", sessions.len()))
+        .because(lines.join("\n"))
+        .hint(format!("name one in full: `memtree recall {}`", sessions[0]))
 }
 
 /// Tells what is meant as the id of a session, right or wrong.
@@ -399,6 +435,10 @@ impl SessionParts<'_> {
             && !(first..=last).contains(&episode)
         {
             return Err(missing().because(format!("it has {first} - {last}")));
+        }
+        let here = files::is_dir(self.store.layout().snapshot(session).join(layout::EPISODIC));
+        if here && digest.snapshot.evicted.is_none() && !self.is_folder() {
+            return Err(missing().because("its snapshot is here, and has no such part"));
         }
         let (_, why) = self.absence();
         let mut text = format!(

@@ -68,6 +68,10 @@ pub enum NamedTime {
     Calendar { year: Option<i32>, month: Option<u32>, day: Option<u32> },
     /// So many days before now, from and to.
     DaysAgo(u64, u64),
+    /// The last such day of the week, counted from Monday.
+    Weekday(u32),
+    /// Three months from this one on: of a year, or of the last in which it could be spoken of.
+    Season { year: Option<i32>, month: u32 },
 }
 
 /// The times in a question, and the words that name them.
@@ -154,14 +158,37 @@ impl NamedTime {
                 // Without a year, the last one in which it could be spoken of.
                 let years = year.map_or(vec![ended.year() - 1, ended.year()], |year| vec![year]);
                 let ranges = years.into_iter().filter_map(|year| range(year, month, day));
-                let near = ranges.map(|(first, last)| match ended {
-                    ended if ended < first => 0.0,
-                    ended if ended <= last => 1.0,
-                    ended => (1.0 - (ended - last).num_days() as f32 / SPOKEN_OF_FOR).max(0.0),
+                ranges.map(|range| nearness_to(range, ended)).fold(0.0, f32::max)
+            }
+            NamedTime::Weekday(weekday) => {
+                let ago = (now - ended).num_days();
+                // The one of last week may be meant as well as the one of this.
+                let near = (1..=14).contains(&ago);
+                match near && ended.weekday().num_days_from_monday() == weekday {
+                    true if ago <= 7 => 1.0,
+                    true => 0.7,
+                    false => 0.0,
+                }
+            }
+            NamedTime::Season { year, month } => {
+                let years = year.map_or(vec![ended.year() - 1, ended.year()], |year| vec![year]);
+                let ranges = years.into_iter().filter_map(|year| {
+                    let first = NaiveDate::from_ymd_opt(year, month, 1)?;
+                    let end = first.checked_add_months(Months::new(3))?;
+                    Some((first, end.checked_sub_days(Days::new(1))?))
                 });
-                near.fold(0.0, f32::max)
+                ranges.map(|range| nearness_to(range, ended)).fold(0.0, f32::max)
             }
         }
+    }
+}
+
+/// How near a day is to some days from first to last: within, one; less after them.
+fn nearness_to((first, last): (NaiveDate, NaiveDate), ended: NaiveDate) -> f32 {
+    match ended {
+        ended if ended < first => 0.0,
+        ended if ended <= last => 1.0,
+        ended => (1.0 - (ended - last).num_days() as f32 / SPOKEN_OF_FOR).max(0.0),
     }
 }
 
@@ -214,8 +241,15 @@ fn time_at(words: &[&str], at: usize) -> Option<(NamedTime, usize, usize)> {
     if let Some(time) = dashed(word(at)) {
         return Some((time, at, at + 1));
     }
+    if let Some(time) = weekday_or_season(&words[at..], before(at)) {
+        return Some((time.0, at, at + time.1));
+    }
     let ago = |from, to, words| Some((NamedTime::DaysAgo(from, to), at, at + words));
     match (word(at), word(at + 1), word(at + 2)) {
+        ("this", "morning" | "afternoon" | "evening", _) => ago(0, 0, 2),
+        ("last", "night", _) => ago(0, 1, 2),
+        ("the", "other", "day") => ago(1, 10, 3),
+        ("last", "year", _) => ago(180, 730, 2),
         ("today", ..) => ago(0, 0, 1),
         ("yesterday", ..) => ago(1, 2, 1),
         ("this", "week", _) => ago(0, 7, 2),
@@ -237,6 +271,28 @@ fn time_at(words: &[&str], at: usize) -> Option<(NamedTime, usize, usize)> {
         }
         _ => None,
     }
+}
+
+/// The day of the week or the season that words begin with, and how many words name it.
+fn weekday_or_season(words: &[&str], before: &str) -> Option<(NamedTime, usize)> {
+    let first = words.first().copied().unwrap_or_default();
+    if let Some(weekday) = WEEKDAYS.iter().position(|weekday| *weekday == first) {
+        return Some((NamedTime::Weekday(weekday as u32), 1));
+    }
+    let month = match first {
+        "spring" => 3,
+        "summer" => 6,
+        "autumn" | "fall" => 9,
+        "winter" => 12,
+        _ => return None,
+    };
+    // "Spring Boot" and "fall back" name no time.
+    let named = matches!(before, "in" | "last" | "this" | "of" | "since" | "during" | "the");
+    let year = words.get(1).and_then(|word| word.parse().ok());
+    let year = year.filter(|year| (1990..2100).contains(year));
+    let ends = words.len() == 1 || year.is_some() || before == "last" || before == "this";
+    let said = named && (ends || !matches!(before, "the" | "of"));
+    said.then_some((NamedTime::Season { year, month }, 1 + usize::from(year.is_some())))
 }
 
 /// The day of `7`, `7th`, `1st`.
@@ -296,6 +352,10 @@ mod tests {
             ("what broke yesterday", NamedTime::DaysAgo(1, 2)),
             ("what did we do last week?", NamedTime::DaysAgo(2, 14)),
             ("the fix from three weeks ago", NamedTime::DaysAgo(15, 27)),
+            ("what broke last Tuesday?", NamedTime::Weekday(1)),
+            ("the library we chose in spring", NamedTime::Season { year: None, month: 3 }),
+            ("chosen in autumn 2025", NamedTime::Season { year: Some(2025), month: 9 }),
+            ("what did I do this morning", NamedTime::DaysAgo(0, 0)),
         ] {
             assert_eq!(NamedTimes::of(text).times, [expect], "{text}");
         }
@@ -308,8 +368,19 @@ mod tests {
     #[test]
     fn what_only_looks_like_a_time_is_none() {
         for text in [
-            "it may break", "march on", "2048 tokens", "port 2023", "v2.1.0 of 40 files",
-            "the last weekday", "99 days", "1-2-3", "2026-99-99", "", "ago",
+            "it may break",
+            "march on",
+            "2048 tokens",
+            "port 2023",
+            "v2.1.0 of 40 files",
+            "the last weekday",
+            "fall back to main",
+            "the spring boot app",
+            "99 days",
+            "1-2-3",
+            "2026-99-99",
+            "",
+            "ago",
         ] {
             assert_eq!(NamedTimes::of(text), NamedTimes::default(), "{text}");
         }
@@ -333,5 +404,14 @@ mod tests {
         assert_eq!(near("on 29 February 2025", "2025-02-28"), 0.0);
         assert_eq!((near("last week", "2026-11-08"), near("last week", "2026-10-08")), (1.0, 0.0));
         assert_eq!(near("the header race", "2026-11-08"), 0.0);
+        // The fifteenth is a Sunday.
+        assert_eq!(near("on Tuesday", "2026-11-10"), 1.0);
+        assert!((0.5..1.0).contains(&near("last Tuesday", "2026-11-03")));
+        assert_eq!((near("on Tuesday", "2026-11-11"), near("on Sunday", "2026-11-15")), (0.0, 0.0));
+        assert_eq!((near("in spring", "2026-04-10"), near("in spring", "2026-01-10")), (1.0, 0.0));
+        assert_eq!(
+            (near("last winter", "2026-01-10"), near("in summer", "2026-11-10")),
+            (1.0, 0.0)
+        );
     }
 }

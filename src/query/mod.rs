@@ -38,6 +38,9 @@ pub struct Query {
     pub excluded: Vec<String>,
     /// What narrows the search.
     pub filters: Vec<Filter>,
+    /// Whether sessions that were not found worth remembering stand among the others, rather than
+    /// behind them.
+    pub all: bool,
 }
 
 /// One narrowing of a search. Those with the same key are alternatives; different keys all have to

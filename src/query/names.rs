@@ -41,9 +41,11 @@ impl Names {
         if raw.len() > 2 && 2 * capitals > raw.len() {
             return Names::default();
         }
+        // In German every noun has one; only capitals within a word tell a name there.
+        let german = raw.iter().any(|word| is_german(&word.to_lowercase()));
         let mut names = Vec::new();
         for (at, word) in raw.iter().enumerate() {
-            let begins = at == 0 || query.words[at - 1].ends_with(['.', '?', '!', ':']);
+            let begins = german || at == 0 || query.words[at - 1].ends_with(['.', '?', '!', ':']);
             if names.len() < MOST_NAMES && is_name(word, begins) {
                 names.extend(Name::of(word, &alternatives));
             }
@@ -140,6 +142,17 @@ fn is_name(word: &str, begins_sentence: bool) -> bool {
     (inner || (capital && !begins_sentence)) && !plain && lower.chars().count() >= SHORTEST_PART
 }
 
+/// Recognizes a small word that German has and English has not.
+fn is_german(lower: &str) -> bool {
+    const SMALL: &[&str] = &[
+        "aber", "auch", "bei", "beim", "das", "dem", "der", "ein", "eine", "einem", "einen",
+        "einer", "für", "gibt", "haben", "ist", "kein", "keine", "mit", "nach", "nicht", "oder",
+        "sind", "und", "vom", "von", "warum", "welche", "welcher", "wenn", "wie", "wieso", "wir",
+        "wurde", "wurden", "zum", "zur", "über",
+    ];
+    SMALL.contains(&lower)
+}
+
 fn is_everyday(lower: &str) -> bool {
     common_words::everyday_place(lower).is_some()
 }
@@ -173,6 +186,8 @@ mod tests {
         assert!(names("FIX THE HEADER RACE").is_empty());
         assert!(names("Make Appends Safe Under Two Writers").is_empty());
         assert!(names("").is_empty() && names("kafka topics").is_empty());
+        assert!(names("warum bricht der Build auf dem Server beim Start ab").is_empty());
+        assert_eq!(names("wie wurde der Fehler in GraphQL behoben"), ["graphql"]);
     }
 
     #[test]

@@ -105,6 +105,10 @@ fn a_source_file_is_blamed_on_the_sessions_that_changed_it() {
     );
     let by_name = desk.memtree(["blame", "sync.rs", "--json"]).success().json();
     assert_eq!(by_name["sessions"], answer["sessions"], "the end of a path is enough");
+    for path in ["./src/sync.rs", "SRC/Sync.rs", r"src\sync.rs", r"C:\work\tidepool\src\sync.rs"] {
+        let alike = desk.memtree(["blame", path, "--json"]).success().json();
+        assert_eq!(alike["sessions"], answer["sessions"], "{path}");
+    }
     desk.memtree(["blame", "src/none.rs"])
         .success()
         .stderr_has("no session in this memory changed");

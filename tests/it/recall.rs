@@ -56,6 +56,27 @@ fn a_name_that_is_no_session_is_not_searched_for() {
 }
 
 #[test]
+fn a_shortened_name_lists_what_it_may_mean() {
+    let desk = desk();
+    desk.memtree(["recall", "SES1"]).success().stdout_has("SES1_desk_SP1C1");
+    desk.memtree(["recall", "SES1_desk#EP_001"]).success().stdout_has("# EP_001");
+    // Another one that begins alike, as a second device or the next core has it.
+    let (from, to) = ("sessions/SES1_desk_SP1C1", "sessions/SES1_desk_SP1C2");
+    std::fs::create_dir_all(desk.store().join(to)).unwrap();
+    let page = desk.read(format!("{from}/SES1_desk_SP1C1_DIGEST.md"));
+    std::fs::write(
+        desk.store().join(to).join("SES1_desk_SP1C2_DIGEST.md"),
+        page.replace("SES1_desk_SP1C1", "SES1_desk_SP1C2"),
+    )
+    .unwrap();
+    let said = desk.memtree(["recall", "SES1"]).code(2);
+    said.stderr_has("may mean 2 sessions")
+        .stderr_has("SES1_desk_SP1C1: ")
+        .stderr_has("SES1_desk_SP1C2: ");
+    desk.memtree(["recall", "SES2_desk_SP1C1#EP_099"]).code(1).stderr_has("has no episode EP_099");
+}
+
+#[test]
 fn a_guess_is_called_one() {
     let desk = desk();
     desk.memtree(["recall", "kubernetes ingress of the pipeline in Terraform"])
