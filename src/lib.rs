@@ -127,6 +127,7 @@ pub mod internals {
     }
     pub mod capture {
         pub use crate::capture::PageSettings;
+        pub use crate::capture::found;
         pub mod stage {
             pub use crate::capture::stage::{CaptureError, stage};
         }

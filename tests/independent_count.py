@@ -68,11 +68,26 @@ def claude(paths):
 def codex(paths):
     count, total = collections.Counter(), None
     lines = [r for path in paths for r in records(path)]
-    told = any((r.get("payload") or {}).get("type") == "user_message" for r in lines)
+    told = any((r.get("payload") or {}).get("type") == "user_message" or ((r.get("payload") or {}).get("item") or {}).get("type")
+               == "UserMessage" for r in lines)
+    ids = {(r.get("payload") or {}).get("call_id") for r in lines}
+    running, done = {}, 0  # scripts, and how many calls of each were told by items
     for r in lines:
         p = r.get("payload") or {}
         kind = p.get("type")
-        if kind == "user_message":
+        item = (p.get("item") or {}) if kind == "item_completed" else {}
+        if item.get("type") == "UserMessage":
+            text = "\n".join(c.get("text") or "" for c in item["content"])
+            count["prompts"] += not text.startswith(INJECTED)
+        elif item.get("type") in ("CommandExecution", "FileChange", "McpToolCall", "DynamicToolCall"):
+            if item["id"] not in ids and item.get("source") != "user_shell":
+                count["calls"] += 1
+                done += 1
+        elif kind == "custom_tool_call" and p["name"] == "exec":
+            running[p["call_id"]], done = True, 0
+        elif kind == "custom_tool_call_output" and p["call_id"] in running:
+            count["calls"] += done == 0
+        elif kind == "user_message":
             count["prompts"] += not p["message"].startswith(INJECTED)
         elif r.get("type") == "response_item" and kind == "message":
             text = "".join(c.get("text") or "" for c in p["content"])
@@ -101,6 +116,7 @@ def copilot(paths):
             output += data.get("outputTokens") or 0
         elif r["type"] == "session.shutdown":
             ended = True
+            count.update({key: -count[key] for key in ("input", "output", "cache_read", "cache_write")})  # the last one counts
             for u in (m["usage"] for m in data["modelMetrics"].values()):
                 count["input"] += u["inputTokens"] - u["cacheReadTokens"] - u["cacheWriteTokens"]
                 count["output"] += u["outputTokens"]
@@ -474,6 +490,89 @@ def vscode(paths):
                 elif not item.get("kind"):
                     said += item["value"]
             count["replies"] += bool(said.strip())
+    return count
+
+
+def gemini(paths):
+    count = collections.Counter()
+    for path in paths:
+        is_child, last = os.path.dirname(path).split("/")[-1] not in ("raw", "chats"), {}
+        for r in records(path):
+            for m in [r] + ((r.get("$set") or {}).get("messages") or []):
+                if m.get("type"):
+                    last[m.get("id")] = m
+        for m in last.values():
+            text = m["content"] if isinstance(m["content"], str) else "".join(p.get("text", "") for p in m["content"])
+            if m["type"] == "gemini":
+                count["replies"] += bool(text.strip()) and not is_child
+                count["calls"] += len(m.get("toolCalls") or [])
+                t = m.get("tokens") or {}
+                count.update(input=t.get("input", 0) - t.get("cached", 0) + t.get("tool", 0), cache_read=t.get("cached", 0),
+                             output=t.get("output", 0) + t.get("thoughts", 0))
+            elif m["type"] == "user" and text.strip() and not is_child:
+                count["prompts"] += not text.startswith(("<session_context>", "/"))
+    return count
+
+
+def qwen(paths):
+    count = collections.Counter()
+    for r in (r for path in paths if path.endswith(".jsonl") for r in records(path)):
+        side, parts = r.get("isSidechain"), (r.get("message") or {}).get("parts") or []
+        text = "".join(p.get("text") or "" for p in parts if not p.get("thought"))
+        if r["type"] == "user" and not side and r.get("provenance") in (None, "real_user"):
+            count["prompts"] += bool(text.strip())
+        elif r["type"] == "assistant":
+            count["replies"] += bool(text.strip()) and not side
+            count["calls"] += sum("functionCall" in p for p in parts)
+            u = r.get("usageMetadata") or {}
+            cached = u.get("cachedContentTokenCount") or 0
+            count.update(input=(u.get("promptTokenCount") or 0) - cached, cache_read=cached,
+                         output=u.get("candidatesTokenCount") or 0)
+    return count
+
+
+def rows(paths, table):
+    return [r["row"] for path in paths for r in records(path) if r.get("table") == table]
+
+
+def goose(paths):
+    count = collections.Counter()
+    if any("/subagent-" in path for path in paths):
+        raise ValueError("a session with a subagent")
+    for row in rows(paths, "messages"):
+        parts, seen = json.loads(row["content_json"]), json.loads(row.get("metadata_json") or "{}")
+        text = "".join(p.get("text") or "" for p in parts if p["type"] == "text")
+        count["calls"] += sum(p["type"] == "toolRequest" for p in parts)
+        if seen.get("userVisible", True) and text.strip():
+            count["prompts" if row["role"] == "user" else "replies"] += 1
+    for row in rows(paths, "usage_ledger"):
+        cached = row.get("cache_read_tokens") or 0
+        count.update(input=row["input_tokens"] - cached, output=row["output_tokens"], cache_read=cached)
+    return count
+
+
+def pi(paths):
+    return entries(r for path in paths for r in records(path))
+
+
+def openclaw(paths):
+    return entries(json.loads(row["event_json"]) for row in rows(paths, "transcript_events"))
+
+
+def entries(all):
+    count = collections.Counter()
+    for m in (r["message"] for r in all if r.get("type") == "message"):
+        content = m.get("content") or []
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        said = sum(bool(b["text"].strip()) for b in blocks if b["type"] == "text")
+        if m["role"] == "user":
+            count["prompts"] += said > 0
+        elif m["role"] == "assistant":
+            count["replies"] += said
+            count["calls"] += sum(b["type"] == "toolCall" for b in blocks)
+            u = m.get("usage") or {}
+            count.update(input=u.get("input", 0), output=u.get("output", 0), cache_read=u.get("cacheRead", 0),
+                         cache_write=u.get("cacheWrite", 0))
     return count
 
 

@@ -1,9 +1,9 @@
 //! GitHub Copilot CLI: `session-state/<id>/events.jsonl`, earlier `session-state/<id>.jsonl`, one
-//! event per line (seen in 1.0.64 to 1.0.78).
+//! event per line (seen in 1.0.64 to 1.0.102).
 //!
-//! A line is `{type, data, id, timestamp, parentId}`. Full usage is given once, at
-//! `session.shutdown`, for the part of the session since it was started or resumed; a crash leaves
-//! only the output tokens of each message. `workspace.yaml` beside it has the title.
+//! A line is `{type, data, id, timestamp, parentId}`. Full usage is given at `session.shutdown`, for
+//! all of the session so far, also of what came before it was resumed: the last one counts. A crash
+//! leaves only the output tokens of each message. `workspace.yaml` beside it has the title.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use super::wire::{self, Content, Count, Text, wire_types};
 use super::{Adapter, Identity, Places, jsonl};
 use crate::base::files;
 use crate::error::Result;
-use crate::model::session::{EventKind, EventSink, Head, Log, Role};
+use crate::model::session::{EventKind, EventSink, Head, Log, ModelUsage, Role};
 
 /// GitHub Copilot CLI.
 pub struct Copilot;
@@ -309,7 +309,17 @@ impl SessionEvents {
                 cache_write: usage.cache_write_tokens.0,
                 cost_usd: None,
             };
-            out.count(&model, tokens.without_cached_input());
+            let tokens = tokens.without_cached_input();
+            let used = out.usage(&model);
+            // What is less than before was counted from a new beginning.
+            let goes_on = tokens.input >= used.input
+                && tokens.output >= used.output
+                && tokens.cache_read >= used.cache_read
+                && tokens.cache_write >= used.cache_write;
+            if goes_on {
+                *used = ModelUsage { model: std::mem::take(&mut used.model), ..Default::default() };
+            }
+            tokens.add_to(used);
         }
         self.open_output.clear();
     }

@@ -68,6 +68,7 @@ pub fn gather(
         let follows = |file: &LogFile| sources.follows.get(file.path.as_path()).copied();
         put_in_order(&mut source.files, follows);
     }
+    sources.name_origins(&found);
     sources.fold(is_held);
     (sources.list, sources.skipped)
 }
@@ -144,8 +145,22 @@ impl<'f> Sources<'f> {
         self.list[at].files.push(log_file(file));
     }
 
+    /// Says of forks which session they come from.
+    fn name_origins(&mut self, found: &'f [Identified]) {
+        for file in found {
+            let Some(record) = file.identity.forked.as_deref() else { continue };
+            let origin = self.by_lineage.get(&(file.flavor, record)).copied();
+            let fork = self.by_id.get(&(file.flavor, file.identity.native_id.clone())).copied();
+            if let (Some(origin), Some(fork)) = (origin, fork)
+                && origin != fork
+            {
+                self.list[fork].origin = Some(self.list[origin].native_id.clone());
+            }
+        }
+    }
+
     fn begin(&mut self, flavor: &'static str, native_id: String) -> usize {
-        self.list.push(Source { flavor, native_id, files: Vec::new() });
+        self.list.push(Source { flavor, native_id, files: Vec::new(), origin: None });
         self.list.len() - 1
     }
 

@@ -44,7 +44,9 @@ pub mod jsonl;
 mod kilo;
 mod kimi;
 mod kiro;
+pub mod noise;
 mod omp;
+mod openclaw;
 mod opencode;
 mod pi;
 mod qwen;
@@ -80,6 +82,7 @@ pub const ALL: &[&dyn Adapter] = &[
     &antigravity::Antigravity,
     &omp::OhMyPi,
     &pi::Pi,
+    &openclaw::OpenClaw,
     &claude::Claude,
     &qwen::Qwen,
     &gemini::Gemini,
@@ -122,6 +125,12 @@ pub trait Adapter: Sync {
     /// Reads one session and hands its events over one by one, so that no log is ever held whole.
     /// A bad line is named in [`Head::skipped`]; only an unusable log is an error.
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head>;
+
+    /// The folder in which the session of a log worked, from what the agent keeps around the log. It
+    /// is asked for once, when the session is first captured and its log does not say.
+    fn folder_of(&self, _log: &Path) -> Option<String> {
+        None
+    }
 }
 
 /// How an agent deletes its own logs, and what keeps it from doing so.
@@ -170,6 +179,9 @@ pub struct Identity {
     /// same id that has it is an earlier part of the same conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follows: Option<String>,
+    /// The first record of a fork that copied its origin's, where it does not name the origin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked: Option<String>,
     /// The session whose subagent this one is, where each has a log of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
@@ -184,7 +196,7 @@ impl Identity {
     /// Another file of a session, or one without a lineage.
     pub fn beside(native_id: impl Into<String>, role: Role) -> Identity {
         let native_id = native_id.into();
-        Identity { native_id, role, lineage: None, follows: None, parent: None }
+        Identity { native_id, role, lineage: None, follows: None, forked: None, parent: None }
     }
 
     /// The same, of a session that another one started as its subagent.

@@ -1,6 +1,7 @@
-//! Pi, and OpenClaw which is built on it: `sessions/--<cwd>--/<time>_<id>.jsonl` and
-//! `agents/<agent>/sessions/<id>.jsonl`, one JSON entry per line (Pi seen in format 1, formats 2
-//! and 3 and OpenClaw in fixtures only), and others of the family, whose roots alone are known.
+//! Pi, and the logs of OpenClaw before it had a database ([`super::openclaw`]):
+//! `sessions/--<cwd>--/<time>_<id>.jsonl` and `agents/<agent>/sessions/<id>.jsonl`, one JSON entry
+//! per line (Pi seen in 0.87 and in format 1, format 2 and OpenClaw in fixtures only), and others of
+//! the family, whose roots alone are known.
 //!
 //! The first line is the header; in Oh My Pi, which is read here too ([`super::omp`]), the title
 //! may stand before it. Since format 2 entries have an `id` and a `parentId`, and one file holds
@@ -17,7 +18,7 @@ use super::wire::{self, Content, Count, Text, wire_types};
 use super::{Adapter, Identity, Places, jsonl};
 use crate::base::clock::Timestamp;
 use crate::error::Result;
-use crate::model::session::{Action, BegunBy, EventKind, EventSink, Head, Log};
+use crate::model::session::{BegunBy, EventKind, EventSink, Head, Log};
 
 /// Pi and OpenClaw.
 pub struct Pi;
@@ -45,7 +46,7 @@ impl Adapter for Pi {
         let mut latest = LatestMessage::default();
         Transcript::new(log, &mut NoEvents).read_log(&mut latest)?;
         let mut out = Transcript::new(log, events);
-        out.read_log(&mut Entries { latest: latest.0, ..Entries::default() })?;
+        out.read_log(&mut Entries::until(latest))?;
         Ok(out.head)
     }
 }
@@ -104,7 +105,7 @@ impl Header {
 
 wire_types! {
     #[serde(rename_all = "camelCase")]
-    struct WireEntry<'a> {
+    pub(super) struct WireEntry<'a> {
         #[serde(rename = "type")]
         kind: Text<'a>,
         id: Text<'a>,
@@ -121,7 +122,7 @@ wire_types! {
         message: Option<WireMessage<'a>>,
     }
 
-    struct WireStamp<'a> {
+    pub(super) struct WireStamp<'a> {
         #[serde(rename = "type")]
         kind: Text<'a>,
         timestamp: Text<'a>,
@@ -139,6 +140,12 @@ wire_types! {
         is_error: Option<bool>,
         command: Text<'a>,
         output: Text<'a>,
+        exit_code: Text<'a>,
+        details: Option<&'a RawValue>,
+    }
+
+    #[serde(rename_all = "camelCase")]
+    struct WireDetails<'a> {
         exit_code: Text<'a>,
     }
 
@@ -176,7 +183,7 @@ impl WireUsage {
 
 /// Finds out when the last message was written.
 #[derive(Default)]
-struct LatestMessage(Option<Timestamp>);
+pub(super) struct LatestMessage(Option<Timestamp>);
 
 impl Dialect for LatestMessage {
     type Record<'a> = WireStamp<'a>;
@@ -191,7 +198,7 @@ impl Dialect for LatestMessage {
 
 /// Reads the entries of one session.
 #[derive(Default)]
-struct Entries {
+pub(super) struct Entries {
     latest: Option<Timestamp>,
     /// When it was branched off another session: what is older is a copy.
     branched: Option<Timestamp>,
@@ -248,6 +255,11 @@ impl Dialect for Entries {
 }
 
 impl Entries {
+    /// The same, where the last message was written at this time.
+    pub(super) fn until(latest: LatestMessage) -> Entries {
+        Entries { latest: latest.0, ..Entries::default() }
+    }
+
     fn session(&mut self, entry: WireEntry, out: &mut Transcript) -> Result<()> {
         entry.cwd.fill(&mut out.head.cwd);
         entry.title.fill(&mut out.head.title);
@@ -272,15 +284,16 @@ impl Entries {
             "assistant" => assistant(message, out),
             "toolResult" => {
                 let content = content().unwrap_or_default();
-                let exit_code = exit_code(&content.text);
+                let details = serde_json::from_str::<WireDetails>(wire::raw(message.details));
+                let told = details.ok().and_then(|details| details.exit_code.parse().ok());
+                let exit_code = told.or_else(|| exit_code(&content.text));
                 let failed = message.is_error == Some(true);
                 out.result(message.tool_call_id.0, content, failed, exit_code)
             }
             // The person ran a command beside the agent.
             "bashExecution" => {
                 let id = format!("bash-{}", out.context.position.line);
-                let action = Action::Shell { command: message.command.0.into_owned() };
-                out.act(id.as_str().into(), "bashExecution".into(), action)?;
+                out.own_command(id.as_str().into(), &message.command)?;
                 let output = Content { text: message.output.0, images: 0 };
                 out.result(id.into(), output, false, message.exit_code.parse().ok())
             }
@@ -314,5 +327,7 @@ fn assistant(message: WireMessage, out: &mut Transcript) -> Result<()> {
 
 /// The exit code in a last line like `Command exited with code 1`.
 fn exit_code(text: &str) -> Option<i32> {
-    text.trim_end().lines().next_back()?.strip_prefix("Command exited with code ")?.parse().ok()
+    let last = text.trim_end().lines().next_back()?;
+    let last = last.strip_prefix('(').and_then(|line| line.strip_suffix(')')).unwrap_or(last);
+    last.strip_prefix("Command exited with code ")?.parse().ok()
 }

@@ -48,6 +48,8 @@ pub struct Table {
     touched: Option<&'static str>,
     /// The project's folder, where the database's own path is all that tells it.
     place: Option<fn(&Path) -> Option<PathBuf>>,
+    /// A column that is packed with zstd, and the one for which it stands.
+    packed: Option<(&'static str, &'static str)>,
 }
 
 impl Table {
@@ -59,7 +61,16 @@ impl Table {
         session: &'static str,
         key: &'static [&'static str],
     ) -> Table {
-        Table { name, session, key, required: &[], optional: &[], touched: None, place: None }
+        Table {
+            name,
+            session,
+            key,
+            required: &[],
+            optional: &[],
+            touched: None,
+            place: None,
+            packed: None,
+        }
     }
 
     /// The columns that have to be there; a table without any need not be there itself.
@@ -75,6 +86,11 @@ impl Table {
     /// Tells the project's folder by the database's path. Each session keeps it as a row of its own.
     pub const fn place(self, place: fn(&Path) -> Option<PathBuf>) -> Table {
         Table { place: Some(place), ..self }
+    }
+
+    /// A column that is packed with zstd: what is in it is kept as that of another column.
+    pub const fn packed(self, column: &'static str, stands_for: &'static str) -> Table {
+        Table { packed: Some((column, stands_for)), ..self }
     }
 
     /// The column that is set anew when a row changes.
@@ -244,7 +260,14 @@ struct Sessions {
     schema: &'static Schema,
     /// The columns that are read of each table, in order; none of a table that is not there.
     columns: Vec<Vec<&'static str>>,
+    /// How many sessions were written out.
+    written: usize,
+    /// The tables whose rows are found through a list of their sessions' ([`Sessions::list_rows`]).
+    listed: Vec<&'static str>,
 }
+
+/// From so many sessions on that are written out, tables without an index get a list.
+const MANY: usize = 10;
 
 impl Sessions {
     fn new(database: Database, schema: &'static Schema) -> io::Result<Sessions> {
@@ -256,7 +279,30 @@ impl Sessions {
                 wanted.copied().filter(|column| there.iter().any(|name| name == column)).collect(),
             );
         }
-        Ok(Sessions { database, schema, columns })
+        Ok(Sessions { database, schema, columns, written: 0, listed: Vec::new() })
+    }
+
+    /// Makes a list of which rows are whose for each table that would be looked through whole for
+    /// every session. SQLite keeps such lists apart from the database, and not in memory.
+    fn list_rows(&mut self) {
+        let connection = &self.database.connection;
+        for table in self.schema.tables {
+            let (name, session) = (table.name, table.session);
+            let plan = format!("EXPLAIN QUERY PLAN SELECT 1 FROM \"{name}\" WHERE {session} = ?1");
+            let plan = connection.query_row(&plan, [""], |row| row.get::<_, String>(3));
+            if !plan.is_ok_and(|plan| plan.starts_with("SCAN")) {
+                continue;
+            }
+            let list = format!(
+                "CREATE TEMP TABLE \"whose_{name}\" AS
+                 SELECT {session} AS session, rowid AS place FROM \"{name}\";
+                 CREATE INDEX temp.\"whose_{name}_by\" ON \"whose_{name}\" (session, place)"
+            );
+            // A table without row numbers is looked through as before.
+            if connection.execute_batch(&list).is_ok() {
+                self.listed.push(name);
+            }
+        }
     }
 
     /// The tables that are there, with the columns that are read of them.
@@ -339,15 +385,21 @@ impl Sessions {
             let order: Vec<String> = (0..keys.len()).map(|at| format!("key{at}")).collect();
             let columns_quoted: Vec<String> =
                 columns.iter().map(|column| format!("\"{column}\"")).collect();
+            let whose = match self.listed.contains(&table.name) {
+                true => format!(
+                    "rowid IN (SELECT place FROM temp.\"whose_{}\" WHERE session = ?1)",
+                    table.name
+                ),
+                false => format!("{} = ?1", table.session),
+            };
             let query = format!(
-                "SELECT {}, {} FROM \"{}\" WHERE {} = ?1 ORDER BY {}",
+                "SELECT {}, {} FROM \"{}\" WHERE {whose} ORDER BY {}",
                 keys.join(", "),
                 columns_quoted.join(", "),
                 table.name,
-                table.session,
                 order.join(", ")
             );
-            statements.push((table, columns, self.database.connection.prepare(&query)?));
+            statements.push((table, columns, self.database.connection.prepare_cached(&query)?));
         }
         let mut streams = Vec::new();
         for (table, columns, statement) in &mut statements {
@@ -381,6 +433,10 @@ impl Shared for Sessions {
     }
 
     fn extract(&mut self, native_id: &str, out: &mut dyn Write) -> io::Result<()> {
+        self.written += 1;
+        if self.written == MANY {
+            self.list_rows();
+        }
         self.write(native_id, out).map_err(|fault| match fault {
             Fault::Database(err) => unreadable(err),
             Fault::Output(err) => err,
@@ -430,6 +486,12 @@ fn line(
     for (at, column) in columns.iter().enumerate() {
         let value = match row.get_ref(table.key.len() + at)? {
             ValueRef::Null => continue,
+            ValueRef::Blob(bytes) if table.packed.is_some_and(|(packed, _)| packed == *column) => {
+                let stands_for = table.packed.map_or(*column, |(_, stands_for)| stands_for);
+                // One that is damaged is kept as an empty text, and named when it is read.
+                fields.push((stands_for, unpacked(bytes).unwrap_or_default().into()));
+                continue;
+            }
             ValueRef::Integer(number) => number.into(),
             ValueRef::Real(number) => {
                 serde_json::Number::from_f64(number).map_or(serde_json::Value::Null, Into::into)
@@ -440,6 +502,14 @@ fn line(
     }
     let line = rows::line(table.name, &key, &fields);
     Ok((key, line))
+}
+
+/// The text in a packed value.
+fn unpacked(bytes: &[u8]) -> Option<String> {
+    let mut text = Vec::new();
+    let packed = ruzstd::decoding::StreamingDecoder::new(bytes).ok()?;
+    packed.take(jsonl::LONGEST_LINE as u64).read_to_end(&mut text).ok()?;
+    Some(String::from_utf8_lossy(&text).into_owned())
 }
 
 fn text(value: ValueRef<'_>) -> String {

@@ -204,13 +204,14 @@ fn command(fields: &Map<String, Value>) -> Option<String> {
 fn edit(fields: &Map<String, Value>) -> Option<Action> {
     let mut text = String::new();
     const TEXTS: &[&str] = &[
-        "old_string", "old_str", "oldString", "oldText", "old_text", "new_string", "new_str",
-        "newString", "newText", "new_text", "content", "contents", "file_text", "new_source",
-        "diff", "changes",
+        "old_string", "old_str", "oldString", "oldText", "old_text", "before", "new_string",
+        "new_str", "newString", "newText", "new_text", "after", "content", "contents", "file_text",
+        "new_source", "diff", "changes",
     ];
     for name in TEXTS {
         if let Some(Value::String(part)) = fields.get(*name) {
-            let mark = if name.starts_with("old") { "- " } else { "+ " };
+            let is_old = name.starts_with("old") || *name == "before";
+            let mark = if is_old { "- " } else { "+ " };
             for line in text::cut(part, LONGEST_TEXT).lines() {
                 text.push_str(mark);
                 text.push_str(line);
@@ -236,7 +237,8 @@ fn edit(fields: &Map<String, Value>) -> Option<Action> {
 /// The state of a file that is written as a whole.
 fn whole_content(fields: &Map<String, Value>) -> FileState {
     const PARTS: &[&str] = &[
-        "old_string", "old_str", "oldString", "oldText", "old_text", "edits", "diff", "insert_line",
+        "old_string", "old_str", "oldString", "oldText", "old_text", "before", "edits", "diff",
+        "insert_line",
     ];
     let adds = matches!(fields.get("command").and_then(Value::as_str), Some("append" | "insert"));
     if adds || PARTS.iter().any(|name| fields.contains_key(*name)) {
@@ -451,6 +453,10 @@ mod tests {
         assert_eq!(action("Bash", "not json"), shell("not json"));
         assert_eq!(
             action("edit", r#"{"path":"a.rs","oldText":"x","newText":"y"}"#),
+            Action::Edit { files: vec![FileChange::of("a.rs".into())], text: "- x\n+ y\n".into() }
+        );
+        assert_eq!(
+            action("edit", r#"{"path":"a.rs","before":"x","after":"y"}"#),
             Action::Edit { files: vec![FileChange::of("a.rs".into())], text: "- x\n+ y\n".into() }
         );
         assert_eq!(

@@ -20,8 +20,8 @@ use crate::base::files;
 use crate::base::text;
 use crate::error::{Context, Result};
 use crate::model::session::{
-    Action, Call, CallResult, Event, EventKind, EventSink, Head, Log, ModelUsage, Position, Role,
-    Skipped,
+    Action, Actor, Call, CallResult, Event, EventKind, EventSink, Head, Log, ModelUsage, Position,
+    Role, Skipped,
 };
 
 /// How one agent writes its records.
@@ -109,7 +109,11 @@ impl<'t> Transcript<'t> {
     /// Where there are several, the later ones may be copies of the earlier: a record that was
     /// already read is left out.
     pub fn read_log(&mut self, dialect: &mut impl Dialect) -> Result<()> {
-        let files = self.main_files();
+        self.read_parts(dialect, self.main_files())
+    }
+
+    /// The same, of these files, in this order.
+    pub fn read_parts(&mut self, dialect: &mut impl Dialect, files: Vec<usize>) -> Result<()> {
         let mut read = (files.len() > 1).then(HashSet::new);
         for file in files {
             self.read_lines(dialect, file, read.as_mut())?;
@@ -393,7 +397,19 @@ impl Transcript<'_> {
 
     /// The agent used a tool to do something that is known.
     pub fn act(&mut self, id: Cow<'_, str>, tool: Cow<'_, str>, action: Action) -> Result<()> {
-        self.emit(EventKind::Call(Call { id, tool, action }))
+        self.emit(EventKind::Call(Call { id, tool, action, by: Actor::Agent }))
+    }
+
+    /// The agent's program did something by itself that the model had asked for in words.
+    pub fn apply(&mut self, id: Cow<'_, str>, tool: Cow<'_, str>, action: Action) -> Result<()> {
+        self.emit(EventKind::Call(Call { id, tool, action, by: Actor::Program }))
+    }
+
+    /// The person ran a command beside the agent; its output comes with [`Transcript::result`].
+    pub fn own_command(&mut self, id: Cow<'_, str>, command: &str) -> Result<()> {
+        let action = Action::Shell { command: text::cut(command.trim(), 16_000).to_string() };
+        let tool = OWN_COMMAND.into();
+        self.emit(EventKind::Call(Call { id, tool, action, by: Actor::Person }))
     }
 
     /// A tool answered. An exit code other than 0 is a failure, too.
@@ -468,6 +484,9 @@ impl Tokens {
         }
     }
 }
+
+/// The name of the tool, as it were, by which a person runs commands.
+const OWN_COMMAND: &str = "own command";
 
 /// Takes no events, for a first look through a log.
 pub struct NoEvents;

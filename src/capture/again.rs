@@ -1,5 +1,6 @@
 //! Capturing again: a session from its own raw, when the rules have changed.
 
+use super::found::Around;
 use super::known::Known;
 use super::raw::raw_log;
 use super::stage::{self, CaptureError};
@@ -28,11 +29,12 @@ pub fn capture_again(
     if files.is_empty() || known.session(&digest.source_id).is_none() {
         return Ok(false);
     }
-    let source = Source { flavor: adapter.name(), native_id, files };
+    let source = Source { flavor: adapter.name(), native_id, files, origin: None };
+    let around = Around::of(Some(&snapshot), &source);
     let shared = SharedFiles::with_temporary_copies();
     let folder = store.layout().staging().join(format!("again-{session}"));
     files::remove_folder(&folder).context(cannot)?;
-    match stage::stage(adapter, &source, &shared, None, &folder, &settings.pages) {
+    match stage::stage(adapter, &source, &shared, None, &folder, &settings.pages, around) {
         Ok(staged) => {
             commit::commit_all(settings, known, vec![staged], |_, _| {})?;
             Ok(true)

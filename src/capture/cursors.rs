@@ -86,7 +86,7 @@ pub struct SessionCursor {
 }
 
 /// Changes whenever adapters may see files in another way than before.
-pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/6");
+pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/7");
 
 impl Cursors {
     /// Reads the cursors; a missing, older or damaged file is an empty one.

@@ -239,7 +239,7 @@ fn stage(
     // Nobody spoke in it, so it has no lines for the days.
     stage::create_day_lines(&staged).context(cannot)?;
     Draft { content, snapshot, ended: true }.write(&staged).context(cannot)?;
-    let source = Source { flavor: FOLDER, native_id, files: Vec::new() };
+    let source = Source { flavor: FOLDER, native_id, files: Vec::new(), origin: None };
     Ok(StagedSession {
         source,
         folder: staged,

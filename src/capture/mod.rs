@@ -22,6 +22,7 @@ pub mod commit;
 pub mod cursors;
 pub mod fingerprint;
 pub mod folder;
+pub mod found;
 pub mod held;
 pub mod known;
 pub mod parts;

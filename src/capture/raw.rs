@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::Path;
 
+use super::found::Around;
 use super::known::source_id_in_vitals;
 use super::recorder::{self, RenderError, RenderedSession};
 use super::stage::EARLIER;
@@ -40,8 +41,9 @@ pub fn read_again(
     if log.files.is_empty() {
         return Ok(None);
     }
+    let around = Around::kept(snapshot);
     let (writer, session) =
-        recorder::render(adapter, &log, SnapshotWriter::nowhere(), pages, day_line)?;
+        recorder::render(adapter, &log, SnapshotWriter::nowhere(), pages, around, day_line)?;
     Ok(Some(RawReading { session, pages: writer.hashes().clone(), log }))
 }
 

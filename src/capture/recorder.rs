@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use super::PageSettings;
+use super::found::{Around, Found};
 use super::vitals::vitals;
 use crate::adapters::{Adapter, children};
 use crate::base::clock::Timestamp;
@@ -53,6 +54,7 @@ pub fn render(
     log: &Log,
     writer: SnapshotWriter,
     pages: &PageSettings<'_>,
+    around: Around<'_>,
     day_line: &mut dyn FnMut(&DayLine) -> io::Result<()>,
 ) -> Result<(SnapshotWriter, RenderedSession), RenderError> {
     let mut recorder = Recorder {
@@ -75,10 +77,11 @@ pub fn render(
     if let Some(err) = recorder.failed {
         return Err(RenderError::Page(err));
     }
-    let head = read.map_err(|err| RenderError::Log(err.to_string()))?;
+    let mut head = read.map_err(|err| RenderError::Log(err.to_string()))?;
+    let found = around.complete(adapter, &mut head);
     let cwd = head.cwd.clone();
     let (writer, rendered) =
-        recorder.finish(adapter.name(), log, head).map_err(RenderError::Page)?;
+        recorder.finish(adapter.name(), log, head, found).map_err(RenderError::Page)?;
     Ok((writer, RenderedSession { cwd, ..rendered }))
 }
 
@@ -262,6 +265,7 @@ impl Recorder<'_> {
         flavor: &'static str,
         log: &Log,
         mut head: Head,
+        mut found: Option<Found>,
     ) -> io::Result<(SnapshotWriter, RenderedSession)> {
         let mut rest = Vec::new();
         std::mem::take(&mut self.joiner).finish(|step| rest.push(step));
@@ -278,6 +282,8 @@ impl Recorder<'_> {
         let others =
             [&mut head.version, &mut head.head_commit, &mut head.parent].into_iter().flatten();
         let models = head.usage.iter_mut().map(|usage| &mut usage.model);
+        let around = found.iter_mut().flat_map(Found::texts);
+        let others = others.chain(around);
         for text in names.chain(&mut head.pull_requests).chain(reasons).chain(others).chain(models)
         {
             *text = self.pages.cleaner.string(std::mem::take(text));
@@ -293,7 +299,10 @@ impl Recorder<'_> {
             self.writer.write(layout::STATED, &stated)?;
         }
         let source_id = Source::id(flavor, &log.native_id);
-        self.writer.write(layout::VITALS, &vitals(&source_id, &self.facts, &head, &content))?;
+        self.writer.write(
+            layout::VITALS,
+            &vitals(&source_id, &self.facts, &head, &content, found.as_ref()),
+        )?;
         if let Some(file) = self.skipped.take() {
             self.writer.close(file)?;
         }

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::found::Around;
 use super::known::{Known, KnownSession};
 use super::recorder::{self, RenderError, RenderedSession};
 use super::sources::{Sources, unreadable};
@@ -240,7 +241,8 @@ fn stage_one(
     }
     let previous = known.map(|known| settings.store.layout().snapshot(&known.id));
     let (shared, pages) = (&found.shared, &settings.pages);
-    let staged = stage(adapter, source, shared, previous.as_deref(), folder, pages);
+    let around = Around::of(previous.as_deref(), source);
+    let staged = stage(adapter, source, shared, previous.as_deref(), folder, pages, around);
     if let Err(CaptureError::Held(..)) = &staged {
         let held = held::hold(settings.store.layout(), source, folder);
         held.map_err(|err| CaptureError::Store(cannot_write_to(folder, err)))?;
@@ -303,6 +305,7 @@ pub fn stage(
     previous: Option<&Path>,
     folder: &Path,
     pages: &PageSettings<'_>,
+    around: Around<'_>,
 ) -> Result<StagedSession, CaptureError> {
     let cannot_write = |err: io::Error| CaptureError::Store(cannot_write_to(folder, err));
     let mut writer = SnapshotWriter::create(&folder.join(SNAPSHOT)).map_err(cannot_write)?;
@@ -321,7 +324,7 @@ pub fn stage(
         serde_json::to_writer(&mut day_lines, line)?;
         day_lines.write_all(b"\n")
     };
-    let rendered = recorder::render(adapter, &log, writer, pages, &mut write_line);
+    let rendered = recorder::render(adapter, &log, writer, pages, around, &mut write_line);
     let (writer, mut rendered) = rendered.map_err(|error| match error {
         RenderError::Log(reason) => CaptureError::Source(unreadable(&source.files[0].path, reason)),
         RenderError::Page(err) => cannot_write(err),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::found::Found;
 use crate::base::{clock, text};
 use crate::distill::facts::Facts;
 use crate::model::digest::Content;
@@ -11,7 +12,13 @@ use crate::model::ids::EpisodeId;
 use crate::model::session::{Head, ModelUsage};
 
 /// The page of a session's vitals.
-pub fn vitals(source_id: &String, facts: &Facts, head: &Head, content: &Content) -> String {
+pub fn vitals(
+    source_id: &String,
+    facts: &Facts,
+    head: &Head,
+    content: &Content,
+    found: Option<&Found>,
+) -> String {
     let runs = facts.parts.iter().flat_map(|part| {
         part.tests.iter().map(|test| {
             let verdict = if test.passed { "passed" } else { "failed" };
@@ -31,6 +38,7 @@ pub fn vitals(source_id: &String, facts: &Facts, head: &Head, content: &Content)
         remote: head.remote.as_ref().map(line),
         head_commit: head.head_commit.as_ref().map(line),
         forked_from: head.parent.as_ref().map(line),
+        found,
         pull_requests: head.pull_requests.iter().map(line).collect(),
         started: facts.started.map(clock::stamp),
         ended: facts.ended.map(clock::stamp),
@@ -44,6 +52,7 @@ pub fn vitals(source_id: &String, facts: &Facts, head: &Head, content: &Content)
         replies: facts.parts.iter().filter(|part| !part.inherited).map(|part| part.replies).sum(),
         tool_calls: facts.tool_calls,
         failed_calls: facts.failed_calls,
+        own_commands: facts.own_commands,
         interventions: facts.interventions,
         compactions: facts.compactions,
         subagents: facts.subagents.iter().map(line).collect(),
@@ -74,6 +83,9 @@ struct Vitals<'a> {
     remote: Option<String>,
     head_commit: Option<String>,
     forked_from: Option<String>,
+    /// What the log does not say and was found around it, the first time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    found: Option<&'a Found>,
     pull_requests: Vec<String>,
     started: Option<String>,
     ended: Option<String>,
@@ -84,6 +96,7 @@ struct Vitals<'a> {
     replies: u64,
     tool_calls: u64,
     failed_calls: u64,
+    own_commands: u64,
     interventions: u64,
     compactions: u64,
     subagents: Vec<String>,

@@ -23,6 +23,10 @@ pub struct Args {
     /// that hold some again with the present rules
     #[arg(long)]
     secrets: bool,
+    /// Print one record of each kind that this memtree does not know, without what it says: to be
+    /// put into a report to us
+    #[arg(long, conflicts_with_all = ["fix", "secrets"])]
+    unknown: bool,
     #[command(flatten)]
     sources: SourceArgs,
     /// Do nothing, but say what would be done
@@ -34,6 +38,9 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     let selection = args.sources.selection()?;
     // Warnings about the settings are among what it finds.
     let memory = Memory::open_in(&app.root, app.environment.clone())?;
+    if args.unknown {
+        return show_unknown(&memory, app);
+    }
     let program = app.program_path()?;
     let Args { fix, yes, secrets, dry_run, .. } = args;
     let report = memory.doctor(DoctorRequest { selection, program, fix, yes, secrets, dry_run })?;
@@ -43,6 +50,25 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         output::print(&shown(&report, app.quiet));
     }
     Ok(u8::from(report.has_errors()))
+}
+
+/// Prints what is not known, one line each.
+fn show_unknown(memory: &Memory, app: &App) -> Result<u8> {
+    let samples = memory.unknown_samples()?;
+    if app.json {
+        output::json(&samples);
+        return Ok(0);
+    }
+    if samples.is_empty() {
+        app.note("every record is of a kind that this memtree knows".to_string());
+    }
+    for sample in &samples {
+        let record = sample.record.as_ref().map_or("(not in raw)".into(), |one| one.to_string());
+        let name = [sample.flavor.as_str(), sample.version.as_str()].join(" ");
+        let line = format!("{}: {} × {}: {record}\n", name.trim_end(), sample.count, sample.kind);
+        output::print(&output::safe(&line));
+    }
+    Ok(0)
 }
 
 fn shown(report: &DoctorReport, quiet: bool) -> String {

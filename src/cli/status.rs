@@ -58,6 +58,12 @@ fn concerns(status: &StatusReport) -> String {
             risk.flavor, risk.in_days
         ));
     }
+    for drift in &status.drift {
+        text.push_str(&format!(
+            "drift     {}; update, or see `memtree doctor --unknown`\n",
+            output::safe(&drift.sentence())
+        ));
+    }
     if status.models.calls > 0 {
         let DaySpending { calls, failed, tokens, usd } = &status.models;
         let failed =

@@ -87,6 +87,9 @@ impl Cleaner {
             Action::Delegate { task } => Action::Delegate { task: string(task) },
             Action::Plan { text } => Action::Plan { text: string(text) },
             Action::Ask { question } => Action::Ask { question: string(question) },
+            Action::Commit { hash, message } => {
+                Action::Commit { hash: string(hash), message: string(message) }
+            }
             Action::Other { input } => Action::Other { input: string(input) },
         }
     }

@@ -137,14 +137,16 @@ pub fn command_kind(command: &str) -> String {
 
 /// What a call made that lasts, in words: a commit, a pull request.
 pub fn created(call: &ToolCall) -> Option<String> {
-    let (Action::Shell { command }, Some(answer), false) =
-        (&call.action, &call.answer, call.failed())
-    else {
-        return None;
+    let (Some(answer), false) = (&call.answer, call.failed()) else { return None };
+    let committed =
+        |hash: &str, message: &str| format!("committed {} {message}", text::cut(hash, 12));
+    let command = match &call.action {
+        Action::Shell { command } => command,
+        Action::Commit { hash, message } => return Some(committed(hash, message)),
+        _ => return None,
     };
-    let commit = makes_commit(command).then(|| commit_in(&answer.text)).flatten();
-    let commit = commit
-        .map(|commit| format!("committed {} {}", text::cut(&commit.hash, 12), commit.message));
+    let commit = makes_commit(command).then(|| reported_commit(command, &answer.text)).flatten();
+    let commit = commit.map(|commit| committed(&commit.hash, &commit.message));
     let opened =
         opened_in(command, &answer.text).map(|url| format!("opened {}", text::one_line(&url, 120)));
     let made: Vec<String> = commit.into_iter().chain(opened).collect();
@@ -170,8 +172,36 @@ pub fn makes_commit(command: &str) -> bool {
     COMMIT.is_match(command) && !command.contains("--dry-run") && !command.contains("git init")
 }
 
+/// The commit that a command made, as git reports it, or as the command itself asks for it behind a
+/// quiet one: `git commit -q … && git log --oneline -1`.
+pub fn reported_commit(command: &str, output: &str) -> Option<Commit> {
+    commit_in(output).or_else(|| shown_commit(command, output))
+}
+
+/// The commit that a command shows after it made it without a word.
+fn shown_commit(command: &str, output: &str) -> Option<Commit> {
+    static SHOWS: StaticRegex = StaticRegex::new(
+        r"(?s)\bgit\s+(?:-\S+\s+\S+\s+)*(?:commit|revert|cherry-pick)\b.*\bgit\s+(?:-\S+\s+\S+\s+)*(?:log|show|rev-parse)\b",
+    );
+    static SHOWN: StaticRegex = StaticRegex::new(
+        r"(?m)^(?:Output: )?(?:commit )?([0-9a-f]{7,40})(?: \([^)\n]*\))?(?:[ \t]+(\S[^\n]*))?$",
+    );
+    if !SHOWS.is_match(command) {
+        return None;
+    }
+    let subject = messages::of_commit(command).map(|message| message.subject).unwrap_or_default();
+    let subject = text::one_line(&subject, 120);
+    // What is listed besides has other words than the message that was typed.
+    let is_own = |said: &str| subject.is_empty() || said.is_empty() || said.starts_with(&subject);
+    SHOWN.captures_iter(output).find_map(|found| {
+        let said = found.get(2).map_or("", |said| said.as_str().trim());
+        let message = if subject.is_empty() { text::one_line(said, 120) } else { subject.clone() };
+        is_own(said).then(|| Commit { hash: found[1].to_string(), message, ..Commit::default() })
+    })
+}
+
 /// The commit that git reports: `[main 1a2b3c4] the message`.
-pub fn commit_in(output: &str) -> Option<Commit> {
+fn commit_in(output: &str) -> Option<Commit> {
     static COMMIT: StaticRegex =
         StaticRegex::new(r"(?m)^\s*\[([^\]\n]+?) (?:\(root-commit\) )?([0-9a-f]{7,40})\] (.+)$");
     let found = COMMIT.captures(output)?;
@@ -188,7 +218,7 @@ pub fn commit_in(output: &str) -> Option<Commit> {
 /// wrapper does not show what git printed, the message alone tells of it.
 pub fn commit_of(command: &str, output: &str) -> Option<Commit> {
     if ["/tmp/", "mktemp", "git init"].iter().any(|trial| command.contains(trial)) {
-        return commit_in(output);
+        return reported_commit(command, output);
     }
     let message = messages::of_commit(command);
     let said = message.as_ref().map(|message| Commit {
@@ -196,7 +226,7 @@ pub fn commit_of(command: &str, output: &str) -> Option<Commit> {
         ..Commit::default()
     });
     let nothing = output.contains("nothing to commit") || output.contains("no changes added");
-    let commit = commit_in(output).or(said.filter(|_| !nothing))?;
+    let commit = reported_commit(command, output).or(said.filter(|_| !nothing))?;
     Some(Commit { points: message.map(|message| message.points()).unwrap_or_default(), ..commit })
 }
 

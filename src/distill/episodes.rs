@@ -12,7 +12,7 @@ use crate::distill::messages;
 use crate::distill::steps::{Step, StepKind, ToolCall};
 use crate::distill::test_runs::{self, Verdict};
 use crate::model::ids::EpisodeId;
-use crate::model::session::Action;
+use crate::model::session::{Action, Actor};
 
 /// How much of a long output stays in the episode.
 const SHOWN_OF_LONG: usize = 6;
@@ -95,7 +95,10 @@ impl EpisodePage {
     }
 
     fn call(&mut self, call: &ToolCall, agent: Option<&str>, line: u64) {
-        let by = agent.map(|agent| format!("[{agent}] ")).unwrap_or_default();
+        let by = match (call.by, agent) {
+            (Actor::Person, _) => "the person ran ".to_string(),
+            (_, agent) => agent.map(|agent| format!("[{agent}] ")).unwrap_or_default(),
+        };
         let what = described(call);
         let verdict = test_runs::verdict(call);
         let result = match (&call.answer, verdict) {
@@ -121,7 +124,8 @@ impl EpisodePage {
         }
         let Some(answer) = &call.answer else { return };
         // What was read from a file says little here, and an edit's answer nothing.
-        let worth_showing = call.failed() || !matches!(call.action, Action::Edit { .. });
+        let says_nothing = matches!(call.action, Action::Edit { .. } | Action::Commit { .. });
+        let worth_showing = call.failed() || !says_nothing;
         if worth_showing {
             self.output(&what, "text", &answer.text, answer.bytes);
         }
@@ -188,6 +192,9 @@ pub fn described(call: &ToolCall) -> String {
         Action::Delegate { task } => format!("handed to a subagent: {}", text::one_line(task, 200)),
         Action::Plan { text } => format!("planned: {}", text::one_line(text, 200)),
         Action::Ask { question } => format!("asked: {}", text::one_line(question, 200)),
+        Action::Commit { hash, message } => {
+            format!("committed {} {}", code(hash), code(&text::one_line(message, 160)))
+        }
         Action::Other { input } if call.tool.is_empty() && input.is_empty() => "late answer".into(),
         Action::Other { input } => {
             format!("{} {}", code(&tool(call)), code(&text::one_line(input, 160)))

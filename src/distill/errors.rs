@@ -141,7 +141,7 @@ pub fn matters(call: &ToolCall) -> bool {
         Action::Read { .. } | Action::Search { .. } | Action::Edit { .. } | Action::Plan { .. } => {
             false
         }
-        Action::Delegate { .. } | Action::Ask { .. } => false,
+        Action::Delegate { .. } | Action::Ask { .. } | Action::Commit { .. } => false,
         Action::Other { .. } => true,
     }
 }
@@ -306,6 +306,7 @@ pub fn fingerprint(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::session::Actor;
 
     #[track_caller]
     fn check(output: &str, sample: &str) {
@@ -395,8 +396,13 @@ mod tests {
 
     #[test]
     fn what_finds_nothing_or_misses_its_place_is_no_error() {
-        let call =
-            |action: Action| ToolCall { id: String::new(), tool: "x".into(), action, answer: None };
+        let call = |action: Action| ToolCall {
+            id: String::new(),
+            tool: "x".into(),
+            action,
+            by: Actor::Agent,
+            answer: None,
+        };
         let shell = |command: &str| call(Action::Shell { command: command.into() });
         assert!(!matters(&shell("rg -n lock src")));
         assert!(!matters(&shell("cd a && grep lock b.rs")));

@@ -19,7 +19,7 @@ use crate::distill::work_tree::WorkTree;
 use crate::distill::{prompts, replies, tools, words};
 use crate::model::digest::{ClaimKind, Origin};
 use crate::model::evidence::FileState;
-use crate::model::session::{Action, FileChange};
+use crate::model::session::{Action, Actor, FileChange};
 
 /// What is known of a session, part by part.
 #[derive(Debug, Default)]
@@ -33,6 +33,8 @@ pub struct Facts {
     pub prompts: u64,
     pub tool_calls: u64,
     pub failed_calls: u64,
+    /// Commands that the person ran beside the agent.
+    pub own_commands: u64,
     pub interventions: u64,
     pub compactions: u64,
     pub subagents: Vec<String>,
@@ -219,7 +221,7 @@ impl Facts {
                     self.current().add_signal(Signal::Broken);
                 }
             }
-            StepKind::ToolCall(call) => self.add_call(call),
+            StepKind::ToolCall(call) => self.add_call(call, step.inherited),
         }
         let part = self.parts.last_mut();
         let episode = part.as_ref().map_or(0, |part| part.last_episode);
@@ -242,6 +244,8 @@ impl Facts {
             StepKind::Intervention(_) | StepKind::Rewind(_) => count("human_intervention"),
             StepKind::Compaction(_) | StepKind::Lifecycle(_) => count("lifecycle"),
             StepKind::Completion => count("completion"),
+            // What the person ran is neither a call of the agent's nor its error.
+            StepKind::ToolCall(call) if call.by == Actor::Person => count("own_command"),
             StepKind::ToolCall(call) => {
                 if !call.tool.is_empty() {
                     count(match &call.action {
@@ -279,9 +283,9 @@ impl Facts {
         stated.filter(|stated| stated.kind == ClaimKind::Decision).count() as u64
     }
 
-    /// Whether it was only talk: no tool was used.
+    /// Whether it was only talk: no tool was used, and nothing was changed.
     pub fn is_talk(&self) -> bool {
-        self.tool_calls == 0
+        self.tool_calls == 0 && self.parts.iter().all(|part| part.edited.is_empty())
     }
 
     /// The parts that are this session's own and were not taken back.
@@ -373,24 +377,35 @@ impl Facts {
         part.add_signal(if gives_up { Signal::GaveUp } else { Signal::Reply });
     }
 
-    fn add_call(&mut self, call: &ToolCall) {
+    fn add_call(&mut self, call: &ToolCall, inherited: bool) {
         if call.tool.is_empty() {
             // The late answer of a call that was counted when it was made.
             return self.current().add_call(call);
         }
-        self.tool_calls += 1;
-        let tool = text::one_line(&call.tool, 60);
-        if self.tools.len() < 300 || self.tools.contains_key(&tool) {
-            *self.tools.entry(tool).or_default() += 1;
+        match call.by {
+            // What a fork began with is its origin's work.
+            _ if inherited => {}
+            Actor::Agent => self.count_call(call),
+            Actor::Person => self.own_commands += 1,
+            Actor::Program => {}
         }
-        if call.failed() {
-            self.failed_calls += 1;
-        } else if let Action::Shell { command } = &call.action
+        if !call.failed()
+            && let Action::Shell { command } = &call.action
             && call.answer.is_some()
         {
             self.take_commits_back(command);
         }
         self.current().add_call(call);
+    }
+
+    /// Counts what the agent did by a tool.
+    fn count_call(&mut self, call: &ToolCall) {
+        self.tool_calls += 1;
+        self.failed_calls += u64::from(call.failed());
+        let tool = text::one_line(&call.tool, 60);
+        if self.tools.len() < 300 || self.tools.contains_key(&tool) {
+            *self.tools.entry(tool).or_default() += 1;
+        }
     }
 }
 
@@ -466,7 +481,7 @@ impl EpisodeFacts {
         self.tool_calls += 1;
         self.read_outside |= tools::reads_outside(&call.tool, &call.action);
         self.failed_calls += u64::from(call.failed());
-        if !call.by_person() && self.signals.last() != Some(&Signal::Work) {
+        if call.by != Actor::Person && self.signals.last() != Some(&Signal::Work) {
             self.add_signal(Signal::Work);
         }
         if !call.tool.is_empty() {
@@ -496,6 +511,12 @@ impl EpisodeFacts {
                 self.count_words(text::cut(task, 1000), 0.4)
             }
             Action::Search { query } => self.count_words(query, 0.3),
+            Action::Commit { hash, message } if !call.failed() => {
+                let (hash, message) = (hash.clone(), text::one_line(message, 120));
+                self.count_words(&message, 1.0);
+                keep(&mut self.commits, Commit { hash, message, ..Commit::default() });
+                self.add_signal(Signal::Commit);
+            }
             Action::Plan { text } => {
                 if let Some(plan) = prompts::plan(text) {
                     self.plan = Some(plan);

@@ -7,7 +7,7 @@ use crate::distill::errors;
 use crate::distill::steps::{Step, StepKind, ToolCall};
 use crate::distill::test_runs;
 use crate::model::ids::EpisodeId;
-use crate::model::session::Action;
+use crate::model::session::{Action, Actor};
 use crate::model::signals::{
     Correction, CorrectionKind, Histogram, MetError, Signals, Solved, TestRun, histogram_name,
 };
@@ -88,6 +88,9 @@ impl SignalCounter {
     }
 
     fn take_call(&mut self, call: &ToolCall, episode: EpisodeId) {
+        if call.by == Actor::Person {
+            return;
+        }
         let tool = histogram_name(&text::one_line(&call.tool, 60));
         let failed = call.failed();
         if !tool.is_empty() && (failed || self.failed_call.is_some()) {

@@ -6,7 +6,7 @@
 
 use crate::base::clock::Timestamp;
 use crate::model::evidence::FileState;
-use crate::model::session::{Action, CallResult, Event, EventKind, Position};
+use crate::model::session::{Action, Actor, CallResult, Event, EventKind, Position};
 
 /// One step of a session.
 #[derive(Debug, Clone)]
@@ -55,6 +55,8 @@ pub struct ToolCall {
     pub tool: String,
     /// What was asked.
     pub action: Action,
+    /// Who asked it.
+    pub by: Actor,
     /// What came back; `None` where the session broke off before.
     pub answer: Option<Outcome>,
 }
@@ -77,11 +79,6 @@ pub struct Outcome {
 }
 
 impl ToolCall {
-    /// Whether the person ran it beside the agent.
-    pub fn by_person(&self) -> bool {
-        self.tool == "bashExecution"
-    }
-
     /// Whether the answer says that it failed.
     pub fn failed(&self) -> bool {
         self.answer
@@ -114,6 +111,7 @@ impl Joiner {
                     id: call.id.into_owned(),
                     tool: call.tool.into_owned(),
                     action: call.action,
+                    by: call.by,
                     answer: None,
                 })));
             }
@@ -132,6 +130,7 @@ impl Joiner {
                         id: answer.id.clone().into_owned(),
                         tool: String::new(),
                         action: Action::Other { input: String::new() },
+                        by: Actor::Agent,
                         answer: Some(outcome(answer)),
                     }))),
                 }
@@ -214,6 +213,7 @@ mod tests {
             id: id.into(),
             tool: "Bash".into(),
             action: Action::Shell { command: id.into() },
+            by: Actor::Agent,
         }))
     }
 

@@ -154,12 +154,14 @@ mod tests {
     use super::*;
     use crate::distill::steps;
     use crate::model::evidence::FileState;
+    use crate::model::session::Actor;
 
     fn run(command: &str, output: &str, exit_code: Option<i32>) -> Option<bool> {
         verdict(&ToolCall {
             id: String::new(),
             tool: "Bash".into(),
             action: Action::Shell { command: command.into() },
+            by: Actor::Agent,
             answer: Some(steps::Outcome {
                 text: output.into(),
                 bytes: output.len(),

@@ -88,6 +88,10 @@ impl WorkTree {
                 }
             }
             Action::Shell { command } => self.add_command(command, call),
+            Action::Commit { hash, message } => {
+                self.uses_git = true;
+                self.note_commit(hash, message);
+            }
             _ => {}
         }
     }
@@ -174,13 +178,18 @@ impl WorkTree {
 
     fn add_commit(&mut self, command: &str, output: &str) {
         static SUBJECT: StaticRegex = StaticRegex::new(r#"-m\s+["']([^"'$\n]{3,})"#);
-        let commit = commands::commit_in(output).map(|commit| (commit.hash, commit.message));
+        let commit = commands::reported_commit(command, output);
+        let commit = commit.map(|commit| (commit.hash, commit.message));
         let typed = || SUBJECT.captures(command).map(|found| found[1].to_string());
         let (hash, subject) =
             commit.unwrap_or_else(|| (String::new(), typed().unwrap_or_default()));
         self.unverified += u32::from(command.contains("--no-verify"));
+        self.note_commit(&hash, &subject);
+    }
+
+    fn note_commit(&mut self, hash: &str, subject: &str) {
         self.commit = Some(LastCommit {
-            hash: text::cut(&hash, 12).to_string(),
+            hash: text::cut(hash, 12).to_string(),
             subject: text::one_line(subject.lines().next().unwrap_or_default(), 120),
             pushed: false,
         });
@@ -202,6 +211,8 @@ fn shown(call: &ToolCall) -> String {
 
 #[cfg(test)]
 mod tests {
+    use crate::model::session::Actor;
+
     use super::*;
     use crate::distill::steps::Outcome;
     use crate::model::evidence::FileState;
@@ -222,7 +233,7 @@ mod tests {
             state: FileState::Unknown,
         });
         let (id, tool) = ("1".to_string(), "Tool".to_string());
-        step(StepKind::ToolCall(ToolCall { id, tool, action, answer }))
+        step(StepKind::ToolCall(ToolCall { id, tool, action, by: Actor::Agent, answer }))
     }
 
     fn run(command: &str, output: &str) -> Step {

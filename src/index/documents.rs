@@ -131,7 +131,7 @@ impl Fields {
         head.files.iter().for_each(|file| _ = files.push_text(file, 1));
         document.add_text(self.file, files.finish().0);
         let mut add = |field, value: &str| document.add_text(field, value.to_lowercase());
-        head.project.iter().for_each(|project| add(self.project, project));
+        head.projects().for_each(|project| add(self.project, project));
         head.tags.iter().for_each(|tag| add(self.tag, tag));
         add(self.flavor, &head.flavor);
         add(self.status, &head.status);

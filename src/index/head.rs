@@ -2,6 +2,7 @@
 
 use crate::base::clock::{self, Timestamp};
 use crate::base::front_matter::Document;
+use crate::distill::digest::project_name;
 
 /// What the front matter of a page says.
 #[derive(Debug, Default)]
@@ -9,6 +10,8 @@ pub struct Head {
     /// Empty where it has none.
     pub title: String,
     pub project: Option<String>,
+    /// What the project's folder is called: before its remote was known it went by that.
+    pub folder: Option<String>,
     pub flavor: String,
     pub status: String,
     pub tags: Vec<String>,
@@ -24,12 +27,19 @@ impl Head {
         Head {
             title: value("title").unwrap_or_default(),
             project: value("project"),
+            folder: value("cwd").and_then(|cwd| project_name(None, Some(&cwd))),
             flavor: value("flavor").unwrap_or_default(),
             status: value("status").unwrap_or_default(),
             tags: document.get_list("tags").unwrap_or_default(),
             files: document.get_list("files").unwrap_or_default(),
             ended: dates.iter().find_map(|key| clock::parse(&value(key)?)),
         }
+    }
+
+    /// The names by which its project is found.
+    pub fn projects(&self) -> impl Iterator<Item = &str> {
+        let folder = self.folder.iter().filter(|folder| self.project.as_ref() != Some(folder));
+        self.project.iter().chain(folder).map(String::as_str)
     }
 }
 

@@ -27,6 +27,9 @@ pub struct Source {
     pub native_id: String,
     /// The files that hold it, the main one first.
     pub files: Vec<LogFile>,
+    /// The session that it was forked from, by the agent's own id, where only both logs together
+    /// show it.
+    pub origin: Option<String>,
 }
 
 impl Source {
@@ -191,6 +194,20 @@ pub struct Call<'a> {
     pub tool: Cow<'a, str>,
     /// What it was asked to do.
     pub action: Action,
+    /// Who made it.
+    pub by: Actor,
+}
+
+/// Who made a call: only what the agent does counts as its work.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Actor {
+    /// The agent, by one of its tools.
+    #[default]
+    Agent,
+    /// The person, beside the agent: `! ls`.
+    Person,
+    /// The agent's program, by itself: it applies and commits what the model wrote.
+    Program,
 }
 
 /// What a tool was asked to do, said the same way for every agent.
@@ -210,6 +227,8 @@ pub enum Action {
     Plan { text: String },
     /// Ask the person.
     Ask { question: String },
+    /// Make a commit, by a tool that tells its hash.
+    Commit { hash: String, message: String },
     /// Anything else, with its input as compact JSON.
     Other { input: String },
 }

@@ -15,6 +15,7 @@ pub mod days;
 mod devices;
 pub mod digest;
 pub mod doctor;
+pub mod drift;
 mod duplicates;
 pub mod flush;
 pub mod forget;

@@ -15,6 +15,7 @@ use crate::adapters;
 use crate::adapters::shared::SharedFiles;
 use crate::base::files::{self, Stamp};
 use crate::capture::CaptureSettings;
+use crate::capture::found::Around;
 use crate::capture::known::Known;
 use crate::capture::{commit, raw, stage};
 use crate::error::{Context, Result};
@@ -503,12 +504,17 @@ fn render_again(
     let native_id = digest.source_id.split_once(':').map_or("", |(_, id)| id);
     let log = raw::raw_log(adapter, &layout.snapshot(&digest.session), native_id);
     let Some(log) = log.ok().filter(|log| !log.files.is_empty()) else { return Ok(false) };
-    let source =
-        Source { flavor: adapter.name(), native_id: native_id.to_string(), files: log.files };
+    let source = Source {
+        flavor: adapter.name(),
+        native_id: native_id.to_string(),
+        files: log.files,
+        origin: None,
+    };
+    let around = Around::of(Some(&layout.snapshot(&digest.session)), &source);
     let folder = layout.staging().join(format!("again-{}", digest.session));
     files::remove_folder(&folder).context(|| settings.store.cannot_write())?;
     let shared = SharedFiles::with_temporary_copies();
-    let staged = stage::stage(adapter, &source, &shared, None, &folder, &settings.pages);
+    let staged = stage::stage(adapter, &source, &shared, None, &folder, &settings.pages, around);
     let Ok(staged) = staged else { return Ok(false) };
     commit::commit_again(settings, known, staged)?;
     Ok(true)

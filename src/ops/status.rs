@@ -15,6 +15,7 @@ use crate::memory::Memory;
 use crate::model::digest::{SnapshotShape, State};
 use crate::models::ledger::{self, DaySpending};
 use crate::ops::days::{self, DayCounters};
+use crate::ops::drift::Drift;
 use crate::store::{self, core, layout};
 
 /// What there is.
@@ -35,6 +36,8 @@ pub struct StatusReport {
     pub at_risk: Vec<AtRisk>,
     /// What models were asked today, and what it cost.
     pub models: DaySpending,
+    /// Versions of agents that write much that this memtree does not know.
+    pub drift: Vec<Drift>,
     /// Digests that cannot be read, with the reason.
     pub damaged: Vec<String>,
 }
@@ -84,6 +87,7 @@ impl Memory {
             store: layout.root().to_path_buf(),
             device: self.device().to_string(),
             at_risk: self.at_risk()?,
+            drift: self.drift()?.into_iter().filter(Drift::is_much).collect(),
             ..StatusReport::default()
         };
         for id in store.session_ids().context(|| "cannot list the sessions".into())? {

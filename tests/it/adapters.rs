@@ -292,6 +292,7 @@ fn action(action: &Action) -> String {
             format!("edit {} {text}", paths.join(", "))
         }
         Action::Read { path } => format!("read {path}"),
+        Action::Commit { hash, message } => format!("commit {hash} {message}"),
         Action::Search { query } => format!("search {query}"),
         Action::Delegate { task } => format!("delegate {task}"),
         Action::Plan { text } => format!("plan {text}"),

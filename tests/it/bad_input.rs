@@ -12,6 +12,7 @@ use memtree::internals::adapters::{self, shared::SharedFiles};
 use memtree::internals::base::redact::Redactor;
 use memtree::internals::base::zone::Zone;
 use memtree::internals::capture::PageSettings;
+use memtree::internals::capture::found::Around;
 use memtree::internals::capture::stage::{self, CaptureError};
 use memtree::internals::distill::clean::Cleaner;
 use memtree::model::session::{LogFile, Role, Source};
@@ -147,7 +148,8 @@ fn a_source_that_vanishes_does_not_stop_the_others() {
         within: None,
         child: None,
     };
-    let source = Source { flavor: "claude", native_id: "gone".into(), files: vec![file] };
+    let (flavor, native_id) = ("claude", "gone".to_string());
+    let source = Source { flavor, native_id, files: vec![file], origin: None };
     let cleaner = Cleaner::new(Redactor::with_rules(&[]).unwrap(), 1000);
     let (exclude, domains) = (Default::default(), &Default::default());
     let (held_back, zone) = (Default::default(), Zone::UTC);
@@ -155,8 +157,8 @@ fn a_source_that_vanishes_does_not_stop_the_others() {
         PageSettings { cleaner: &cleaner, inline_lines: 12, exclude, held_back, domains, zone };
     let adapter = adapters::named("claude").unwrap();
     let shared = SharedFiles::with_temporary_copies();
-    let staged =
-        stage::stage(adapter, &source, &shared, None, &folder.path().join("staged"), &pages);
+    let (to, around) = (folder.path().join("staged"), Around::of(None, &source));
+    let staged = stage::stage(adapter, &source, &shared, None, &to, &pages, around);
     match staged {
         Err(CaptureError::Source(skipped)) => {
             assert_eq!((skipped.path, skipped.line), (gone, 0));

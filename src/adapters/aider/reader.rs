@@ -168,9 +168,11 @@ impl Reader {
         }
     }
 
+    /// What the person runs is theirs.
     fn run(&mut self, command: &str, out: &mut Transcript) -> Result<()> {
-        let action = Action::Shell { command: command.trim().into() };
-        self.command = Some(self.call("run", action, out)?);
+        let id = self.next_id("run");
+        out.own_command(id.as_str().into(), command)?;
+        self.command = Some(id);
         Ok(())
     }
 
@@ -211,10 +213,9 @@ impl Reader {
         } else if let Some((hash, message)) =
             line.strip_prefix("Commit ").and_then(|commit| commit.split_once(' '))
         {
-            // Said as git says it.
-            let command = format!("git commit -m {}", serde_json::Value::from(message));
-            let id = self.call("commit", Action::Shell { command }, out)?;
-            result(id, &format!("[aider {hash}] {message}"), false, out)?;
+            let (hash, message) = (hash.to_string(), message.trim().to_string());
+            let id = self.apply("commit", Action::Commit { hash, message }, out)?;
+            result(id, line, false, out)?;
         } else if let Some(path) = after(&["Applied edit to ", "Creating empty file "]) {
             self.edited(path, line, false, out)?;
         } else if let Some(path) = after(&["Did not apply edit to ", "Skipping edits to "]) {
@@ -231,15 +232,20 @@ impl Reader {
         let text = at.map(|at| self.edits.remove(at).1).unwrap_or_default();
         let text = text::cut(&text, LONGEST_TEXT).to_string();
         let action = Action::Edit { files: vec![FileChange::of(path)], text };
-        let id = self.call("edit", action, out)?;
+        let id = self.apply("edit", action, out)?;
         result(id, line, failed, out)
     }
 
-    fn call(&mut self, tool: &str, action: Action, out: &mut Transcript) -> Result<String> {
-        self.calls += 1;
-        let id = format!("{tool}-{}", self.calls);
-        out.act(id.as_str().into(), tool.into(), action)?;
+    /// The program does what the model asked for in its text; the model has no tools.
+    fn apply(&mut self, tool: &str, action: Action, out: &mut Transcript) -> Result<String> {
+        let id = self.next_id(tool);
+        out.apply(id.as_str().into(), tool.into(), action)?;
         Ok(id)
+    }
+
+    fn next_id(&mut self, tool: &str) -> String {
+        self.calls += 1;
+        format!("{tool}-{}", self.calls)
     }
 }
 

@@ -1,9 +1,11 @@
-//! Claude Code: `projects/<slug>/<session>.jsonl`, one JSON record per line (seen in 1.0 to 2.1).
+//! Claude Code: `projects/<slug>/<session>.jsonl`, one JSON record per line (seen in 1.0 to
+//! 2.1.325).
 //!
 //! Subagents stand inline (`isSidechain`), beside it (`agent-<id>.jsonl`) or below it
 //! (`<session>/subagents/`). One API message is written as several records with the same id; resume
 //! and fork copy records. So: records are distinguished by `uuid`, usage by message and request id
-//! (the last one counts), and what carries another session's id is inherited.
+//! (the last one counts), and what carries another session's id, or was copied into a fork
+//! ([`forks`]), is inherited.
 
 use std::path::{Path, PathBuf};
 
@@ -15,6 +17,7 @@ use crate::base::files;
 use crate::error::Result;
 use crate::model::session::{EventSink, Head, Log, Role};
 
+mod forks;
 mod reader;
 mod user_text;
 mod wire;
@@ -63,12 +66,15 @@ impl Adapter for Claude {
         if let Some(session) = tool_result_owner(file) {
             return Ok(Some(Identity::beside(session, Role::Attachment)));
         }
+        if let Some(session) = subagent_note_owner(file) {
+            return Ok(Some(Identity::beside(session, Role::Attachment)));
+        }
         let Some(stem) = jsonl::stem(file) else { return Ok(None) };
         let stem = stem.as_str();
         if stem == "history" || stem == "journal" {
             return Ok(None);
         }
-        let records = jsonl::first_objects(file, 40)?;
+        let records = jsonl::first_objects(file, LOOKED_AT)?;
         // Qwen writes the same envelope around other messages.
         if !records.iter().any(is_claude_record) || records.iter().any(super::qwen::is_qwen_record)
         {
@@ -88,6 +94,9 @@ impl Adapter for Claude {
             let session = own.or_else(|| folder_session(file)).unwrap_or_else(|| stem.to_string());
             return Ok(Some(Identity::beside(session, Role::Subagent(agent.to_string()))));
         }
+        if records.len() < LOOKED_AT && records.iter().all(is_bookkeeping) {
+            return Ok(None);
+        }
         let own = if is_uuid(stem)
             && !ids.iter().any(|id| id == stem)
             && folder_session(file).is_none()
@@ -102,6 +111,9 @@ impl Adapter for Claude {
             .find(|r| r.get("uuid").is_some())
             .filter(|r| text(r, "sessionId").is_none_or(|id| id == own))
             .and_then(|r| text(r, "uuid"));
+        if forks::is_fork(&records) {
+            return Ok(Some(Identity { forked: lineage, ..Identity::main(own, None) }));
+        }
         // A conversation that goes on in a second file names the record that it goes on from.
         let follows = records
             .iter()
@@ -142,6 +154,37 @@ fn is_claude_record(record: &Map<String, Value>) -> bool {
         | "agent-name" => true,
         _ => false,
     }
+}
+
+/// How many records are looked at to see whose a log is.
+const LOOKED_AT: usize = 40;
+
+/// Whether a record is nothing that anybody said: after `/clear` a log has no others until the person
+/// asks something.
+fn is_bookkeeping(record: &Map<String, Value>) -> bool {
+    let content = record.get("message").and_then(|message| message.get("content"));
+    match jsonl::string(record, "type") {
+        "assistant" | "summary" => false,
+        "user" => {
+            let said = content.and_then(Value::as_str).unwrap_or_default();
+            let is_clear = said.contains("<command-name>/clear</command-name>")
+                || said.starts_with("<local-command-");
+            is_clear || record.get("isMeta") == Some(&true.into())
+        }
+        "attachment" | "queue-operation" => {
+            let kind = record.get("attachment").and_then(|attached| attached.get("type"));
+            !record.contains_key("content") && kind != Some(&"queued_command".into())
+        }
+        "system" => jsonl::string(record, "subtype") != "compact_boundary",
+        _ => true,
+    }
+}
+
+/// The session of `<session>/subagents/agent-<id>.meta.json`, which says what a subagent was for.
+fn subagent_note_owner(file: &Path) -> Option<String> {
+    let name = file.file_name()?.to_str()?;
+    let is_note = name.starts_with("agent-") && name.ends_with(".meta.json");
+    is_note.then(|| folder_session(file))?
 }
 
 /// The session of `<session>/tool-results/<file>`: a big output that was moved out of the log.

@@ -4,15 +4,15 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::Read;
 
-use super::is_uuid;
 use super::user_text::{UserText, classify};
 use super::wire::{
     WireBlock, WireCompaction, WireContent, WireOrigin, WireRecord, WireUsage, blocks,
     changed_file, details, text_of,
 };
+use super::{forks, is_uuid};
 use crate::adapters::jsonl::{self, Lines};
 use crate::adapters::transcript::{Dialect, Tokens, Transcript, attached, hash};
-use crate::adapters::wire::raw;
+use crate::adapters::wire::{Content, raw};
 use crate::base::clock::{self, Timestamp};
 use crate::base::files;
 use crate::error::{Context, Result};
@@ -38,6 +38,10 @@ pub struct Reader {
     usage: HashMap<u64, (usize, WireUsage)>,
     queue: VecDeque<String>,
     from_queue: HashSet<u64>,
+    /// The command that the person ran and whose output is coming.
+    own_command: Option<String>,
+    /// By main file: how many of its first lines were copied from another session.
+    copied: HashMap<u32, u64>,
     /// Subagent files that no call has led to yet, by agent id.
     subagents: Vec<Subagent>,
 }
@@ -71,8 +75,12 @@ impl Dialect for Reader {
     fn record(&mut self, mut record: WireRecord, out: &mut Transcript) -> Result<()> {
         out.context.at = record.timestamp.as_deref().and_then(clock::parse);
         let is_main = out.context.agent.is_none();
-        let is_copy = is_main
-            && record.session_id.as_deref().is_some_and(|id| is_another_session(out.log, id));
+        let position = out.context.position;
+        let is_copied = record.uuid.is_some()
+            && self.copied.get(&position.file).is_some_and(|last| position.line <= *last);
+        let is_foreign =
+            record.session_id.as_deref().is_some_and(|id| is_another_session(out.log, id));
+        let is_copy = is_main && (is_copied || is_foreign);
         let key = record.uuid.as_deref().map(hash);
         if key.is_some_and(|key| self.records.contains_key(&key)) {
             // Still look at the usage: of several copies the last one counts.
@@ -82,7 +90,9 @@ impl Dialect for Reader {
         }
         if is_copy {
             out.inherit();
-            out.head.parent = record.session_id.as_deref().map(str::to_string);
+            if is_foreign {
+                out.head.parent = record.session_id.as_deref().map(str::to_string);
+            }
         } else if is_main {
             note_place(&record, &mut out.head);
         }
@@ -117,7 +127,10 @@ impl Reader {
         };
         let mut subagents: Vec<_> = log.files.iter().enumerate().filter_map(subagent).collect();
         subagents.sort_by(|a, b| (a.began, &a.id).cmp(&(b.began, &b.id)));
-        Reader { subagents, ..Reader::default() }
+        let main = log.files.iter().enumerate().filter(|(_, file)| file.role == Role::Main);
+        let copied = main.map(|(at, file)| (at as u32, forks::copied_lines(&file.path)));
+        let copied = copied.filter(|(_, lines)| *lines > 0).collect();
+        Reader { subagents, copied, ..Reader::default() }
     }
 
     fn read(&mut self, record: WireRecord, out: &mut Transcript) -> Result<()> {
@@ -217,6 +230,18 @@ impl Reader {
             _ if record.is_meta == Some(true) || !is_human => out.ignore(NO_PERSON),
             UserText::Interruption => out.intervention(text),
             UserText::Command(command) => out.lifecycle(command),
+            UserText::OwnCommand(command) => {
+                let id = format!("own-command-{}", out.context.position.line);
+                out.own_command(id.as_str().into(), &command)?;
+                self.own_command = Some(id);
+                Ok(())
+            }
+            UserText::OwnOutput(text) => match self.own_command.take() {
+                Some(id) => {
+                    out.result(id.into(), Content { text: text.into(), images: 0 }, false, None)
+                }
+                None => out.ignore(NO_PERSON),
+            },
             UserText::Machine => out.ignore(NO_PERSON),
             UserText::Prompt(words) => {
                 let prompt = attached(&words, images, "image");

@@ -7,6 +7,10 @@ pub enum UserText {
     Prompt(String),
     Interruption,
     Command(String),
+    /// The person ran a command beside the agent.
+    OwnCommand(String),
+    /// What that command printed.
+    OwnOutput(String),
     /// Something in the background says how it went.
     Notification(String),
     Machine,
@@ -36,12 +40,23 @@ pub fn classify(text: &str) -> UserText {
         let said = format!("background task {status}: {summary}");
         return UserText::Notification(said.trim_end_matches([':', ' ']).to_string());
     }
+    if let Some(command) = between(text, "<bash-input>", "</bash-input>")
+        && text.starts_with("<bash-input>")
+    {
+        return UserText::OwnCommand(command.trim().to_string());
+    }
+    if text.starts_with("<bash-stdout>") || text.starts_with("<bash-stderr>") {
+        let part = |name: &str| {
+            let (open, close) = (format!("<{name}>"), format!("</{name}>"));
+            between(text, &open, &close).unwrap_or_default().trim_end().to_string()
+        };
+        let said = [part("bash-stdout"), part("bash-stderr")];
+        let said: Vec<String> = said.into_iter().filter(|part| !part.is_empty()).collect();
+        return UserText::OwnOutput(said.join("\n"));
+    }
     const MACHINE: &[&str] = &[
         "<local-command-",
         "Caveat:",
-        "<bash-input>",
-        "<bash-stdout>",
-        "<bash-stderr>",
         "<teammate-message",
         "<user-prompt-submit-hook>",
         "<session-start-hook>",

@@ -1,5 +1,5 @@
 //! Codex CLI and app: `sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl` and `archived_sessions/`,
-//! each also as `.jsonl.zst` (seen in 0.34 to 0.146; packed files and the two old forms not as real
+//! each also as `.jsonl.zst` (seen in 0.34 to 0.166; packed files and the two old forms not as real
 //! logs).
 //!
 //! A line is `{timestamp, type, payload}`. Up to 0.31 the lines were bare items after a header, and
@@ -7,7 +7,10 @@
 //! written twice, as an item for the model and as an event for the screen; prompts are taken from
 //! the events, replies from the items, and only where a log lacks them from the other. A fork or a
 //! subagent is a rollout of its own that may begin with a copy of its parent's: such records are
-//! inherited. `session_index.jsonl` holds the titles of all sessions, the last one for an id
+//! inherited. Since 0.147 a rollout may be paginated: its records are numbered, and what was done is
+//! told by items ([`items`]). Then a fork holds only its own records and names the rollout and the
+//! record that it goes on from (`history_base`); a revert does the same within one thread, so that
+//! two files have one id. `session_index.jsonl` holds the titles of all sessions, the last one for an id
 //! counts.
 
 use std::io;
@@ -21,6 +24,7 @@ use super::{Adapter, Identity, Places, jsonl};
 use crate::error::Result;
 use crate::model::session::{EventSink, Head, Log, LogFile, Role};
 
+mod items;
 mod origin;
 mod reader;
 mod texts;
@@ -49,12 +53,18 @@ impl Adapter for Codex {
         let name = name.as_ref();
         // An archived or packed copy begins at the same moment; another rollout with the same id
         // does not.
-        let identity = |id: &str, start: &str| Identity::main(id, Some(format!("{id} {start}")));
+        let identity = |id: &str, start: &str| {
+            Identity::main(id, Some(format!("{id} {start}").trim_end().to_string()))
+        };
         let header = |meta: &Map<String, Value>| {
             let origin =
                 Origin::of_value(meta.get("source"), jsonl::string(meta, "parent_thread_id"));
-            identity(jsonl::string(meta, "id"), jsonl::string(meta, "timestamp"))
-                .started_by(origin.parent)
+            // The rollouts of a paginated thread, one for each revert, are one conversation.
+            let start = match jsonl::string(meta, "history_mode") {
+                "paginated" => "",
+                _ => jsonl::string(meta, "timestamp"),
+            };
+            identity(jsonl::string(meta, "id"), start).started_by(origin.parent)
         };
         if name.ends_with(".json") {
             let document = jsonl::document_head(file, &["session"], "items")?;
@@ -103,7 +113,10 @@ impl Adapter for Codex {
         };
         match log.files.iter().position(is_document) {
             Some(at) => reader.document(at, &mut out)?,
-            None => out.read_log(&mut reader)?,
+            None => {
+                out.read_parts(&mut reader, in_order(&out))?;
+                reader.finish(&mut out)?;
+            }
         }
         let mut files = log.files.iter().filter(|file| file.role == Role::Attachment);
         if let Some(file) = files.find(|file| file.name == Path::new(titles::FILE)) {
@@ -111,6 +124,22 @@ impl Adapter for Codex {
         }
         Ok(out.head)
     }
+}
+
+/// The files of the conversation in the order in which they were written: a rollout that goes on from
+/// another comes after it.
+fn in_order(out: &Transcript) -> Vec<usize> {
+    let mut files = out.main_files();
+    if files.len() > 1 {
+        files.sort_by_cached_key(|file| {
+            let first = jsonl::first_objects(&out.log.files[*file].path, 1).unwrap_or_default();
+            let base = first.first().and_then(|line| line.get("payload")?.get("history_base"));
+            let goes_on = base.is_some_and(Value::is_object);
+            let began = first.first().map_or("", |line| jsonl::string(line, "timestamp"));
+            (goes_on, if goes_on { began.to_string() } else { String::new() })
+        });
+    }
+    files
 }
 
 fn is_envelope(record: &Map<String, Value>) -> bool {

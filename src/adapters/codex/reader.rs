@@ -1,27 +1,41 @@
 //! Reads the rollouts of one session of Codex into events.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use memchr::memmem;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
+use super::items::{self, WireTurnItem};
 use super::origin::Origin;
 use super::texts::{ToolOutput, says_failure, typed, without_preamble};
 use super::wire::{WireDocument, WireInfo, WireItem, WireLine, WireShellOutput, WireUsage};
 use crate::adapters::jsonl::{self, Line, Lines};
 use crate::adapters::tools;
-use crate::adapters::transcript::{Dialect, Tokens, Transcript, attached};
+use crate::adapters::transcript::{Dialect, Tokens, Transcript, attached, hash};
 use crate::adapters::wire::{self, Content, Text};
 use crate::base::clock::Timestamp;
+use crate::base::text;
 use crate::error::{Context, Result};
 use crate::model::session::{Action, EventKind, Log, Position, Role};
+
+/// The tool that runs scripts, which call the other tools.
+const SCRIPT: &str = "exec";
+/// How a message begins that tells of a command of the person's.
+const OWN_COMMAND: &str = "<user_shell_command>";
 
 /// Reads the rollouts of one session into events.
 #[derive(Default)]
 pub struct Reader {
-    /// The prompts that were not taken back.
-    standing: Vec<u32>,
+    /// The prompts that were not taken back, each with the number of its record.
+    standing: Vec<Standing>,
+    /// The number of the record at hand, in a paginated rollout.
+    ordinal: u64,
+    /// Whether the rollout is paginated: items tell what was done.
+    is_paginated: bool,
+    /// The number of a subagent's first own record; what comes before it is inherited.
+    own_from: u64,
     /// Whether there was a prompt of our own: nothing copied comes after it.
     own_turn: bool,
     /// Whether the log has events with prompts, and items with replies.
@@ -39,6 +53,28 @@ pub struct Reader {
     /// By call and by process: the command, so that waiting for a process names it again.
     commands: HashMap<String, String>,
     processes: HashMap<String, String>,
+    /// The calls that were told: an item of the same id only says how one ended.
+    calls: HashSet<u64>,
+    /// Calls that hand a task to a subagent.
+    delegations: HashSet<u64>,
+    /// Scripts whose answer has not come yet, by call.
+    scripts: HashMap<String, Script>,
+}
+
+/// A prompt that stands.
+struct Standing {
+    prompt: u32,
+    ordinal: u64,
+}
+
+/// A script of the model's that runs.
+struct Script {
+    text: String,
+    at: Option<Timestamp>,
+    position: Position,
+    inherited: bool,
+    /// How many calls of it were told by items.
+    told: u32,
 }
 
 #[derive(Default)]
@@ -78,11 +114,12 @@ impl Dialect for Reader {
             };
         };
         out.context.at = line.timestamp.time();
+        self.ordinal = line.ordinal.parse().unwrap_or(0);
         if self.is_copied(&line.kind, &item, out.context.at) {
             out.inherit();
         }
         match line.kind.as_str() {
-            "session_meta" => self.session(item, out),
+            "session_meta" => self.session_meta(item, out)?,
             "turn_context" => self.model = item.model.owned().unwrap_or_default(),
             "response_item" => self.item(item, out)?,
             "event_msg" => self.event(item, out)?,
@@ -124,7 +161,7 @@ impl Reader {
         let Some(id) = meta.id.owned() else { return };
         let head = &mut out.head;
         if !self.id.is_empty() {
-            // Only the first one is ours; the others came with a copy, or with a resume.
+            // Only the first one is ours; the others came with a copy, a revert or a resume.
             if self.id != id && head.parent.is_none() {
                 head.parent = Some(id);
             }
@@ -132,17 +169,37 @@ impl Reader {
         }
         self.id = id;
         self.began = meta.timestamp.time();
-        self.copying = meta.forked_from_id.some().is_some();
+        self.is_paginated = meta.history_mode.as_str() == "paginated";
+        self.own_from = meta.subagent_history_start_ordinal.parse().unwrap_or(0);
+        let base = meta.history_base.and_then(|base| base.thread_id);
+        // What a fork goes on from is copied into it, or it names the record.
+        self.copying = meta.forked_from_id.some().is_some() && base.is_none();
         head.cwd = meta.cwd.owned();
         head.version = meta.cli_version.owned();
         let began = Origin::of(meta.source, &meta.parent_thread_id);
         head.begun_by = began.by;
-        head.parent = began.parent.or_else(|| meta.forked_from_id.owned());
+        head.parent = began.parent.or_else(|| meta.forked_from_id.owned()).or(base);
+        head.parent.take_if(|parent| *parent == self.id);
         if let Some(git) = meta.git {
             head.branch = git.branch.filter(|branch| !branch.is_empty());
             head.remote = git.repository_url.filter(|url| !url.is_empty());
             head.head_commit = git.commit_hash.filter(|commit| !commit.is_empty());
         }
+    }
+
+    /// A header; one of a revert takes back what came after the record that it goes on from.
+    fn session_meta(&mut self, meta: WireItem, out: &mut Transcript) -> Result<()> {
+        let is_own = !self.id.is_empty() && meta.id.some() == Some(&self.id);
+        let base = meta.history_base.as_ref().filter(|_| is_own);
+        if let Some(end) = base.map(|base| base.end_ordinal_exclusive.0) {
+            self.standing.retain(|standing| standing.ordinal < end);
+            let kept = self.standing.last().map_or(0, |standing| standing.prompt);
+            if kept < out.prompts {
+                out.emit(EventKind::Rewind { kept })?;
+            }
+        }
+        self.session(meta, out);
+        Ok(())
     }
 
     /// Whether a record came with the copy of the parent's rollout that a fork begins with.
@@ -152,6 +209,9 @@ impl Reader {
             && item.id.some().is_some_and(|id| id != self.id)
         {
             self.copying |= !self.own_turn;
+            return true;
+        }
+        if self.ordinal < self.own_from {
             return true;
         }
         let (true, Some(began)) = (self.copying, self.began) else { return self.copying };
@@ -174,6 +234,9 @@ impl Reader {
         match item.kind.as_str() {
             "message" | "" if item.role.some().is_some() => match item.role.as_str() {
                 "assistant" if self.replies_from_items => self.reply(item.content.text, out),
+                "user" if !self.is_paginated && item.content.text.starts_with(OWN_COMMAND) => {
+                    self.own_command(&item.content.text, out)
+                }
                 "user" if !self.prompts_from_events => {
                     self.prompt(&item.content.text, item.content.images, out)
                 }
@@ -181,6 +244,17 @@ impl Reader {
             },
             "reasoning" if item.summary.text.is_empty() => out.think(item.content.text),
             "reasoning" => out.think(item.summary.text),
+            "custom_tool_call" if item.name.as_str() == SCRIPT => {
+                let script = Script {
+                    text: wire::plain(item.input).into_owned(),
+                    at: out.context.at,
+                    position: out.context.position,
+                    inherited: out.context.inherited,
+                    told: 0,
+                };
+                self.scripts.insert(item.call_id.0.into_owned(), script);
+                Ok(())
+            }
             "function_call" | "custom_tool_call" | "tool_search_call" => {
                 let input = wire::plain(item.arguments.or(item.input));
                 let name = if item.name.is_empty() { "tool_search".into() } else { item.name.0 };
@@ -191,6 +265,9 @@ impl Reader {
                     None => name,
                 };
                 let action = self.action(&tool, &input, &item.call_id);
+                if tool.ends_with("spawn_agent") {
+                    self.delegations.insert(hash(item.call_id.as_str()));
+                }
                 self.call(item.call_id.0, tool, action, out)
             }
             "local_shell_call" => {
@@ -209,7 +286,10 @@ impl Reader {
             "function_call_output"
             | "custom_tool_call_output"
             | "local_shell_call_output"
-            | "tool_search_output" => self.result(item, out),
+            | "tool_search_output" => match self.scripts.remove(item.call_id.as_str()) {
+                Some(script) => self.script_end(item, script, out),
+                None => self.result(item, out),
+            },
             "" => out.ignore("record without a kind"),
             kind => out.ignore(kind),
         }
@@ -229,6 +309,7 @@ impl Reader {
                 }
                 Ok(())
             }
+            "item_completed" => self.turn_item(event.item, out),
             "task_complete" => out.completion(),
             "turn_aborted" => {
                 let reason = event.reason.some().unwrap_or("interrupted");
@@ -237,7 +318,7 @@ impl Reader {
             "thread_rolled_back" => {
                 let kept = self.standing.len().saturating_sub(event.num_turns.0 as usize);
                 self.standing.truncate(kept);
-                let kept = self.standing.last().copied().unwrap_or(0);
+                let kept = self.standing.last().map_or(0, |standing| standing.prompt);
                 out.emit(EventKind::Rewind { kept })
             }
             "thread_name_updated" => {
@@ -264,7 +345,7 @@ impl Reader {
         };
         self.own_turn |= !out.context.inherited;
         out.prompt(&attached(words, images, "image"))?;
-        self.standing.push(out.prompts);
+        self.standing.push(Standing { prompt: out.prompts, ordinal: self.ordinal });
         Ok(())
     }
 
@@ -281,6 +362,7 @@ impl Reader {
         out: &mut Transcript,
     ) -> Result<()> {
         self.note_model(out);
+        self.calls.insert(hash(id.as_ref()));
         out.act(id, tool, action)
     }
 
@@ -324,7 +406,11 @@ impl Reader {
             && text.contains("by user")
             && ["rejected", "aborted", "denied"].iter().any(|word| text.contains(word));
         let refusal = is_refused.then(|| text.to_string());
-        let failed = end.failed || is_refused || says_failure(&text);
+        // A subagent that began is named in JSON; words say why none did.
+        let no_agent = self.delegations.remove(&hash(item.call_id.as_str()))
+            && !text.is_empty()
+            && !text.starts_with('{');
+        let failed = end.failed || is_refused || no_agent || says_failure(&text);
         let exit_code = output.exit_code.or(end.exit_code);
         let content = Content { text, images: content.images };
         out.result(item.call_id.0, content, failed, exit_code)?;
@@ -369,11 +455,94 @@ impl Reader {
     }
 }
 
+/// Items and scripts.
+impl Reader {
+    /// What was done in a turn, once it is done.
+    fn turn_item(&mut self, item: Option<&RawValue>, out: &mut Transcript) -> Result<()> {
+        let Some(item) = out.parse::<WireTurnItem>(wire::raw(item)) else { return Ok(()) };
+        match item.kind.as_str() {
+            "UserMessage" => return self.prompt(&item.content.text, item.content.images, out),
+            "EnteredReviewMode" => return out.lifecycle("review begun"),
+            "ExitedReviewMode" => return out.lifecycle("review ended"),
+            _ => {}
+        }
+        let (id, failed, exit_code) = (item.id.0.clone(), item.failed(), item.exit_code());
+        let is_told = self.calls.contains(&hash(id.as_ref()));
+        let is_work = matches!(item.kind.as_str(), "CommandExecution" | "FileChange");
+        let call = item.call().filter(|_| !item.is_interaction());
+        let call = call.filter(|_| is_told || is_work || !self.scripts.is_empty());
+        let Some((tool, action)) = call else {
+            return out.ignore(&format!("item {}", item.kind.as_str()));
+        };
+        if is_told {
+            self.ends.insert(id.into_owned(), End { failed, exit_code });
+            return Ok(());
+        }
+        match &action {
+            Action::Shell { command } if item.is_own_command() => {
+                out.own_command(id.as_ref().into(), command)?;
+            }
+            _ => {
+                // Scripts run one after the other: what is done belongs to the latest.
+                let place = |script: &&mut Script| (script.position.file, script.position.line);
+                if let Some(script) = self.scripts.values_mut().max_by_key(place) {
+                    script.told += 1;
+                }
+                self.call(id.as_ref().into(), tool, action, out)?;
+            }
+        }
+        out.result(id, item.output(), failed, exit_code)
+    }
+
+    /// A script has answered. Where items told what it did, its answer says that once more.
+    fn script_end(&mut self, item: WireItem, script: Script, out: &mut Transcript) -> Result<()> {
+        let content: Content = serde_json::from_str(wire::raw(item.output)).unwrap_or_default();
+        let (text, failed) = items::script_output(&content.text);
+        if script.told > 0 && !failed {
+            return out.ignore("script whose calls were told");
+        }
+        let text = Cow::Owned(text.to_string());
+        self.script(&item.call_id, script, out)?;
+        out.result(item.call_id.0, Content { text, images: content.images }, failed, None)
+    }
+
+    fn script(&mut self, id: &str, script: Script, out: &mut Transcript) -> Result<()> {
+        let here = out.context.clone();
+        out.context.at = script.at;
+        out.context.position = script.position;
+        out.context.inherited = script.inherited;
+        let action = Action::Other { input: text::cut(&script.text, 4000).to_string() };
+        let told = self.call(id.into(), SCRIPT.into(), action, out);
+        out.context = here;
+        told
+    }
+
+    /// Tells of the scripts that never answered.
+    pub fn finish(mut self, out: &mut Transcript) -> Result<()> {
+        let mut scripts: Vec<_> = std::mem::take(&mut self.scripts).into_iter().collect();
+        scripts.sort_by_key(|(_, script)| (script.position.file, script.position.line));
+        scripts.retain(|(_, script)| script.told == 0);
+        scripts.into_iter().try_for_each(|(id, script)| self.script(&id, script, out))
+    }
+
+    /// A command that the person ran, as older rollouts tell it.
+    fn own_command(&mut self, message: &str, out: &mut Transcript) -> Result<()> {
+        let Some((command, output, exit_code)) = items::own_command(message) else {
+            return out.ignore("message user that no person wrote");
+        };
+        let id = format!("own-command-{}", out.context.position.line);
+        out.own_command(id.as_str().into(), command)?;
+        let text = Cow::Owned(output.to_string());
+        out.result(id.into(), Content { text, images: 0 }, false, exit_code)
+    }
+}
+
 /// Whether a log has events with prompts, and items with replies. Both stand near its beginning, so
 /// this look ahead is short where it matters.
 fn forms_of_messages(log: &Log) -> Result<(bool, bool)> {
-    let (events, items) =
-        (memmem::Finder::new(b"\"user_message\""), memmem::Finder::new(b"\"assistant\""));
+    let finder = |mark: &'static str| memmem::Finder::new(mark.as_bytes());
+    let (events, items) = (finder("\"user_message\""), finder("\"assistant\""));
+    let turn_items = finder("\"UserMessage\"");
     let (mut prompts, mut replies) = (false, false);
     for file in log.files.iter().filter(|file| file.role == Role::Main) {
         let cannot_read = || format!("cannot read the log `{}`", file.path.display());
@@ -381,7 +550,7 @@ fn forms_of_messages(log: &Log) -> Result<(bool, bool)> {
         // A fault is named when the log is read in earnest.
         while let (false, Ok(Some((_, line)))) = (prompts && replies, lines.next()) {
             if let Line::Bytes { bytes, .. } = line {
-                prompts |= events.find(bytes).is_some();
+                prompts |= events.find(bytes).or(turn_items.find(bytes)).is_some();
                 replies |= items.find(bytes).is_some();
             }
         }

@@ -10,6 +10,8 @@ wire_types! {
         #[serde(rename = "type")]
         pub kind: Text<'a>,
         pub timestamp: Text<'a>,
+        /// Its number in a paginated rollout.
+        pub ordinal: Text<'a>,
         pub payload: Option<WireItem<'a>>,
         pub record_type: Text<'a>,
         /// The line itself, where it is no envelope.
@@ -26,6 +28,9 @@ wire_types! {
         pub cwd: Text<'a>,
         pub cli_version: Text<'a>,
         pub forked_from_id: Text<'a>,
+        pub history_mode: Text<'a>,
+        pub history_base: Option<WireHistoryBase>,
+        pub subagent_history_start_ordinal: Text<'a>,
         pub parent_thread_id: Text<'a>,
         pub source: Option<&'a RawValue>,
         pub git: Option<WireGit>,
@@ -55,6 +60,13 @@ wire_types! {
         pub thread_name: Text<'a>,
         pub num_turns: Count,
         pub info: Option<WireInfo>,
+        pub item: Option<&'a RawValue>,
+    }
+
+    /// The other rollout whose records stand before the first of this one.
+    pub struct WireHistoryBase {
+        pub thread_id: Option<String>,
+        pub end_ordinal_exclusive: Count,
     }
 
     pub struct WireGit {

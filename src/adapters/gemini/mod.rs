@@ -1,11 +1,11 @@
 //! Gemini CLI: `tmp/<project>/chats/session-<time>-<id>.json`, one document rewritten at each
-//! message (seen in 0.2x), and since 0.4x `….jsonl`, a header and then messages (seen in fixtures
-//! only).
+//! message (seen in 0.2x), and since 0.4x `….jsonl`, a header and then messages (seen in 0.61).
 //!
 //! In the new form a message may be written again, and its last copy counts; `$rewindTo` takes back
 //! a message and all after it; `$set` changes the header, at times with a whole list of messages. A
-//! call and its answer stand in one object. Subagents are in `chats/<session>/`. There is no cwd
-//! and no branch.
+//! call and its answer stand in one object. Subagents are in `chats/<session>/`. There is no branch.
+//! The folder of the project stands in the program's own first message, in `.project_root` beside
+//! `chats/`, or in `projects.json`.
 
 use std::path::{Path, PathBuf};
 
@@ -73,6 +73,18 @@ impl Adapter for Gemini {
         Ok(Some(Identity::main(id, Some(lineage))))
     }
 
+    fn folder_of(&self, log: &Path) -> Option<String> {
+        let project = log.ancestors().find(|folder| folder.ends_with("chats"))?.parent()?;
+        if let Some(root) = first_line(&project.join(".project_root")) {
+            return Some(root);
+        }
+        let registry =
+            files::read_at_most(project.parent()?.parent()?.join("projects.json"), SMALL).ok()?;
+        let registry: wire::WireProjects = serde_json::from_slice(&registry).ok()?;
+        let id = project.file_name()?.to_str()?;
+        registry.projects.into_iter().find(|(_, name)| name == id).map(|(folder, _)| folder)
+    }
+
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
         let mut reader = reader::Reader::new(log)?;
         let mut out = Transcript::new(log, events);
@@ -81,6 +93,15 @@ impl Adapter for Gemini {
         }
         Ok(out.head)
     }
+}
+
+/// More than this is not read of what lies around the logs.
+const SMALL: u64 = 1 << 20;
+
+/// The first line of a small file.
+fn first_line(file: &Path) -> Option<String> {
+    let text = String::from_utf8(files::read_at_most(file, SMALL).ok()?).ok()?;
+    text.lines().next().map(|line| line.trim().to_string()).filter(|line| !line.is_empty())
 }
 
 /// A length of time such as `30d`, `24h` or `1w`, in whole days.

@@ -1,5 +1,6 @@
 //! Reads the chats of one session of Gemini CLI into events.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde_json::value::RawValue;
@@ -138,6 +139,9 @@ fn user(record: WireRecord, out: &mut Transcript) -> Result<()> {
         "This is the Gemini CLI. We are setting up",
         "System: Please continue.",
     ];
+    if out.head.cwd.is_none() && out.context.agent.is_none() {
+        out.head.cwd = workspace(text);
+    }
     if MACHINE.iter().any(|start| text.starts_with(start)) {
         return out.ignore("user message that no person wrote");
     }
@@ -185,6 +189,7 @@ fn tool(call: WireToolCall, id: &str, out: &mut Transcript) -> Result<()> {
         content.text = call.result_display.text;
     }
     let exit_code = exit_code(&content.text);
+    content.text = unwrapped(content.text);
     out.context.at = call.timestamp.time().or(out.context.at);
     out.result(id.into(), content, status != "success", exit_code)?;
     match status {
@@ -213,6 +218,31 @@ fn output(raw: &RawValue) -> Content<'_> {
         content.text = texts.join("\n").into();
     }
     content
+}
+
+/// The folder that the program's first message names: the first of its list.
+fn workspace(text: &str) -> Option<String> {
+    if !text.starts_with("<session_context>") {
+        return None;
+    }
+    let (_, list) = text.split_once("**Workspace Directories:**\n")?;
+    let folder = list.lines().next()?.trim_start().strip_prefix("- ")?.trim();
+    (!folder.is_empty()).then(|| folder.to_string())
+}
+
+/// What a tool printed, without what the program puts around it for the model.
+fn unwrapped(text: Cow<'_, str>) -> Cow<'_, str> {
+    let inner = text.trim().strip_prefix("<untrusted_context>");
+    let Some(inner) = inner.and_then(|text| text.strip_suffix("</untrusted_context>")) else {
+        return text;
+    };
+    let inner = inner.trim_matches('\n');
+    let inner = inner.strip_prefix("Output: ").unwrap_or(inner);
+    let is_note = |line: &&str| {
+        line.starts_with("Process Group PGID: ") || line.starts_with("Background PIDs: ")
+    };
+    let lines: Vec<&str> = inner.lines().filter(|line| !is_note(line)).collect();
+    lines.join("\n").into()
 }
 
 /// The exit code in the line `Exit Code: 1` of a command's output.

@@ -22,6 +22,11 @@ wire_types! {
         pub max_age: Option<String>,
     }
 
+    /// `projects.json`: which folder goes by which name.
+    pub struct WireProjects {
+        pub projects: std::collections::BTreeMap<String, String>,
+    }
+
     pub struct WireId<'a> {
         pub id: Text<'a>,
     }

@@ -19,8 +19,8 @@ pub struct Reader {
     model: Option<String>,
     /// Whether each use of a model has a row of its own.
     has_ledger: bool,
-    /// Input and output of the session as a whole, for want of anything better.
-    totals: Option<(u64, u64)>,
+    /// What the session used as a whole, for want of anything better.
+    totals: Option<Tokens>,
 }
 
 impl Dialect for Reader {
@@ -33,8 +33,7 @@ impl Dialect for Reader {
         match record.content.filter(|_| !record.role.is_empty()) {
             Some(content) => {
                 out.context.at = record.created.seconds();
-                let visible = record.metadata.user_visible;
-                message(&record.role, content.get(), record.created, visible, out)
+                message(&record.role, content.get(), record.created, record.metadata, out)
             }
             None => self.session(record, out),
         }
@@ -54,7 +53,7 @@ impl Reader {
                     serde_json::from_str(&row.metadata_json).unwrap_or_default();
                 let (content, created) = (&row.content_json, row.created_timestamp);
                 out.context.at = created.seconds();
-                message(&row.role, content, created, metadata.user_visible, out)
+                message(&row.role, content, created, metadata, out)
             }
             "usage_ledger" => {
                 if let Some(usage) = out.parse(json) {
@@ -74,9 +73,16 @@ impl Reader {
         let config: Value = serde_json::from_str(&session.model_config_json).unwrap_or_default();
         self.model = config.get("model_name").and_then(Value::as_str).map(str::to_string);
         let larger = |sum: Count, last: Count| sum.0.max(last.0);
-        let input = larger(session.accumulated_input_tokens, session.input_tokens);
-        let output = larger(session.accumulated_output_tokens, session.output_tokens);
-        self.totals = (input + output + session.total_tokens.0 > 0).then_some((input, output));
+        let tokens = Tokens {
+            input: larger(session.accumulated_input_tokens, session.input_tokens),
+            output: larger(session.accumulated_output_tokens, session.output_tokens),
+            cache_read: session.accumulated_cache_read_tokens.0,
+            cache_write: session.accumulated_cache_write_tokens.0,
+            cost_usd: None,
+        };
+        let total = larger(session.accumulated_total_tokens, session.total_tokens);
+        let has_any = tokens.input + tokens.output + total > 0;
+        self.totals = has_any.then(|| cached_once(tokens, total));
         match session.session_type.as_str() {
             "" | "user" => Ok(()),
             "sub_agent" => {
@@ -97,25 +103,33 @@ impl Reader {
             cache_write: usage.cache_write_tokens.0,
             cost_usd: usage.cost,
         };
-        out.count(model, tokens);
+        out.count(model, cached_once(tokens, usage.total_tokens.0));
     }
 
     /// Counts what was used as a whole, where there is no ledger.
     pub fn finish(self, out: &mut Transcript) {
-        if let (false, Some((input, output))) = (self.has_ledger, self.totals) {
-            let used = out.usage(self.model.as_deref().unwrap_or("unknown"));
-            (used.input, used.output) = (input, output);
+        if let (false, Some(tokens)) = (self.has_ledger, self.totals) {
+            out.count(self.model.as_deref().unwrap_or("unknown"), tokens);
         }
     }
+}
+
+/// Tokens without what was cached in the input, where the total shows that it is in there.
+fn cached_once(tokens: Tokens, total: u64) -> Tokens {
+    let apart = tokens.input + tokens.output + tokens.cache_read + tokens.cache_write;
+    if total >= apart { tokens } else { tokens.without_cached_input() }
 }
 
 fn message(
     role: &str,
     content: &str,
     created: Count,
-    visible: bool,
+    metadata: WireVisible,
     out: &mut Transcript,
 ) -> Result<()> {
+    if metadata.turn_context {
+        return out.ignore("turn context");
+    }
     let Some(parts) = out.parse::<Vec<WirePart>>(content) else { return Ok(()) };
     // The old logs live on in the database.
     if out.is_repeated(key(role, created, &parts))? {
@@ -152,7 +166,9 @@ fn message(
     let prompt = attached(&typed.join("\n"), images, "image").into_owned();
     match role {
         // Only the model sees it: a summary of what came before, or a note of the program's.
-        "user" if !visible && !prompt.is_empty() => out.emit(EventKind::Compaction(prompt.into())),
+        "user" if !metadata.user_visible && !prompt.is_empty() => {
+            out.emit(EventKind::Compaction(prompt.into()))
+        }
         "user" => out.prompt(&prompt),
         _ if acted => Ok(()),
         _ => out.completion(),
@@ -189,13 +205,15 @@ fn result(part: WirePart, out: &mut Transcript) -> Result<()> {
     let mut result = if value.starts_with('{') {
         serde_json::from_str::<WireResult>(value).unwrap_or_default()
     } else {
-        WireResult { content: serde_json::from_str(value).unwrap_or_default(), is_error: None }
+        let content = serde_json::from_str(value).unwrap_or_default();
+        WireResult { content, ..WireResult::default() }
     };
     let failed = outcome.status.as_str() == "error";
     if failed {
         result.content.text = outcome.error.0;
     }
-    out.result(part.id.0, result.content, failed || result.is_error == Some(true), None)
+    let exit_code = result.structured_content.and_then(|said| said.exit_code.parse().ok());
+    out.result(part.id.0, result.content, failed || result.is_error == Some(true), exit_code)
 }
 
 /// A title that nobody gave.

@@ -25,8 +25,11 @@ wire_types! {
         pub total_tokens: Count,
         pub input_tokens: Count,
         pub output_tokens: Count,
+        pub accumulated_total_tokens: Count,
         pub accumulated_input_tokens: Count,
         pub accumulated_output_tokens: Count,
+        pub accumulated_cache_read_tokens: Count,
+        pub accumulated_cache_write_tokens: Count,
     }
 
     pub struct WireMessageRow<'a> {
@@ -43,11 +46,13 @@ wire_types! {
 #[serde(rename_all = "camelCase", default)]
 pub struct WireVisible {
     pub user_visible: bool,
+    /// A note of the time and the folder, which comes before each turn.
+    pub turn_context: bool,
 }
 
 impl Default for WireVisible {
     fn default() -> Self {
-        WireVisible { user_visible: true }
+        WireVisible { user_visible: true, turn_context: false }
     }
 }
 
@@ -79,12 +84,19 @@ wire_types! {
     pub struct WireResult<'a> {
         pub content: Content<'a>,
         pub is_error: Option<bool>,
+        pub structured_content: Option<WireStructured<'a>>,
+    }
+
+    /// What a command's answer says for programs.
+    pub struct WireStructured<'a> {
+        pub exit_code: Text<'a>,
     }
 
     pub struct WireUsage<'a> {
         pub model: Text<'a>,
         pub input_tokens: Count,
         pub output_tokens: Count,
+        pub total_tokens: Count,
         pub cache_read_tokens: Count,
         pub cache_write_tokens: Count,
         pub cost: Option<f64>,

@@ -164,11 +164,12 @@ impl Reader {
 
     fn result(&mut self, line: WireLine, out: &mut Transcript) -> Result<()> {
         let shown = self.screen.results.get(line.tool_call_id.as_str());
-        let (at, failed) = shown.copied().unwrap_or_default();
+        let (at, failed, shown) = shown.copied().unwrap_or_default();
         out.context.at = at;
-        let exit_code = exit_code(&line.content.text);
         let images = line.content.images + wire::length(line.images);
-        let content = Content { text: line.content.text, images };
+        let (text, told) = without_exit_code(line.content.text);
+        let exit_code = told.or(shown).or_else(|| exit_code(&text));
+        let content = Content { text, images };
         out.result(line.tool_call_id.0, content, failed, exit_code)
     }
 
@@ -230,8 +231,8 @@ fn from_screen(update: Update<'_>, out: &mut Transcript) -> Result<()> {
             out.emit(EventKind::Thinking(text.into()))
         }
         UpdateKind::Call { id, tool, input } => out.call(id.into(), tool.into(), input),
-        UpdateKind::Result { id, content, failed } => {
-            let exit_code = exit_code(&content.text);
+        UpdateKind::Result { id, content, failed, exit_code: told } => {
+            let exit_code = told.or_else(|| exit_code(&content.text));
             let (text, images) = (Cow::Borrowed(content.text.as_ref()), content.images);
             let id = id.into();
             let result = CallResult { id, text, failed, exit_code, images, ..Default::default() };
@@ -247,6 +248,19 @@ fn typed(text: &str) -> &str {
     let inner =
         text.strip_prefix("<user_query>").and_then(|text| text.strip_suffix("</user_query>"));
     inner.map_or(text, str::trim)
+}
+
+/// The exit code in a first line `exit: 1`, which the program puts before a command's output.
+fn without_exit_code(text: Cow<'_, str>) -> (Cow<'_, str>, Option<i32>) {
+    let first = text.split_once('\n').and_then(|(line, rest)| {
+        Some((line.strip_prefix("exit: ")?.trim().parse().ok()?, rest.len()))
+    });
+    let Some((code, rest)) = first else { return (text, None) };
+    let text = match text {
+        Cow::Borrowed(text) => Cow::Borrowed(&text[text.len() - rest..]),
+        Cow::Owned(text) => Cow::Owned(text[text.len() - rest..].to_string()),
+    };
+    (text, Some(code))
 }
 
 /// The exit code in the last line of a command's output.

@@ -19,7 +19,7 @@ pub struct Update<'a> {
 pub enum UpdateKind<'a> {
     Text { speaker: Speaker, text: &'a str, prompt: Option<u64> },
     Call { id: &'a str, tool: &'a str, input: &'a str },
-    Result { id: &'a str, content: &'a Content<'a>, failed: bool },
+    Result { id: &'a str, content: &'a Content<'a>, failed: bool, exit_code: Option<i32> },
     TurnEnd { prompt_id: &'a str, stop_reason: &'a str, usage: Option<WireUsage> },
 }
 
@@ -104,7 +104,10 @@ impl<F: FnMut(Update<'_>) -> Result<()>> Screen<F> {
                 input: raw(update.raw_input),
             },
             ("tool_call_update", status @ ("completed" | "failed")) => {
-                UpdateKind::Result { id, content: &update.content, failed: status == "failed" }
+                let output = update.raw_output.as_ref();
+                let exit_code = output.and_then(|output| output.exit_code.parse().ok());
+                let failed = status == "failed";
+                UpdateKind::Result { id, content: &update.content, failed, exit_code }
             }
             ("turn_completed", _) => UpdateKind::TurnEnd {
                 prompt_id: &update.prompt_id,
@@ -131,8 +134,8 @@ impl<F: FnMut(Update<'_>) -> Result<()>> Screen<F> {
 pub struct ScreenTimes {
     pub prompts: BTreeMap<u64, Option<Timestamp>>,
     pub calls: HashMap<String, Option<Timestamp>>,
-    /// By call: when its result came, and whether it failed.
-    pub results: HashMap<String, (Option<Timestamp>, bool)>,
+    /// By call: when its result came, whether it failed, and its exit code.
+    pub results: HashMap<String, (Option<Timestamp>, bool, Option<i32>)>,
     /// By prompt: when its turn ended, and why.
     pub turns: BTreeMap<u64, (Option<Timestamp>, String)>,
     pub usage: BTreeMap<String, WireUsage>,
@@ -153,8 +156,8 @@ impl ScreenTimes {
             UpdateKind::Call { id, .. } => {
                 self.calls.entry(id.to_string()).or_insert(update.at);
             }
-            UpdateKind::Result { id, failed, .. } => {
-                self.results.insert(id.to_string(), (update.at, failed));
+            UpdateKind::Result { id, failed, exit_code, .. } => {
+                self.results.insert(id.to_string(), (update.at, failed, exit_code));
             }
             UpdateKind::TurnEnd { prompt_id, stop_reason, usage } => {
                 self.turns.insert(self.prompt, (update.at, stop_reason.to_string()));

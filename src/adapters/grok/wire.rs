@@ -101,6 +101,7 @@ wire_types! {
         pub title: Text<'a>,
         pub status: Text<'a>,
         pub raw_input: Option<&'a RawValue>,
+        pub raw_output: Option<WireOutput<'a>>,
         #[serde(rename = "prompt_id")]
         pub prompt_id: Text<'a>,
         #[serde(rename = "stop_reason")]
@@ -108,6 +109,12 @@ wire_types! {
         pub usage: Option<WireUsage>,
         #[serde(rename = "_meta")]
         pub meta: WireMeta,
+    }
+
+    /// What a command's answer says for programs.
+    pub struct WireOutput<'a> {
+        #[serde(rename = "exit_code")]
+        pub exit_code: Text<'a>,
     }
 
     #[derive(Clone)]

@@ -29,7 +29,7 @@ use crate::model::session::{BegunBy, Head, ModelUsage, Source};
 use crate::model::signals::{Signals, Solved};
 
 pub use folder::{FileFacts, FolderFacts, folder_content};
-pub use paths::project_name;
+pub use paths::{project_name, without_home};
 
 /// Which summarizer this is; a newer one rewrites what an older one wrote.
 pub const MADE_BY: &str = "extractive/2";

@@ -6,7 +6,11 @@ use crate::base::text;
 /// A path as a page shows it: relative to the session's folder where it lies in it, with `/` on every
 /// system.
 pub fn shown_path(path: &str, cwd: Option<&str>) -> String {
-    let path = slashed(&text::one_line(path, 200));
+    let mut path = slashed(&text::one_line(path, 200));
+    // A folder that was found around the log is kept without the name of the home directory.
+    if cwd.is_some_and(|cwd| cwd.starts_with("~/")) {
+        path = without_home(&path);
+    }
     let relative = cwd.map(slashed).and_then(|cwd| {
         let cwd = cwd.trim_end_matches('/');
         let start = path.get(..cwd.len())?;
@@ -94,6 +98,7 @@ mod tests {
             (r"src\a.rs", r"C:\Users\me\code\x", "src/a.rs"),
             ("/home/me/code/xy/a.rs", "/home/me/code/x", "~/code/xy/a.rs"),
             ("/srv/a b/ü.rs", "/srv/a b", "ü.rs"),
+            ("/home/me/code/x/src/a.rs", "~/code/x", "src/a.rs"),
         ] {
             assert_eq!(shown_path(path, Some(cwd)), shown, "{path}");
         }

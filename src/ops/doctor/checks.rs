@@ -38,6 +38,7 @@ pub const ALL: &[(&str, Check)] = &[
     ("index", index),
     ("damage", damage),
     ("clock", clock),
+    ("drift", drift),
     ("permissions", environment::permissions),
     ("links", links),
     ("git", environment::git),
@@ -45,6 +46,16 @@ pub const ALL: &[(&str, Check)] = &[
     ("hooks", environment::hooks),
     ("disk", environment::disk),
 ];
+
+/// Agents that write much that is not known.
+fn drift(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
+    for drift in doctor.memory.drift()?.iter().filter(|drift| drift.is_much()) {
+        let means = "what was done in these sessions may be told badly, or not at all";
+        let fix = "update memtree, or send us what `memtree doctor --unknown` prints";
+        findings.warning(drift.sentence(), means, fix);
+    }
+    Ok(())
+}
 
 fn settings(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     for warning in doctor.warnings {

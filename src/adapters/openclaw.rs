@@ -1,0 +1,97 @@
+//! OpenClaw: since 2026.9 one database for each of its agents, `agents/<agent>/agent/*.sqlite`
+//! (seen in 2026.9.6). Before it kept logs like Pi's, which are read as Pi's.
+//!
+//! `transcript_events` has the entries of Pi's format, one per row, long ones packed with zstd.
+//! Tables with keys (`auth_profile_store` and its like) are never asked for.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::pi::{Entries, LatestMessage};
+use super::rows::WireRow;
+use super::sqlite::{Schema, Table};
+use super::transcript::{Dialect, NoEvents, Transcript};
+use super::{Adapter, Identity, Places, rows};
+use crate::error::Result;
+use crate::model::session::{EventSink, Head, Log};
+
+/// OpenClaw.
+pub struct OpenClaw;
+
+impl Adapter for OpenClaw {
+    fn name(&self) -> &'static str {
+        "openclaw"
+    }
+
+    fn roots(&self, places: &Places) -> Vec<PathBuf> {
+        vec![places.folder("OPENCLAW_STATE_DIR", ".openclaw").join("agents")]
+    }
+
+    fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
+        rows::identify(file, self.name())
+    }
+
+    fn schema(&self) -> Option<&'static Schema> {
+        Some(&SCHEMA)
+    }
+
+    fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
+        let extracts = rows::extracts(log);
+        let mut latest = EventRows(LatestMessage::default());
+        rows::read(&mut latest, &mut Transcript::new(log, &mut NoEvents), &extracts)?;
+        let mut out = Transcript::new(log, events);
+        rows::read(&mut EventRows(Entries::until(latest.0)), &mut out, &extracts)?;
+        Ok(out.head)
+    }
+}
+
+static SCHEMA: Schema = Schema {
+    flavor: "openclaw",
+    is_named: |name| name == "openclaw-agent.sqlite",
+    lineage: "session_id || ' ' || created_at",
+    parent: None,
+    tables: &[
+        Table::new("session_windows", "session_id", &["-1"])
+            .required(&["session_id", "created_at", "updated_at"])
+            .optional(&["previous_session_id", "reason", "model", "display_name"])
+            .touched("updated_at"),
+        Table::new("transcript_events", "session_id", &["seq"])
+            .required(&["seq", "event_json"])
+            .optional(&["event_zstd"])
+            .packed("event_zstd", "event_json"),
+    ],
+};
+
+/// Hands the entries within rows to those who read Pi's.
+struct EventRows<D>(D);
+
+impl<D: Dialect> Dialect for EventRows<D> {
+    type Record<'a> = WireRow<'a>;
+
+    fn record(&mut self, _: WireRow, _: &mut Transcript) -> Result<()> {
+        Ok(())
+    }
+
+    fn json(&mut self, json: &[u8], out: &mut Transcript) -> Result<serde_json::Result<()>> {
+        let row = match serde_json::from_slice::<WireRow>(json) {
+            Ok(row) => row,
+            Err(err) => return Ok(Err(err)),
+        };
+        if row.table != "transcript_events" {
+            out.head.records += 1;
+            return Ok(Ok(()));
+        }
+        match serde_json::from_str::<WireEvent>(row.row.get()) {
+            Ok(event) => self.0.json(event.event_json.as_bytes(), out),
+            Err(err) => Ok(Err(err)),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct WireEvent<'a> {
+    #[serde(borrow)]
+    event_json: Cow<'a, str>,
+}
