@@ -65,6 +65,8 @@ const YOURS_ONLY: &[&str] = &[
     "models.low_usd",
     "models.high_usd",
     "models.trust_prompts",
+    "review.sink",
+    "retro.publish",
     FOLDERS,
     TRUST,
 ];
@@ -118,6 +120,11 @@ pub struct Settings {
     pub retention: RetentionSettings,
     pub models: ModelsSettings,
     pub watch: WatchSettings,
+    pub detect: DetectSettings,
+    pub review: ReviewSettings,
+    pub distribute: DistributeSettings,
+    pub measure: MeasureSettings,
+    pub retro: RetroSettings,
     pub devices: DevicesSettings,
     pub open: OpenSettings,
 }
@@ -227,6 +234,51 @@ pub struct WatchSettings {
     pub interval: String,
     pub debounce_seconds: u32,
     pub finalize_seconds: u32,
+}
+
+/// From when on something is a pattern.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+pub struct DetectSettings {
+    pub min_frequency: u64,
+    pub min_events: u64,
+    pub min_substantive: u64,
+    pub min_prompt_chars: usize,
+    pub retries: u64,
+    pub failures: u64,
+    pub infra_calls: u64,
+    pub infra_share: f64,
+    pub schema_loads: u64,
+    pub thrash_calls: u64,
+    pub thrash_share: f64,
+}
+
+/// What the gate lets through, and who is told of decisions.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+pub struct ReviewSettings {
+    pub min_frequency: u64,
+    pub min_sessions: usize,
+    pub min_cost: u64,
+    pub ready_frequency: u64,
+    pub ready_cross_flavor: bool,
+    pub sink: Vec<String>,
+}
+
+/// How much goes into files of instructions.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+pub struct DistributeSettings {
+    pub budget: usize,
+}
+
+/// When there is enough to judge by.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+pub struct MeasureSettings {
+    pub min_sessions: u64,
+}
+
+/// Who gets the retrospective.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+pub struct RetroSettings {
+    pub publish: Vec<String>,
 }
 
 /// Which other devices speak for the person.

@@ -23,6 +23,10 @@ impl Adapter for Cursor {
         "cursor"
     }
 
+    fn instructions(&self) -> &'static str {
+        ".cursor/rules/memtree.mdc"
+    }
+
     fn roots(&self, places: &Places) -> Vec<PathBuf> {
         vec![places.home.join(".cursor/projects")]
     }

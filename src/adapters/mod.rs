@@ -131,6 +131,11 @@ pub trait Adapter: Sync {
     fn folder_of(&self, _log: &Path) -> Option<String> {
         None
     }
+
+    /// The file in a project from which this agent takes instructions.
+    fn instructions(&self) -> &'static str {
+        "AGENTS.md"
+    }
 }
 
 /// How an agent deletes its own logs, and what keeps it from doing so.

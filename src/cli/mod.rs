@@ -24,7 +24,9 @@ mod completions;
 mod config;
 mod consolidate;
 mod context;
+mod detect;
 mod digest;
+mod distribute;
 mod doctor;
 mod flush;
 mod folders;
@@ -38,10 +40,13 @@ mod list;
 mod log;
 mod man;
 mod mcp;
+mod measure;
 pub mod output;
 mod pin;
 mod recall;
 mod retain;
+mod retro;
+mod review;
 mod search;
 mod snapshot;
 mod sources;
@@ -110,6 +115,11 @@ enum Command {
     Ask(ask::Args),
     Lint(lint::Args),
     Consolidate(consolidate::Args),
+    Detect(detect::Args),
+    Review(review::Args),
+    Distribute(distribute::Args),
+    Measure(measure::Args),
+    Retro(retro::Args),
     Blame(blame::Args),
     Status(status::Args),
     Retain(retain::Args),
@@ -266,6 +276,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Ask(args) => ask::run(args, &app),
         Command::Lint(args) => lint::run(args, &app),
         Command::List(args) => list::run(args, &app),
+        Command::Detect(args) => detect::run(args, &app),
+        Command::Review(args) => review::run(args, &app),
+        Command::Distribute(args) => distribute::run(args, &app),
+        Command::Measure(args) => measure::run(args, &app),
+        Command::Retro(args) => retro::run(args, &app),
         Command::Blame(args) => blame::run(args, &app),
         Command::Consolidate(args) => consolidate::run(args, &app),
         Command::Status(args) => status::run(args, &app),

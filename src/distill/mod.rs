@@ -18,6 +18,7 @@ pub mod handoff;
 pub mod knowledge;
 pub mod lists;
 pub mod messages;
+pub mod patterns;
 pub mod prompts;
 pub mod remarks;
 pub mod replies;

@@ -3,9 +3,9 @@
 
 use crate::base::static_regex::StaticRegex;
 use crate::base::text;
-use crate::distill::errors;
 use crate::distill::steps::{Step, StepKind, ToolCall};
 use crate::distill::test_runs;
+use crate::distill::{commands, errors, prompts};
 use crate::model::ids::EpisodeId;
 use crate::model::session::{Action, Actor};
 use crate::model::signals::{
@@ -17,6 +17,9 @@ const MOST_LISTED: usize = 24;
 /// Longer prompts are pasted; who objects says so at once.
 const LONGEST_OBJECTION: usize = 400;
 
+/// How much is kept of what the person said when they stepped in.
+const LONGEST_SAID: usize = 160;
+
 /// Counts while a session streams by.
 #[derive(Debug, Default)]
 pub struct SignalCounter {
@@ -24,6 +27,10 @@ pub struct SignalCounter {
     /// The last call, if it failed: the same one again is a retry.
     failed_call: Option<String>,
     last_prompt: String,
+    /// The last call: what an interruption stopped.
+    last_call: String,
+    /// Whether the next prompt says why the agent was stopped.
+    waits_for_reason: bool,
 }
 
 impl SignalCounter {
@@ -35,8 +42,11 @@ impl SignalCounter {
         let episode = EpisodeId(episode);
         match &step.kind {
             StepKind::Prompt(said) if step.agent.is_none() => self.take_prompt(said, episode),
-            StepKind::Intervention(_) => self.correct(CorrectionKind::Interrupted, episode),
-            StepKind::Rewind(_) => self.correct(CorrectionKind::Reverted, episode),
+            StepKind::Intervention(_) => {
+                let stopped = self.last_call.clone();
+                self.correct(CorrectionKind::Interrupted, episode, &stopped, "");
+            }
+            StepKind::Rewind(_) => self.correct(CorrectionKind::Reverted, episode, "", ""),
             StepKind::ToolCall(call) => self.take_call(call, episode),
             _ => {}
         }
@@ -55,12 +65,23 @@ impl SignalCounter {
         signals
     }
 
-    fn correct(&mut self, kind: CorrectionKind, episode: EpisodeId) {
-        let correction = Correction { episode, kind };
-        if self.signals.corrections.len() < MOST_LISTED
-            && self.signals.corrections.last() != Some(&correction)
-        {
-            self.signals.corrections.push(correction);
+    fn correct(&mut self, kind: CorrectionKind, episode: EpisodeId, call: &str, said: &str) {
+        let said = text::one_line(said, LONGEST_SAID);
+        let stops = matches!(kind, CorrectionKind::Interrupted | CorrectionKind::Refused);
+        self.waits_for_reason = stops && said.is_empty();
+        let last = self.signals.corrections.last();
+        let is_known = last.is_some_and(|last| last.kind == kind && last.episode == episode);
+        if self.signals.corrections.len() < MOST_LISTED && !is_known {
+            self.signals.corrections.push(Correction { episode, kind, call: call.into(), said });
+        }
+    }
+
+    /// What the person says right after they stopped the agent is why.
+    fn take_reason(&mut self, said: &str) {
+        let waits = std::mem::take(&mut self.waits_for_reason);
+        let is_reason = said.len() <= LONGEST_OBJECTION && !prompts::is_small_talk(said);
+        if let Some(last) = self.signals.corrections.last_mut().filter(|_| waits && is_reason) {
+            last.said = text::one_line(said, LONGEST_SAID);
         }
     }
 
@@ -76,13 +97,14 @@ impl SignalCounter {
         static REVERTS: StaticRegex = StaticRegex::new(
             r"(?i)^\s*(please\s+|can you\s+|ok,?\s+|no,?\s+|actually,?\s+)*(revert|undo|roll\s?back|put (it|that|this) back|go back to)\b",
         );
+        self.take_reason(said);
         let asked = text::one_line(said, 2000).to_lowercase();
         if !asked.is_empty() && asked == self.last_prompt {
-            self.correct(CorrectionKind::Repeated, episode);
+            self.correct(CorrectionKind::Repeated, episode, "", said);
         } else if said.len() <= LONGEST_OBJECTION && REVERTS.is_match(said) {
-            self.correct(CorrectionKind::Reverted, episode);
+            self.correct(CorrectionKind::Reverted, episode, "", said);
         } else if said.len() <= LONGEST_OBJECTION && OBJECTS.is_match(said) {
-            self.correct(CorrectionKind::Objected, episode);
+            self.correct(CorrectionKind::Objected, episode, "", said);
         }
         self.last_prompt = asked;
     }
@@ -93,6 +115,8 @@ impl SignalCounter {
         }
         let tool = histogram_name(&text::one_line(&call.tool, 60));
         let failed = call.failed();
+        self.last_call = named(call, &tool);
+        self.waits_for_reason = false;
         if !tool.is_empty() && (failed || self.failed_call.is_some()) {
             let input = input(call);
             if self.failed_call.as_ref() == Some(&input) {
@@ -102,7 +126,8 @@ impl SignalCounter {
         }
         let Some(answer) = &call.answer else { return };
         if failed && errors::is_refusal(&answer.text) {
-            return self.correct(CorrectionKind::Refused, episode);
+            let refused = self.last_call.clone();
+            return self.correct(CorrectionKind::Refused, episode, &refused, "");
         }
         if failed && !tool.is_empty() {
             count(&mut self.signals.failed, &tool);
@@ -121,11 +146,11 @@ impl SignalCounter {
             && !is_dump
             && let Some(error) = errors::find(&answer.text)
         {
-            self.add_error(error.fingerprint, episode);
+            self.add_error(error.fingerprint, tool, episode);
         }
     }
 
-    fn add_error(&mut self, fingerprint: String, episode: EpisodeId) {
+    fn add_error(&mut self, fingerprint: String, tool: String, episode: EpisodeId) {
         // The body of an answer, or a stretch of data, is not what went wrong.
         if fingerprint.starts_with(['{', '[', '"', '<', '|']) || fingerprint.len() < 8 {
             return;
@@ -135,9 +160,18 @@ impl SignalCounter {
         match errors.iter_mut().find(|known| known.fingerprint == fingerprint) {
             Some(known) => known.times += 1,
             None if is_full => {}
-            None => errors.push(MetError { fingerprint, episode, times: 1, solved: None }),
+            None => errors.push(MetError { fingerprint, episode, times: 1, tool, solved: None }),
         }
     }
+}
+
+/// A call by its tool and, for a command, what kind of command it is: `Bash git push`.
+fn named(call: &ToolCall, tool: &str) -> String {
+    let name = match &call.action {
+        Action::Shell { command } => format!("{tool} {}", commands::command_kind(command)),
+        _ => tool.to_string(),
+    };
+    text::one_line(&name, 60)
 }
 
 /// What a call was asked, as far as the same one again is to be recognized.

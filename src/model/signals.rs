@@ -2,8 +2,8 @@
 //! evicted and do not travel.
 //!
 //! One line for each kind or event: `tools: Bash 12, Edit 3`, `tests: EP_003 failed, EP_004 passed`,
-//! `error: EP_004 2 times, solved in EP_005 by changing src/lock.rs: cannot open <path>`,
-//! `correction: EP_005 refused`. A line that is not understood is left out.
+//! `error: EP_004 2 times in Bash, solved in EP_005 by changing src/lock.rs: cannot open <path>`,
+//! `correction: EP_005 refused Bash git push: not yet, please`. A line that is not understood is left out.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -53,6 +53,9 @@ pub struct MetError {
     /// Where it was met first.
     pub episode: EpisodeId,
     pub times: u64,
+    /// The tool that failed with it first; empty in digests of earlier versions.
+    #[serde(default)]
+    pub tool: String,
     /// Where it went away, and by what.
     pub solved: Option<Solved>,
 }
@@ -66,10 +69,16 @@ pub struct Solved {
 }
 
 /// A place where the person stepped in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Correction {
     pub episode: EpisodeId,
     pub kind: CorrectionKind,
+    /// The call that was stopped or refused: `Bash git push`.
+    #[serde(default)]
+    pub call: String,
+    /// What the person said, in one line.
+    #[serde(default)]
+    pub said: String,
 }
 
 /// How a person steps in.
@@ -99,6 +108,7 @@ words!(CorrectionKind {
 const PASSED: &str = "passed";
 const FAILED: &str = "failed";
 const TIMES: &str = " times";
+const IN: &str = " in ";
 const SOLVED_IN: &str = ", solved in ";
 const BY: &str = " by ";
 
@@ -123,7 +133,7 @@ impl Signals {
         }
         lines.extend(self.errors.iter().map(MetError::line));
         let corrections = self.corrections.iter();
-        lines.extend(corrections.map(|one| format!("correction: {} {}", one.episode, one.kind)));
+        lines.extend(corrections.map(Correction::line));
         if self.compactions > 0 {
             lines.push(format!("compactions: {}", self.compactions));
         }
@@ -141,7 +151,7 @@ impl Signals {
                 "retries" => signals.retries = histogram(value),
                 "tests" => signals.tests = value.split(", ").filter_map(test_run).collect(),
                 "error" => signals.errors.extend(MetError::of_line(value)),
-                "correction" => signals.corrections.extend(correction(value)),
+                "correction" => signals.corrections.extend(Correction::of_line(value)),
                 "compactions" => signals.compactions = value.parse().unwrap_or(0),
                 _ => {}
             }
@@ -178,20 +188,44 @@ fn test_run(item: &str) -> Option<TestRun> {
     Some(TestRun { episode: episode.parse().ok()?, passed: verdict == PASSED })
 }
 
-fn correction(value: &str) -> Option<Correction> {
-    let (episode, kind) = value.split_once(' ')?;
-    Some(Correction { episode: episode.parse().ok()?, kind: CorrectionKind::from_str(kind).ok()? })
+impl Correction {
+    fn line(&self) -> String {
+        let Correction { episode, kind, call, said } = self;
+        let call = if call.is_empty() { String::new() } else { format!(" {}", plain(call)) };
+        let said = if said.is_empty() { String::new() } else { format!(": {said}") };
+        format!("correction: {episode} {kind}{call}{said}")
+    }
+
+    fn of_line(value: &str) -> Option<Correction> {
+        let (facts, said) = value.split_once(": ").unwrap_or((value, ""));
+        let mut words = facts.splitn(3, ' ');
+        Some(Correction {
+            episode: words.next()?.parse().ok()?,
+            kind: CorrectionKind::from_str(words.next()?).ok()?,
+            call: words.next().unwrap_or_default().to_string(),
+            said: said.to_string(),
+        })
+    }
+}
+
+/// Words in which nothing ends the part of a line that they stand in.
+fn plain(words: &str) -> String {
+    words.replace(": ", " ")
 }
 
 impl MetError {
     fn line(&self) -> String {
-        let MetError { fingerprint, episode, times, solved } = self;
+        let MetError { fingerprint, episode, times, tool, solved } = self;
+        let tool = if tool.is_empty() { String::new() } else { format!("{IN}{tool}") };
         let solved = solved.as_ref().map(|Solved { episode, by }| {
-            let by = by.replace(": ", " ");
+            let by = plain(by);
             let by = if by.is_empty() { String::new() } else { format!("{BY}{by}") };
             format!("{SOLVED_IN}{episode}{by}")
         });
-        format!("error: {episode} {times}{TIMES}{}: {fingerprint}", solved.unwrap_or_default())
+        format!(
+            "error: {episode} {times}{TIMES}{tool}{}: {fingerprint}",
+            solved.unwrap_or_default()
+        )
     }
 
     fn of_line(value: &str) -> Option<MetError> {
@@ -200,7 +234,8 @@ impl MetError {
             Some((met, solved)) => (met, Some(solved)),
             None => (facts, None),
         };
-        let (episode, times) = met.split_once(' ')?;
+        let (episode, met) = met.split_once(' ')?;
+        let (times, tool) = met.split_once(IN).unwrap_or((met, ""));
         let solved = solved.map(|solved| {
             let (episode, by) = solved.split_once(BY).unwrap_or((solved, ""));
             Some(Solved { episode: episode.parse().ok()?, by: by.to_string() })
@@ -209,6 +244,7 @@ impl MetError {
             fingerprint: fingerprint.to_string(),
             episode: episode.parse().ok()?,
             times: times.strip_suffix(TIMES)?.parse().ok()?,
+            tool: tool.to_string(),
             solved: solved.flatten(),
         })
     }
@@ -227,14 +263,22 @@ mod tests {
             "retries: Bash 1",
             "tests: EP_003 failed, EP_004 passed",
             "error: EP_003 2 times, solved in EP_004 by changing src/lock.rs: error: cannot open <path>",
-            "error: EP_003 1 times, solved in EP_005: no such table: <id>",
+            "error: EP_003 1 times in Bash, solved in EP_005: no such table: <id>",
             "error: EP_004 1 times: refused",
             "correction: EP_002 interrupted",
+            "correction: EP_003 refused Bash git push: not yet: first the tests",
+            "correction: EP_004 objected: no, use the other one",
             "compactions: 2",
         ];
         let lines = lines.map(str::to_string);
         let signals = Signals::of_lines(&lines);
         assert_eq!(signals.errors[0].solved.as_ref().unwrap().by, "changing src/lock.rs");
+        assert_eq!(
+            (signals.errors[1].tool.as_str(), signals.errors[2].tool.as_str()),
+            ("Bash", "")
+        );
+        assert_eq!(signals.corrections[1].call, "Bash git push");
+        assert_eq!(signals.corrections[1].said, "not yet: first the tests");
         assert_eq!(signals.lines(), lines);
         assert_eq!(Signals::of_lines(&["nonsense".into(), "error: x".into()]), Signals::default());
     }

@@ -4,7 +4,7 @@
 //! with the time it is given. The environment says to whatever it starts that memtree called it.
 
 use std::io::{self, Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
@@ -43,18 +43,8 @@ impl Summarizer for Program {
         let Some((program, arguments)) = words.split_first() else {
             return Err(never("the setting `models.command` names no program".into()));
         };
-        let mut command = Command::new(program);
-        command.args(arguments).current_dir(&self.folder);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        for guard in calls::GUARDS {
-            command.env(guard, calls::CALLER);
-        }
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let child =
-            command.spawn().map_err(|err| never(format!("cannot start `{program}`: {err}")))?;
+        let mut running = Running::start(program, arguments, &self.folder).map_err(never)?;
         let prompt = format!("{}\n\n{}\n", call.instructions, call.material);
-        let mut running = Running { child };
         let said = running.converse(prompt, self.timeout).map_err(|reason| Failure {
             reason: format!("`{program}` {reason}"),
             kind: FailureKind::Down,
@@ -64,12 +54,39 @@ impl Summarizer for Program {
     }
 }
 
+/// How long a program may take that is only told something.
+const HAND_OVER_TIME: Duration = Duration::from_secs(20);
+
+/// Hands a text to a program of the person's own; what it answers does not matter, but that it ends
+/// well.
+pub fn hand_over(words: &[String], folder: &Path, text: &str) -> Result<(), String> {
+    let Some((program, arguments)) = words.split_first() else {
+        return Err("no program is named".into());
+    };
+    let mut running = Running::start(program, arguments, folder)?;
+    running.converse(format!("{text}\n"), HAND_OVER_TIME).map(drop)
+}
+
 /// A program that runs. Whatever is left of its group ends with this.
 struct Running {
     child: Child,
 }
 
 impl Running {
+    /// Starts a program, word by word and without a shell.
+    fn start(program: &str, arguments: &[String], folder: &Path) -> Result<Running, String> {
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(folder);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        for guard in calls::GUARDS {
+            command.env(guard, calls::CALLER);
+        }
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let child = command.spawn().map_err(|err| format!("cannot start `{program}`: {err}"))?;
+        Ok(Running { child })
+    }
+
     fn converse(&mut self, prompt: String, timeout: Duration) -> Result<String, String> {
         let began = Instant::now();
         let mut stdin = self.child.stdin.take();

@@ -16,6 +16,8 @@ pub mod reply;
 mod split;
 mod summarizer;
 
+pub use command::hand_over;
+
 use std::fs;
 use std::sync::Mutex;
 use std::thread;

@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::base::clock::Timestamp;
 use crate::base::redact::Redactor;
 use crate::base::setters::setters;
+use crate::base::static_regex::StaticRegex;
 use crate::base::{files, text};
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
@@ -214,6 +215,12 @@ fn blame_line(store: &Store, path: &Path, said: &str, number: usize) -> Result<O
         one.sources.push(line_source(store, &digest, episode, Some(origin), evidence)?);
         return Ok(Some(one));
     }
+    if path.starts_with(layout.patterns()) {
+        for (session, episode, evidence) in pattern_evidence(said) {
+            one.sources.push(line_source(store, &session, episode, None, evidence)?);
+        }
+        return Ok((!one.sources.is_empty()).then_some(one));
+    }
     if !in_cores {
         return Ok(None);
     }
@@ -246,6 +253,17 @@ fn blame_line(store: &Store, path: &Path, said: &str, number: usize) -> Result<O
         }
     }
     Ok((one.core.is_some()).then_some(one))
+}
+
+/// The places that a line of a pattern leads to, with the words that it quotes from there.
+fn pattern_evidence(line: &str) -> Vec<(SessionId, EpisodeId, String)> {
+    static PLACE: StaticRegex =
+        StaticRegex::new(r"\[(SES\d+_[A-Za-z0-9-]+_SP\d+C\d+)#(EP_\d+)\]\(");
+    let quoted = line.split('`').nth(1).unwrap_or_default().replace('_', " ");
+    let places = PLACE
+        .captures_iter(line)
+        .filter_map(|found| Some((found[1].parse().ok()?, found[2].parse().ok()?, quoted.clone())));
+    places.collect()
 }
 
 /// What a landmark rests on, with the words to look for: as the digests say it now, else as the

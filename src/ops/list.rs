@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::base::clock::Timestamp;
 use crate::base::setters::setters;
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
@@ -51,17 +52,19 @@ pub struct ListedSession {
 }
 
 impl Memory {
+    /// The beginning of the day that a person means: `2026-11-01`, `yesterday`, `7d`.
+    pub fn day_named(&self, said: &str) -> Result<Timestamp> {
+        let day = FilterDate::parse(said).and_then(|day| day.time(self.now()));
+        let wrong = || Error::usage(format!("`{said}` is no day"));
+        day.ok_or_else(|| wrong().hint("try `2026-11-01`, `yesterday` or `7d`"))
+    }
+
     /// Lists sessions.
     pub fn list(&self, request: ListRequest) -> Result<ListReport> {
         let status = request.status.as_deref().map(str::parse::<Outcome>).transpose();
         let status =
             status.map_err(|reason| Error::usage(format!("wrong `--status`: {reason}")))?;
-        let since = request.since.as_deref().map(|said| {
-            let day = FilterDate::parse(said).and_then(|day| day.time(self.now()));
-            let wrong = || Error::usage(format!("`{said}` is no day"));
-            day.ok_or_else(|| wrong().hint("try `2026-11-01`, `yesterday` or `7d`"))
-        });
-        let since = since.transpose()?;
+        let since = request.since.as_deref().map(|said| self.day_named(said)).transpose()?;
         let store = self.store();
         let ids = store.session_ids().context(|| "cannot list the sessions".into())?;
         let read = ids.into_par_iter().filter_map(|id| IndexEntry::read(store, &id));

@@ -13,9 +13,11 @@ use crate::capture::sources::Selection;
 use crate::error::{Context, Result};
 use crate::memory::Memory;
 use crate::model::digest::{SnapshotShape, State};
+use crate::model::pattern::{Pattern, PatternStatus};
 use crate::models::ledger::{self, DaySpending};
 use crate::ops::days::{self, DayCounters};
 use crate::ops::drift::Drift;
+use crate::store::pattern::catalog;
 use crate::store::{self, core, layout};
 
 /// What there is.
@@ -119,6 +121,8 @@ impl Memory {
         status.bytes.distilled += size(&layout.cores());
         status.days = store::day::all(layout).map_or(0, |days| days.len());
         status.bytes.distilled += size(&layout.daily());
+        status.patterns = self.pattern_counts()?;
+        status.bytes.distilled += size(&layout.patterns());
         let pending = days::pending(store, today).context(|| "cannot read the days".into())?;
         status.pending.days = pending.iter().map(NaiveDate::to_string).collect();
         status.day_counters =
@@ -128,6 +132,30 @@ impl Memory {
         status.models =
             ledger::spent(&layout.ledger(), today).context(|| "cannot read the ledger".into())?;
         Ok(status)
+    }
+
+    /// How many patterns wait, are approved, only provisional, or retired.
+    fn pattern_counts(&self) -> Result<BTreeMap<String, usize>> {
+        let mut counts = BTreeMap::new();
+        let layout = self.layout();
+        if !files::is_dir(layout.patterns()) {
+            return Ok(counts);
+        }
+        let waiting = catalog::pages(&layout.candidates()).map_or(0, |pages| pages.len());
+        let approved = self.approved_patterns()?.len();
+        let patterns = self.catalog()?.patterns;
+        let is_retired = |pattern: &&Pattern| pattern.status == PatternStatus::Retired;
+        let retired = patterns.iter().filter(is_retired).count();
+        let provisional = patterns.len().saturating_sub(approved + retired);
+        for (name, count) in [
+            ("waiting", waiting),
+            ("approved", approved),
+            ("provisional", provisional),
+            ("retired", retired),
+        ] {
+            counts.insert(name.to_string(), count);
+        }
+        Ok(counts)
     }
 
     /// What agents will delete soon.

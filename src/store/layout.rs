@@ -11,6 +11,7 @@ use crate::model::digest::SnapshotShape;
 use crate::model::hit::Tree;
 use crate::model::ids::{CoreId, EpisodeId, SessionId, SphereId};
 use crate::model::knowledge::{Kind, PageName};
+use crate::model::pattern::{PatternId, Version};
 
 /// The end of every digest's file name: what RAG tools look for.
 pub const DIGEST_SUFFIX: &str = "_DIGEST.md";
@@ -68,6 +69,8 @@ pub const JOINED_BY_GIT: &[&str] = &[
     "/core/*.md merge=union",
     "/forgotten.md merge=union",
     "/knowledge/**/*.md merge=union",
+    "/patterns/**/*.md merge=union",
+    "/patterns/*.jsonl merge=union",
     "/sessions/*/*_DIGEST.md merge=union",
     "/sessions/INDEX*.md merge=union",
 ];
@@ -210,6 +213,16 @@ pub fn from_summary_to_digest(session: &SessionId) -> String {
     format!("../../sessions/{session}/{session}{DIGEST_SUFFIX}")
 }
 
+/// A session's digest, as a pattern links to it.
+pub fn from_pattern_to_digest(session: &SessionId) -> String {
+    from_summary_to_digest(session)
+}
+
+/// A session's digest, as the retrospective links to it.
+pub fn from_retro_to_digest(session: &SessionId) -> String {
+    from_core_to_digest(session)
+}
+
 /// A day's raw log, as its summary links to it.
 pub fn from_summary_to_day(day: NaiveDate) -> String {
     format!("../raw/{day}.md")
@@ -309,6 +322,32 @@ paths! {
     knowledge_index = "knowledge/index.md";
     /// What was compiled and filed, and from what.
     knowledge_log = "knowledge/log.md";
+    /// What the pattern loop knows.
+    patterns = "patterns";
+    /// Patterns that wait for a person's yes or no.
+    candidates = "patterns/candidates";
+    /// Patterns that a person, or the gate, took in.
+    catalog = "patterns/catalog";
+    /// Every version of a pattern that was approved.
+    pattern_history = "patterns/history";
+    /// What `distribute` would write, as differences.
+    proposals = "patterns/proposals";
+    /// Every decision, one line each.
+    reviews = "patterns/reviews.jsonl";
+    /// Which pattern is live for which agent and project, and since when.
+    active = "patterns/active.md";
+    /// What was measured, one line each time.
+    measurements = "patterns/measure.jsonl";
+    /// What to do better next week.
+    retro = "patterns/RETRO.md";
+    /// The decisions that were made on this device, by hash.
+    own_reviews = ".memtree/local/reviews.json";
+    /// The files outside of the memory that hold patterns.
+    distributed = ".memtree/local/distributed.json";
+    /// Decisions that the person's own program has not taken yet.
+    decisions_queue = ".memtree/local/queue/decisions.jsonl";
+    /// The lock of whoever changes patterns.
+    patterns_lock = ".memtree/local/locks/patterns";
     /// What checks of the knowledge found.
     reports = ".memtree/local/reports";
     /// The lock of whoever writes knowledge.
@@ -528,6 +567,26 @@ impl Layout {
     /// One page of knowledge.
     pub fn page(&self, name: &PageName) -> PathBuf {
         self.knowledge_of(name.kind).join(format!("{}.md", name.slug()))
+    }
+
+    /// A pattern that waits.
+    pub fn candidate(&self, id: &PatternId) -> PathBuf {
+        self.candidates().join(format!("{id}.md"))
+    }
+
+    /// A pattern of the catalog.
+    pub fn pattern(&self, id: &PatternId) -> PathBuf {
+        self.catalog().join(format!("{id}.md"))
+    }
+
+    /// A version of a pattern that was approved.
+    pub fn pattern_version(&self, id: &PatternId, version: Version) -> PathBuf {
+        self.pattern_history().join(format!("{id}-{version}.md"))
+    }
+
+    /// What would be written into a project's file for agents.
+    pub fn proposal(&self, name: &str) -> PathBuf {
+        self.proposals().join(format!("{name}.md"))
     }
 
     /// What a check of the knowledge found on a day; this device's own, since it depends on when it

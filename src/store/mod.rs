@@ -21,6 +21,7 @@ pub mod guards;
 pub mod knowledge;
 pub mod layout;
 pub mod local;
+pub mod pattern;
 pub mod seals;
 pub mod session_index;
 pub mod snapshots;
@@ -180,6 +181,11 @@ impl Store {
             layout.cores(),
             layout.own(),
             layout.knowledge(),
+            layout.patterns(),
+            layout.candidates(),
+            layout.catalog(),
+            layout.pattern_history(),
+            layout.proposals(),
         ];
         let knowledge = Kind::ALL.map(|kind| layout.knowledge_of(kind));
         for folder in

@@ -33,6 +33,10 @@ impl Adapter for Claude {
         "claude"
     }
 
+    fn instructions(&self) -> &'static str {
+        "CLAUDE.md"
+    }
+
     fn roots(&self, places: &Places) -> Vec<PathBuf> {
         match places.variable("CLAUDE_CONFIG_DIR") {
             // The variable may list several folders.

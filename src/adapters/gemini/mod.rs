@@ -29,6 +29,10 @@ impl Adapter for Gemini {
         "gemini"
     }
 
+    fn instructions(&self) -> &'static str {
+        "GEMINI.md"
+    }
+
     fn roots(&self, places: &Places) -> Vec<PathBuf> {
         vec![places.folder("GEMINI_CLI_HOME", "").join(".gemini/tmp")]
     }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::base::files;
 use crate::base::git::Repository;
 use crate::base::setters::setters;
 use crate::base::text;
@@ -17,6 +18,7 @@ use crate::error::Result;
 use crate::index::{Corpus, Index, Source};
 use crate::memory::Memory;
 use crate::model::context;
+use crate::model::pattern::Scope;
 
 mod gather;
 mod injected;
@@ -129,6 +131,7 @@ impl Memory {
         }
         if request.contents == Contents::All {
             sections.push(gather::memory(store, &projects));
+            sections.push(self.lessons(&projects)?);
             sections.push(gather::project(store, &projects, index.as_ref(), &asking, &checker));
         }
         if request.contents != Contents::Prompt {
@@ -163,6 +166,26 @@ impl Memory {
             project: projects.into_iter().next(),
             sections,
         })
+    }
+}
+
+impl Memory {
+    /// What the person approved for a project.
+    fn lessons(&self, projects: &[String]) -> Result<Section> {
+        let mut lines = Vec::new();
+        if files::is_dir(self.layout().catalog()) {
+            let is_here = |scope: &Scope| {
+                scope.projects.is_empty() || projects.iter().any(|it| scope.projects.contains(it))
+            };
+            for pattern in self.approved_patterns()?.into_iter().filter(|it| is_here(&it.scope)) {
+                let advice = pattern.resolutions.first().map(String::as_str).unwrap_or_default();
+                let said = format!("{}: {advice}", pattern.name.trim_end_matches('.'));
+                let source = self.layout().shown(&self.layout().pattern(&pattern.id));
+                lines.push(Line::new(text::one_line(&said, 280), source));
+            }
+        }
+        let heading = "Lessons that the person approved".to_string();
+        Ok(Section { heading, lines, share: 10, last_first: false })
     }
 }
 

@@ -5,7 +5,10 @@ use std::io;
 
 use super::{Findings, Step};
 use crate::base::files;
+use crate::model::trust::Trust;
 use crate::store::Store;
+use crate::store::pattern::catalog::Catalog;
+use crate::store::pattern::reviews::Reviews;
 use crate::store::seals::Seals;
 
 /// Compares every page with how it looked when it was last known to be whole.
@@ -27,6 +30,12 @@ pub fn check(store: &Store) -> io::Result<Findings> {
     }
     for page in Seals::file(layout).load().damaged(layout, true)? {
         findings.gap(step(&page.name), None, page.name, page.damage.to_string());
+    }
+    let catalog = Catalog::load(layout)?;
+    let reviews = Reviews::load(layout, &Trust::default())?;
+    for damaged in catalog.damaged.iter().chain(&reviews.damaged) {
+        let (path, reason) = damaged.split_once(": ").unwrap_or((damaged, "cannot be read"));
+        findings.gap(Step::Page, None, path, reason);
     }
     let index = layout.knowledge_index();
     if !store.page_names()?.is_empty() && !store.is_index_current()? {

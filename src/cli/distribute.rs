@@ -1,0 +1,71 @@
+//! `memtree distribute`
+
+use super::{App, output};
+use crate::error::Result;
+use crate::ops::distribute::{DistributeReport, DistributeRequest};
+
+/// Bring approved patterns into the files from which agents take instructions
+///
+/// Without `--apply` it only shows what it would write, and keeps it below patterns/proposals. With
+/// it, a block between two marks in CLAUDE.md, AGENTS.md, GEMINI.md or .cursor/rules of your projects
+/// is written; everything outside of the marks stays byte for byte, and what is retired is taken out.
+/// Only what you approved here, or on a device that you trust, is distributed.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Write the files
+    #[arg(long)]
+    apply: bool,
+    /// Only for this agent
+    #[arg(long, value_name = "AGENT")]
+    to: Option<String>,
+    /// Only in this project
+    #[arg(long, value_name = "NAME")]
+    project: Option<String>,
+    /// Try what is new in half of the projects first (of one project: in half of the weeks), so that `measure` can compare
+    #[arg(long)]
+    trial: bool,
+    /// End trials: what is held back goes out, too
+    #[arg(long, conflicts_with = "trial")]
+    everywhere: bool,
+}
+
+pub fn run(args: Args, app: &App) -> Result<u8> {
+    let request = DistributeRequest::default()
+        .apply(args.apply)
+        .to(args.to)
+        .project(args.project)
+        .trial(args.trial)
+        .everywhere(args.everywhere);
+    let report = app.memory()?.distribute(request)?;
+    if app.json {
+        output::json(&report);
+    } else if !app.quiet {
+        show(&report, app);
+    }
+    Ok(if report.refused.is_empty() { 0 } else { 3 })
+}
+
+fn show(report: &DistributeReport, app: &App) {
+    for file in &report.files {
+        let names: Vec<&str> = file.patterns.iter().map(|id| id.as_str()).collect();
+        let names = if names.is_empty() { "no lessons any more".into() } else { names.join(", ") };
+        output::print(&format!("{} ({}): {names}\n", file.path.display(), file.project));
+        if !report.applied {
+            output::print(&file.diff);
+        }
+        for id in &file.left_out {
+            app.note(format!("{id}: no room in {}", file.path.display()));
+        }
+    }
+    report.held_back.iter().for_each(|held| app.note(format!("held back to compare: {held}")));
+    report.refused.iter().for_each(|refused| app.note(format!("not done: {refused}")));
+    let verb = if report.applied { "written" } else { "would be written" };
+    output::print(&format!(
+        "{} {verb}, {} as they should be\n",
+        output::count(report.files.len(), "file"),
+        report.unchanged
+    ));
+    if !report.applied && !report.files.is_empty() {
+        app.note(format!("next: `{} distribute --apply`", app.program()));
+    }
+}

@@ -1,0 +1,246 @@
+//! `memtree review`
+
+use std::io::{IsTerminal, Write};
+
+use console::{Key, Term};
+
+use super::{App, output};
+use crate::base::text;
+use crate::error::{Error, Result};
+use crate::ops::review::{InboxItem, ItemKind, Reply, ReviewReport};
+use crate::store::pattern::reviews::Action;
+
+/// Say yes or no to what memtree found: patterns, and what cores believe
+///
+/// In a terminal it shows one item after the other, with its evidence and what a yes would add where;
+/// one key decides: y yes, n no, d discuss later, e in your own words, u undo, A yes to all that
+/// follow, q quit. Decisions are lines of patterns/reviews.jsonl. What you rejected comes back when its
+/// evidence changes. Without a terminal, name items with the flags below.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// List what waits
+    #[arg(long)]
+    list: bool,
+    /// Say yes to this item; may be given more than once
+    #[arg(long, value_name = "ID")]
+    approve: Vec<String>,
+    /// Say no to this item; may be given more than once
+    #[arg(long, value_name = "ID")]
+    reject: Vec<String>,
+    /// Leave this item for later; nothing is recorded
+    #[arg(long, value_name = "ID")]
+    discuss: Vec<String>,
+    /// Why, for the decisions of this call
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    why: String,
+    /// What to do, in your own words, for the one item that is approved
+    #[arg(long, value_name = "TEXT", requires = "approve")]
+    advice: Option<String>,
+    /// Take the last decision of this device back
+    #[arg(long)]
+    undo: bool,
+    /// Take in what passes the gate of the settings, as provisional: nothing is distributed without your yes
+    #[arg(long)]
+    auto_approve: bool,
+}
+
+pub fn run(args: Args, app: &App) -> Result<u8> {
+    let memory = app.memory()?;
+    if args.undo {
+        return undo(app);
+    }
+    let replies = replies(&args)?;
+    if args.auto_approve {
+        return Ok(finish(&memory.auto_approve()?, app));
+    }
+    if !replies.is_empty() {
+        return Ok(finish(&memory.decide(&replies)?, app));
+    }
+    if args.list || app.json || !std::io::stdin().is_terminal() {
+        let inbox = memory.inbox()?;
+        if app.json {
+            output::json(&inbox);
+        } else {
+            inbox.damaged.iter().for_each(|damaged| app.note(damaged));
+            inbox.items.iter().for_each(|item| output::print(&line(item)));
+            output::print(&format!("{} waiting\n", output::count(inbox.items.len(), "item")));
+        }
+        return Ok(if inbox.damaged.is_empty() { 0 } else { 3 });
+    }
+    let total = memory.inbox()?.items.len();
+    let mut screen = Screen { term: Term::stdout(), at: 0, total, all: false, note: String::new() };
+    let report = memory.review(&mut |item| screen.ask(item))?;
+    Ok(finish(&report, app))
+}
+
+fn replies(args: &Args) -> Result<Vec<(String, Reply)>> {
+    if args.advice.is_some() && args.approve.len() != 1 {
+        return Err(Error::usage("`--advice` is for one item").hint("approve them one by one"));
+    }
+    let why = args.why.clone();
+    let yes = |name: &String| match &args.advice {
+        Some(advice) => (name.clone(), Reply::Edit(advice.clone())),
+        None => (name.clone(), Reply::Approve(why.clone())),
+    };
+    let mut replies: Vec<(String, Reply)> = args.approve.iter().map(yes).collect();
+    replies.extend(args.reject.iter().map(|name| (name.clone(), Reply::Reject(why.clone()))));
+    replies.extend(args.discuss.iter().map(|name| (name.clone(), Reply::Discuss)));
+    Ok(replies)
+}
+
+fn undo(app: &App) -> Result<u8> {
+    let undone = app.memory()?.undo()?;
+    if app.json {
+        output::json(&undone);
+    } else {
+        match undone {
+            Some(undone) => output::print(&format!("taken back: {}\n", undone.item)),
+            None => app.note("there is nothing to take back"),
+        }
+    }
+    Ok(0)
+}
+
+fn line(item: &InboxItem) -> String {
+    format!("{} · {} · {} ({})\n", item.kind.word(), item.id, item.title, item.because)
+}
+
+fn finish(report: &ReviewReport, app: &App) -> u8 {
+    if app.json {
+        output::json(report);
+    } else if !app.quiet {
+        let count = |action: Action| report.decided.iter().filter(|it| it.action == action).count();
+        for decided in &report.decided {
+            decided
+                .warnings
+                .iter()
+                .for_each(|warning| app.note(format!("{}: {warning}", decided.item)));
+        }
+        report.damaged.iter().for_each(|damaged| app.note(damaged));
+        output::print(&format!(
+            "{} approved, {} rejected, {} retired, {} taken back; {} left\n",
+            count(Action::Approve),
+            count(Action::Reject),
+            count(Action::Retire),
+            count(Action::Undo),
+            report.left
+        ));
+        if report.queued > 0 {
+            app.note(format!("{} wait for your program", output::count(report.queued, "decision")));
+        }
+        if count(Action::Approve) + count(Action::Retire) > 0 {
+            app.note(format!("next: `{} distribute`", app.program()));
+        }
+    }
+    if report.damaged.is_empty() { 0 } else { 3 }
+}
+
+/// The inbox on a terminal.
+struct Screen {
+    term: Term,
+    at: usize,
+    total: usize,
+    /// Whether the rest is a yes.
+    all: bool,
+    note: String,
+}
+
+const KEYS: &str = "[y]es  [n]o  [d]iscuss  [e]dit  [u]ndo  [A]ll yes  [q]uit";
+
+impl Screen {
+    fn ask(&mut self, item: &InboxItem) -> Reply {
+        if self.all {
+            // Only what was shown before can be a yes for all: a retirement is asked for by itself.
+            if item.kind != ItemKind::Retire {
+                self.at += 1;
+                return Reply::Approve("with all others".into());
+            }
+            self.all = false;
+        }
+        loop {
+            self.show(item);
+            let key = self.term.read_key();
+            self.note.clear();
+            let reply = match key {
+                Ok(Key::Char('y')) => Reply::Approve(String::new()),
+                Ok(Key::Char('n')) => Reply::Reject(String::new()),
+                Ok(Key::Char('d')) | Ok(Key::Char(' ')) => Reply::Discuss,
+                Ok(Key::Char('u')) => {
+                    self.at = self.at.saturating_sub(1);
+                    self.note = "taken back".into();
+                    return Reply::Undo;
+                }
+                Ok(Key::Char('A')) => {
+                    self.all = true;
+                    Reply::Approve("with all others".into())
+                }
+                Ok(Key::Char('e')) => match self.words() {
+                    Some(words) => Reply::Edit(words),
+                    None => continue,
+                },
+                Ok(Key::Char('q')) | Ok(Key::Escape) | Ok(Key::CtrlC) | Err(_) => {
+                    return Reply::Stop;
+                }
+                Ok(_) => {
+                    self.note = "that key means nothing here".into();
+                    continue;
+                }
+            };
+            self.at += 1;
+            return reply;
+        }
+    }
+
+    fn show(&mut self, item: &InboxItem) {
+        let width = usize::from(self.term.size().1).clamp(40, 120);
+        let _ = self.term.clear_screen();
+        let mut page = format!(
+            "{} of {} · {} · {}\n\n{}\n",
+            self.at + 1,
+            self.total,
+            item.kind.word(),
+            item.because,
+            wrapped(&item.title, width, ""),
+        );
+        for advice in item.advice.iter().take(3) {
+            page.push_str(&wrapped(&format!("→ {advice}"), width, "  "));
+            page.push('\n');
+        }
+        page.push_str("\nEvidence\n");
+        for line in item.evidence.iter().take(7) {
+            page.push_str(&format!("  {}\n", text::one_line(line, width.saturating_sub(4))));
+        }
+        page.push_str("\nA yes adds\n");
+        for line in item.adds.iter().take(4) {
+            page.push_str(&format!("  {}\n", text::one_line(line, width.saturating_sub(4))));
+        }
+        for warning in &item.warnings {
+            page.push_str(&format!("\n! {warning}\n"));
+        }
+        page.push_str(&format!("\n{KEYS}\n{}", self.note));
+        output::print(&page);
+    }
+
+    /// The person's own words; none where they say nothing.
+    fn words(&mut self) -> Option<String> {
+        let _ = write!(self.term, "\nwhat to do, in one line (empty: back): ");
+        let line = self.term.read_line().ok()?;
+        let line = line.trim();
+        (!line.is_empty()).then(|| line.to_string())
+    }
+}
+
+/// Words on lines of a width.
+fn wrapped(words: &str, width: usize, indent: &str) -> String {
+    let mut lines: Vec<String> = vec![indent.to_string()];
+    for word in words.split_whitespace() {
+        let last = lines.len() - 1;
+        if lines[last].chars().count() + word.chars().count() + 1 > width && lines[last] != indent {
+            lines.push(format!("{indent}{word}"));
+        } else {
+            let gap = if lines[last] == indent { "" } else { " " };
+            lines[last].push_str(&format!("{gap}{word}"));
+        }
+    }
+    lines.join("\n")
+}

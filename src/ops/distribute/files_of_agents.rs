@@ -1,0 +1,58 @@
+//! The files from which agents take instructions: looked at before anything is planned.
+
+use std::path::{Path, PathBuf};
+
+use crate::base::files;
+
+/// Larger files are not read by agents either.
+const LARGEST: u64 = 4 << 20;
+/// What a new file of Cursor's rules begins with.
+const CURSOR: &str =
+    "---\ndescription: Lessons of earlier sessions, kept by memtree\nalwaysApply: true\n---\n";
+
+/// A file of instructions as it is.
+#[derive(Debug)]
+pub struct Place {
+    pub path: PathBuf,
+    /// `None` where there is no such file yet.
+    pub text: Option<String>,
+    pub is_read_only: bool,
+    /// What a new file begins with.
+    pub header: &'static str,
+}
+
+/// Looks at a file of a project; says why it cannot be used. A link within the project is followed,
+/// and a CLAUDE.md that imports AGENTS.md stands for it.
+pub fn read_place(root: &Path, name: &str) -> Result<Place, String> {
+    let path = root.join(name);
+    let header = if name.ends_with(".mdc") { CURSOR } else { "" };
+    let new = |path: PathBuf| Place { path, text: None, is_read_only: false, header };
+    let Ok(metadata) = files::symlink_metadata(&path) else { return Ok(new(path)) };
+    let shown = path.display().to_string();
+    let path = match metadata.is_symlink() {
+        false => path,
+        true => {
+            let target = path.canonicalize().map_err(|err| format!("{shown}: a link, {err}"))?;
+            let root = root.canonicalize().map_err(|err| format!("{shown}: {err}"))?;
+            if !target.starts_with(&root) {
+                return Err(format!("{shown}: it is a link that leads out of the project"));
+            }
+            target
+        }
+    };
+    let metadata = files::metadata(&path).map_err(|err| format!("{shown}: {err}"))?;
+    if !metadata.is_file() {
+        return Err(format!("{shown}: it is no file"));
+    }
+    if metadata.len() > LARGEST {
+        return Err(format!("{shown}: it is larger than any agent reads"));
+    }
+    let bytes = files::read(&path).map_err(|err| format!("{shown}: {err}"))?;
+    let text = String::from_utf8(bytes).map_err(|_| format!("{shown}: it is not UTF-8"))?;
+    let imports = |line: &str| line.trim() == "@AGENTS.md" || line.trim() == "@./AGENTS.md";
+    if name == "CLAUDE.md" && text.lines().any(imports) && files::is_file(root.join("AGENTS.md")) {
+        return read_place(root, "AGENTS.md");
+    }
+    let is_read_only = metadata.permissions().readonly();
+    Ok(Place { path, text: Some(text), is_read_only, header })
+}

@@ -1,0 +1,374 @@
+//! Distribute: approved patterns become lessons in the files from which agents take instructions.
+//!
+//! First a proposal with its difference; only `--apply` writes, into a block between two marks, to
+//! files that were named before. What is retired is taken out again. A pattern can be tried first in
+//! half of the projects, so that `measure` has something to compare with.
+
+mod files_of_agents;
+mod trial;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use files_of_agents::{Place, read_place};
+
+use crate::adapters;
+use crate::base::files;
+use crate::base::git::Repository;
+use crate::base::setters::setters;
+use crate::base::text;
+use crate::distill::patterns::Observed;
+use crate::error::{Context, Error, Result};
+use crate::memory::Memory;
+use crate::model::pattern::{Pattern, PatternId};
+use crate::model::trust::Standing;
+use crate::store::local::StateFile;
+use crate::store::pattern::active::{self, Stretch};
+use crate::store::pattern::block;
+
+/// What to distribute.
+#[derive(Debug, Clone, Default)]
+pub struct DistributeRequest {
+    /// Whether files are written; else only what would be.
+    pub apply: bool,
+    /// Only to this agent.
+    pub to: Option<String>,
+    /// Only in this project.
+    pub project: Option<String>,
+    /// Whether what is new goes to half of the projects first.
+    pub trial: bool,
+    /// Whether what is held back goes out, too.
+    pub everywhere: bool,
+}
+
+setters!(DistributeRequest {
+    apply: bool,
+    to: Option<String>,
+    project: Option<String>,
+    trial: bool,
+    everywhere: bool,
+});
+
+/// What was, or would be, distributed.
+#[derive(Debug, Default, Serialize)]
+pub struct DistributeReport {
+    pub applied: bool,
+    /// The files that change, with the difference.
+    pub files: Vec<ChangedFile>,
+    /// How many files are as they should be.
+    pub unchanged: usize,
+    /// Patterns that are held back in a project, to compare.
+    pub held_back: Vec<String>,
+    /// What was not done, as `what: reason`.
+    pub refused: Vec<String>,
+}
+
+/// A file that changes.
+#[derive(Debug, Serialize)]
+pub struct ChangedFile {
+    pub path: PathBuf,
+    pub project: String,
+    pub patterns: Vec<PatternId>,
+    pub diff: String,
+    /// Lessons that there was no room for.
+    pub left_out: Vec<PatternId>,
+    #[serde(skip)]
+    text: Option<String>,
+}
+
+/// The files outside of the memory that hold a block, by path.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Distributed {
+    files: BTreeMap<PathBuf, String>,
+}
+
+/// The file from which an agent takes instructions.
+pub fn target_of(flavor: &str) -> &'static str {
+    adapters::named(flavor).map_or("AGENTS.md", |adapter| adapter.instructions())
+}
+
+/// Why a pattern may not be distributed, where it may not.
+pub fn refusal(pattern: &Pattern) -> Option<String> {
+    block::lesson(pattern).err()
+}
+
+/// A project on this device, and the agents that work in it.
+#[derive(Debug)]
+struct Project {
+    name: String,
+    domain: Option<String>,
+    root: PathBuf,
+    flavors: BTreeSet<String>,
+}
+
+impl Memory {
+    /// Proposes what agents should read, and writes it where that is asked for.
+    pub fn distribute(&self, request: DistributeRequest) -> Result<DistributeReport> {
+        if let Some(agent) = request.to.as_deref().filter(|agent| adapters::named(agent).is_none())
+        {
+            let known: Vec<&str> = adapters::ALL.iter().map(|adapter| adapter.name()).collect();
+            let wrong = Error::usage(format!("unknown agent `{agent}`"));
+            return Err(wrong.because(format!("known: {}", known.join(", "))));
+        }
+        let cannot = || self.store().cannot_write();
+        let _lock = files::lock_exclusive(&self.layout().patterns_lock()).context(cannot)?;
+        let mut plan = self.distribution(&request)?;
+        self.write_proposals(&plan.report)?;
+        if request.apply {
+            self.apply(&mut plan)?;
+        }
+        Ok(plan.report)
+    }
+
+    fn distribution(&self, request: &DistributeRequest) -> Result<Plan> {
+        let mut plan = Plan::default();
+        let mut lessons: Vec<(Pattern, String)> = Vec::new();
+        for pattern in self.approved_patterns()?.into_iter().filter(|pattern| pattern.ready) {
+            match block::lesson(&pattern) {
+                Ok(lesson) => lessons.push((pattern, lesson)),
+                Err(reason) => plan.report.refused.push(format!("{}: {reason}", pattern.id)),
+            }
+        }
+        // What more sessions met comes first, also where the room is short.
+        lessons.sort_by_key(|(pattern, _)| {
+            let weight = (pattern.scope.flavors.len() > 1, pattern.provenance.frequency);
+            (std::cmp::Reverse(weight), pattern.id.clone())
+        });
+        let observed = self.observed()?.sessions;
+        let projects = self.projects(&observed, request);
+        let stretches = active::load(self.layout()).context(|| "cannot read active.md".into())?;
+        let trial = trial::Trial { stretches: &stretches, device: self.device(), now: self.now() };
+        let mut wanted: BTreeMap<PathBuf, Vec<usize>> = BTreeMap::new();
+        let mut owners: BTreeMap<PathBuf, String> = BTreeMap::new();
+        let mut live: Vec<(PatternId, String, String, bool)> = Vec::new();
+        for project in &projects {
+            for flavor in
+                project.flavors.iter().filter(|it| request.to.as_ref().is_none_or(|to| to == *it))
+            {
+                let reaches = |pattern: &Pattern| {
+                    pattern.scope.reaches(flavor, &project.name, project.domain.as_deref())
+                };
+                let place = match read_place(&project.root, target_of(flavor)) {
+                    Ok(place) => place,
+                    Err(reason) => {
+                        plan.report.refused.push(reason);
+                        continue;
+                    }
+                };
+                owners.insert(place.path.clone(), project.name.clone());
+                let listed = wanted.entry(place.path.clone()).or_default();
+                for (at, (pattern, _)) in
+                    lessons.iter().enumerate().filter(|(_, it)| reaches(&it.0))
+                {
+                    let eligible = projects
+                        .iter()
+                        .filter(|it| pattern.scope.reaches(flavor, &it.name, it.domain.as_deref()))
+                        .count();
+                    let goes = request.everywhere
+                        || trial.goes(&pattern.id, &project.name, eligible, request.trial);
+                    live.push((pattern.id.clone(), flavor.clone(), project.name.clone(), goes));
+                    if goes && !listed.contains(&at) {
+                        listed.push(at);
+                    }
+                }
+                plan.places.insert(place.path.clone(), place);
+            }
+        }
+        plan.add_former(self.distributed_file().load(), request, &mut wanted, &mut owners);
+        let budget = self.settings().distribute.budget;
+        for (path, mut listed) in wanted {
+            listed.sort_unstable();
+            let project = owners.remove(&path).unwrap_or_default();
+            plan.add_file(path, project, &listed, &lessons, budget);
+        }
+        let held = live.iter().filter(|(.., goes)| !goes);
+        plan.report.held_back =
+            held.map(|(id, flavor, project, _)| format!("{id} ({flavor}, {project})")).collect();
+        plan.stretches = trial.stretches_with(&live, request);
+        plan.report.refused.sort();
+        plan.report.refused.dedup();
+        Ok(plan)
+    }
+
+    /// The projects that have a folder here, by what was captured on this device.
+    fn projects(&self, sessions: &[Observed], request: &DistributeRequest) -> Vec<Project> {
+        let trust = self.trust();
+        let home = &self.environment().places.home;
+        let mut own: Vec<&Observed> = sessions
+            .iter()
+            .filter(|session| trust.of_session(&session.session) == Standing::Own)
+            .filter(|session| adapters::named(&session.flavor).is_some())
+            .collect();
+        own.sort_by(|a, b| b.ended.cmp(&a.ended));
+        let mut projects: BTreeMap<String, Project> = BTreeMap::new();
+        for session in own {
+            let (Some(name), Some(cwd)) = (&session.project, &session.cwd) else { continue };
+            if request.project.as_ref().is_some_and(|wanted| wanted != name) {
+                continue;
+            }
+            if let Some(known) = projects.get_mut(name) {
+                known.flavors.insert(session.flavor.clone());
+                continue;
+            }
+            let folder = self.environment().expand(cwd);
+            let root = Repository::containing(&folder)
+                .map_or_else(|| folder.clone(), |repository| repository.root);
+            let is_project = folder.is_absolute()
+                && files::is_dir(&root)
+                && root != *home
+                && root.parent().is_some()
+                && !home.starts_with(&root)
+                && !root.starts_with(self.root());
+            if is_project {
+                let flavors = BTreeSet::from([session.flavor.clone()]);
+                let (name, domain) = (name.clone(), session.domain.clone());
+                projects.insert(name.clone(), Project { name, domain, root, flavors });
+            }
+        }
+        projects.into_values().collect()
+    }
+
+    /// What would be written, as pages that a person can read first.
+    fn write_proposals(&self, report: &DistributeReport) -> Result<()> {
+        let cannot = || "cannot write the proposals".to_string();
+        let layout = self.layout();
+        let mut names = BTreeSet::new();
+        for file in &report.files {
+            let name = text::file_name(&file.path.to_string_lossy()).to_string();
+            let name = text::slug(&format!("{} {name}", file.project), 80);
+            let patterns: Vec<String> = file.patterns.iter().map(PatternId::to_string).collect();
+            let page = format!(
+                "# {}\n\nWhat `memtree distribute --apply` writes: {}.\n\n{}",
+                crate::base::markdown::heading(&format!("{} in {}", name, file.project)),
+                if patterns.is_empty() { "nothing more".into() } else { patterns.join(", ") },
+                crate::base::markdown::fenced("diff", &file.diff)
+            );
+            files::write_if_changed(&layout.proposal(&name), page.as_bytes()).context(cannot)?;
+            names.insert(name);
+        }
+        let there = crate::store::pattern::catalog::pages(&layout.proposals()).context(cannot)?;
+        for (path, _) in there.into_iter().filter(|(_, name)| !names.contains(name)) {
+            files::remove_file(&path).context(cannot)?;
+        }
+        Ok(())
+    }
+
+    fn apply(&self, plan: &mut Plan) -> Result<()> {
+        let file = self.distributed_file();
+        let mut known = file.load();
+        for changed in &plan.report.files {
+            let cannot = || format!("cannot write `{}`", changed.path.display());
+            // First the note: a block that nobody knows of would stay for ever.
+            known.files.insert(changed.path.clone(), changed.project.clone());
+            file.save(&known).context(|| self.store().cannot_write())?;
+            match &changed.text {
+                Some(text) => {
+                    files::write_atomic(&changed.path, text.as_bytes()).context(cannot)?
+                }
+                None => files::remove_file(&changed.path).context(cannot)?,
+            }
+            if changed.patterns.is_empty() {
+                known.files.remove(&changed.path);
+                file.save(&known).context(|| self.store().cannot_write())?;
+            }
+        }
+        active::save(self.layout(), &plan.stretches).context(|| self.store().cannot_write())?;
+        // What was proposed is done.
+        self.write_proposals(&DistributeReport::default())?;
+        plan.report.applied = true;
+        Ok(())
+    }
+
+    fn distributed_file(&self) -> StateFile<Distributed> {
+        StateFile::local(self.layout().distributed())
+    }
+}
+
+/// What a distribution is going to do.
+#[derive(Default)]
+struct Plan {
+    report: DistributeReport,
+    places: BTreeMap<PathBuf, Place>,
+    stretches: Vec<Stretch>,
+}
+
+impl Plan {
+    /// Files that hold a block of ours and would get none: it is taken out.
+    fn add_former(
+        &mut self,
+        known: Distributed,
+        request: &DistributeRequest,
+        wanted: &mut BTreeMap<PathBuf, Vec<usize>>,
+        owners: &mut BTreeMap<PathBuf, String>,
+    ) {
+        for (path, project) in known.files {
+            let asked = request.project.as_ref().is_none_or(|wanted| *wanted == project);
+            if wanted.contains_key(&path) || !asked || request.to.is_some() {
+                continue;
+            }
+            match read_place(
+                path.parent().unwrap_or(Path::new("/")),
+                text::file_name(&path.to_string_lossy()),
+            ) {
+                Ok(place) => {
+                    wanted.insert(path.clone(), Vec::new());
+                    owners.insert(path.clone(), project);
+                    self.places.insert(path, place);
+                }
+                Err(reason) => self.report.refused.push(reason),
+            }
+        }
+    }
+
+    fn add_file(
+        &mut self,
+        path: PathBuf,
+        project: String,
+        listed: &[usize],
+        lessons: &[(Pattern, String)],
+        budget: usize,
+    ) {
+        let Some(place) = self.places.get(&path) else { return };
+        let (mut chosen, mut patterns, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
+        for (pattern, lesson) in listed.iter().map(|at| &lessons[*at]) {
+            let with = [chosen.concat(), lesson.clone()].concat();
+            match text::tokens(&with) <= budget {
+                true => {
+                    chosen.push(lesson.clone());
+                    patterns.push(pattern.id.clone());
+                }
+                false => left_out.push(pattern.id.clone()),
+            }
+        }
+        let block = (!chosen.is_empty()).then(|| block::block(&chosen));
+        let before = place.text.as_deref().unwrap_or_default();
+        let base = if place.text.is_none() { place.header } else { before };
+        let after = match (&place.text, &block) {
+            (None, None) => Ok(String::new()),
+            _ => block::with_block(base, block.as_deref()),
+        };
+        match after {
+            Err(reason) => self.report.refused.push(format!("{}: {reason}", path.display())),
+            Ok(after) if after == before => self.report.unchanged += 1,
+            Ok(_) if place.is_read_only => {
+                self.report.refused.push(format!("{}: it is read-only", path.display()));
+            }
+            Ok(after) => {
+                let name = text::file_name(&path.to_string_lossy()).to_string();
+                let diff = text::diff(before, &after, [&name, &name]);
+                let is_gone = after.trim() == place.header.trim();
+                let text = (!is_gone).then_some(after);
+                self.report.files.push(ChangedFile {
+                    path,
+                    project,
+                    patterns,
+                    diff,
+                    left_out,
+                    text,
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! The inbox: what waits for a person, each item with why it is there and what it would add where.
+
+use serde::Serialize;
+
+use crate::base::files;
+use crate::distill::patterns::similar;
+use crate::error::Result;
+use crate::memory::Memory;
+use crate::model::pattern::{Candidate, Pattern, PatternId};
+use crate::ops::detect::{DetectRequest, Found};
+use crate::ops::distribute;
+use crate::store::pattern::candidate;
+use crate::store::pattern::catalog::Catalog;
+use crate::store::pattern::reviews::{Action, Reviews};
+
+/// What waits.
+#[derive(Debug, Default, Serialize)]
+pub struct Inbox {
+    pub items: Vec<InboxItem>,
+    /// What could not be read, as `path: reason`.
+    pub damaged: Vec<String>,
+}
+
+/// What kind of thing waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ItemKind {
+    /// A pattern that was approved and does not help.
+    Retire,
+    /// A pattern of the catalog that nobody here approved as it stands.
+    Changed,
+    Candidate,
+    /// What a core remembers and nobody has confirmed.
+    Landmark,
+}
+
+impl ItemKind {
+    /// In a word.
+    pub fn word(self) -> &'static str {
+        match self {
+            ItemKind::Retire => "retire",
+            ItemKind::Changed => "changed",
+            ItemKind::Candidate => "candidate",
+            ItemKind::Landmark => "landmark",
+        }
+    }
+}
+
+/// One thing that waits.
+#[derive(Debug, Clone, Serialize)]
+pub struct InboxItem {
+    pub id: String,
+    pub kind: ItemKind,
+    pub title: String,
+    /// Why it is here.
+    pub because: String,
+    /// What to do about it, as far as that is known.
+    pub advice: Vec<String>,
+    /// Where it shows, one line each.
+    pub evidence: Vec<String>,
+    /// Bloat, and what a person should know.
+    pub warnings: Vec<String>,
+    /// What a yes would add, and where.
+    pub adds: Vec<String>,
+    pub state: &'static str,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub candidate: Option<Candidate>,
+    #[serde(skip)]
+    pub evidence_fingerprint: String,
+    #[serde(skip)]
+    pub text_hash: String,
+}
+
+/// How an item is called that would retire a pattern.
+const RETIRE: &str = "retire:";
+
+impl InboxItem {
+    /// The pattern that it is about.
+    pub fn pattern_id(&self) -> Option<PatternId> {
+        self.id.strip_prefix(RETIRE).unwrap_or(&self.id).parse().ok()
+    }
+}
+
+impl Memory {
+    /// What waits for a person: first what does harm, then what is new, the weightiest first.
+    pub fn inbox(&self) -> Result<Inbox> {
+        let found = self.detect(DetectRequest::default().dry_run(true))?;
+        let (reviews, catalog) = (self.reviews()?, self.catalog()?);
+        let mut inbox = Inbox { damaged: found.damaged, ..Inbox::default() };
+        inbox.damaged.extend(catalog.damaged.iter().cloned());
+        inbox.damaged.extend(reviews.damaged.iter().cloned());
+        inbox.items.extend(self.retirements(&reviews, &catalog)?);
+        inbox.items.extend(changed(&reviews, &catalog));
+        let is_listed = |id: &PatternId| catalog.get(id).is_some();
+        let new = found.candidates.iter().filter(|one| one.state.waits());
+        let new = new.filter(|one| !is_listed(&one.candidate.id));
+        inbox.items.extend(new.map(|one| self.candidate_item(one, &reviews, &catalog)));
+        inbox.items.extend(self.landmark_items(&reviews));
+        Ok(inbox)
+    }
+
+    fn candidate_item(&self, found: &Found, reviews: &Reviews, catalog: &Catalog) -> InboxItem {
+        let one = &found.candidate;
+        // A person may have put it better on the page.
+        let page = files::read_to_string(self.layout().candidate(&one.id)).ok();
+        let words = page.as_deref().and_then(candidate::parse).map(|(_, words)| words);
+        let advice = match &words {
+            Some(words) => words.resolutions.clone(),
+            None => Some(one.advice.clone()).filter(|it| !it.is_empty()).into_iter().collect(),
+        };
+        let decided = reviews.in_force().get(one.id.as_str()).map(|decision| decision.action);
+        let because = match decided {
+            Some(Action::Reject) => "rejected before, and its evidence has changed",
+            _ => "new",
+        };
+        let title = words.map_or_else(|| one.title.clone(), |words| words.title);
+        let mut adds: Vec<String> =
+            one.flavors.iter().map(|flavor| distribute::target_of(flavor).to_string()).collect();
+        adds.sort();
+        adds.dedup();
+        let lesson = advice.first().map_or("(what to do is missing: [e]dit)", String::as_str);
+        let adds = adds.iter().map(|file| format!("{file}: + **{title}.** {lesson}")).collect();
+        InboxItem {
+            id: one.id.to_string(),
+            kind: ItemKind::Candidate,
+            because: because.into(),
+            evidence: evidence_lines(one),
+            warnings: bloat(one, &title, catalog),
+            adds,
+            title,
+            advice,
+            state: "waiting",
+            evidence_fingerprint: one.evidence_fingerprint(),
+            text_hash: String::new(),
+            candidate: Some(one.clone()),
+        }
+    }
+
+    /// Patterns that measurements speak against.
+    fn retirements(&self, reviews: &Reviews, catalog: &Catalog) -> Result<Vec<InboxItem>> {
+        let live = crate::store::pattern::active::load(self.layout()).unwrap_or_default();
+        if !live.iter().any(|stretch| stretch.live) {
+            return Ok(Vec::new());
+        }
+        let measured = self.measure_patterns(None)?;
+        let in_force = reviews.in_force();
+        let mut items = Vec::new();
+        for one in measured.iter().filter(|one| one.proposes_retirement()) {
+            let Some(pattern) = catalog.get(&one.pattern) else { continue };
+            let id = format!("{RETIRE}{}", pattern.id);
+            let evidence = one.fingerprint();
+            let is_kept = in_force.get(id.as_str()).is_some_and(|it| it.evidence == evidence);
+            let is_approved = in_force
+                .get(pattern.id.as_str())
+                .is_some_and(|decision| decision.action == Action::Approve);
+            if is_kept || !is_approved {
+                continue;
+            }
+            items.push(InboxItem {
+                id,
+                kind: ItemKind::Retire,
+                title: pattern.name.clone(),
+                because: one.why_retire(),
+                advice: pattern.resolutions.clone(),
+                evidence: one.lines(),
+                warnings: Vec::new(),
+                adds: vec![
+                    "yes takes it out of every file at the next `distribute --apply`".into(),
+                ],
+                state: "approved",
+                candidate: None,
+                evidence_fingerprint: evidence,
+                text_hash: pattern.text_hash(),
+            });
+        }
+        Ok(items)
+    }
+}
+
+/// Patterns of the catalog that nobody here approved as they stand.
+fn changed(reviews: &Reviews, catalog: &Catalog) -> Vec<InboxItem> {
+    let (in_force, elsewhere) = (reviews.in_force(), reviews.elsewhere());
+    let mut items = Vec::new();
+    for pattern in &catalog.patterns {
+        let hash = pattern.text_hash();
+        let because = match in_force.get(pattern.id.as_str()) {
+            Some(decision) if decision.action == Action::Retire => continue,
+            Some(decision) if decision.text == hash && decision.action == Action::Reject => {
+                continue;
+            }
+            Some(decision) if decision.text == hash && !decision.auto => continue,
+            Some(decision) if decision.text == hash => "taken in by the gate".to_string(),
+            Some(_) => "its page was changed after the decision".to_string(),
+            None => match elsewhere.get(pattern.id.as_str()) {
+                Some(decision) => {
+                    format!("decided on {}, which is not trusted here", decision.device)
+                }
+                None => "in the catalog, and nobody here has approved it".to_string(),
+            },
+        };
+        items.push(changed_item(pattern, because, hash));
+    }
+    items
+}
+
+fn changed_item(pattern: &Pattern, because: String, hash: String) -> InboxItem {
+    let evidence = pattern.provenance.sessions.iter().rev().take(5);
+    let warnings = distribute::refusal(pattern).into_iter().collect();
+    InboxItem {
+        id: pattern.id.to_string(),
+        kind: ItemKind::Changed,
+        title: pattern.name.clone(),
+        because,
+        advice: pattern.resolutions.clone(),
+        evidence: evidence.map(|id| id.to_string()).collect(),
+        warnings,
+        adds: pattern.hints.iter().map(|hint| format!("{}: the lesson", hint.target)).collect(),
+        state: "waiting",
+        candidate: None,
+        evidence_fingerprint: pattern.provenance.evidence.clone(),
+        text_hash: hash,
+    }
+}
+
+fn evidence_lines(one: &Candidate) -> Vec<String> {
+    let mut lines = vec![candidate::summary(one)];
+    for seen in one.evidence.iter().take(4) {
+        let detail =
+            if seen.detail.is_empty() { String::new() } else { format!(": {}", seen.detail) };
+        let project = seen.project.as_deref().unwrap_or("–");
+        lines.push(format!("{} ({}, {project}){detail}", seen.place(), seen.flavor));
+    }
+    for fix in &one.resolved_by {
+        let what = if fix.lesson.is_empty() { &fix.by } else { &fix.lesson };
+        let held = if fix.held() { "held" } else { "came back" };
+        lines.push(format!("{held}: {what} ({}, {})", fix.flavor, fix.place));
+    }
+    lines
+}
+
+/// What the catalog has already: the same, or nearly.
+fn bloat(one: &Candidate, title: &str, catalog: &Catalog) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for pattern in catalog.patterns.iter().filter(|pattern| pattern.id != one.id) {
+        let same_key = pattern.key.kind == one.key.kind && pattern.key.locus == one.key.locus;
+        if pattern.name == title || pattern.key == one.key {
+            warnings.push(format!("the catalog has the same: {}", pattern.id));
+        } else if same_key || similar::is_about(&pattern.name, title) {
+            warnings.push(format!("the catalog has nearly the same: {}", pattern.id));
+        }
+    }
+    warnings
+}
