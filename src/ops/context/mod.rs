@@ -181,7 +181,7 @@ impl Memory {
                 let advice = pattern.resolutions.first().map(String::as_str).unwrap_or_default();
                 let said = format!("{}: {advice}", pattern.name.trim_end_matches('.'));
                 let source = self.layout().shown(&self.layout().pattern(&pattern.id));
-                lines.push(Line::new(text::one_line(&said, 280), source));
+                lines.push(page::Line::new(text::one_line(&said, 280), source));
             }
         }
         let heading = "Lessons that the person approved".to_string();
