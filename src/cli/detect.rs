@@ -8,10 +8,11 @@ use crate::store::pattern::candidate;
 
 /// Find what goes wrong or right again and again, across agents and projects
 ///
-/// It reads digests only: errors that come back, calls that you stop or refuse, what you have to say
-/// again, tools that fail or are tried again as they were, checks that pass. Each pattern that waits for your decision
-/// gets a page below patterns/candidates with its evidence; `memtree review` is where you decide. Patterns
-/// of more than one agent come first, marked [CROSS-FLAVOR]. With a flag that narrows the search, no page is written.
+/// It reads digests only: errors that come back, calls that you stop or refuse, what you have to
+/// say again, tools that fail or are tried again as they were, checks that pass. Each pattern that
+/// waits for your decision gets a page below patterns/candidates with its evidence; `memtree
+/// review` is where you decide. Patterns of more than one agent come first, marked [CROSS-FLAVOR].
+/// With a flag that narrows the search, no page is written.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Only patterns that show at least so often

@@ -21,7 +21,8 @@ pub struct Args {
     /// Only in this project
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
-    /// Try what is new in half of the projects first (of one project: in half of the weeks), so that `measure` can compare
+    /// Try what is new in half of the projects first, or half of the weeks where there is only
+    /// one, so that `measure` can compare
     #[arg(long)]
     trial: bool,
     /// End trials: what is held back goes out, too

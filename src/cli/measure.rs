@@ -12,8 +12,8 @@ use crate::ops::measure::{MeasureReport, MeasureRequest};
 ///
 /// Each pattern that is live is compared with sessions of the same time that did not have it, or with
 /// the time before: how often what it warns of came, with an interval of 95 %. With too few sessions
-/// it says so. It also says how often a pattern was followed, and how often it showed in sessions in which it
-/// must not apply. What changes nothing is proposed for retirement in `memtree review`.
+/// it says so. It also says how often a pattern was followed, and how often it showed in sessions
+/// in which it must not apply. What changes nothing is proposed for retirement in `memtree review`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Only sessions that ended on this day or later: 2026-11-01, yesterday, 7d
@@ -48,7 +48,8 @@ fn show(report: &MeasureReport) {
     let fleet = &report.fleet;
     output::print(&format!(
         "{} of real work: {:.0} % success, {:.0} % met errors, {} came back\n\
-         tokens {} in the middle, {} at p90; house-keeping {:.0} % of calls in the middle, {:.0} % at p90; {} loading tools again and again\n",
+         tokens {} in the middle, {} at p90; house-keeping {:.0} % of calls in the middle, {:.0} % at p90; \
+         {} loading tools again and again\n",
         output::count(fleet.sessions, "session"),
         fleet.success_rate * 100.0,
         fleet.error_rate * 100.0,

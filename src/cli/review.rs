@@ -39,7 +39,8 @@ pub struct Args {
     /// Take the last decision of this device back
     #[arg(long)]
     undo: bool,
-    /// Take in what passes the gate of the settings, as provisional: nothing is distributed without your yes
+    /// Take in what passes the gate of the settings, as provisional: nothing is distributed without
+    /// your yes
     #[arg(long)]
     auto_approve: bool,
 }

@@ -44,9 +44,9 @@ mod models; // a server and a program that answer, fail, hang or lie
 mod older_files; // pages of days and event logs that other tools left
 mod outcomes; // how a session went, against labels by hand
 mod package; // the project's own pages: every link leads somewhere
-mod plugin; // the plugin folder: its manifests and skills
 #[cfg(unix)]
 mod patterns; // the loop: detect, review, distribute, measure, retro
+mod plugin; // the plugin folder: its manifests and skills
 mod real_model; // flushes against a real server, where one is named
 mod recall; // the raw part that a reference, a trigger, a hit or a question names
 #[cfg(unix)]

@@ -103,6 +103,45 @@ struct Project {
     flavors: BTreeSet<String>,
 }
 
+impl Project {
+    /// Whether a pattern is for an agent here.
+    fn gets(&self, pattern: &Pattern, flavor: &str) -> bool {
+        pattern.scope.reaches(flavor, &self.name, self.domain.as_deref())
+    }
+}
+
+/// Which lessons go where, by their places in the list of them.
+#[derive(Default)]
+struct Wanted {
+    /// For each file its project and its lessons.
+    files: BTreeMap<PathBuf, (String, Vec<usize>)>,
+    /// Which pattern is for which agent in which project, and whether it is live there.
+    live: Vec<(PatternId, String, String, bool)>,
+}
+
+impl Wanted {
+    fn add(
+        &mut self,
+        project: &Project,
+        flavor: &str,
+        path: &Path,
+        lessons: &[(Pattern, String)],
+        goes: impl Fn(&Pattern) -> bool,
+    ) {
+        let new = || (project.name.clone(), Vec::new());
+        let (_, listed) = self.files.entry(path.to_path_buf()).or_insert_with(new);
+        let for_it = lessons.iter().enumerate().filter(|(_, it)| project.gets(&it.0, flavor));
+        for (at, (pattern, _)) in for_it {
+            let goes = goes(pattern);
+            let (id, project) = (pattern.id.clone(), project.name.clone());
+            self.live.push((id, flavor.to_string(), project, goes));
+            if goes && !listed.contains(&at) {
+                listed.push(at);
+            }
+        }
+    }
+}
+
 impl Memory {
     /// Proposes what agents should read, and writes it where that is asked for.
     pub fn distribute(&self, request: DistributeRequest) -> Result<DistributeReport> {
@@ -124,72 +163,60 @@ impl Memory {
 
     fn distribution(&self, request: &DistributeRequest) -> Result<Plan> {
         let mut plan = Plan::default();
-        let mut lessons: Vec<(Pattern, String)> = Vec::new();
-        for pattern in self.approved_patterns()?.into_iter().filter(|pattern| pattern.ready) {
-            match block::lesson(&pattern) {
-                Ok(lesson) => lessons.push((pattern, lesson)),
-                Err(reason) => plan.report.refused.push(format!("{}: {reason}", pattern.id)),
-            }
-        }
-        // What more sessions met comes first, also where the room is short.
-        lessons.sort_by_key(|(pattern, _)| {
-            let weight = (pattern.scope.flavors.len() > 1, pattern.provenance.frequency);
-            (std::cmp::Reverse(weight), pattern.id.clone())
-        });
+        let lessons = self.ready_lessons(&mut plan.report)?;
         let observed = self.observed()?.sessions;
         let projects = self.projects(&observed, request);
         let stretches = active::load(self.layout()).context(|| "cannot read active.md".into())?;
         let trial = trial::Trial { stretches: &stretches, device: self.device(), now: self.now() };
-        let mut wanted: BTreeMap<PathBuf, Vec<usize>> = BTreeMap::new();
-        let mut owners: BTreeMap<PathBuf, String> = BTreeMap::new();
-        let mut live: Vec<(PatternId, String, String, bool)> = Vec::new();
+        let mut wanted = Wanted::default();
         for project in &projects {
-            for flavor in
-                project.flavors.iter().filter(|it| request.to.as_ref().is_none_or(|to| to == *it))
-            {
-                let reaches = |pattern: &Pattern| {
-                    pattern.scope.reaches(flavor, &project.name, project.domain.as_deref())
-                };
-                let place = match read_place(&project.root, target_of(flavor)) {
-                    Ok(place) => place,
-                    Err(reason) => {
-                        plan.report.refused.push(reason);
-                        continue;
+            let is_asked = |flavor: &&String| request.to.as_ref().is_none_or(|to| to == *flavor);
+            for flavor in project.flavors.iter().filter(is_asked) {
+                match read_place(&project.root, target_of(flavor)) {
+                    Ok(place) => {
+                        let goes = |pattern: &Pattern| {
+                            let eligible = projects.iter().filter(|it| it.gets(pattern, flavor));
+                            let eligible = eligible.count();
+                            request.everywhere
+                                || trial.goes(&pattern.id, &project.name, eligible, request.trial)
+                        };
+                        wanted.add(project, flavor, &place.path, &lessons, goes);
+                        plan.places.insert(place.path.clone(), place);
                     }
-                };
-                owners.insert(place.path.clone(), project.name.clone());
-                let listed = wanted.entry(place.path.clone()).or_default();
-                for (at, (pattern, _)) in
-                    lessons.iter().enumerate().filter(|(_, it)| reaches(&it.0))
-                {
-                    let eligible = projects
-                        .iter()
-                        .filter(|it| pattern.scope.reaches(flavor, &it.name, it.domain.as_deref()))
-                        .count();
-                    let goes = request.everywhere
-                        || trial.goes(&pattern.id, &project.name, eligible, request.trial);
-                    live.push((pattern.id.clone(), flavor.clone(), project.name.clone(), goes));
-                    if goes && !listed.contains(&at) {
-                        listed.push(at);
-                    }
+                    Err(reason) => plan.report.refused.push(reason),
                 }
-                plan.places.insert(place.path.clone(), place);
             }
         }
-        plan.add_former(self.distributed_file().load(), request, &mut wanted, &mut owners);
+        plan.add_former(self.distributed_file().load(), request, &mut wanted);
         let budget = self.settings().distribute.budget;
-        for (path, mut listed) in wanted {
+        for (path, (project, mut listed)) in wanted.files {
             listed.sort_unstable();
-            let project = owners.remove(&path).unwrap_or_default();
             plan.add_file(path, project, &listed, &lessons, budget);
         }
-        let held = live.iter().filter(|(.., goes)| !goes);
+        let held = wanted.live.iter().filter(|(.., goes)| !goes);
         plan.report.held_back =
             held.map(|(id, flavor, project, _)| format!("{id} ({flavor}, {project})")).collect();
-        plan.stretches = trial.stretches_with(&live, request);
+        plan.stretches = trial.stretches_with(&wanted.live, request);
         plan.report.refused.sort();
         plan.report.refused.dedup();
         Ok(plan)
+    }
+
+    /// The lessons of approved patterns, those that more sessions met first: also where the room is
+    /// short.
+    fn ready_lessons(&self, report: &mut DistributeReport) -> Result<Vec<(Pattern, String)>> {
+        let mut lessons: Vec<(Pattern, String)> = Vec::new();
+        for pattern in self.approved_patterns()?.into_iter().filter(|pattern| pattern.ready) {
+            match block::lesson(&pattern) {
+                Ok(lesson) => lessons.push((pattern, lesson)),
+                Err(reason) => report.refused.push(format!("{}: {reason}", pattern.id)),
+            }
+        }
+        lessons.sort_by_key(|(pattern, _)| {
+            let weight = (pattern.scope.flavors.len() > 1, pattern.provenance.frequency);
+            (std::cmp::Reverse(weight), pattern.id.clone())
+        });
+        Ok(lessons)
     }
 
     /// The projects that have a folder here, by what was captured on this device.
@@ -296,25 +323,16 @@ struct Plan {
 
 impl Plan {
     /// Files that hold a block of ours and would get none: it is taken out.
-    fn add_former(
-        &mut self,
-        known: Distributed,
-        request: &DistributeRequest,
-        wanted: &mut BTreeMap<PathBuf, Vec<usize>>,
-        owners: &mut BTreeMap<PathBuf, String>,
-    ) {
+    fn add_former(&mut self, known: Distributed, request: &DistributeRequest, wanted: &mut Wanted) {
         for (path, project) in known.files {
             let asked = request.project.as_ref().is_none_or(|wanted| *wanted == project);
-            if wanted.contains_key(&path) || !asked || request.to.is_some() {
+            if wanted.files.contains_key(&path) || !asked || request.to.is_some() {
                 continue;
             }
-            match read_place(
-                path.parent().unwrap_or(Path::new("/")),
-                text::file_name(&path.to_string_lossy()),
-            ) {
+            let name = text::file_name(&path.to_string_lossy()).to_string();
+            match read_place(path.parent().unwrap_or(Path::new("/")), &name) {
                 Ok(place) => {
-                    wanted.insert(path.clone(), Vec::new());
-                    owners.insert(path.clone(), project);
+                    wanted.files.insert(path.clone(), (project, Vec::new()));
                     self.places.insert(path, place);
                 }
                 Err(reason) => self.report.refused.push(reason),

@@ -12,8 +12,8 @@ use crate::store::layout::Layout;
 
 const HEADER: &str = "# Active patterns
 
-Which pattern is live for which agent and project, on which device, and since when; what is held back is the control.
-Written by `memtree distribute --apply`.
+Which pattern is live for which agent and project, on which device, and since when. What is held
+back is the control. Written by `memtree distribute --apply`.
 
 ";
 const LIVE: &str = "live";
