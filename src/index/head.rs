@@ -2,7 +2,7 @@
 
 use crate::base::clock::{self, Timestamp};
 use crate::base::front_matter::Document;
-use crate::distill::digest::project_name;
+use crate::base::text;
 
 /// What the front matter of a page says.
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ impl Head {
         Head {
             title: value("title").unwrap_or_default(),
             project: value("project"),
-            folder: value("cwd").and_then(|cwd| project_name(None, Some(&cwd))),
+            folder: value("cwd").map(|cwd| text::file_name(cwd.trim_end_matches('/')).to_string()),
             flavor: value("flavor").unwrap_or_default(),
             status: value("status").unwrap_or_default(),
             tags: document.get_list("tags").unwrap_or_default(),

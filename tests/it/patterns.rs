@@ -422,7 +422,7 @@ fn two_devices_lose_no_decision_and_double_no_pattern() {
         lines.extend(theirs.lines().filter(|line| !ours.lines().any(|own| own == *line)));
         lines.iter().map(|line| format!("{line}\n")).collect::<String>()
     };
-    for order in 0..6u32 {
+    for order in 0..6usize {
         let (it, push) = approved();
         let before = it.desk.read("patterns/reviews.jsonl");
         let module = it.id("module-not-found");
