@@ -37,29 +37,54 @@ pub fn is_marked(text: &str) -> bool {
     text.contains(OPEN) || text.contains(CLOSE)
 }
 
+/// How such a block begins, ends, and how its first tag does: as we write it, and as Gemini keeps it.
+const FORMS: [[&str; 3]; 2] =
+    [[OPEN, CLOSE, ">"], ["&lt;memtree-context", "&lt;/memtree-context&gt;", "&gt;"]];
+/// What Gemini puts around that.
+const WRAPPER: [&str; 2] = ["<hook_context>", "</hook_context>"];
+
 /// A text from a log without the blocks that memtree put there. One that has no end is left as it
 /// is: somebody wrote about the tag.
 pub fn without_ours(text: &str) -> Cow<'_, str> {
-    if !text.contains(OPEN) {
-        return Cow::Borrowed(text);
+    let mut left = Cow::Borrowed(text);
+    for form in FORMS {
+        if left.contains(form[0]) {
+            left = Cow::Owned(without_empty_wrapper(without_blocks(&left, form)));
+        }
     }
+    left
+}
+
+fn without_blocks(text: &str, [open, close, end_of_tag]: [&str; 3]) -> String {
     let (mut rest, mut kept) = (text, String::new());
-    while let Some(start) = rest.find(OPEN) {
-        let inside = &rest[start + OPEN.len()..];
-        let is_tag = inside.starts_with([' ', '>']);
-        match inside.find(CLOSE).filter(|_| is_tag) {
+    while let Some(start) = rest.find(open) {
+        let inside = &rest[start + open.len()..];
+        let is_tag = inside.starts_with(' ') || inside.starts_with(end_of_tag);
+        match inside.find(close).filter(|_| is_tag) {
             Some(end) => {
                 kept.push_str(&rest[..start]);
-                rest = inside[end + CLOSE.len()..].trim_start_matches('\n');
+                rest = inside[end + close.len()..].trim_start_matches('\n');
             }
             None => {
-                kept.push_str(&rest[..start + OPEN.len()]);
+                kept.push_str(&rest[..start + open.len()]);
                 rest = inside;
             }
         }
     }
     kept.push_str(rest);
-    Cow::Owned(kept)
+    kept
+}
+
+/// A text without a wrapper in which nothing is left.
+fn without_empty_wrapper(text: String) -> String {
+    let found = text.find(WRAPPER[0]).and_then(|start| {
+        let inside = text[start + WRAPPER[0].len()..].trim_start();
+        Some((start, inside.strip_prefix(WRAPPER[1])?.trim_start_matches('\n')))
+    });
+    match found {
+        Some((start, rest)) => format!("{}{rest}", &text[..start]),
+        None => text,
+    }
 }
 
 /// Words that cannot be taken for our tag, however they are spelled.
@@ -98,11 +123,26 @@ mod tests {
     }
 
     #[test]
+    fn what_gemini_kept_of_it_is_taken_out_too() {
+        let page = marked(&[("project", "tidepool")], "- a line\n");
+        let kept = page.replace('<', "&lt;").replace('>', "&gt;");
+        let prompt = format!("<hook_context>{kept}</hook_context>\n\nmend the gate");
+        assert_eq!(without_ours(&prompt), "mend the gate");
+        assert_eq!(without_ours(&format!("<hook_context>{kept}</hook_context>")), "");
+        // What another program's hook said stands in the same wrapper.
+        let shared = format!("<hook_context>be brief\n{kept}</hook_context>\n\nmend the gate");
+        let left = without_ours(&shared);
+        assert_eq!(left, "<hook_context>be brief\n</hook_context>\n\nmend the gate");
+    }
+
+    #[test]
     fn words_about_the_tag_stay() {
         for text in [
             "nothing",
             "the tag <memtree-context> has no end",
             "<memtree-contexts>x</memtree-context>",
+            "&lt;memtree-context&gt; has no end",
+            "<hook_context></hook_context>",
         ] {
             assert_eq!(without_ours(text), text);
         }

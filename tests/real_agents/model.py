@@ -18,7 +18,8 @@ SCRIPT = [
 SHELL = re.compile(r"^(bash|shell|exec_command|shell_command|run_shell_command|run_terminal_cmd|.*shell.*|.*terminal.*)$", re.I)
 # What some agents ask besides, such as a title for the session: they want words, and no tool.
 ASIDE = re.compile(r"Do NOT call any tools|Call tools or invent content", re.I)
-OWN_PAGE = re.compile(r"<memtree-context.*?</memtree-context>", re.S)
+# Gemini hands our page on with its brackets spelt out.
+OWN_PAGE = re.compile(r"(<|&lt;)memtree-context.*?/memtree-context(>|&gt;)", re.S)
 
 
 def words(content):
