@@ -220,7 +220,12 @@ fn is_headline(sentence: &str) -> bool {
     static ANNOUNCES: StaticRegex = StaticRegex::new(
         r"(?i)^(?:here(?:['’]s| is| are)|summary|let me|let['’]s|i['’]?ll|i will|now (?:let|i)|next|want me|would you|shall i|should i|do you|if you|to (?:run|use|test|see)\b|you can|the following|what (?:i|was) (?:did|done|changed|implemented)|note\b|everything\b|no response|i['’]m (?:going|about|now|checking|running|waiting)|wait\b|looking\b|checking\b|using\b|one (?:note|thing|caveat)\b|so,? the\b|this (?:is|means|should)\b|that (?:is|means)\b|it (?:would|should|could)\b|unfortunately|the remaining|remaining\b|pre-?existing|only\b|when the path)",
     );
+    // What was not touched is no news.
+    static ASIDE: StaticRegex = StaticRegex::new(
+        r"(?i)\b(?:left (?:untouched|alone|unstaged)|remains? unstaged|were pre-?existing)\b",
+    );
     !sentence.ends_with([':', '?', ','])
+        && !ASIDE.is_match(sentence)
         && !ANNOUNCES.is_match(sentence)
         && !says_it_passed(sentence)
         && !is_table_row(sentence)
@@ -238,7 +243,7 @@ fn names_pull_request(sentence: &str) -> bool {
 /// Whether a sentence says only that checks passed, how many files changed, or that it is committed.
 pub fn says_it_passed(sentence: &str) -> bool {
     static PASSED: StaticRegex = StaticRegex::new(
-        r"(?i)^(?:all|the|both|everything|\d+)?\b[^.;]{0,50}\b(?:tests?|lint|checks?|build|typecheck|ci|suite|hooks?)\b[^.;`]{0,50}\b(?:pass(?:es|ed|ing)?|clean|green|succeed(?:s|ed)?|ok)\b[^.;]{0,30}\.?$|^\d+ files? changed|^committed (?:successfully|with both|as\b)|^commit succeeded|\b(?:is|are|was|were|been) (?:now )?committed\b|working tree (?:is )?clean|^(?:all|the|both)? ?\d* ?tests? (?:all )?pass",
+        r"(?i)^(?:all|the|both|everything|\d+)?\b[^.;]{0,50}\b(?:tests?|lint|checks?|build|typecheck|ci|suite|hooks?)\b[^.;`]{0,50}\b(?:pass(?:es|ed|ing)?|clean|green|succeed(?:s|ed)?|ok)\b(?:[^.;]{0,30}|\s*\([^)]{0,90}\))\.?$|^\d+ files? changed|^committed (?:successfully|with both|as\b)|^commit succeeded|\b(?:is|are|was|were|been) (?:now )?committed\b|working tree (?:is )?clean|^(?:all|the|both)? ?\d* ?tests? (?:all )?pass",
     );
     PASSED.is_match(sentence)
 }

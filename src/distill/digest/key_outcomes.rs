@@ -717,6 +717,8 @@ mod tests {
         for said in [
             "Pre-commit hooks passed (tests, lint, typecheck).",
             "The two files of the lock are committed and the other one is not.",
+            "All pre-push checks passed (build, typecheck, lint, test, validate examples).",
+            "The change is scoped to `day.rs`, and the other modified files were left untouched.",
         ] {
             assert_eq!(replies::headline(said), None, "{said}");
         }
