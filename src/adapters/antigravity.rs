@@ -182,6 +182,10 @@ impl Steps {
                 .and_then(|code| code.trim().parse().ok()),
         };
         let failed = text.starts_with("Error") || text.starts_with("The command failed");
+        let text = match exit_code {
+            Some(_) => printed(&text),
+            None => text,
+        };
         out.result(id.into(), Content { text: text.into(), images: 0 }, failed, exit_code)
     }
 }
@@ -257,6 +261,16 @@ fn output(content: &str) -> String {
         .map(|line| line.strip_prefix('\t').unwrap_or(line))
         .collect();
     lines.join("\n").trim().to_string()
+}
+
+/// What a command printed, without the lines that the tool puts before it.
+fn printed(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().skip(1).collect();
+    let below = lines.strip_prefix(&["Output:"]).or_else(|| lines.strip_prefix(&["Stdout:"]));
+    let text = below.unwrap_or(&lines).join("\n");
+    // What went to the other stream comes last.
+    let (out, err) = text.rsplit_once("\nStderr:").unwrap_or((&text, ""));
+    format!("{}\n{}", out.trim(), err.trim()).trim().to_string()
 }
 
 /// A summary of what came before. The first one is made after the first turn, for the title.

@@ -30,7 +30,7 @@ pub struct Identified {
 
 /// Puts the files of one session together: resumed parts by their lineage, subagents and
 /// attachments by their session's id. What claims an id without being the same conversation becomes
-/// a session of its own, and is named in the second list. A subagent with a log of its own goes to
+/// a session of its own, and is named in the second list; so is what belongs to a session of which nothing else is there. A subagent with a log of its own goes to
 /// the session that started it, where that one is found or held by the memory; else it stays by
 /// itself.
 ///
@@ -53,9 +53,13 @@ pub fn gather(
         let id = owner_of(file).unwrap_or_else(|| file.identity.native_id.clone());
         sources.add_main(file, id);
     }
-    for file in rest {
+    // Attachments last: a subagent's log makes a session, too.
+    let (rest, attachments): (Vec<&Identified>, Vec<&Identified>) =
+        rest.into_iter().partition(|file| file.identity.role != Role::Attachment);
+    for file in rest.into_iter().chain(attachments) {
         sources.add_beside(file);
     }
+    sources.skip_lone(&is_held);
     for source in &mut sources.list {
         // The main conversation first (shorter files before longer ones), the rest by name.
         source.files.sort_by(|a, b| match (&a.role, &b.role) {
@@ -84,6 +88,8 @@ struct Sources<'f> {
     follows: HashMap<&'f Path, &'f str>,
     /// The sessions that others started, and by which.
     parents: BTreeMap<usize, &'f str>,
+    /// Of each session that has only attachments, one.
+    lone: BTreeMap<(&'f str, String), &'f Path>,
 }
 
 impl<'f> Sources<'f> {
@@ -135,7 +141,13 @@ impl<'f> Sources<'f> {
             Some(at) => at,
             // A subagent whose main log is gone is still a conversation worth keeping; a lone
             // attachment is not.
-            None if file.identity.role == Role::Attachment => return,
+            None if file.identity.role == Role::Attachment => {
+                // A list of many sessions may well name some that are gone.
+                if !file.shared {
+                    self.lone.entry(key).or_insert(&file.path);
+                }
+                return;
+            }
             None => {
                 let at = self.begin(file.flavor, key.1.clone());
                 self.by_id.insert(key, at);
@@ -210,6 +222,17 @@ impl<'f> Sources<'f> {
                 Some(next) => way.push(*next),
                 None if is_held(flavor, parent) => return Some(Root::Held(parent)),
                 None => return (at != child).then_some(Root::Found(at)),
+            }
+        }
+    }
+
+    /// Names what belongs to sessions whose own logs are neither here nor in the memory, one file of
+    /// each.
+    fn skip_lone(&mut self, is_held: impl Fn(&str, &str) -> bool) {
+        for ((flavor, id), path) in std::mem::take(&mut self.lone) {
+            if !is_held(flavor, &id) {
+                let reason = format!("belongs to a session of {flavor} whose own log is not there");
+                self.skipped.push(Skipped { path: path.to_path_buf(), line: 0, reason });
             }
         }
     }

@@ -258,6 +258,12 @@ pub fn open_shared(file: &Path, scratch: &Scratch) -> std::io::Result<Option<Sha
     if let Some(database) = sqlite::Database::open(file, scratch)? {
         return sqlite::recognize(database);
     }
+    if sqlite::is_called_as_one(file)? {
+        return Err(std::io::Error::new(
+            std::io::ErrorKind::InvalidData,
+            "called as an agent's database, but none; it may be damaged",
+        ));
+    }
     for adapter in ALL {
         if let Some(shared) = adapter.share(file)? {
             return Ok(Some((*adapter, shared)));

@@ -254,6 +254,14 @@ pub fn recognize(database: Database) -> io::Result<Option<SharedFile>> {
     unknown.map_or(Ok(None), |reason| Err(io::Error::new(io::ErrorKind::InvalidData, reason)))
 }
 
+/// Whether a file that is no database is called as an agent's. An empty one is only about to be.
+pub fn is_called_as_one(path: &Path) -> io::Result<bool> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_named =
+        ALL.iter().filter_map(|adapter| adapter.schema()).any(|schema| (schema.is_named)(&name));
+    Ok(is_named && files::metadata(path)?.len() > 0)
+}
+
 /// The sessions of a database with a known schema.
 struct Sessions {
     database: Database,

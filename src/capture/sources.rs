@@ -3,7 +3,7 @@
 //!
 //! A sweep, its dry run, `verify` and the rescue clock all ask here, so that they agree.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -196,6 +196,17 @@ impl Sources {
         let is_news =
             |clash: &Skipped| found.files.get(clash.path.as_os_str()).is_none_or(|file| !file.same);
         let news: Vec<Skipped> = clashes.into_iter().filter(is_news).collect();
+        let read: HashSet<&Path> = sources
+            .iter()
+            .flat_map(|source| &source.files)
+            .map(|file| file.path.as_path())
+            .collect();
+        for lone in news.iter().filter(|clash| !read.contains(clash.path.as_path())) {
+            // What no session takes is named once.
+            if let Some(file) = found.files.get(lone.path.as_os_str()) {
+                cursors.remember(lone.path.clone(), file.stamp, file.known.clone());
+            }
+        }
         found.skipped.extend(news);
         for mut source in sources {
             let source_id = source.source_id();

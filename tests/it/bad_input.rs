@@ -127,6 +127,59 @@ fn a_file_that_is_no_log_is_left_alone() {
 }
 
 #[test]
+fn what_is_no_session_although_it_looks_like_one_is_named() {
+    let desk = Desk::new()
+        .with_log("droid", "newer")
+        .with_log("kimi", "code")
+        .with_log("cline", "session")
+        .with_log("antigravity", "steps");
+    let put = |path: &str, bytes: Vec<u8>| {
+        let path = desk.home().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    };
+    let log = r#"{"type":"session_start","id":"u16","cwd":"/tmp"}"#;
+    let wide: Vec<u8> = log.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    put(".factory/sessions/wide.jsonl", [vec![0xff, 0xfe], wide].concat());
+    // Folders of sessions without the logs themselves.
+    let manifest = r#"{"session_id":"lone","cwd":"/tmp","workspace_root":"/tmp"}"#;
+    put(".cline/data/sessions/lone/lone.json", manifest.into());
+    put(".kimi-code/sessions/wd/lone/state.json", r#"{"agents":{},"cwd":"/tmp"}"#.into());
+    put(
+        ".cline/data/sessions/cut/cut.messages.json",
+        br#"{"version":1,"sessionId":"cut","messages":[{"role":"us"#.to_vec(),
+    );
+    let swept = desk.memtree(["sweep", "--json"]).code(3).json();
+    let reasons = |swept: &serde_json::Value| -> Vec<String> {
+        let skipped = swept["skipped"].as_array().unwrap().iter();
+        let said = |one: &serde_json::Value| {
+            let path = one["path"].as_str().unwrap().rsplit('/').next().unwrap().to_string();
+            format!("{path}: {}", one["reason"].as_str().unwrap())
+        };
+        let mut reasons: Vec<String> = skipped.map(said).collect();
+        reasons.sort();
+        reasons
+    };
+    let cline = "belongs to a session of cline whose own log is not there";
+    let kimi = "belongs to a session of kimi whose own log is not there";
+    let wide = "a log in UTF-16: save it as UTF-8 to have it read";
+    let found = reasons(&swept);
+    let named = [
+        "cut.messages.json: not a whole document".to_string(),
+        format!("lone.json: {cline}"),
+        format!("state.json: {kimi}"),
+        format!("wide.jsonl: {wide}"),
+    ];
+    for one in &named {
+        assert!(found.iter().any(|found| found.starts_with(one)), "{one}: {found:#?}");
+    }
+    assert_eq!(swept["captured"], 6, "the rest is captured: {swept}");
+    // What cannot come right by itself is named again, the rest once.
+    let found = reasons(&desk.memtree(["sweep", "--json"]).code(3).json());
+    assert_eq!(found, [named[3].as_str()]);
+}
+
+#[test]
 fn a_deeply_nested_record_is_named_and_the_rest_goes_on() {
     let deep = format!("{{\"type\":\"user\",\"message\":{}\n", "[".repeat(200_000));
     let log = exchange(ONE, 0, "Before it?", "Yes, before.")

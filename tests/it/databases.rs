@@ -198,6 +198,8 @@ fn a_damaged_or_foreign_database_is_named_and_the_rest_captured() {
     newer.execute_batch("CREATE TABLE session (id TEXT, blob BLOB)").unwrap();
     let foreign = Connection::open(folder.join("history.db")).unwrap();
     foreign.execute_batch("CREATE TABLE visits (url TEXT)").unwrap();
+    fs::write(folder.join("kilo.db"), "not what it says").unwrap();
+    fs::write(folder.join("kilo-new.db"), "").unwrap();
     drop((newer, foreign));
     let sources = [source("opencode", &folder), source("opencode", &whole)];
     let swept = desk
@@ -213,7 +215,8 @@ fn a_damaged_or_foreign_database_is_named_and_the_rest_captured() {
             .unwrap()
             .to_string()
     };
-    assert_eq!(skipped.len(), 2, "{swept}");
+    assert_eq!(skipped.len(), 3, "{swept}");
+    assert!(reason("/kilo.db").contains("called as an agent's database, but none"), "{swept}");
     assert!(reason("/opencode.db").contains("cannot read the database"), "{swept}");
     assert!(
         reason("opencode-next.db").contains("unknown schema: the table `session` has no column"),
