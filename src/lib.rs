@@ -63,7 +63,10 @@ pub use ops::ask::{AskReport, AskRequest};
 pub use ops::blame::{BlameReport, BlameRequest};
 pub use ops::compile::{CompileReport, CompileRequest};
 pub use ops::consolidate::{ConsolidateReport, ConsolidateRequest};
-pub use ops::context::{ContextReport, ContextRequest};
+pub use ops::context::{
+    Considered, Contents, ContextReport, ContextRequest, Explanation, GivenLine, ToolCall,
+    WeekOfGiving,
+};
 pub use ops::detect::{DetectReport, DetectRequest};
 pub use ops::digest::{DigestReport, DigestRequest};
 pub use ops::distribute::{DistributeReport, DistributeRequest};

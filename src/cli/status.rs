@@ -3,6 +3,7 @@
 use super::{App, output};
 use crate::error::Result;
 use crate::models::ledger::DaySpending;
+use crate::ops::context::WeekOfGiving;
 use crate::ops::status::StatusReport;
 
 /// Say what there is in the memory
@@ -48,6 +49,23 @@ fn contents(status: &StatusReport) -> String {
     text
 }
 
+/// What agents were given in the last weeks, and whether they came back for it.
+fn given(status: &StatusReport) -> String {
+    const LINES: usize = 4;
+    let line = |week: &WeekOfGiving| {
+        format!(
+            "given     {} {}: {} ({} at start), {} recalled, {} not\n",
+            week.week,
+            week.agent,
+            output::count(week.given, "time"),
+            week.at_start,
+            week.recalled,
+            week.ignored
+        )
+    };
+    status.given.iter().take(LINES).map(line).collect()
+}
+
 /// What is spent, is waiting or needs to be looked after.
 fn concerns(status: &StatusReport) -> String {
     let mut text = String::new();
@@ -73,6 +91,7 @@ fn concerns(status: &StatusReport) -> String {
             output::count(*calls, "call")
         ));
     }
+    text.push_str(&given(status));
     if !status.pending.days.is_empty() {
         let days = &status.pending.days;
         let more = days.len().saturating_sub(3);

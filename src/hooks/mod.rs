@@ -116,7 +116,7 @@ fn reply_to(
                 Injected::forget(memory.store(), session);
             }
             let page = |spec: &HookSpec| {
-                page(input, spec, memory, Contents::All, memory.settings().context.budget)
+                page(moment, input, spec, memory, Contents::All, memory.settings().context.budget)
             };
             HookReply {
                 output: output(moment, caller, page)?,
@@ -126,7 +126,14 @@ fn reply_to(
         Moment::ModelCall => {
             let is_first = !files::exists(memory.layout().injected(&turns::key(session)));
             let page = |spec: &HookSpec| match is_first {
-                true => page(input, spec, memory, Contents::All, memory.settings().context.budget),
+                true => page(
+                    moment,
+                    input,
+                    spec,
+                    memory,
+                    Contents::All,
+                    memory.settings().context.budget,
+                ),
                 false => Ok(String::new()),
             };
             HookReply { output: output(moment, caller, page)?, work: None }
@@ -138,7 +145,7 @@ fn reply_to(
                 false => (Contents::Prompt, budget.min(RECALL_BUDGET)),
             };
             let page = |spec: &HookSpec| match input.is_typed_by_person() {
-                true => page(input, spec, memory, contents, budget),
+                true => page(moment, input, spec, memory, contents, budget),
                 false => Ok(String::new()),
             };
             HookReply { output: output(moment, caller, page)?, work: None }
@@ -160,7 +167,7 @@ fn reply_to(
             HookReply::default()
         }
         Moment::SessionEnd => {
-            Injected::forget(memory.store(), session);
+            Injected::end(memory.store(), session, memory.now());
             turns::forget(memory.store(), session);
             let reason = if input.reason == "clear" { "reset" } else { "end" };
             HookReply::of_work(Some(flush(caller, input, reason, memory)))
@@ -170,6 +177,7 @@ fn reply_to(
 
 /// The page for this moment, within what the agent takes.
 fn page(
+    moment: Moment,
     input: &HookInput,
     spec: &HookSpec,
     memory: &Memory,
@@ -183,16 +191,17 @@ fn page(
         Limit::Tokens(limit) => (budget.min(limit - limit / 5), usize::MAX),
     };
     let request = ContextRequest {
-        project: None,
         folder: (!input.cwd.is_empty()).then(|| PathBuf::from(&input.cwd)),
         prompt: (!prompt.is_empty()).then_some(prompt),
         budget: Some(budget),
         characters: Some(characters),
         session: (!input.session_id.is_empty()).then(|| input.session_id.clone()),
+        agent: Some(spec.agent.to_string()),
+        moment: spec.at(moment).map(|event| event.name.to_string()),
         contents,
         strong_only: true,
         hurried: true,
-        dry_run: false,
+        ..ContextRequest::default()
     };
     Ok(memory.context(request)?.text)
 }

@@ -247,6 +247,33 @@ impl<'s> Index<'s> {
         latest.into_iter().filter_map(|address| session(address).transpose()).collect()
     }
 
+    /// How much a word, as [`terms::of`](crate::query::terms::of) gives it, sets a session apart: the
+    /// fewer have it, the more. A small memory says little of that, so it counts as a larger one.
+    pub fn rarity(&self, word: &str) -> f32 {
+        const SMALL: u32 = 50;
+        let sessions = (self.searcher.num_docs() as u32).max(SMALL);
+        bm25::idf(postings::document_frequency(&self.searcher, word).unwrap_or(sessions), sessions)
+    }
+
+    /// The sessions that have a word; `None` where they are more than so many.
+    pub fn sessions_with(&self, word: &str, most: usize) -> Result<Option<Vec<SessionId>>> {
+        let having = postings::document_frequency(&self.searcher, word).map_err(unusable)?;
+        if having as usize > most {
+            return Ok(None);
+        }
+        let mut sessions = Vec::new();
+        for (ordinal, segment) in (0..).zip(self.searcher.segment_readers()) {
+            let found = postings::documents(segment, Fields::get().words, word);
+            for doc in found.map_err(unusable)? {
+                if !segment.is_deleted(doc) {
+                    let document = self.document(DocAddress::new(ordinal, doc))?;
+                    sessions.extend(document.name().and_then(|name| name.parse().ok()));
+                }
+            }
+        }
+        Ok(Some(sessions))
+    }
+
     fn plan<'q>(&self, phrasings: &'q [Query], now: Timestamp) -> Result<Search<'q>> {
         let phrasing = |query: &'q Query| -> Result<Phrasing<'q>> {
             let plan = Plan::of(&self.searcher, query).map_err(unusable)?;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::context::note_recall;
 use super::search::{self, SearchRequest};
 use crate::base::setters::setters;
 use crate::base::{files, text};
@@ -134,6 +135,9 @@ impl Memory {
             Some(budget) => within_budget(&report.text, budget),
             None => report.text,
         };
+        if !request.dry_run {
+            note_recall(store, self.now(), &report.reference);
+        }
         Ok(RecallReport { text, weak, ..report })
     }
 }

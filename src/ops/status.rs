@@ -15,6 +15,7 @@ use crate::memory::Memory;
 use crate::model::digest::{SnapshotShape, State};
 use crate::model::pattern::{Pattern, PatternStatus};
 use crate::models::ledger::{self, DaySpending};
+use crate::ops::context::WeekOfGiving;
 use crate::ops::days::{self, DayCounters};
 use crate::ops::drift::Drift;
 use crate::store::pattern::catalog;
@@ -40,6 +41,8 @@ pub struct StatusReport {
     pub models: DaySpending,
     /// Versions of agents that write much that this memtree does not know.
     pub drift: Vec<Drift>,
+    /// What agents were given in the last 90 days, by week and agent, and whether it was recalled.
+    pub given: Vec<WeekOfGiving>,
     /// Digests that cannot be read, with the reason.
     pub damaged: Vec<String>,
 }
@@ -90,6 +93,7 @@ impl Memory {
             device: self.device().to_string(),
             at_risk: self.at_risk()?,
             drift: self.drift()?.into_iter().filter(Drift::is_much).collect(),
+            given: self.given_by_week(),
             ..StatusReport::default()
         };
         for id in store.session_ids().context(|| "cannot list the sessions".into())? {

@@ -36,7 +36,7 @@ use crate::ops::forget::quarantine::QuarantineEntry;
 use crate::ops::repair::{self, Extent};
 use crate::ops::retain::plan::Limits;
 use crate::ops::retain::{self, Budget, Retention};
-use crate::ops::{consolidate, day_status, devices, digest, forget, redaction, turns};
+use crate::ops::{consolidate, context, day_status, devices, digest, forget, redaction, turns};
 use crate::settings::accepted::WaitingSetting;
 use crate::store::device::Acquaintance;
 use crate::store::guards;
@@ -219,6 +219,7 @@ impl Memory {
         };
         if !request.dry_run {
             turns::prune(self.store(), self.now());
+            context::prune(self.store(), self.now());
             report.older_rules = redaction::note_sweep(self, report.sessions.len())?;
             report.model = self.improve_digests(request.progress)?;
         }

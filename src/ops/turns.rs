@@ -15,7 +15,7 @@ pub const EVERY: u64 = 30;
 
 /// What hooks remember of a session is forgotten after this long: not every agent says when a
 /// session ends.
-const KEPT_FOR: Duration = Duration::days(30);
+const KEPT_FOR: Duration = Duration::days(90);
 /// Of so many sessions something is remembered at most; the oldest go.
 const MOST: usize = 2000;
 
@@ -107,8 +107,8 @@ mod tests {
                 file.set_modified((now - Duration::days(days)).into()).unwrap();
             }
         };
-        put("old", 31);
-        put("new", 29);
+        put("old", 91);
+        put("new", 89);
         prune(&store, now);
         assert_eq!(names(), 2);
         assert!(store.layout().turns("new").exists() && store.layout().injected("new").exists());

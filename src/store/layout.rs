@@ -630,6 +630,16 @@ impl Layout {
         self.root.join(format!(".memtree/local/told/{session}.json"))
     }
 
+    /// What agents were given on a day, and what was recalled of it.
+    pub fn given(&self, day: NaiveDate) -> PathBuf {
+        self.given_folder().join(format!("{day}.jsonl"))
+    }
+
+    /// Where that is kept for every day.
+    pub fn given_folder(&self) -> PathBuf {
+        self.local().join("given")
+    }
+
     /// Where hooks keep what they remember of sessions.
     pub fn hooks_memory(&self) -> [PathBuf; 2] {
         ["turns", "told"].map(|name| self.local().join(name))

@@ -109,6 +109,42 @@ impl<T: Serialize + DeserializeOwned> StateFile<T> {
     }
 }
 
+/// A file of values, one line of JSON each, to which any process adds. Lines that cannot be read are
+/// left out: nothing but a convenience is kept so.
+#[derive(Debug, Clone)]
+pub struct LinesFile<T> {
+    path: PathBuf,
+    value: PhantomData<fn() -> T>,
+}
+
+impl<T: Serialize + DeserializeOwned> LinesFile<T> {
+    /// How much of one file is read.
+    const MOST: u64 = 4 << 20;
+
+    /// A file below `.memtree/local`.
+    pub fn local(path: PathBuf) -> LinesFile<T> {
+        LinesFile { path, value: PhantomData }
+    }
+
+    /// Adds values by one write, without waiting for the disk: lines of several processes stay
+    /// whole.
+    pub fn add(&self, values: &[T]) -> io::Result<()> {
+        let mut lines = Vec::new();
+        for value in values {
+            serde_json::to_writer(&mut lines, value)?;
+            lines.push(b'\n');
+        }
+        files::append_plain(&self.path, &lines).map(drop)
+    }
+
+    /// Reads the values, in the order in which they were added.
+    pub fn read(&self) -> Vec<T> {
+        let bytes = files::read_at_most(&self.path, Self::MOST).unwrap_or_default();
+        let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        lines.filter_map(|line| serde_json::from_slice(line).ok()).collect()
+    }
+}
+
 /// How long the log may become; then it is put aside, and the one before it goes.
 const LONGEST: u64 = 1 << 20;
 /// How long one line may be, in characters.
@@ -132,6 +168,18 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    #[test]
+    fn lines_are_added_and_what_is_damaged_is_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("given/2026-11-15.jsonl");
+        let file: LinesFile<Vec<u8>> = LinesFile::local(path.clone());
+        assert!(file.read().is_empty());
+        file.add(&[vec![1], vec![2]]).unwrap();
+        files::append_plain(&path, b"{half\n\xff\n").unwrap();
+        file.add(&[vec![3]]).unwrap();
+        assert_eq!(file.read(), [[1], [2], [3]]);
+    }
 
     #[test]
     fn a_damaged_file_is_the_default_and_kept_where_nothing_else_holds_it() {

@@ -80,6 +80,12 @@ fn a_session_starts_with_the_page_for_its_project() {
         let second = page(&told);
         let line = first.lines().find(|line| line.starts_with("- ")).unwrap();
         assert!(!second.contains(line.split('“').next_back().unwrap()), "{second}");
+        // Nor when the session ended and is resumed: its log has the page.
+        let ended = payload(agent, "SessionEnd").to_string();
+        assert_eq!(said(&desk, &[agent, "SessionEnd"], ended.as_bytes()), "");
+        settle(&desk);
+        told["source"] = json!("resume");
+        assert!(!page(&told).contains(line.split('“').next_back().unwrap()));
         told["source"] = json!("compact");
         assert_eq!(context_of(&page(&told), "SessionStart"), first);
     }
@@ -244,7 +250,12 @@ fn whatever_comes_the_agent_goes_on() {
     let nested = format!("{}{}", "{\"a\":".repeat(5000), "}".repeat(5000));
     let hostile = json!({"session_id": "../../../etc/passwd\u{0}", "transcript_path": "/nowhere/\n/x", "cwd": "\u{0}/x",
         "prompt": "x".repeat(3_000_000)});
-    let garbage: [&[u8]; 8] = [
+    let nothing =
+        json!({"session_id": "n", "cwd": "/x", "prompt": "\0".repeat(1 << 20)}).to_string();
+    let long = json!({"session_id": "l", "cwd": "/home/dev/code/tidepool", "prompt": "EWOULDBLOCK lock ".repeat(1 << 16)});
+    let garbage: [&[u8]; 10] = [
+        nothing.as_bytes(),
+        long.to_string().leak().as_bytes(),
         b"",
         b"garbage",
         b"[]",

@@ -1,16 +1,18 @@
 //! What was already injected into an agent's session, so that no line comes twice; and when it has
 //! to come again.
+//!
+//! It is kept when the session ends: whoever resumes it has the lines in their context already.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::page::{Line, Section};
+use crate::base::clock::{self, Timestamp};
 use crate::base::files;
+use crate::ops::turns::key;
 use crate::store::Store;
 use crate::store::local::StateFile;
-
-use super::page::{Line, Section};
-use crate::ops::turns::key;
 
 /// How many lines are remembered of one session; the oldest are of no more use by then.
 const MOST: usize = 4000;
@@ -19,12 +21,20 @@ const MOST: usize = 4000;
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Injected {
     lines: BTreeSet<String>,
+    /// When its agent said that it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ended: Option<String>,
 }
 
 impl Injected {
     /// What a session has seen. A note that is missing or damaged says: nothing.
     pub fn load(store: &Store, session: &str) -> Injected {
         file(store, session).load()
+    }
+
+    /// When its agent said that it ended.
+    pub fn ended(&self) -> Option<Timestamp> {
+        clock::parse(self.ended.as_deref()?)
     }
 
     /// Leaves out of the sections what the session has seen.
@@ -39,19 +49,24 @@ impl Injected {
     /// may come twice.
     pub fn add(mut self, store: &Store, session: &str, sections: &[Section]) {
         let before = self.lines.len();
-        self.lines.extend(sections.iter().flat_map(|section| &section.lines).map(hash));
+        let seen = || sections.iter().flat_map(|section| &section.lines).map(hash);
+        self.lines.extend(seen());
         if self.lines.len() == before {
             return;
         }
         if self.lines.len() > MOST {
-            self = Injected {
-                lines: sections.iter().flat_map(|section| &section.lines).map(hash).collect(),
-            };
+            self.lines = seen().collect();
         }
         file(store, session).save_if_possible(&self);
     }
 
-    /// Forgets what a session has seen: its agent has forgotten it too, or it has ended.
+    /// Notes that a session has ended; what it has seen is kept for whoever resumes it.
+    pub fn end(store: &Store, session: &str, now: Timestamp) {
+        let file = file(store, session);
+        file.save_if_possible(&Injected { ended: Some(clock::stamp(now)), ..file.load() });
+    }
+
+    /// Forgets what a session has seen: its agent has forgotten it too.
     pub fn forget(store: &Store, session: &str) {
         let _ = file(store, session).remove();
     }

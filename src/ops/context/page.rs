@@ -15,11 +15,14 @@ pub struct Line {
     /// Whether it says more of the line above it.
     #[serde(skip)]
     pub below: bool,
+    /// Why it is given, where that is not plain from its heading.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 impl Line {
     pub fn new(text: impl Into<String>, source: impl Into<String>) -> Line {
-        Line { text: text.into(), source: source.into(), stale: None, below: false }
+        Line { text: text.into(), source: source.into(), stale: None, below: false, why: None }
     }
 
     /// The line as it stands on the page.
@@ -94,10 +97,50 @@ pub fn fitted(sections: Vec<Section>, budget: usize) -> Vec<Section> {
     kept.filter(|section| !section.lines.is_empty()).collect()
 }
 
+/// Leaves out what an earlier line of the page says already. A line that others say more of stays.
+pub fn without_repeats(sections: &mut [Section]) {
+    let mut said: Vec<String> = Vec::new();
+    for section in sections {
+        let lines = std::mem::take(&mut section.lines);
+        let leads: Vec<bool> =
+            (0..lines.len()).map(|at| lines.get(at + 1).is_some_and(|next| next.below)).collect();
+        for (line, leads) in lines.into_iter().zip(leads) {
+            let words = sentence(&line.text);
+            let begins: String = words.chars().take(SAME_BEGINNING).collect();
+            let long = begins.len() < words.len();
+            let repeated = !words.is_empty()
+                && said
+                    .iter()
+                    .any(|known| known.contains(&words) || (long && known.starts_with(&begins)));
+            if leads || !repeated {
+                said.push(words);
+                section.lines.push(line);
+            }
+        }
+    }
+}
+
+/// Two sentences that begin with so many same letters are one, cut at different places.
+const SAME_BEGINNING: usize = 80;
+
+/// What a line quotes, the answer rather than the question, as letters and digits alone: by it two lines are the same,
+/// whoever is named as its source.
+fn sentence(text: &str) -> String {
+    // `on “what was asked”, assistant said “what was answered”`
+    let answer = text.split_once("”, ").map_or(text, |(_, answer)| answer);
+    let quoted = answer.split_once('“').map_or(answer, |(_, quoted)| quoted);
+    quoted.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
 impl Section {
     /// The heading as it stands on the page.
     fn title(&self) -> String {
         format!("\n## {}\n", self.heading)
+    }
+
+    /// Leaves out orders to agents, whoever repeated them.
+    pub fn leave_out_orders(&mut self) {
+        self.lines.retain(|line| !text::is_injection(&line.text));
     }
 
     /// The section as it stands on the page.
@@ -132,6 +175,27 @@ mod tests {
             "line 49 of the long one"
         );
         assert!(fitted(sections, 3).is_empty());
+    }
+
+    #[test]
+    fn no_sentence_comes_twice() {
+        let mut sections = vec![
+            section("A", &["p: “Take the lock first.”", "user decided “keep the header”"], 50),
+            section("B", &["on “x”, assistant said “take the lock first…”", "“the header”"], 50),
+        ];
+        sections[1].lines.push(Line { below: true, ..Line::new("open: “keep it”", "a") });
+        without_repeats(&mut sections);
+        let texts: Vec<&str> =
+            sections.iter().flat_map(|one| &one.lines).map(|line| line.text.as_str()).collect();
+        assert_eq!(
+            texts,
+            [
+                "p: “Take the lock first.”",
+                "user decided “keep the header”",
+                "“the header”",
+                "open: “keep it”"
+            ]
+        );
     }
 
     proptest! {

@@ -44,6 +44,7 @@ pub const ALL: &[(&str, Check)] = &[
     ("git", environment::git),
     ("merges", environment::merges),
     ("hooks", environment::hooks),
+    ("given", environment::given),
     ("disk", environment::disk),
 ];
 

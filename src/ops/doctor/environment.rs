@@ -7,7 +7,7 @@ use super::finding::Findings;
 #[cfg(unix)]
 use super::finding::Level;
 use crate::adapters::hooks::HookSpec;
-use crate::base::files;
+use crate::base::{files, text};
 use crate::error::{Context, Result};
 use crate::ops::callers;
 use crate::ops::git_exposure::GitExposure;
@@ -18,6 +18,31 @@ use crate::store::{authored, digest, layout};
 /// Less free space than this is a warning, and a tenth of it an error.
 #[cfg(unix)]
 const LITTLE_SPACE: u64 = 1 << 30;
+
+/// How many weeks of what agents were given are told.
+const WEEKS_TOLD: usize = 4;
+
+/// What agents were given in the last weeks, and whether somebody came back for it.
+pub fn given(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
+    let mut weeks = doctor.memory.given_by_week();
+    let mut last: Vec<String> = weeks.iter().map(|week| week.week.clone()).collect();
+    last.dedup();
+    last.truncate(WEEKS_TOLD);
+    weeks.retain(|week| last.contains(&week.week));
+    for week in weeks {
+        let what = format!(
+            "in {} {} was given something {}, {} of them at the start of a session",
+            week.week,
+            week.agent,
+            text::counted(week.given, "time"),
+            week.at_start
+        );
+        let means =
+            format!("{} were recalled within a day, {} were not", week.recalled, week.ignored);
+        findings.note(what, &means, "`memtree context --explain` says what, when and why");
+    }
+    Ok(())
+}
 
 #[cfg(unix)]
 pub fn permissions(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {

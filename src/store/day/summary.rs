@@ -23,7 +23,7 @@ use crate::store::layout;
 pub const SCHEMA: &str = "memtree/day-summary/2";
 
 /// Stands behind a line that a model wrote.
-const BY_MODEL: &str = " (model)";
+pub const BY_MODEL: &str = " (model)";
 /// Parts what was read from the lines from the notes before it.
 const FROM_LINES: &str = "*From the day's lines:*";
 const NOTES: &str = "## Notes\n(yours: never touched)\n";

@@ -1,0 +1,310 @@
+//! What bears on a prompt: lines of the project's own sessions, and of another project's only where
+//! both have a rare name in common.
+
+use serde::Serialize;
+
+use super::asking::Asking;
+use super::lines::{DigestLines, day_of, plain};
+use super::page::{Line, Section};
+use super::relevance::{self, Common, PromptWords};
+use super::stale::EvidenceChecker;
+use crate::base::text;
+use crate::error::Result;
+use crate::index::Index;
+use crate::model::digest::{Digest, Worth};
+use crate::model::hit::Hit;
+use crate::query::{FilterKey, Query};
+use crate::store::Store;
+
+/// The heading above it.
+pub const HEADING: &str = "What bears on this prompt";
+/// How many sessions may answer a prompt, and how many lines of each.
+const HITS: usize = 5;
+const LINES: usize = 2;
+/// In how many sessions a name may be to be rare.
+const RARE_IN: usize = 3;
+
+/// A session that was looked at, and what came of it.
+#[derive(Debug, Serialize)]
+pub struct Considered {
+    pub session: String,
+    pub title: String,
+    pub project: Option<String>,
+    /// What it has in common with the prompt.
+    pub words: Vec<String>,
+    pub given: bool,
+    /// Why it was given or not.
+    pub why: String,
+}
+
+/// What is asked, and of whom.
+pub struct PromptSearch<'a> {
+    pub store: &'a Store,
+    pub index: &'a Index<'a>,
+    pub prompt: &'a str,
+    pub asking: &'a Asking<'a>,
+    pub checker: &'a EvidenceChecker,
+    /// Whether only what surely bears on the prompt counts.
+    pub strong_only: bool,
+}
+
+impl PromptSearch<'_> {
+    /// The lines that bear on the prompt, and all that was looked at for it.
+    pub fn run(&self) -> Result<(Section, Vec<Considered>)> {
+        let (mut lines, mut considered) = (Vec::new(), Vec::new());
+        let words = PromptWords::of(self.prompt, |word| self.index.rarity(word));
+        if !words.is_empty() {
+            self.own(&words, &mut lines, &mut considered)?;
+            if lines.is_empty() {
+                self.elsewhere(&words, &mut lines, &mut considered)?;
+            }
+            if lines.is_empty() && !self.strong_only {
+                self.guesses(&words, &mut lines, &mut considered)?;
+            }
+        }
+        let section = Section { heading: HEADING.into(), lines, share: 40, last_first: false };
+        Ok((section, considered))
+    }
+
+    /// The session of this project that answers best, if one surely does.
+    fn own(
+        &self,
+        words: &PromptWords,
+        lines: &mut Vec<Line>,
+        considered: &mut Vec<Considered>,
+    ) -> Result<()> {
+        let mut query = Query::of_words(self.prompt);
+        for project in self.asking.projects {
+            query.filter(FilterKey::Project, project)?;
+        }
+        if query.words.is_empty() || self.asking.projects.is_empty() {
+            return Ok(());
+        }
+        for hit in self.index.search(&query, self.asking.now, HITS + 1)?.hits {
+            if self.asking.is_source(&hit.source_id) {
+                continue;
+            }
+            let first = considered.is_empty();
+            let Some(digest) = self.worthy(&hit) else {
+                // What answers best is not to be passed on, and the next best is no answer.
+                if first && self.strong_only {
+                    break;
+                }
+                continue;
+            };
+            let common = words.common(texts(&digest));
+            let (given, why) = match common.is_sure() {
+                true if first || !self.strong_only => {
+                    (true, format!("same project, and has {}", listed(&common)))
+                }
+                true => (false, "another session of the project answers better".into()),
+                false => (false, common.doubt()),
+            };
+            if given {
+                lines.extend(self.best_lines(&digest, words, &hit, &why, ""));
+            }
+            considered.push(looked_at(&digest, &common, given, why));
+            if considered.len() == HITS {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// A session of another project that has a name which is written nowhere else.
+    fn elsewhere(
+        &self,
+        words: &PromptWords,
+        lines: &mut Vec<Line>,
+        considered: &mut Vec<Considered>,
+    ) -> Result<()> {
+        for name in relevance::names(self.prompt) {
+            let kept = crate::base::stem::stem(&name);
+            let Some(sessions) = self.index.sessions_with(kept, RARE_IN)? else { continue };
+            let digests: Vec<Digest> = sessions
+                .iter()
+                .filter_map(|session| self.store.digest(session).ok().flatten())
+                .filter(|digest| digest.content.worth == Worth::Full && !self.asking.is(digest))
+                .collect();
+            let Some(last) = digests.iter().max_by_key(|digest| digest.content.ended) else {
+                continue;
+            };
+            let project = last.content.project.as_deref();
+            // A name that several projects have is theirs in common, and says nothing.
+            if digests.iter().any(|digest| digest.content.project.as_deref() != project) {
+                continue;
+            }
+            let label = match project {
+                Some(project) => format!("in another project, {}: ", plain(project)),
+                None => format!("in a session of {}: ", plain(&last.content.flavor)),
+            };
+            let why = format!("another project, but only it has `{}`", plain(&name));
+            let found = self.naming_lines(last, &name, &label, &why);
+            let common = words.common(texts(last));
+            let given = !found.is_empty();
+            let why = if given { why } else { format!("no line of it says `{name}`") };
+            lines.extend(found);
+            considered.push(looked_at(last, &common, given, why));
+            if given {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// What a search finds in the whole memory, for a person who asks for it.
+    fn guesses(
+        &self,
+        words: &PromptWords,
+        lines: &mut Vec<Line>,
+        considered: &mut Vec<Considered>,
+    ) -> Result<()> {
+        let query = Query::of_words(self.prompt);
+        for hit in self.index.search(&query, self.asking.now, HITS + 1)?.hits {
+            let known = considered.iter().any(|one| one.session == hit.session.to_string());
+            let Some(digest) = self.worthy(&hit).filter(|_| !known && !hit.weak) else { continue };
+            let common = words.common(texts(&digest));
+            let here = self.asking.is_here(digest.content.project.as_deref());
+            let label = match &digest.content.project {
+                Some(project) if !here => format!("{}: ", plain(project)),
+                _ => String::new(),
+            };
+            let why = format!("a search finds it by {}", listed(&common));
+            lines.extend(self.best_lines(&digest, words, &hit, &why, &label));
+            considered.push(looked_at(&digest, &common, true, why));
+        }
+        Ok(())
+    }
+
+    /// The digest of a hit, where it may be passed on at all.
+    fn worthy(&self, hit: &Hit) -> Option<Digest> {
+        if self.asking.is_source(&hit.source_id) {
+            return None;
+        }
+        let digest = self.store.digest(&hit.session).ok().flatten()?;
+        (digest.content.worth == Worth::Full).then_some(digest)
+    }
+
+    /// The lines of a session that say most of what the prompt asks: decisions before outcomes
+    /// before what else was said, where they say as much.
+    fn best_lines(
+        &self,
+        digest: &Digest,
+        words: &PromptWords,
+        hit: &Hit,
+        why: &str,
+        label: &str,
+    ) -> Vec<Line> {
+        let mut scored: Vec<(f32, Line)> = Vec::new();
+        for (says, line, preference) in self.all_lines(digest) {
+            let weight = words.common(says).weight;
+            if weight > 0.0 {
+                scored.push((weight + preference, line));
+            }
+        }
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let mut lines: Vec<Line> = Vec::new();
+        for (_, line) in scored {
+            if lines.iter().all(|there| there.text != line.text) {
+                lines.push(line);
+            }
+            if lines.len() == LINES {
+                break;
+            }
+        }
+        if lines.is_empty() {
+            // Only its index has the words: what was said in the part that the search names.
+            let named = hit.triggers.iter().find_map(|found| {
+                let here = digest.content.triggers.iter();
+                here.filter(|one| one.episode == found.episode)
+                    .find_map(|trigger| self.of(digest).trigger(trigger))
+            });
+            lines.extend(named);
+        }
+        lines.into_iter().map(|line| told(line, digest, label, why)).collect()
+    }
+
+    /// The lines of a session that have a name.
+    fn naming_lines(&self, digest: &Digest, name: &str, label: &str, why: &str) -> Vec<Line> {
+        let has = |value: &str| {
+            let mut found = false;
+            text::each_word(value, |word| found |= word.text == name);
+            found
+        };
+        let mut all = self.all_lines(digest);
+        all.retain(|(says, ..)| says.iter().any(|value| has(value)));
+        all.sort_by(|a, b| b.2.total_cmp(&a.2));
+        all.truncate(1);
+        all.into_iter().map(|(_, line, _)| told(line, digest, label, why)).collect()
+    }
+
+    /// Everything that a session may be quoted with: what it says, the line, and how much it is
+    /// preferred.
+    fn all_lines<'d>(&self, digest: &'d Digest) -> Vec<(Vec<&'d str>, Line, f32)> {
+        const CLAIM: f32 = 1.0;
+        const OUTCOME: f32 = 0.5;
+        let of = self.of(digest);
+        let content = &digest.content;
+        let mut all = Vec::new();
+        for claim in &content.stated {
+            all.extend(of.claim(claim).map(|line| (vec![claim.text.as_str()], line, CLAIM)));
+        }
+        for outcome in &content.key_outcomes {
+            all.extend(of.outcome(outcome).map(|line| (vec![outcome.as_str()], line, OUTCOME)));
+        }
+        for trigger in &content.triggers {
+            let keys = trigger.keys.iter().map(String::as_str);
+            let says = [trigger.topic.as_str(), &trigger.sentence].into_iter().chain(keys);
+            all.extend(of.trigger(trigger).map(|line| (says.collect(), line, 0.0)));
+        }
+        all
+    }
+
+    fn of<'d>(&'d self, digest: &'d Digest) -> DigestLines<'d> {
+        DigestLines { digest, trust: self.asking.trust, checker: self.checker }
+    }
+}
+
+/// All that a digest says in words.
+fn texts(digest: &Digest) -> impl Iterator<Item = &str> {
+    let content = &digest.content;
+    let head = [&content.title, &content.objective, &content.core_intent];
+    let triggers = content
+        .triggers
+        .iter()
+        .flat_map(|one| [&one.topic, &one.sentence].into_iter().chain(&one.keys));
+    let index = content.index.iter().flat_map(|line| &line.terms);
+    let errors = content.errors.iter().map(|error| &error.text);
+    let stated = content.stated.iter().map(|claim| &claim.text);
+    let lists = content.key_outcomes.iter().chain(&content.files).chain(&content.tags);
+    head.into_iter()
+        .chain(triggers)
+        .chain(index)
+        .chain(errors)
+        .chain(stated)
+        .chain(lists)
+        .map(String::as_str)
+}
+
+fn told(line: Line, digest: &Digest, label: &str, why: &str) -> Line {
+    let text = format!("{}{label}{}", day_of(digest), line.text);
+    Line { text, why: Some(why.to_string()), ..line }
+}
+
+fn looked_at(digest: &Digest, common: &Common, given: bool, why: String) -> Considered {
+    Considered {
+        session: digest.session.to_string(),
+        title: digest.content.title.clone(),
+        project: digest.content.project.clone(),
+        words: common.words.clone(),
+        given,
+        why,
+    }
+}
+
+fn listed(common: &Common) -> String {
+    const MOST: usize = 6;
+    let words: Vec<String> =
+        common.words.iter().take(MOST).map(|word| format!("`{word}`")).collect();
+    words.join(", ")
+}

@@ -1,0 +1,330 @@
+//! Whether something bears on a prompt: rules of form on the words that both have.
+//!
+//! A session of the same project bears on it that shares at least two words which set it apart, and
+//! a good part of what the prompt says. Of another project's session that is not enough: it has to
+//! share a name that is written nowhere else, such as a file's, a function's or an error's.
+
+use std::collections::HashSet;
+
+use crate::base::stem::stem;
+use crate::base::{common_words, text};
+use crate::query::terms;
+
+/// What a word counts at most, and one that is common in manuals and comments.
+const RARE: f32 = 3.0;
+const TECHNICAL: f32 = 1.5;
+/// How much the words in common have to weigh, and how much of the prompt they have to be: more than
+/// one rare word, and in a long prompt more, since some of its words are in any session.
+const SURE: (f32, f32) = (3.5, 0.3);
+/// The same for a prompt that asks something: it is likelier that it was answered once.
+const SURE_ANSWER: (f32, f32) = (2.5, 0.25);
+/// How many words there have to be: one may always be chance.
+const FEWEST: usize = 2;
+/// How many words of a prompt are weighed.
+const MOST_WORDS: usize = 64;
+/// The shortest word and the shortest name that say anything.
+const SHORTEST_WORD: usize = 3;
+const SHORTEST_NAME: usize = 5;
+/// How many names of a prompt are looked for.
+const MOST_NAMES: usize = 8;
+
+/// The words of a prompt that say what it is about, each with what it counts.
+#[derive(Debug, Default)]
+pub struct PromptWords {
+    words: Vec<(String, f32)>,
+    /// Whether it asks something, rather than to do something.
+    asks: bool,
+}
+
+/// What a text has of a prompt's words.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct Common {
+    /// As the prompt's words are kept, in its order.
+    pub words: Vec<String>,
+    pub weight: f32,
+    /// The part of the prompt's weight that they are.
+    pub share: f32,
+    /// Whether the prompt asks something.
+    asked: bool,
+}
+
+impl PromptWords {
+    /// The content words of a prompt; `rarity` says how much each sets a session apart.
+    pub fn of(prompt: &str, rarity: impl Fn(&str) -> f32) -> PromptWords {
+        let mut words: Vec<(String, f32)> = Vec::new();
+        // The smallest words: those that an identifier is made of, not itself.
+        for word in terms::of(prompt).into_iter().filter(|word| word.unit) {
+            let known = words.iter().any(|(known, _)| *known == word.text);
+            if !known && words.len() < MOST_WORDS && is_content(&word.typed) {
+                let technical = common_words::place(&word.typed).is_some();
+                let most = if technical { TECHNICAL } else { RARE };
+                let weight = rarity(&word.text).min(most);
+                words.push((word.text, weight));
+            }
+        }
+        PromptWords { words, asks: asks(prompt) }
+    }
+
+    /// Whether the prompt says nothing that could be looked for: “continue”, “yes, do it”.
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// What texts have of it, all of them together.
+    pub fn common<'t>(&self, texts: impl IntoIterator<Item = &'t str>) -> Common {
+        let mut present = HashSet::new();
+        for value in texts {
+            text::each_word(value, |word| {
+                let kept = stem(&word.text);
+                if let Some(at) = self.words.iter().position(|(known, _)| known == kept) {
+                    present.insert(at);
+                }
+            });
+        }
+        let mut present: Vec<usize> = present.into_iter().collect();
+        present.sort_unstable();
+        let all: f32 = self.words.iter().map(|(_, weight)| weight).sum();
+        let weight: f32 = present.iter().map(|at| self.words[*at].1).sum();
+        Common {
+            words: present.iter().map(|at| self.words[*at].0.clone()).collect(),
+            weight,
+            share: weight / all.max(f32::MIN_POSITIVE),
+            asked: self.asks,
+        }
+    }
+}
+
+impl Common {
+    /// Whether a session of the same project surely bears on the prompt.
+    pub fn is_sure(&self) -> bool {
+        let (weight, share) = self.needed();
+        self.words.len() >= FEWEST && self.weight >= weight && self.share >= share
+    }
+
+    fn needed(&self) -> (f32, f32) {
+        if self.asked { SURE_ANSWER } else { SURE }
+    }
+
+    /// Why it is not.
+    pub fn doubt(&self) -> String {
+        match self.words.len() {
+            0 => "it has none of the prompt's words".into(),
+            count if count < FEWEST => "it has only one of the prompt's words".into(),
+            _ if self.weight < self.needed().0 => "the words in common are common ones".into(),
+            _ => "it has too little of what the prompt says".into(),
+        }
+    }
+}
+
+/// Whether a prompt asks something. “Can you …?” is a way to say: do it.
+fn asks(prompt: &str) -> bool {
+    const QUESTIONS: &[&str] = &[
+        "are", "did", "do", "does", "had", "has", "have", "how", "is", "should", "was", "were",
+        "what", "when", "where", "which", "who", "why",
+    ];
+    const REQUESTS: &[&str] = &["can", "could", "please", "will", "would"];
+    let prompt = prompt.trim();
+    let first = prompt.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let first = first.to_lowercase();
+    QUESTIONS.contains(&first.as_str())
+        || (prompt.ends_with('?') && !REQUESTS.contains(&first.as_str()))
+}
+
+/// A word that says what a text is about.
+fn is_content(word: &str) -> bool {
+    word.chars().count() >= SHORTEST_WORD
+        && !word.bytes().all(|byte| byte.is_ascii_digit())
+        && common_words::everyday_place(word).is_none()
+}
+
+/// The names in a prompt that are nobody's everyday words, in lower case: files, identifiers, error
+/// codes.
+pub fn names(prompt: &str) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    let ends = |letter: char| letter.is_whitespace() || "\"'`()[]<>{},;|=".contains(letter);
+    for written in prompt.split(ends) {
+        if names.len() == MOST_NAMES {
+            break;
+        }
+        // Where a page lies on the web says nothing of what is worked on here.
+        if written.contains("://") {
+            continue;
+        }
+        let written = written.trim_matches(|letter: char| !letter.is_alphanumeric());
+        let name = written.rsplit(['/', '\\']).next().unwrap_or(written);
+        let name = name.split(':').next().unwrap_or(name);
+        let lower = name.to_lowercase();
+        if is_name(name) && !names.contains(&lower) {
+            names.push(lower);
+        }
+    }
+    names
+}
+
+/// Whether a word is written as only a name is: `day_lock.rs`, `parse_config`, `EvidenceChecker`,
+/// `EWOULDBLOCK`, `TS2322`. What is written so in every project is none: `package.json`.
+fn is_name(word: &str) -> bool {
+    let lower = word.to_lowercase();
+    word.len() >= SHORTEST_NAME
+        && common_words::place(&lower).is_none()
+        && !EVERYWHERE.contains(&lower.as_str())
+        && (is_file(word) || is_identifier(word) || is_code(word))
+}
+
+fn is_file(word: &str) -> bool {
+    let Some((stem, extension)) = word.rsplit_once('.') else { return false };
+    stem.len() >= SHORTEST_WORD
+        && stem.chars().all(|letter| letter.is_alphanumeric() || "._-".contains(letter))
+        && EXTENSIONS.contains(&extension.to_ascii_lowercase().as_str())
+}
+
+/// Several words written as one: `parse_config`, `parseConfig`, `ParseConfig`.
+fn is_identifier(word: &str) -> bool {
+    let letters: Vec<char> = word.chars().collect();
+    if !letters.iter().all(|letter| letter.is_ascii_alphanumeric() || *letter == '_') {
+        return false;
+    }
+    let joined = letters
+        .windows(3)
+        .any(|three| three[1] == '_' && three[0].is_alphanumeric() && three[2].is_alphanumeric());
+    let humps = letters
+        .windows(3)
+        .filter(|three| {
+            three[0].is_lowercase() && three[1].is_uppercase() && three[2].is_lowercase()
+        })
+        .count();
+    // `GitHub` and `JavaScript` are brands; with two humps hardly any is.
+    joined || humps >= 2 || (humps == 1 && letters[0].is_lowercase())
+}
+
+/// An error's code: `EWOULDBLOCK`, `TS2322`, `E0308`.
+fn is_code(word: &str) -> bool {
+    let capitals = word.bytes().take_while(u8::is_ascii_uppercase).count();
+    let digits = word.len() - capitals;
+    let errno = digits == 0 && word.starts_with('E') && word.len() > 5;
+    errno
+        || ((1..=4).contains(&capitals)
+            && (3..=5).contains(&digits)
+            && word.bytes().skip(capitals).all(|byte| byte.is_ascii_digit()))
+}
+
+/// How the names of files end that people write about.
+const EXTENSIONS: &[&str] = &[
+    "rs", "go", "py", "ts", "tsx", "js", "jsx", "mjs", "cjs", "json", "jsonl", "toml", "yaml",
+    "yml", "md", "mdx", "sh", "sql", "c", "h", "cpp", "hpp", "cs", "java", "kt", "rb", "php",
+    "swift", "css", "scss", "html", "vue", "svelte", "proto", "xml", "gradle", "ini", "cfg",
+];
+
+/// Files and names that many a project has.
+const EVERYWHERE: &[&str] = &[
+    "__init__.py",
+    "agents.md",
+    "app.py",
+    "app.tsx",
+    "build.gradle",
+    "build.rs",
+    "cargo.toml",
+    "changelog.md",
+    "claude.md",
+    "config.json",
+    "config.toml",
+    "config.yaml",
+    "config.yml",
+    "contributing.md",
+    "docker-compose.yml",
+    "favicon.ico",
+    "gemini.md",
+    "index.html",
+    "index.js",
+    "index.ts",
+    "index.tsx",
+    "layout.tsx",
+    "lib.rs",
+    "license.md",
+    "main.go",
+    "main.py",
+    "main.rs",
+    "main.ts",
+    "memory.md",
+    "mod.rs",
+    "node_modules",
+    "package-lock.json",
+    "package.json",
+    "page.tsx",
+    "plan.md",
+    "pnpm-lock.yaml",
+    "pnpm-workspace.yaml",
+    "pom.xml",
+    "pyproject.toml",
+    "readme.md",
+    "roadmap.md",
+    "security.md",
+    "session_id",
+    "settings.json",
+    "settings.local.json",
+    "setup.py",
+    "skill.md",
+    "styles.css",
+    "test.py",
+    "test.ts",
+    "todo.md",
+    "tool_use",
+    "tsconfig.json",
+    "utils.py",
+    "utils.ts",
+    "vite.config.ts",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_known_by_how_they_are_written() {
+        assert_eq!(
+            names("why does `src/store/day_lock.rs:40` fail in parse_config with EWOULDBLOCK?"),
+            ["day_lock.rs", "parse_config", "ewouldblock"]
+        );
+        assert_eq!(
+            names("TS2322 in EvidenceCheckerTests, see parseConfig()"),
+            ["ts2322", "evidencecheckertests", "parseconfig"]
+        );
+        for everyday in [
+            "go ahead, including the rename",
+            "push README.md and package.json to GitHub",
+            "see https://example.org/a/parse_config.rs and CLAUDE.md",
+            "PLEASE FIX THIS NOW e.g. today, v2.1, 10_000",
+            "",
+            "\0\0\0",
+        ] {
+            assert_eq!(names(everyday), [""; 0], "{everyday}");
+        }
+    }
+
+    #[test]
+    fn two_telling_words_are_sure_and_one_is_not() {
+        let rare = |_: &str| 4.0;
+        let prompt = "why does the quagga import drop the zanzibar column?";
+        let words = PromptWords::of(prompt, rare);
+        let common = words.common(["the zanzibar table", "of a quagga"]);
+        assert_eq!(common.words, ["quagga", "zanzibar"]);
+        assert!(common.is_sure(), "{common:?}");
+        let one = words.common(["a quagga, again and again quagga"]);
+        assert!(!one.is_sure() && one.doubt().contains("only one"), "{one:?}");
+        assert!(PromptWords::of("yes, go on and do it again", rare).is_empty());
+        // Who asks gets an answer sooner than who wants something done.
+        let some = |prompt: &str| {
+            PromptWords::of(prompt, |_| 1.3).common(["zanzibar column quagga"]).is_sure()
+        };
+        assert!(some(prompt) && some("das quagga, zanzibar column?"));
+        assert!(!some("import the quagga into the zanzibar column"));
+        assert!(!some("can you import the quagga into the zanzibar column?"));
+        // Words that half of all sessions have say nothing, however many there are.
+        let common = PromptWords::of(prompt, |_| 0.5).common([prompt]);
+        assert!(!common.is_sure(), "{common:?}");
+        // In a long prompt two words may be chance.
+        let long =
+            format!("{prompt} {}", (0..40).map(|n| format!("word{n}x ")).collect::<String>());
+        assert!(!PromptWords::of(&long, rare).common(["zanzibar quagga"]).is_sure());
+    }
+}

@@ -1,0 +1,168 @@
+//! What the last sessions of a project did, decided and left open.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeSet, HashSet};
+
+use super::asking::Asking;
+use super::lines::{DigestLines, day_of, quoted};
+use super::page::{Line, Section};
+use super::stale::EvidenceChecker;
+use crate::base::markdown;
+use crate::index::Index;
+use crate::model::digest::{ClaimKind, Digest, Outcome, Worth};
+use crate::model::ids::SessionId;
+use crate::store::Store;
+
+/// How many sessions of a project are shown.
+const SESSIONS: usize = 5;
+/// How many decisions, outcomes, lessons and loose ends of each.
+const DECISIONS: usize = 2;
+const OUTCOMES: usize = 2;
+const LESSONS: usize = 1;
+const OPEN: usize = 2;
+
+/// Makes the lines that tell of sessions.
+pub struct SessionLines<'a> {
+    pub store: &'a Store,
+    pub asking: &'a Asking<'a>,
+    pub checker: &'a EvidenceChecker,
+}
+
+impl SessionLines<'_> {
+    /// The last sessions of the project, and which they are.
+    pub fn last(&self, index: Option<&Index>) -> (Section, BTreeSet<SessionId>) {
+        let projects = self.asking.projects;
+        let mut digests: Vec<Digest> = match index {
+            Some(index) => projects
+                .iter()
+                .flat_map(|project| index.latest(project, 4 * SESSIONS).unwrap_or_default())
+                .filter_map(|session| self.store.digest(&session).ok().flatten())
+                .collect(),
+            None => newest(self.store),
+        };
+        digests.retain(|digest| self.asking.is_here(digest.content.project.as_deref()));
+        digests.retain(|digest| digest.content.worth == Worth::Full && !self.asking.is(digest));
+        digests.sort_by(in_order);
+        digests.dedup_by(|a, b| a.session == b.session);
+        // The same job again, such as a check that runs every hour, is shown once.
+        let mut titles = HashSet::new();
+        let alike: BTreeSet<SessionId> =
+            digests.iter().map(|digest| digest.session.clone()).collect();
+        digests
+            .retain(|digest| titles.insert((digest.content.title.clone(), digest.content.status)));
+        let dropped = alike.iter().filter(|id| digests.iter().all(|one| one.session != **id));
+        let mut shown: BTreeSet<SessionId> = dropped.cloned().collect();
+        digests.truncate(SESSIONS);
+        shown.extend(digests.iter().map(|digest| digest.session.clone()));
+        let lines = digests.iter().flat_map(|digest| self.lines(digest)).collect();
+        let heading = match projects.first() {
+            Some(project) => format!("Last sessions of {}", markdown::heading(project)),
+            None => "Last sessions".into(),
+        };
+        (Section { heading, lines, share: 30, last_first: false }, shown)
+    }
+
+    /// One session: what it was, what was decided, what came of it, what was learnt and left open.
+    pub fn lines(&self, digest: &Digest) -> Vec<Line> {
+        let content = &digest.content;
+        let of = DigestLines { digest, trust: self.asking.trust, checker: self.checker };
+        let going_on = self.asking.is_going_on(self.store, digest);
+        let status = if going_on { "going on now".into() } else { content.status.to_string() };
+        let head =
+            format!("{}{}, {status}: {}", day_of(digest), content.flavor, quoted(&content.title));
+        let claims = |kind: ClaimKind, most: usize| {
+            let claims = content.stated.iter().filter(move |claim| claim.kind == kind);
+            claims.filter_map(|claim| of.claim(claim)).take(most)
+        };
+        let (open, done): (Vec<&String>, Vec<&String>) =
+            content.key_outcomes.iter().partition(|outcome| outcome.starts_with("open: "));
+        let outcomes = |list: Vec<&String>, most: usize| -> Vec<Line> {
+            list.into_iter().filter_map(|outcome| of.outcome(outcome)).take(most).collect()
+        };
+        let mut below: Vec<Line> = claims(ClaimKind::Decision, DECISIONS).collect();
+        let room = OUTCOMES + usize::from(below.is_empty());
+        below.extend(outcomes(done, room));
+        below.extend(claims(ClaimKind::Lesson, LESSONS));
+        let open = outcomes(open, OPEN).into_iter().chain(claims(ClaimKind::Open, OPEN));
+        below.extend(open.take(OPEN));
+        let stopped = matches!(content.status, Outcome::Abandoned | Outcome::Fail);
+        if let Some(last) = content.triggers.last().filter(|_| stopped || going_on) {
+            let asked = format!("last asked: {}", quoted(&last.topic));
+            below.push(Line::new(asked, format!("{}#{}", digest.session, last.episode)));
+        }
+        let head = Line::new(head, digest.session.to_string());
+        let below = below.into_iter().map(|line| Line { below: true, ..line });
+        [head].into_iter().chain(below).collect()
+    }
+}
+
+/// The order of sessions on the page: the last to end first.
+pub fn in_order(a: &Digest, b: &Digest) -> Ordering {
+    (b.content.ended, &b.session).cmp(&(a.content.ended, &a.session))
+}
+
+/// The digests of the highest numbers: what can be shown where there is no index.
+fn newest(store: &Store) -> Vec<Digest> {
+    const LOOKED_AT: usize = 40;
+    let mut ids = store.session_ids().unwrap_or_default();
+    ids.sort_by_key(|id| std::cmp::Reverse(id.ordinal));
+    ids.truncate(LOOKED_AT);
+    ids.iter().filter_map(|id| store.digest(id).ok().flatten()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::model::trust::Trust;
+    use crate::store::digest;
+
+    fn lines(front: &str, outcomes: &str, now: &str) -> Vec<String> {
+        let text = format!(
+            "---\nschema: memtree/digest/1\nsession: SES1_desk_SP1C1\nsource_id: \"claude:1\"\nflavor: claude\ntitle: T\n\
+             status: success\nworth: full\n{front}---\n# Session Digest: SES1_desk_SP1C1\n\n\
+             ## 🧠 Semantic Summary (The RAG Trigger)\n- **Core Intent**: i\n- **Key Outcomes**: {outcomes}\n"
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let (store, _) = Store::init(folder.path()).unwrap();
+        let checker = EvidenceChecker::new(Path::new("/nowhere"), Path::new("/nowhere"), &[], true);
+        let digest = digest::parse(&text).unwrap();
+        let trust = Trust::new([], Default::default(), [digest.session.device.clone()], []);
+        let asking = Asking {
+            session: None,
+            projects: &[],
+            trust: &trust,
+            now: crate::base::clock::parse(now).unwrap(),
+            open_for: chrono::Duration::minutes(30),
+        };
+        let sessions = SessionLines { store: &store, asking: &asking, checker: &checker };
+        sessions.lines(&digest).iter().map(Line::shown).collect()
+    }
+
+    #[test]
+    fn what_was_left_open_is_shown_however_much_was_done() {
+        let shown = lines(
+            "",
+            "one (EP_001); two (EP_002); three (EP_003); four (EP_004); open: push it? (EP_005)",
+            "2026-11-15T12:00:00Z",
+        );
+        assert_eq!(shown.len(), 1 + OUTCOMES + 1 + 1, "{shown:?}");
+        assert_eq!(shown[1], "  - assistant said “one” (SES1_desk_SP1C1#EP_001)\n");
+        assert_eq!(shown[4], "  - open: “push it?” (SES1_desk_SP1C1#EP_005)\n");
+    }
+
+    #[test]
+    fn an_outcome_that_says_nothing_is_no_line() {
+        assert_eq!(lines("", "–", "2026-11-15T12:00:00Z").len(), 1);
+    }
+
+    #[test]
+    fn openness_lapses_by_the_clock() {
+        let front = "state: open\nended: 2026-11-15T11:50:00Z\n";
+        let at = |now: &str| lines(front, "–", now)[0].clone();
+        assert!(at("2026-11-15T12:00:00Z").contains("going on now"));
+        let later = at("2026-11-15T12:21:00Z");
+        assert!(later.contains("success") && !later.contains("going on"), "{later}");
+    }
+}
