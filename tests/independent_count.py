@@ -401,19 +401,15 @@ def kiro(paths):
     return count
 
 
-def rows(path, table):
-    return (r["row"] for r in records(path) if r.get("table") == table)
-
-
 def hermes(paths):
     count = collections.Counter()
     for path in paths:
-        models = list(rows(path, "session_model_usage")) or list(rows(path, "sessions"))
+        models = list(rows([path], "session_model_usage")) or list(rows([path], "sessions"))
         for used in models:
             count.update({ours: used.get(theirs) or 0 for ours, theirs in (
                 ("input", "input_tokens"), ("output", "output_tokens"), ("cache_read", "cache_read_tokens"),
                 ("cache_write", "cache_write_tokens"))})
-        for m in rows(path, "messages"):
+        for m in rows([path], "messages"):
             text = (m.get("content") or "").strip()
             count["calls"] += len(json.loads(m.get("tool_calls") or "[]"))
             if text and not is_lesser(path):
@@ -444,7 +440,7 @@ def dsh(paths):
 def crush(paths):
     count = collections.Counter()
     for path in paths:
-        for m in rows(path, "messages"):
+        for m in rows([path], "messages"):
             parts = [(p["type"], p["data"]) for p in json.loads(m["parts"])]
             count["calls"] += sum(kind == "tool_call" for kind, _ in parts)
             texts = sum(kind == "text" and not d.get("hidden") and bool(d["text"].strip()) for kind, d in parts)
@@ -457,7 +453,7 @@ def crush(paths):
 def zed(paths):
     count = collections.Counter()
     for path in paths:
-        for thread in (json.loads(row["data"]) for row in rows(path, "threads")):
+        for thread in (json.loads(row["data"]) for row in rows([path], "threads")):
             used = thread.get("cumulative_token_usage") or {}
             count.update(input=used.get("input_tokens", 0), output=used.get("output_tokens", 0),
                          cache_read=used.get("cache_read_input_tokens", 0))
