@@ -74,7 +74,7 @@ pub struct Args {
     /// Only sessions that ended before this time
     #[arg(long, value_name = "WHEN")]
     before: Option<String>,
-    /// Sessions that were not found worth remembering among the others, rather than behind them
+    /// Sessions that were not found worth remembering count like any other, not as guesses
     #[arg(long)]
     all: bool,
     /// Look elsewhere than among the digests

@@ -43,7 +43,6 @@ pub use pages::{PageTexts, score_pages};
 
 use cache::Cache;
 use candidates::Candidate;
-use confidence::CONFIDENT;
 use digests::DigestPage;
 use documents::Fields;
 use hits::SessionMatch;
@@ -289,22 +288,18 @@ impl<'s> Index<'s> {
     fn sessions(&self, search: &Search, limit: usize) -> Result<(Vec<SessionMatch>, usize)> {
         let rescored = if limit == 0 { 0 } else { limit.max(bm25::RESCORED) };
         let (mut candidates, total) = self.candidates(search, &[], rescored)?;
-        for one in candidates.iter_mut().filter(|one| one.aside) {
+        let all = search.phrasings[0].query.all;
+        for one in candidates.iter_mut().filter(|one| one.aside && !all) {
             one.score *= ASIDE;
         }
         candidates::sort(&mut candidates);
-        let sure = |one: &Candidate| !one.aside && one.evidence.confidence() >= CONFIDENT;
-        if candidates.iter().any(sure) && !search.phrasings[0].query.all {
-            // Behind everything else; where all are guesses, in its place among them.
-            candidates.sort_by_key(|one| one.aside);
-        }
         let read = |one: Candidate| {
             let session = one.name.parse::<SessionId>().ok()?;
             // Gone since the index was made: the next search will know.
             let page = DigestPage::read(self.store, &one.name)?;
             let misread = search.phrasings[0].names.are_misread_in(page.texts(&one.name));
             let confidence = match one.evidence.confidence() {
-                sure if one.aside || misread => confidence::guess(sure),
+                sure if (one.aside && !all) || misread => confidence::guess(sure),
                 sure => sure,
             };
             let Candidate { score, evidence, aside, found_by, .. } = one;

@@ -20,6 +20,8 @@ use crate::query::terms::{self, QueryTerm};
 pub const MOST_WORDS: usize = 96;
 /// How many words may stand for a misspelled one.
 const MOST_NEAR: usize = 3;
+/// A word of so many letters that is spelled alike is hardly another one.
+const LONG_WORD: usize = 6;
 /// Up to so many words of a query are few.
 const FEW_WORDS: usize = 2;
 /// How many terms are looked up in all, with those that stand for others.
@@ -94,15 +96,16 @@ impl Plan {
             return Ok(());
         }
         let (present, absent) = (&mut self.terms, &mut self.absent);
+        let long = word.text.chars().count() >= LONG_WORD;
         // A rare synonym says no more than the word that was typed.
         let most = if having > 0 { bm25::idf(having, living) } else { f32::MAX };
         let mut push = |text: &str, having: u32, factor: f32| {
-            let slip = factor == bm25::NEAR_TERM && !few;
+            let slip = factor == bm25::NEAR_TERM && !few && !long;
             let factor = factor * typed_weight;
             let idf = bm25::idf(having, living).min(most);
             let weight = if having > 0 { idf * factor } else { 0.0 };
             let list = if having > 0 { &mut *present } else { &mut *absent };
-            // In a question of many words, what is only spelled alike is no evidence.
+            // In a question of many words, what is only spelled alike is no evidence where it is short.
             let covers = if slip { 0.0 } else { weight };
             list.push(PlanTerm { text: text.to_string(), weight, covers, factor, group });
         };
@@ -216,12 +219,14 @@ fn query_terms(query: &Query) -> Vec<QueryTerm> {
 /// The known words that are one slip away from an unknown one, the commonest first.
 fn near(searcher: &Searcher, word: &str) -> tantivy::Result<Vec<(String, u32)>> {
     let short = word.chars().count() < terms::SHORTEST_SLIP;
-    // `E404` is another error than `E403`.
-    if short || word.chars().any(|letter| letter.is_ascii_digit()) {
+    if short || word.chars().all(|letter| letter.is_ascii_digit()) {
         return Ok(Vec::new());
     }
     let mut near = Vec::new();
-    for slip in terms::slips(word) {
+    // `E404` is another error than `E403`.
+    let digits = |word: &str| word.chars().filter(char::is_ascii_digit).collect::<String>();
+    let same_digits = digits(word);
+    for slip in terms::slips(word).into_iter().filter(|slip| digits(slip) == same_digits) {
         let having = document_frequency(searcher, &slip)?;
         if having > 0 {
             near.push((slip, having));

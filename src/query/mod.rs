@@ -38,8 +38,8 @@ pub struct Query {
     pub excluded: Vec<String>,
     /// What narrows the search.
     pub filters: Vec<Filter>,
-    /// Whether sessions that were not found worth remembering stand among the others, rather than
-    /// behind them.
+    /// Whether sessions that were not found worth remembering count like any other, rather than as
+    /// guesses.
     pub all: bool,
 }
 
