@@ -164,7 +164,6 @@ fn kind(tool: &str) -> Option<ToolKind> {
         "find"
         | "findbyname"
         | "listfiles"
-        | "searchfiles"
         | "listcodedefinitionnames"
         | "searchweb"
         | "readurlcontent"
