@@ -178,7 +178,7 @@ impl Harbour {
     /// The names of what waits, each by its locus or its kind.
     fn waiting(&self) -> Vec<String> {
         let inbox = self.json(&["review", "--list"]);
-        let items = inbox["items"].as_array().unwrap().iter();
+        let items = inbox["candidates"].as_array().unwrap().iter();
         items.map(|item| item["id"].as_str().unwrap().to_string()).collect()
     }
 

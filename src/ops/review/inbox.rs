@@ -6,7 +6,8 @@ use crate::base::files;
 use crate::distill::patterns::similar;
 use crate::error::Result;
 use crate::memory::Memory;
-use crate::model::pattern::{Candidate, Pattern, PatternId};
+use crate::model::ids::SessionId;
+use crate::model::pattern::{Candidate, Pattern, PatternId, PatternKey};
 use crate::ops::detect::{DetectRequest, Found};
 use crate::ops::distribute;
 use crate::store::pattern::candidate;
@@ -16,6 +17,7 @@ use crate::store::pattern::reviews::{Action, Reviews};
 /// What waits.
 #[derive(Debug, Default, Serialize)]
 pub struct Inbox {
+    #[serde(rename = "candidates")]
     pub items: Vec<InboxItem>,
     /// What could not be read, as `path: reason`.
     pub damaged: Vec<String>,
@@ -63,12 +65,33 @@ pub struct InboxItem {
     /// What a yes would add, and where.
     pub adds: Vec<String>,
     pub state: &'static str,
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    /// What `detect` says of it.
+    #[serde(flatten)]
+    pub facts: Option<Facts>,
+    #[serde(skip)]
     pub candidate: Option<Candidate>,
     #[serde(skip)]
     pub evidence_fingerprint: String,
     #[serde(skip)]
     pub text_hash: String,
+}
+
+/// What `detect` says of a candidate, in its names.
+#[derive(Debug, Clone, Serialize)]
+pub struct Facts {
+    #[serde(flatten)]
+    pub key: PatternKey,
+    pub frequency: u64,
+    pub sessions: Vec<SessionId>,
+    pub flavors: Vec<String>,
+    pub cross_flavor: bool,
+}
+
+impl Facts {
+    fn of(one: &Candidate) -> Facts {
+        let Candidate { key, frequency, sessions, flavors, cross_flavor, .. } = one.clone();
+        Facts { key, frequency, sessions, flavors, cross_flavor }
+    }
 }
 
 /// How an item is called that would retire a pattern.
@@ -132,6 +155,7 @@ impl Memory {
             state: "waiting",
             evidence_fingerprint: one.evidence_fingerprint(),
             text_hash: String::new(),
+            facts: Some(Facts::of(one)),
             candidate: Some(one.clone()),
         }
     }
@@ -168,6 +192,7 @@ impl Memory {
                     "yes takes it out of every file at the next `distribute --apply`".into(),
                 ],
                 state: "approved",
+                facts: None,
                 candidate: None,
                 evidence_fingerprint: evidence,
                 text_hash: pattern.text_hash(),
@@ -216,6 +241,7 @@ fn changed_item(pattern: &Pattern, because: String, hash: String) -> InboxItem {
         warnings,
         adds: pattern.hints.iter().map(|hint| format!("{}: the lesson", hint.target)).collect(),
         state: "waiting",
+        facts: None,
         candidate: None,
         evidence_fingerprint: pattern.provenance.evidence.clone(),
         text_hash: hash,

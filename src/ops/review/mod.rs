@@ -273,6 +273,7 @@ impl Memory {
         let decision = Decision {
             at: reviews::stamp(self.now()),
             device: self.device().to_string(),
+            number: 0,
             item: name.to_string(),
             action,
             why,

@@ -181,7 +181,12 @@ pub fn upsert(
 ) -> io::Result<Upserted> {
     let path = layout.pattern(&pattern.id);
     let existing = files::if_exists(files::read_to_string(&path))?;
-    let before = existing.as_deref().and_then(|text| parse(text).ok());
+    // What somebody made of the page is theirs, also where it is no pattern any more.
+    let before = existing.as_deref().map(parse).transpose();
+    let before = before.map_err(|reason| {
+        let reason = format!("the page is no pattern any more ({reason}); mend or remove it");
+        io::Error::new(io::ErrorKind::InvalidData, reason)
+    })?;
     let mut upserted = Upserted::Added;
     if let Some(before) = &before {
         let approved = approved_version(layout, before);
@@ -193,12 +198,8 @@ pub fn upsert(
         upserted = if same_words { Upserted::Updated } else { Upserted::Versioned };
     }
     let page = page(pattern, evidence);
-    let keeps = |now: &str| Document::parse(now).has_front_matter();
     let wrote = authored::replace(layout, &path, |now| {
-        Some(match now {
-            Some(now) if keeps(now) && parse(now).is_ok() => page.over(now),
-            _ => page.to_text(),
-        })
+        Some(now.map_or_else(|| page.to_text(), |now| page.over(now)))
     })?;
     if pattern.status == PatternStatus::Approved {
         let text = page.to_text();

@@ -38,6 +38,9 @@ pub struct Decision {
     /// RFC 3339, to the second.
     pub at: String,
     pub device: String,
+    /// How many decisions its device had made before: those of one run have the same time.
+    #[serde(default)]
+    pub number: u64,
     /// What it is about: a pattern's or a landmark's name.
     pub item: String,
     pub action: Action,
@@ -91,7 +94,8 @@ impl Reviews {
         }
         // By time, and by what they say where that is the same: the same on every device.
         reviews.decisions.sort_by_key(|(one, _)| {
-            (clock::parse(&one.at), serde_json::to_string(one).unwrap_or_default())
+            let said = serde_json::to_string(one).unwrap_or_default();
+            (clock::parse(&one.at), one.number, said)
         });
         Ok(reviews)
     }
@@ -139,10 +143,10 @@ impl Reviews {
 
 /// Appends a decision that is made here, and remembers that it was.
 pub fn append(layout: &Layout, decision: &Decision) -> io::Result<()> {
-    let line = serde_json::to_string(decision)?;
-    // First the note: a line without one would be taken for somebody else's.
     let file = own_file(layout);
     let mut own = file.load();
+    let line = serde_json::to_string(&Decision { number: own.len() as u64, ..decision.clone() })?;
+    // First the note: a line without one would be taken for somebody else's.
     own.insert(hash(&line));
     file.save(&own)?;
     files::append_locked(&layout.reviews(), &line)
