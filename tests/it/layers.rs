@@ -83,7 +83,8 @@ const ONLY_THERE: &[(&str, &[&str], &str)] = &[
     ),
     (
         r#""sessions"|daily/raw|daily/summary|"\.memtree["/]|_DIGEST\.md"#,
-        &["store/layout.rs"],
+        // A pattern's page has a key of that name.
+        &["store/layout.rs", "store/pattern"],
         "every path of the tree is put together in one file",
     ),
 ];
