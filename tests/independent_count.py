@@ -108,7 +108,9 @@ def copilot(paths):
     count, output, ended = collections.Counter(), 0, False
     for r in (r for path in paths if path.endswith(".jsonl") for r in records(path)):
         data = r["data"]
-        if r["type"] == "user.message":
+        if r.get("agentId") or data.get("parentToolCallId"):  # a subagent's: only its calls are counted
+            count["calls"] += len(data.get("toolRequests") or [])
+        elif r["type"] == "user.message":
             count["prompts"] += bool(data["content"].strip())
         elif r["type"] == "assistant.message":
             count["replies"] += bool(data["content"].strip())
@@ -493,10 +495,11 @@ def gemini(paths):
     count = collections.Counter()
     for path in paths:
         is_child, last = os.path.dirname(path).split("/")[-1] not in ("raw", "chats"), {}
-        for r in records(path):
-            for m in [r] + ((r.get("$set") or {}).get("messages") or []):
-                if m.get("type"):
-                    last[m.get("id")] = m
+        lines = list(records(path))
+        told = {r["id"]: r for r in lines if r.get("type") and r.get("id")}
+        for r in lines:  # a list of messages counts only for those that have no line of their own
+            last.update({m["id"]: m for m in (r.get("$set") or {}).get("messages") or []})
+        last.update(told)
         for m in last.values():
             text = m["content"] if isinstance(m["content"], str) else "".join(p.get("text", "") for p in m["content"])
             if m["type"] == "gemini":

@@ -195,7 +195,9 @@ fn prompt(record: WireRecord, out: &mut Transcript) -> Result<()> {
 }
 
 fn assistant(record: WireRecord, out: &mut Transcript) -> Result<()> {
-    if let Some(model) = record.model.some().filter(|_| !out.context.inherited) {
+    // A subagent's records count tokens, but do not name the model.
+    let nameless = record.usage_metadata.as_ref().map(|_| "unknown");
+    if let Some(model) = record.model.some().or(nameless).filter(|_| !out.context.inherited) {
         let used = record.usage_metadata.unwrap_or_default();
         // What is no input is output or thinking.
         let (input, total) = (used.prompt_token_count.0, used.total_token_count.0);
