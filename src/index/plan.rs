@@ -124,9 +124,9 @@ impl Plan {
             if taken.is_empty() {
                 let near = near(searcher, &word.text)?;
                 near.iter().for_each(|(near, having)| push(near, *having, bm25::NEAR_TERM));
-                // In few words a slip is likelier than a word that nothing has; in many it may well
-                // be one of those.
-                if let Some((_, having)) = near.first().filter(|_| few) {
+                // In few words, or in a long one, a slip is likelier than a word that nothing has; in
+                // many short ones it may well be one of those.
+                if let Some((_, having)) = near.first().filter(|_| few || long) {
                     asked = bm25::idf(*having, living) * typed_weight;
                 }
                 taken.extend(near.into_iter().map(|(word, _)| word));
