@@ -102,8 +102,8 @@ pub fn without_repeats(sections: &mut [Section]) {
     let mut said: Vec<String> = Vec::new();
     for section in sections {
         let lines = std::mem::take(&mut section.lines);
-        let leads: Vec<bool> =
-            (0..lines.len()).map(|at| lines.get(at + 1).is_some_and(|next| next.below)).collect();
+        let is_led = |at: usize| lines.get(at).is_some_and(|line| line.below);
+        let leads: Vec<bool> = (0..lines.len()).map(|at| !is_led(at) && is_led(at + 1)).collect();
         for (line, leads) in lines.into_iter().zip(leads) {
             let words = sentence(&line.text);
             let begins: String = words.chars().take(SAME_BEGINNING).collect();
