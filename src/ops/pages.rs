@@ -39,8 +39,8 @@ impl fmt::Display for PageRef {
             PageRef::Session(id) => write!(f, "session/{id}"),
             PageRef::Episode(id, episode) => write!(f, "session/{id}/{episode}"),
             PageRef::Day(day) => write!(f, "day/{day}"),
-            PageRef::Core(id) => write!(f, "core/{}", layout::core_name(id)),
-            PageRef::Sphere(id) => write!(f, "core/{}", layout::sphere_name(id)),
+            PageRef::Core(id) => write!(f, "core/CORE_{id}"),
+            PageRef::Sphere(id) => write!(f, "core/SPHERE_{id}"),
         }
     }
 }
@@ -59,8 +59,9 @@ impl FromStr for PageRef {
             }
             ["day", day] => day.parse().ok().map(PageRef::Day),
             ["core", name] => {
-                let sphere = || layout::sphere_named(name).map(PageRef::Sphere);
-                layout::core_named(name).map(PageRef::Core).or_else(sphere)
+                let file = format!("{name}.md");
+                let sphere = || layout::sphere_named(&file).map(PageRef::Sphere);
+                layout::core_named(&file).map(PageRef::Core).or_else(sphere)
             }
             _ => None,
         };
