@@ -188,7 +188,12 @@ fn is_bookkeeping(record: &Map<String, Value>) -> bool {
 fn subagent_note_owner(file: &Path) -> Option<String> {
     let name = file.file_name()?.to_str()?;
     let is_note = name.starts_with("agent-") && name.ends_with(".meta.json");
-    is_note.then(|| folder_session(file))?
+    // Qwen's notes are called the same, and name the session.
+    let is_qwens = |file: &Path| {
+        let note = jsonl::document_head(file, &["parentSessionId"], "");
+        note.is_ok_and(|note| note.contains_key("parentSessionId"))
+    };
+    (is_note && !is_qwens(file)).then(|| folder_session(file))?
 }
 
 /// The session of `<session>/tool-results/<file>`: a big output that was moved out of the log.
