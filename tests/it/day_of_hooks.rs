@@ -329,11 +329,8 @@ fn a_day_of_both_agents_across_midnight_is_told_once() {
         .map(|(_, said)| &**said)
         .collect();
     assert_eq!(starts.len(), 2);
-    assert!(
-        starts[1].contains("Claude question") && starts[1].contains("Yesterday, 2026-11-15"),
-        "{}",
-        starts[1]
-    );
+    assert!(starts[1].contains("Claude question"), "{}", starts[1]);
+    assert_eq!(starts[1].matches("Codex question").count(), 1, "once: {}", starts[1]);
     assert_eq!(
         fs::read_to_string(day.desk.store().join(".memtree/local/log")).unwrap_or_default(),
         ""

@@ -110,7 +110,11 @@ fn lines_of(
 /// Whether a line stands in a part of a summary that we make from sessions.
 fn is_made_of_sessions(under: &[Heading], line: &str) -> bool {
     let Some(part) = under.first() else { return true };
-    MADE_OF_SESSIONS.contains(&part.words.as_str()) && !line.ends_with(summary::BY_MODEL)
+    // What somebody wrote into the day by hand is of no session.
+    let by_hand = line.ends_with("(-)");
+    MADE_OF_SESSIONS.contains(&part.words.as_str())
+        && !by_hand
+        && !line.ends_with(summary::BY_MODEL)
 }
 
 /// The sessions that a day's page names.
