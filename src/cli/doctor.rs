@@ -60,7 +60,7 @@ fn show_unknown(memory: &Memory, app: &App) -> Result<u8> {
         return Ok(0);
     }
     if samples.is_empty() {
-        app.note("every record is of a kind that this memtree knows".to_string());
+        app.note("every record is of a kind that this memtree knows");
     }
     for sample in &samples {
         let record = sample.record.as_ref().map_or("(not in raw)".into(), |one| one.to_string());

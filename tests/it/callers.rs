@@ -22,9 +22,12 @@ fn call(desk: &Desk, event: &str, told: &Value, environment: &[(&str, &str)]) ->
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// Variables of an agent's process, by name.
+type Variables = &'static [(&'static str, &'static str)];
+
 /// What Grok, Cursor and Copilot send to the hook at a session's start, with a variable that they
 /// set.
-fn starts() -> [(&'static str, Value, &'static [(&'static str, &'static str)]); 3] {
+fn starts() -> [(&'static str, Value, Variables); 3] {
     let folder = "/home/dev/code/tidepool";
     [
         (

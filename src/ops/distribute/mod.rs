@@ -7,6 +7,7 @@
 mod files_of_agents;
 mod trial;
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -228,7 +229,7 @@ impl Memory {
             .filter(|session| trust.of_session(&session.session) == Standing::Own)
             .filter(|session| adapters::named(&session.flavor).is_some())
             .collect();
-        own.sort_by(|a, b| b.ended.cmp(&a.ended));
+        own.sort_by_key(|session| Reverse(session.ended));
         let mut projects: BTreeMap<String, Project> = BTreeMap::new();
         for session in own {
             let (Some(name), Some(cwd)) = (&session.project, &session.cwd) else { continue };
