@@ -320,8 +320,8 @@ mod tests {
         assert!(some(prompt) && some("das quagga, zanzibar column?"));
         assert!(!some("import the quagga into the zanzibar column"));
         assert!(!some("can you import the quagga into the zanzibar column?"));
-        // Words that half of all sessions have say nothing, however many there are.
-        let common = PromptWords::of(prompt, |_| 0.5).common([prompt]);
+        // Five words that most sessions have weigh less than two rare ones.
+        let common = PromptWords::of(prompt, |_| 0.4).common([prompt]);
         assert!(!common.is_sure(), "{common:?}");
         // In a long prompt two words may be chance.
         let long =
