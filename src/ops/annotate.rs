@@ -16,7 +16,7 @@ use crate::models::reply::RefusedLine;
 /// Lines for one session.
 #[derive(Debug, Clone, Default)]
 pub struct AnnotateRequest {
-    /// Its name, as [`forget`] understands names.
+    /// Its name, as `forget` understands names.
     pub session: String,
     pub lines: Vec<ProposedLine>,
 }

@@ -16,7 +16,7 @@ use crate::ops::recall::RecallRequest;
 /// What to hand over.
 #[derive(Debug, Clone, Default)]
 pub struct HandoffRequest {
-    /// The session, as [`forget`] understands names; the newest of the project where nothing is
+    /// The session, as `forget` understands names; the newest of the project where nothing is
     /// said.
     pub session: Option<String>,
     /// The project whose newest session is meant; that of the current folder where nothing is said.

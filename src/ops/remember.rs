@@ -24,7 +24,7 @@ const LONGEST: usize = 2_000;
 #[derive(Debug, Clone, Default)]
 pub struct RememberRequest {
     pub text: String,
-    /// The session that it belongs to, as [`forget`] understands names.
+    /// The session that it belongs to, as `forget` understands names.
     pub session: Option<String>,
 }
 
