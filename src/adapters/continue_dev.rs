@@ -5,19 +5,19 @@
 //! own entry. The command-line program puts a call and its answer into one item, the extensions
 //! write the answer as a message of its own.
 
-use std::collections::{BTreeMap, HashSet};
-use std::io::{self, Write};
+use std::collections::HashSet;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::value::RawValue;
 
-use super::shared::{Shared, SharedSession};
+use super::shared::{SessionList, Shared};
 use super::transcript::{Tokens, Transcript, attached, hash};
 use super::wire::{Content, Count, Lenient, Text, local_path, plain, wire_types};
 use super::{Adapter, Identity, Places, jsonl};
 use crate::base::files;
 use crate::error::Result;
-use crate::model::session::{EventKind, EventSink, Head, Log, Position, Role};
+use crate::model::session::{EventKind, EventSink, Head, Log, Position};
 
 /// Continue.
 pub struct Continue;
@@ -50,8 +50,8 @@ impl Adapter for Continue {
         if file.file_name().is_none_or(|name| name != LIST) {
             return Ok(None);
         }
-        let listed = SessionList::open(file)?;
-        Ok(listed.map(|listed| Box::new(listed) as Box<dyn Shared>))
+        let list = list_of_sessions(file)?;
+        Ok(list.map(|list| Box::new(list) as Box<dyn Shared>))
     }
 
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
@@ -68,42 +68,25 @@ impl Adapter for Continue {
     }
 }
 
-/// The entries of the list, by session.
-struct SessionList(BTreeMap<String, Vec<u8>>);
-
-impl SessionList {
-    fn open(file: &Path) -> io::Result<Option<SessionList>> {
-        if files::metadata(file)?.len() > jsonl::LONGEST_DOCUMENT {
-            return Ok(None);
+/// What the list of all sessions says of each; `None` where a file is no such list.
+fn list_of_sessions(file: &Path) -> io::Result<Option<SessionList>> {
+    if files::metadata(file)?.len() > jsonl::LONGEST_DOCUMENT {
+        return Ok(None);
+    }
+    let bytes = files::read(file)?;
+    let Ok(entries) = serde_json::from_slice::<Vec<&RawValue>>(&bytes) else { return Ok(None) };
+    let mut list = SessionList::default();
+    let mut seen = HashSet::new();
+    // The last entry for a session counts.
+    for entry in entries.into_iter().rev() {
+        let wire: WireListed = serde_json::from_str(entry.get()).unwrap_or_default();
+        if let (Some(id), true) = (wire.session_id.some(), wire.date_created.0 > 0)
+            && seen.insert(id.to_string())
+        {
+            list.add(id, entry.get().as_bytes());
         }
-        let bytes = files::read(file)?;
-        let Ok(entries) = serde_json::from_slice::<Vec<&RawValue>>(&bytes) else { return Ok(None) };
-        let mut list = BTreeMap::new();
-        for entry in entries {
-            let wire: WireListed = serde_json::from_str(entry.get()).unwrap_or_default();
-            if let (Some(id), true) = (wire.session_id.some(), wire.date_created.0 > 0) {
-                list.insert(id.to_string(), entry.get().as_bytes().to_vec());
-            }
-        }
-        Ok((!list.is_empty()).then_some(SessionList(list)))
     }
-}
-
-impl Shared for SessionList {
-    fn sessions(&mut self) -> io::Result<Vec<SharedSession>> {
-        let sessions = self.0.iter().map(|(id, entry)| SharedSession {
-            native_id: id.clone(),
-            revision: files::sha256_hex(entry)[..16].to_string(),
-            role: Role::Attachment,
-            lineage: None,
-            parent: None,
-        });
-        Ok(sessions.collect())
-    }
-
-    fn extract(&mut self, native_id: &str, out: &mut dyn Write) -> io::Result<()> {
-        out.write_all(self.0.get(native_id).map_or(&[], Vec::as_slice))
-    }
+    Ok((!list.is_empty()).then_some(list))
 }
 
 // What stands in a document, exactly as the agent writes it.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::value::RawValue;
 
-use super::sqlite::{PLACE, Schema, Table};
+use super::schema::{PLACE, Schema, Table};
 use super::transcript::{Dialect, Transcript, attached};
 use super::wire::{Content, Count, Text, raw, wire_types};
 use super::{Adapter, Identity, Places, rows};
@@ -58,7 +58,7 @@ static SCHEMA: Schema = Schema {
     flavor: "crush",
     is_named: |name| name == "crush.db",
     lineage: "id",
-    parent: Some(("parent_session_id", "1")),
+    parent: Some(("parent_session_id", "parent_session_id")),
     tables: &[
         // A session's title is made by a session of its own.
         Table::new("sessions", "CASE WHEN id LIKE 'title-%' THEN NULL ELSE id END", &["0"])

@@ -7,12 +7,12 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
+use super::blocks::{Block, blocks};
 use super::tags;
 use super::transcript::{Dialect, Tokens, Transcript, attached};
-use super::wire::{self, Content, Count, Text, wire_types};
+use super::wire::{self, Count, Text, wire_types};
 use super::{Adapter, Identity, Places, jsonl};
 use crate::error::Result;
 use crate::model::session::{BegunBy, EventSink, Head, Log, Role};
@@ -89,20 +89,6 @@ wire_types! {
         role: Text<'a>,
         content: Option<&'a RawValue>,
         model_id: Text<'a>,
-    }
-
-    struct WireBlock<'a> {
-        #[serde(rename = "type")]
-        kind: Text<'a>,
-        text: Text<'a>,
-        thinking: Text<'a>,
-        id: Text<'a>,
-        name: Text<'a>,
-        input: Option<&'a RawValue>,
-        tool_use_id: Text<'a>,
-        content: Content<'a>,
-        is_error: Option<bool>,
-        source: Option<IgnoredAny>,
     }
 
     #[serde(rename_all = "camelCase")]
@@ -182,16 +168,7 @@ fn start(record: WireRecord, out: &mut Transcript) -> Result<()> {
 }
 
 fn message(id: &str, message: WireMessage, out: &mut Transcript) -> Result<()> {
-    let content = wire::raw(message.content);
-    // The words of a message may stand there without a block.
-    let blocks: Vec<WireBlock> = match content.starts_with('"') {
-        true => vec![WireBlock {
-            kind: Text("text".into()),
-            text: Text(wire::plain(message.content)),
-            ..WireBlock::default()
-        }],
-        false => out.parse(content).unwrap_or_default(),
-    };
+    let blocks = blocks(message.content, out);
     if message.role.as_str() == "assistant" {
         return assistant(&message.model_id, blocks, out);
     }
@@ -201,10 +178,11 @@ fn message(id: &str, message: WireMessage, out: &mut Transcript) -> Result<()> {
             "text" => typed.push(tags::without(&block.text, &["system-reminder"])),
             "image" | "document" => images += 1,
             "tool_result" => {
-                let exit_code = exit_code(&block.content.text);
+                let content = block.result();
+                let exit_code = exit_code(&content.text);
                 let failed = block.is_error == Some(true)
-                    || block.content.text.starts_with("Error: Command failed");
-                out.result(block.tool_use_id.0, block.content, failed, exit_code)?;
+                    || content.text.starts_with("Error: Command failed");
+                out.result(block.tool_use_id.0, content, failed, exit_code)?;
             }
             kind => out.ignore(&format!("block {kind}"))?,
         }
@@ -215,7 +193,7 @@ fn message(id: &str, message: WireMessage, out: &mut Transcript) -> Result<()> {
     out.prompt(&attached(typed.join("\n").trim(), images, "image"))
 }
 
-fn assistant(model: &Text, blocks: Vec<WireBlock>, out: &mut Transcript) -> Result<()> {
+fn assistant(model: &Text, blocks: Vec<Block>, out: &mut Transcript) -> Result<()> {
     if let Some(model) = model.some() {
         out.usage(model);
     }

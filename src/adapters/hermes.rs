@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::sqlite::{Schema, Table};
+use super::schema::{Schema, Table};
 use super::transcript::{Dialect, Tokens, Transcript};
 use super::wire::{Content, Count, Text, plain, wire_types};
 use super::{Adapter, Identity, Places, rows, tools};
@@ -55,7 +55,8 @@ static SCHEMA: Schema = Schema {
     lineage: "id",
     parent: Some((
         "parent_session_id",
-        "source = 'subagent' OR ifnull(model_config, '') LIKE '%\"_delegate_from\"%'",
+        "CASE WHEN source = 'subagent' OR ifnull(model_config, '') LIKE '%\"_delegate_from\"%' \
+         THEN parent_session_id END",
     )),
     tables: &[
         Table::new(

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::cline::task;
 use super::opencode::{self, OpenCode};
-use super::sqlite::{Schema, Table};
+use super::schema::{Schema, Table};
 use super::{Adapter, Identity, Places, editors, rows};
 use crate::error::Result;
 use crate::model::session::{EventSink, Head, Log};

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::sqlite::{Schema, Table};
+use super::schema::{Schema, Table};
 use super::transcript::{Dialect, Transcript};
 use super::wire::{Content, Count, Lenient, Text, raw, wire_types};
 use super::{Adapter, Identity, Places, jsonl, rows};

@@ -16,11 +16,12 @@ use crate::error::{Error, Result};
 use crate::model::session::{EventSink, Head, Log, Role};
 
 pub use gather::{Identified, gather, put_in_order};
+use schema::Schema;
 use shared::{Scratch, Shared, SharedFile};
-use sqlite::Schema;
 
 mod aider;
 mod antigravity;
+mod blocks;
 pub mod children;
 mod claude;
 mod cline;
@@ -44,6 +45,8 @@ pub mod jsonl;
 mod kilo;
 mod kimi;
 mod kiro;
+pub mod launch;
+pub mod native;
 pub mod noise;
 mod omp;
 mod openclaw;
@@ -52,6 +55,8 @@ mod pi;
 mod qwen;
 mod roo;
 pub mod rows;
+mod schema;
+pub mod servers;
 pub mod shared;
 mod sqlite;
 mod tags;
@@ -256,9 +261,9 @@ fn refuse_utf16(file: &Path) -> std::io::Result<()> {
 /// Asks every adapter in turn whether many of its sessions lie in a file, and opens it.
 pub fn open_shared(file: &Path, scratch: &Scratch) -> std::io::Result<Option<SharedFile>> {
     if let Some(database) = sqlite::Database::open(file, scratch)? {
-        return sqlite::recognize(database);
+        return schema::recognize(database);
     }
-    if sqlite::is_called_as_one(file)? {
+    if schema::is_called_as_one(file)? {
         return Err(std::io::Error::new(
             std::io::ErrorKind::InvalidData,
             "called as an agent's database, but none; it may be damaged",

@@ -2,7 +2,8 @@
 //! (seen in 2026.9.6). Before it kept logs like Pi's, which are read as Pi's.
 //!
 //! `transcript_events` has the entries of Pi's format, one per row, long ones packed with zstd.
-//! Tables with keys (`auth_profile_store` and its like) are never asked for.
+//! Tables with keys (`auth_profile_store` and its like) are never asked for. A subagent is a session
+//! of its own that names the key of the one that started it (by its schema, not seen).
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -11,11 +12,12 @@ use serde::Deserialize;
 
 use super::pi::{Entries, LatestMessage};
 use super::rows::WireRow;
-use super::sqlite::{Schema, Table};
+use super::schema::{Schema, Table};
 use super::transcript::{Dialect, NoEvents, Transcript};
+use super::wire::{Text, wire_types};
 use super::{Adapter, Identity, Places, rows};
 use crate::error::Result;
-use crate::model::session::{EventSink, Head, Log};
+use crate::model::session::{BegunBy, EventSink, Head, Log};
 
 /// OpenClaw.
 pub struct OpenClaw;
@@ -51,11 +53,11 @@ static SCHEMA: Schema = Schema {
     flavor: "openclaw",
     is_named: |name| name == "openclaw-agent.sqlite",
     lineage: "session_id || ' ' || created_at",
-    parent: None,
+    parent: Some(("spawned_by", STARTED_BY)),
     tables: &[
         Table::new("session_windows", "session_id", &["-1"])
             .required(&["session_id", "created_at", "updated_at"])
-            .optional(&["previous_session_id", "reason", "model", "display_name"])
+            .optional(&["previous_session_id", "reason", "model", "display_name", "spawned_by"])
             .touched("updated_at"),
         Table::new("transcript_events", "session_id", &["seq"])
             .required(&["seq", "event_json"])
@@ -63,6 +65,12 @@ static SCHEMA: Schema = Schema {
             .packed("event_zstd", "event_json"),
     ],
 };
+
+/// A key has a session for each time that it was begun anew: the last one before the subagent.
+const STARTED_BY: &str = "(SELECT starter.session_id FROM session_windows AS starter \
+    WHERE starter.session_key = session_windows.spawned_by \
+    ORDER BY starter.created_at <= session_windows.created_at DESC, starter.created_at DESC \
+    LIMIT 1)";
 
 /// Hands the entries within rows to those who read Pi's.
 struct EventRows<D>(D);
@@ -81,12 +89,22 @@ impl<D: Dialect> Dialect for EventRows<D> {
         };
         if row.table != "transcript_events" {
             out.head.records += 1;
+            let window = serde_json::from_str::<WireWindow>(row.row.get()).unwrap_or_default();
+            if window.spawned_by.some().is_some() {
+                out.head.begun_by = BegunBy::Agent;
+            }
             return Ok(Ok(()));
         }
         match serde_json::from_str::<WireEvent>(row.row.get()) {
             Ok(event) => self.0.json(event.event_json.as_bytes(), out),
             Err(err) => Ok(Err(err)),
         }
+    }
+}
+
+wire_types! {
+    struct WireWindow<'a> {
+        spawned_by: Text<'a>,
     }
 }
 

@@ -5,7 +5,7 @@
 //! session has a revision that changes whenever its part does; an agent at work does not make all
 //! its sessions news.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -40,6 +40,40 @@ pub trait Shared: Send {
 
     /// Writes what one session has in it, in a canonical form.
     fn extract(&mut self, native_id: &str, out: &mut dyn Write) -> io::Result<()>;
+}
+
+/// A list that an agent keeps of all its sessions: each takes what it says of it as a file beside
+/// its log.
+#[derive(Default)]
+pub struct SessionList(BTreeMap<String, Vec<u8>>);
+
+impl SessionList {
+    /// Adds to what the list says of a session.
+    pub fn add(&mut self, native_id: &str, bytes: &[u8]) {
+        self.0.entry(native_id.to_string()).or_default().extend_from_slice(bytes);
+    }
+
+    /// Whether it names no session.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Shared for SessionList {
+    fn sessions(&mut self) -> io::Result<Vec<SharedSession>> {
+        let sessions = self.0.iter().map(|(id, bytes)| SharedSession {
+            native_id: id.clone(),
+            revision: files::sha256_hex(bytes)[..16].to_string(),
+            role: Role::Attachment,
+            lineage: None,
+            parent: None,
+        });
+        Ok(sessions.collect())
+    }
+
+    fn extract(&mut self, native_id: &str, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(self.0.get(native_id).map_or(&[], Vec::as_slice))
+    }
 }
 
 /// The shared files of one sweep: each is opened when it is first asked for, and once.

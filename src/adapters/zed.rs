@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::sqlite::{Schema, Table};
+use super::schema::{Schema, Table};
 use super::transcript::{Dialect, Tokens, Transcript, attached};
 use super::wire::{Content, Count, Lenient, Text, raw, wire_types};
 use super::{Adapter, Identity, Places, rows, tools};
@@ -51,7 +51,7 @@ static SCHEMA: Schema = Schema {
     flavor: "zed",
     is_named: |name| name == "threads.db",
     lineage: "id",
-    parent: Some(("parent_id", "1")),
+    parent: Some(("parent_id", "parent_id")),
     tables: &[Table::new("threads", "id", &["0"])
         .required(&["id", "summary", "updated_at", "data_type", "data"])
         .optional(&["parent_id", "folder_paths", "folder_paths_order", "created_at"])

@@ -59,9 +59,29 @@ pub fn append(text: &str, path: &[&str], item: &str) -> Result<(String, usize), 
                 return Err(format!("`{}` is not what it should be", path[..=depth].join(".")));
             }
             None => {
-                let missing = &path[depth + 1..];
                 let list = format!("[\n\t{}\n]", item.replace('\n', "\n\t"));
-                let value = missing.iter().rev().fold(list, |value, key| {
+                return insert(text, path, &list);
+            }
+        }
+    }
+    Err("the path is empty".into())
+}
+
+/// Adds a member to the end of the object that a path of keys leads to; the last key is the
+/// member's own, and must not be there yet. Keys that are missing on the way are added too; how
+/// many there are of both is returned.
+pub fn insert(text: &str, path: &[&str], value: &str) -> Result<(String, usize), String> {
+    let object = root(text)?;
+    let mut here = &object;
+    for (depth, key) in path.iter().enumerate() {
+        match here.get(key).map(|property| &property.value) {
+            Some(Value::Object(inner)) if depth + 1 < path.len() => here = inner,
+            Some(_) => {
+                return Err(format!("`{}` is not what it should be", path[..=depth].join(".")));
+            }
+            None => {
+                let missing = &path[depth + 1..];
+                let value = missing.iter().rev().fold(value.to_string(), |value, key| {
                     format!("{{\n\t{}: {}\n}}", quoted(key), value.replace('\n', "\n\t"))
                 });
                 let member = format!("{}: {value}", quoted(key));
@@ -70,6 +90,15 @@ pub fn append(text: &str, path: &[&str], item: &str) -> Result<(String, usize), 
         }
     }
     Err("the path is empty".into())
+}
+
+/// Takes the member that a path of keys leads to out of its object, with what it holds.
+pub fn remove_member(text: &str, path: &[&str]) -> Result<String, String> {
+    let object = root(text)?;
+    let Some((key, above)) = path.split_last() else { return Ok(text.to_string()) };
+    let Some(holder) = object_at(&object, above) else { return Ok(text.to_string()) };
+    let at = holder.properties.iter().position(|property| property.name.as_str() == *key);
+    Ok(at.map_or_else(|| text.to_string(), |at| without_item(text, &of_object(holder), at)))
 }
 
 /// Takes items that a test names by their text out of the list that a path leads to or, with a key,
@@ -116,11 +145,7 @@ pub fn remove_if_empty(text: &str, path: &[&str]) -> Result<String, String> {
         Some(Value::Object(object)) => object.properties.is_empty() && bare(text, object.range()),
         _ => false,
     };
-    let at = holder.properties.iter().position(|property| property.name.as_str() == *key);
-    Ok(match at.filter(|_| is_empty) {
-        Some(at) => without_item(text, &of_object(holder), at),
-        None => text.to_string(),
-    })
+    if is_empty { remove_member(text, path) } else { Ok(text.to_string()) }
 }
 
 /// Whether an object says nothing at all.

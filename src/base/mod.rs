@@ -9,6 +9,7 @@ pub mod jsonc;
 pub mod markdown;
 pub mod redact;
 pub mod setters;
+pub mod shell;
 pub mod size;
 pub mod static_regex;
 pub mod stem;

@@ -1,9 +1,9 @@
 //! How the documents of a session of Cline's become events.
 
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::adapters::blocks::{Block, blocks};
 use crate::adapters::tags;
 use crate::adapters::transcript::{Tokens, Transcript, attached};
 use crate::adapters::wire::{self, Content, Count, Text, wire_types};
@@ -79,20 +79,6 @@ wire_types! {
         kind: Text<'a>,
         summary: Text<'a>,
         generated_at: Count,
-    }
-
-    struct WireBlock<'a> {
-        #[serde(rename = "type")]
-        kind: Text<'a>,
-        text: Text<'a>,
-        thinking: Text<'a>,
-        id: Text<'a>,
-        name: Text<'a>,
-        input: Option<&'a RawValue>,
-        tool_use_id: Text<'a>,
-        content: Option<&'a RawValue>,
-        is_error: Option<bool>,
-        source: Option<IgnoredAny>,
     }
 }
 
@@ -204,14 +190,7 @@ impl Session {
 }
 
 fn message(message: WireMessage, out: &mut Transcript) -> Result<()> {
-    let blocks: Vec<WireBlock> = match wire::raw(message.content).starts_with('"') {
-        true => vec![WireBlock {
-            kind: Text("text".into()),
-            text: Text(wire::plain(message.content)),
-            ..WireBlock::default()
-        }],
-        false => out.parse(wire::raw(message.content)).unwrap_or_default(),
-    };
+    let blocks = blocks(message.content, out);
     match message.role.as_str() {
         "user" => user(&message.metadata, blocks, out),
         "assistant" => {
@@ -222,7 +201,7 @@ fn message(message: WireMessage, out: &mut Transcript) -> Result<()> {
     }
 }
 
-fn user(note: &WireNote, blocks: Vec<WireBlock>, out: &mut Transcript) -> Result<()> {
+fn user(note: &WireNote, blocks: Vec<Block>, out: &mut Transcript) -> Result<()> {
     if note.kind.starts_with("compaction") {
         return out.ignore("message of a compaction");
     }
@@ -247,7 +226,7 @@ fn user(note: &WireNote, blocks: Vec<WireBlock>, out: &mut Transcript) -> Result
     out.prompt(&attached(typed.join("\n").trim(), sent, "file"))
 }
 
-fn assistant(blocks: Vec<WireBlock>, out: &mut Transcript) -> Result<()> {
+fn assistant(blocks: Vec<Block>, out: &mut Transcript) -> Result<()> {
     let mut called = false;
     for block in blocks {
         match block.kind.as_str() {
@@ -278,7 +257,7 @@ fn count(model: &Text, metrics: Option<WireMetrics>, out: &mut Transcript) {
 }
 
 /// A call. Some of Cline's tools do several things at once.
-fn call(block: WireBlock, out: &mut Transcript) -> Result<()> {
+fn call(block: Block, out: &mut Transcript) -> Result<()> {
     let input: Map<String, Value> =
         serde_json::from_str(wire::raw(block.input)).unwrap_or_default();
     let list = |name: &str| input.get(name).and_then(Value::as_array);

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::markup::{self, Piece};
+use crate::adapters::blocks::{Block, blocks};
 use crate::adapters::tags;
 use crate::adapters::transcript::{Tokens, Transcript, attached};
 use crate::adapters::wire::{self, Content, Count, Text, wire_types};
@@ -104,19 +105,6 @@ wire_types! {
     struct WireModelInfo<'a> {
         model_id: Text<'a>,
     }
-
-    struct WireBlock<'a> {
-        #[serde(rename = "type")]
-        kind: Text<'a>,
-        text: Text<'a>,
-        thinking: Text<'a>,
-        id: Text<'a>,
-        name: Text<'a>,
-        input: Option<&'a RawValue>,
-        tool_use_id: Text<'a>,
-        content: Content<'a>,
-        is_error: Option<bool>,
-    }
 }
 
 /// Reads one task.
@@ -207,14 +195,7 @@ impl Task {
             let request = self.requests.get(self.answers).copied().flatten();
             out.context.at = message.ts.milliseconds().or(request);
             message.model_info.model_id.replace(&mut self.model);
-            let blocks: Vec<WireBlock> = match wire::raw(message.content).starts_with('"') {
-                true => vec![WireBlock {
-                    kind: Text("text".into()),
-                    text: Text(wire::plain(message.content)),
-                    ..WireBlock::default()
-                }],
-                false => out.parse(wire::raw(message.content)).unwrap_or_default(),
-            };
+            let blocks = blocks(message.content, out);
             match message.role.as_str() {
                 "user" => self.user(blocks, out)?,
                 "assistant" => {
@@ -227,7 +208,7 @@ impl Task {
         Ok(())
     }
 
-    fn user(&mut self, blocks: Vec<WireBlock>, out: &mut Transcript) -> Result<()> {
+    fn user(&mut self, blocks: Vec<Block>, out: &mut Transcript) -> Result<()> {
         let (mut typed, mut images) = (Vec::new(), 0);
         // What a call that was written as tags printed.
         let mut printed: Option<String> = None;
@@ -248,10 +229,11 @@ impl Task {
                 }
                 "image" => images += 1,
                 "tool_result" => {
-                    typed.extend(words(&block.content.text));
+                    let content = block.result();
+                    typed.extend(words(&content.text));
                     if !self.said.contains(block.tool_use_id.as_str()) {
                         let failed = block.is_error == Some(true);
-                        result(block.tool_use_id.0, block.content, failed, out)?;
+                        result(block.tool_use_id.0, content, failed, out)?;
                     }
                 }
                 kind => out.ignore(&format!("block {kind}"))?,
@@ -264,7 +246,7 @@ impl Task {
         out.prompt(&attached(typed.join("\n").trim(), images, "image"))
     }
 
-    fn assistant(&mut self, blocks: Vec<WireBlock>, out: &mut Transcript) -> Result<()> {
+    fn assistant(&mut self, blocks: Vec<Block>, out: &mut Transcript) -> Result<()> {
         for block in blocks {
             match block.kind.as_str() {
                 "text" => self.answer(&block.text, out)?,

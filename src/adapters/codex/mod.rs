@@ -10,7 +10,8 @@
 //! inherited. Since 0.147 a rollout may be paginated: its records are numbered, and what was done is
 //! told by items ([`items`]). Then a fork holds only its own records and names the rollout and the
 //! record that it goes on from (`history_base`); a revert does the same within one thread, so that
-//! two files have one id. `session_index.jsonl` holds the titles of all sessions, the last one for an id
+//! two files have one id. `migrate-rollouts` rewrites an old rollout in that form ([`turns`]).
+//! `session_index.jsonl` holds the titles of all sessions, the last one for an id
 //! counts.
 
 use std::io;
@@ -24,16 +25,20 @@ use super::{Adapter, Identity, Places, jsonl};
 use crate::error::Result;
 use crate::model::session::{EventSink, Head, Log, LogFile, Role};
 
+mod commands;
+mod forms;
 mod items;
 mod origin;
 mod reader;
+mod scripts;
 mod texts;
 mod titles;
+mod turns;
+mod usage;
 mod wire;
 
 use origin::Origin;
-use reader::Reader;
-use titles::Titles;
+use reader::{PAGINATED, Reader};
 
 /// Codex.
 pub struct Codex;
@@ -61,7 +66,7 @@ impl Adapter for Codex {
                 Origin::of_value(meta.get("source"), jsonl::string(meta, "parent_thread_id"));
             // The rollouts of a paginated thread, one for each revert, are one conversation.
             let start = match jsonl::string(meta, "history_mode") {
-                "paginated" => "",
+                PAGINATED => "",
                 _ => jsonl::string(meta, "timestamp"),
             };
             identity(jsonl::string(meta, "id"), start).started_by(origin.parent)
@@ -103,7 +108,7 @@ impl Adapter for Codex {
         if file.file_name().is_none_or(|name| name != titles::FILE) {
             return Ok(None);
         }
-        Ok(Some(Box::new(Titles::open(file)?)))
+        Ok(Some(Box::new(titles::list(file)?)))
     }
 
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
@@ -127,16 +132,18 @@ impl Adapter for Codex {
 }
 
 /// The files of the conversation in the order in which they were written: a rollout that goes on from
-/// another comes after it.
+/// another comes after it. What a rollout was before it was migrated comes last: of it only what the
+/// others lack is told.
 fn in_order(out: &Transcript) -> Vec<usize> {
     let mut files = out.main_files();
     if files.len() > 1 {
         files.sort_by_cached_key(|file| {
             let first = jsonl::first_objects(&out.log.files[*file].path, 1).unwrap_or_default();
-            let base = first.first().and_then(|line| line.get("payload")?.get("history_base"));
-            let goes_on = base.is_some_and(Value::is_object);
+            let meta = |name: &str| first.first()?.get("payload")?.get(name);
+            let is_paginated = meta("history_mode").is_some_and(|mode| mode == PAGINATED);
+            let goes_on = meta("history_base").is_some_and(Value::is_object);
             let began = first.first().map_or("", |line| jsonl::string(line, "timestamp"));
-            (goes_on, if goes_on { began.to_string() } else { String::new() })
+            (!is_paginated, goes_on, if goes_on { began.to_string() } else { String::new() })
         });
     }
     files

@@ -3,27 +3,31 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use memchr::memmem;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::commands::Commands;
+use super::forms;
 use super::items::{self, WireTurnItem};
 use super::origin::Origin;
+use super::scripts::{self, Script, Scripts};
 use super::texts::{ToolOutput, says_failure, typed, without_preamble};
-use super::wire::{WireDocument, WireInfo, WireItem, WireLine, WireShellOutput, WireUsage};
-use crate::adapters::jsonl::{self, Line, Lines};
+use super::turns::{self, Turns};
+use super::usage::Totals;
+use super::wire::{WireDocument, WireInfo, WireItem, WireLine, WireShellOutput};
 use crate::adapters::tools;
 use crate::adapters::transcript::{Dialect, Tokens, Transcript, attached, hash};
 use crate::adapters::wire::{self, Content, Text};
 use crate::base::clock::Timestamp;
 use crate::base::text;
-use crate::error::{Context, Result};
-use crate::model::session::{Action, EventKind, Log, Position, Role};
+use crate::error::Result;
+use crate::model::session::{Action, EventKind, Log, Position};
 
-/// The tool that runs scripts, which call the other tools.
-const SCRIPT: &str = "exec";
 /// How a message begins that tells of a command of the person's.
 const OWN_COMMAND: &str = "<user_shell_command>";
+/// The form of rollouts whose records are numbered.
+pub const PAGINATED: &str = "paginated";
+/// A record of a turn that was told.
+const REPEATED: &str = "repeated record";
 
 /// Reads the rollouts of one session into events.
 #[derive(Default)]
@@ -47,34 +51,22 @@ pub struct Reader {
     copying: bool,
     turns_are_timed: bool,
     model: String,
-    total: Option<WireUsage>,
+    totals: Totals,
     /// By call: how events said that it ended, before its answer comes.
     ends: HashMap<String, End>,
-    /// By call and by process: the command, so that waiting for a process names it again.
-    commands: HashMap<String, String>,
-    processes: HashMap<String, String>,
+    commands: Commands,
     /// The calls that were told: an item of the same id only says how one ended.
     calls: HashSet<u64>,
     /// Calls that hand a task to a subagent.
     delegations: HashSet<u64>,
-    /// Scripts whose answer has not come yet, by call.
-    scripts: HashMap<String, Script>,
+    scripts: Scripts,
+    turns: Turns,
 }
 
 /// A prompt that stands.
 struct Standing {
     prompt: u32,
     ordinal: u64,
-}
-
-/// A script of the model's that runs.
-struct Script {
-    text: String,
-    at: Option<Timestamp>,
-    position: Position,
-    inherited: bool,
-    /// How many calls of it were told by items.
-    told: u32,
 }
 
 #[derive(Default)]
@@ -115,6 +107,10 @@ impl Dialect for Reader {
         };
         out.context.at = line.timestamp.time();
         self.ordinal = line.ordinal.parse().unwrap_or(0);
+        if self.turns.is_repeated() && !may_begin_turn(&line.kind, &item) {
+            self.totals.spent(&item.info.unwrap_or_default());
+            return out.ignore(REPEATED);
+        }
         if self.is_copied(&line.kind, &item, out.context.at) {
             out.inherit();
         }
@@ -136,7 +132,7 @@ impl Dialect for Reader {
 
 impl Reader {
     pub fn new(log: &Log) -> Result<Reader> {
-        let (prompts_from_events, replies_from_items) = forms_of_messages(log)?;
+        let (prompts_from_events, replies_from_items) = forms::of_messages(log)?;
         Ok(Reader { prompts_from_events, replies_from_items, ..Reader::default() })
     }
 
@@ -169,7 +165,7 @@ impl Reader {
         }
         self.id = id;
         self.began = meta.timestamp.time();
-        self.is_paginated = meta.history_mode.as_str() == "paginated";
+        self.is_paginated = meta.history_mode.as_str() == PAGINATED;
         self.own_from = meta.subagent_history_start_ordinal.parse().unwrap_or(0);
         let base = meta.history_base.and_then(|base| base.thread_id);
         // What a fork goes on from is copied into it, or it names the record.
@@ -190,6 +186,10 @@ impl Reader {
     /// A header; one of a revert takes back what came after the record that it goes on from.
     fn session_meta(&mut self, meta: WireItem, out: &mut Transcript) -> Result<()> {
         let is_own = !self.id.is_empty() && meta.id.some() == Some(&self.id);
+        if is_own {
+            let is_former = self.is_paginated && meta.history_mode.as_str() != PAGINATED;
+            self.turns.begin_rollout(is_former);
+        }
         let base = meta.history_base.as_ref().filter(|_| is_own);
         if let Some(end) = base.map(|base| base.end_ordinal_exclusive.0) {
             self.standing.retain(|standing| standing.ordinal < end);
@@ -215,7 +215,7 @@ impl Reader {
             return true;
         }
         let (true, Some(began)) = (self.copying, self.began) else { return self.copying };
-        match uuid_time(&item.turn_id) {
+        match turns::opened(&item.turn_id) {
             // A turn that was opened after this thread is its own; the copied ones are older.
             Some(opened) if kind == "turn_context" || item.kind.as_str() == "task_started" => {
                 self.turns_are_timed = true;
@@ -244,15 +244,9 @@ impl Reader {
             },
             "reasoning" if item.summary.text.is_empty() => out.think(item.content.text),
             "reasoning" => out.think(item.summary.text),
-            "custom_tool_call" if item.name.as_str() == SCRIPT => {
-                let script = Script {
-                    text: wire::plain(item.input).into_owned(),
-                    at: out.context.at,
-                    position: out.context.position,
-                    inherited: out.context.inherited,
-                    told: 0,
-                };
-                self.scripts.insert(item.call_id.0.into_owned(), script);
+            "custom_tool_call" if item.name.as_str() == scripts::TOOL => {
+                let text = wire::plain(item.input).into_owned();
+                self.scripts.begin(item.call_id.0.into_owned(), text, out);
                 Ok(())
             }
             "function_call" | "custom_tool_call" | "tool_search_call" => {
@@ -264,7 +258,7 @@ impl Reader {
                     }
                     None => name,
                 };
-                let action = self.action(&tool, &input, &item.call_id);
+                let action = self.commands.action(&tool, &input, &item.call_id);
                 if tool.ends_with("spawn_agent") {
                     self.delegations.insert(hash(item.call_id.as_str()));
                 }
@@ -286,7 +280,7 @@ impl Reader {
             "function_call_output"
             | "custom_tool_call_output"
             | "local_shell_call_output"
-            | "tool_search_output" => match self.scripts.remove(item.call_id.as_str()) {
+            | "tool_search_output" => match self.scripts.end(&item.call_id) {
                 Some(script) => self.script_end(item, script, out),
                 None => self.result(item, out),
             },
@@ -343,6 +337,9 @@ impl Reader {
         let Some(words) = typed(text).filter(|words| images > 0 || !words.is_empty()) else {
             return out.ignore("message user that no person wrote");
         };
+        if self.turns.begin(words) {
+            return out.ignore(REPEATED);
+        }
         self.own_turn |= !out.context.inherited;
         out.prompt(&attached(words, images, "image"))?;
         self.standing.push(Standing { prompt: out.prompts, ordinal: self.ordinal });
@@ -366,26 +363,6 @@ impl Reader {
         out.act(id, tool, action)
     }
 
-    /// Says what a call does; waiting for a running process is running its command on.
-    fn action(&mut self, tool: &str, input: &str, call: &str) -> Action {
-        let action = tools::action(tool, input);
-        if tool == "write_stdin" {
-            let field =
-                |name| serde_json::from_str::<Value>(input).ok()?.get(name).map(Value::to_string);
-            let typed = field("chars").is_some_and(|chars| chars != "\"\"");
-            if let Some(command) =
-                field("session_id").and_then(|id| self.processes.get(&id)).filter(|_| !typed)
-            {
-                let command = command.clone();
-                self.commands.insert(call.to_string(), command.clone());
-                return Action::Shell { command };
-            }
-        } else if let Action::Shell { command } = &action {
-            self.commands.insert(call.to_string(), command.clone());
-        }
-        action
-    }
-
     fn result(&mut self, item: WireItem, out: &mut Transcript) -> Result<()> {
         let raw = wire::raw(item.output.or(item.tools));
         let content: Content = serde_json::from_str(raw).unwrap_or_default();
@@ -396,10 +373,7 @@ impl Reader {
             }
             None => without_preamble(content.text),
         };
-        let command = self.commands.remove(item.call_id.as_str());
-        if let (Some(process), Some(command)) = (output.process, command) {
-            self.processes.insert(process, command);
-        }
+        self.commands.answered(&item.call_id, output.process);
         let (end, text) =
             (self.ends.remove(item.call_id.as_str()).unwrap_or_default(), output.text);
         let is_refused = text.len() < 300
@@ -428,19 +402,9 @@ impl Reader {
         }
     }
 
-    /// Counts the tokens of one request; the same total given again is a refreshed rate limit.
+    /// Counts the tokens of one request.
     fn count(&mut self, info: &WireInfo, out: &mut Transcript) {
-        if info.total_token_usage.is_some() && info.total_token_usage == self.total {
-            return;
-        }
-        // Totals also count requests that were broken off. They may go on from the parent's, so of
-        // the first one only the last request is ours.
-        let spent = match (self.total, info.total_token_usage, info.last_token_usage) {
-            (Some(before), Some(total), _) if total.is_more_than(before) => total.since(before),
-            (_, _, Some(last)) => last,
-            (_, total, None) => total.unwrap_or_default(),
-        };
-        self.total = info.total_token_usage.or(self.total);
+        let Some(spent) = self.totals.spent(info) else { return };
         if out.context.inherited {
             return;
         }
@@ -483,11 +447,7 @@ impl Reader {
                 out.own_command(id.as_ref().into(), command)?;
             }
             _ => {
-                // Scripts run one after the other: what is done belongs to the latest.
-                let place = |script: &&mut Script| (script.position.file, script.position.line);
-                if let Some(script) = self.scripts.values_mut().max_by_key(place) {
-                    script.told += 1;
-                }
+                self.scripts.count_call();
                 self.call(id.as_ref().into(), tool, action, out)?;
             }
         }
@@ -512,17 +472,15 @@ impl Reader {
         out.context.position = script.position;
         out.context.inherited = script.inherited;
         let action = Action::Other { input: text::cut(&script.text, 4000).to_string() };
-        let told = self.call(id.into(), SCRIPT.into(), action, out);
+        let told = self.call(id.into(), scripts::TOOL.into(), action, out);
         out.context = here;
         told
     }
 
     /// Tells of the scripts that never answered.
     pub fn finish(mut self, out: &mut Transcript) -> Result<()> {
-        let mut scripts: Vec<_> = std::mem::take(&mut self.scripts).into_iter().collect();
-        scripts.sort_by_key(|(_, script)| (script.position.file, script.position.line));
-        scripts.retain(|(_, script)| script.told == 0);
-        scripts.into_iter().try_for_each(|(id, script)| self.script(&id, script, out))
+        let untold = self.scripts.untold();
+        untold.into_iter().try_for_each(|(id, script)| self.script(&id, script, out))
     }
 
     /// A command that the person ran, as older rollouts tell it.
@@ -537,42 +495,12 @@ impl Reader {
     }
 }
 
-/// Whether a log has events with prompts, and items with replies. Both stand near its beginning, so
-/// this look ahead is short where it matters.
-fn forms_of_messages(log: &Log) -> Result<(bool, bool)> {
-    let finder = |mark: &'static str| memmem::Finder::new(mark.as_bytes());
-    let (events, items) = (finder("\"user_message\""), finder("\"assistant\""));
-    let turn_items = finder("\"UserMessage\"");
-    let (mut prompts, mut replies) = (false, false);
-    for file in log.files.iter().filter(|file| file.role == Role::Main) {
-        let cannot_read = || format!("cannot read the log `{}`", file.path.display());
-        let mut lines = Lines::new(jsonl::open(&file.path).context(cannot_read)?);
-        // A fault is named when the log is read in earnest.
-        while let (false, Ok(Some((_, line)))) = (prompts && replies, lines.next()) {
-            if let Line::Bytes { bytes, .. } = line {
-                prompts |= events.find(bytes).or(turn_items.find(bytes)).is_some();
-                replies |= items.find(bytes).is_some();
-            }
-        }
-    }
-    Ok((prompts, replies))
-}
-
-/// The milliseconds since 1970 in a UUID of version 7.
-fn uuid_time(id: &str) -> Option<i64> {
-    let hex: String = id.chars().filter(|c| *c != '-').collect();
-    (id.len() == 36 && id.as_bytes()[14] == b'7')
-        .then(|| i64::from_str_radix(hex.get(..12)?, 16).ok())?
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn turns_tell_time() {
-        assert_eq!(uuid_time("01a1ad1f-db7c-783c-a222-fc04bf907b5b"), Some(0x01a1_ad1f_db7c));
-        assert_eq!(uuid_time("turn-1"), None);
-        assert_eq!(uuid_time("fa1ac8bf-348e-4b9a-a06d-767050fa1e10"), None);
+/// Whether a record may be a prompt, or the header of another rollout.
+fn may_begin_turn(kind: &str, item: &WireItem) -> bool {
+    match kind {
+        "session_meta" => true,
+        "event_msg" => item.kind.as_str() == "user_message",
+        "response_item" => item.role.as_str() == "user",
+        _ => false,
     }
 }

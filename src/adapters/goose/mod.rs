@@ -8,7 +8,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::sqlite::{Schema, Table};
+use super::schema::{Schema, Table};
 use super::transcript::Transcript;
 use super::{Adapter, Identity, Places, jsonl, rows};
 use crate::error::Result;
@@ -74,7 +74,10 @@ static SCHEMA: Schema = Schema {
     is_named: |name| name == "sessions.db",
     // Ids are counted by the day, on each machine anew; those of old are moments and so unique.
     lineage: "CASE WHEN length(id) > 12 THEN id ELSE id || ' ' || ifnull(created_at, '') || ' ' || working_dir END",
-    parent: Some(("parent_session_id", "session_type = 'sub_agent'")),
+    parent: Some((
+        "parent_session_id",
+        "CASE WHEN session_type = 'sub_agent' THEN parent_session_id END",
+    )),
     tables: &[
         Table::new("sessions", "id", &["0"])
             .required(&["id", "working_dir", "created_at", "updated_at"])

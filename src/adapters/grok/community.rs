@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::adapters::rows::{self, WireRow};
-use crate::adapters::sqlite::{Schema, Table};
+use crate::adapters::schema::{Schema, Table};
 use crate::adapters::transcript::{Dialect, Tokens, Transcript, attached};
 use crate::adapters::wire::{Content, Count, Text, raw, wire_types};
 use crate::base::clock::Timestamp;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::sqlite::Schema;
+use super::schema::Schema;
 use super::transcript::Transcript;
 use super::{Adapter, Identity, Places, jsonl, rows};
 use crate::base::files;

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use super::Places;
 use crate::base::files;
 
+pub mod before_tools;
 mod table;
 
 pub use table::ALL;
@@ -59,6 +60,8 @@ pub struct HookEvent {
     pub timeout: u32,
     /// Whether the model gets to see what we answer.
     pub takes_text: bool,
+    /// For which tools it calls, where it says so of calls of tools.
+    pub matcher: Option<&'static str>,
 }
 
 /// What happens at an event, whatever the agent calls it.
@@ -73,6 +76,9 @@ pub enum Moment {
     BeforeCompaction,
     AfterCompaction,
     SessionEnd,
+    /// Before a tool edits a file or runs a command.
+    BeforeTool,
+    SubagentStart,
 }
 
 /// What a file with hooks looks like.
@@ -134,7 +140,10 @@ impl HookSpec {
         let same = |other: &str| other.eq_ignore_ascii_case(&name);
         let event = self.events.iter().find(|event| same(event.name)).map(|event| event.moment);
         let former = || self.former.iter().any(|event| same(event));
-        event.or_else(|| former().then_some(Moment::AfterCompaction))
+        let asked = || before_tools::event(self.agent, |event| same(event.name));
+        event
+            .or_else(|| asked().map(|event| event.moment))
+            .or_else(|| former().then_some(Moment::AfterCompaction))
     }
 
     /// The row that counts on this machine.
@@ -144,6 +153,7 @@ impl HookSpec {
 
     /// The event at a moment, where the agent has one.
     pub fn at(&self, moment: Moment) -> Option<&'static HookEvent> {
-        self.events.iter().find(|event| event.moment == moment)
+        let own = self.events.iter().find(|event| event.moment == moment);
+        own.or_else(|| before_tools::event(self.agent, |event| event.moment == moment))
     }
 }

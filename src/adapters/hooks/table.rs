@@ -1,8 +1,9 @@
 //! The agents that have hooks, one row each.
 //!
 //! "Tried" names the version of the real program that was run with these hooks (November 2026). Two
-//! events are hooked nowhere: a tool's call, which some agents refuse when a hook is silent, and
-//! whatever only some versions of an agent know, since an unknown event can cost a whole file.
+//! events are in no row: a tool's call, which some agents refuse when a hook is silent (see
+//! `before_tools.rs`), and whatever only some versions of an agent know, since an unknown event can
+//! cost a whole file.
 
 use super::{AnswerForm, HookEvent, HookSpec, Limit, Moment, Shape, Signs};
 use crate::adapters::Places;
@@ -17,12 +18,12 @@ const NO_SIGNS: Signs = Signs { fields: &[], variable: None };
 
 /// An event at which the model sees what we answer.
 const fn told(name: &'static str, moment: Moment) -> HookEvent {
-    HookEvent { name, moment, timeout: 10, takes_text: true }
+    HookEvent { name, moment, timeout: 10, takes_text: true, matcher: None }
 }
 
 /// An event at which we only take note.
 const fn noted(name: &'static str, moment: Moment) -> HookEvent {
-    HookEvent { name, moment, timeout: 10, takes_text: false }
+    HookEvent { name, moment, timeout: 10, takes_text: false, matcher: None }
 }
 
 /// Claude Code: hooks page of August 2026; tried: 2.0.76, 2.1.138, 2.1.325. A session's end waits 1.5

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::sqlite::{Schema, Table};
+use super::schema::{Schema, Table};
 use super::transcript::Transcript;
 use super::{Adapter, Identity, Places, jsonl, rows};
 use crate::base::files;
@@ -113,7 +113,7 @@ static SCHEMA: Schema = Schema {
     tables: &[SESSION, MESSAGE, PART, TODO, SESSION_MESSAGE],
 };
 
-pub const PARENT: Option<(&str, &str)> = Some(("parent_id", "1"));
+pub const PARENT: Option<(&str, &str)> = Some(("parent_id", "parent_id"));
 
 pub const SESSION: Table = Table::new("session", "id", &["0"])
     .required(&["id", "directory", "title", "time_created", "time_updated"])

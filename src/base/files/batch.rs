@@ -8,11 +8,13 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rayon::prelude::*;
+
 use super::faults::{self, Point};
 use super::folders::{create_folders, parent_of, sync_file, sync_folder, sync_tree};
 use super::notes::{Notes, Replacing};
 use super::place::Place;
-use super::replace::{self, Merge, Replacement};
+use super::replace::{self, Merge, Replacement, SharedMerge, Written};
 use super::temporary::{Closed, Temporary, temporary_name};
 use super::{if_found, remove_folder, rename, symlink_metadata};
 #[cfg(target_os = "linux")]
@@ -81,6 +83,29 @@ impl<'m> Batch<'m> {
         let changes = replacement.is_some();
         self.steps.extend(replacement.map(Step::Replace));
         Ok(changes)
+    }
+
+    /// Makes many pages from what is there, several at a time; fails with the first that cannot be
+    /// made.
+    pub fn merge_all(
+        &mut self,
+        pages: Vec<(PathBuf, SharedMerge<'m>)>,
+    ) -> Result<(), (PathBuf, io::Error)> {
+        for (path, _) in &pages {
+            let folders = create_folders(parent_of(path)).map_err(|err| (path.clone(), err))?;
+            self.folders.extend(folders);
+            self.remember_file_system(parent_of(path)).map_err(|err| (path.clone(), err))?;
+        }
+        let written: Vec<_> =
+            pages.par_iter().map(|(path, merge)| Written::of(path, merge)).collect();
+        for ((path, merge), written) in pages.into_iter().zip(written) {
+            match written {
+                Ok(Some(new)) => self.steps.push(Step::Replace(Replacement::by(&path, new, merge))),
+                Ok(None) => {}
+                Err(err) => return Err((path, err)),
+            }
+        }
+        Ok(())
     }
 
     /// Does the same for a page that was read already: `new` is what came of it.

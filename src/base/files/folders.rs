@@ -44,6 +44,19 @@ pub fn make_private(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Lets a file be run as a program.
+#[cfg(unix)]
+pub fn make_executable(path: &Path) -> io::Result<()> {
+    faults::point(Point::Write)?;
+    Place::of(path)?.set_mode(0o755)
+}
+
+/// Elsewhere every file may be.
+#[cfg(not(unix))]
+pub fn make_executable(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
 /// Creates a folder and those above it; returns the folders to sync, so that the new ones outlast a
 /// power loss.
 pub(super) fn create_folders(folder: &Path) -> io::Result<Vec<PathBuf>> {

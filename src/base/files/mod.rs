@@ -37,9 +37,9 @@ pub use changes::{
 pub use copies::{HashingWriter, copy_hashed, hash_file, sha256_hex};
 pub use dir_handle::DirHandle;
 pub use fence::{Fence, is_link_error};
-pub use folders::create_private_dir;
 #[cfg(unix)]
 pub use folders::make_private;
+pub use folders::{create_private_dir, make_executable};
 pub use locks::{
     FileLock, append_locked, append_page_if, lock_exclusive, try_lock_exclusive, update_locked,
 };
@@ -49,7 +49,7 @@ pub use reading::{
     exists, is_dir, is_file, metadata, open, read, read_at_most, read_dir, read_to_string,
     symlink_metadata,
 };
-pub use replace::{Merge, recover, replace};
+pub use replace::{Merge, SharedMerge, recover, replace};
 pub use temporary::is_temporary;
 pub use walk::{FoundFile, Stamp, walk_files};
 

@@ -21,6 +21,10 @@ use crate::base::text;
 /// How a page is made: from what is there now to what is to be there; `None` where that may stay.
 pub type Merge<'m> = Box<dyn Fn(Option<&[u8]>) -> io::Result<Option<Vec<u8>>> + 'm>;
 
+/// The same for one of many pages that are made at once.
+pub type SharedMerge<'m> =
+    Box<dyn Fn(Option<&[u8]>) -> io::Result<Option<Vec<u8>>> + Send + Sync + 'm>;
+
 /// How long somebody who is just writing a page is waited for before it is read.
 const BEFORE_READING: Duration = Duration::from_millis(300);
 /// How long they are waited for at the end of a batch; what comes later is taken in by the next
@@ -51,11 +55,7 @@ impl std::fmt::Debug for Replacement<'_> {
 impl<'m> Replacement<'m> {
     /// Reads a page and writes the one that is to take its place; `None` where it may stay.
     pub(super) fn of(path: &Path, merge: Merge<'m>) -> io::Result<Option<Replacement<'m>>> {
-        let read = read_settled(path)?;
-        Ok(match made(&merge, read.as_deref())? {
-            Some(new) => Some(Replacement::with(path, read, new, merge)?),
-            None => None,
-        })
+        Ok(Written::of(path, &merge)?.map(|written| Replacement::by(path, written, merge)))
     }
 
     /// Writes what is to take the place of a page that was read already.
@@ -65,8 +65,13 @@ impl<'m> Replacement<'m> {
         new: Vec<u8>,
         merge: Merge<'m>,
     ) -> io::Result<Replacement<'m>> {
-        let temporary = Temporary::with(path, &new)?.close();
-        Ok(Replacement { path: path.to_owned(), merge, read, new, temporary })
+        Ok(Replacement::by(path, Written::with(path, read, new)?, merge))
+    }
+
+    /// A page whose successor is written.
+    pub(super) fn by(path: &Path, written: Written, merge: Merge<'m>) -> Replacement<'m> {
+        let Written { read, new, temporary } = written;
+        Replacement { path: path.to_owned(), merge, read, new, temporary }
     }
 
     /// What is noted of it before it is put in place.
@@ -117,8 +122,31 @@ impl<'m> Replacement<'m> {
     }
 }
 
+/// What is to take a page's place, under its temporary name.
+pub(super) struct Written {
+    read: Option<Vec<u8>>,
+    new: Vec<u8>,
+    temporary: Closed,
+}
+
+impl Written {
+    /// Reads a page and writes the one that is to take its place; `None` where it may stay.
+    pub(super) fn of(path: &Path, merge: &MergeFn<'_>) -> io::Result<Option<Written>> {
+        let read = read_settled(path)?;
+        let new = made(merge, read.as_deref())?;
+        new.map(|new| Written::with(path, read, new)).transpose()
+    }
+
+    fn with(path: &Path, read: Option<Vec<u8>>, new: Vec<u8>) -> io::Result<Written> {
+        let temporary = Temporary::with(path, &new)?.close();
+        Ok(Written { read, new, temporary })
+    }
+}
+
+type MergeFn<'m> = dyn Fn(Option<&[u8]>) -> io::Result<Option<Vec<u8>>> + 'm;
+
 /// The page as it is to be. One without a letter says nothing: it is as if there were none.
-fn made(merge: &Merge<'_>, now: Option<&[u8]>) -> io::Result<Option<Vec<u8>>> {
+fn made(merge: &MergeFn<'_>, now: Option<&[u8]>) -> io::Result<Option<Vec<u8>>> {
     let new = merge(now.filter(|now| now.iter().any(|byte| *byte != 0)))?;
     Ok(new.filter(|new| Some(new.as_slice()) != now))
 }

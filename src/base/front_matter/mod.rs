@@ -136,7 +136,12 @@ impl Document {
 
     /// Removes a key, wherever it stands; returns whether there was one.
     pub fn remove(&mut self, key: &str) -> bool {
-        let is_meant = |entry: &&Entry| entry.is_named(key, &self.text);
+        self.remove_all(&[key])
+    }
+
+    /// Removes some keys, wherever they stand; returns whether there was any.
+    pub fn remove_all(&mut self, keys: &[&str]) -> bool {
+        let is_meant = |entry: &&Entry| keys.iter().any(|key| entry.is_named(key, &self.text));
         let spans: Vec<_> = self.layout.entries.iter().filter(is_meant).map(Entry::span).collect();
         for span in spans.iter().rev() {
             self.text.replace_range(span.clone(), "");

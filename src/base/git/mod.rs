@@ -8,10 +8,14 @@ use std::path::{Path, PathBuf};
 
 use objects::{Hash, Objects, hash, hex};
 
+mod merges;
 mod objects;
 mod query;
+mod work;
 
+pub use merges::MergedFile;
 pub use query::Git;
+pub use work::{Ended, GitWork, SYNCING};
 
 /// A working tree and the place where git keeps what belongs to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +56,46 @@ impl Repository {
     /// The list of what git tracks and what is staged; none before the first `git add`.
     pub fn index(&self) -> PathBuf {
         self.own.join("index")
+    }
+
+    /// The commit that is checked out, by its name; `None` before the first one, or where the files
+    /// do not say.
+    pub fn head(&self) -> Option<String> {
+        let head = read_small(&self.own.join("HEAD"))?;
+        let Some(name) = head.strip_prefix("ref:").map(str::trim) else {
+            return hash(&head).map(|hash| hex(&hash));
+        };
+        if let Some(loose) = read_small(&self.common.join(name)) {
+            return hash(&loose).map(|hash| hex(&hash));
+        }
+        let packed = read_small(&self.common.join("packed-refs"))?;
+        let line =
+            packed.lines().find(|line| line.split_once(' ').is_some_and(|(_, it)| it == name));
+        line.and_then(|line| hash(line.split(' ').next()?)).map(|hash| hex(&hash))
+    }
+
+    /// The branch that is checked out.
+    pub fn branch(&self) -> Option<String> {
+        let head = read_small(&self.own.join("HEAD"))?;
+        head.strip_prefix("ref:")?.trim().strip_prefix("refs/heads/").map(str::to_string)
+    }
+
+    /// The commit that a merge under way brings in.
+    pub fn merging(&self) -> Option<String> {
+        let names = read_small(&self.own.join("MERGE_HEAD"))?;
+        hash(names.lines().next()?).map(|hash| hex(&hash))
+    }
+
+    /// What git is in the middle of, where it is not a merge.
+    pub fn unfinished(&self) -> Option<&'static str> {
+        let names = [
+            ("rebase-merge", "rebase"),
+            ("rebase-apply", "rebase"),
+            ("CHERRY_PICK_HEAD", "cherry-pick"),
+            ("REVERT_HEAD", "revert"),
+        ];
+        let found = names.iter().find(|(file, _)| files::exists(self.own.join(file)));
+        found.map(|(_, what)| *what)
     }
 
     /// The working tree that a worktree belongs to; for any other, its own root.

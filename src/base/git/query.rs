@@ -48,6 +48,30 @@ impl Git<'_> {
         if matches!(code, 0 | 1) { Ok(names(&answer)) } else { Err(failed(code)) }
     }
 
+    /// The commit that wrote a line of a file; none where git does not know, or where it is not
+    /// committed.
+    pub fn commit_of_line(&self, folder: &Path, file: &str, line: usize) -> Option<String> {
+        let range = format!("-L{line},{line}");
+        // Without the programs that would turn a file into text.
+        let asked = ["blame", "--porcelain", "--no-textconv", &range, "--", file];
+        let (code, answer) = self.ask(folder, &asked, Vec::new()).ok()?;
+        let answer = String::from_utf8_lossy(&answer);
+        let commit = answer.split(' ').next().filter(|_| code == 0)?;
+        let is_name = commit.len() >= 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_committed = commit.bytes().any(|byte| byte != b'0');
+        (is_name && is_committed).then(|| commit.to_string())
+    }
+
+    /// What git answers to a question about a folder of the working tree; any other end than a good
+    /// one is an error.
+    pub fn answer(&self, folder: &Path, arguments: &[&str]) -> Result<String, String> {
+        let (code, answer) = self.ask(folder, arguments, Vec::new())?;
+        if code != 0 {
+            return Err(failed(code));
+        }
+        Ok(String::from_utf8_lossy(&answer).into_owned())
+    }
+
     /// Hands every object of a folder's repository to `look`, with its kind, also those that nothing
     /// leads to any more; `None` stands for one that is too long. An error is a reason why not all
     /// of them were.
@@ -70,7 +94,9 @@ impl Git<'_> {
                     let _ = kill();
                 }
             });
-            let read = read_objects(BufReader::with_capacity(1 << 16, stdout), look);
+            let mut look = look;
+            let reader = BufReader::with_capacity(1 << 16, stdout);
+            let read = read_objects(reader, |_, kind, object| look(kind, object));
             drop(done);
             read
         });
@@ -98,7 +124,7 @@ impl Git<'_> {
         command
     }
 
-    fn ask(
+    pub(super) fn ask(
         &self,
         folder: &Path,
         arguments: &[&str],
@@ -136,14 +162,19 @@ impl Git<'_> {
 }
 
 /// Reads `<name> <kind> <size>`, the object and the end of its line, for as long as there are some.
-fn read_objects(
+pub(super) fn read_objects(
     mut answer: impl BufRead,
-    mut look: impl FnMut(&str, Option<&[u8]>),
+    mut look: impl FnMut(&str, &str, Option<&[u8]>),
 ) -> io::Result<()> {
     let (mut header, mut object) = (String::new(), Vec::new());
     while answer.read_line(&mut header)? > 0 {
-        let mut words = header.split_whitespace().skip(1);
-        let (kind, size) = (words.next().unwrap_or_default(), words.next());
+        if header.trim_end().ends_with(" missing") {
+            header.clear();
+            continue;
+        }
+        let mut words = header.split_whitespace();
+        let (name, kind, size) =
+            (words.next().unwrap_or_default(), words.next().unwrap_or_default(), words.next());
         let size: u64 =
             size.and_then(|size| size.parse().ok()).ok_or(io::ErrorKind::InvalidData)?;
         object.clear();
@@ -156,17 +187,17 @@ fn read_objects(
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         object.pop();
-        look(kind, (size <= MOST).then_some(object.as_slice()));
+        look(name, kind, (size <= MOST).then_some(object.as_slice()));
         header.clear();
     }
     Ok(())
 }
 
-fn cannot_start(err: io::Error) -> String {
+pub(super) fn cannot_start(err: io::Error) -> String {
     format!("cannot start `git`: {err}")
 }
 
-fn failed(code: i32) -> String {
+pub(super) fn failed(code: i32) -> String {
     format!("`git` ended with {code}")
 }
 
@@ -176,7 +207,7 @@ fn names(answer: &[u8]) -> Vec<String> {
 }
 
 /// The entries of a `$PATH` that mean the same folder wherever one is.
-fn absolute_entries(path: &str) -> String {
+pub(super) fn absolute_entries(path: &str) -> String {
     if cfg!(windows) {
         return path.to_string();
     }
