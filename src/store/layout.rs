@@ -11,6 +11,7 @@ use crate::model::digest::SnapshotShape;
 use crate::model::hit::Tree;
 use crate::model::ids::{CoreId, EpisodeId, SessionId, SphereId};
 use crate::model::knowledge::{Kind, PageName};
+use crate::model::memory_path::MemoryPath;
 use crate::model::pattern::{PatternId, Version};
 
 /// The end of every digest's file name: what RAG tools look for.
@@ -62,18 +63,95 @@ pub fn stays_here(relative: &str, is_folder: impl Fn(&str) -> bool) -> bool {
     }
 }
 
-/// What git has to join line by line, as `.gitattributes` says it.
+/// How git has to join what two devices wrote, as `.gitattributes` says it; the last line that fits
+/// counts.
 pub const JOINED_BY_GIT: &[&str] = &[
+    "/sessions/*/*_DIGEST.md merge=memtree",
+    "/daily/summary/*.md merge=memtree",
+    "/core/*.md merge=memtree",
+    "/knowledge/**/*.md merge=memtree",
+    "/patterns/**/*.md merge=memtree",
+    "/memtree.toml merge=memtree",
     "/daily/raw/*.md merge=union",
-    "/daily/summary/*.md merge=union",
-    "/core/*.md merge=union",
     "/forgotten.md merge=union",
-    "/knowledge/**/*.md merge=union",
-    "/patterns/**/*.md merge=union",
+    "/knowledge/log.md merge=union",
+    "/memories/** merge=union",
     "/patterns/*.jsonl merge=union",
-    "/sessions/*/*_DIGEST.md merge=union",
+    "/patterns/active.md merge=union",
     "/sessions/INDEX*.md merge=union",
 ];
+
+/// What earlier versions wrote there, and what put sections into pages twice.
+pub const ONCE_JOINED_BY_GIT: &[&str] = &[
+    "/daily/summary/*.md merge=union",
+    "/core/*.md merge=union",
+    "/knowledge/**/*.md merge=union",
+    "/patterns/**/*.md merge=union",
+    "/sessions/*/*_DIGEST.md merge=union",
+];
+
+/// The name under which git knows our way of joining pages.
+pub const MERGE_DRIVER: &str = "memtree";
+
+/// What a synced file is, for whoever joins two versions of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PageKind {
+    Digest,
+    Day,
+    Summary,
+    Core,
+    Sphere,
+    MemoryPage,
+    Knowledge,
+    Pattern,
+    /// Lines that every device adds to.
+    Lines,
+    /// Lists of pages, which are made anew.
+    Generated,
+    /// Entries of several lines, each below a heading.
+    Entries,
+    Settings,
+    /// What only the device writes that captured the session.
+    Snapshot,
+    /// Whatever else lies there.
+    Other,
+}
+
+/// What a file is, by its path in the memory.
+pub fn page_kind(relative: &str) -> PageKind {
+    let parts: Vec<&str> = relative.split('/').collect();
+    let is_page = relative.ends_with(".md");
+    match parts.as_slice() {
+        ["sessions", session, name] if *name == format!("{session}{DIGEST_SUFFIX}") => {
+            PageKind::Digest
+        }
+        ["sessions", name] if *name == "INDEX.md" || month_of_session_index(name).is_some() => {
+            PageKind::Generated
+        }
+        ["sessions", _, SNAPSHOT, ..] => PageKind::Snapshot,
+        ["daily", "raw", _] if is_page => PageKind::Day,
+        ["daily", "summary", _] if is_page => PageKind::Summary,
+        ["core", "MEMORY.md"] => PageKind::MemoryPage,
+        ["core", name] if core_named(name).is_some() => PageKind::Core,
+        ["core", name] if sphere_named(name).is_some() => PageKind::Sphere,
+        ["knowledge", "log.md"] => PageKind::Entries,
+        ["knowledge", "index.md"] => PageKind::Generated,
+        ["knowledge", _, _] if is_page => PageKind::Knowledge,
+        ["patterns", "active.md"] => PageKind::Lines,
+        ["patterns", name] if name.ends_with(".jsonl") => PageKind::Lines,
+        ["patterns", "candidates" | "catalog" | "history", _] if is_page => PageKind::Pattern,
+        ["forgotten.md"] => PageKind::Lines,
+        ["memtree.toml"] => PageKind::Settings,
+        _ => PageKind::Other,
+    }
+}
+
+/// The same by a path in a repository, of which the memory may be a folder.
+pub fn page_kind_within(path: &str) -> PageKind {
+    let starts = std::iter::once(0).chain(path.match_indices('/').map(|(at, _)| at + 1));
+    let mut kinds = starts.map(|start| page_kind(&path[start..]));
+    kinds.find(|kind| *kind != PageKind::Other).unwrap_or(PageKind::Other)
+}
 
 /// Whether a file of the memory, by its path in it, is an agent's own, byte for byte.
 pub fn is_raw(relative: &Path) -> bool {
@@ -82,6 +160,14 @@ pub fn is_raw(relative: &Path) -> bool {
         && parts.next().is_some_and(|part| part == "snapshot")
         && parts.next().is_some_and(|part| part == RAW)
 }
+/// What of a snapshot that was made from a log may travel: it is readable and redacted.
+pub const TRAVELS: [&str; 3] = [EPISODIC, "semantic", "state"];
+/// The same, as git is told of it.
+pub const EPISODES_FOR_GIT: &[&str] = &[
+    ":(glob)sessions/*/snapshot/episodic/**",
+    ":(glob)sessions/*/snapshot/semantic/**",
+    ":(glob)sessions/*/snapshot/state/**",
+];
 /// Where the readable episodes lie within a snapshot.
 pub const EPISODIC: &str = "episodic";
 
@@ -160,7 +246,7 @@ pub fn link_target(path: &str) -> String {
     target
 }
 
-/// What [`link_target`] was given.
+/// What `link_target` was given.
 pub fn link_path(target: &str) -> String {
     let mut bytes = Vec::with_capacity(target.len());
     let mut rest = target.as_bytes();
@@ -322,6 +408,10 @@ paths! {
     knowledge_index = "knowledge/index.md";
     /// What was compiled and filed, and from what.
     knowledge_log = "knowledge/log.md";
+    /// What agents keep through the memory tool.
+    memories = "memories";
+    /// The lock of whoever changes that.
+    memories_lock = ".memtree/local/locks/memories";
     /// What the pattern loop knows.
     patterns = "patterns";
     /// Patterns that wait for a person's yes or no.
@@ -342,6 +432,8 @@ paths! {
     retro = "patterns/RETRO.md";
     /// The decisions that were made on this device, by hash.
     own_reviews = ".memtree/local/reviews.json";
+    /// What agents proposed to the person, one line each.
+    agents_proposals = ".memtree/local/proposals.jsonl";
     /// The files outside of the memory that hold patterns.
     distributed = ".memtree/local/distributed.json";
     /// Decisions that the person's own program has not taken yet.
@@ -360,6 +452,12 @@ paths! {
     index = ".memtree/cache/index";
     /// The search index of all pages that are no digests.
     notes_index = ".memtree/cache/notes";
+    /// The vectors of what was said, where a server makes them.
+    vectors = ".memtree/cache/vectors";
+    /// Is there once a search found that the server makes other vectors than it did.
+    vectors_stale = ".memtree/cache/vectors-stale";
+    /// The lock of whoever changes vectors.
+    vectors_lock = ".memtree/local/locks/vectors";
     /// What is known of the sources: which file belongs to which session, and how it looked last.
     cursors = ".memtree/cache/cursors.json";
     /// How sources and tree looked when a sweep had left nothing to do.
@@ -424,6 +522,10 @@ paths! {
     evicted = ".memtree/local/evicted";
     /// The lock of the one sweep at a time.
     sweep_lock = ".memtree/local/locks/sweep";
+    /// The lock of the one sync at a time.
+    sync_lock = ".memtree/local/locks/sync";
+    /// How far this device and its remotes were the same.
+    sync_state = ".memtree/local/sync.json";
     /// The lock of the one watch at a time.
     watch_lock = ".memtree/local/locks/watch";
 }
@@ -519,6 +621,17 @@ impl Layout {
         self.snapshot(id).join("episodic")
     }
 
+    /// The folders of one session that may travel, as git is told of them.
+    pub fn travelling(&self, id: &SessionId) -> [String; 3] {
+        TRAVELS.map(|part| format!(":(literal){}", self.shown(&self.snapshot(id).join(part))))
+    }
+
+    /// The session whose digest lies at a path in the memory.
+    pub fn session_of_digest(relative: &str) -> Option<SessionId> {
+        let session = relative.split('/').nth(1)?;
+        (page_kind(relative) == PageKind::Digest).then(|| session.parse().ok()).flatten()
+    }
+
     /// The folder of a part of the tree that holds pages about sessions.
     pub fn tree(&self, tree: Tree) -> Option<PathBuf> {
         tree.folder().map(|folder| self.root.join(folder))
@@ -544,9 +657,9 @@ impl Layout {
         self.inbox().join(format!("{id}.md"))
     }
 
-    /// All folders with what was made of sessions.
-    pub fn distilled(&self) -> [PathBuf; 4] {
-        ["daily", "core", "knowledge", "patterns"].map(|name| self.root.join(name))
+    /// All folders with what was made of sessions, or noted in them.
+    pub fn distilled(&self) -> [PathBuf; 5] {
+        ["daily", "core", "knowledge", "patterns", "memories"].map(|name| self.root.join(name))
     }
 
     /// One core.
@@ -567,6 +680,11 @@ impl Layout {
     /// One page of knowledge.
     pub fn page(&self, name: &PageName) -> PathBuf {
         self.knowledge_of(name.kind).join(format!("{}.md", name.slug()))
+    }
+
+    /// A file or folder of an agent's.
+    pub fn memories_file(&self, at: &MemoryPath) -> PathBuf {
+        at.names().iter().fold(self.memories(), |path, name| path.join(name))
     }
 
     /// A pattern that waits.
@@ -605,14 +723,40 @@ impl Layout {
         self.root.join("templates/prompts").join(task).with_extension("md")
     }
 
-    /// What was written into an agent's settings.
-    pub fn installed(&self, agent: &'static str) -> PathBuf {
-        self.root.join(format!(".memtree/local/installed/{agent}.json"))
+    /// The page with which another agent goes on with a session.
+    pub fn handoff_page(&self, session: &SessionId) -> PathBuf {
+        self.root.join(format!(".memtree/local/handoff/{session}.md"))
     }
 
-    /// What an agent's settings were before that.
-    pub fn before_install(&self, agent: &'static str) -> PathBuf {
-        self.root.join(format!(".memtree/local/installed/{agent}.before"))
+    /// Copies of what an agent remembers by itself.
+    pub fn native_notes(&self, agent: &'static str) -> PathBuf {
+        self.root.join("memories/native").join(agent)
+    }
+
+    /// Where an agent could keep its notes instead.
+    pub fn notes_of(&self, agent: &'static str) -> PathBuf {
+        self.root.join("memories").join(agent)
+    }
+
+    /// Whose notes are read, and how the copies were written.
+    pub fn native_state(&self) -> PathBuf {
+        self.root.join(".memtree/local/native.json")
+    }
+
+    /// The notes on what was written into agents' files.
+    pub fn installed_folder(&self) -> PathBuf {
+        self.root.join(".memtree/local/installed")
+    }
+
+    /// What was written into a file of an agent's: the name is the agent's for the file with its
+    /// hooks, and longer for others.
+    pub fn installed(&self, name: &str) -> PathBuf {
+        self.installed_folder().join(format!("{name}.json"))
+    }
+
+    /// What such a file was before that.
+    pub fn before_install(&self, name: &str) -> PathBuf {
+        self.installed_folder().join(format!("{name}.before"))
     }
 
     /// The mark that an agent has run hooks which are in the settings of another.
@@ -623,6 +767,11 @@ impl Layout {
     /// How many turns a session of an agent has had.
     pub fn turns(&self, session: &str) -> PathBuf {
         self.root.join(format!(".memtree/local/turns/{session}"))
+    }
+
+    /// Which events of an agent's session were reported when, and by which hooks.
+    pub fn answered(&self, session: &str) -> PathBuf {
+        self.root.join(format!(".memtree/local/answered/{session}"))
     }
 
     /// Which lines a session of an agent was already given.
@@ -641,13 +790,25 @@ impl Layout {
     }
 
     /// Where hooks keep what they remember of sessions.
-    pub fn hooks_memory(&self) -> [PathBuf; 2] {
-        ["turns", "told"].map(|name| self.local().join(name))
+    pub fn hooks_memory(&self) -> [PathBuf; 3] {
+        ["turns", "told", "answered"].map(|name| self.local().join(name))
     }
 
     /// Databases in which another tool kept how far it had summarized the days.
     pub fn day_status_databases(&self) -> [PathBuf; 2] {
         ["memory_index.sqlite3", "central/zubot_core.db"].map(|name| self.root().join(name))
+    }
+
+    /// A synced file by its path in the memory, as git names it; `None` where that leads elsewhere, or
+    /// to what is this device's own.
+    pub fn of_page(&self, relative: &str) -> Option<PathBuf> {
+        let is_plain =
+            |part: std::path::Component<'_>| matches!(part, std::path::Component::Normal(_));
+        let path = Path::new(relative);
+        let first = relative.split('/').next().unwrap_or_default();
+        let is_apart = first.eq_ignore_ascii_case(".git") || first.eq_ignore_ascii_case(".memtree");
+        (path.components().all(is_plain) && !is_apart && !relative.is_empty())
+            .then(|| self.root.join(path))
     }
 
     /// A path as it is shown: relative to the memory, with `/`.

@@ -21,6 +21,7 @@ pub mod guards;
 pub mod knowledge;
 pub mod layout;
 pub mod local;
+pub mod merge;
 pub mod pattern;
 pub mod seals;
 pub mod session_index;
@@ -181,6 +182,7 @@ impl Store {
             layout.cores(),
             layout.own(),
             layout.knowledge(),
+            layout.memories(),
             layout.patterns(),
             layout.candidates(),
             layout.catalog(),

@@ -5,6 +5,8 @@
 //! so is replaced, or goes where we have no more to say; everything else is a person's and stays.
 //! What a person removed stays away.
 
+mod join;
+mod other_version;
 mod regions;
 mod replace;
 mod written;
@@ -13,9 +15,11 @@ use std::borrow::Cow;
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag};
 
+pub use join::{join, join_text};
+pub use other_version::OtherVersion;
 use regions::is_line_start;
 pub use regions::{Regions, find_line};
-pub use replace::{merging, replace};
+pub use replace::{merging, merging_shared, replace};
 pub use written::{Written, is_complete, is_ours, part_hash};
 
 use crate::base::front_matter::Document;

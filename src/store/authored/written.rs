@@ -33,6 +33,11 @@ impl Written {
         self.records.is_empty()
     }
 
+    /// The names of what is remembered.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.records.iter().map(|(name, _)| name.as_str())
+    }
+
     /// Whether we wrote something of this name.
     pub fn has(&self, name: &str) -> bool {
         self.hashes(name).is_some()
@@ -91,7 +96,7 @@ impl Written {
     }
 
     /// As it stands in front matter.
-    pub(super) fn value(&self) -> String {
+    pub fn value(&self) -> String {
         front_matter::block_list(&self.lines())
     }
 

@@ -82,6 +82,27 @@ pub fn parse(text: &str) -> PersonsPart {
     part
 }
 
+/// Two devices' versions of the page: what people wrote and pinned on both, around what is made anew
+/// from the cores by the next consolidation.
+pub fn joined(base: Option<&str>, sides: [&str; 2]) -> String {
+    let [one, other] = sides.map(parse);
+    let base = base.map(parse);
+    let text = |of: fn(&PersonsPart) -> &str| {
+        authored::join_text(base.as_ref().map(of), [of(&one), of(&other)])
+    };
+    let (before, after) = (text(|part| &part.before), text(|part| &part.after));
+    let is_in = |part: &PersonsPart, line: &(String, String)| part.pinned.contains(line);
+    let mut pinned = one.pinned.clone();
+    pinned.extend(other.pinned.iter().filter(|line| !is_in(&one, line)).cloned());
+    // What one of them took the pin from is pinned no more.
+    pinned.retain(|line| {
+        let was = base.as_ref().is_some_and(|base| is_in(base, line));
+        !was || (is_in(&one, line) && is_in(&other, line))
+    });
+    pinned.sort();
+    self::text(&PersonsPart { before, after, pinned }, &[]).0
+}
+
 /// Whether nobody has written into the page.
 pub fn is_ours(text: &str) -> bool {
     let (new, own) = (parse(""), parse(text));

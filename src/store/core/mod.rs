@@ -17,11 +17,11 @@ use crate::base::files;
 use crate::base::front_matter::{self, Document};
 use crate::base::markdown::inline;
 use crate::model::core::{
-    Core, How, Landmark, LandmarkState, Member, Membership, Merged, OpenEnd, Relation, Sphere,
-    Superseded,
+    Core, How, Landmark, LandmarkId, LandmarkState, Member, Membership, Merged, OpenEnd, Relation,
+    Sphere, Superseded,
 };
 use crate::model::ids::{CoreId, SessionId, SphereId};
-use crate::store::authored::Regions;
+use crate::store::authored::{self, Regions};
 use crate::store::layout;
 
 /// The schemas that we write.
@@ -362,6 +362,87 @@ pub fn parse_sphere(text: &str) -> Vec<Merged> {
         }
     });
     found
+}
+
+/// Two devices' versions of a core: every landmark of both, for the next consolidation to put in order,
+/// and what people wrote.
+pub fn joined_core(base: Option<&str>, sides: [&str; 2]) -> String {
+    joined_page(base, sides, |line| Some(lines::parse_landmark(line, None)?.landmark))
+}
+
+/// Two devices' versions of a sphere, which is made anew from its cores.
+pub fn joined_sphere(base: Option<&str>, sides: [&str; 2]) -> String {
+    joined_page(base, sides, |line| Some(lines::parse_merged(line, None)?.landmark))
+}
+
+fn joined_page(
+    base: Option<&str>,
+    [one, other]: [&str; 2],
+    landmark: impl Fn(&str) -> Option<Landmark>,
+) -> String {
+    let rank = |page: &str| {
+        let document = Document::parse(page);
+        let said = |key: &str| document.get_str(key).unwrap_or_default();
+        (said("extraction_date"), said("landmarks").parse::<u64>().unwrap_or_default())
+    };
+    let is_newer = (rank(one), one) >= (rank(other), other);
+    let [new, old] = if is_newer { [one, other] } else { [other, one] };
+    let by_id = |page: &str| -> BTreeMap<LandmarkId, (String, String)> {
+        let mut found = BTreeMap::new();
+        each_line(Document::parse(page).body(), |section, project, line| {
+            if let Some(landmark) = landmark(line) {
+                let under = format!("{section}\n\n### {}", project.unwrap_or(NO_PROJECT));
+                found.insert(landmark.id, (under, line.to_string()));
+            }
+        });
+        found
+    };
+    let (before, in_new, in_old) = (base.map(&by_id), by_id(new), by_id(old));
+    let is_decided = |line: &str| landmark(line).is_some_and(|one| one.pinned || one.reviewed);
+    let mut text = String::with_capacity(new.len());
+    for line in new.split_inclusive('\n') {
+        let there = landmark(line.trim_end()).and_then(|one| Some((in_old.get(&one.id)?, one)));
+        let theirs = there.filter(|((_, theirs), one)| {
+            let was = before.as_ref().and_then(|before| before.get(&one.id));
+            let is_same = was.is_some_and(|(_, was)| was == line.trim_end());
+            theirs != line.trim_end()
+                && (is_same || (is_decided(theirs) && !is_decided(line.trim_end())))
+        });
+        match theirs {
+            Some(((_, theirs), _)) => text.push_str(&format!("{theirs}\n")),
+            None => text.push_str(line),
+        }
+    }
+    let missing: String = in_old
+        .iter()
+        .filter(|(id, _)| !in_new.contains_key(*id))
+        .map(|(_, (under, line))| format!("\n{under}\n{line}\n"))
+        .collect();
+    let notes = [base.unwrap_or_default(), one, other].map(notes_of);
+    let joined = authored::join_text(base.map(|_| notes[0].as_str()), [&notes[1], &notes[2]]);
+    let end = text.rfind(&notes_of(&text)).unwrap_or(text.len());
+    let text = format!("{}{missing}\n{}", &text[..end], joined.trim_start_matches('\n'));
+    with_joined_keys(text, base, [new, old])
+}
+
+/// A page with the keys that people added on either side.
+fn with_joined_keys(text: String, base: Option<&str>, sides: [&str; 2]) -> String {
+    let mut page = Document::parse(&text);
+    let base = base.map(Document::parse);
+    let [new, old] = sides.map(Document::parse);
+    for key in old.keys().filter(|key| !OUR_KEYS.contains(key)) {
+        let was = base.as_ref().and_then(|base| base.get_raw(key));
+        let (here, there) = (new.get_raw(key), old.get_raw(key));
+        if here == was && there != was {
+            page.set_raw(key, there.unwrap_or_default());
+        }
+    }
+    for key in new.keys().filter(|key| !OUR_KEYS.contains(key) && !old.has(key)) {
+        if base.as_ref().is_some_and(|base| base.get_raw(key) == new.get_raw(key)) {
+            page.remove(key);
+        }
+    }
+    page.into_text()
 }
 
 /// The cores that a memory holds, in order.

@@ -401,6 +401,33 @@ fn merge(
     Ok(true)
 }
 
+/// A day that git joined, with its lines in their places; each line without a time stays behind the
+/// one it follows.
+pub fn in_order(text: &str) -> String {
+    let mut blocks: Vec<(Option<(&str, &str)>, &str)> = Vec::new();
+    let mut start = 0;
+    let mut at = 0;
+    let mut current = None;
+    for line in text.split_inclusive('\n') {
+        let found = place(line.trim_end());
+        if found.is_some() && at > start {
+            blocks.push((current, &text[start..at]));
+            start = at;
+        }
+        current = found.or(current);
+        at += line.len();
+    }
+    blocks.push((current, &text[start..]));
+    // What stands before the first line with a time stays first.
+    blocks.sort_by_key(|(place, _)| *place);
+    blocks.into_iter().map(|(_, block)| block).collect()
+}
+
+/// Whether a line has its place by its time; any other stays behind the one it follows.
+pub fn has_time(line: &str) -> bool {
+    place(line).is_some()
+}
+
 /// Hands over each line, and its end as it is.
 fn each_line(
     text: &mut impl Read,

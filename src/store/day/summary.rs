@@ -91,6 +91,36 @@ pub fn text(day: NaiveDate, summary: &DaySummary, notes: &Notes, existing: Optio
     })
 }
 
+/// Two devices' versions of a summary, joined block by block; every flush's note stays.
+pub fn joined(base: Option<&str>, sides: [&str; 2]) -> String {
+    let joined = authored::join(&RULES, base, sides, |page| {
+        let messages = page.get_str("messages").and_then(|count| count.parse::<u64>().ok());
+        (messages, page.get_str("raw_sha256"))
+    });
+    let mut page = joined;
+    for (session, noted) in sides.iter().flat_map(|side| notes(side)) {
+        let there = notes(&page).remove(&session).unwrap_or_default();
+        let is_new = |note: &&Note| there.iter().all(|known| known.id != note.id);
+        let missing: String = noted.iter().filter(is_new).map(note_text).collect();
+        if !missing.is_empty() {
+            page = with_notes(&page, &session, &missing);
+        }
+    }
+    page
+}
+
+/// A summary with more notes of a session, at the end of its block; ours stays ours.
+fn with_notes(page: &str, session: &str, missing: &str) -> String {
+    let document = Document::parse(page);
+    let name = format!("{SESSION}{session}");
+    let Some(block) = authored::find_part(document.body(), &RULES, &name) else {
+        return page.to_string();
+    };
+    let end = block.as_ptr() as usize - document.as_text().as_ptr() as usize + block.len();
+    let after = format!("{}\n{missing}{}", &page[..end], &page[end..]);
+    authored::still_ours(page, &after, &RULES)
+}
+
 /// A summary out of which something was taken: what was ours still is, and it covers the day no
 /// longer. Whoever guesses what is gone could prove it by a hash.
 pub fn still_ours(before: &str, after: &str) -> String {

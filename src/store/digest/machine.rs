@@ -88,15 +88,15 @@ pub fn unfolded(text: &str) -> Cow<'_, str> {
 /// A digest with what only machines need in its comment.
 pub fn folded(text: &str) -> String {
     let mut document = Document::parse(text);
-    let keys = fields::machine_keys().chain([WRITTEN]);
+    let keys: Vec<&str> = fields::machine_keys().chain([WRITTEN]).collect();
     let mut inner = String::new();
-    for key in keys {
+    for key in &keys {
         let Some(raw) = document.get_raw(key) else { continue };
         let raw = raw.replace('\r', "");
         let gap = if raw.starts_with('\n') { "" } else { " " };
         inner.push_str(&format!("{key}:{gap}{}\n", raw.trim_end()));
-        document.remove(key);
     }
+    document.remove_all(&keys);
     if inner.is_empty() {
         return document.into_text();
     }

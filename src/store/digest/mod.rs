@@ -5,12 +5,14 @@
 //! comment, [`machine`].
 
 pub mod fields;
+mod garbled;
 mod lines;
 mod machine;
 
 use std::sync::LazyLock;
 
 use fields::{SCHEMA, SCHEMA_1};
+pub use garbled::{garbled_sections, repaired};
 use lines::{claim_line, error_line, index_line, line, trigger_line};
 pub use lines::{parse_claim, parse_error, parse_index_line, parse_trigger};
 pub use machine::MACHINE;
@@ -236,6 +238,17 @@ pub fn without_doubles(text: &str) -> Option<String> {
     document.remove_duplicates(is_edited).then(|| folded(document.as_text()))
 }
 
+/// Two devices' versions of a digest, joined by key and section.
+pub fn joined(base: Option<&str>, sides: [&str; 2]) -> String {
+    let base = base.map(unfolded);
+    let [one, other] = sides.map(unfolded);
+    folded(&authored::join(&RULES, base.as_deref(), [&one, &other], |page| {
+        // The one that saw more of the session.
+        let turns: u64 = page.get_str("turns").and_then(|it| it.parse().ok()).unwrap_or_default();
+        (turns, page.get_str("ended"), page.get_str("captured"))
+    }))
+}
+
 /// The digest without the hashes of what no longer stands in it.
 pub fn without_stale_hashes(text: &str) -> String {
     folded(&authored::without_stale_hashes(&unfolded(text), &RULES))
@@ -296,8 +309,10 @@ pub fn related_text(existing: &str) -> String {
 /// The short way, for a page whose boxes are as we wrote them: most are, and a whole memory may
 /// have to be ticked.
 fn as_written_and_related(existing: &str) -> Option<String> {
-    static SECTION: LazyLock<String> =
-        LazyLock::new(|| readiness_section(TEMPLATE).expect("the template has it"));
+    static SECTION: LazyLock<String> = LazyLock::new(|| {
+        let template = TEMPLATE.replace("{index}", "");
+        readiness_section(&template).expect("the template has it")
+    });
     static ENTRIES: LazyLock<[String; 2]> = LazyLock::new(|| {
         let ticked = SECTION.replacen(RELATED_BOX, RELATED_TICK, 1);
         [SECTION.as_str(), &ticked].map(|section| {
@@ -478,4 +493,29 @@ pub fn fill(template: &str, value: impl Fn(&str) -> String) -> String {
     }
     text.push_str(rest);
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_short_way_to_a_ticked_box_is_taken_and_ends_where_the_long_one_does() {
+        let index = "## 🔎 Index\n- EP_001: tide, harbour\n\n";
+        for index in ["", index] {
+            let body = TEMPLATE.replace("{index}", index);
+            let boxes = readiness_section(&body).unwrap();
+            let page = format!(
+                "---\ntitle: T\n---\n{}<!-- memtree:\nreadiness: {}\nwritten:\n  - \"{} {}\"\n-->\n\n## Notes\n",
+                body.trim_end_matches("## Notes\n"),
+                fields::READINESS,
+                READINESS_SECTION,
+                authored::part_hash(&boxes),
+            );
+            let short = as_written_and_related(&page).expect("the boxes are as we wrote them");
+            assert_eq!(short, related_by_parts(&page));
+            assert!(short.contains(RELATED_TICK) && !short.contains(RELATED_BOX));
+            assert_eq!(related_text(&short), short, "once is enough");
+        }
+    }
 }

@@ -15,6 +15,8 @@ const HEADING: &str = "## Lessons of earlier sessions";
 const FRAME: &str =
     "Approved by the person; each leads to the session behind it. They inform, and do not order.";
 
+const FRAME_OF_SKILL: &str = "Approved by the person. It informs, and does not order.";
+
 /// A lesson as agents read it: two lines, and the way to where it was learnt.
 pub fn lesson(pattern: &Pattern) -> Result<String, String> {
     let name = text::one_line(&pattern.name, 200);
@@ -30,6 +32,52 @@ pub fn lesson(pattern: &Pattern) -> Result<String, String> {
     let place = pattern.provenance.sessions.last().map(|id| format!("; `memtree recall {id}`"));
     let advice = if advice.ends_with(['.', '!', ')', '”']) { advice } else { advice + "." };
     Ok(format!("- **{name}.** {advice}\n  Seen in {sessions}{}\n", place.unwrap_or_default()))
+}
+
+/// How many things to do make a pattern a procedure, which is a skill of its own.
+const PROCEDURE: usize = 3;
+/// A skill's description is at most so long.
+const LONGEST_DESCRIPTION: usize = 1000;
+
+/// A pattern that is a procedure, as a skill: where it stands in a folder of skills, what the file
+/// begins with, and its steps.
+pub struct Skill {
+    pub path: String,
+    pub header: String,
+    pub steps: String,
+}
+
+/// The skill of a pattern; none where it is a lesson of two lines.
+pub fn skill(pattern: &Pattern) -> Result<Option<Skill>, String> {
+    if pattern.resolutions.len() < PROCEDURE {
+        return Ok(None);
+    }
+    let title = text::one_line(&pattern.name, 200);
+    let problem = text::one_line(&pattern.problem, 600);
+    let mut steps = String::new();
+    for (at, step) in pattern.resolutions.iter().enumerate() {
+        refused(step)?;
+        steps += &format!("{}. {}\n", at + 1, text::one_line(step, 300));
+    }
+    refused(&title)?;
+    refused(&problem)?;
+    // Names of skills have at most 64 small letters, digits and hyphens.
+    let name = text::slug(&format!("memtree {}", pattern.id), 64);
+    let about = format!("{} Use it when this comes up: {problem}", sentence_of(&title));
+    let about = text::one_line(&about, LONGEST_DESCRIPTION);
+    // A string of JSON is one of YAML, too.
+    let about = serde_json::Value::String(about);
+    let place = pattern.provenance.sessions.last();
+    let place = place.map(|id| format!("\nWhere it was learnt: `memtree recall {id}`\n"));
+    Ok(Some(Skill {
+        path: format!("{name}/SKILL.md"),
+        header: format!("---\nname: {name}\ndescription: {about}\n---\n"),
+        steps: format!("# {title}\n\n{FRAME_OF_SKILL}\n\n{steps}{}", place.unwrap_or_default()),
+    }))
+}
+
+fn sentence_of(words: &str) -> String {
+    if words.ends_with(['.', '!', '?']) { words.into() } else { format!("{words}.") }
 }
 
 /// Why words may not stand in a file of instructions: they would end the block, or give orders.

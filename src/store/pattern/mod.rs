@@ -4,6 +4,7 @@ pub mod active;
 pub mod block;
 pub mod candidate;
 pub mod catalog;
+pub mod proposals;
 pub mod reviews;
 
 use super::authored::{self, Order, Part, Rules, Unit};
