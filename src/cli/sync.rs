@@ -1,0 +1,156 @@
+//! `memtree sync`
+
+use std::io::IsTerminal;
+
+use super::{App, output};
+use crate::error::Result;
+use crate::memory::Memory;
+use crate::ops::sync::{SyncReport, SyncRequest};
+
+/// Commit, pull, merge without a conflict, and push the memory by git
+///
+/// First looks for secrets and for raw in what would be committed and in every commit that was not
+/// pushed yet, and stops there, naming file, line and rule. Then commits the memory alone (what else
+/// is staged stays staged), fetches, joins what two devices changed by section, makes anew what is
+/// generated, verifies what changed and pushes; where somebody else was faster it does so again. No
+/// network is no error: the commit goes with the next sync. Your own git, its settings, hooks and
+/// credentials are used; history is never rewritten.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The remote to sync with [default: the branch's own, or `origin`]
+    #[arg(long, value_name = "REMOTE")]
+    remote: Option<String>,
+    /// The message of the commit [default: made from what changed]
+    #[arg(long, short, value_name = "TEXT")]
+    message: Option<String>,
+    /// Verify the whole memory, rather than what changed since the last sync
+    #[arg(long)]
+    full: bool,
+    /// Only look for secrets and raw in what would leave
+    #[arg(long, conflicts_with_all = ["message", "full", "dry_run"])]
+    check: bool,
+    /// Let plain `git push` look for secrets and raw, too: writes the hook `pre-push`
+    #[arg(long, conflicts_with_all = ["message", "full", "dry_run", "check"])]
+    install_hook: bool,
+    /// Do nothing, but say what would be done
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub fn run(args: Args, app: &App) -> Result<u8> {
+    let memory = app.memory()?;
+    if args.check {
+        memory.check_sync(args.remote.as_deref())?;
+        app.note("nothing that has to stay here would leave");
+        return Ok(0);
+    }
+    if args.install_hook {
+        return install_hook(&memory, app);
+    }
+    if memory.syncs_episodes().is_none() && !args.dry_run {
+        ask_for_episodes(&memory, app)?;
+    }
+    let progress = output::progress_line(app.quiet || app.json);
+    let step = |what: &str| progress.set_message(what.to_string());
+    let request = SyncRequest::default()
+        .remote(args.remote)
+        .message(args.message)
+        .full(args.full)
+        .dry_run(args.dry_run)
+        .may_ask(std::io::stdin().is_terminal())
+        .program(app.program_path()?)
+        .progress(&step);
+    let report = memory.sync(&request);
+    progress.finish_and_clear();
+    let report = report?;
+    if app.json {
+        output::json(&report);
+    } else {
+        output::print(&shown(&report));
+    }
+    Ok(0)
+}
+
+/// Asks once whether the readable parts of this device's sessions travel, too.
+fn ask_for_episodes(memory: &Memory, app: &App) -> Result<()> {
+    let bytes = memory.episodes_bytes()?;
+    if bytes == 0 {
+        return Ok(());
+    }
+    let size = output::bytes(bytes);
+    if !std::io::stdin().is_terminal() || app.json || app.quiet {
+        app.note(format!(
+            "episodes stay here ({size}), so links to them lead nowhere in a clone: `memtree config sync.episodes true` lets them travel"
+        ));
+        return Ok(());
+    }
+    let question = format!(
+        "Let the readable, redacted episodes travel too ({size}), so that every link works in a clone?"
+    );
+    memory.decide_episodes(app.confirm(&question, false)?)
+}
+
+fn install_hook(memory: &Memory, app: &App) -> Result<u8> {
+    let hook = memory.install_push_hook(&app.program_path()?)?;
+    if app.json {
+        output::json(&hook);
+    } else if hook.written {
+        output::print(&format!("wrote `{}`\n", hook.path.display()));
+    } else {
+        let path = hook.path.display();
+        output::print(&format!("`{path}` is your own; put this line into it:\n{}\n", hook.line));
+    }
+    Ok(if hook.written { 0 } else { 3 })
+}
+
+/// What a sync did, in sentences.
+pub fn shown(report: &SyncReport) -> String {
+    let files = |count: usize| output::count(count, "file");
+    let mut text = String::new();
+    if report.dry_run {
+        if report.committed.is_empty() {
+            text.push_str("nothing to commit\n");
+        }
+        for path in &report.committed {
+            text.push_str(&format!("would commit {path}\n"));
+        }
+        let remote = report.remote.as_deref();
+        let next = remote.map(|remote| format!("would fetch from {remote}, merge and push\n"));
+        text.push_str(
+            &next.unwrap_or_else(|| "no remote is known: nothing would be pushed\n".into()),
+        );
+        return output::safe(&text).into_owned();
+    }
+    if !report.committed.is_empty() {
+        let message = report.message.as_deref().unwrap_or_default();
+        text.push_str(&format!("committed {}: {message}\n", files(report.committed.len())));
+    }
+    if report.received > 0 {
+        text.push_str(&format!("received {}\n", files(report.received)));
+    }
+    if !report.joined.is_empty() {
+        let pages = output::count(report.joined.len(), "page");
+        text.push_str(&format!("joined {pages} that two devices had changed\n"));
+    }
+    if report.other_versions > 0 {
+        let sections = output::count(report.other_versions, "section");
+        text.push_str(&format!(
+            "{sections} was edited on two devices: the other version is in the page's notes (`memtree status`)\n"
+        ));
+    }
+    if let Some(bytes) = report.first_push_bytes {
+        text.push_str(&format!("the first push: {}\n", output::bytes(bytes)));
+    }
+    match (&report.remote, &report.offline) {
+        (None, _) => text
+            .push_str("no remote is known, so nothing was pushed: `git remote add origin URL`\n"),
+        (Some(remote), Some(why)) => text.push_str(&format!(
+            "`{remote}` is out of reach, so nothing was pushed; the next sync does it ({why})\n"
+        )),
+        (Some(remote), None) if report.pushed => {
+            text.push_str(&format!("pushed to {remote}/{}\n", report.branch));
+        }
+        (Some(remote), None) => text.push_str(&format!("`{remote}` has everything\n")),
+    }
+    output::safe(&text).into_owned()
+}

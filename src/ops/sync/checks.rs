@@ -1,0 +1,278 @@
+//! Checks before anything leaves: secrets, and what has to stay on this device, in what would be
+//! committed and in every commit that was not pushed yet.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use serde::Serialize;
+
+use crate::base::files;
+use crate::base::redact::Redactor;
+use crate::base::shell::quoted;
+use crate::error::{Error, Result};
+use crate::memory::Memory;
+use crate::store::layout;
+
+use super::state::SyncState;
+
+/// Something that must not leave this device.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Exposed {
+    /// The file, relative to the memory.
+    pub path: String,
+    pub line: usize,
+    /// The rule that found it; its value is not repeated.
+    pub rule: String,
+    /// The commit that holds it, where it is in one.
+    pub commit: Option<String>,
+}
+
+impl Exposed {
+    fn shown(&self) -> String {
+        let Exposed { path, line, rule, commit } = self;
+        let within = commit.as_ref().map(|commit| format!(" (commit {commit})"));
+        format!("{path}:{line}: {rule}{}", within.unwrap_or_default())
+    }
+}
+
+/// So many are named.
+const MOST_NAMED: usize = 10;
+/// Of a longer line only the beginning is looked at: no page of ours has one.
+const LONGEST_LINE: usize = 4 << 20;
+/// A longer file is no page.
+const LONGEST_FILE: u64 = 64 << 20;
+
+impl Memory {
+    /// Stops where a secret, raw or this device's own would leave: in what has changed, and in the
+    /// commits that the remote does not have.
+    pub(super) fn refuse_leaks(
+        &self,
+        changed: &BTreeSet<String>,
+        remote: Option<&str>,
+    ) -> Result<()> {
+        self.refuse_raw(changed)?;
+        let mut found = self.exposed_files(changed)?;
+        found.extend(self.exposed_commits(remote, None)?);
+        if found.is_empty() { Ok(()) } else { Err(self.leak(found)) }
+    }
+
+    /// Does the same for the commits since one that was looked at.
+    pub(super) fn refuse_new_leaks(&self, remote: &str, looked: Option<&str>) -> Result<()> {
+        let found = self.exposed_commits(Some(remote), looked)?;
+        if found.is_empty() { Ok(()) } else { Err(self.leak(found)) }
+    }
+
+    /// Stops where git has raw. What was looked at by the last sync is not looked at again.
+    pub(super) fn refuse_tracked(&self) -> Result<()> {
+        let (git, root) = (self.git(), self.root());
+        let synced = SyncState::file(self.layout()).load().synced;
+        let tracked = match synced.and_then(|synced| git.commit(root, &synced)) {
+            Some(synced) => {
+                let options =
+                    ["diff", "--cached", "--name-only", "-z", "--relative", "--no-renames"];
+                git.answer(root, &[&options[..], &[synced.as_str(), "--", "."]].concat())
+            }
+            None => git.answer(root, &["ls-files", "-z", "--", "."]),
+        };
+        let tracked = tracked
+            .map_err(|why| Error::new("cannot ask git what it has of this memory").because(why))?;
+        let mut folders = HashMap::new();
+        let stays = |path: &&str| self.stays_here(path, &mut folders);
+        let tracked: Vec<String> = tracked.split('\0').filter(stays).map(str::to_string).collect();
+        if tracked.is_empty() { Ok(()) } else { Err(self.tracked_error(&tracked)) }
+    }
+
+    /// Stops where git would take raw.
+    fn refuse_raw(&self, changed: &BTreeSet<String>) -> Result<()> {
+        let mut folders = HashMap::new();
+        let mut stays = |path: &String| self.stays_here(path, &mut folders);
+        let Some(first) = changed.iter().find(|path| stays(path)) else { return Ok(()) };
+        Err(Error::new(format!("git would take `{first}`, which must stay on this device"))
+            .because("raw is not redacted; it would go wherever this repository is pushed")
+            .hint("run `memtree doctor --fix`; then take out of `.gitignore`, there and above, what lets it in"))
+    }
+
+    /// What stands in files that would be committed.
+    fn exposed_files(&self, changed: &BTreeSet<String>) -> Result<Vec<Exposed>> {
+        let redactor = self.redactor()?;
+        let mut found = Vec::new();
+        for path in changed {
+            let Some(page) = self.layout().of_page(path) else { continue };
+            let Ok(metadata) = files::symlink_metadata(&page) else { continue };
+            if !metadata.is_file() {
+                continue;
+            }
+            if metadata.len() > LONGEST_FILE {
+                found.push(too_long(path, None));
+                continue;
+            }
+            let bytes = files::read(&page).map_err(|err| {
+                Error::new(format!("cannot look for secrets in `{path}`")).because(err)
+            })?;
+            look(redactor, path, &bytes, None, &mut found);
+        }
+        Ok(found)
+    }
+
+    /// The files of the memory that differ from the last commit, by their paths in it.
+    pub(super) fn changed_files(&self) -> Result<BTreeSet<String>> {
+        let (git, root) = (self.git(), self.root());
+        let cannot = |why: String| Error::new("cannot ask git what has changed").because(why);
+        let asked = ["ls-files", "-z", "--modified", "--others", "--exclude-standard", "--", "."];
+        let mut changed = git.answer(root, &asked).map_err(cannot)?;
+        // Before the first commit all that is staged is new.
+        let staged = match git.commit(root, "HEAD") {
+            Some(_) => {
+                let asked = [
+                    "diff", "--cached", "--name-only", "-z", "--relative", "--no-renames", "--",
+                    ".",
+                ];
+                git.answer(root, &asked)
+            }
+            None => git.answer(root, &["ls-files", "-z", "--", "."]),
+        };
+        changed.push_str(&staged.map_err(cannot)?);
+        let names = changed.split('\0').filter(|name| !name.is_empty());
+        let mut names: BTreeSet<String> = names.map(str::to_string).collect();
+        names.extend(self.new_episodes(None)?);
+        Ok(names)
+    }
+
+    /// What stands in commits that the remote does not have.
+    fn exposed_commits(&self, remote: Option<&str>, looked: Option<&str>) -> Result<Vec<Exposed>> {
+        let (git, root) = (self.git(), self.root());
+        let cannot =
+            |why: String| Error::new("cannot look into what was not pushed yet").because(why);
+        if git.commit(root, "HEAD").is_none() {
+            return Ok(Vec::new());
+        }
+        let versions = self.unpushed(remote, looked).map_err(cannot)?;
+        let names: Vec<&str> = versions.keys().map(String::as_str).collect();
+        let redactor = self.redactor()?;
+        let mut found = Vec::new();
+        let (mut raw, mut folders) = (BTreeSet::new(), HashMap::new());
+        for names in names.chunks(64) {
+            let contents = git.contents(root, names).map_err(cannot)?;
+            for name in names {
+                let path = &versions[*name];
+                // Folders are objects, too, and have no content here.
+                let Some(content) = contents.get(*name) else { continue };
+                if self.stays_here(path, &mut folders) {
+                    raw.insert(path.clone());
+                }
+                look(redactor, path, content, Some(name), &mut found);
+            }
+        }
+        if !raw.is_empty() {
+            return Err(self.raw_in_commits(&raw.into_iter().collect::<Vec<_>>(), remote));
+        }
+        for exposed in &mut found {
+            let name = exposed.commit.take().unwrap_or_default();
+            let asked = ["log", "-1", "--format=%h", "--find-object", &name, "HEAD", "--"];
+            exposed.commit = git.answer(root, &asked).ok().map(|commit| commit.trim().to_string());
+        }
+        Ok(found)
+    }
+
+    /// Whether a file has to stay on this device; `folders` remembers which sessions are folders.
+    fn stays_here(&self, path: &str, folders: &mut HashMap<String, bool>) -> bool {
+        let folders = std::cell::RefCell::new(folders);
+        layout::stays_here(path, |session| {
+            let mut folders = folders.borrow_mut();
+            *folders.entry(session.to_string()).or_insert_with(|| self.is_folder(session))
+        })
+    }
+
+    /// Every version of a file of the memory that a push would send, with its path in the memory.
+    fn unpushed(
+        &self,
+        remote: Option<&str>,
+        looked: Option<&str>,
+    ) -> Result<BTreeMap<String, String>, String> {
+        let (git, root) = (self.git(), self.root());
+        let prefix = git.answer(root, &["rev-parse", "--show-prefix"])?;
+        let prefix = prefix.trim_end_matches('\n');
+        let known = remote.map(|remote| format!("--remotes={remote}"));
+        let mut asked = vec!["rev-list", "--objects", "HEAD", "--not"];
+        asked.extend(known.as_deref().into_iter().chain(looked));
+        asked.extend(["--", "."]);
+        let answer = git.answer(root, &asked)?;
+        let version = |line: &str| {
+            let (name, path) = line.split_once(' ')?;
+            let path = path.strip_prefix(prefix).filter(|path| !path.is_empty())?;
+            Some((name.to_string(), path.to_string()))
+        };
+        Ok(answer.lines().filter_map(version).collect())
+    }
+
+    fn raw_in_commits(&self, raw: &[String], remote: Option<&str>) -> Error {
+        let first = raw.first().map_or("", String::as_str);
+        Error::new(format!(
+            "nothing was pushed: commits that were not pushed yet hold {} of the files that must stay on this device, such as `{first}`",
+            raw.len()
+        ))
+        .because("raw is not redacted; it would go wherever this repository is pushed")
+        .hint(self.anew(remote))
+    }
+
+    /// What is said where secrets would leave.
+    fn leak(&self, mut found: Vec<Exposed>) -> Error {
+        found.sort();
+        found.dedup();
+        let in_commits = found.iter().any(|one| one.commit.is_some());
+        let many =
+            if found.len() == 1 { "1 secret".into() } else { format!("{} secrets", found.len()) };
+        let mut error = Error::new(format!("nothing was pushed: {many} would be"));
+        for one in found.iter().take(MOST_NAMED) {
+            error = error.because(one.shown());
+        }
+        if found.len() > MOST_NAMED {
+            error = error.because(format!("and {} more", found.len() - MOST_NAMED));
+        }
+        let mut hint = String::from(
+            "`memtree doctor --secrets --fix` redacts them where they stand; change the secrets, for they may have been seen",
+        );
+        if in_commits {
+            hint.push_str(&format!("; {}", self.anew(None)));
+        }
+        error.hint(hint)
+    }
+
+    /// How commits are made anew without what they hold.
+    fn anew(&self, remote: Option<&str>) -> String {
+        let git = format!("git -C {}", quoted(&self.root().display().to_string()));
+        let onto = match remote {
+            Some(remote) => format!("{remote}/<branch>"),
+            None => "<the last commit that was pushed>".into(),
+        };
+        format!(
+            "then take it out of the commits that were not pushed: `{git} reset --soft {onto}` keeps every \
+             file as it is, and `memtree sync` commits them again"
+        )
+    }
+}
+
+fn too_long(path: &str, commit: Option<String>) -> Exposed {
+    let rule = "too long to be looked through for secrets".to_string();
+    Exposed { path: path.to_string(), line: 0, rule, commit }
+}
+
+fn look(
+    redactor: &Redactor,
+    path: &str,
+    bytes: &[u8],
+    version: Option<&str>,
+    found: &mut Vec<Exposed>,
+) {
+    let exposed = |line: usize, rule: &str| Exposed {
+        path: path.to_string(),
+        line,
+        rule: rule.to_string(),
+        commit: version.map(str::to_string),
+    };
+    found.extend(redactor.find(path).first().map(|(.., rule)| exposed(0, rule)));
+    for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        let line = String::from_utf8_lossy(&line[..line.len().min(LONGEST_LINE)]);
+        let secrets = redactor.find(&line);
+        found.extend(secrets.iter().map(|(.., rule)| exposed(number + 1, rule)));
+    }
+}

@@ -1,0 +1,404 @@
+//! Sync: the memory travels by git, without a conflict, a loss or a leak.
+//!
+//! What would leave is looked through first. Then the memory alone is committed, what is new there
+//! is fetched and merged, pages are joined by section, what is generated is made anew, what changed
+//! is verified, and the branch is pushed. History is never rewritten, and nothing outside of the
+//! memory is touched.
+
+mod checks;
+mod copies;
+mod episodes;
+mod hook;
+mod merge_file;
+mod merges;
+mod rebuild;
+mod register;
+mod remote;
+mod state;
+mod versions;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::base::git::{GitWork, Repository};
+use crate::base::setters::setters;
+use crate::error::{Context, Error, Result};
+use crate::memory::Memory;
+use crate::model::ids::SessionId;
+use crate::store::guards;
+use crate::store::layout::Layout;
+
+pub use checks::Exposed;
+pub use hook::InstalledHook;
+pub use merge_file::{MergeFileReport, MergeFileRequest, merge_file};
+pub use merges::SettledMerges;
+pub use register::Registered;
+pub use versions::PageVersion;
+
+use remote::{Pushed, Remote, Unreached, fetch, push};
+use state::SyncState;
+
+const CANNOT_COMMIT: &str = "cannot commit the memory";
+const LOOKING: &str = "looking for secrets in what would leave";
+/// So many paths are named to git at once.
+const PATHS_AT_ONCE: usize = 500;
+/// How often a push is tried again after somebody else was faster.
+const TRIES: usize = 8;
+
+/// What to sync with, and how.
+pub struct SyncRequest<'a> {
+    /// The remote, where it is not that of the branch.
+    pub remote: Option<String>,
+    /// The message of the commit, where it is not to be made from what changed.
+    pub message: Option<String>,
+    /// Whether all of the memory is verified, rather than what changed since the last time.
+    pub full: bool,
+    /// Whether it only says what would be done.
+    pub dry_run: bool,
+    /// Whether somebody is there whom git may ask for a password.
+    pub may_ask: bool,
+    /// This program, as git is to call it.
+    pub program: PathBuf,
+    /// Is told of each step.
+    progress: &'a dyn Fn(&str),
+}
+
+setters!(SyncRequest<'_> {
+    remote: Option<String>,
+    message: Option<String>,
+    full: bool,
+    dry_run: bool,
+    may_ask: bool,
+    program: PathBuf,
+});
+
+impl Default for SyncRequest<'_> {
+    fn default() -> Self {
+        SyncRequest {
+            remote: None,
+            message: None,
+            full: false,
+            dry_run: false,
+            may_ask: false,
+            program: PathBuf::new(),
+            progress: &|_| {},
+        }
+    }
+}
+
+impl<'a> SyncRequest<'a> {
+    /// Sets who is told of each step.
+    pub fn progress(self, progress: &'a dyn Fn(&str)) -> Self {
+        SyncRequest { progress, ..self }
+    }
+}
+
+/// What a sync did.
+#[derive(Debug, Default, Serialize)]
+pub struct SyncReport {
+    pub remote: Option<String>,
+    pub branch: String,
+    /// The files that were committed, or would be, relative to the memory.
+    pub committed: Vec<String>,
+    /// The message that they were committed with.
+    pub message: Option<String>,
+    /// How many files came from the remote.
+    pub received: usize,
+    /// The pages that two devices had changed.
+    pub joined: Vec<String>,
+    /// Sections that two people changed: the other version of each is in the page's notes.
+    pub other_versions: usize,
+    pub pushed: bool,
+    /// How much is sent the first time, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_push_bytes: Option<u64>,
+    /// Why the remote could not be reached; what is committed goes with the next sync.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offline: Option<String>,
+    pub dry_run: bool,
+}
+
+impl Memory {
+    /// Commits, fetches, merges and pushes the memory.
+    pub fn sync(&self, request: &SyncRequest<'_>) -> Result<SyncReport> {
+        let repository = self.repository().ok_or_else(|| {
+            Error::new(format!("the memory `{}` is in no git repository", self.root().display()))
+                .hint(
+                    "`git init` there, and `git remote add origin URL`; then `memtree sync` again",
+                )
+        })?;
+        let remote = self.remote(&repository, request.remote.as_deref())?;
+        let mut report = SyncReport {
+            remote: remote.as_ref().map(|remote| remote.name.clone()),
+            branch: repository.branch().unwrap_or_default(),
+            dry_run: request.dry_run,
+            ..SyncReport::default()
+        };
+        let sync = Sync { memory: self, request, repository, remote };
+        if request.dry_run {
+            (request.progress)(LOOKING);
+            self.refuse_tracked()?;
+            let changed = self.changed_files()?;
+            self.refuse_leaks(&changed, sync.remote_name())?;
+            report.committed = changed.into_iter().collect();
+            report.message = sync.message(&report.committed);
+            return Ok(report);
+        }
+        // One sync at a time; a second one waits and then finds everything done.
+        let _lock = crate::base::files::lock_exclusive(&self.layout().sync_lock())
+            .context(|| self.store().cannot_write())?;
+        self.register_merge_driver(&request.program)?;
+        // Whatever a pulled `.gitignore` says, raw and this device's own stay here.
+        guards::guard_own(self.layout())
+            .and_then(|()| guards::write_once(self.store()))
+            .context(|| self.store().cannot_write())?;
+        (request.progress)("redacting episodes by the present rules");
+        self.redact_episodes()?;
+        sync.finish_merge(&mut report)?;
+        sync.commit(&mut report)?;
+        sync.exchange(&mut report)?;
+        Ok(report)
+    }
+
+    /// Git at work in the memory, as the person would run it.
+    fn git_work(&self, may_ask: bool) -> GitWork<'_> {
+        GitWork {
+            git: self.git(),
+            folder: self.root(),
+            environment: &self.environment().places.environment,
+            may_ask,
+        }
+    }
+
+    /// Looks through what would leave, and does nothing else.
+    pub fn check_sync(&self, remote: Option<&str>) -> Result<()> {
+        let Some(repository) = self.repository() else { return Ok(()) };
+        let remote = self.remote(&repository, remote).ok().flatten();
+        self.refuse_tracked()?;
+        self.refuse_leaks(&self.changed_files()?, remote.as_ref().map(|one| one.name.as_str()))
+    }
+}
+
+/// A sync under way.
+struct Sync<'m> {
+    memory: &'m Memory,
+    request: &'m SyncRequest<'m>,
+    repository: Repository,
+    remote: Option<Remote>,
+}
+
+impl Sync<'_> {
+    fn work(&self) -> GitWork<'_> {
+        self.memory.git_work(self.request.may_ask)
+    }
+
+    /// Runs git; anything but a good end is an error that says what could not be done.
+    fn git(&self, what: &str, arguments: &[&str]) -> Result<String> {
+        let ended = self.work().run(arguments).map_err(|why| Error::new(what).because(why))?;
+        match ended.is_good() {
+            true => Ok(ended.out),
+            false => Err(Error::new(what)
+                .because(ended.complaint())
+                .hint("nothing was lost: what was done so far is in your files and commits")),
+        }
+    }
+
+    /// Ends a merge that was left in the middle, by a person or a kill.
+    fn finish_merge(&self, report: &mut SyncReport) -> Result<()> {
+        if let Some(what) = self.repository.unfinished() {
+            self.memory.settle_merges()?;
+            return Err(Error::new(format!("git is in the middle of a {what}"))
+                .because("what is committed now would become part of it")
+                .hint(format!(
+                    "pages are joined by now: `git add` them, then `git {what} --continue`, or `--abort`; then sync again"
+                )));
+        }
+        if self.repository.merging().is_none() {
+            return Ok(());
+        }
+        let lock = self.memory.store().lock()?;
+        self.settle(report)?;
+        self.end_merge()?;
+        drop(lock);
+        Ok(())
+    }
+
+    /// Stages the memory, and the episodes that travel; returns what is staged of it.
+    fn stage(&self, what: &str) -> Result<Vec<String>> {
+        self.git(what, &["add", "--all", "--", "."])?;
+        let mut staged = self.staged(what)?;
+        let known = SyncState::file(self.memory.layout()).load().has_episodes;
+        let changed: Vec<SessionId> =
+            staged.iter().filter_map(|path| Layout::session_of_digest(path)).collect();
+        let episodes = self.memory.new_episodes(known.then_some(changed.as_slice()))?;
+        let paths: Vec<String> = episodes.iter().map(|path| format!(":(literal){path}")).collect();
+        for paths in paths.chunks(PATHS_AT_ONCE) {
+            let mut asked = vec!["add", "--force", "--"];
+            asked.extend(paths.iter().map(String::as_str));
+            self.git(what, &asked)?;
+        }
+        staged.extend(episodes);
+        Ok(staged)
+    }
+
+    /// What is staged of the memory, by its paths in it.
+    fn staged(&self, what: &str) -> Result<Vec<String>> {
+        let asked =
+            ["diff", "--cached", "--name-only", "-z", "--relative", "--no-renames", "--", "."];
+        let staged = match self.repository.head() {
+            Some(_) => self.git(what, &asked)?,
+            None => self.git(what, &["ls-files", "-z", "--", "."])?,
+        };
+        Ok(staged.split('\0').filter(|name| !name.is_empty()).map(str::to_string).collect())
+    }
+
+    fn remote_name(&self) -> Option<&str> {
+        self.remote.as_ref().map(|remote| remote.name.as_str())
+    }
+
+    /// Commits the memory, and nothing beside it, once what would leave was looked through.
+    fn commit(&self, report: &mut SyncReport) -> Result<()> {
+        let _lock = self.memory.store().lock()?;
+        self.memory.refuse_tracked()?;
+        self.settle(report)?;
+        let staged = self.stage(CANNOT_COMMIT)?;
+        (self.request.progress)(LOOKING);
+        let changed: BTreeSet<String> = staged.iter().cloned().collect();
+        self.memory.refuse_leaks(&changed, self.remote_name())?;
+        self.commit_staged(staged, report)
+    }
+
+    /// Commits what has come since, while the lock is held.
+    fn commit_locked(&self, report: &mut SyncReport) -> Result<()> {
+        self.git(CANNOT_COMMIT, &["add", "--all", "--", "."])?;
+        self.commit_staged(self.staged(CANNOT_COMMIT)?, report)
+    }
+
+    fn commit_staged(&self, staged: Vec<String>, report: &mut SyncReport) -> Result<()> {
+        if staged.is_empty() {
+            return Ok(());
+        }
+        (self.request.progress)("committing");
+        let message = self.message(&staged).unwrap_or_default();
+        let message_argument = format!("--message={message}");
+        let mut asked = vec!["commit", "--quiet", &message_argument];
+        if self.has_others_staged()? {
+            asked.extend(["--", "."]);
+        }
+        let ended =
+            self.work().run(&asked).map_err(|why| Error::new(CANNOT_COMMIT).because(why))?;
+        if !ended.is_good() {
+            return Err(Error::new(CANNOT_COMMIT).because(ended.complaint()).hint(
+                match ended.err.contains("tell me who you are") {
+                    true => {
+                        "tell git who you are: `git config --global user.name` and `user.email`"
+                    }
+                    false => {
+                        "your own git refused it, or a hook of yours did; what it says is above"
+                    }
+                },
+            ));
+        }
+        report.committed.extend(staged);
+        report.committed.sort();
+        report.committed.dedup();
+        report.message.get_or_insert(message);
+        Ok(())
+    }
+
+    /// Whether files outside of the memory are staged; they stay so.
+    fn has_others_staged(&self) -> Result<bool> {
+        if self.repository.head().is_none() {
+            return Ok(true);
+        }
+        let others = ["diff", "--cached", "--quiet", "--", ":(top)", ":(exclude)."];
+        let ended =
+            self.work().run(&others).map_err(|why| Error::new(CANNOT_COMMIT).because(why))?;
+        Ok(!ended.is_good())
+    }
+
+    /// Fetches, merges and pushes until nobody was faster.
+    fn exchange(&self, report: &mut SyncReport) -> Result<()> {
+        let Some(remote) = &self.remote else { return self.finish(report) };
+        // Up to here all that was not pushed was looked through.
+        let looked = self.repository.head();
+        for attempt in 0..TRIES {
+            (self.request.progress)(&format!("fetching from {}", remote.name));
+            match fetch(&self.work(), remote)? {
+                Some(Unreached::Offline(why)) => {
+                    report.offline = Some(why);
+                    return self.finish(report);
+                }
+                Some(Unreached::Empty) => report.first_push_bytes = self.size(),
+                None => self.merge(remote, report)?,
+            }
+            self.finish(report)?;
+            self.memory.refuse_new_leaks(&remote.name, looked.as_deref())?;
+            if self.is_there(remote) {
+                return self.note(remote);
+            }
+            (self.request.progress)(&format!("pushing to {}", remote.name));
+            match push(&self.work(), remote)? {
+                Pushed::Done => {
+                    report.pushed = true;
+                    return self.note(remote);
+                }
+                Pushed::Offline(why) => {
+                    report.offline = Some(why);
+                    return Ok(());
+                }
+                // Two that were both too late must not meet again.
+                Pushed::Raced => std::thread::sleep(std::time::Duration::from_millis(
+                    20 * (1 << attempt) + u64::from(std::process::id() % 50),
+                )),
+            }
+        }
+        Err(Error::new(format!("cannot push to `{}`", remote.name))
+            .because(format!("others were faster {TRIES} times"))
+            .hint("everything is committed and merged here; run `memtree sync` again"))
+    }
+
+    /// Whether the remote has all that is here.
+    fn is_there(&self, remote: &Remote) -> bool {
+        let there = self.memory.git().commit(self.memory.root(), &remote.tracking());
+        there.is_some() && there == self.repository.head()
+    }
+
+    /// Verifies what changed.
+    fn finish(&self, report: &mut SyncReport) -> Result<()> {
+        (self.request.progress)("verifying what changed");
+        let since = SyncState::file(self.memory.layout()).load().synced;
+        self.memory.verify_synced(since.as_deref(), self.request.full)?;
+        report.other_versions = self.memory.count_other_versions(&report.joined);
+        Ok(())
+    }
+
+    /// Notes how far this device and the remote are the same.
+    fn note(&self, remote: &Remote) -> Result<()> {
+        let head = self.repository.head();
+        let file = SyncState::file(self.memory.layout());
+        let mut state = file.load();
+        state.synced = head.clone();
+        state.has_episodes = self.memory.syncs_episodes() == Some(true);
+        state.seen.extend(head.map(|head| (remote.tracking(), head)));
+        file.save(&state).map(drop).context(|| self.memory.store().cannot_write())
+    }
+
+    /// How much the memory is, in the last commit.
+    fn size(&self) -> Option<u64> {
+        let listed = self.work().run(&["ls-tree", "-r", "-l", "-z", "HEAD", "--", "."]).ok()?;
+        let size =
+            |line: &str| line.split('\t').next()?.split_whitespace().nth(3)?.parse::<u64>().ok();
+        Some(listed.out.split('\0').filter_map(size).sum::<u64>())
+    }
+
+    /// The message of a commit: what it is about, and where it was made.
+    fn message(&self, paths: &[String]) -> Option<String> {
+        if let Some(message) = self.request.message.clone().filter(|it| !it.trim().is_empty()) {
+            return Some(message);
+        }
+        (!paths.is_empty()).then(|| rebuild::message(paths, self.memory.device()))
+    }
+}

@@ -1,0 +1,258 @@
+//! Merging, and what follows from it: pages are joined, what is generated is made anew, and what
+//! changed is verified.
+
+use std::collections::BTreeMap;
+
+use super::state::SyncState;
+use super::{Remote, Sync, SyncReport};
+use crate::base::{files, text};
+use crate::error::{Context, Error, Result};
+use crate::memory::Memory;
+use crate::model::ids::Device;
+use crate::ops::days::{self, Scope};
+use crate::ops::verify::VerifyRequest;
+use crate::ops::{consolidate, forget};
+use crate::store::authored::OtherVersion;
+use crate::store::layout::{self, PageKind};
+use crate::store::{digest, merge};
+
+impl Sync<'_> {
+    /// Takes in what the remote has.
+    pub(super) fn merge(&self, remote: &Remote, report: &mut SyncReport) -> Result<()> {
+        let (git, root) = (self.memory.git(), self.memory.root());
+        let Some(theirs) = git.commit(root, &remote.tracking()) else { return Ok(()) };
+        let Some(ours) = self.repository.head() else {
+            // Nothing was ever committed here.
+            return Ok(());
+        };
+        if git.is_ancestor(root, &theirs, &ours) {
+            return Ok(());
+        }
+        self.refuse_rewritten(remote, &theirs)?;
+        (self.request.progress)("merging");
+        let _lock = self.memory.store().lock()?;
+        // What was written since the commit, and would be in the way.
+        self.commit_locked(report)?;
+        let ours = self.repository.head().unwrap_or(ours);
+        let is_behind = git.is_ancestor(root, &ours, &theirs);
+        match is_behind {
+            true => drop(self.git(CANNOT_MERGE, &["merge", "--quiet", "--ff-only", &theirs])?),
+            false => self.merge_both(remote, &theirs, report)?,
+        }
+        let head = self.repository.head().unwrap_or_default();
+        let came = git.changed_paths(root, &ours, &head).map_err(cannot_ask)?;
+        report.received += came.len();
+        self.settle(report)?;
+        self.memory.rebuild_generated()?;
+        self.commit_locked(report)
+    }
+
+    /// Merges two lines of work.
+    fn merge_both(&self, remote: &Remote, theirs: &str, report: &mut SyncReport) -> Result<()> {
+        let message = format!(
+            "--message=memory: join what {} has with what {} has",
+            remote.name,
+            self.memory.device()
+        );
+        let asked = ["merge", "--quiet", "--no-commit", "--no-ff", &message, theirs];
+        let ended = self.work().run(&asked).map_err(|why| Error::new(CANNOT_MERGE).because(why))?;
+        if self.repository.merging().is_none() {
+            let hint = why_not_merged(&ended.err, remote);
+            return Err(Error::new(CANNOT_MERGE).because(ended.complaint()).hint(hint));
+        }
+        let settled = self.settle(report).and_then(|()| self.memory.rebuild_generated());
+        if let Err(err) = settled.and_then(|()| self.end_merge()) {
+            let _ = self.work().run(&["merge", "--abort"]);
+            return Err(err);
+        }
+        Ok(())
+    }
+
+    /// Joins what git merged line by line.
+    pub(super) fn settle(&self, report: &mut SyncReport) -> Result<()> {
+        let settled = self.memory.settle_locked(&self.repository)?;
+        if let Some(path) = settled.left.first() {
+            return Err(Error::new(CANNOT_MERGE)
+                .because(format!("`{path}` was changed on two devices, and is no text"))
+                .hint(BY_HAND));
+        }
+        report.joined.extend(settled.joined.into_iter().chain(settled.to_add));
+        report.joined.sort();
+        report.joined.dedup();
+        Ok(())
+    }
+
+    /// Stages the memory and ends a merge, unless something outside of the memory is in conflict.
+    pub(super) fn end_merge(&self) -> Result<()> {
+        self.git(CANNOT_MERGE, &["add", "--all", "--", "."])?;
+        let unmerged = self.git(CANNOT_MERGE, &["diff", "--name-only", "-z", "--diff-filter=U"])?;
+        if let Some(path) = unmerged.split('\0').find(|path| !path.is_empty()) {
+            return Err(Error::new(CANNOT_MERGE)
+                .because(format!(
+                    "`{path}`, which is outside of the memory, was changed on both sides"
+                ))
+                .hint(BY_HAND));
+        }
+        self.git(CANNOT_MERGE, &["commit", "--quiet", "--no-edit"]).map(drop)
+    }
+
+    /// Stops where what was seen at the remote is there no more: whoever took it away may have had a
+    /// reason, and a merge would bring it back.
+    fn refuse_rewritten(&self, remote: &Remote, theirs: &str) -> Result<()> {
+        let (git, root) = (self.memory.git(), self.memory.root());
+        let state = SyncState::file(self.memory.layout()).load();
+        let seen = state.seen.get(&remote.tracking());
+        let Some(seen) = seen.and_then(|seen| git.commit(root, seen)) else { return Ok(()) };
+        if git.is_ancestor(root, &seen, theirs) {
+            return Ok(());
+        }
+        let (name, there) = (&remote.name, &remote.there);
+        Err(Error::new(format!("`{name}` was rewritten: commits that were there are gone"))
+            .because("somebody force-pushed, maybe to take something out; a merge would bring it back")
+            .hint(format!(
+                "to keep theirs and put yours on top: `git rebase --onto {name}/{there} {}`; to bring it all \
+                 back: `git merge {name}/{there}`; then sync again",
+                &seen[..10]
+            )))
+    }
+}
+
+/// What to do where git did not even begin to merge.
+fn why_not_merged(said: &str, Remote { name, there, .. }: &Remote) -> String {
+    if said.contains("unrelated histories") {
+        return format!(
+            "this memory and the one at `{name}` began apart. If they are to become one: `git merge \
+             --allow-unrelated-histories {name}/{there}`, then `memtree sync`"
+        );
+    }
+    let is_in_the_way = ["would be overwritten", "index", "local changes"];
+    match is_in_the_way.iter().any(|words| said.contains(words)) {
+        true => {
+            "files outside of the memory are staged or changed, and git does not merge over them: \
+                 commit or stash them, then sync again"
+                .to_string()
+        }
+        false => "what is here is committed; nothing was changed by the merge".to_string(),
+    }
+}
+
+const CANNOT_MERGE: &str = "cannot merge what is new at the remote";
+const BY_HAND: &str =
+    "nothing was changed: `git merge` it yourself, resolve that file and commit, then sync again";
+
+fn cannot_ask(why: String) -> Error {
+    Error::new("cannot ask git what has changed").because(why)
+}
+
+impl Memory {
+    /// Makes anew what is generated from pages that have changed; the sweep's lock is held.
+    pub(super) fn rebuild_generated(&self) -> Result<()> {
+        let (store, layout) = (self.store(), self.layout());
+        forget::finish(store, &forget::Request::of(self)?)?;
+        days::settle(store, self.now(), self.zone()?, Scope::All)?;
+        consolidate::run(store, self.device())?;
+        if files::exists(layout.knowledge_index())
+            && !store.is_index_current().context(|| store.cannot_write())?
+        {
+            store.write_index().context(|| store.cannot_write())?;
+        }
+        crate::ops::repair::remember(layout).context(|| store.cannot_write())
+    }
+
+    /// Looks at what has changed since a commit, or proves the whole memory; stops at the first thing
+    /// that must not be passed on.
+    pub(super) fn verify_synced(&self, since: Option<&str>, full: bool) -> Result<()> {
+        let (git, root) = (self.git(), self.root());
+        let since = since.and_then(|since| git.commit(root, since));
+        let changed = match (since, git.commit(root, "HEAD")) {
+            (_, None) => Vec::new(),
+            (Some(since), Some(head)) => {
+                git.changed_paths(root, &since, &head).map_err(cannot_ask)?
+            }
+            (None, Some(_)) => {
+                let listed =
+                    git.answer(root, &["ls-files", "-z", "--", "."]).map_err(cannot_ask)?;
+                listed.split('\0').filter(|path| !path.is_empty()).map(str::to_string).collect()
+            }
+        };
+        let mut wrong: Vec<String> = changed
+            .iter()
+            .filter_map(|path| Some(format!("`{path}` {}", self.what_is_wrong_with(path)?)))
+            .collect();
+        if full {
+            let gaps = self.verify(VerifyRequest::default())?.gaps;
+            wrong.extend(gaps.into_iter().map(|gap| format!("`{}` {}", gap.path, gap.reason)));
+        }
+        if wrong.is_empty() {
+            return Ok(());
+        }
+        let mut error = Error::new("nothing was pushed: the memory is not whole");
+        for one in wrong.iter().take(10) {
+            error = error.because(one.clone());
+        }
+        Err(error.hint("`memtree doctor --fix` mends what can be mended; then sync again"))
+    }
+
+    /// What is wrong with a page that git carries, by its path.
+    fn what_is_wrong_with(&self, path: &str) -> Option<String> {
+        let page = files::read_to_string(self.layout().of_page(path)?).ok()?;
+        let kind = layout::page_kind(path);
+        if kind != PageKind::Other && merge::has_markers(&page) {
+            return Some("holds both sides of a merge".into());
+        }
+        match kind {
+            PageKind::Digest => digest::parse(&page).err(),
+            _ => None,
+        }
+    }
+
+    /// How many sections of some pages have another version in the notes.
+    pub(super) fn count_other_versions(&self, paths: &[String]) -> usize {
+        let pages = paths.iter().filter_map(|path| self.layout().of_page(path));
+        pages
+            .filter_map(|page| files::read_to_string(page).ok())
+            .map(|page| OtherVersion::all(&page).len())
+            .sum()
+    }
+}
+
+/// What a commit is about, in words.
+pub fn message(paths: &[String], device: &Device) -> String {
+    let mut counts: BTreeMap<(u8, &str), usize> = BTreeMap::new();
+    for path in paths {
+        let what = match layout::page_kind(path) {
+            PageKind::Digest => (0, "session"),
+            PageKind::Day => (1, "day"),
+            PageKind::Core | PageKind::Sphere => (2, "core"),
+            PageKind::Knowledge => (3, "page"),
+            PageKind::Pattern => (4, "pattern"),
+            _ => continue,
+        };
+        *counts.entry(what).or_default() += 1;
+    }
+    let parts: Vec<String> =
+        counts.iter().map(|((_, thing), count)| text::counted(*count, thing)).collect();
+    match parts.is_empty() {
+        true => format!("memory: {} of {device}", text::counted(paths.len(), "file")),
+        false => format!("memory: {} of {device}", parts.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_says_what_it_is_about() {
+        let paths = |paths: &[&str]| paths.iter().map(|path| path.to_string()).collect::<Vec<_>>();
+        let digest = |id: &str| crate::store::layout::from_index_to_digest(&id.parse().unwrap());
+        let sessions = crate::store::layout::Layout::new("")
+            .shown(&crate::store::layout::Layout::new("").sessions());
+        let one = format!("{sessions}/{}", digest("SES1_a_SP1C1"));
+        let two = format!("{sessions}/{}", digest("SES2_a_SP1C1"));
+        let core = "core/CORE_a_SP1C1.md";
+        let said = message(&paths(&[&one, &two, core, "README.md"]), &Device::new("lap"));
+        assert_eq!(said, "memory: 2 sessions, 1 core of lap");
+        assert_eq!(message(&paths(&["README.md"]), &Device::new("lap")), "memory: 1 file of lap");
+    }
+}

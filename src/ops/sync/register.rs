@@ -1,0 +1,121 @@
+//! The merge driver: git is told, in this clone's own settings, to join pages by `memtree merge-file`.
+//!
+//! `.gitattributes` names the driver and travels; which program that is says each clone itself, so a
+//! pulled file can run nothing.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::base::files;
+use crate::base::shell::quoted;
+use crate::error::{Context, Error, Result};
+use crate::memory::Memory;
+use crate::store::authored;
+use crate::store::layout::{self, MERGE_DRIVER};
+
+/// What was changed so that git joins pages by section.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Registered {
+    /// Whether the driver was named in the clone's settings.
+    pub driver: bool,
+    /// Whether `.gitattributes` was brought up to date.
+    pub attributes: bool,
+}
+
+impl Memory {
+    /// Tells git how to join pages, where it does not know yet. `program` is this one, as git is to
+    /// call it.
+    pub fn register_merge_driver(&self, program: &Path) -> Result<Registered> {
+        let mut registered = Registered { attributes: self.write_attributes()?, driver: false };
+        if self.repository().is_none() || self.has_merge_driver(program) {
+            return Ok(registered);
+        }
+        for (key, value) in
+            [("name", "memtree: join by section".to_string()), ("driver", driver(program))]
+        {
+            let key = format!("merge.{MERGE_DRIVER}.{key}");
+            let set = ["config", "--local", "--replace-all", &key, &value];
+            self.git().answer(self.root(), &set).map_err(|why| {
+                Error::new("cannot tell git how pages are joined").because(why).hint(
+                    "see that this repository's `.git/config` can be written; until then the next \
+                     memtree command puts right what git merges",
+                )
+            })?;
+        }
+        registered.driver = true;
+        Ok(registered)
+    }
+
+    /// Whether git calls this program to join pages.
+    pub(crate) fn has_merge_driver(&self, program: &Path) -> bool {
+        let key = format!("merge.{MERGE_DRIVER}.driver");
+        let said = self.git().answer(self.root(), &["config", "--local", "--get", &key]);
+        said.is_ok_and(|said| said.trim_end() == driver(program))
+    }
+
+    /// Whether the memory's repository knows another one.
+    pub(crate) fn has_remote(&self) -> bool {
+        self.repository().is_some_and(|repository| repository.remote().is_some())
+    }
+
+    /// Whether `.gitattributes` says how each kind of file is joined.
+    pub(crate) fn has_attributes(&self) -> bool {
+        let text = files::read_to_string(self.layout().gitattributes()).unwrap_or_default();
+        with_attributes(&text).is_none()
+    }
+
+    /// Brings `.gitattributes` up to date; says whether that changed it.
+    pub(crate) fn write_attributes(&self) -> Result<bool> {
+        let path = self.layout().gitattributes();
+        authored::replace(self.layout(), &path, |now| with_attributes(now.unwrap_or_default()))
+            .context(|| self.store().cannot_write())
+    }
+}
+
+/// The command that git calls: through a shell, so the path is quoted; git quotes what it puts in.
+fn driver(program: &Path) -> String {
+    format!("{} merge-file %O %A %B %P", quoted(&program.display().to_string()))
+}
+
+/// What `.gitattributes` has to say, where it does not say so yet. What a person added stays.
+fn with_attributes(text: &str) -> Option<String> {
+    let is_there = |needed: &str| text.lines().any(|line| line.trim() == needed);
+    let is_old = |line: &str| layout::ONCE_JOINED_BY_GIT.contains(&line.trim());
+    let missing: Vec<&str> =
+        layout::JOINED_BY_GIT.iter().filter(|needed| !is_there(needed)).copied().collect();
+    if missing.is_empty() && !text.lines().any(is_old) {
+        return None;
+    }
+    // Where one is missing all are written, since the last one that fits counts.
+    let is_ours = |line: &str| is_old(line) || layout::JOINED_BY_GIT.contains(&line.trim());
+    let kept: String = text.split_inclusive('\n').filter(|line| !is_ours(line)).collect();
+    let ends = if kept.is_empty() || kept.ends_with('\n') { "" } else { "\n" };
+    Some(format!("{kept}{ends}{}\n", layout::JOINED_BY_GIT.join("\n")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_of_earlier_versions_make_way() {
+        let template = include_str!("../../../templates/gitattributes");
+        assert_eq!(with_attributes(template), None);
+        let old = "# mine\n/sessions/*/*_DIGEST.md merge=union\n*.png binary\n/forgotten.md merge=union\n";
+        let new = with_attributes(old).unwrap();
+        assert!(
+            new.starts_with("# mine\n*.png binary\n/sessions/*/*_DIGEST.md merge=memtree\n"),
+            "{new}"
+        );
+        assert_eq!(new.matches("forgotten").count(), 1);
+        assert_eq!(with_attributes(&new), None);
+        assert_eq!(with_attributes("").unwrap().lines().count(), layout::JOINED_BY_GIT.len());
+    }
+
+    #[test]
+    fn the_driver_s_path_is_one_word_for_a_shell() {
+        let driver = driver(Path::new("/opt/my tools/it's"));
+        assert_eq!(driver, "'/opt/my tools/it'\\''s' merge-file %O %A %B %P");
+    }
+}
