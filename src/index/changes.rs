@@ -85,22 +85,27 @@ pub fn write_stamps(stamps: &[(impl AsRef<str>, Stamp)], into: &mut Vec<u8>) {
 pub fn read_stamps(mut bytes: &[u8]) -> Option<Vec<(&str, Stamp)>> {
     let mut stamps = Vec::with_capacity(bytes.len() / 48);
     while !bytes.is_empty() {
-        let (length, rest) = bytes.split_first_chunk()?;
-        let (name, rest) = rest.split_at_checked(usize::from(u16::from_le_bytes(*length)))?;
-        let (size, rest) = rest.split_first_chunk()?;
-        let (mtime, rest) = rest.split_first_chunk()?;
-        let (inode, rest) = rest.split_first_chunk()?;
-        let (ctime, rest) = rest.split_first_chunk()?;
-        let stamp = Stamp {
-            size: u64::from_le_bytes(*size),
-            mtime_ns: i64::from_le_bytes(*mtime),
-            inode: u64::from_le_bytes(*inode),
-            ctime_ns: i64::from_le_bytes(*ctime),
-        };
-        stamps.push((std::str::from_utf8(name).ok()?, stamp));
-        bytes = rest;
+        stamps.push(read_stamp(&mut bytes)?);
     }
     Some(stamps)
+}
+
+/// Reads the first stamp of a list, and leaves the rest.
+pub fn read_stamp<'b>(bytes: &mut &'b [u8]) -> Option<(&'b str, Stamp)> {
+    let (length, rest) = bytes.split_first_chunk()?;
+    let (name, rest) = rest.split_at_checked(usize::from(u16::from_le_bytes(*length)))?;
+    let (size, rest) = rest.split_first_chunk()?;
+    let (mtime, rest) = rest.split_first_chunk()?;
+    let (inode, rest) = rest.split_first_chunk()?;
+    let (ctime, rest) = rest.split_first_chunk()?;
+    let stamp = Stamp {
+        size: u64::from_le_bytes(*size),
+        mtime_ns: i64::from_le_bytes(*mtime),
+        inode: u64::from_le_bytes(*inode),
+        ctime_ns: i64::from_le_bytes(*ctime),
+    };
+    *bytes = rest;
+    Some((std::str::from_utf8(name).ok()?, stamp))
 }
 
 /// The stamps of the files in a folder, sorted by name; locks come and go and do not count.

@@ -22,6 +22,7 @@ mod bm25;
 mod cache;
 mod candidates;
 mod changes;
+mod chunks;
 mod confidence;
 mod digests;
 mod documents;
@@ -36,10 +37,15 @@ mod plan;
 mod postings;
 mod rescore;
 mod tokens;
+mod vectors;
 
+pub use chunks::{of_session as chunks_of, text_hash};
 pub use confidence::Evidence;
 pub use documents::Corpus;
 pub use pages::{PageTexts, score_pages};
+pub use vectors::{
+    Nearness, Record, VectorWriter, Vectors, forget as forget_vectors, remove as remove_vectors,
+};
 
 use cache::Cache;
 use candidates::Candidate;
@@ -47,6 +53,7 @@ use digests::DigestPage;
 use documents::Fields;
 use hits::SessionMatch;
 use matcher::Matcher;
+use matches::Match;
 use notes::Note;
 use plan::{Plan, PlanTerm};
 use rescore::PartScorer;
@@ -55,6 +62,8 @@ use rescore::PartScorer;
 pub struct Index<'s> {
     store: &'s Store,
     searcher: Searcher,
+    /// How near the sessions are to each phrasing of the question, where vectors say so.
+    nearness: Vec<Nearness>,
 }
 
 /// Where an index comes from.
@@ -88,6 +97,9 @@ pub struct SearchResult<Hit> {
 /// but some are asked for after all: a review by a subagent whose parent is not here.
 const ASIDE: f32 = 0.9;
 
+/// How many of the nearest sessions are looked at, however little their words fit.
+const NEAREST: usize = 30;
+
 /// A question in one phrasing or several, with what each comes to in one index.
 struct Search<'q> {
     phrasings: Vec<Phrasing<'q>>,
@@ -101,6 +113,8 @@ struct Phrasing<'q> {
     query: &'q Query,
     plan: Plan,
     names: Names,
+    /// Its number among the phrasings.
+    number: usize,
 }
 
 /// Brings the cache of a memory up to date, waiting for whoever else is at it.
@@ -121,7 +135,7 @@ impl<'s> Index<'s> {
         let over = |index: tantivy::Index| {
             let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into();
             let reader: tantivy::IndexReader = reader.map_err(unusable)?;
-            Ok(Index { store, searcher: reader.searcher() })
+            Ok(Index { store, searcher: reader.searcher(), nearness: Vec::new() })
         };
         let unreadable = |reason| Error::new("cannot read the memory's pages").because(reason);
         match source {
@@ -141,6 +155,12 @@ impl<'s> Index<'s> {
                     .or_else(|_| Index::open(store, corpus, Source::InMemory))
             }
         }
+    }
+
+    /// Lets vectors have a say in the order: one for each phrasing that will be asked.
+    pub fn with_nearness(mut self, nearness: Vec<Nearness>) -> Index<'s> {
+        self.nearness = nearness;
+        self
     }
 
     /// Finds the sessions that have most to do with a query; `now` is what `since:2w` counts from.
@@ -274,12 +294,12 @@ impl<'s> Index<'s> {
     }
 
     fn plan<'q>(&self, phrasings: &'q [Query], now: Timestamp) -> Result<Search<'q>> {
-        let phrasing = |query: &'q Query| -> Result<Phrasing<'q>> {
+        let phrasing = |(number, query): (usize, &'q Query)| -> Result<Phrasing<'q>> {
             let plan = Plan::of(&self.searcher, query).map_err(unusable)?;
             let names = Names::of(query, |term| plan.alternatives(term));
-            Ok(Phrasing { query, plan, names })
+            Ok(Phrasing { query, plan, names, number })
         };
-        let phrasings = phrasings.iter().map(phrasing).collect::<Result<Vec<_>>>()?;
+        let phrasings = phrasings.iter().enumerate().map(phrasing).collect::<Result<Vec<_>>>()?;
         let terms = plan::joined(phrasings.iter().map(|one| one.plan.terms.as_slice()));
         Ok(Search { phrasings, terms, now })
     }
@@ -351,13 +371,17 @@ impl<'s> Index<'s> {
         trees: &[Tree],
         most: usize,
     ) -> Result<(Vec<Candidate>, usize)> {
-        let Phrasing { query, plan, names } = phrasing;
+        let Phrasing { query, plan, names, number } = phrasing;
+        let nearness = self.nearness.get(*number).filter(|_| trees.is_empty() && most > 0);
         let matches =
             matches::matches(&self.searcher, query, plan, now, trees).map_err(unusable)?;
         let total = matches.len();
         let matcher = Matcher::new(&plan.terms);
+        let near = nearness.map_or(Ok(Vec::new()), |near| self.near(near, &matches))?;
         let mut best = matches::best(matches, most);
+        best.extend(near);
         best.sort_unstable_by_key(|one| one.address);
+        best.dedup_by_key(|one| one.address);
         let mut candidates = Vec::with_capacity(best.len());
         for in_segment in best.chunk_by(|a, b| a.address.segment_ord == b.address.segment_ord) {
             let segment = self.searcher.segment_reader(in_segment[0].address.segment_ord);
@@ -372,14 +396,15 @@ impl<'s> Index<'s> {
                 let names_lacking = names.share_lacking(has).map_err(unusable)?;
                 let ended = ended.first(id);
                 let at = ended.and_then(|seconds| clock::from_millis(seconds.saturating_mul(1000)));
-                let nearness = at.map_or(0.0, |at| plan.times.nearness(at, now));
+                let timeliness = at.map_or(0.0, |at| plan.times.nearness(at, now));
                 let asked = plan.query_weight.max(f32::MIN_POSITIVE);
                 let title = scored.title.weight.min(asked);
                 let by_part = scored.by_parts * bm25::recency(ended);
                 candidates.push(Candidate {
                     score: bm25::whole_and_part(one.score, by_part)
                         * bm25::by_title(title / asked, scored.title.whole)
-                        * bm25::boost(names_lacking, nearness),
+                        * bm25::boost(names_lacking, timeliness)
+                        * nearness.map_or(1.0, |near| near.factor(name)),
                     evidence: Evidence {
                         part: scored.best_part.weight,
                         page: scored.covered,
@@ -395,6 +420,19 @@ impl<'s> Index<'s> {
         }
         candidates::sort(&mut candidates);
         Ok((candidates, total))
+    }
+
+    /// The matches that are of the nearest sessions: their words alone may have left them far behind.
+    fn near(&self, nearness: &Nearness, matches: &[Match]) -> Result<Vec<Match>> {
+        let mut near = HashSet::new();
+        for (session, _) in nearness.nearest(NEAREST) {
+            for (ordinal, segment) in (0..).zip(self.searcher.segment_readers()) {
+                let found = postings::documents(segment, Fields::get().session, session);
+                let found = found.map_err(unusable)?.into_iter();
+                near.extend(found.map(|doc| DocAddress::new(ordinal, doc)));
+            }
+        }
+        Ok(matches.iter().filter(|one| near.contains(&one.address)).copied().collect())
     }
 
     fn document(&self, address: DocAddress) -> Result<StoredDocument> {

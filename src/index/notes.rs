@@ -1,5 +1,5 @@
-//! Notes: every page of the tree that is no digest (days, core, knowledge, patterns), section by
-//! section.
+//! Notes: every page of the tree that is no digest (days, core, knowledge, patterns, memories),
+//! section by section.
 //!
 //! They have an index of their own, so that what is written about sessions never outranks the
 //! sessions. A section is what lies under one heading; a long one comes in pieces, so that a hit
@@ -54,7 +54,9 @@ pub fn files(store: &Store) -> io::Result<Vec<StampedFile>> {
                 .relative
                 .components()
                 .any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."));
-            let page = file.path.extension().is_some_and(|extension| extension == "md");
+            // Agents call their files what they like.
+            let page = tree == Tree::Memories
+                || file.path.extension().is_some_and(|extension| extension == "md");
             if page && !hidden && file.link.is_none() && file.path.to_str().is_some() {
                 found.push((layout.shown(&file.path), Stamp::of(&file.metadata)));
             }

@@ -237,8 +237,8 @@ fn several_phrasings_are_joined() {
     // What was asked for is what is lacking, not what it was also called.
     let hits = ask("flock on Kubernetes", &["header race"]);
     assert_eq!(hits[0].lacks, ["Kubernetes"]);
-    assert!(hits[0].confidence < 0.5 && hits[0].weak, "{:?}", hits[0]);
-    assert!(ask("header race", &[])[0].confidence > 0.9);
+    let sure = ask("header race", &[])[0].confidence;
+    assert!(sure > 0.9 && hits[0].confidence < sure - 0.3 && hits[0].weak, "{:?}", hits[0]);
     // The same words twice change nothing.
     let scores = |also: &[&str]| -> Vec<f64> {
         ask("header race", also).iter().map(|hit| hit.score).collect()
@@ -295,7 +295,8 @@ fn what_lacks_a_name_is_a_guess_and_counts_less() {
     let score = |query: &str| desk.hits(query)[0].score;
     assert!(score("tidy up of Mombasa") < score("tidy up of mombasa"));
     // A slip in a name is no other name.
-    assert!(!desk.hits("the Shelff12 chore in the garden")[0].weak);
+    assert!(desk.hits("the Shelff12 chore in the garden")[0].lacks.is_empty());
+    assert!(!desk.hits("the Shelff12 chore")[0].weak);
 }
 
 #[test]

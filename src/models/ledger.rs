@@ -49,13 +49,18 @@ pub fn book(path: &Path, entry: &Entry) -> io::Result<()> {
     files::append_locked(path, &serde_json::to_string(entry)?)
 }
 
-/// Sums up a day; a line that cannot be read counts for nothing.
-pub fn spent(path: &Path, day: NaiveDate) -> io::Result<DaySpending> {
+/// Sums up what some tasks came to on a day; a line that cannot be read counts for nothing.
+pub fn spent(
+    path: &Path,
+    day: NaiveDate,
+    counts: impl Fn(&str) -> bool,
+) -> io::Result<DaySpending> {
     let text = files::if_exists(files::read_to_string(path))?.unwrap_or_default();
     // The newest stand last, and days follow each other, but for a clock that was set back.
     let entries = text.lines().rev().filter_map(|line| serde_json::from_str::<Entry>(line).ok());
     let mut spent = DaySpending::default();
-    for entry in entries.take_while(|entry| entry.day >= day).filter(|entry| entry.day == day) {
+    let of_day = entries.take_while(|entry| entry.day >= day).filter(|entry| entry.day == day);
+    for entry in of_day.filter(|entry| counts(&entry.task)) {
         spent.calls += 1;
         spent.failed += usize::from(entry.result.starts_with("failed"));
         spent.tokens += entry.tokens_in + entry.tokens_out;
@@ -89,7 +94,7 @@ mod tests {
             result: result.into(),
         };
         let day = "2026-11-15".parse().unwrap();
-        assert_eq!(spent(&path, day).unwrap(), DaySpending::default());
+        assert_eq!(spent(&path, day, |_| true).unwrap(), DaySpending::default());
         book(&path, &entry("2026-11-14T10:00:00Z", 1000, 1.0, "text")).unwrap();
         book(&path, &entry("2026-11-15T10:00:00Z", 100, 0.5, "text")).unwrap();
         book(&path, &entry("2026-11-15T10:00:01Z", 0, 0.0, "failed: no answer")).unwrap();
@@ -100,9 +105,9 @@ mod tests {
             .unwrap();
         book(&path, &entry("2026-11-15T10:00:02Z", 100, 0.25, "nothing")).unwrap();
         assert_eq!(
-            spent(&path, day).unwrap(),
+            spent(&path, day, |_| true).unwrap(),
             DaySpending { calls: 3, failed: 1, tokens: 230, usd: 0.75 }
         );
-        assert_eq!(spent(&path, "2026-11-16".parse().unwrap()).unwrap().calls, 0);
+        assert_eq!(spent(&path, "2026-11-16".parse().unwrap(), |_| true).unwrap().calls, 0);
     }
 }

@@ -9,6 +9,8 @@ pub mod check;
 mod command;
 mod configured;
 pub mod digest;
+pub mod embeddings;
+mod http;
 pub mod ledger;
 mod openai;
 pub mod presets;
@@ -17,6 +19,7 @@ mod split;
 mod summarizer;
 
 pub use command::hand_over;
+pub use summarizer::FailureKind;
 
 use std::fs;
 use std::sync::Mutex;
@@ -33,7 +36,7 @@ use crate::model::calls;
 use crate::store::digest::fill;
 use crate::store::layout::Layout;
 use ledger::{DaySpending, Entry};
-use summarizer::{Failure, FailureKind, ModelCall, Reply, Summarizer};
+use summarizer::{Failure, ModelCall, Reply, Summarizer};
 
 /// Which of the two models that the settings name: small jobs are many, large ones few.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -270,7 +273,7 @@ impl Client {
     }
 
     fn spent(&self) -> Result<DaySpending, String> {
-        ledger::spent(&self.layout.ledger(), self.day())
+        ledger::spent(&self.layout.ledger(), self.day(), |task| task != embeddings::TASK)
             .map_err(|err| format!("the ledger cannot be read: {err}"))
     }
 
