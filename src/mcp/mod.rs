@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rmcp::ServiceExt;
+use rmcp::model::ErrorData;
 use rmcp::transport::stdio;
 
 use crate::environment::Environment;
@@ -16,6 +17,8 @@ use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
 
 mod answers;
+mod inbox;
+mod memory_tool;
 mod paging;
 mod prompts;
 mod resources;
@@ -29,6 +32,8 @@ pub struct Served {
     /// Where the memory is, or will be.
     pub root: PathBuf,
     pub environment: Environment,
+    /// Whether the memory tool is among the tools.
+    pub memory_tool: bool,
 }
 
 impl Served {
@@ -55,4 +60,12 @@ pub fn serve(served: Served) -> Result<()> {
     // A call that is still being worked on has nobody left to hear it.
     runtime.shutdown_background();
     answered.map_err(|reason| Error::new("the client could not be served").because(reason))
+}
+
+/// Does work beside the one thread that answers.
+async fn run_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ErrorData> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|err| ErrorData::internal_error(format!("the call was lost: {err}"), None))
 }

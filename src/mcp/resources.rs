@@ -33,7 +33,7 @@ pub fn templates() -> Vec<ResourceTemplate> {
 pub fn list(served: &Served, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
     let listed = || -> Result<ListResourcesResult> {
         let from = paging::position(cursor)?;
-        let report = served.memory()?.pages(PagesRequest::default().skip(from).limit(AT_ONCE))?;
+        let report = served.memory()?.pages(PagesRequest::default().from(from).limit(AT_ONCE))?;
         let resource = |page: &crate::ops::pages::ListedPage| {
             Resource::new(uri(&page.page), page.page.to_string())
                 .with_title(answers::shown(&page.title))
@@ -41,7 +41,7 @@ pub fn list(served: &Served, cursor: Option<&str>) -> Result<ListResourcesResult
         };
         let mut result =
             ListResourcesResult::with_all_items(report.pages.iter().map(resource).collect());
-        result.next_cursor = report.more.then(|| (from + report.pages.len()).to_string());
+        result.next_cursor = report.next.map(|next| next.to_string());
         Ok(result)
     };
     listed().map_err(|error| answers::protocol_error(&error))

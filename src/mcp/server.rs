@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData,
-    GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+    CacheScope, CallToolRequestParams, CallToolResponse, ErrorData, GetPromptRequestParams,
+    GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 
-use super::{Served, answers, prompts, resources, tools};
+use super::tools::{self, Asked};
+use super::{Served, answers, inbox, memory_tool, prompts, resources, run_blocking};
 
 /// When to use the tools, for the agent's context.
 const INSTRUCTIONS: &str = include_str!("../../templates/mcp/instructions.md");
@@ -29,14 +30,25 @@ impl Server {
         Server { served }
     }
 
+    /// The tools of this server, always the same and in the same order.
+    fn tools(&self) -> Vec<Tool> {
+        let memory_tool = self.served.memory_tool.then(memory_tool::tool);
+        tools::all().into_iter().chain(memory_tool).collect()
+    }
+
+    /// Who asks, and about which memory.
+    pub fn asked(&self, context: &RequestContext<RoleServer>) -> Asked {
+        let client = context.client_info().map(|info| answers::shown(&info.name));
+        Asked { served: self.served.clone(), client: client.unwrap_or_default() }
+    }
+
     /// Does work that reads the disk where it keeps nobody waiting.
     async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Served) -> T + Send + 'static,
     ) -> Result<T, ErrorData> {
         let served = self.served.clone();
-        let done = tokio::task::spawn_blocking(move || work(&served)).await;
-        done.map_err(|err| ErrorData::internal_error(format!("the call was lost: {err}"), None))
+        run_blocking(move || work(&served)).await
     }
 }
 
@@ -57,28 +69,32 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let all = ListToolsResult::with_all_items(tools::all());
+        let all = ListToolsResult::with_all_items(self.tools());
         Ok(all.with_ttl_ms(AN_HOUR).with_cache_scope(CacheScope::Public))
     }
 
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let asked = self.asked(&context);
         let name = request.name.to_string();
+        let arguments = serde_json::Value::Object(request.arguments.clone().unwrap_or_default());
+        if self.served.memory_tool && name == memory_tool::NAME {
+            return run_blocking(move || memory_tool::call(&asked, arguments)).await;
+        }
         if !tools::is_known(&name) {
-            let known = tools::names().join(", ");
+            let known = self.tools().iter().map(|tool| tool.name.to_string()).collect::<Vec<_>>();
+            let known = known.join(", ");
             let what = format!("there is no tool `{}`; there are {known}", answers::shown(&name));
             return Err(ErrorData::invalid_params(what, None));
         }
-        let arguments = serde_json::Value::Object(request.arguments.unwrap_or_default());
-        let answer = self.run(move |served| tools::call(served, &name, arguments)).await?;
-        Ok(match answer {
-            Ok(value) => CallToolResult::structured(answers::printable(value)),
-            Err(error) => answers::failure(&error),
+        if name == tools::REVIEW {
+            return inbox::call(asked, request, context).await;
         }
-        .into())
+        let answer = run_blocking(move || tools::call(&asked, &name, arguments)).await?;
+        Ok(tools::response(answer))
     }
 
     async fn list_resources(

@@ -4,23 +4,25 @@
 //! client puts it before its model.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use rmcp::model::Tool;
+use rmcp::model::{CallToolResponse, CallToolResult, Tool};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::answers::NOTE;
+use super::answers::{self, NOTE};
 use super::{Served, paging};
-use crate::base::text;
+use crate::base::{files, text};
 use crate::error::{Error, Result};
-use crate::model::hit::Hit;
+use crate::memory::Memory;
+use crate::model::hit::{Hit, NoteHit, Tree};
 use crate::ops::annotate::{AnnotateRequest, ProposedLine};
 use crate::ops::ask::AskRequest;
 use crate::ops::blame::{BlameReport, BlameRequest, FileBlame, LineBlame};
 use crate::ops::context::ContextRequest;
 use crate::ops::recall::RecallRequest;
-use crate::ops::remember::RememberRequest;
+use crate::ops::remember::{NoteKind, RememberRequest};
 use crate::ops::search::SearchRequest;
 use crate::query::{FilterKey, Query};
 
@@ -29,6 +31,7 @@ const DESCRIBED: &str = include_str!("../../templates/mcp/tools.json");
 /// How many hits and sessions are given at once, and how many tokens of a page.
 const HITS: usize = 5;
 const MOST_HITS: usize = 20;
+const MOST_NOTES: usize = 2;
 const PAGE: usize = 2_000;
 const LARGEST_PAGE: usize = 20_000;
 /// The longest text that an argument may have; nobody asks a question of a megabyte.
@@ -37,9 +40,27 @@ const LONGEST_ARGUMENT: usize = 64 << 10;
 const LONGEST_EXCERPT: usize = 240;
 const LONGEST_TITLE: usize = 100;
 
-type Call = fn(&Served, Value) -> Result<Value>;
+/// Whom a call comes from, and which memory it is about.
+#[derive(Clone)]
+pub struct Asked {
+    pub served: Arc<Served>,
+    /// The program through which the agent speaks, as it calls itself.
+    pub client: String,
+}
 
-/// Every tool by its name.
+impl Asked {
+    /// The memory as it is now.
+    pub fn memory(&self) -> Result<Memory> {
+        self.served.memory()
+    }
+}
+
+type Call = fn(&Asked, Value) -> Result<Value>;
+
+/// The tool that may ask the person, and so is answered elsewhere.
+pub const REVIEW: &str = "review";
+
+/// Every other tool by its name.
 const TOOLS: &[(&str, Call)] = &[
     ("search", search),
     ("recall", recall),
@@ -57,23 +78,31 @@ pub fn all() -> Vec<Tool> {
 }
 
 pub fn names() -> Vec<&'static str> {
-    TOOLS.iter().map(|(name, _)| *name).collect()
+    TOOLS.iter().map(|(name, _)| *name).chain([REVIEW]).collect()
 }
 
 pub fn is_known(name: &str) -> bool {
-    TOOLS.iter().any(|(known, _)| *known == name)
+    names().contains(&name)
+}
+
+/// An answer as data, and as text for clients that know no better; or what went wrong.
+pub fn response(answer: Result<Value>) -> CallToolResponse {
+    match answer {
+        Ok(answer) => CallToolResult::structured(answers::printable(answer)).into(),
+        Err(error) => answers::failure(&error).into(),
+    }
 }
 
 /// Calls a tool that [is known](is_known).
-pub fn call(served: &Served, name: &str, arguments: Value) -> Result<Value> {
+pub fn call(asked: &Asked, name: &str, arguments: Value) -> Result<Value> {
     let known = TOOLS.iter().find(|(known, _)| *known == name);
     let (_, call) = known.ok_or_else(|| Error::not_found(format!("there is no tool `{name}`")))?;
     refuse_endless(&arguments)?;
-    call(served, arguments)
+    call(asked, arguments)
 }
 
 /// Refuses arguments that are longer than anybody means.
-fn refuse_endless(arguments: &Value) -> Result<()> {
+pub fn refuse_endless(arguments: &Value) -> Result<()> {
     let too_long = match arguments {
         Value::String(said) => said.len() > LONGEST_ARGUMENT,
         Value::Array(values) => return values.iter().try_for_each(refuse_endless),
@@ -88,7 +117,7 @@ fn refuse_endless(arguments: &Value) -> Result<()> {
 }
 
 /// The arguments of a tool; what is wrong with them is said so that a model can mend it.
-fn read<T: DeserializeOwned>(arguments: Value) -> Result<T> {
+pub fn read<T: DeserializeOwned>(arguments: Value) -> Result<T> {
     serde_json::from_value(arguments).map_err(|err| {
         Error::usage("wrong arguments")
             .because(text::one_line(&err.to_string(), 200))
@@ -107,27 +136,59 @@ struct SearchArguments {
     cursor: Option<String>,
 }
 
-fn search(served: &Served, arguments: Value) -> Result<Value> {
+fn search(asked: &Asked, arguments: Value) -> Result<Value> {
     let SearchArguments { query, queries, project, limit, cursor } = read(arguments)?;
     let from = paging::position(cursor.as_deref())?;
     let limit = limit.unwrap_or(HITS).clamp(1, MOST_HITS);
-    let mut asked = Query::parse(&query)?;
+    let mut wanted = Query::parse(&query)?;
     if let Some(project) = &project {
-        asked.filter(FilterKey::Project, project)?;
+        wanted.filter(FilterKey::Project, project)?;
     }
+    let memory = asked.memory()?;
+    let notes = match from {
+        0 => agents_notes(&memory, &wanted, &queries)?,
+        _ => Vec::new(),
+    };
     let request =
-        SearchRequest::default().query(asked).also(queries).limit(from.saturating_add(limit));
-    let report = served.memory()?.search(request)?;
+        SearchRequest::default().query(wanted).also(queries).limit(from.saturating_add(limit));
+    let report = memory.search(request)?;
     let hits: Vec<Value> = report.hits.iter().skip(from).map(hit).collect();
     let next = from + hits.len();
     let mut answer = json!({"note": NOTE, "hits": hits});
     if next < report.total && !hits.is_empty() {
         answer["cursor"] = next.to_string().into();
     }
-    if !report.suggestions.is_empty() {
-        answer["try"] = json!(report.suggestions);
+    if let Some(reason) = report.embeddings.as_ref().and_then(|used| used.because.as_ref()) {
+        answer["ranked_by_words_alone"] = json!(text::one_line(reason, 200));
+    }
+    if !notes.is_empty() {
+        answer["notes"] = json!(notes);
+    }
+    // What only the command line can do helps nobody here.
+    let is_typed = |one: &&String| one.contains("`--") || one.contains("`memtree");
+    let hints: Vec<&String> = report.suggestions.iter().filter(|one| !is_typed(one)).collect();
+    if !hints.is_empty() {
+        answer["try"] = json!(hints);
     }
     Ok(answer)
+}
+
+/// What agents have noted of it through the memory tool, where that is more than a guess.
+fn agents_notes(memory: &Memory, query: &Query, also: &[String]) -> Result<Vec<Value>> {
+    if !files::is_dir(memory.layout().memories()) {
+        return Ok(Vec::new());
+    }
+    let request = SearchRequest::default().query(query.clone()).also(also.to_vec());
+    let request = request.trees(vec![Tree::Memories]).limit(MOST_NOTES);
+    let found = memory.search(request)?.notes.into_iter().filter(|note| !note.weak);
+    let note = |note: NoteHit| {
+        json!({
+            "path": format!("/{}", note.path),
+            "by": "assistant",
+            "text": text::one_line(&note.excerpt, LONGEST_EXCERPT),
+        })
+    };
+    Ok(found.map(note).collect())
 }
 
 /// A hit in the fewest words that let a reader choose.
@@ -151,7 +212,7 @@ fn hit(hit: &Hit) -> Value {
 }
 
 /// An object without the fields that say nothing.
-fn without_nulls(value: Value) -> Value {
+pub fn without_nulls(value: Value) -> Value {
     match value {
         Value::Object(fields) => {
             Value::Object(fields.into_iter().filter(|(_, value)| !value.is_null()).collect())
@@ -171,15 +232,15 @@ struct RecallArguments {
     cursor: Option<String>,
 }
 
-fn recall(served: &Served, arguments: Value) -> Result<Value> {
+fn recall(asked: &Asked, arguments: Value) -> Result<Value> {
     let RecallArguments { reference, around, budget, cursor } = read(arguments)?;
     let from = paging::position(cursor.as_deref())?;
     if reference.trim().parse::<usize>().is_ok() {
         return Err(Error::usage("a number is no reference here: several clients search at once")
             .hint("give the `ref` of a hit, such as SES3_laptop_SP1C2#EP_004"));
     }
-    let request = RecallRequest::of(reference).around(around.min(20)).dry_run(true);
-    let report = served.memory()?.recall(request)?;
+    let request = RecallRequest::of(reference).around(around.min(20));
+    let report = asked.memory()?.recall(request)?;
     let budget = budget.unwrap_or(PAGE).min(LARGEST_PAGE);
     let (text, next) = paging::part(&report.text, from, budget)?;
     Ok(without_nulls(json!({
@@ -201,12 +262,12 @@ struct ContextArguments {
     budget: Option<usize>,
 }
 
-fn context(served: &Served, arguments: Value) -> Result<Value> {
+fn context(asked: &Asked, arguments: Value) -> Result<Value> {
     let ContextArguments { project, folder, prompt, budget } = read(arguments)?;
     if folder.as_ref().is_some_and(|folder| !folder.is_absolute()) {
         return Err(Error::usage("the folder is not absolute").hint("give its whole path"));
     }
-    let memory = served.memory()?;
+    let memory = asked.memory()?;
     // Clients start their servers in a folder of their own; some say where the person works.
     let said = memory.environment().variable("CLAUDE_PROJECT_DIR").map(PathBuf::from);
     let budget = budget.unwrap_or(memory.settings().context.budget).min(LARGEST_PAGE);
@@ -215,7 +276,6 @@ fn context(served: &Served, arguments: Value) -> Result<Value> {
         folder: folder.or(said),
         prompt: prompt.filter(|prompt| !prompt.trim().is_empty()),
         budget: Some(budget),
-        dry_run: true,
         ..ContextRequest::default()
     })?;
     let text = match report.text.is_empty() {
@@ -233,11 +293,11 @@ struct BlameArguments {
     limit: Option<usize>,
 }
 
-fn blame(served: &Served, arguments: Value) -> Result<Value> {
+fn blame(asked: &Asked, arguments: Value) -> Result<Value> {
     let BlameArguments { file, line, limit } = read(arguments)?;
     let limit = limit.unwrap_or(HITS * 2).clamp(1, MOST_HITS * 5);
     let mut answer = BlameAnswer { note: NOTE, sessions: None, lines: None };
-    match served.memory()?.blame(BlameRequest { file, line })? {
+    match asked.memory()?.blame(BlameRequest { file, line })? {
         BlameReport::Source(file) => answer.sessions = Some(changes(&file, limit)),
         BlameReport::Memory { lines } => {
             answer.lines = Some(lines.iter().take(limit).map(line_sources).collect());
@@ -282,9 +342,9 @@ struct AskArguments {
     question: String,
 }
 
-fn ask(served: &Served, arguments: Value) -> Result<Value> {
+fn ask(asked: &Asked, arguments: Value) -> Result<Value> {
     let AskArguments { question } = read(arguments)?;
-    let report = served.memory()?.ask(AskRequest::default().question(question).dry_run(true))?;
+    let report = asked.memory()?.ask(AskRequest::default().question(question))?;
     let citation = |cited: &crate::ops::ask::Citation| {
         without_nulls(json!({
             "text": text::one_line(&cited.text, 400),
@@ -301,9 +361,9 @@ fn ask(served: &Served, arguments: Value) -> Result<Value> {
 #[serde(deny_unknown_fields)]
 struct StatusArguments {}
 
-fn status(served: &Served, arguments: Value) -> Result<Value> {
+fn status(asked: &Asked, arguments: Value) -> Result<Value> {
     let StatusArguments {} = read(arguments)?;
-    let memory = served.memory()?;
+    let memory = asked.memory()?;
     let status = memory.status()?;
     let mut concerns: Vec<String> = memory.warnings().to_vec();
     let deleted = status.at_risk.iter();
@@ -336,13 +396,19 @@ struct StatusAnswer<'a, Agents> {
 #[serde(deny_unknown_fields)]
 struct RememberArguments {
     text: String,
+    #[serde(default)]
+    kind: NoteKind,
     session: Option<String>,
+    project: Option<String>,
 }
 
-fn remember(served: &Served, arguments: Value) -> Result<Value> {
-    let RememberArguments { text, session } = read(arguments)?;
-    let report = served.memory()?.remember(RememberRequest { text, session })?;
-    Ok(json!({"kept": report.line, "paths": report.paths}))
+fn remember(asked: &Asked, arguments: Value) -> Result<Value> {
+    let RememberArguments { text, kind, session, project } = read(arguments)?;
+    let by = asked.client.clone();
+    let request = RememberRequest { text, session, kind, project, by };
+    let report = asked.memory()?.remember(request)?;
+    let waits = report.waits.map(|item| format!("{item}: for the person's yes, in the inbox"));
+    Ok(without_nulls(json!({"kept": report.line, "paths": report.paths, "waits": waits})))
 }
 
 #[derive(Deserialize)]
@@ -352,9 +418,9 @@ struct AnnotateArguments {
     lines: Vec<ProposedLine>,
 }
 
-fn annotate(served: &Served, arguments: Value) -> Result<Value> {
+fn annotate(asked: &Asked, arguments: Value) -> Result<Value> {
     let AnnotateArguments { session, lines } = read(arguments)?;
-    let report = served.memory()?.annotate(AnnotateRequest { session, lines })?;
+    let report = asked.memory()?.annotate(AnnotateRequest { session, lines })?;
     Ok(json!({"session": report.session, "kept": report.kept, "refused": report.refused}))
 }
 
@@ -398,6 +464,7 @@ mod tests {
             let properties = tool.input_schema["properties"].as_object().unwrap().clone();
             for (name, schema) in properties {
                 let value = match schema["type"].as_str() {
+                    _ if schema["enum"].is_array() => schema["enum"][0].clone(),
                     Some("integer") => json!(1),
                     Some("array") => json!([]),
                     _ => json!("x"),
@@ -414,6 +481,7 @@ mod tests {
                 "status" => read::<StatusArguments>(arguments).map(drop),
                 "remember" => read::<RememberArguments>(arguments).map(drop),
                 "annotate" => read::<AnnotateArguments>(arguments).map(drop),
+                REVIEW => read::<crate::mcp::inbox::ReviewArguments>(arguments).map(drop),
                 other => panic!("{other} has no arguments here"),
             };
             read.unwrap_or_else(|error| panic!("{}: {error}", tool.name));
