@@ -50,9 +50,13 @@ fn what_was_installed_is_undone_byte_for_byte() {
     for (at, claude) in CLAUDE.iter().enumerate() {
         let desk = desk(Some(claude), Some(CODEX[at % CODEX.len()]));
         let before = Tree::of(&desk.home());
-        let done = desk.memtree(["install", "--all", "--yes"]).success();
+        let done = desk.memtree(["install", "--all", "--yes", "--json"]).success().json();
         let with = Tree::of(&desk.home());
-        assert_eq!(before.difference(&with).len(), 2, "one file for each agent: {}", done.told());
+        let changed = before.difference(&with);
+        let changed: Vec<&String> =
+            changed.iter().filter(|one| !desk.home().join(&one[5..]).is_dir()).collect();
+        let told = done["agents"].as_array().unwrap();
+        assert_eq!(changed.len(), told.len(), "what is told is what changes: {changed:?} {done}");
         let again = desk.memtree(["install", "--all", "--yes"]).success();
         assert_same(&with, &Tree::of(&desk.home()), "a second time nothing changes");
         assert!(again.stderr.contains("claude: nothing to change"), "{}", again.told());
@@ -80,6 +84,209 @@ const EVERY: &[(&str, &str, &str)] = &[
     ("pi", ".pi/agent", ".pi/agent/extensions/memtree.ts"),
     ("qwen", ".qwen", ".qwen/settings.json"),
 ];
+
+/// Every agent with servers, the folder by which it is known, the file that names them, and the way
+/// to ours in it.
+const SERVERS: &[(&str, &str, &str, &str)] = &[
+    ("antigravity", ".gemini/antigravity-cli", ".gemini/config/mcp_config.json", "mcpServers"),
+    ("claude", ".claude", ".claude.json", "mcpServers"),
+    ("cline", ".cline", ".cline/data/settings/cline_mcp_settings.json", "mcpServers"),
+    ("codex", ".codex", ".codex/config.toml", "mcp_servers"),
+    ("copilot", ".copilot", ".copilot/mcp-config.json", "mcpServers"),
+    ("crush", ".config/crush", ".config/crush/crush.json", "mcp"),
+    ("cursor", ".cursor", ".cursor/mcp.json", "mcpServers"),
+    ("droid", ".factory", ".factory/mcp.json", "mcpServers"),
+    ("gemini", ".gemini", ".gemini/settings.json", "mcpServers"),
+    ("goose", ".local/share/goose", ".config/goose/config.yaml", "extensions"),
+    ("grok", ".grok", ".grok/config.toml", "mcp_servers"),
+    ("hermes", ".hermes", ".hermes/config.yaml", "mcp_servers"),
+    ("kilo", ".config/kilo", ".config/kilo/kilo.jsonc", "mcp"),
+    ("kimi", ".kimi-code", ".kimi-code/mcp.json", "mcpServers"),
+    ("kiro", ".kiro", ".kiro/settings/mcp.json", "mcpServers"),
+    ("omp", ".omp", ".omp/agent/mcp.json", "mcpServers"),
+    ("openclaw", ".openclaw", ".openclaw/openclaw.json", "mcp.servers"),
+    ("opencode", ".config/opencode", ".config/opencode/opencode.json", "mcp"),
+    ("pi", ".pi/agent", ".pi/agent/mcp.json", "mcpServers"),
+    ("qwen", ".qwen", ".qwen/settings.json", "mcpServers"),
+    ("zed", ".config/zed", ".config/zed/settings.json", "context_servers"),
+];
+
+/// A settings file, whatever it is written in.
+fn settings(file: &str, text: &str) -> Value {
+    let text = text.trim_start_matches('\u{feff}');
+    match file.rsplit_once('.').unwrap().1 {
+        "toml" => serde_json::to_value(text.parse::<toml::Table>().unwrap()).unwrap(),
+        "yaml" => serde_yaml::from_str(text).unwrap(),
+        _ => memtree::internals::base::jsonc::value(text).unwrap(),
+    }
+}
+
+/// The words that start the server in an agent's file.
+fn server_of(desk: &Desk, file: &str, way: &str) -> Vec<String> {
+    let all = settings(file, &read(desk, file));
+    let entry = &way.split('.').fold(&all, |value, key| &value[key])["memtree"];
+    let words = |key: &str| entry[key].as_array().cloned().unwrap_or_default();
+    let program = ["command", "cmd"].iter().filter_map(|key| entry[key].as_str());
+    let program = program.map(Value::from).collect::<Vec<_>>();
+    let all = program.into_iter().chain(words("command")).chain(words("args"));
+    all.map(|word| word.as_str().unwrap().to_string()).collect()
+}
+
+#[test]
+fn every_agent_is_told_of_the_server_and_forgets_it_byte_for_byte() {
+    // A home without files, and one where each has some of the person's own, with all that people
+    // do.
+    for own in [false, true] {
+        let desk = desk(None, None);
+        for (_, folder, file, way) in SERVERS {
+            fs::create_dir_all(desk.home().join(folder)).unwrap();
+            let key = way.split('.').next().unwrap();
+            let text = match file.rsplit_once('.').unwrap().1 {
+                "toml" => format!("# mine\r\n[{key}.other]\r\ncommand = \"x\" # mine"),
+                "yaml" => format!("# mine\n{key}:\n    other:\n        enabled: true\nmodel: x"),
+                _ => format!("\u{feff}{{\n\t// mine\n\t\"{key}\": {{ \"other\": {{}} , }},\n}}"),
+            };
+            if own {
+                write(&desk, file, &text);
+            }
+        }
+        let before = Tree::of(&desk.home());
+        let _ = desk.memtree(["install", "--all", "--only", "mcp", "--yes"]).success();
+        for (agent, _, file, way) in SERVERS {
+            let words = server_of(&desk, file, way);
+            let store = desk.store().to_str().unwrap().to_string();
+            assert_eq!(words[1..], ["--store".to_string(), store, "mcp".into()], "{agent}");
+            assert!(PathBuf::from(&words[0]).is_file(), "{agent}: {words:?}");
+            assert_eq!(read(&desk, file).contains("mine"), own, "{agent}");
+        }
+        let with = Tree::of(&desk.home());
+        let again = desk.memtree(["install", "--all", "--only", "mcp", "--yes"]).success();
+        assert_same(&with, &Tree::of(&desk.home()), &again.told());
+        let _ = desk.memtree(["uninstall", "--all", "--yes"]).success();
+        assert_same(&before, &Tree::of(&desk.home()), "all of them are undone");
+        // Settings that somebody changes in the meantime keep what is theirs.
+        let _ = desk.memtree(["install", "--all", "--yes"]).success();
+        let file = ".cursor/mcp.json";
+        let with = read(&desk, file);
+        let end = with.rfind('}').unwrap();
+        let comma = if own { "" } else { "," };
+        write(&desk, file, &format!("{}{comma} \"later\": 1 }}", with[..end].trim_end()));
+        let _ = desk.memtree(["uninstall", "--all", "--yes"]).success();
+        let left = read(&desk, file);
+        assert!(left.contains("later") && !left.contains("memtree"), "{left}");
+    }
+}
+
+#[test]
+fn hooks_and_server_in_one_file_come_and_go_apart() {
+    let text = "{\n  // mine\n  \"theme\": \"dark\"\n}\n";
+    let desk = desk(None, None);
+    write(&desk, ".gemini/settings.json", text);
+    let all = |verb: &str, part: &str| {
+        desk.memtree([verb, "gemini", "--only", part, "--yes"]).success();
+        let text = read(&desk, ".gemini/settings.json");
+        (text.contains("hook gemini"), text.contains("\"mcpServers\""))
+    };
+    let before = Tree::of(&desk.home());
+    assert_eq!(all("install", "mcp"), (false, true));
+    assert_eq!(all("install", "hooks"), (true, true));
+    assert_eq!(all("uninstall", "mcp"), (true, false));
+    assert_eq!(all("install", "mcp"), (true, true));
+    assert_eq!(all("uninstall", "hooks"), (false, true));
+    assert_eq!(all("uninstall", "mcp"), (false, false));
+    assert_same(&before, &Tree::of(&desk.home()), "nothing is left");
+}
+
+#[test]
+fn skills_are_there_as_long_as_somebody_reads_them() {
+    let desk = desk(None, None);
+    let before = Tree::of(&desk.home());
+    let skill = desk.home().join(".agents/skills/memtree/SKILL.md");
+    let _ = desk.memtree(["install", "codex", "claude", "--yes"]).success();
+    let _ = desk.memtree(["install", "copilot", "--yes"]).success();
+    assert!(
+        skill.is_file() && desk.home().join(".claude/skills/memtree-curate/SKILL.md").is_file()
+    );
+    let _ = desk.memtree(["uninstall", "codex", "claude", "--yes"]).success();
+    assert!(skill.is_file(), "Copilot reads it too");
+    assert!(!desk.home().join(".claude/skills").exists());
+    let _ = desk.memtree(["uninstall", "copilot", "--yes"]).success();
+    assert_same(&before, &Tree::of(&desk.home()), "the last one has gone");
+    // What a person has made of a skill is theirs, and so is one of their own by that name.
+    let _ = desk.memtree(["install", "codex", "--only", "skills", "--yes"]).success();
+    fs::write(&skill, "---\nname: memtree\n---\nmine\n").unwrap();
+    let kept = desk.memtree(["install", "codex", "--only", "skills", "--yes"]).success();
+    assert!(kept.stderr.contains("you have changed it"), "{}", kept.told());
+    let _ = desk.memtree(["uninstall", "codex", "--yes"]).success();
+    assert_eq!(fs::read_to_string(&skill).unwrap(), "---\nname: memtree\n---\nmine\n");
+    fs::remove_dir_all(desk.store().join(".memtree/local/installed")).unwrap();
+    let kept = desk.memtree(["install", "codex", "--only", "skills", "--yes"]).success();
+    assert!(kept.stderr.contains("is there already"), "{}", kept.told());
+    assert!(fs::read_to_string(&skill).unwrap().ends_with("mine\n"));
+}
+
+#[test]
+fn a_project_can_have_the_skills_instead() {
+    let desk = desk(None, None);
+    fs::create_dir(desk.home().join(".codex")).unwrap();
+    fs::create_dir_all(desk.home().join(".claude")).unwrap();
+    let (home, project) = (Tree::of(&desk.home()), Tree::of(&desk.project()));
+    let _ = desk.memtree(["install", "--all", "--project", "--yes"]).success();
+    for folder in [".agents", ".claude"] {
+        assert!(desk.project().join(folder).join("skills/memtree-handoff/SKILL.md").is_file());
+    }
+    assert_same(&home, &Tree::of(&desk.home()), "the home is as it was");
+    let _ = desk.memtree(["uninstall", "--all", "--project", "--yes"]).success();
+    assert_same(&project, &Tree::of(&desk.project()), "and so is the project");
+}
+
+#[test]
+fn a_server_that_a_person_named_stays_theirs() {
+    let desk = desk(None, None);
+    let own =
+        "{ \"mcpServers\": { \"memtree\": { \"command\": \"memtree\", \"args\": [\"mcp\"] } } }";
+    write(&desk, ".cursor/mcp.json", own);
+    let other = "[mcp_servers.memtree]\nurl = \"http://127.0.0.1:1\"\n";
+    write(&desk, ".codex/config.toml", other);
+    let done = desk.memtree(["install", "--all", "--only", "mcp", "--yes"]).success();
+    assert!(done.stderr.contains("an entry `memtree` of your own"), "{}", done.told());
+    assert!(done.stderr.contains("starts something else"), "{}", done.told());
+    let _ = desk.memtree(["uninstall", "--all", "--yes"]).success();
+    assert_eq!(read(&desk, ".cursor/mcp.json"), own);
+    assert_eq!(read(&desk, ".codex/config.toml"), other);
+}
+
+#[test]
+fn one_bad_file_does_not_keep_the_others_back() {
+    let desk = desk(Some("{ \"hooks\": "), None);
+    write(&desk, ".config/goose/config.yaml", "- a list\n");
+    fs::create_dir_all(desk.home().join(".local/share/goose")).unwrap();
+    fs::create_dir_all(desk.home().join(".cursor")).unwrap();
+    let before = Tree::of(&desk.home());
+    let done = desk.memtree(["install", "--all", "--yes"]).code(3);
+    assert!(done.stderr.contains("settings.json` is left as it is"), "{}", done.told());
+    assert!(done.stderr.contains("config.yaml` is left as it is"), "{}", done.told());
+    assert!(read(&desk, ".cursor/hooks.json").contains("hook cursor"));
+    assert!(read(&desk, ".claude.json").contains("\"mcp\""), "the rest of it is done");
+    let _ = desk.memtree(["uninstall", "--all", "--yes"]).done();
+    assert_same(&before, &Tree::of(&desk.home()), "and undone");
+}
+
+#[test]
+fn what_will_change_is_told_at_a_glance() {
+    let desk = desk(Some(CLAUDE[0]), Some(CODEX[0]));
+    let asked = desk.memtree(["install", "--all"]).code(2);
+    let lines: Vec<&str> = asked.stdout.lines().collect();
+    assert_eq!(lines[0], "memtree will write 10 files:", "{}", asked.told());
+    for expect in [
+        "hooks   ~/.claude/settings.json (changed)",
+        "mcp     ~/.claude.json (new)",
+        "mcp     ~/.codex/config.toml (changed)",
+        "skills  ~/.agents/skills/memtree/SKILL.md (new)",
+    ] {
+        assert!(lines.iter().any(|line| line.trim().starts_with(expect)), "{}", asked.told());
+    }
+}
 
 #[test]
 fn every_agent_is_wired_up_and_undone_byte_for_byte() {
@@ -198,7 +405,7 @@ fn files_and_folders_that_were_not_there_go_again() {
     let desk = desk(None, None);
     let before = Tree::of(&desk.home());
     let none = desk.memtree(["install", "--all", "--yes"]).success();
-    assert!(none.stderr.contains("no agent with hooks is on this machine"), "{}", none.told());
+    assert!(none.stderr.contains("no agent that can be wired up is"), "{}", none.told());
     assert_same(&before, &Tree::of(&desk.home()), "there is no agent");
     for (agent, ..) in EVERY {
         let _ = desk.memtree(["install", agent, "--yes"]).success();
@@ -245,7 +452,7 @@ fn nobody_remembers_and_still_only_ours_go() {
 #[test]
 fn the_hooks_call_this_program_with_this_memory() {
     let desk = desk(Some(CLAUDE[1]), Some(CODEX[0]));
-    let _ = desk.memtree(["install", "--all", "--yes"]).success();
+    let _ = desk.memtree(["install", "--all", "--only", "hooks", "--yes"]).success();
     let claude =
         memtree::internals::base::jsonc::value(&read(&desk, ".claude/settings.json")).unwrap();
     assert_eq!(
@@ -331,8 +538,8 @@ fn nothing_is_written_unasked() {
     assert!(rehearsed.stderr.contains("claude: planned"), "{}", rehearsed.told());
     let asked = desk.memtree(["install", "--all"]).code(2);
     assert!(
-        asked.stdout.contains("+  \"hooks\": {"),
-        "the difference is shown first: {}",
+        asked.stdout.contains("~/.claude/settings.json (changed)"),
+        "what will change is shown first: {}",
         asked.told()
     );
     assert_same(&home, &Tree::of(&desk.home()), "nobody said yes");
@@ -386,4 +593,51 @@ fn a_link_is_followed_and_stays_one() {
     assert_eq!(fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o600);
     let _ = desk.memtree(["uninstall", "claude", "--yes"]).success();
     assert_eq!(fs::read_to_string(&kept).unwrap(), CLAUDE[0]);
+}
+
+#[test]
+fn what_agents_remember_is_read_and_theirs_stays() {
+    let desk = desk(None, None);
+    let note = ".claude/projects/-home-dev-code-demo/memory/MEMORY.md";
+    write(
+        &desk,
+        note,
+        "- The tests need `--locked`.\n- token ghp_0123456789abcdefghijABCDEFGHIJ012345\n",
+    );
+    write(&desk, ".codex/memories/my notes.md", "Codex likes short commits.\n");
+    write(&desk, ".codex/memories/not-a-note.bin", "x");
+    write(
+        &desk,
+        ".openclaw/workspace/memory/2026-11-01.md",
+        "The gate code is not written down.\n",
+    );
+    let home = Tree::of(&desk.home());
+    desk.memtree(["install", "--all", "--native"]).code(2).stdout_has("claude: 1 note, 1 to read");
+    assert!(!desk.store().join("memories").exists(), "nobody said yes");
+    let done = desk.memtree(["install", "--all", "--native", "--yes"]).success();
+    assert!(done.stderr.contains("autoMemoryDirectory"), "how to point it here: {}", done.told());
+    assert_same(&home, &Tree::of(&desk.home()), "theirs is as it was, and is not switched off");
+    let copy = "memories/native/claude/home-dev-code-demo/MEMORY.md";
+    let text = desk.read(copy);
+    assert!(
+        text.starts_with("<!-- an agent's own note, not the person's words; read from ~/.claude"),
+        "{text}"
+    );
+    assert!(text.contains("The tests need") && !text.contains("ghp_0123456789"), "{text}");
+    let names: Vec<String> =
+        desk.texts().into_keys().filter(|name| name.starts_with("memories/native")).collect();
+    assert_eq!(names.len(), 3, "{names:?}");
+    // Every sweep reads what has changed; what somebody has changed here stays.
+    write(&desk, note, "- The tests need `--locked` and a database.\n");
+    let _ = desk.memtree(["sweep", "--quiet"]).done();
+    assert!(desk.read(copy).contains("and a database"));
+    desk.write(copy, "mine\n");
+    write(&desk, note, "- Another note.\n");
+    let _ = desk.memtree(["sweep", "--quiet"]).done();
+    assert_eq!(desk.read(copy), "mine\n");
+    let _ = desk.memtree(["uninstall", "--all", "--native"]).success();
+    write(&desk, ".codex/memories/my notes.md", "Codex likes long commits.\n");
+    let _ = desk.memtree(["sweep", "--quiet"]).done();
+    assert!(!desk.texts().values().any(|text| text.contains("long commits")), "no longer read");
+    desk.memtree(["install", "aider", "--native", "--yes"]).code(2).stderr_has("keeps no notes");
 }

@@ -6,8 +6,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::adapters::hooks::{HookEvent, HookSpec, Shape};
+use crate::adapters::hooks::{HookEvent, HookSpec, Shape, before_tools};
 use crate::base::jsonc;
+use crate::base::shell;
 
 /// The key of most agents' settings under which their hooks are, and within a group.
 pub const HOOKS: &str = "hooks";
@@ -42,8 +43,10 @@ impl Wiring<'_> {
             Shape::Groups { .. } | Shape::BareGroups => {
                 let milliseconds = self.spec.shape == Shape::Groups { milliseconds: true };
                 let timeout = if milliseconds { timeout * 1000 } else { timeout };
+                let matcher = event.matcher.map(|tools| format!(r#""matcher": "{tools}", "#));
+                let matcher = matcher.unwrap_or_default();
                 format!(
-                    r#"{{ "hooks": [{{ "type": "command", "command": {command}, "timeout": {timeout} }}] }}"#
+                    r#"{{ {matcher}"hooks": [{{ "type": "command", "command": {command}, "timeout": {timeout} }}] }}"#
                 )
             }
             Shape::Handlers { typed: false, timeout: key } => {
@@ -111,6 +114,13 @@ fn ours_at<'s>(settings: &'s Value, event: &str, spec: &HookSpec) -> Vec<&'s Val
     handlers.into_iter().filter(|handler| is_ours(handler, spec.agent)).collect()
 }
 
+/// Whether settings have any hook of ours.
+pub fn has_hooks(text: &str, spec: &HookSpec) -> bool {
+    let Some(settings) = jsonc::value(split_mark(text).1) else { return false };
+    let names = spec.events.iter().map(|event| event.name).chain(spec.former.iter().copied());
+    names.into_iter().any(|event| !ours_at(&settings, event, spec).is_empty())
+}
+
 /// Where each of our hooks stands: its event, the number of its group, and of itself in that.
 pub fn places_of_ours(
     settings: &Value,
@@ -118,11 +128,14 @@ pub fn places_of_ours(
 ) -> Vec<(&'static str, usize, usize, Value)> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let mut places = Vec::new();
-    for event in spec.events {
-        for (group, item) in list(&settings[HOOKS][event.name]).iter().enumerate() {
+    let mut all: Vec<&'static str> = spec.events.iter().map(|event| event.name).collect();
+    all.extend(before_tools::names(spec.agent));
+    all.dedup();
+    for event in all {
+        for (group, item) in list(&settings[HOOKS][event]).iter().enumerate() {
             for (at, handler) in list(&item[HOOKS]).into_iter().enumerate() {
                 if is_ours(&handler, spec.agent) {
-                    places.push((event.name, group, at, handler));
+                    places.push((event, group, at, handler));
                 }
             }
         }
@@ -141,13 +154,13 @@ pub fn has_harmful_hooks(text: &str, spec: &HookSpec) -> bool {
 
 /// A word as a shell reads it back: in quotes where it needs them.
 fn shell_word(word: &str) -> String {
+    if !cfg!(windows) {
+        return shell::word(word, shell::WORDS);
+    }
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@%=\\".contains(c);
-    if !word.is_empty() && word.chars().all(plain) && (cfg!(windows) || !word.contains('\\')) {
-        word.to_string()
-    } else if cfg!(windows) {
-        format!("\"{word}\"")
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_string(),
+        false => format!("\"{word}\""),
     }
 }
 
@@ -208,7 +221,9 @@ pub fn without_hooks(
     let made = |key: &str| created.is_none_or(|created| created.iter().any(|made| made == key));
     let top = top_key(spec);
     let (mut text, mut any) = (text.to_string(), false);
-    for event in spec.events.iter().map(|event| event.name).chain(spec.former.iter().copied()) {
+    let mut events: Vec<&str> = spec.events.iter().map(|event| event.name).collect();
+    events.extend(spec.former.iter().copied().chain(before_tools::names(spec.agent)));
+    for event in events {
         let path = path(spec, event);
         let (next, removed) = match is_grouped(spec) {
             true => {

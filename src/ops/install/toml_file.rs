@@ -1,8 +1,9 @@
-//! Our hooks in a TOML file: a part of their own at its end.
+//! What is ours in a TOML file: a part of its own at the file's end.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::edit::{HOOKS, Wiring, split_mark};
 
@@ -19,6 +20,8 @@ struct File<'a> {
 
 #[derive(Serialize)]
 struct Group {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matcher: Option<&'static str>,
     hooks: [Handler; 1],
 }
 
@@ -39,28 +42,50 @@ pub fn has_hooks(text: &str) -> bool {
         .unwrap_or(false)
 }
 
-/// A TOML file with our hooks in a part of their own at its end; an error where they cannot stand
-/// there.
-pub fn with_hooks(text: &str, wiring: &Wiring) -> Result<String, String> {
-    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    let mut part = String::new();
+/// Our hooks, as tables.
+pub fn hooks(wiring: &Wiring) -> Result<String, String> {
+    let mut tables = String::new();
     for event in wiring.spec.events {
         let handler =
             Handler { kind: "command", command: wiring.command(event), timeout: event.timeout };
-        let one = File { hooks: [(event.name, [Group { hooks: [handler] }])].into() };
-        part.push_str(&toml::to_string(&one).map_err(|err| err.to_string())?);
+        let group = Group { matcher: event.matcher, hooks: [handler] };
+        let one = File { hooks: [(event.name, [group])].into() };
+        tables.push_str(&toml::to_string(&one).map_err(|err| err.to_string())?);
     }
+    Ok(tables)
+}
+
+/// A TOML file with tables of ours in a part of their own at its end; an error where they cannot
+/// stand there.
+pub fn with_part(text: &str, tables: &str) -> Result<String, String> {
+    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let joined = !text.is_empty() && !text.ends_with('\n');
     let begin = if joined { BEGIN_JOINED } else { BEGIN };
-    let part = format!("{}{begin}\n{}\n{END}\n", if joined { "\n" } else { "" }, part.trim_end());
+    let part = format!("{}{begin}\n{}\n{END}\n", if joined { "\n" } else { "" }, tables.trim_end());
     let whole = format!("{text}{}", part.replace('\n', newline));
     // A list that is written in one line cannot be added to from elsewhere.
     split_mark(&whole).1.parse::<toml::Table>().map_err(|err| err.message().to_string())?;
     Ok(whole)
 }
 
+/// What a TOML file says, as JSON.
+pub fn value(text: &str) -> Option<Value> {
+    let table: toml::Table = split_mark(text).1.parse().ok()?;
+    serde_json::to_value(table).ok()
+}
+
+/// A TOML file without one table of a table, wherever it stands; the rest stays as it is.
+pub fn without_table(text: &str, table: &str, name: &str) -> Result<String, String> {
+    let (mark, text) = split_mark(text);
+    let mut document: toml_edit::DocumentMut =
+        text.parse().map_err(|err: toml_edit::TomlError| err.message().to_string())?;
+    let tables = document.get_mut(table).and_then(toml_edit::Item::as_table_like_mut);
+    tables.and_then(|tables| tables.remove(name));
+    Ok(format!("{mark}{document}"))
+}
+
 /// A TOML file without our part of it.
-pub fn without_hooks(text: &str) -> String {
+pub fn without_part(text: &str) -> String {
     let Some(begin) = text.find(BEGIN) else { return text.to_string() };
     let Some(end) = text[begin..].find(END).map(|end| begin + end + END.len()) else {
         return text.to_string();
@@ -91,20 +116,20 @@ mod tests {
             "[hooks.state]\na = 1",
             "",
         ] {
-            let with = with_hooks(text, &wiring).unwrap();
+            let with = with_part(text, &hooks(&wiring).unwrap()).unwrap();
             let table: toml::Table = with.parse().unwrap();
             let last = table["hooks"]["Stop"].as_array().unwrap().last().unwrap();
             assert!(
                 last["hooks"][0]["command"].as_str().unwrap().ends_with("hook codex Stop"),
                 "{with}"
             );
-            assert_eq!(without_hooks(&with), text);
+            assert_eq!(without_part(&with), text);
             let edited =
                 with.replace("model = \"gpt-5.5\"", "model = \"other\"") + "\n[mine]\nx = 1\n";
             assert!(edited.contains("memtree"));
-            assert!(!without_hooks(&edited).contains("memtree"));
+            assert!(!without_part(&edited).contains("memtree"));
         }
-        assert!(with_hooks("hooks = { Stop = [] }\n", &wiring).is_err());
+        assert!(with_part("hooks = { Stop = [] }\n", &hooks(&wiring).unwrap()).is_err());
         assert!(has_hooks("[hooks.x]\na=1") && !has_hooks("[hooks]\n") && !has_hooks("model = 1"));
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::edit;
+use super::{edit, toml_file};
 use crate::adapters::Places;
 use crate::adapters::hooks::HookSpec;
 use crate::base::{files, jsonc};
@@ -29,7 +29,8 @@ pub fn untrusted(spec: &HookSpec, places: &Places) -> Vec<&'static str> {
             let label = snake_case(event);
             let key = format!("{}:{label}:{group}:{at}", file.display());
             let state = &config["hooks"]["state"][&key];
-            let is_trusted = state["trusted_hash"] == hash(&label, &handler).as_str();
+            let matcher = settings["hooks"][event][group]["matcher"].as_str();
+            let is_trusted = state["trusted_hash"] == hash(&label, matcher, &handler).as_str();
             if (!is_trusted || state["enabled"] == false) && !untrusted.contains(&event) {
                 untrusted.push(event);
             }
@@ -39,9 +40,7 @@ pub fn untrusted(spec: &HookSpec, places: &Places) -> Vec<&'static str> {
 }
 
 fn toml_value(file: &Path) -> Option<Value> {
-    let text = files::read_to_string(file).ok()?;
-    let table: toml::Table = edit::split_mark(&text).1.parse().ok()?;
-    serde_json::to_value(table).ok()
+    toml_file::value(&files::read_to_string(file).ok()?)
 }
 
 /// A hook's definition; the keys of both have to stay in the order of the alphabet.
@@ -49,6 +48,8 @@ fn toml_value(file: &Path) -> Option<Value> {
 struct Definition<'a> {
     event_name: &'a str,
     hooks: [Hook<'a>; 1],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matcher: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -60,14 +61,14 @@ struct Hook<'a> {
 }
 
 /// The hash of a definition, as JSON without white space.
-fn hash(event_name: &str, handler: &Value) -> String {
+fn hash(event_name: &str, matcher: Option<&str>, handler: &Value) -> String {
     let hook = Hook {
         r#async: handler["async"] == true,
         command: handler["command"].as_str().unwrap_or_default(),
         timeout: handler["timeout"].as_u64().unwrap_or(600).max(1),
         r#type: "command",
     };
-    let definition = Definition { event_name, hooks: [hook] };
+    let definition = Definition { event_name, hooks: [hook], matcher };
     let text = serde_json::to_string(&definition).expect("our own types can be written as JSON");
     format!("sha256:{}", files::sha256_hex(text.as_bytes()))
 }
@@ -95,12 +96,12 @@ mod tests {
         let start =
             json!({"command": "/opt/memtree --store /m hook codex SessionStart", "timeout": 10});
         assert_eq!(
-            hash(&snake_case("SessionStart"), &start),
+            hash(&snake_case("SessionStart"), None, &start),
             "sha256:6a0b28b80d0325e706188876b0836106d493e03fac47711cdb3f7784d8ba6831"
         );
         let end = json!({"command": "/opt/memtree --store '/my \"m\"' hook codex SessionEnd", "timeout": 3});
         assert_eq!(
-            hash(&snake_case("SessionEnd"), &end),
+            hash(&snake_case("SessionEnd"), None, &end),
             "sha256:3d9754aaba656f7c5e2b7949e8626036bccc409a51f15d0500fd554ed9e1e9ab"
         );
     }
