@@ -16,14 +16,18 @@ bless:
     UPDATE_EXPECT=1 cargo test
     TRYCMD=overwrite cargo test --test it transcripts
 
-# What takes longer: check, then a kill at every point, many more bent seeds, a model server, real agents, measuring tests and benches
+# What takes longer: check, then a kill at every point, many more bent seeds, a model server, real agents, official clients, measuring tests and benches
 long: check
     tests/real_model/run real_model real_server || [ $? -eq 77 ]
+    tests/real_embeddings/run || [ $? -eq 77 ]
     tests/real_agents/run long || [ $? -eq 77 ]
+    tests/clients/run long || [ $? -eq 77 ]
+    tests/real_clients/run long || [ $? -eq 77 ]
     MEMTREE_EVERY_POINT=1 cargo test --test it -- faults --nocapture
     MEMTREE_LINES=500 cargo test --test it -- writers
     MEMTREE_EDITS=1000 cargo test --test it -- edits --nocapture
     MEMTREE_FUZZ_RUNS=500 cargo test --test it -- fuzz --nocapture
+    MEMTREE_SYNC_RUNS=2000 cargo test --test it -- sync_devices --nocapture
     cargo test --release --test it -- --ignored eight_hundred --nocapture
     cargo bench --bench sweep
     cargo bench --bench search

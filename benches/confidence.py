@@ -5,11 +5,12 @@
 
 QUESTIONS has one {"qid","query","gold":[{"flavor","id","file"}]} a line, MEMORY is a swept memory. Every question is asked
 as it is, and once more without the project that it is about (`-project:NAME`), where nothing can be right. Each project is
-left out once: the regression and the threshold are chosen on the others and reported on it. Printed are the share of
+left out once: the regression and the threshold (1 in 20 of the others' questions without an answer, to be below 1 in 15 on it) are
+chosen on the others and reported on it. Printed are the share of
 questions without an answer that get a hit at or above the threshold (goal: at most 1 in 15), the share of questions whose
 right session is found with confidence, both also at the threshold that the program has, and how calibrated it is.
 """
-import argparse, collections, json, math, os, subprocess
+import argparse, collections, json, math, os, re, subprocess
 
 ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 ask.add_argument("questions")
@@ -46,6 +47,17 @@ for question in map(json.loads, open(args.questions, encoding="utf-8")):
         rows.append(Row(project, False, without))
 
 
+# What the program has.
+source = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../src/index/confidence.rs"), encoding="utf-8").read()
+built = [float(re.search(rf"const {name}: f32 = ([0-9.]+)", source)[1]) for name in ("BY_PART", "BY_PAGE", "AGAINST")]
+built[2] = -built[2]
+
+
+def is_guess_by_rule(hit):
+    """A name is lacking, or the session is put aside: it stays a guess, however much it has."""
+    return hit[3] and 1 / (1 + math.exp(-logit(built, hit))) > hit[0] + 0.05
+
+
 def logit(weights, hit):
     return weights[0] * hit[1] + weights[1] * hit[2] + weights[2]
 
@@ -73,22 +85,28 @@ def rates(some, sure):
 sizes = collections.Counter(row.project for row in rows)
 large = [project for project, count in sizes.items() if count >= 20]
 folds = [[project] for project in sorted(large)] + [[project for project in sizes if project not in large]]
-total = [0, 0, 0, 0]
+CHOSEN = 20
+total, chosen = [0, 0, 0, 0], []
 for fold in folds:
     train = [row for row in rows if row.project not in fold]
     test = [row for row in rows if row.project in fold]
     weights = fit(train)
-    # A guess by rule (a name is lacking, the session is put aside) stays one.
-    value = lambda hit: -99.0 if hit[3] and hit[0] < 0.5 and logit(weights, hit) > 0 else logit(weights, hit)
+    value = lambda hit: -99.0 if is_guess_by_rule(hit) else logit(weights, hit)
     highest = sorted((max(map(value, row.hits), default=-99.0) for row in train if not row.answerable), reverse=True)
-    threshold = highest[len(highest) // 15]
+    threshold = highest[len(highest) // CHOSEN]
+    chosen.append(1 / (1 + math.exp(-threshold)))
     total = [a + b for a, b in zip(total, rates(test, lambda hit: value(hit) > threshold))]
 print(f"left out: {total[0]} of {total[1]} unanswerable get a confident hit; {total[2]} of {total[3]} answerable get the right one")
 wrong, unanswerable, right, answerable = rates(rows, lambda hit: not hit[3])
 print(f"as built: {wrong} of {unanswerable} unanswerable get a confident hit; {right} of {answerable} answerable get the right one")
 own = [row for row in rows if row.project.startswith("none ")]
 print(f"of the set's own questions without an answer: {rates(own, lambda hit: not hit[3])[0]} of {len(own)}")
-print("fitted on all:", [round(weight, 2) for weight in fit(rows)])
+print("thresholds chosen:", [round(one, 2) for one in sorted(chosen)])
+weights = fit(rows)
+value = lambda hit: -99.0 if is_guess_by_rule(hit) else logit(weights, hit)
+highest = sorted((max(map(value, row.hits), default=-99.0) for row in rows if not row.answerable), reverse=True)
+for of in (15, 20, 25):
+    print(f"fitted on all: {[round(weight, 2) for weight in weights]}, 1 in {of} at {1 / (1 + math.exp(-highest[len(highest) // of])):.2f}")
 bins = collections.defaultdict(list)
 for row in rows:
     for hit in row.hits[:1]:

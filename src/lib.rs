@@ -71,27 +71,37 @@ pub use ops::detect::{DetectReport, DetectRequest};
 pub use ops::digest::{DigestReport, DigestRequest};
 pub use ops::distribute::{DistributeReport, DistributeRequest};
 pub use ops::doctor::{DoctorReport, DoctorRequest};
+pub use ops::fix::{FixReport, FixRequest};
 pub use ops::flush::{FlushReport, FlushRequest};
 pub use ops::forget::{ForgetPlan, ForgetReport, ForgetRequest};
 pub use ops::git_exposure::GitExposure;
 pub use ops::handoff::{HandoffReport, HandoffRequest};
-pub use ops::install::{InstallPlan, InstallPlans, InstallRequest};
+pub use ops::install::{InstallPlan, InstallPlans, InstallRequest, LeftAlone, Part};
+pub use ops::launch::{HandoffToRequest, Launch, ResumeRequest};
 pub use ops::lint::{LintReport, LintRequest};
 pub use ops::log::{LogReport, LogRequest};
 pub use ops::measure::{MeasureReport, MeasureRequest};
+pub use ops::native::{NativeNotes, NativeReport, NativeRequest};
 pub use ops::pages::{ListedPage, PageRef, PagesReport, PagesRequest};
 pub use ops::pin::{PinReport, PinRequest};
 pub use ops::recall::{RecallReport, RecallRequest};
-pub use ops::remember::{RememberReport, RememberRequest};
+pub use ops::remember::{NoteKind, RememberReport, RememberRequest};
 pub use ops::retain::{RetainReport, RetainRequest};
 pub use ops::retro::{RetroReport, RetroRequest};
-pub use ops::review::{Inbox, InboxItem, Reply, ReviewReport};
+pub use ops::review::{
+    AgentsView, Inbox, InboxItem, InstructionRequest, ProposeRequest, Reply, ReviewReport,
+};
 pub use ops::search::{SearchReport, SearchRequest};
 pub use ops::snapshot::{SnapshotReport, SnapshotRequest};
 pub use ops::status::StatusReport;
 pub use ops::summarize::{SummarizeReport, SummarizeRequest};
 pub use ops::sweep::{SweepReport, SweepRequest};
+pub use ops::sync::{
+    Exposed, InstalledHook, MergeFileReport, MergeFileRequest, PageVersion, Registered,
+    SettledMerges, SyncReport, SyncRequest, merge_file,
+};
 pub use ops::verify::{VerifyReport, VerifyRequest};
+pub use ops::why::{WhyReport, WhyRequest};
 
 /// What the tests and benches of this package need of the inside; no promise to anybody else.
 #[doc(hidden)]
@@ -102,6 +112,9 @@ pub mod internals {
         };
         pub mod children {
             pub use crate::adapters::children::read;
+        }
+        pub mod hooks {
+            pub use crate::adapters::hooks::of;
         }
         pub mod shared {
             pub use crate::adapters::shared::{SharedFiles, SharedSession};
@@ -171,7 +184,7 @@ pub mod internals {
             pub use crate::store::digest::{parse, parse_trigger, text, text_over};
         }
         pub mod layout {
-            pub use crate::store::layout::Layout;
+            pub use crate::store::layout::{Layout, link_path};
         }
         pub mod snapshots {
             pub use crate::store::snapshots::parse_manifest_line;

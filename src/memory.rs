@@ -23,11 +23,12 @@ use crate::model::exclude::Exclude;
 use crate::model::ids::{Device, SessionId};
 use crate::model::trust::Trust;
 use crate::models::Models;
+use crate::models::embeddings::Embeddings;
 use crate::settings::accepted::{Accepted, WaitingSetting};
 use crate::settings::{self, Layers, Loaded, Settings};
 use crate::store::Store;
 use crate::store::device::{self, Acquaintance, Machine, Recognized, Tracked};
-use crate::store::layout::Layout;
+use crate::store::layout::{self, Layout};
 use crate::store::local::StateFile;
 use crate::store::tombstones::Decided;
 
@@ -43,6 +44,7 @@ pub struct Memory {
     zone: OnceLock<Zone>,
     cleaner: OnceLock<Cleaner>,
     models: OnceLock<Models>,
+    embeddings: OnceLock<Embeddings>,
 }
 
 impl Memory {
@@ -107,6 +109,7 @@ impl Memory {
             zone: OnceLock::new(),
             cleaner: OnceLock::new(),
             models: OnceLock::new(),
+            embeddings: OnceLock::new(),
         })
     }
 
@@ -203,7 +206,10 @@ impl Memory {
                 let tracked = Tracked::of(self.layout());
                 let is_captured = |id: &SessionId| {
                     let snapshot = self.layout().snapshot(id);
-                    files::is_dir(&snapshot) && !tracked.may_hold(&self.layout().shown(&snapshot))
+                    // The readable parts may travel; raw does not, nor does the snapshot of a folder.
+                    let raw = snapshot.join(layout::RAW);
+                    let kept = if files::is_dir(&raw) { raw } else { snapshot };
+                    files::is_dir(&kept) && !tracked.may_hold(&self.layout().shown(&kept))
                 };
                 let is_own = |id: &&SessionId| {
                     id.device == *self.device() && (new.is_upgrade || is_captured(id))
@@ -282,6 +288,14 @@ impl Memory {
                 self.now(),
                 self.layout(),
             )
+        })
+    }
+
+    /// The server of embeddings that the settings name, if any.
+    pub(crate) fn embeddings(&self) -> Result<&Embeddings> {
+        made(&self.embeddings, || {
+            let variables = &self.environment.places.environment;
+            Embeddings::configured(&self.settings, variables, self.now(), self.layout())
         })
     }
 }

@@ -65,6 +65,16 @@ const YOURS_ONLY: &[&str] = &[
     "models.low_usd",
     "models.high_usd",
     "models.trust_prompts",
+    "embeddings.base_url",
+    "embeddings.model",
+    "embeddings.key_variable",
+    "embeddings.search_ms",
+    "embeddings.sweep_seconds",
+    "embeddings.timeout_seconds",
+    "embeddings.most_chunks",
+    "embeddings.daily_tokens",
+    "embeddings.daily_usd",
+    "embeddings.usd",
     "review.sink",
     "retro.publish",
     FOLDERS,
@@ -119,7 +129,9 @@ pub struct Settings {
     pub domains: BTreeMap<String, String>,
     pub retention: RetentionSettings,
     pub models: ModelsSettings,
+    pub embeddings: EmbeddingsSettings,
     pub watch: WatchSettings,
+    pub sync: SyncSettings,
     pub detect: DetectSettings,
     pub review: ReviewSettings,
     pub distribute: DistributeSettings,
@@ -216,6 +228,21 @@ pub struct ModelsSettings {
     pub retry_seconds: u64,
 }
 
+/// Who makes vectors of texts, and how much of that.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+pub struct EmbeddingsSettings {
+    pub base_url: String,
+    pub model: String,
+    pub key_variable: String,
+    pub search_ms: u64,
+    pub sweep_seconds: u64,
+    pub timeout_seconds: u64,
+    pub most_chunks: usize,
+    pub daily_tokens: u64,
+    pub daily_usd: f64,
+    pub usd: f64,
+}
+
 /// How much of the sessions is kept in full.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 pub struct RetentionSettings {
@@ -234,6 +261,28 @@ pub struct WatchSettings {
     pub interval: String,
     pub debounce_seconds: u32,
     pub finalize_seconds: u32,
+}
+
+/// How the memory travels.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+pub struct SyncSettings {
+    pub episodes: Episodes,
+    pub debounce_seconds: u32,
+}
+
+/// Whether the readable parts of sessions travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(untagged)]
+pub enum Episodes {
+    Decided(bool),
+    OnEachDevice(Ask),
+}
+
+/// What was said on each device counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ask {
+    Ask,
 }
 
 /// From when on something is a pattern.
@@ -513,6 +562,11 @@ fn is_newer(format: Option<&Value>) -> bool {
 /// The variable that sets a key: `sessions.open_minutes` is MEMTREE_SESSIONS_OPEN_MINUTES.
 fn variable(key: &str) -> String {
     format!("MEMTREE_{}", key.to_uppercase().replace('.', "_"))
+}
+
+/// Whether there is a setting of this name.
+pub fn is_setting(key: &str) -> bool {
+    is_known(key, &defaults())
 }
 
 /// Whether there is such a setting.

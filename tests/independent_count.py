@@ -130,6 +130,8 @@ def copilot(paths):
 
 
 def opencode(paths):
+    if paths[0].endswith(".rows.jsonl"):
+        return kilo(paths)
     count, document = collections.Counter(), json.load(open(paths[0], encoding="utf-8"))
     for m in document["messages"]:
         info, parts = m["info"], m["parts"]
@@ -194,6 +196,7 @@ def kilo(paths):
                 continue
             used = info["tokens"]
             tokens(count, {**used, **used["cache"]}, ("input", "output", "read", "write"))
+            count["cost"] += info.get("cost") or 0
             for p in mine:
                 count["replies"] += p["type"] == "text" and bool(p["text"].strip()) and not is_child(path)
                 count["calls"] += p["type"] == "tool"
@@ -323,6 +326,7 @@ def roo(paths):
     summaries = [json.load(open(p)) for p in paths if p.endswith("history_item.json")]
     for used in requests or summaries:
         tokens(count, used, ("tokensIn", "tokensOut", "cacheReads", "cacheWrites"))
+    return count
 
 
 def is_lesser(path):

@@ -8,6 +8,9 @@
 //! - `MEMTREE_BENCH_MB`: how much is made up to be swept, in megabytes; 100 if not set
 //! - `MEMTREE_BENCH_DATA`: a folder with logs to be swept instead
 //! - `MEMTREE_BENCH_ROUNDS`: how many rounds; 5 if not set
+//! - `MEMTREE_BENCH_SESSIONS`: how many sessions a database has; 5,000 if not set
+//! - `MEMTREE_BENCH_PRINTED`: how many bytes each of its commands printed; 800 if not set. With 70,000
+//!   it is 2 GB long
 
 use std::error::Error;
 use std::ffi::{OsStr, OsString};
@@ -15,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
+mod database;
 mod floors;
 mod logs;
 
@@ -38,7 +42,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             folder
         }
     };
-    let mut bench = Bench { desk: desk.path(), data, rows: Vec::new() };
+    let sessions = number("MEMTREE_BENCH_SESSIONS", 5_000)?;
+    let printed = number("MEMTREE_BENCH_PRINTED", 800)? as usize;
+    let database = database::write(&desk.path().join("database"), sessions, printed)?;
+    let mut bench = Bench { desk: desk.path(), data, database, rows: Vec::new() };
     for round in 0..rounds {
         eprintln!("round {} of {rounds}", round + 1);
         bench.round(round)?;
@@ -50,6 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 struct Bench<'a> {
     desk: &'a Path,
     data: PathBuf,
+    database: PathBuf,
     rows: Vec<Row>,
 }
 
@@ -107,6 +115,12 @@ impl Bench<'_> {
             floor("parse", &more)?.cpu_ms,
             sweep()?,
         );
+        let many = memtree(&place("many"))
+            .args(["sweep", "--source"])
+            .arg(joined("opencode=", &self.database))
+            .cost()?;
+        let read = Command::new("sha256sum").arg(&self.database).cost()?.cpu_ms;
+        self.add("cold sweep of one database", "`sha256sum`", "16 s of two cores", read, many);
         self.add("snapshot, first", "`cp -a` + `sha256sum`", "1.5 times", keep, snapshot()?);
         self.add(
             "snapshot, nothing changed",

@@ -4,6 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::cursors::SessionCursor;
@@ -96,22 +97,22 @@ fn commit(
     let cannot = || settings.store.cannot_write();
     let mut snapshots = Batch::new();
     let mut digests = Batch::of_pages(&layout.replacing());
-    let mut committing = Vec::new();
-    let mut committed = Vec::new();
+    let mut sessions = Vec::new();
     for staged in batch {
         let source_id = staged.source.source_id();
         let session = match staged.as_new {
             true => known.new_id(&source_id, settings),
             false => known.id_for(&source_id, settings),
         };
-        let (digest, open_until) = digest(settings, staged, session)?;
+        sessions.push((staged, session));
+    }
+    let prepared: Result<Vec<Prepared>> =
+        sessions.into_par_iter().map(|(staged, id)| prepare(settings, staged, id)).collect();
+    let (mut committing, mut committed, mut pages) = (Vec::new(), Vec::new(), Vec::new());
+    for Prepared { staged, digest, open_until, facts } in prepared? {
         let session = &digest.session;
-        store.refuse_links(Some(session))?;
         let path = layout.digest(session);
         let grown = files::exists(&path);
-        let unreadable = || format!("cannot read the digest `{}`", layout.shown(&path));
-        let bytes = serde_json::to_vec(&digest).map_err(io::Error::from).context(cannot)?;
-        files::write_plain(&staged.folder.join(DIGEST), &bytes).context(cannot)?;
         if digest.content.shape() == SnapshotShape::Folder
             && let Some(text) = guards::with_line(layout, session)
         {
@@ -140,13 +141,15 @@ fn commit(
             source_id: digest.source_id.clone(),
             open_until,
         });
-        let facts = raw::facts_again(settings, &digest.session);
-        let merge = authored::merging(move |now| {
+        let merge = authored::merging_shared(move |now| {
             let whole = facts.as_ref().zip(now);
             let whole = whole.map(|(facts, now)| digest::with_machine_facts(now, facts));
             Some(digest::text_now(whole.as_deref().or(now), &digest))
         });
-        digests.merge(&path, merge).context(unreadable)?;
+        pages.push((path, merge));
+    }
+    if let Err((path, err)) = digests.merge_all(pages) {
+        return Err(err).context(|| format!("cannot read the digest `{}`", layout.shown(&path)));
     }
     // Before they are there: what has this device's name and was not noted came from elsewhere.
     // One that was begun on a device that nobody trusts holds that device's words, too.
@@ -164,6 +167,31 @@ fn commit(
     digests.commit().context(cannot)?;
     write_days(store, settings.zone, committing)?;
     Ok(committed)
+}
+
+/// A staged session with what its page will say.
+struct Prepared<'s> {
+    staged: &'s StagedSession,
+    digest: Digest,
+    open_until: Option<Timestamp>,
+    /// What machines need and an older page lacks.
+    facts: Option<String>,
+}
+
+/// Makes the digest of a staged session and keeps it beside the snapshot, for whoever finishes what
+/// a kill prevents.
+fn prepare<'s>(
+    settings: &CaptureSettings<'_>,
+    staged: &'s StagedSession,
+    session: SessionId,
+) -> Result<Prepared<'s>> {
+    let cannot = || settings.store.cannot_write();
+    let (digest, open_until) = digest(settings, staged, session)?;
+    settings.store.refuse_links(Some(&digest.session))?;
+    let bytes = serde_json::to_vec(&digest).map_err(io::Error::from).context(cannot)?;
+    files::write_plain(&staged.folder.join(DIGEST), &bytes).context(cannot)?;
+    let facts = raw::facts_again(settings, &digest.session);
+    Ok(Prepared { staged, digest, open_until, facts })
 }
 
 /// The digest of a staged session, and until when it stays open.

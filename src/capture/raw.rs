@@ -101,7 +101,18 @@ pub fn facts_again(settings: &CaptureSettings<'_>, session: &SessionId) -> Optio
     if !digest::lacks_machine_facts(&page) {
         return None;
     }
-    let before = digest::parse(&page).ok()?;
+    page_again(settings, session, &page)
+}
+
+/// A digest as it would be written from the raw that is there; `None` where nothing can be made of
+/// it.
+pub fn page_again(
+    settings: &CaptureSettings<'_>,
+    session: &SessionId,
+    page: &str,
+) -> Option<String> {
+    let layout = settings.store.layout();
+    let before = digest::parse(page).ok()?;
     let (flavor, native_id) = before.source_id.split_once(':')?;
     let snapshot = layout.snapshot(session);
     let described = described(&snapshot)?;

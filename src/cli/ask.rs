@@ -13,6 +13,10 @@ pub struct Args {
     /// The question
     #[arg(value_name = "QUESTION", required = true)]
     question: Vec<String>,
+    /// The same question in other words; whichever is answered answers it. Repeat it: the likely
+    /// identifiers and error texts, everyday words, the jargon
+    #[arg(long, value_name = "QUESTION")]
+    also: Vec<String>,
     /// File the answer as a page below knowledge/qa
     #[arg(long)]
     file_back: bool,
@@ -22,9 +26,10 @@ pub struct Args {
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let Args { question, file_back, dry_run } = args;
+    let Args { question, also, file_back, dry_run } = args;
     let question = question.join(" ");
-    let answer = app.memory()?.ask(AskRequest { question, file_back, dry_run })?;
+    app.note_phrasings(also.len());
+    let answer = app.memory()?.ask(AskRequest { question, also, file_back, dry_run })?;
     if app.json {
         output::json(&answer);
     } else {

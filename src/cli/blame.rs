@@ -38,7 +38,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
 }
 
 /// `FILE:LINE` in two; a name that only looks like it is left whole.
-fn split(what: &Path) -> (PathBuf, Option<usize>) {
+pub fn split(what: &Path) -> (PathBuf, Option<usize>) {
     let text = what.to_string_lossy();
     match text.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?))) {
         Some((file, line)) if !files::exists(what) => (PathBuf::from(file), Some(line)),

@@ -34,7 +34,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         }
     };
     let dry_run = args.dry_run;
-    let report = app.memory()?.compile(CompileRequest { days, dry_run })?;
+    let report = app.memory_for(dry_run)?.compile(CompileRequest { days, dry_run })?;
     if app.json {
         output::json(&report);
     } else if !app.quiet {

@@ -6,6 +6,7 @@ use super::{App, output};
 use crate::error::{Error, Result};
 use crate::memory::Memory;
 use crate::ops::config::{self, Decision, Verdict};
+use crate::ops::config_embeddings::{self, EmbeddingsChoice, EmbeddingsRequest};
 use crate::ops::config_model::{self, ModelRequest};
 use crate::settings::TEMPLATE;
 use crate::settings::accepted::WaitingSetting;
@@ -14,9 +15,10 @@ use crate::settings::accepted::WaitingSetting;
 ///
 /// A memory's `memtree.toml` arrives by `git pull`, so what it says takes effect on this device only
 /// once you accepted it here; until then what you accepted before stays in force. `trust`,
-/// `distrust` and `model` change your own configuration and nothing else: the first two say whether
-/// what another device wrote counts as your own words, the last which model writes better prose
-/// than memtree does by itself.
+/// `distrust`, `model` and `embeddings` change your own configuration: the first two say whether
+/// what another device wrote counts as your own words, `model` which model writes better prose than
+/// memtree does by itself, `embeddings` which server helps `search` to find what was meant.
+/// `memtree config KEY VALUE`, such as `memtree config sync.episodes true`, writes any setting there.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
@@ -44,6 +46,30 @@ enum Action {
     /// sent before you say yes: then one call of a few tokens tries it. `models.daily_tokens` and
     /// `models.daily_usd` cap what a day may cost.
     Model(ModelArgs),
+    /// Let a server make vectors of what was said, so that `search` also finds what is meant alike
+    ///
+    /// Any server with OpenAI's `/v1/embeddings`: Ollama, llama.cpp, LM Studio, or a hosted one. What was
+    /// said in sessions goes there after each sweep, redacted, and so do the words of every search. The
+    /// vectors stay in `.memtree/cache` on this device. `off` takes the setting out and removes them.
+    Embeddings(EmbeddingsArgs),
+    /// `memtree config sync.episodes true`: a setting, in your own configuration
+    #[command(external_subcommand)]
+    Set(Vec<String>),
+}
+
+#[derive(Debug, clap::Args)]
+struct EmbeddingsArgs {
+    /// The server's address (http://127.0.0.1:11434/v1), `ollama`, or `off`
+    name: String,
+    /// Which of its models, such as all-minilm or nomic-embed-text
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// The environment variable that holds the server's key
+    #[arg(long, value_name = "VARIABLE")]
+    key_variable: Option<String>,
+    /// Try it at once, without a question
+    #[arg(long)]
+    yes: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -74,6 +100,8 @@ struct Choice {
 pub fn run(args: Args, app: &App) -> Result<u8> {
     match args.action {
         Some(Action::Model(args)) => return choose_model(args, app),
+        Some(Action::Embeddings(args)) => return choose_embeddings(args, app),
+        Some(Action::Set(words)) => set(app, &words)?,
         Some(Action::Accept(choice)) => decide(app, &choice, Decision::Accept)?,
         Some(Action::Reject(choice)) => decide(app, &choice, Decision::Reject)?,
         Some(Action::Trust { device }) => judge(app, &device, Verdict::Trust)?,
@@ -92,6 +120,31 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         }
     }
     Ok(0)
+}
+
+fn set(app: &App, words: &[String]) -> Result<()> {
+    let [key, value] = words else {
+        return Err(Error::usage("`memtree config KEY VALUE` takes one setting and its value")
+            .hint("`memtree config` lists the settings"));
+    };
+    let report = config::set_own(&app.environment, key, value)?;
+    if app.json {
+        output::json(&report);
+    } else {
+        let already = if report.changed { "" } else { " already" };
+        let file = report.file.display();
+        output::print(&format!("{key} is {value}{already} ({file})\n"));
+    }
+    Ok(())
+}
+
+/// Whether the person wants what they chose to be tried at once.
+fn is_to_be_tried(with: &str, yes: bool, app: &App) -> Result<bool> {
+    if !yes && !std::io::stdin().is_terminal() {
+        app.note(format!("it was not tried; `--yes` tries it with {with}"));
+        return Ok(false);
+    }
+    app.confirm(&format!("try it now with {with}?"), yes)
 }
 
 fn choose_model(args: ModelArgs, app: &App) -> Result<u8> {
@@ -118,11 +171,7 @@ fn choose_model(args: ModelArgs, app: &App) -> Result<u8> {
         models.daily_usd,
         app.program()
     ));
-    if !yes && !std::io::stdin().is_terminal() {
-        app.note("it was not tried; `--yes` tries it with one call of a few tokens");
-        return Ok(0);
-    }
-    if !app.confirm("try it now with one call of a few tokens?", yes)? {
+    if !is_to_be_tried("one call of a few tokens", yes, app)? {
         return Ok(0);
     }
     match app.memory()?.try_model()? {
@@ -131,6 +180,45 @@ fn choose_model(args: ModelArgs, app: &App) -> Result<u8> {
             return Err(Error::new("the model does not answer")
                 .because(reason)
                 .hint("the settings stay; `memtree config model` with another name changes them"));
+        }
+    }
+    Ok(0)
+}
+
+fn choose_embeddings(args: EmbeddingsArgs, app: &App) -> Result<u8> {
+    let EmbeddingsArgs { name, model, key_variable, yes } = args;
+    let request = EmbeddingsRequest { name, model, key_variable };
+    let choice = config_embeddings::choose_embeddings(&app.environment, &request)?;
+    let is_off = request.name == config_embeddings::OFF;
+    if is_off && let Ok(memory) = Memory::open(&app.root) {
+        memory.remove_embeddings()?;
+    }
+    if app.json {
+        output::json(&choice);
+        return Ok(0);
+    }
+    let file = choice.file.display();
+    if is_off {
+        output::print(&format!("words alone rank; the vectors are removed ({file})\n"));
+        return Ok(0);
+    }
+    let already = if choice.changed { "" } else { " already" };
+    let EmbeddingsChoice { model, base_url, .. } = &choice;
+    output::print(&format!("the model `{model}` at {base_url} makes vectors{already} ({file})\n"));
+    app.note(format!(
+        "what was said in sessions, redacted, and the words of every search are sent there; the next \
+         sweeps make the vectors, newest sessions first; `{} config embeddings off` undoes it",
+        app.program()
+    ));
+    if !is_to_be_tried("one short text", yes, app)? {
+        return Ok(0);
+    }
+    match app.memory_for_dry_run()?.try_embeddings()? {
+        Ok(numbers) => output::print(&format!("it answers, with vectors of {numbers} numbers\n")),
+        Err(reason) => {
+            return Err(Error::new("the server does not answer").because(reason).hint(
+                "the settings stay; `memtree config embeddings` with another address changes them",
+            ));
         }
     }
     Ok(0)

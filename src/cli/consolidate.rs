@@ -19,7 +19,7 @@ pub struct Args {
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
     let dry_run = args.dry_run;
-    let report = app.memory()?.consolidate(ConsolidateRequest { dry_run })?;
+    let report = app.memory_for(dry_run)?.consolidate(ConsolidateRequest { dry_run })?;
     if app.json {
         output::json(&report);
         return Ok(0);

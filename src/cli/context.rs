@@ -24,6 +24,9 @@ pub struct Args {
     /// What the agent is asked now; `-` reads it from stdin
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     prompt: Option<String>,
+    /// The same prompt in other words; what all phrasings find together comes first. Repeat it
+    #[arg(long, value_name = "TEXT", requires = "prompt", allow_hyphen_values = true)]
+    also: Vec<String>,
     /// Only what was decided on this file, or taken back in it: for an agent that is about to edit it
     #[arg(long, value_name = "FILE", conflicts_with_all = ["prompt", "before_running"])]
     before_editing: Option<PathBuf>,
@@ -57,6 +60,7 @@ const LONGEST_PROMPT: u64 = 256 << 10;
 /// Makes the page and prints it.
 pub fn run(args: Args, app: &App) -> Result<u8> {
     let memory = app.memory()?;
+    app.note_phrasings(args.also.len());
     let absolute = |folder: PathBuf| {
         std::path::absolute(&folder).context(|| format!("cannot find `{}`", folder.display()))
     };
@@ -70,6 +74,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         project: args.project,
         folder: args.folder.map(absolute).transpose()?,
         prompt: prompt.filter(|prompt| !prompt.trim().is_empty()),
+        also: args.also,
         call: editing.or(args.before_running.map(ToolCall::Run)),
         budget: Some(budget),
         session: args.session,

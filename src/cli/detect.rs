@@ -30,7 +30,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let memory = app.memory()?;
+    let memory = app.memory_for(args.dry_run)?;
     let since = args.since.map(|day| memory.day_named(&day)).transpose()?;
     let request = DetectRequest::default()
         .min_frequency(args.min_frequency)

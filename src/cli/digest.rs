@@ -46,7 +46,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         .again(args.again)
         .dry_run(args.dry_run)
         .progress(&progress);
-    let report = app.memory()?.digest(request)?;
+    let report = app.memory_for(args.dry_run)?.digest(request)?;
     bar.finish_and_clear();
     show(&report, target, args.dry_run, app);
     if args.explain && !app.json {

@@ -37,7 +37,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         .project(args.project)
         .trial(args.trial)
         .everywhere(args.everywhere);
-    let report = app.memory()?.distribute(request)?;
+    let report = app.memory_to_write()?.distribute(request)?;
     if app.json {
         output::json(&report);
     } else if !app.quiet {

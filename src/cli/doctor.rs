@@ -41,6 +41,9 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     if args.unknown {
         return show_unknown(&memory, app);
     }
+    if args.fix && !args.dry_run {
+        app.tell_settled(&memory)?;
+    }
     let program = app.program_path()?;
     let Args { fix, yes, secrets, dry_run, .. } = args;
     let report = memory.doctor(DoctorRequest { selection, program, fix, yes, secrets, dry_run })?;

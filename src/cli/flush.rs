@@ -50,7 +50,7 @@ const MOMENT: std::time::Duration = std::time::Duration::from_secs(1);
 const MOST_LOOKS: usize = 4;
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let memory = app.memory()?;
+    let memory = app.memory_for(args.dry_run)?;
     if args.dry_run {
         let waiting = output::count(memory.store().inbox().len(), "context");
         output::print(&format!("would flush, with {waiting} in the inbox\n"));

@@ -46,7 +46,7 @@ pub struct Args {
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
     if let Some(reference) = &args.undo {
-        let entry = app.memory()?.undo_forget(reference)?;
+        let entry = app.memory_for(args.dry_run)?.undo_forget(reference)?;
         match app.json {
             true => output::json(&entry),
             false => output::print(&format!("{} is back: {}\n", entry.session, entry.title)),
@@ -67,7 +67,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
             );
         }
     };
-    let memory = app.memory()?;
+    let memory = app.memory_for(args.dry_run)?;
     let plan = memory.plan_forget(ForgetRequest { target })?;
     if plan.is_empty() {
         let report = memory.forget(&plan)?;
@@ -103,7 +103,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
 }
 
 fn end_quarantine(reference: Option<&str>, yes: bool, app: &App) -> Result<u8> {
-    let memory = app.memory()?;
+    let memory = app.memory_to_write()?;
     for entry in memory.quarantine() {
         app.note(format!("{}  {} (until {})", entry.session, entry.title, entry.until));
     }

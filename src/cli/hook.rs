@@ -21,6 +21,9 @@ pub struct Args {
     agent: String,
     /// The event as that agent names it, such as SessionStart; or notify
     event: String,
+    /// It is the hook of memtree's plugin: silent where one that `install` wrote has just answered
+    #[arg(long)]
+    plugin: bool,
     /// What `notify` sends, as JSON
     #[arg(hide = true)]
     payload: Vec<String>,
@@ -59,7 +62,8 @@ fn answer(args: Args, app: &App) -> Result<()> {
     };
     // The settings refuse a memory that a newer program made.
     let memory = Memory::open_in(&app.root, app.environment.clone())?;
-    let call = HookCall { agent: args.agent, event: args.event, input };
+    let (agent, event, is_plugins) = (args.agent, args.event, args.plugin);
+    let call = HookCall { agent, event, input, is_plugins };
     let reply = hooks::answer(&call, &memory);
     if let Some(work) = &reply.work {
         let started = std::env::current_exe()

@@ -1,5 +1,7 @@
 //! `memtree init`
 
+use std::io::IsTerminal;
+
 use super::{App, output};
 use crate::base::files;
 use crate::error::Result;
@@ -27,10 +29,25 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         output::print(&format!("`{}` {would}\n", app.root.display()));
         return Ok(0);
     }
-    let (memory, wrote) = Memory::init_in(&app.root, app.environment.clone())?;
+    let (memory, mut wrote) = Memory::init_in(&app.root, app.environment.clone())?;
+    if !there && !app.json && !app.quiet && std::io::stdin().is_terminal() {
+        let question = "Let `memtree sync` carry the readable, redacted episodes too, so that every link works in a clone?";
+        memory.decide_episodes(app.confirm(question, false)?)?;
+    } else if !there {
+        memory.decide_episodes(true)?;
+    }
+    let registered = memory.register_merge_driver(&app.program_path()?)?;
+    if registered.driver {
+        app.note(
+            "git joins pages by section here: `memtree merge-file` is registered in its settings",
+        );
+    }
+    if registered.attributes && wrote.is_empty() {
+        wrote.push(memory.layout().shown(&memory.layout().gitattributes()));
+    }
     if app.json {
         output::json(&serde_json::json!({ "store": memory.root(), "wrote": wrote }));
-    } else if wrote.is_empty() {
+    } else if there {
         output::print(&format!("`{}` is a memory already\n", app.root.display()));
     } else {
         output::print(&format!("made a memory in `{}`\n", app.root.display()));

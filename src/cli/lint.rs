@@ -24,7 +24,8 @@ pub struct Args {
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
     let Args { fix, structural_only, dry_run } = args;
-    let report = app.memory()?.lint(LintRequest { structural_only, fix, dry_run })?;
+    let report =
+        app.memory_for(dry_run || !fix)?.lint(LintRequest { structural_only, fix, dry_run })?;
     if app.json {
         output::json(&report);
     } else {

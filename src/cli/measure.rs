@@ -28,7 +28,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let memory = app.memory()?;
+    let memory = app.memory_to_write()?;
     let since = args.since.map(|day| memory.day_named(&day)).transpose()?;
     let report = memory.measure(MeasureRequest::default().since(since).no_save(args.no_save))?;
     report.damaged.iter().for_each(|damaged| app.note(damaged));

@@ -14,6 +14,7 @@ use crate::base::files;
 use crate::environment::Environment;
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
+use crate::query::MOST_PHRASINGS;
 use crate::settings::Settings;
 use crate::store::layout::Layout;
 
@@ -28,6 +29,8 @@ mod detect;
 mod digest;
 mod distribute;
 mod doctor;
+mod first_run;
+mod fix;
 mod flush;
 mod folders;
 mod forget;
@@ -41,9 +44,12 @@ mod log;
 mod man;
 mod mcp;
 mod measure;
+mod memories;
+mod merge_file;
 pub mod output;
 mod pin;
 mod recall;
+mod resume;
 mod retain;
 mod retro;
 mod review;
@@ -53,8 +59,10 @@ mod sources;
 mod status;
 mod summarize;
 mod sweep;
+mod sync;
 mod verify;
 mod watch;
+mod why;
 
 /// The memory of coding agents as a tree of plain Markdown files.
 #[derive(Debug, Parser)]
@@ -74,7 +82,7 @@ pub struct Cli {
 }
 
 /// What every command understands.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 struct Common {
     /// The memory to use [default: $MEMTREE_STORE, the nearest `memory/`, or ~/memory]
     #[arg(long, global = true, value_name = "DIR")]
@@ -110,7 +118,11 @@ enum Command {
     Uninstall(install::UndoArgs),
     Hook(hook::Args),
     Mcp(mcp::Args),
+    Memories(memories::Args),
     Handoff(handoff::Args),
+    Resume(resume::Args),
+    Fix(fix::Args),
+    Why(why::Args),
     Compile(compile::Args),
     Ask(ask::Args),
     Lint(lint::Args),
@@ -125,6 +137,8 @@ enum Command {
     Retain(retain::Args),
     Pin(pin::Args),
     Verify(verify::Args),
+    Sync(sync::Args),
+    MergeFile(merge_file::Args),
     Config(config::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -148,12 +162,43 @@ impl App {
         self.opened(Memory::open_in(&self.root, self.environment.clone())?)
     }
 
+    /// The memory for a command that writes: what git has merged since the last one is put right
+    /// first.
+    pub fn memory_to_write(&self) -> Result<Memory> {
+        let memory = self.memory()?;
+        self.tell_settled(&memory)?;
+        Ok(memory)
+    }
+
+    /// The memory for a command that writes, unless it is only to say what it would do.
+    pub fn memory_for(&self, dry_run: bool) -> Result<Memory> {
+        if dry_run { self.memory() } else { self.memory_to_write() }
+    }
+
+    /// Puts right what git has merged, and says what is left to do.
+    pub fn tell_settled(&self, memory: &Memory) -> Result<()> {
+        let settled = memory.settle_merges()?;
+        if !settled.joined.is_empty() {
+            let pages = output::count(settled.joined.len(), "page");
+            self.note(format!("joined {pages} by section that git had merged line by line"));
+        }
+        if !settled.to_add.is_empty() {
+            let command = memory.add_command(&settled.to_add);
+            self.note(format!("left to do: `{command}`, then go on with git as it says"));
+        }
+        for path in &settled.left {
+            eprintln!("warning: `{}` is in conflict, and no text", output::safe(path));
+        }
+        Ok(())
+    }
+
     /// The memory; a missing one is made, with a word about it.
     pub fn memory_or_new(&self) -> Result<Memory> {
         if files::is_file(Layout::new(&self.root).settings()) {
-            return self.memory();
+            return self.memory_to_write();
         }
         let (memory, _) = Memory::init_in(&self.root, self.environment.clone())?;
+        memory.decide_episodes(true)?;
         self.note(format!("made a memory in `{}`", self.root.display()));
         self.opened(memory)
     }
@@ -181,6 +226,13 @@ impl App {
     pub fn note(&self, text: impl AsRef<str>) {
         if !self.quiet {
             eprintln!("{}", output::safe(text.as_ref()));
+        }
+    }
+
+    /// Says so where a question is asked in more ways than count.
+    pub fn note_phrasings(&self, also: usize) {
+        if also >= MOST_PHRASINGS {
+            self.note(format!("only the first {} phrasings are asked", MOST_PHRASINGS - 1));
         }
     }
 
@@ -234,9 +286,36 @@ impl App {
     }
 }
 
+/// Opens a file in the person's editor and waits until they have closed it.
+fn open_in_editor(editor: &str, path: &std::path::Path) -> Result<()> {
+    // `code --wait` is a program and its arguments.
+    let mut words = editor.split_whitespace();
+    let mut command = std::process::Command::new(words.next().unwrap_or_default());
+    let status = command.args(words).arg(path).status();
+    let status = status.context(|| format!("cannot start the editor `{editor}`"))?;
+    if !status.success() {
+        return Err(Error::new(format!("the editor `{editor}` failed")).because(status.to_string()));
+    }
+    Ok(())
+}
+
 /// Runs the program with its arguments and returns its exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments = with_flags_behind(arguments.into_iter().collect());
+    if let [program] = arguments.as_slice()
+        && let Ok(app) = app(Common::default())
+        && first_run::is_due(&app)
+    {
+        let command = |words: &[&str]| {
+            let mut all = vec![program.clone()];
+            all.extend(words.iter().map(OsString::from));
+            run(all)
+        };
+        return first_run::run(&app, command).unwrap_or_else(|error| {
+            output::error(&error, false);
+            error.exit_code()
+        });
+    }
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(err) => {
@@ -251,6 +330,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let json = cli.common.json;
     let command = match cli.command {
         Command::Hook(args) => return hook::run(args, app(cli.common)),
+        // Git calls it in the middle of a merge: no memory is opened.
+        Command::MergeFile(args) => {
+            return merge_file::run(args, json).unwrap_or_else(|error| {
+                output::error(&error, json);
+                error.exit_code()
+            });
+        }
         command => command,
     };
     let answer = app(cli.common).and_then(|app| match command {
@@ -270,8 +356,14 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Install(args) => install::run(args, &app),
         Command::Uninstall(args) => install::undo(args, &app),
         Command::Hook(args) => Ok(hook::run(args, Ok(app))),
+        Command::Sync(args) => sync::run(args, &app),
+        Command::MergeFile(args) => merge_file::run(args, json),
         Command::Mcp(args) => mcp::run(args, &app),
+        Command::Memories(args) => memories::run(args, &app),
         Command::Handoff(args) => handoff::run(args, &app),
+        Command::Resume(args) => resume::run(args, &app),
+        Command::Fix(args) => fix::run(args, &app),
+        Command::Why(args) => why::run(args, &app),
         Command::Compile(args) => compile::run(args, &app),
         Command::Ask(args) => ask::run(args, &app),
         Command::Lint(args) => lint::run(args, &app),

@@ -137,6 +137,15 @@ fn write(text: &str) {
     }
 }
 
+/// A line that says what is being done, on a terminal only.
+pub fn progress_line(is_hidden: bool) -> indicatif::ProgressBar {
+    let bar = progress_bar(is_hidden);
+    if let Ok(style) = indicatif::ProgressStyle::with_template("{spinner} {msg}") {
+        bar.set_style(style);
+    }
+    bar
+}
+
 /// A bar that shows how many sessions are done, on a terminal only.
 pub fn progress_bar(is_hidden: bool) -> indicatif::ProgressBar {
     use std::io::IsTerminal;

@@ -24,7 +24,7 @@ pub struct Args {
 pub fn run(args: Args, app: &App) -> Result<u8> {
     let request =
         PinRequest::default().sessions(args.sessions).remove(args.remove).dry_run(args.dry_run);
-    let report = app.memory()?.pin(request)?;
+    let report = app.memory_for(args.dry_run)?.pin(request)?;
     if app.json {
         output::json(&report);
     } else if !app.quiet {

@@ -34,6 +34,7 @@ pub struct Args {
 /// Recalls, and prints the text.
 pub fn run(args: Args, app: &App) -> Result<u8> {
     let Args { what, also, around, raw, budget, dry_run } = args;
+    app.note_phrasings(also.len());
     let what = what.join(" ");
     let answer =
         app.memory()?.recall(RecallRequest { what, also, around, raw, budget, dry_run })?;

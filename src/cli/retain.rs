@@ -63,7 +63,7 @@ impl RetentionArgs {
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let memory = app.memory()?;
+    let memory = app.memory_for(args.dry_run)?;
     let request = RetainRequest::default()
         .limits(args.retention.limits(memory.limits()))
         .event_log_days(args.jsonl_max_age_days)

@@ -19,7 +19,7 @@ pub struct Args {
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
     let request = RetroRequest::default().window_days(args.window_days).publish(args.publish);
-    let report = app.memory()?.retro(request)?;
+    let report = app.memory_to_write()?.retro(request)?;
     if let Some(reason) = &report.not_published {
         app.note(format!("not published: {reason}"));
     }

@@ -6,16 +6,18 @@ use console::{Key, Term};
 
 use super::{App, output};
 use crate::base::text;
-use crate::error::{Error, Result};
+use crate::error::{Context, Error, Result};
 use crate::ops::review::{InboxItem, ItemKind, Reply, ReviewReport};
 use crate::store::pattern::reviews::Action;
 
 /// Say yes or no to what memtree found: patterns, and what cores believe
 ///
 /// In a terminal it shows one item after the other, with its evidence and what a yes would add where;
-/// one key decides: y yes, n no, d discuss later, e in your own words, u undo, A yes to all that
-/// follow, q quit. Decisions are lines of patterns/reviews.jsonl. What you rejected comes back when its
-/// evidence changes. Without a terminal, name items with the flags below.
+/// one key decides: y yes, n no, d discuss later, e in your own words (in $VISUAL or $EDITOR where they
+/// are set), u undo, A yes to all that follow, q quit. What agents put there through MCP comes first:
+/// how they would decide, and why, and instructions of yours that they took down; nothing of it counts
+/// before your yes. Decisions are lines of patterns/reviews.jsonl. What you rejected comes back when
+/// its evidence changes. Without a terminal, name items with the flags below.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// List what waits
@@ -46,7 +48,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let memory = app.memory()?;
+    let memory = app.memory_to_write()?;
     if args.undo {
         return undo(app);
     }
@@ -69,7 +71,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         return Ok(if inbox.damaged.is_empty() { 0 } else { 3 });
     }
     let total = memory.inbox()?.items.len();
-    let mut screen = Screen { term: Term::stdout(), at: 0, total, all: false, note: String::new() };
+    let mut screen = Screen::new(total, app.editor(memory.settings()));
     let report = memory.review(&mut |item| screen.ask(item))?;
     Ok(finish(&report, app))
 }
@@ -90,7 +92,7 @@ fn replies(args: &Args) -> Result<Vec<(String, Reply)>> {
 }
 
 fn undo(app: &App) -> Result<u8> {
-    let undone = app.memory()?.undo()?;
+    let undone = app.memory_to_write()?.undo()?;
     if app.json {
         output::json(&undone);
     } else {
@@ -103,7 +105,16 @@ fn undo(app: &App) -> Result<u8> {
 }
 
 fn line(item: &InboxItem) -> String {
-    format!("{} · {} · {} ({})\n", item.kind.word(), item.id, item.title, item.because)
+    let InboxItem { kind, id, title, because, .. } = item;
+    let proposed = proposed(item).map(|said| format!("  {said}\n")).unwrap_or_default();
+    format!("{} · {id} · {title} ({because})\n{proposed}", kind.word())
+}
+
+/// What an agent would say to it.
+fn proposed(item: &InboxItem) -> Option<String> {
+    let view = item.proposed.as_ref()?;
+    let decision = if view.action == Action::Approve { "yes" } else { "no" };
+    Some(format!("{} proposes {decision}: “{}”", view.by, view.why))
 }
 
 fn finish(report: &ReviewReport, app: &App) -> u8 {
@@ -139,7 +150,9 @@ fn finish(report: &ReviewReport, app: &App) -> u8 {
 /// The inbox on a terminal.
 struct Screen {
     term: Term,
-    at: usize,
+    editor: Option<String>,
+    /// The items that were shown, in their order: after an undo one of them comes again.
+    shown: Vec<String>,
     total: usize,
     /// Whether the rest is a yes.
     all: bool,
@@ -149,11 +162,35 @@ struct Screen {
 const KEYS: &str = "[y]es  [n]o  [d]iscuss  [e]dit  [u]ndo  [A]ll yes  [q]uit";
 
 impl Screen {
+    fn new(total: usize, editor: Option<String>) -> Screen {
+        Screen {
+            term: Term::stdout(),
+            editor,
+            shown: Vec::new(),
+            total,
+            all: false,
+            note: String::new(),
+        }
+    }
+
+    /// Which of the items it is, from 1 on.
+    fn number(&mut self, item: &InboxItem) -> usize {
+        let known = self.shown.iter().position(|shown| *shown == item.id);
+        known.map_or_else(
+            || {
+                self.shown.push(item.id.clone());
+                self.shown.len()
+            },
+            |at| at + 1,
+        )
+    }
+
     fn ask(&mut self, item: &InboxItem) -> Reply {
         if self.all {
-            // Only what was shown before can be a yes for all: a retirement is asked for by itself.
-            if item.kind != ItemKind::Retire {
-                self.at += 1;
+            // Only what was shown before can be a yes for all: a retirement, and what would be the
+            // person's own words, are asked for by themselves.
+            if !matches!(item.kind, ItemKind::Retire | ItemKind::Standing) {
+                self.number(item);
                 return Reply::Approve("with all others".into());
             }
             self.all = false;
@@ -162,43 +199,38 @@ impl Screen {
             self.show(item);
             let key = self.term.read_key();
             self.note.clear();
-            let reply = match key {
+            return match key {
                 Ok(Key::Char('y')) => Reply::Approve(String::new()),
                 Ok(Key::Char('n')) => Reply::Reject(String::new()),
                 Ok(Key::Char('d')) | Ok(Key::Char(' ')) => Reply::Discuss,
                 Ok(Key::Char('u')) => {
-                    self.at = self.at.saturating_sub(1);
                     self.note = "taken back".into();
-                    return Reply::Undo;
+                    Reply::Undo
                 }
                 Ok(Key::Char('A')) => {
                     self.all = true;
                     Reply::Approve("with all others".into())
                 }
-                Ok(Key::Char('e')) => match self.words() {
+                Ok(Key::Char('e')) => match self.words(item) {
                     Some(words) => Reply::Edit(words),
                     None => continue,
                 },
-                Ok(Key::Char('q')) | Ok(Key::Escape) | Ok(Key::CtrlC) | Err(_) => {
-                    return Reply::Stop;
-                }
+                Ok(Key::Char('q')) | Ok(Key::Escape) | Ok(Key::CtrlC) | Err(_) => Reply::Stop,
                 Ok(_) => {
                     self.note = "that key means nothing here".into();
                     continue;
                 }
             };
-            self.at += 1;
-            return reply;
         }
     }
 
     fn show(&mut self, item: &InboxItem) {
         let width = usize::from(self.term.size().1).clamp(40, 120);
         let _ = self.term.clear_screen();
+        let number = self.number(item);
         let mut page = format!(
-            "{} of {} · {} · {}\n\n{}\n",
-            self.at + 1,
-            self.total,
+            "{number} of {} · {} · {}\n\n{}\n",
+            self.total.max(number),
             item.kind.word(),
             item.because,
             wrapped(&item.title, width, ""),
@@ -206,6 +238,9 @@ impl Screen {
         for advice in item.advice.iter().take(3) {
             page.push_str(&wrapped(&format!("→ {advice}"), width, "  "));
             page.push('\n');
+        }
+        if let Some(said) = proposed(item) {
+            page.push_str(&format!("\n{}\n", wrapped(&said, width, "")));
         }
         page.push_str("\nEvidence\n");
         for line in item.evidence.iter().take(7) {
@@ -222,13 +257,37 @@ impl Screen {
         output::print(&page);
     }
 
-    /// The person's own words; none where they say nothing.
-    fn words(&mut self) -> Option<String> {
+    /// The person's own words, from their editor where they have named one; none where they say
+    /// nothing.
+    fn words(&mut self, item: &InboxItem) -> Option<String> {
+        if let Some(editor) = &self.editor {
+            return edited(editor, item).unwrap_or_else(|err| {
+                self.note = err.to_string();
+                None
+            });
+        }
         let _ = write!(self.term, "\nwhat to do, in one line (empty: back): ");
         let line = self.term.read_line().ok()?;
         let line = line.trim();
         (!line.is_empty()).then(|| line.to_string())
     }
+}
+
+/// What a person made of an item's advice in their editor; none where they left it as it was, or
+/// nothing of it.
+fn edited(editor: &str, item: &InboxItem) -> Result<Option<String>> {
+    let cannot = || "cannot make a file for the editor".to_string();
+    let before = item.advice.join(" ");
+    let mut file =
+        tempfile::Builder::new().prefix("memtree-").suffix(".md").tempfile().context(cannot)?;
+    let ask = "# What to do, in your own words, stands above this line.";
+    writeln!(file, "{before}\n\n{ask}\n# {}", item.title).context(cannot)?;
+    super::open_in_editor(editor, file.path())?;
+    // The editor may have put another file in its place.
+    let text = crate::base::files::read_to_string(file.path()).context(cannot)?;
+    let lines = text.lines().filter(|line| !line.starts_with('#')).map(str::trim);
+    let words = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
+    Ok((!words.is_empty() && words != before).then_some(words))
 }
 
 /// Words on lines of a width.

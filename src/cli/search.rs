@@ -1,14 +1,12 @@
 //! `memtree search`: ranks sessions by what their digests say; other pages, and the episodes, on
 //! demand.
 
-use std::process::Command;
-
 use super::{App, output};
 use crate::base::text;
-use crate::error::{Context, Error, Result};
+use crate::error::{Error, Result};
 use crate::model::hit::{Hit, NoteHit, Tree};
 use crate::ops::search::{AnyHit, SearchReport, SearchRequest};
-use crate::query::{FilterKey, MOST_PHRASINGS, Query};
+use crate::query::{FilterKey, Query};
 use crate::settings::Settings;
 
 /// What stands above the sessions that were not found worth remembering.
@@ -22,6 +20,7 @@ enum Scope {
     Core,
     Knowledge,
     Patterns,
+    Memories,
     All,
 }
 
@@ -33,6 +32,7 @@ impl Scope {
             Scope::Core => vec![Tree::Core],
             Scope::Knowledge => vec![Tree::Knowledge],
             Scope::Patterns => vec![Tree::Patterns],
+            Scope::Memories => vec![Tree::Memories],
             Scope::All => [Tree::Digests].into_iter().chain(Tree::NOTES).collect(),
         }
     }
@@ -126,9 +126,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     }
     let memory = app.memory()?;
     let limit = if args.open { Some(1) } else { args.limit };
-    if args.also.len() >= MOST_PHRASINGS {
-        app.note(format!("only the first {} phrasings are asked", MOST_PHRASINGS - 1));
-    }
+    app.note_phrasings(args.also.len());
     let (also, deep, hurried, dry_run) = (args.also, args.deep, args.cached, args.dry_run);
     let request = SearchRequest { query, also, trees, deep, limit, hurried, dry_run };
     let answer = memory.search(request)?;
@@ -166,6 +164,9 @@ fn show(answer: &SearchReport, app: &App) {
     }
     for suggestion in &answer.suggestions {
         app.note(format!("  {suggestion}"));
+    }
+    if let Some(reason) = answer.embeddings.as_ref().and_then(|used| used.because.as_ref()) {
+        app.note(format!("ranked by words alone: {}", text::one_line(reason, 200)));
     }
     let deep = answer.hits.iter().any(|hit| hit.passage.is_some());
     let more = answer.total.saturating_sub(hits.len());
@@ -281,15 +282,7 @@ fn open(answer: &SearchReport, settings: &Settings, app: &App) -> Result<()> {
         Error::new("no editor is known")
             .hint("set $EDITOR, or `open.editor` in ~/.config/memtree/config.toml")
     })?;
-    // `code --wait` is a program and its arguments.
-    let mut words = editor.split_whitespace();
-    let program = words.next().unwrap_or_default();
-    let status = Command::new(program).args(words).arg(&path).status();
-    let status = status.context(|| format!("cannot start the editor `{editor}`"))?;
-    if !status.success() {
-        return Err(Error::new(format!("the editor `{editor}` failed")).because(status.to_string()));
-    }
-    Ok(())
+    super::open_in_editor(&editor, &path)
 }
 
 #[cfg(test)]

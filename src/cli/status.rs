@@ -76,6 +76,13 @@ fn concerns(status: &StatusReport) -> String {
             risk.flavor, risk.in_days
         ));
     }
+    for one in &status.other_versions {
+        text.push_str(&format!(
+            "merged    “{}” in {} was edited on two devices: `memtree review` shows the other version\n",
+            output::safe(&one.version.of),
+            output::safe(&one.path)
+        ));
+    }
     for drift in &status.drift {
         text.push_str(&format!(
             "drift     {}; update, or see `memtree doctor --unknown`\n",

@@ -26,7 +26,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let memory = app.memory()?;
+    let memory = app.memory_for(args.dry_run)?;
     let today = days::today(memory.now(), memory.zone()?);
     let day = match args.day.as_deref() {
         None | Some("today") => today,

@@ -9,6 +9,7 @@ use super::{App, config, folders, output};
 use crate::capture::sources::Root;
 use crate::error::{Context, Result};
 use crate::memory::Memory;
+use crate::ops::embeddings::EmbeddingsReport;
 use crate::ops::flush::FlushRequest;
 use crate::ops::sample;
 use crate::ops::sweep::{SweepReport, SweepRequest};
@@ -131,6 +132,33 @@ fn sweep(args: Args, app: &App) -> Result<u8> {
     })
 }
 
+/// What was done for vectors, and what still waits.
+fn show_embeddings(report: &SweepReport, app: &App) {
+    let Some(EmbeddingsReport { sessions, chunks, waiting, unavailable }) = &report.embeddings
+    else {
+        return;
+    };
+    if let Some(reason) = unavailable {
+        eprintln!("the server of embeddings has not answered: {}", output::safe(reason));
+    }
+    let made = format!("made {} of {}", output::count(*chunks, "vector"), of_sessions(*sessions));
+    match (*chunks, *waiting) {
+        (0, 0) => {}
+        (_, 0) => app.note(made),
+        (0, _) => app.note(format!("{} for vectors until the next sweep", wait(*waiting))),
+        _ => app.note(format!("{made}; {} for the next sweep", wait(*waiting))),
+    }
+}
+
+fn of_sessions(sessions: usize) -> String {
+    output::count(sessions, "session")
+}
+
+fn wait(sessions: usize) -> String {
+    let verb = if sessions == 1 { "waits" } else { "wait" };
+    format!("{} {verb}", of_sessions(sessions))
+}
+
 fn show(report: &SweepReport, app: &App, args: &Args, place: &str) {
     for skipped in &report.skipped {
         eprintln!(
@@ -162,6 +190,7 @@ fn show(report: &SweepReport, app: &App, args: &Args, place: &str) {
         eprintln!("the model has not answered: {}", output::safe(reason));
         app.note(format!("{waiting} can do without it; the next sweep asks again"));
     }
+    show_embeddings(report, app);
     for entry in &report.quarantined {
         let by = entry.by.as_ref().map_or("another device".to_string(), |by| format!("`{by}`"));
         app.note(format!(

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::sources::SourceArgs;
-use super::{App, folders, output};
+use super::{App, folders, output, sync};
 use crate::base::clock::{self, Timestamp};
 use crate::base::files;
 use crate::base::watcher::Watcher;
@@ -20,6 +20,7 @@ use crate::memory::Memory;
 use crate::ops::days::Scope;
 use crate::ops::flush::{FlushReport, FlushRequest};
 use crate::ops::sweep::{SweepReport, SweepRequest};
+use crate::ops::sync::SyncRequest;
 use crate::ops::watch::{self, News, Pace, Skip, Swept, Trigger, World};
 use crate::settings::Settings;
 
@@ -35,6 +36,10 @@ use crate::settings::Settings;
 pub struct Args {
     #[command(flatten)]
     sources: SourceArgs,
+    /// Sync after sweeps that captured something, as `memtree sync` does, but not more often than
+    /// `sync.debounce_seconds` says; what cannot be pushed is told, and the watch goes on
+    #[arg(long)]
+    sync: bool,
     /// Do nothing, but say what would be done
     #[arg(long)]
     dry_run: bool,
@@ -78,7 +83,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         memory.settings().watch.interval
     ));
     let began = Instant::now();
-    let (watcher, last, warned) = (None, None, HashSet::new());
+    let (watcher, last, warned, syncing) = (None, None, HashSet::new(), Syncing::default());
     watch::watch(&mut Machine {
         args,
         app,
@@ -90,6 +95,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         pace,
         last,
         warned,
+        syncing,
     });
     app.note("stopped");
     Ok(0)
@@ -132,6 +138,16 @@ struct Machine<'a> {
     last: Option<Done>,
     /// The warnings of the last sweep, so that they are not shown at each.
     warned: HashSet<String>,
+    syncing: Syncing,
+}
+
+/// When it last synced, and whether something waits for the next time.
+#[derive(Default)]
+struct Syncing {
+    last: Option<Duration>,
+    waits: bool,
+    /// What went wrong the last time, so that it is told once.
+    trouble: String,
 }
 
 /// What a sweep did.
@@ -178,6 +194,9 @@ impl World for Machine<'_> {
             })
         });
         self.show(decision, flushed.unwrap_or_default());
+        if self.args.sync {
+            self.sync_if_due();
+        }
     }
 }
 
@@ -193,6 +212,7 @@ impl Machine<'_> {
         let app = self.app;
         // Settings may change while we run.
         let memory = reopened(app)?;
+        app.tell_settled(&memory)?;
         let (settings, now) = (memory.settings(), memory.now());
         let mut pace = pace(settings)?;
         let request = request(&self.args.sources)?;
@@ -223,6 +243,10 @@ impl Machine<'_> {
             let closing = Duration::from_secs(60 * u64::from(settings.sessions.open_minutes) + 60);
             pace.interval = pace.interval.min(closing);
         }
+        self.syncing.waits |= report.digested > 0 || self.syncing.last.is_none();
+        if self.args.sync && self.syncing.waits {
+            pace.interval = pace.interval.min(sync_debounce(settings));
+        }
         if let Some(due) = report.folders.iter().filter_map(|folder| folder.due).min() {
             let wait =
                 (due - now).to_std().unwrap_or_default().saturating_add(Duration::from_secs(1));
@@ -244,6 +268,37 @@ impl Machine<'_> {
         let ended = report.ended > 0;
         self.last = Some(Done { at: now, report, skipped: count });
         Ok(Swept { pace, ended })
+    }
+
+    /// Syncs what was captured, unless it did so a moment ago.
+    fn sync_if_due(&mut self) {
+        let synced = reopened(self.app).and_then(|memory| {
+            let since = self.syncing.last.map(|last| self.began.elapsed().saturating_sub(last));
+            let debounce = sync_debounce(memory.settings());
+            if !self.syncing.waits || since.is_some_and(|since| since < debounce) {
+                return Ok(None);
+            }
+            self.syncing.last = Some(self.began.elapsed());
+            let program = self.app.program_path()?;
+            memory.sync(&SyncRequest::default().program(program)).map(Some)
+        });
+        match synced {
+            Ok(None) => {}
+            Ok(Some(report)) => {
+                self.syncing.waits = report.offline.is_some();
+                self.syncing.trouble.clear();
+                match self.app.json {
+                    true => output::json_line(&json!({ "sync": report })),
+                    false => self.app.note(sync::shown(&report).trim_end()),
+                }
+            }
+            Err(error) => {
+                let told = std::mem::replace(&mut self.syncing.trouble, error.to_string());
+                if told != self.syncing.trouble {
+                    self.complain(&error);
+                }
+            }
+        }
     }
 
     /// Does what can wait.
@@ -309,6 +364,10 @@ fn request(sources: &SourceArgs) -> Result<SweepRequest<'static>> {
     let mut selection = sources.selection()?;
     selection.roots.iter_mut().for_each(|root| root.named = false);
     Ok(SweepRequest::default().selection(selection).finalize(false))
+}
+
+fn sync_debounce(config: &Settings) -> Duration {
+    Duration::from_secs(config.sync.debounce_seconds.into())
 }
 
 fn pace(config: &Settings) -> Result<Pace> {

@@ -26,5 +26,6 @@ pub mod signals;
 pub mod steps;
 pub mod test_runs;
 pub mod tools;
+pub mod usage;
 pub mod words;
 pub mod work_tree;

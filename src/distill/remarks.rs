@@ -5,6 +5,7 @@
 use crate::base::static_regex::StaticRegex;
 use crate::base::{markdown, text};
 use crate::distill::steps::{Step, StepKind, ToolCall};
+use crate::distill::usage::UsageFinder;
 use crate::distill::{commands, errors, replies};
 use crate::model::session::Action;
 
@@ -23,6 +24,8 @@ pub struct Remarks {
     pub choices: Vec<String>,
     /// What a hook that refused, or a linter, asks for.
     pub demands: Vec<Demand>,
+    /// Forms of commands that were refused, and those that worked.
+    pub usages: UsageFinder,
     /// Whether the person stopped the agent and it said nothing since.
     pub stopped: bool,
     /// Whether a command failed since the agent last spoke.
@@ -75,6 +78,7 @@ impl Remarks {
         self.statements.extend(next.statements);
         self.choices.extend(next.choices);
         self.demands.extend(next.demands);
+        self.usages.absorb(next.usages);
         self.statements.truncate(2 * MOST_IN_A_LIST);
         self.choices.truncate(2 * MOST_IN_A_LIST);
         self.answers.truncate(2 * MOST_IN_A_LIST);
@@ -148,6 +152,7 @@ impl Remarks {
     }
 
     fn add_call(&mut self, call: &ToolCall) {
+        self.usages.take(call);
         let Some(answer) = &call.answer else { return };
         self.stopped = call.failed() && errors::is_refusal(&answer.text);
         match &call.action {

@@ -35,11 +35,19 @@ pub fn verdict(call: &ToolCall) -> Option<Verdict> {
         (Some(verdict), failed) => Some(Verdict { passed: verdict.passed && !failed, ..verdict }),
         (None, true) if never_ran(&answer.text) => None,
         (None, true) => Some(Verdict { passed: false, summary: String::new() }),
+        (None, false) if found_no_tests(&answer.text) => None,
         (None, false) if answer.text.trim().is_empty() || answer.exit_code == Some(0) => {
             Some(Verdict { passed: true, summary: String::new() })
         }
         (None, false) => None,
     }
+}
+
+/// Whether a runner says that there was nothing to run: that proves nothing.
+fn found_no_tests(output: &str) -> bool {
+    static NONE: StaticRegex =
+        StaticRegex::new(r"(?i)\bno tests? (?:found|were found|files? found|ran|to run)\b");
+    NONE.is_match(output)
 }
 
 fn has_count(summary: &str) -> bool {
@@ -231,7 +239,8 @@ mod tests {
             ),
             Some(false)
         );
-        // Stopped, or never begun: no verdict.
+        // Nothing to run, stopped, or never begun: no verdict.
+        assert_eq!(run("npx jest day", "No tests found, exiting with code 0", Some(0)), None);
         assert_eq!(run("cargo test", "running 3 tests", Some(124)), None);
         assert_eq!(
             run("npm test", "ERR_PNPM_UNSUPPORTED_ENGINE  Unsupported environment", Some(1)),

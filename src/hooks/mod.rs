@@ -11,6 +11,7 @@ use crate::adapters::hooks::{self, HookSpec, Limit, Moment};
 use crate::base::files;
 use crate::error::Result;
 use crate::memory::Memory;
+use crate::ops::answered::{self, EventCall};
 use crate::ops::context::{Contents, ContextRequest, Injected};
 use crate::ops::{callers, turns};
 use crate::store::local;
@@ -31,6 +32,9 @@ pub const LONGEST_CALL: u64 = 16 << 20;
 const LONGEST_PROMPT: usize = 8 << 10;
 /// How many lines on a prompt are worth an agent's attention, in tokens.
 const RECALL_BUDGET: usize = 500;
+/// The same on a call of a tool, and for a subagent.
+const CALL_BUDGET: usize = 240;
+const SUBAGENT_BUDGET: usize = 400;
 
 /// A call of a hook as it comes in.
 #[derive(Debug)]
@@ -41,6 +45,8 @@ pub struct HookCall {
     pub event: String,
     /// What it sends, as JSON.
     pub input: Vec<u8>,
+    /// Whether the hook is our plugin's, not one that `install` wrote.
+    pub is_plugins: bool,
 }
 
 /// What a call is answered with.
@@ -90,6 +96,14 @@ pub fn answer(call: &HookCall, memory: &Memory) -> HookReply {
             return HookReply::default();
         }
     }
+    // Our plugin and `install` may both be there: one event, one answer.
+    let what = [&call.event, &input.prompt, &input.source, &input.agent_id, &input.occasion];
+    let event = what.map(String::as_str).join("\n");
+    let (session, is_plugins) = (input.session_id.as_str(), call.is_plugins);
+    let event_call = EventCall { session, event: &event, is_plugins };
+    if !answered::is_first(memory.store(), event_call, memory.now()) {
+        return HookReply::default();
+    }
     reply_to(moment, caller, &input, memory).unwrap_or_else(|error| {
         note(error.to_string());
         HookReply::default()
@@ -104,6 +118,10 @@ fn reply_to(
     memory: &Memory,
 ) -> Result<HookReply> {
     let session = input.session_id.as_str();
+    if matches!(moment, Moment::BeforeTool | Moment::SubagentStart) {
+        let page = |spec: &HookSpec| on_request(moment, input, spec, memory);
+        return Ok(HookReply { output: output(moment, caller, page)?, work: None });
+    }
     // What a subagent does is part of its session, which has hooks of its own.
     if !input.agent_id.is_empty() {
         return Ok(HookReply::default());
@@ -166,6 +184,8 @@ fn reply_to(
             Injected::forget(memory.store(), session);
             HookReply::default()
         }
+        // Answered above.
+        Moment::BeforeTool | Moment::SubagentStart => HookReply::default(),
         Moment::SessionEnd => {
             Injected::end(memory.store(), session, memory.now());
             turns::forget(memory.store(), session);
@@ -173,6 +193,33 @@ fn reply_to(
             HookReply::of_work(Some(flush(caller, input, reason, memory)))
         }
     })
+}
+
+/// What surely bears on the call that a tool is about to make, or what a subagent should know of the
+/// project. A subagent has a context of its own, so what its session has seen is new to it.
+fn on_request(
+    moment: Moment,
+    input: &HookInput,
+    spec: &HookSpec,
+    memory: &Memory,
+) -> Result<String> {
+    if moment == Moment::BeforeTool && input.call.is_none() {
+        return Ok(String::new());
+    }
+    let session = match input.agent_id.is_empty() {
+        true => input.session_id.clone(),
+        false => format!("{}/{}", input.session_id, input.agent_id),
+    };
+    let budget = memory.settings().context.budget;
+    let mut own = input.clone();
+    own.prompt.clear();
+    own.session_id = session;
+    match moment {
+        Moment::BeforeTool => {
+            page(moment, &own, spec, memory, Contents::Prompt, budget.min(CALL_BUDGET))
+        }
+        _ => page(moment, &own, spec, memory, Contents::Project, budget.min(SUBAGENT_BUDGET)),
+    }
 }
 
 /// The page for this moment, within what the agent takes.
@@ -193,6 +240,7 @@ fn page(
     let request = ContextRequest {
         folder: (!input.cwd.is_empty()).then(|| PathBuf::from(&input.cwd)),
         prompt: (!prompt.is_empty()).then_some(prompt),
+        call: input.call.clone().filter(|_| moment == Moment::BeforeTool),
         budget: Some(budget),
         characters: Some(characters),
         session: (!input.session_id.is_empty()).then(|| input.session_id.clone()),

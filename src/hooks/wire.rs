@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::adapters::hooks::AnswerForm;
+use crate::ops::context::ToolCall;
 
 /// What an agent sends to a hook. Everything may be missing: half a call is still answered.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -22,6 +23,10 @@ pub struct HookInput {
     pub reason: String,
     /// In a subagent's calls.
     pub agent_id: String,
+    /// What tells one turn or one call of a tool from the next, where the agent says so.
+    pub occasion: String,
+    /// What a tool is about to do, where it changes a file or runs a command.
+    pub call: Option<ToolCall>,
     /// The names of all fields, as they were sent.
     fields: BTreeSet<String>,
 }
@@ -68,6 +73,11 @@ impl HookInput {
             source: text(&["source"]),
             reason: text(&["reason"]),
             agent_id: text(&["agent_id", "agentId"]),
+            occasion: text(&["tool_use_id", "toolUseId", "prompt_id", "promptId", "turn_id"]),
+            call: tool_call(
+                &text(&["tool_name"]),
+                fields.get("tool_input").unwrap_or(&Value::Null),
+            ),
             fields: fields.keys().cloned().collect(),
         }
     }
@@ -86,6 +96,30 @@ impl HookInput {
     fn has_odd_paths(&self) -> bool {
         [&self.transcript_path, &self.cwd].iter().any(|path| path.chars().any(char::is_control))
     }
+}
+
+/// What a tool is about to do; `None` where it neither changes a file nor runs a command.
+fn tool_call(tool: &str, input: &Value) -> Option<ToolCall> {
+    const EDITING: &[&str] = &["Edit", "MultiEdit", "Write", "NotebookEdit"];
+    const RUNNING: &[&str] = &["Bash", "shell", "exec_command", "local_shell"];
+    let text = |names: &[&str]| names.iter().find_map(|name| input.get(*name)?.as_str());
+    let file = match tool {
+        tool if EDITING.contains(&tool) => text(&["file_path", "notebook_path"]),
+        "apply_patch" => text(&["command", "input", "patch"]).and_then(patched_file),
+        _ => None,
+    };
+    let command = text(&["command", "cmd"]).filter(|_| RUNNING.contains(&tool));
+    let said = |text: &&str| !text.trim().is_empty() && text.len() <= LONGEST_CALL;
+    let file = file.filter(said).map(|path| ToolCall::Edit(path.into()));
+    file.or_else(|| command.filter(said).map(|command| ToolCall::Run(command.to_string())))
+}
+
+/// How long a path or a command is at most, in bytes; what is longer was never noted either.
+const LONGEST_CALL: usize = 16 << 10;
+
+/// The first file that a patch changes, as Codex writes it.
+fn patched_file(patch: &str) -> Option<&str> {
+    patch.lines().find_map(|line| line.strip_prefix("*** Update File: ")).map(str::trim)
 }
 
 /// A prompt without what hooks have put before it: Gemini shows them the answers to a session's start.
@@ -169,6 +203,8 @@ pub fn answer(form: AnswerForm, event: &str, context: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -220,6 +256,33 @@ mod tests {
         }
         assert_eq!(answer(AnswerForm::TopLevel, "E", ""), "");
         assert_eq!(answer(AnswerForm::Steps, "E", ""), "{}\n", "silence is not an answer there");
+    }
+
+    #[test]
+    fn a_call_is_an_edit_or_a_command() {
+        let call = |tool: &str, input: Value| tool_call(tool, &input);
+        let edit = |path: &str| Some(ToolCall::Edit(path.into()));
+        let run = |command: &str| Some(ToolCall::Run(command.into()));
+        assert_eq!(call("Edit", json!({"file_path": "/w/a.rs"})), edit("/w/a.rs"));
+        assert_eq!(
+            call("NotebookEdit", json!({"notebook_path": "/w/a.ipynb"})),
+            edit("/w/a.ipynb")
+        );
+        assert_eq!(call("Bash", json!({"command": "cargo test"})), run("cargo test"));
+        let patch = "*** Begin Patch\n*** Update File: src/a.rs\n@@\n-x\n+y\n*** End Patch";
+        assert_eq!(call("apply_patch", json!({"command": patch})), edit("src/a.rs"));
+        for (tool, input) in [
+            ("Read", json!({"file_path": "/w/a.rs"})),
+            ("Edit", json!({})),
+            ("Edit", json!("x")),
+            ("Bash", json!({"command": ["ls"]})),
+            ("Bash", json!({"command": " "})),
+            ("Bash", json!({"command": "x ".repeat(1 << 20)})),
+            ("apply_patch", json!({"command": "*** Begin Patch"})),
+            ("", Value::Null),
+        ] {
+            assert_eq!(call(tool, input), None, "{tool}");
+        }
     }
 
     #[test]

@@ -118,11 +118,14 @@ pub enum Tree {
     Core,
     Knowledge,
     Patterns,
+    /// What agents keep through the memory tool.
+    Memories,
 }
 
 impl Tree {
     /// All but the digests.
-    pub const NOTES: [Tree; 4] = [Tree::Days, Tree::Core, Tree::Knowledge, Tree::Patterns];
+    pub const NOTES: [Tree; 5] =
+        [Tree::Days, Tree::Core, Tree::Knowledge, Tree::Patterns, Tree::Memories];
 
     /// The folder of the memory that it is, where it is one.
     pub fn folder(self) -> Option<&'static str> {
@@ -132,6 +135,7 @@ impl Tree {
             Tree::Core => Some("core"),
             Tree::Knowledge => Some("knowledge"),
             Tree::Patterns => Some("patterns"),
+            Tree::Memories => Some("memories"),
         }
     }
 
@@ -143,6 +147,7 @@ impl Tree {
             Tree::Core => "core",
             Tree::Knowledge => "knowledge",
             Tree::Patterns => "patterns",
+            Tree::Memories => "memories",
         }
     }
 }

@@ -10,6 +10,7 @@ pub mod exclude;
 pub mod hit;
 pub mod ids;
 pub mod knowledge;
+pub mod memory_path;
 pub mod pattern;
 pub mod session;
 pub mod signals;

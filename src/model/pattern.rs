@@ -116,6 +116,8 @@ pub enum SignalKind {
     CleanPass,
     /// An error that went away, and by what.
     ErrorThenRecovery,
+    /// A standing instruction of the person's, as an agent took it down.
+    Instruction,
 }
 
 words!(SignalKind {
@@ -131,6 +133,7 @@ words!(SignalKind {
     ToolThrash = "tool_thrash",
     CleanPass = "clean_pass",
     ErrorThenRecovery = "error_then_recovery",
+    Instruction = "instruction",
 });
 
 /// What makes two signals the same pattern.

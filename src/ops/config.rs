@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::memory::Memory;
 use crate::model::ids::Device;
 use crate::ops::own_settings::{self, Changed};
+use crate::settings;
 use crate::settings::accepted::{Accepted, WaitingSetting};
 
 /// What a person says of a setting that waits.
@@ -59,6 +60,41 @@ impl Memory {
         self.decide_settings(decide, &decided)?;
         Ok(DecideReport { decided, waiting })
     }
+}
+
+/// A setting that was written into the person's own configuration.
+#[derive(Debug, Serialize)]
+pub struct SetReport {
+    pub file: PathBuf,
+    pub key: String,
+    pub value: String,
+    /// Whether anything had to be written.
+    pub changed: bool,
+}
+
+/// Writes a setting into the person's own configuration.
+pub fn set_own(environment: &Environment, key: &str, value: &str) -> Result<SetReport> {
+    if !settings::is_setting(key) {
+        return Err(Error::usage(format!("there is no setting `{key}`"))
+            .hint("`memtree config` lists them all"));
+    }
+    let parsed = value.parse::<Value>().unwrap_or_else(|_| Value::from(value));
+    let Changed { file, changed, .. } =
+        own_settings::change(environment, |before| Ok((with_setting(before, key, parsed)?, ())))?;
+    Ok(SetReport { file, key: key.to_string(), value: value.to_string(), changed })
+}
+
+/// The configuration with a setting in it; every other line stays.
+fn with_setting(text: &str, key: &str, value: Value) -> Result<String, String> {
+    let mut document: DocumentMut = text.parse().map_err(|err| format!("{err}"))?;
+    let mut table: &mut dyn toml_edit::TableLike = document.as_table_mut();
+    let (tables, name) = key.rsplit_once('.').map_or(("", key), |found| found);
+    for part in tables.split('.').filter(|part| !part.is_empty()) {
+        let item = table.entry(part).or_insert_with(|| Item::Table(Table::new()));
+        table = item.as_table_like_mut().ok_or_else(|| format!("`{part}` is no table"))?;
+    }
+    table.insert(name, Item::Value(value));
+    Ok(document.to_string())
 }
 
 /// What a person says of another device.
@@ -119,6 +155,19 @@ fn judged(text: &str, device: &Device, verdict: Verdict) -> Result<(String, Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_setting_is_written_around_everything_else() {
+        let set = |text: &str, key: &str, value: &str| {
+            with_setting(text, key, value.parse::<Value>().unwrap_or_else(|_| Value::from(value)))
+        };
+        assert_eq!(set("", "sync.episodes", "true").unwrap(), "[sync]\nepisodes = true\n");
+        let text =
+            set("# mine\n[sync]\nepisodes = true # yes\n", "sync.episodes", "false").unwrap();
+        assert!(text.starts_with("# mine\n[sync]\nepisodes = false"), "{text}");
+        assert_eq!(set("", "timezone", "Europe/Paris").unwrap(), "timezone = \"Europe/Paris\"\n");
+        assert!(set("sync = 3", "sync.episodes", "true").is_err());
+    }
 
     #[test]
     fn a_verdict_keeps_every_other_line_of_the_file() {

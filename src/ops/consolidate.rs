@@ -6,12 +6,13 @@
 //! more is superseded, never dropped.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::base::files::{self, Batch, Stamp};
+use crate::base::files::{self, Batch, SharedMerge, Stamp};
 use crate::base::setters::setters;
 use crate::distill::core::{self as rules, Source, sphere};
 use crate::error::{Context, Error, Result};
@@ -20,6 +21,7 @@ use crate::model::core::{Entity, LandmarkState, Merged, Sphere};
 use crate::model::digest::{State, Worth};
 use crate::model::ids::{CoreId, Device, SessionId, SphereId};
 use crate::store::core::{self, WrittenCore, memory};
+use crate::store::layout::Layout;
 use crate::store::local::StateFile;
 use crate::store::{Store, authored, digest, layout, session_index};
 
@@ -158,19 +160,23 @@ impl Plan {
         let cores = self.cores.iter().filter(|(_, core)| !core.same);
         let cores = cores.map(|(id, core)| (layout.core(id), &core.remake));
         let upper = self.upper.iter().map(|(path, remake)| (path.clone(), remake));
-        let mut batch = Batch::of_pages(&layout.replacing());
-        for (path, remake) in cores.chain(upper) {
-            let merge = authored::merging(|now| Some(remake(now.unwrap_or_default())));
-            batch.merge(&path, merge).context(cannot)?;
+        let pages: Vec<(PathBuf, &Remake)> = cores.chain(upper).collect();
+        for pages in pages.chunks(PAGES_AT_ONCE) {
+            let merges = pages.iter().map(|(path, remake)| {
+                let merge = |now: Option<&str>| Some(remake(now.unwrap_or_default()));
+                (path.clone(), authored::merging_shared(merge))
+            });
+            write_pages(layout, merges.collect()).context(cannot)?;
         }
-        batch.commit().context(cannot)?;
         // A box is ticked only once the core that it tells of is there.
-        let mut batch = Batch::of_pages(&layout.replacing());
-        for session in &self.ticks {
-            let merge = authored::merging(|now| now.map(digest::related_text));
-            batch.merge(&layout.digest(session), merge).context(cannot)?;
+        let ticks: Vec<&SessionId> = self.ticks.iter().collect();
+        for ticks in ticks.chunks(PAGES_AT_ONCE) {
+            let merges = ticks.iter().map(|session| {
+                let merge = |now: Option<&str>| now.map(digest::related_text);
+                (layout.digest(session), authored::merging_shared(merge))
+            });
+            write_pages(layout, merges.collect()).context(cannot)?;
         }
-        batch.commit().context(cannot)?;
         // Of what was only read, the look before reading counts: a change since then is seen the
         // next time.
         let is_ticked = |session: &SessionId| self.ticks.contains(session);
@@ -187,6 +193,16 @@ impl Plan {
         ConsolidatedState::file(store).save(&self.state).context(cannot)?;
         Ok(self.report)
     }
+}
+
+/// So many pages are held in memory until they are in place.
+const PAGES_AT_ONCE: usize = 256;
+
+/// Puts pages in their places with one sync.
+fn write_pages(layout: &Layout, pages: Vec<(PathBuf, SharedMerge<'_>)>) -> io::Result<()> {
+    let mut batch = Batch::of_pages(&layout.replacing());
+    batch.merge_all(pages).map_err(|(_, err)| err)?;
+    batch.commit()
 }
 
 // --- Cores ---

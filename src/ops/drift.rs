@@ -2,7 +2,8 @@
 //! know shows it, version by version.
 //!
 //! It is counted from the vitals of sessions, so that it also tells of what was captured long ago,
-//! and stops to tell once a newer memtree knows the kinds.
+//! and stops to tell once a newer memtree knows the kinds. Every agent has its usual share of odd
+//! records; what is worth a warning is a version that writes surely more of them than those before.
 
 use std::collections::BTreeMap;
 
@@ -12,6 +13,7 @@ use serde_json::Value;
 use crate::adapters::jsonl::{self, Line, Lines};
 use crate::adapters::{self, noise};
 use crate::base::{files, text};
+use crate::distill::patterns::measure::{Share, interval};
 use crate::error::{Context, Result};
 use crate::memory::Memory;
 use crate::model::ids::SessionId;
@@ -29,14 +31,19 @@ pub struct Drift {
     pub unknown: u64,
     /// The unknown kinds, the most frequent first.
     pub kinds: Vec<(String, u64)>,
+    /// The share of unknown records in what it is compared with, in percent: the agent's earlier
+    /// versions, or where there are none all other agents; none where there is nothing.
+    pub before: Option<u64>,
+    /// Whether the share is surely larger than that.
+    pub jumped: bool,
     /// A session that holds some.
     #[serde(skip)]
     example: Option<SessionId>,
 }
 
-/// A version is worth a warning from this share of unknown records on, in percent,
-const MUCH: u64 = 10;
-/// and from this many of them on.
+/// What is compared has to have so many records.
+const ENOUGH: u64 = 100;
+/// Fewer unknown records than these are chance, however few records there are.
 const SOME: u64 = 20;
 const MOST_KINDS: usize = 12;
 
@@ -46,17 +53,31 @@ impl Drift {
         (self.unknown * 100).checked_div(self.records.max(1)).unwrap_or(0)
     }
 
-    /// Whether it is so much that sessions may be told badly.
-    pub fn is_much(&self) -> bool {
-        self.unknown >= SOME && self.percent() >= MUCH
+    fn share(&self) -> Share {
+        Share { hits: self.unknown, of: self.records }
+    }
+
+    /// Compares the share with another one. At least twice as many have to be unknown as before,
+    /// and the two intervals have to lie apart. Where there is nothing to compare with, what was
+    /// known of an agent when its reader was written counts: nothing was unknown then.
+    fn compare(&mut self, before: Share) {
+        let before = Some(before).filter(|before| before.of >= ENOUGH);
+        self.before = before.and_then(Share::rate).map(|rate| (rate * 100.0) as u64);
+        let before = before.unwrap_or(Share { hits: 0, of: ENOUGH });
+        let (Some((low, _)), Some((_, high))) = (interval(self.share()), interval(before)) else {
+            return;
+        };
+        let doubled = self.share().rate() >= before.rate().map(|rate| 2.0 * rate);
+        self.jumped = self.unknown >= SOME && doubled && low > high;
     }
 
     /// What is so, in a sentence.
     pub fn sentence(&self) -> String {
         let name = [self.flavor.as_str(), self.version.as_str()].join(" ");
         let kinds: Vec<&str> = self.kinds.iter().take(6).map(|(kind, _)| kind.as_str()).collect();
+        let before = self.before.map_or(String::new(), |before| format!(", {before} % before"));
         format!(
-            "{} writes {} % records that this memtree does not know: {}",
+            "{} writes {} % records that this memtree does not know{before}: {}",
             name.trim_end(),
             self.percent(),
             kinds.join(", ")
@@ -89,7 +110,9 @@ impl Memory {
             let key = (vitals.flavor.clone(), vitals.version.clone());
             all.entry(key).or_default().add(vitals, id);
         }
-        let mut all: Vec<Drift> = all.into_values().filter(|drift| drift.unknown > 0).collect();
+        let mut all: Vec<Drift> = all.into_values().collect();
+        find_jumps(&mut all);
+        all.retain(|drift| drift.unknown > 0);
         for drift in &mut all {
             drift.kinds.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
             drift.kinds.truncate(MOST_KINDS);
@@ -157,6 +180,39 @@ impl Drift {
             }
         }
     }
+}
+
+/// Compares every version with those of the same agent before it, or with all other agents.
+fn find_jumps(all: &mut [Drift]) {
+    let sum = |shares: Vec<Share>| {
+        shares.into_iter().fold(Share::default(), |sum, share| Share {
+            hits: sum.hits + share.hits,
+            of: sum.of + share.of,
+        })
+    };
+    let compared: Vec<Share> = all
+        .iter()
+        .map(|drift| {
+            let is_earlier = |other: &&Drift| {
+                other.flavor == drift.flavor && order(&other.version) < order(&drift.version)
+            };
+            let earlier = sum(all.iter().filter(is_earlier).map(Drift::share).collect());
+            let is_other = |other: &&Drift| other.flavor != drift.flavor;
+            match earlier.of >= ENOUGH {
+                true => earlier,
+                false => sum(all.iter().filter(is_other).map(Drift::share).collect()),
+            }
+        })
+        .collect();
+    for (drift, before) in all.iter_mut().zip(compared) {
+        drift.compare(before);
+    }
+}
+
+/// The numbers of a version, which order it among others.
+fn order(version: &str) -> Vec<u64> {
+    let numbers = version.split(|letter: char| !letter.is_ascii_digit());
+    numbers.filter_map(|number| number.parse().ok()).collect()
 }
 
 /// As much of a session's vitals as counts its records.
@@ -248,8 +304,42 @@ mod tests {
         assert_eq!(vitals.records, 40);
         let mut drift = Drift::default();
         drift.add(vitals, "SES1_desk_SP1C1".parse().unwrap());
-        assert_eq!((drift.unknown, drift.percent(), drift.is_much()), (9, 22, false));
+        assert_eq!((drift.unknown, drift.percent()), (9, 22));
         assert_eq!(drift.kinds, [("hologram".to_string(), 7), ("odd: kind".to_string(), 2)]);
+    }
+
+    fn version(flavor: &str, version: &str, unknown: u64, records: u64) -> Drift {
+        let (flavor, version) = (flavor.to_string(), version.to_string());
+        Drift { flavor, version, unknown, records, ..Drift::default() }
+    }
+
+    #[test]
+    fn a_version_is_compared_with_those_before_it() {
+        let mut all = [
+            version("codex", "0.9.0", 100, 1_000),
+            version("codex", "0.10.0", 110, 1_000),
+            version("codex", "0.166.0", 400, 1_000),
+            version("goose", "1.52.0", 40, 1_000),
+            version("grok", "1.0", 10, 12),
+        ];
+        find_jumps(&mut all);
+        let seen: Vec<_> = all.iter().map(|drift| (drift.before, drift.jumped)).collect();
+        // The first of an agent is compared with all others; a tenth is usual for this one; four
+        // tenths are not. Few records tell nothing.
+        assert_eq!(
+            seen,
+            [
+                (Some(4), true),
+                (Some(10), false),
+                (Some(10), true),
+                (Some(20), false),
+                (Some(16), false),
+            ]
+        );
+        let mut alone = [version("pi", "1", 30, 100), version("omp", "1", 0, 50)];
+        find_jumps(&mut alone);
+        assert!(alone[0].jumped && !alone[1].jumped, "nothing to compare with");
+        assert!(order("0.9.1") < order("0.10") && order("") < order("1"));
     }
 
     #[test]

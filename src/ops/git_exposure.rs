@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::base::files::{self, Stamp};
 use crate::base::git::{Git, Repository};
+use crate::base::shell::quoted;
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
 use crate::model::digest::SnapshotShape;
@@ -86,7 +87,7 @@ impl Memory {
         )
     }
 
-    fn repository(&self) -> Option<Repository> {
+    pub(super) fn repository(&self) -> Option<Repository> {
         let root = std::fs::canonicalize(self.root()).ok()?;
         Repository::containing(&root)
     }
@@ -131,7 +132,7 @@ impl Memory {
         Ok(taken.map(|probe| probe.trim_end_matches("/probe").to_string()).collect())
     }
 
-    fn is_folder(&self, session: &str) -> bool {
+    pub(super) fn is_folder(&self, session: &str) -> bool {
         let id: Option<SessionId> = session.parse().ok();
         let digest = id.and_then(|id| self.store().digest(&id).ok().flatten());
         digest.is_some_and(|digest| digest.content.shape() == SnapshotShape::Folder)
@@ -156,15 +157,6 @@ fn exposed_folder(path: &str) -> String {
     }
 }
 
-/// A word for a shell.
-fn quoted(word: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-".contains(letter);
-    match word.chars().all(plain) {
-        true => word.to_string(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,7 +167,5 @@ mod tests {
         check(".memtree/cache/index/x", ".memtree");
         check("sessions/SES1_a_SP1C1/snapshot/raw/x/y", "sessions/SES1_a_SP1C1/snapshot/raw");
         check("sessions/SES1_a_SP1C1/snapshot/notes.md", "sessions/SES1_a_SP1C1/snapshot");
-        assert_eq!(quoted("/a/b-c.d"), "/a/b-c.d");
-        assert_eq!(quoted("it's; rm"), "'it'\\''s; rm'");
     }
 }

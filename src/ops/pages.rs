@@ -8,14 +8,15 @@ use std::str::FromStr;
 
 use chrono::NaiveDate;
 
-use super::list::ListRequest;
 use super::recall::RecallRequest;
 use crate::base::files;
 use crate::base::setters::setters;
 use crate::base::text;
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
+use crate::model::digest::Worth;
 use crate::model::ids::{CoreId, EpisodeId, SessionId, SphereId};
+use crate::store::session_index::IndexEntry;
 use crate::store::{day, layout};
 
 /// A page of the memory.
@@ -78,18 +79,18 @@ impl FromStr for PageRef {
 /// Which pages to list.
 #[derive(Debug, Clone, Default)]
 pub struct PagesRequest {
-    /// How many were listed before.
-    pub skip: usize,
+    /// Where to begin: what the last report had as its `next`.
+    pub from: usize,
     pub limit: usize,
 }
 
-setters!(PagesRequest { skip: usize, limit: usize });
+setters!(PagesRequest { from: usize, limit: usize });
 
-/// Pages, and whether there are more behind them.
+/// Pages, and where the list goes on.
 #[derive(Debug, Default)]
 pub struct PagesReport {
     pub pages: Vec<ListedPage>,
-    pub more: bool,
+    pub next: Option<usize>,
 }
 
 /// One page of a list.
@@ -100,25 +101,42 @@ pub struct ListedPage {
 }
 
 impl Memory {
-    /// Lists what can be read: the page that is always loaded, then sessions and days, newest first.
+    /// Lists what can be read: the page that is always loaded, then sessions and days, those that
+    /// were captured last first. Only what is listed is read, however much there is.
     pub fn pages(&self, request: PagesRequest) -> Result<PagesReport> {
         let layout = self.layout();
-        let memory = files::is_file(layout.memory_page());
-        let always = memory
-            .then(|| ListedPage { page: PageRef::Memory, title: "What is always loaded".into() });
-        let sessions = self.list(ListRequest::default())?.sessions.into_iter();
-        let sessions = sessions.map(|one| ListedPage {
-            title: text::one_line(&format!("{} · {}", one.date, one.title), 120),
-            page: PageRef::Session(one.session),
-        });
+        let mut all = vec![PageRef::Memory];
+        let mut sessions =
+            self.store().session_ids().context(|| "cannot list the sessions".into())?;
+        sessions.sort_by(|a, b| b.ordinal.cmp(&a.ordinal).then_with(|| a.device.cmp(&b.device)));
+        all.extend(sessions.into_iter().map(PageRef::Session));
         let days = day::all(layout).context(|| "cannot list the days".into())?;
-        let days = days
-            .into_iter()
-            .rev()
-            .map(|day| ListedPage { page: PageRef::Day(day), title: format!("The day {day}") });
-        let mut rest = always.into_iter().chain(sessions).chain(days).skip(request.skip);
-        let pages = rest.by_ref().take(request.limit).collect();
-        Ok(PagesReport { pages, more: rest.next().is_some() })
+        all.extend(days.into_iter().rev().map(PageRef::Day));
+        let mut report = PagesReport::default();
+        for (at, page) in all.into_iter().enumerate().skip(request.from) {
+            if report.pages.len() == request.limit {
+                report.next = Some(at);
+                break;
+            }
+            report.pages.extend(self.title_of(&page).map(|title| ListedPage { page, title }));
+        }
+        Ok(report)
+    }
+
+    /// What a page is listed as; `None` where it is not there, or not worth it.
+    fn title_of(&self, page: &PageRef) -> Option<String> {
+        match page {
+            PageRef::Memory => files::is_file(self.layout().memory_page())
+                .then(|| "What is always loaded".to_string()),
+            PageRef::Session(id) => {
+                let entry = IndexEntry::read(self.store(), id)?;
+                let content = &entry.digest.content;
+                let title = format!("{} · {}", entry.date, content.title);
+                (content.worth == Worth::Full).then(|| text::one_line(&title, 120))
+            }
+            PageRef::Day(day) => Some(format!("The day {day}")),
+            other => Some(other.to_string()),
+        }
     }
 
     /// Reads a page whole.

@@ -1,13 +1,15 @@
-//! `remember`: a note that an agent writes, into today's log and, given a session, into its Notes.
+//! `remember`: a note that an agent writes, into today's log and, given a session, into its Notes; or
+//! an instruction of the person's that it takes down, into the inbox, where it waits for their yes.
 //!
 //! What an agent writes has the agent's origin for good: it is found and shown as such, and never
 //! given to anybody as the person's words. A secret, an order to other agents or a piece of a page's
 //! frame is refused rather than mended, so that the agent learns of it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::forget;
 use super::log::LogRequest;
+use super::review::InstructionRequest;
 use crate::base::setters::setters;
 use crate::base::{markdown, text};
 use crate::error::{Context, Error, Result};
@@ -20,32 +22,63 @@ use crate::store::{authored, digest};
 /// The longest note, in characters.
 const LONGEST: usize = 2_000;
 
+/// What kind of thing is noted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NoteKind {
+    /// What was found out.
+    #[default]
+    Note,
+    /// A standing instruction that the person gave.
+    Instruction,
+}
+
 /// What to note.
 #[derive(Debug, Clone, Default)]
 pub struct RememberRequest {
     pub text: String,
     /// The session that it belongs to, as `forget` understands names.
     pub session: Option<String>,
+    pub kind: NoteKind,
+    /// The project that an instruction is for; all where there is none.
+    pub project: Option<String>,
+    /// The program through which the agent speaks.
+    pub by: String,
 }
 
-setters!(RememberRequest { text: String, session: Option<String> });
+setters!(RememberRequest {
+    text: String,
+    session: Option<String>,
+    kind: NoteKind,
+    project: Option<String>,
+    by: String,
+});
 
 /// What was noted.
 #[derive(Debug, Serialize)]
 pub struct RememberReport {
-    /// The line as it stands in the day.
+    /// The line as it stands in the day, or the instruction as it waits.
     pub line: String,
     /// The pages that have it, relative to the memory.
     pub paths: Vec<String>,
+    /// The item of the inbox that waits for the person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits: Option<String>,
 }
 
 impl Memory {
     /// Writes a note of an agent's.
     pub fn remember(&self, request: RememberRequest) -> Result<RememberReport> {
         let said = text::one_line(&request.text, LONGEST);
-        self.refuse_unfit(&request.text, &said)?;
+        self.refuse_unfit(&request, &said)?;
         let session = request.session.as_deref().map(|name| forget::named(self.store(), name));
         let session = session.transpose()?;
+        if request.kind == NoteKind::Instruction {
+            let RememberRequest { project, by, .. } = request;
+            let noted = InstructionRequest { text: said.clone(), project, session, by };
+            let waits = self.note_instruction(noted)?.to_string();
+            return Ok(RememberReport { line: said, paths: Vec::new(), waits: Some(waits) });
+        }
         let mut paths = Vec::new();
         if let Some(session) = &session {
             paths.push(self.note_in(session, &said)?);
@@ -56,10 +89,11 @@ impl Memory {
             .session(session.map(|session| session.to_string()));
         let logged = self.log(log)?;
         paths.push(logged.path);
-        Ok(RememberReport { line: logged.line, paths })
+        Ok(RememberReport { line: logged.line, paths, waits: None })
     }
 
-    fn refuse_unfit(&self, typed: &str, said: &str) -> Result<()> {
+    fn refuse_unfit(&self, request: &RememberRequest, said: &str) -> Result<()> {
+        let typed = &request.text;
         let refused = |reason: &str, hint: &str| {
             Err(Error::usage("this is not noted")
                 .because(reason.to_string())
@@ -77,16 +111,18 @@ impl Memory {
         if has_frame || context::is_marked(said) {
             return refused("it has a heading or a mark of a page", "write plain sentences");
         }
-        if self.redactor()?.redact(typed) != typed {
+        if self.redactor()?.redact(typed) != *typed {
             return refused(
                 "it has a secret in it",
                 "say where the secret is kept, not what it is",
             );
         }
-        if text::is_injection(said) || text::speaks_for_person(said) {
+        // An instruction is the person's to confirm, so it may say what they want.
+        let is_note = request.kind == NoteKind::Note;
+        if text::is_injection(said) || (is_note && text::speaks_for_person(said)) {
             return refused(
                 "it gives orders to agents, or speaks in the person's name",
-                "note what is the case; a standing rule is the person's to write",
+                "note what is the case; a rule that the person gave is `kind: instruction`",
             );
         }
         Ok(())

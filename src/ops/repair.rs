@@ -168,7 +168,7 @@ fn set_aside(layout: &Layout, page: &DamagedPage) -> io::Result<()> {
 }
 
 /// Removes a file without a letter in it, and keeps any other beside the memory.
-fn move_aside(layout: &Layout, path: &Path) -> io::Result<()> {
+pub fn move_aside(layout: &Layout, path: &Path) -> io::Result<()> {
     if files::read(path)?.iter().all(|byte| *byte == 0) {
         return files::remove_file(path);
     }

@@ -15,6 +15,7 @@ use crate::index::{Corpus, Index, Source};
 use crate::memory::Memory;
 use crate::model::hit::{Hit, NoteHit, Tree};
 use crate::model::ids::SessionId;
+use crate::ops::embeddings::EmbeddingsUse;
 use crate::query::{Filter, Query};
 use crate::store::Store;
 use crate::store::local::StateFile;
@@ -75,6 +76,8 @@ pub struct SearchReport {
     pub total: usize,
     /// What to try instead, where there is nothing or only guesses.
     pub suggestions: Vec<String>,
+    /// Whether embeddings had a say in the order, where they are configured.
+    pub embeddings: Option<EmbeddingsUse>,
 }
 
 /// One of the hits of an answer, whatever it is.
@@ -141,12 +144,16 @@ impl Serialize for SearchReport {
         &self,
         serializer: S,
     ) -> std::result::Result<S::Ok, S::Error> {
-        let mut answer = serializer.serialize_struct("SearchReport", 5)?;
+        let fields = 5 + usize::from(self.embeddings.is_some());
+        let mut answer = serializer.serialize_struct("SearchReport", fields)?;
         answer.serialize_field("query", &self.query)?;
         answer.serialize_field("hits", &self.all())?;
         answer.serialize_field("took_ms", &self.took_ms)?;
         answer.serialize_field("total", &self.total)?;
         answer.serialize_field("suggestions", &self.suggestions)?;
+        if let Some(embeddings) = &self.embeddings {
+            answer.serialize_field("embeddings", embeddings)?;
+        }
         answer.end()
     }
 }
@@ -172,8 +179,13 @@ impl Memory {
                 (found.hits, found.total, found.query_weight);
         }
         if digests || answer.notes.iter().all(|hit| hit.weak) {
-            let index = open_index(store, Corpus::Digests, request)?;
             let limit = if digests { most } else { 0 };
+            let mut index = open_index(store, Corpus::Digests, request)?;
+            if limit > 0 {
+                let (nearness, used) = self.nearness(&phrasings)?;
+                index = index.with_nearness(nearness);
+                answer.embeddings = used;
+            }
             let ask = |phrasings: &[Query]| match request.deep && digests {
                 true => index.deep(phrasings, now, limit),
                 false => index.search_phrasings(phrasings, now, limit),
@@ -276,7 +288,9 @@ fn suggestions(
     let mut folders = Tree::NOTES.into_iter().filter_map(|tree| store.layout().tree(tree));
     let elsewhere = folders.any(|folder| files::is_dir(&folder));
     if request.trees.is_empty() && elsewhere {
-        suggestions.push("`--in all` also looks through days, core, knowledge and patterns".into());
+        suggestions.push(
+            "`--in all` also looks through days, core, knowledge, patterns and memories".into(),
+        );
     }
     if !nothing && !request.deep && request.trees.is_empty() {
         suggestions.push("`--deep` looks into the episodes of these sessions".into());

@@ -18,6 +18,7 @@ use crate::models::ledger::{self, DaySpending};
 use crate::ops::context::WeekOfGiving;
 use crate::ops::days::{self, DayCounters};
 use crate::ops::drift::Drift;
+use crate::ops::sync::PageVersion;
 use crate::store::pattern::catalog;
 use crate::store::{self, core, layout};
 
@@ -43,6 +44,8 @@ pub struct StatusReport {
     pub drift: Vec<Drift>,
     /// What agents were given in the last 90 days, by week and agent, and whether it was recalled.
     pub given: Vec<WeekOfGiving>,
+    /// Sections that were edited on two devices: the other version of each, until `review` decides.
+    pub other_versions: Vec<PageVersion>,
     /// Digests that cannot be read, with the reason.
     pub damaged: Vec<String>,
 }
@@ -92,8 +95,9 @@ impl Memory {
             store: layout.root().to_path_buf(),
             device: self.device().to_string(),
             at_risk: self.at_risk()?,
-            drift: self.drift()?.into_iter().filter(Drift::is_much).collect(),
+            drift: self.drift()?.into_iter().filter(|drift| drift.jumped).collect(),
             given: self.given_by_week(),
+            other_versions: self.other_versions()?,
             ..StatusReport::default()
         };
         for id in store.session_ids().context(|| "cannot list the sessions".into())? {
@@ -133,8 +137,8 @@ impl Memory {
             days::counters(store, today).context(|| "cannot read the days".into())?;
         status.pending.flushes = store.inbox().len();
         status.bytes.cache = fs_extra::dir::get_size(layout.cache()).unwrap_or(0);
-        status.models =
-            ledger::spent(&layout.ledger(), today).context(|| "cannot read the ledger".into())?;
+        status.models = ledger::spent(&layout.ledger(), today, |_| true)
+            .context(|| "cannot read the ledger".into())?;
         Ok(status)
     }
 

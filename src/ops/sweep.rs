@@ -32,6 +32,7 @@ use crate::model::ids::{Device, SessionId};
 use crate::model::session::{Skipped, Source};
 use crate::ops::days::{self, Scope, Summarized};
 use crate::ops::digest::ModelReport;
+use crate::ops::embeddings::EmbeddingsReport;
 use crate::ops::forget::quarantine::QuarantineEntry;
 use crate::ops::repair::{self, Extent};
 use crate::ops::retain::plan::Limits;
@@ -40,6 +41,7 @@ use crate::ops::{consolidate, context, day_status, devices, digest, forget, reda
 use crate::settings::accepted::WaitingSetting;
 use crate::store::device::Acquaintance;
 use crate::store::guards;
+use crate::store::local;
 use crate::store::seals;
 use crate::store::tombstones::Tombstones;
 
@@ -193,6 +195,9 @@ pub struct SweepReport {
     /// What a model did, where one is configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelReport>,
+    /// What was done for vectors, where a server makes them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub embeddings: Option<EmbeddingsReport>,
     /// The days whose summaries were written.
     #[serde(skip)]
     pub days: Summarized,
@@ -221,7 +226,11 @@ impl Memory {
             turns::prune(self.store(), self.now());
             context::prune(self.store(), self.now());
             report.older_rules = redaction::note_sweep(self, report.sessions.len())?;
+            for skipped in self.refresh_native()? {
+                local::note(self.layout(), self.now(), &format!("notes of agents: {skipped}"));
+            }
             report.model = self.improve_digests(request.progress)?;
+            report.embeddings = self.embed_sessions(request.progress)?;
         }
         // Whole files are counted where they are found, lines where they are read.
         report.skipped_total = report.skipped_total.max(report.skipped.len() as u64);

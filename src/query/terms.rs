@@ -4,6 +4,8 @@
 //! Word forms (`locks`, `locked`, `locking`) share one entry; identifiers and other scripts stay as
 //! they are.
 
+use std::sync::LazyLock;
+
 pub use crate::base::stem::stem;
 use crate::base::{common_words, text};
 
@@ -37,8 +39,18 @@ pub fn weight(typed: &str) -> f32 {
     match common_words::everyday_place(typed) {
         Some(place) if place < common_words::STOP_WORDS => COMMONEST,
         Some(_) => EVERYDAY,
+        None if is_talk(typed) => EVERYDAY,
         None => 1.0,
     }
+}
+
+/// Whether a word is one of everyday talk: few pages have it, and that says nothing of what it says.
+fn is_talk(word: &str) -> bool {
+    static WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+        let lines = include_str!("../../templates/everyday-words.txt").lines();
+        lines.filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace).collect()
+    });
+    WORDS.binary_search(&word).is_ok()
 }
 
 /// The terms of a text, each with its place, and whether it is the smallest
@@ -115,6 +127,15 @@ pub fn slips(word: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_of_everyday_talk_are_in_order_and_count_for_less() {
+        let lines = include_str!("../../templates/everyday-words.txt").lines();
+        let words: Vec<&str> =
+            lines.filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace).collect();
+        assert!(words.len() > 500 && words.is_sorted());
+        assert!(weight("away") < weight("mutex") && weight("the") < weight("away"));
+    }
 
     #[test]
     fn units_make_up_what_is_typed() {

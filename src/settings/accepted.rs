@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
+use crate::base::shell;
+
 /// What was decided on this device, by key: `exclude.projects`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Accepted {
@@ -161,11 +163,7 @@ fn put(table: &mut Table, path: &[String], value: Value) {
 
 /// A key as a shell takes it.
 fn in_shell(key: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    match key.chars().all(is_plain) {
-        true => key.to_string(),
-        false => format!("'{}'", key.replace('\'', "'\\''")),
-    }
+    shell::word(key, "._-")
 }
 
 #[cfg(test)]

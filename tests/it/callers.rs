@@ -22,6 +22,33 @@ fn call(desk: &Desk, event: &str, told: &Value, environment: &[(&str, &str)]) ->
     String::from_utf8(output.stdout).unwrap()
 }
 
+#[test]
+fn the_plugin_and_the_installed_hook_give_one_answer() {
+    let desk = Desk::new().with_stopped_clock();
+    let _ = desk.memtree(["sweep", "--sample", "--quiet"]).done();
+    let told = json!({"session_id": "c1", "hook_event_name": "SessionStart", "source": "startup",
+        "cwd": "/home/dev/code/tidepool"});
+    let plugin = |told: &Value| {
+        let arguments = ["hook", "claude", "SessionStart", "--plugin"].map(OsString::from);
+        let mut command = desk.command(&arguments);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(told.to_string().as_bytes()).unwrap();
+        String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
+    };
+    assert!(call(&desk, "SessionStart", &told, &[]).contains("tidepool"));
+    assert_eq!(plugin(&told), "", "the second is silent");
+    let other = json!({"session_id": "c2", "hook_event_name": "SessionStart", "source": "startup",
+        "cwd": "/home/dev/code/tidepool"});
+    assert!(plugin(&other).contains("tidepool"), "alone it answers");
+    assert_eq!(call(&desk, "SessionStart", &other, &[]), "", "whichever comes second");
+    // A person is told.
+    let _ = desk.memtree(["install", "claude", "--yes"]).success();
+    let plugin = desk.home().join(".claude/plugins/cache/memtree/memtree");
+    std::fs::create_dir_all(plugin).unwrap();
+    let doctor = desk.memtree(["doctor"]).any().1;
+    assert!(doctor.stdout.contains("claude has memtree's plugin"), "{}", doctor.told());
+}
+
 /// Variables of an agent's process, by name.
 type Variables = &'static [(&'static str, &'static str)];
 

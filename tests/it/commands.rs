@@ -82,7 +82,8 @@ fn every_command_has_a_manual_page() {
     let page = desk.memtree(["man"]).success().stdout;
     assert!(page.contains(".TH memtree 1") && page.contains(".SH OPTIONS"), "{page}");
     for command in commands(&overview) {
-        assert!(page.contains(&format!("memtree\\-{command}(1)")), "{command}: {page}");
+        let escaped = command.replace('-', "\\-");
+        assert!(page.contains(&format!("memtree\\-{escaped}(1)")), "{command}: {page}");
         let page = desk.memtree(["man", command]).success().stdout;
         assert!(page.contains(&format!(".TH memtree-{command} 1")), "{page}");
         assert!(page.contains("\\-\\-store"), "{page}");

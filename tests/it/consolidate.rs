@@ -343,6 +343,8 @@ fn git_merges_two_devices_without_conflict() {
     let desk = desk_with(8);
     desk.memtree(["sweep"]).success();
     desk.git(["init", "-q", "-b", "main"]);
+    // Git is told how pages are joined.
+    desk.memtree(["init"]).success();
     desk.git(["add", "-A"]);
     desk.git(["commit", "-qm", "base"]);
     let note = |session: &str, said: &str| {

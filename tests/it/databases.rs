@@ -270,3 +270,42 @@ fn a_run_of_a_history_grows_on_its_own() {
     let own = &history[history.rfind("# aider chat").unwrap()..];
     assert!(kept.ends_with(own) && kept.starts_with("<!-- aider: "), "{kept}");
 }
+
+#[test]
+fn what_a_subagent_of_openclaw_did_is_told_in_its_parents_session() {
+    let desk = Desk::new();
+    let name = "agents/main/agent/openclaw-agent.sqlite";
+    let path = database(&desk, "openclaw", "database", name);
+    let connection = Connection::open(&path).unwrap();
+    connection
+        .execute_batch(
+            "ALTER TABLE session_windows ADD COLUMN spawned_by TEXT;
+            INSERT INTO session_windows (session_id, session_key, spawned_by, created_at, updated_at)
+                SELECT 'helper', 'agent:main:subagent:1', session_key, created_at + 1000, updated_at
+                FROM session_windows;",
+        )
+        .unwrap();
+    let events = [
+        r#"{"type":"session","version":4,"id":"helper","timestamp":"2026-11-03T09:00:01.100Z","cwd":"/home/ada/hive"}"#,
+        r#"{"type":"message","id":"h1","parentId":null,"timestamp":"2026-11-03T09:00:01.200Z","message":{"role":"user","content":[{"type":"text","text":"Count the frames of the hive"}]}}"#,
+        r#"{"type":"message","id":"h2","parentId":"h1","timestamp":"2026-11-03T09:00:01.300Z","message":{"role":"assistant","model":"m","content":[{"type":"text","text":"There are ten frames."}],"stopReason":"stop"}}"#,
+    ];
+    for (number, event) in events.iter().enumerate() {
+        connection
+            .execute(
+                "INSERT INTO transcript_events (session_id, seq, event_json, created_at) VALUES ('helper', ?1, ?2, 0)",
+                (number as i64, event),
+            )
+            .unwrap();
+    }
+    drop(connection);
+    let swept = desk.memtree(["sweep", "--json", "--source", &source("openclaw", &path)]);
+    let swept = swept.success().json();
+    assert_eq!(swept["captured"], 1, "{swept}");
+    let session = desk.session_of("openclaw:harbour");
+    let snapshot = desk.store().join("sessions").join(&session).join("snapshot");
+    let told = everything_in(&snapshot.join("episodic"));
+    assert!(told.contains("Count the frames of the hive"), "{told}");
+    let raw = Tree::of(&snapshot.join("raw"));
+    assert!(raw.files().any(|(path, _)| path.starts_with("subagent-helper")), "kept in its folder");
+}

@@ -69,7 +69,7 @@ fn one_hour(desk: &Desk, device: u32, hour: u32) {
 fn share(desk: &Desk) {
     desk.git(["add", "--all"]);
     desk.git(["commit", "--quiet", "--allow-empty", "--message", "an hour"]);
-    // Plain git, without any strategy: what two devices write must never conflict.
+    // Plain git, which knows how pages are joined: what two devices write must never conflict.
     desk.git(["pull", "--quiet", "--no-rebase", "--no-edit", "origin", "main"]);
     desk.git(["push", "--quiet", "origin", "HEAD:main"]);
 }
@@ -87,6 +87,9 @@ fn every_hour_of_a_day_on_two_devices_is_proved() {
     left.git(["commit", "--quiet", "--message", "a memory"]);
     left.git(["push", "--quiet", "origin", "HEAD:main"]);
     left.git(["clone", "--quiet", shared.to_str().unwrap(), right.store().to_str().unwrap()]);
+    for desk in [&left, &right] {
+        desk.memtree(["init"]).success().stderr_has("`memtree merge-file` is registered");
+    }
     for hour in 0..HOURS {
         // Both work at the same time; then one after the other shares what it has.
         one_hour(&left, 1, hour);

@@ -11,7 +11,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use chrono::{DateTime, Duration, Utc};
 use fs_extra::dir::CopyOptions;
@@ -327,27 +327,12 @@ impl Desk {
 
     /// Runs git in the memory.
     pub fn git<const N: usize>(&self, arguments: [&str; N]) -> String {
-        let output = Command::new("git")
-            .args(arguments)
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", self.root.join("tmp"))
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .envs(["AUTHOR", "COMMITTER"].iter().flat_map(|who| {
-                [
-                    (format!("GIT_{who}_NAME"), "desk"),
-                    (format!("GIT_{who}_EMAIL"), "desk@example.org"),
-                ]
-            }))
-            .current_dir(self.store())
-            .output()
-            .unwrap();
-        assert!(
-            output.status.success(),
-            "git {arguments:?}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        String::from_utf8(output.stdout).unwrap()
+        git_in(&self.store(), &self.root.join("tmp"), &arguments)
+    }
+
+    /// Runs git in the memory, which may fail: in a conflict, say.
+    pub fn try_git(&self, arguments: &[&str]) -> Output {
+        git_command(&self.store(), &self.root.join("tmp")).args(arguments).output().unwrap()
     }
 
     /// Checks a session's snapshot as a person would, and asserts that nothing is left out of its
@@ -577,6 +562,35 @@ pub fn exchange(id: &str, minute: u32, prompt: &str, reply: &str) -> String {
         7,
         serde_json::json!({ "role": "user", "content": prompt }),
     ) + &record("assistant", format!("{id}-{minute}-b"), 14, answer)
+}
+
+/// Git in a folder, with a home and a name of its own and nothing of who runs the tests.
+pub fn git_command(folder: &Path, home: &Path) -> Command {
+    let mut command = Command::new("git");
+    command
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("HOME", home)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_EDITOR", "true")
+        .env("LC_ALL", "C")
+        .envs(["AUTHOR", "COMMITTER"].iter().flat_map(|who| {
+            [(format!("GIT_{who}_NAME"), "desk"), (format!("GIT_{who}_EMAIL"), "desk@example.org")]
+        }))
+        .current_dir(folder);
+    command
+}
+
+/// Runs git in a folder, and says what it printed; it has to succeed.
+#[track_caller]
+pub fn git_in(folder: &Path, home: &Path, arguments: &[&str]) -> String {
+    let output = git_command(folder, home).args(arguments).output().unwrap();
+    assert!(
+        output.status.success(),
+        "git {arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
 }
 
 /// Compares a text with the file that holds what is expected; `UPDATE_EXPECT=1` writes it instead.

@@ -234,6 +234,8 @@ fn two_devices_compile_and_git_joins_without_conflict() {
     let url = here.store().to_str().unwrap().to_string();
     there.git(["pull", "-q", &url, "main"]);
     for desk in [&here, &there] {
+        // Git is told how pages are joined.
+        desk.memtree(["init"]).success();
         desk.memtree(["sweep"]).success();
         desk.memtree(["compile"]).success();
         desk.git(["add", "."]);

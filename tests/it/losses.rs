@@ -268,3 +268,68 @@ fn how_often_a_log_was_swept_does_not_show() {
     once.memtree(["sweep"]).success();
     crate::harness::assert_same(&once.tree(), &often.tree(), "swept four times");
 }
+
+/// A rollout of Codex with these prompts, each answered once.
+fn rollout(mode: &str, prompts: &[&str]) -> String {
+    let id = "01a1ad00-0000-7000-8000-000000000001";
+    let mut lines = vec![format!(
+        r#"{{"timestamp":"2026-11-03T10:00:00.000Z","type":"session_meta","payload":{{"id":"{id}","timestamp":"2026-11-03T10:00:00.000Z","cwd":"/home/ada/hive","cli_version":"0.166.0","source":"cli","history_mode":"{mode}"}}}}"#
+    )];
+    for (number, prompt) in prompts.iter().enumerate() {
+        let line = |kind: &str, payload: String| {
+            format!(
+                r#"{{"timestamp":"2026-11-03T10:0{}:00.000Z","type":"{kind}","payload":{payload}}}"#,
+                number + 1
+            )
+        };
+        lines.push(match mode {
+            "paginated" => line(
+                "event_msg",
+                format!(
+                    r#"{{"type":"item_completed","item":{{"type":"UserMessage","id":"u{number}","content":[{{"type":"text","text":"{prompt}"}}]}}}}"#
+                ),
+            ),
+            _ => line("event_msg", format!(r#"{{"type":"user_message","message":"{prompt}"}}"#)),
+        });
+        lines.push(line(
+            "response_item",
+            format!(
+                r#"{{"type":"message","role":"assistant","content":[{{"type":"output_text","text":"Answer {number} to it."}}]}}"#
+            ),
+        ));
+        let total = (number + 1) * 100;
+        lines.push(line(
+            "event_msg",
+            format!(
+                r#"{{"type":"token_count","info":{{"total_token_usage":{{"input_tokens":{total},"output_tokens":{total}}},"last_token_usage":{{"input_tokens":100,"output_tokens":100}}}}}}"#
+            ),
+        ));
+    }
+    lines.join("\n") + "\n"
+}
+
+#[test]
+fn a_rollout_that_codex_migrated_is_told_once() {
+    let desk = Desk::new();
+    let folder = desk.home().join(".codex/sessions/2026/11/03");
+    fs::create_dir_all(&folder).unwrap();
+    let path =
+        folder.join("rollout-2026-11-03T10-00-00-01a1ad00-0000-7000-8000-000000000001.jsonl");
+    fs::write(&path, rollout("legacy", &["How many bees?", "Go on", "Go on"])).unwrap();
+    desk.memtree(["sweep"]).success();
+    let session = desk.session_of("codex:01a1ad00-0000-7000-8000-000000000001");
+    let before = fs::read(&path).unwrap();
+    // It is rewritten in its place, and the person goes on.
+    let prompts = ["How many bees?", "Go on", "Go on", "And drones?"];
+    fs::write(&path, rollout("paginated", &prompts)).unwrap();
+    desk.memtree(["sweep"]).success();
+    assert_eq!(desk.sessions().len(), 1);
+    let content = desk.digest(&session).content;
+    assert_eq!(content.turns, 4, "each turn once");
+    assert_eq!((content.tokens_in, content.tokens_out), (400, 400), "and its tokens");
+    let raw = desk.store().join("sessions").join(&session).join("snapshot/raw");
+    let mut kept = walkdir::WalkDir::new(raw).into_iter().flatten();
+    let is_kept = kept.any(|entry| fs::read(entry.path()).is_ok_and(|bytes| bytes == before));
+    assert!(is_kept, "the bytes before are kept");
+    desk.memtree(["verify"]).success();
+}

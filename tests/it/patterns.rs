@@ -2,12 +2,12 @@
 //! come in its way.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Duration, Utc};
 use serde_json::{Value, json};
 
-use crate::harness::Desk;
+use crate::harness::{Answer, Desk, checkout, expect_file, git_in};
 
 /// What goes wrong in a session.
 #[derive(Clone, Copy, Default)]
@@ -41,11 +41,13 @@ const PROMPT: &str = "Please bring the table of tides up to date for every harbo
 struct Harbour {
     desk: Desk,
     sessions: std::cell::Cell<usize>,
+    /// The commands of a person and what they said.
+    transcript: std::cell::RefCell<String>,
 }
 
 impl Harbour {
     fn new() -> Harbour {
-        Harbour { desk: Desk::new(), sessions: 0.into() }
+        Harbour { desk: Desk::new(), sessions: 0.into(), transcript: String::new().into() }
     }
 
     /// A project's folder, which is there.
@@ -170,6 +172,21 @@ impl Harbour {
         self.desk.memtree(["sweep"]).success();
     }
 
+    /// Runs a command that succeeds, and keeps it with its answer as a person sees them.
+    fn shown(&self, arguments: &[&str]) -> Answer {
+        let answer = self.desk.memtree(arguments).success();
+        let root = self.desk.root().to_str().unwrap();
+        let quoted = |word: &&str| match word.contains(' ') {
+            true => format!("\"{word}\""),
+            false => word.to_string(),
+        };
+        let words: Vec<String> = arguments.iter().map(quoted).collect();
+        let said = [answer.stdout.as_str(), &answer.stderr].concat().replace(root, "[DESK]");
+        let mut transcript = self.transcript.borrow_mut();
+        *transcript += &format!("$ memtree {}\n{}\n\n", words.join(" "), said.trim_end());
+        answer
+    }
+
     fn json(&self, arguments: &[&str]) -> Value {
         let words = arguments.iter().copied().chain(["--json"]);
         self.desk.memtree(words.collect::<Vec<_>>()).any().1.json()
@@ -208,17 +225,18 @@ fn the_loop_from_logs_to_retirement() {
     let candidates = detected["candidates"].as_array().unwrap();
     assert!(candidates.len() >= 4, "{detected:#}");
     assert_eq!(candidates[0]["cross_flavor"], true);
-    let shown = it.desk.memtree(["detect"]).success();
+    let shown = it.shown(&["detect"]);
     assert!(shown.stdout.contains("[CROSS-FLAVOR]"), "{}", shown.stdout);
     // A rerun writes nothing.
     assert_eq!(it.json(&["detect"])["changed"], json!([]));
+    it.shown(&["review", "--list"]);
 
     let path = it.id("path-not-found");
     let (module, push) = (it.id("module-not-found"), it.id("push-rejected"));
     let edit = it.id("edit-text-not-found");
-    it.desk.memtree(["review", "--reject", &path, "--why", "they are generated"]).success();
-    it.desk.memtree(["review", "--approve", &module, "--approve", &push]).success();
-    it.desk.memtree(["review", "--discuss", &edit]).success();
+    it.shown(&["review", "--reject", &path, "--why", "they are generated"]);
+    it.shown(&["review", "--approve", &module, "--approve", &push]);
+    it.shown(&["review", "--discuss", &edit]);
     let left = it.waiting();
     assert!(left.contains(&edit) && !left.contains(&path) && !left.contains(&push), "{left:?}");
     let reviews = it.desk.read("patterns/reviews.jsonl");
@@ -226,16 +244,20 @@ fn the_loop_from_logs_to_retirement() {
     assert!(reviews.contains("they are generated"));
     // A rerun is silent.
     assert_eq!(it.json(&["detect"])["changed"], json!([]));
+    it.shown(&["detect"]);
     assert_eq!(it.waiting(), left);
 
     // Its evidence changes: what was rejected comes back.
     it.claude("quay", it.desk.now(), Trouble { no_path: true, ..Trouble::default() });
     it.sweep();
     assert!(it.waiting().contains(&path));
-    it.desk.memtree(["review", "--reject", &path]).success();
+    it.shown(&["review", "--list"]);
+    it.shown(&["review", "--reject", &path]);
 
     distributed(&it, &module, &push);
     measured_and_retired(&it, &push);
+    let page = checkout().join("tests/it/transcripts/pattern_loop.txt");
+    expect_file(&page, &it.transcript.borrow());
 }
 
 /// Files that already have text get a block, and a second run changes nothing.
@@ -245,11 +267,11 @@ fn distributed(it: &Harbour, module: &str, push: &str) {
         (it.project("pier").join("CLAUDE.md"), it.project("quay").join("AGENTS.md"));
     fs::write(&claude, mine).unwrap();
     fs::write(&agents, "No end of line").unwrap();
-    let dry = it.desk.memtree(["distribute", "--trial"]).success();
+    let dry = it.shown(&["distribute", "--trial"]);
     assert!(dry.stdout.contains("would be written"), "{}", dry.stdout);
     assert_eq!(fs::read_to_string(&claude).unwrap(), mine);
     assert!(fs::read_dir(it.desk.store().join("patterns/proposals")).unwrap().count() > 0);
-    it.desk.memtree(["distribute", "--trial", "--apply"]).success();
+    it.shown(&["distribute", "--trial", "--apply"]);
     let files = ["pier", "quay"]
         .map(|name| ["CLAUDE.md", "AGENTS.md"].map(|file| it.project(name).join(file)));
     let texts = || -> Vec<String> {
@@ -258,13 +280,12 @@ fn distributed(it: &Harbour, module: &str, push: &str) {
     let after = texts();
     assert!(after[0].starts_with(mine) && after[3].starts_with("No end of line"), "{after:?}");
     assert!(after.iter().any(|text| text.contains("memtree recall SES")), "{after:?}");
-    let again = it.desk.memtree(["distribute", "--apply"]).success();
+    let again = it.shown(&["distribute", "--apply"]);
     assert!(again.stdout.starts_with("0 files written"), "{}", again.stdout);
     assert_eq!(texts(), after);
     let active = it.desk.read("patterns/active.md");
     assert!(active.contains(module) && active.contains(push), "{active}");
     assert!(!active.contains("home"), "paths stay on this device: {active}");
-    it.desk.memtree(["distribute", "--everywhere", "--apply"]).success();
 }
 
 /// New sessions: one pattern is followed and one is not, which is retired and taken out.
@@ -280,6 +301,8 @@ fn measured_and_retired(it: &Harbour, push: &str) {
     for at in 0..12 {
         let trouble = Trouble { no_push: true, ..Trouble::default() };
         it.claude("pier", after + Duration::minutes(at), trouble);
+        // Where it is held back, all is as before.
+        it.claude("quay", after + Duration::minutes(at), both);
     }
     it.sweep();
     it.sweep();
@@ -291,18 +314,20 @@ fn measured_and_retired(it: &Harbour, push: &str) {
     };
     assert_eq!(of("module-not-found")["verdict"], "improved", "{measured:#}");
     assert_eq!(of("push-rejected")["verdict"], "no_change", "{measured:#}");
+    let told = it.shown(&["measure", "--no-save"]).stdout;
+    assert!(told.contains("verdict: improved against its control"), "{told}");
     assert_eq!(it.desk.read("patterns/measure.jsonl").lines().count(), 1);
     let retire = format!("retire:{push}");
     assert!(it.waiting().contains(&retire));
-    it.desk.memtree(["review", "--approve", &retire, "--why", "nobody follows it"]).success();
+    it.shown(&["review", "--approve", &retire, "--why", "nobody follows it"]);
     let claude = it.project("pier").join("CLAUDE.md");
     assert!(fs::read_to_string(&claude).unwrap().contains("push is rejected"));
-    it.desk.memtree(["distribute", "--apply"]).success();
+    it.shown(&["distribute", "--everywhere", "--apply"]);
     let left = fs::read_to_string(&claude).unwrap();
     assert!(!left.contains("push is rejected") && left.contains("Mind the gap."), "{left}");
     let status = it.json(&["status"]);
     assert_eq!(status["patterns"]["retired"], 1, "{status:#}");
-    let retro = it.desk.memtree(["retro", "--window-days", "30"]).success();
+    let retro = it.shown(&["retro", "--window-days", "30"]);
     assert!(retro.stdout.contains("pier"), "{}", retro.stdout);
     assert!(it.desk.read("patterns/RETRO.md").contains("## pier"));
     let context = it.desk.memtree(["context", "--project", "pier"]).success();
@@ -413,6 +438,40 @@ fn files_that_cannot_be_used_are_named_and_left_alone() {
     assert!(!fs::read_to_string(&agents).unwrap().contains("deploy") && !push.is_empty());
 }
 
+#[test]
+fn a_procedure_becomes_a_skill_and_goes_with_its_pattern() {
+    let (it, push) = approved();
+    let page = format!("patterns/catalog/{push}.md");
+    let skill = |folder: &str| {
+        it.project("pier").join(folder).join(format!("memtree-{push}")).join("SKILL.md")
+    };
+    let [claude, others] = [".claude/skills", ".agents/skills"].map(skill);
+    it.desk.memtree(["distribute", "--apply"]).success();
+    assert!(!claude.exists() && !others.exists(), "one thing to do is a lesson");
+    let text = it.desk.read(&page);
+    let advice = text.lines().find(|line| line.contains("Fetch and rebase")).unwrap().to_string();
+    let steps = format!("{advice}\n- Look at who pushed in between.\n- Push once, without force.");
+    it.desk.write(&page, text.replace(&advice, &steps));
+    it.desk.memtree(["review", "--approve", &push]).success();
+    let report = it.json(&["distribute", "--apply"]);
+    assert_eq!(report["refused"], json!([]), "{report:#}");
+    for file in [&claude, &others] {
+        let text = fs::read_to_string(file).unwrap();
+        assert!(text.starts_with(&format!("---\nname: memtree-{push}\ndescription: \"")), "{text}");
+        assert!(text.contains("2. Look at who pushed in between.\n3. Push once"), "{text}");
+    }
+    assert!(it.desk.memtree(["distribute"]).success().stdout.starts_with("0 files"));
+    // What somebody wrote around it stays; a file that is only ours goes with its pattern.
+    let mine = format!("{}\nMine: ask the harbour master.\n", fs::read_to_string(&others).unwrap());
+    fs::write(&others, mine).unwrap();
+    it.desk.memtree(["review", "--undo"]).success();
+    it.desk.memtree(["review", "--undo"]).success();
+    it.desk.memtree(["distribute", "--apply"]).success();
+    assert!(!claude.exists() && !claude.parent().unwrap().exists());
+    let left = fs::read_to_string(&others).unwrap();
+    assert!(left.contains("Mine: ask") && !left.contains("Push once"), "{left}");
+}
+
 /// Two devices decide and edit in any order, and git joins what they wrote line by line: no decision
 /// is lost, and no pattern is there twice.
 #[test]
@@ -460,5 +519,183 @@ fn two_devices_lose_no_decision_and_double_no_pattern() {
         it.desk.configure("[devices]\ntrust = [\"laptop\"]\n");
         it.desk.memtree(["detect"]).done();
         assert!(!it.waiting().contains(&push), "{order}");
+    }
+}
+
+/// Two devices, each with its own logs and a clone of one repository, joined by the real git.
+struct Pair {
+    devices: [Harbour; 2],
+    remote: tempfile::TempDir,
+    /// Every line that either device appended to the decisions.
+    decided: std::collections::BTreeSet<String>,
+    edits: Vec<String>,
+    random: u64,
+}
+
+impl Pair {
+    fn new(seed: u64) -> Pair {
+        let remote = tempfile::tempdir().unwrap();
+        let mut devices = ["desk", "laptop"].map(|name| {
+            let mut it = Harbour::new();
+            it.desk = it.desk.on_device(name);
+            it.desk.configure("[devices]\ntrust = [\"desk\", \"laptop\"]\n");
+            it
+        });
+        let began = start(&devices[0].desk);
+        for at in 0..3 {
+            devices[0].claude("pier", began + Duration::hours(at), ALL);
+            devices[0].codex("pier", began + Duration::hours(at + 6), ALL);
+        }
+        devices[0].sweep();
+        devices[1].sessions.set(100);
+        let store = |it: &Harbour| it.desk.store().to_str().unwrap().to_string();
+        let bare = remote.path().to_str().unwrap().to_string();
+        devices[0].desk.memtree(["detect"]).success();
+        git(&bare, &["init", "-q", "--bare", "-b", "main", "."]);
+        let desk = store(&devices[0]);
+        git(&desk, &["init", "-q", "-b", "main", "."]);
+        git(&desk, &["remote", "add", "origin", &bare]);
+        git(&desk, &["add", "-A"]);
+        git(&desk, &["commit", "-qm", "start"]);
+        git(&desk, &["push", "-q", "-u", "origin", "main"]);
+        let laptop = store(&devices[1]);
+        let _ = fs::remove_dir_all(&laptop);
+        git(&bare, &["clone", "-q", &bare, &laptop]);
+        // Both tell git how pages are joined.
+        devices.iter().for_each(|it| drop(it.desk.memtree(["init"]).success()));
+        devices[1].desk.memtree(["detect"]).done();
+        devices.iter_mut().for_each(|it| it.desk.later(5));
+        Pair { devices, remote, decided: Default::default(), edits: Vec::new(), random: seed }
+    }
+
+    /// The next number below a limit: the same for the same seed.
+    fn next(&mut self, below: usize) -> usize {
+        self.random =
+            self.random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.random >> 33) as usize % below
+    }
+
+    fn step(&mut self) {
+        let (at, what) = (self.next(2), self.next(10));
+        self.devices.iter().for_each(|it| it.desk.later(3));
+        match what {
+            0 | 1 => drop(self.devices[at].desk.memtree(["detect"]).done()),
+            2..=5 => self.decide(at),
+            6 | 7 => self.edit(at),
+            _ => self.join(at),
+        }
+        self.note(at);
+    }
+
+    fn decide(&mut self, at: usize) {
+        let waiting = self.devices[at].waiting();
+        let chance = self.next(6);
+        if chance == 0 {
+            return drop(self.devices[at].desk.memtree(["review", "--undo"]).done());
+        }
+        if waiting.is_empty() {
+            return;
+        }
+        let item = waiting[self.next(waiting.len())].clone();
+        let how = if chance < 4 { "--approve" } else { "--reject" };
+        self.devices[at].desk.memtree(["review", how, &item]).done();
+    }
+
+    /// A person adds a sentence to a pattern of the catalog.
+    fn edit(&mut self, at: usize) {
+        let folder = self.devices[at].desk.store().join("patterns/catalog");
+        let mut pages: Vec<PathBuf> =
+            fs::read_dir(folder).into_iter().flatten().flatten().map(|it| it.path()).collect();
+        // Each device has pages of its own, so that git has nothing to ask a person.
+        pages.retain(|page| page.file_name().unwrap().len() % 2 == at);
+        pages.sort();
+        if pages.is_empty() {
+            return;
+        }
+        let page = pages[self.next(pages.len())].clone();
+        let said = format!("Seen by hand at low tide number {}.", self.edits.len());
+        let text = fs::read_to_string(&page).unwrap();
+        fs::write(&page, format!("{}\n\n{said}\n", text.trim_end())).unwrap();
+        self.edits.push(said);
+    }
+
+    /// Commits, pulls and pushes, as a person does.
+    fn join(&mut self, at: usize) {
+        let store = self.devices[at].desk.store().to_str().unwrap().to_string();
+        git(&store, &["add", "-A"]);
+        let message = format!("tide {}", self.random);
+        git(&store, &["commit", "-q", "--allow-empty", "-m", &message]);
+        let pull = ["pull", "-q", "--no-rebase", "--no-edit", "origin", "main"];
+        if !self.devices[at].desk.try_git(&pull).status.success() {
+            // One device took a page away that the other changed: a person keeps what is there.
+            git(&store, &["add", "-A"]);
+            git(&store, &["commit", "-q", "--no-edit"]);
+        }
+        git(&store, &["push", "-q", "origin", "HEAD:main"]);
+    }
+
+    fn note(&mut self, at: usize) {
+        let reviews = self.devices[at].desk.store().join("patterns/reviews.jsonl");
+        let text = fs::read_to_string(reviews).unwrap_or_default();
+        self.decided.extend(text.lines().map(str::to_string));
+    }
+
+    /// After both have everything, nothing is lost and nothing is there twice.
+    fn check(&mut self, seed: u64) {
+        for at in [0, 1, 0] {
+            self.join(at);
+            self.devices[at].desk.memtree(["detect"]).done();
+        }
+        self.join(0);
+        self.join(1);
+        for it in &self.devices {
+            let reviews = it.desk.read("patterns/reviews.jsonl");
+            let lines: Vec<&str> = reviews.lines().collect();
+            for line in &self.decided {
+                let times = lines.iter().filter(|one| *one == line).count();
+                assert_eq!(times, 1, "seed {seed}: {line}\n{reviews}");
+            }
+            let texts: Vec<String> = fs::read_dir(it.desk.store().join("patterns/catalog"))
+                .into_iter()
+                .flatten()
+                .flatten()
+                .map(|page| fs::read_to_string(page.path()).unwrap())
+                .collect();
+            assert!(texts.iter().all(|text| !text.contains("<<<<<<<")), "seed {seed}");
+            let key = |text: &String| {
+                text.lines().find(|line| line.starts_with("key:")).map(str::to_string)
+            };
+            let mut keys: Vec<_> = texts.iter().filter_map(key).collect();
+            let all = keys.len();
+            keys.sort();
+            keys.dedup();
+            assert_eq!(keys.len(), all, "seed {seed}: a pattern is there twice");
+            let history = it.desk.texts();
+            for said in &self.edits {
+                assert!(history.values().any(|text| text.contains(said)), "seed {seed}: {said}");
+            }
+        }
+        let [desk, laptop] = [0, 1].map(|at| self.devices[at].waiting());
+        assert_eq!(desk, laptop, "seed {seed}");
+        assert!(self.remote.path().exists());
+    }
+}
+
+fn git(folder: &str, arguments: &[&str]) {
+    // Nobody's settings: what a home has there is none of git's.
+    git_in(Path::new(folder), Path::new("/dev/null"), arguments);
+}
+
+/// Any order of detecting, deciding, editing and joining on two devices loses no decision and no
+/// edit, and doubles no pattern. `MEMTREE_PATTERN_RUNS` says how many orders are tried.
+#[test]
+fn any_order_on_two_devices_loses_nothing() {
+    let runs = std::env::var("MEMTREE_PATTERN_RUNS").ok().and_then(|it| it.parse().ok());
+    for seed in 1..=runs.unwrap_or(3u64) {
+        let mut pair = Pair::new(seed);
+        for _ in 0..14 {
+            pair.step();
+        }
+        pair.check(seed);
     }
 }

@@ -495,3 +495,41 @@ proptest! {
         }
     }
 }
+
+/// Phrasings that nobody would write: too many, far too long, empty.
+#[test]
+fn odd_phrasings_are_bounded_in_every_command_that_takes_them() {
+    let desk = Desk::new();
+    let _ = desk.memtree(["sweep", "--sample", "--quiet"]).done();
+    let long = "jitter ".repeat(15_000);
+    let mut also = vec!["--also", "", "--also", "   ", "--also", "\u{1}\u{2}", "--also", &long];
+    let numbered: Vec<String> = (0..20).map(|at| format!("full jitter {at}")).collect();
+    also.extend(numbered.iter().flat_map(|one| ["--also", one.as_str()]));
+    for command in [
+        &["search", "why full jitter"][..],
+        &["recall", "why full jitter"],
+        &["ask", "why full jitter"],
+        &["context", "--prompt", "why full jitter"],
+    ] {
+        let words = [command, &also].concat();
+        let answer = desk.memtree(words).success();
+        assert!(answer.stdout.len() < 100_000, "{command:?}: {}", answer.stdout.len());
+        let answer = answer.stderr_has("only the first 7 phrasings are asked");
+        assert!(answer.stdout.contains("jitter"), "{command:?}: {}", answer.told());
+        desk.memtree([command, &["--also", ""]].concat()).success();
+    }
+}
+
+#[test]
+fn another_phrasing_answers_a_question_that_its_own_words_do_not() {
+    let desk = Desk::new();
+    let _ = desk.memtree(["sweep", "--sample", "--quiet"]).done();
+    let question = "who spreads the thundering crowd?";
+    let answer = |also: &[&str]| {
+        let words = [&["ask", "--json", question][..], also].concat();
+        desk.memtree(words).success().json()["answer"].clone()
+    };
+    assert!(answer(&[]).is_null());
+    let said = answer(&["--also", "full jitter backoff retry"]);
+    assert!(said.as_str().is_some_and(|said| said.contains("jitter")), "{said}");
+}

@@ -31,6 +31,14 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
+/// Where git is.
+fn git() -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found =
+        std::env::split_paths(&path).map(|folder| folder.join("git")).find(|it| it.is_file());
+    found.expect("`git` is there")
+}
+
 /// Runs the commands of one page, one after the other, and compares what they say.
 fn run(page: &Path) {
     let desk = tempfile::Builder::new().prefix("page-").tempdir().unwrap();
@@ -59,6 +67,7 @@ fn run(page: &Path) {
     let cases = trycmd::TestCases::new();
     cases
         .register_bin("memtree", Path::new(env!("CARGO_BIN_EXE_memtree")))
+        .register_bin("git", git().as_path())
         .env("HOME", home.to_str().unwrap())
         .env("MEMTREE_DEVICE", "desk")
         .env("MEMTREE_NOW", START);

@@ -9,13 +9,16 @@ import sys
 import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-# Words of a prompt, the command that is run for it, and the last words.
+# Words of a prompt, the command that is run for it or the tool of our server that is called, and the last words.
 SCRIPT = [
+    ("ask the memory about the tides", ("search", {"query": "table of tides", "queries": ["tides.txt"]}), "The memory knows the table of tides."),
+    ("note in the memory", ("remember", {"text": "The gauge at the pier is read twice a day"}), "The memory has the note."),
+    ("take down my rule", ("remember", {"text": "Never round the height of a tide", "kind": "instruction"}), "The rule waits for your yes."),
     ("count the lines of tides.txt", "wc -l tides.txt", "The table of tides has three lines."),
     ("look for the charts", "ls no-such-folder", "There are no charts; the table of tides is all there is."),
     ("what do you know of this project", None, "I know of a table of tides."),
 ]
-SHELL = re.compile(r"^(bash|shell|exec_command|shell_command|run_shell_command|run_terminal_cmd|.*shell.*|.*terminal.*)$", re.I)
+SHELL = re.compile(r"^(bash|shell|execute|exec_command|shell_command|run_shell_command|run_terminal_cmd|.*shell.*|.*terminal.*)$", re.I)
 # What some agents ask besides, such as a title for the session: they want words, and no tool.
 ASIDE = re.compile(r"Do NOT call any tools|Call tools or invent content", re.I)
 # Gemini hands our page on with its brackets spelt out.
@@ -31,20 +34,22 @@ def words(content):
 
 
 def conversation(body):
-    """What was said and done: ("user", text) and ("call", "")."""
+    """What was said and done: ("user", text), ("call", "") and, where tools were looked for, ("search", "")."""
     for message in body.get("messages") or []:
         content, role = message.get("content"), message.get("role")
         if role == "user" and words(content):
             yield "user", words(content)
         blocks = content if isinstance(content, list) else []
-        for _ in (message.get("tool_calls") or []) + [b for b in blocks if b.get("type") == "tool_use"]:
-            yield "call", ""
+        for call in (message.get("tool_calls") or []) + [b for b in blocks if b.get("type") == "tool_use"]:
+            yield "search" if call.get("name") == "ToolSearch" else "call", ""
     items = body.get("input") or []
     for item in [{"role": "user", "content": items}] if isinstance(items, str) else items:
         if item.get("type", "message") == "message" and item.get("role") == "user":
             yield "user", words(item.get("content"))
         elif item.get("type") in ("function_call", "custom_tool_call"):
             yield "call", ""
+        elif item.get("type") == "tool_search_call":
+            yield "search", ""
     for content in body.get("contents") or []:
         for part in content.get("parts") or []:
             if "functionCall" in part:
@@ -54,15 +59,20 @@ def conversation(body):
 
 
 def tools(body):
-    """The tools that the agent offers: name → (schema of the arguments, kind)."""
+    """The tools that the agent offers: name → (schema of the arguments, kind). Those of a namespace have its name before
+    theirs, with a dot between."""
     offered = list(body.get("tools") or [])
     inputs = body.get("input") if isinstance(body.get("input"), list) else []
-    offered += [tool for item in inputs if item.get("type") == "additional_tools" for tool in item.get("tools") or []]
+    given = ("additional_tools", "tool_search_output")
+    offered += [tool for item in inputs if item.get("type") in given for tool in item.get("tools") or []]
     found = {}
     for tool in offered:
+        space = tool["name"] + "." if tool.get("type") == "namespace" else ""
+        if tool.get("type") == "tool_search":
+            found["tool_search"] = ({}, "tool_search")
         for one in tool.get("functionDeclarations") or tool.get("tools") or [tool.get("function") or tool]:
             schema = one.get("input_schema") or one.get("parametersJsonSchema") or one.get("parameters") or {}
-            found[one.get("name") or ""] = (schema, one.get("type"))
+            found[space + (one.get("name") or "")] = (schema, one.get("type"))
     return found
 
 
@@ -79,24 +89,40 @@ def arguments(schema, command):
     return given
 
 
+def tool_of_ours(offered, tool, given):
+    """The name by which the agent offers a tool of our server, with its arguments; or its way to look for it."""
+    name = next((name for name in offered if re.search(r"memtree.*[_.]%s$" % tool, name)), None)
+    if name:
+        return name, given
+    if "ToolSearch" in offered:
+        return "ToolSearch", {"query": "select:mcp__memtree__" + tool, "max_results": 5}
+    if "tool_search" in offered:
+        return "tool_search", {"query": "memtree " + tool, "limit": 20}
+    return None, None
+
+
 def next_step(body):
     """The words and, where a command is due, the tool with its arguments."""
-    script, calls, last = None, 0, ""
+    script, calls, searches, last = None, 0, 0, ""
     for kind, text in conversation(body):
         text = OWN_PAGE.sub("", text)
         found = next((line for line in SCRIPT if line[0] in text), None)
         if kind == "call":
             calls += 1
+        elif kind == "search":
+            searches += 1
         elif found:
-            script, calls = found, 0
+            script, calls, searches = found, 0, 0
         last = text or last
     offered = tools(body)
     shell = next((name for name in offered if SHELL.match(name)), None)
     if script is None or not offered or ASIDE.search(last):
         return "A table of tides", None, None
-    if script[1] is None or calls:
-        return script[2], None, None
-    if "exec" in offered and offered["exec"][1] == "custom":
+    if script[1] is None or calls or searches > 1:
+        return script[2] if searches < 2 else "The tool cannot be found.", None, None
+    if isinstance(script[1], tuple):
+        return ("I'll ask.", *tool_of_ours(offered, *script[1]))
+    if any(name.rpartition(".")[2] == "exec" and kind == "custom" for name, (_, kind) in offered.items()):
         # Codex's code mode: one tool that runs JavaScript.
         code = "const r = await tools.exec_command(%s);\ntext(r.output ?? r);\n" % json.dumps({"cmd": script[1]})
         return "I'll look.", "exec", code
@@ -207,7 +233,11 @@ class Server(BaseHTTPRequestHandler):
         call = {"id": "fc_" + uuid.uuid4().hex, "status": "completed", "call_id": "call_" + uuid.uuid4().hex, "name": tool}
         if tool and isinstance(given, str):
             items.append({**call, "type": "custom_tool_call", "input": given})
+        elif tool == "tool_search":
+            items.append({"type": "tool_search_call", "call_id": call["call_id"], "execution": "client", "status": "completed", "arguments": given})
         elif tool:
+            space, _, name = tool.rpartition(".")
+            call = {**call, "name": name, **({"namespace": space} if space else {})}
             items.append({**call, "type": "function_call", "arguments": json.dumps(given)})
         usage = {"input_tokens": 100, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 10,
                  "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 110}

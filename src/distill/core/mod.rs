@@ -185,9 +185,19 @@ fn stated(digests: &[&Digest]) -> Vec<Draft> {
     drafts
 }
 
-/// Whether a claim is remembered for itself: not what was left open, and not a line of commands.
+/// Whether a claim is remembered for itself: not what was left open, not a line of commands, and no
+/// guess at a rule.
 fn is_landmark(claim: &Claim) -> bool {
-    claim.kind != ClaimKind::Open && claim.checks().is_empty()
+    let guessed = claim.kind == ClaimKind::Standing && is_guess(&claim.text);
+    claim.kind != ClaimKind::Open && claim.checks().is_empty() && !guessed
+}
+
+/// Whether a person guesses; whoever does lays nothing down.
+fn is_guess(said: &str) -> bool {
+    static GUESSES: StaticRegex = StaticRegex::new(
+        r"(?i-u)^(?:(?:ok(?:ay)?|so|well|and|but|hm+),? )*(?:i (?:thought|think|guess|wonder)|might|maybe|perhaps|you'll want|not sure|could)\b",
+    );
+    GUESSES.is_match(said)
 }
 
 fn draft(digest: &Digest, claim: &Claim) -> Draft {
@@ -230,6 +240,8 @@ fn is_of_the_person(said: &str) -> bool {
 fn is_proved(digest: &Digest, claim: &Claim) -> bool {
     match claim.kind {
         ClaimKind::Standing => claim.origin == Origin::Tool,
+        // What a program refused once may be of that day; what it refuses again is how it is.
+        ClaimKind::Lesson if claim.origin == Origin::Tool => false,
         ClaimKind::Lesson => {
             has_held(digest) && !narrates(&claim.text) && names_a_thing(&claim.text)
         }
@@ -434,6 +446,21 @@ fn confidence(landmark: &Landmark, by_person: bool, succeeded: bool) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_guess_at_a_rule_is_no_landmark() {
+        for guess in [
+            "ok, i think every line that is drawn must not be wider than the screen",
+            "i thought we no longer use tabs",
+            "might be in the other repository, this is a public repo",
+        ] {
+            assert!(is_guess(guess), "{guess}");
+        }
+        for rule in ["Never push to main", "I always want a test first", "so always run the linter"]
+        {
+            assert!(!is_guess(rule), "{rule}");
+        }
+    }
 
     #[test]
     fn how_a_thing_is_outlasts_what_somebody_did() {

@@ -198,6 +198,8 @@ fn words(
         SignalKind::ToolThrash => {
             both(format!("{} makes up most of a session's calls", markdown::code(locus)), "")
         }
+        // Sessions do not show these: agents note them.
+        SignalKind::Instruction => both(locus.to_string(), ""),
         SignalKind::CleanPass | SignalKind::ErrorThenRecovery => {
             let check = locus.split_once(": ").map_or(locus, |(_, check)| check);
             let (project, check) = (markdown::code(project()), markdown::code(check));

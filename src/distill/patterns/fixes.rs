@@ -1,9 +1,14 @@
 //! Fixes: what was done about the same error in different sessions, and which of it held.
 
+use serde::Serialize;
+
+use crate::base::clock::Timestamp;
 use crate::base::text;
 use crate::distill::patterns::signals::Signal;
 use crate::distill::patterns::similar;
 use crate::distill::patterns::{Observed, loci};
+use crate::distill::words;
+use crate::model::ids::SessionId;
 use crate::model::pattern::Fix;
 
 /// How many fixes a candidate names.
@@ -54,6 +59,92 @@ pub fn of(locus: &str, signals: &[Signal], sessions: &[&Observed]) -> Vec<Fix> {
     fixes.into_iter().map(|(_, fix)| fix).take(MOST).collect()
 }
 
+/// A session that met an error, and what came of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Occurrence {
+    pub session: SessionId,
+    pub flavor: String,
+    pub project: Option<String>,
+    pub ended: Option<Timestamp>,
+    /// As this session met it, without what differs from time to time.
+    pub error: String,
+    /// Whether it is the very same, not only in similar words.
+    pub same: bool,
+    pub episode: String,
+    pub times: u64,
+    /// Whether it went away in that session, where, and by what.
+    pub solved: bool,
+    pub solved_in: Option<String>,
+    pub by: String,
+    /// What the session says it has learnt of it, in its words.
+    pub lesson: String,
+    /// Whether it went away and did not come back in a later session of the same project.
+    pub held: bool,
+    pub came_back_in: Option<SessionId>,
+}
+
+/// The sessions that met an error, given by its fingerprint: what held first, the very same before
+/// the similar, the latest first. `sessions` are in the order in which they ended.
+pub fn after(fingerprint: &str, sessions: &[Observed]) -> Vec<Occurrence> {
+    let mut found: Vec<(usize, Occurrence)> = Vec::new();
+    for (at, session) in sessions.iter().enumerate() {
+        let near = session.signals.errors.iter().filter_map(|error| {
+            let same = error.fingerprint == fingerprint;
+            (same || is_same_in_other_words(&error.fingerprint, fingerprint))
+                .then_some((same, error))
+        });
+        let Some((same, error)) = near.max_by_key(|(same, error)| (*same, error.solved.is_some()))
+        else {
+            continue;
+        };
+        let lesson = session
+            .lessons
+            .iter()
+            .find(|(_, lesson)| similar::is_about(lesson, &error.fingerprint))
+            .map(|(_, lesson)| text::without_sentences(lesson, text::is_injection).into_owned());
+        let solved = error.solved.as_ref();
+        found.push((
+            at,
+            Occurrence {
+                session: session.session.clone(),
+                flavor: session.flavor.clone(),
+                project: session.project.clone(),
+                ended: session.ended,
+                error: error.fingerprint.clone(),
+                same,
+                episode: error.episode.to_string(),
+                times: error.times,
+                solved: solved.is_some(),
+                solved_in: solved.map(|solved| solved.episode.to_string()),
+                by: solved.map(|solved| solved.by.clone()).unwrap_or_default(),
+                lesson: text::one_line(&lesson.unwrap_or_default(), 240),
+                held: false,
+                came_back_in: None,
+            },
+        ));
+    }
+    for at in 0..found.len() {
+        let (_, one) = &found[at];
+        let later = found[at + 1..].iter().find(|(_, later)| later.project == one.project);
+        let came_back_in = later.map(|(_, later)| later.session.clone());
+        let (_, one) = &mut found[at];
+        one.held = one.solved && came_back_in.is_none();
+        one.came_back_in = came_back_in;
+    }
+    found.sort_by_key(|(at, one)| {
+        let says_nothing = one.by.is_empty() && one.lesson.is_empty();
+        (!one.held, !one.same, !one.solved, says_nothing, std::cmp::Reverse(*at))
+    });
+    found.into_iter().map(|(_, one)| one).collect()
+}
+
+/// Whether two errors say the same but for some words: most of the telling ones are in both.
+fn is_same_in_other_words(error: &str, other: &str) -> bool {
+    let (a, b) = (words::telling(error), words::telling(other));
+    let shared = a.iter().filter(|word| b.contains(word)).count();
+    shared >= 3 && shared * 4 >= 3 * a.len().max(b.len())
+}
+
 /// What to do about an error, from the fix that held; empty where none is known.
 pub fn advice(fixes: &[Fix]) -> String {
     let Some(fix) = fixes.first().filter(|fix| fix.held()) else { return String::new() };
@@ -76,7 +167,7 @@ mod tests {
     use crate::distill::patterns::Thresholds;
     use crate::distill::patterns::signals;
     use crate::model::digest::{Outcome, Worth};
-    use crate::model::ids::{Device, EpisodeId, SessionId};
+    use crate::model::ids::{Device, EpisodeId};
     use crate::model::signals::{MetError, Signals, Solved};
 
     const ERROR: &str = "error: the lock of the day is already held by another writer";
@@ -140,5 +231,23 @@ mod tests {
         assert_eq!((fixes[0].by.as_str(), fixes[0].held()), ("changing lock.rs", true));
         assert_eq!(fixes[1].came_back_in.as_ref(), Some(&all[2].session));
         assert!(advice(&fixes).contains("changing lock.rs (codex"), "{}", advice(&fixes));
+    }
+
+    #[test]
+    fn the_same_error_is_found_across_agents_and_what_held_comes_first() {
+        let all = [
+            session(0, "boats", "claude", Some("changing wait.rs")),
+            session(1, "tides", "codex", Some("changing lock.rs")),
+            session(2, "boats", "grok", None),
+        ];
+        let met = after(ERROR, &all);
+        let told: Vec<(&str, bool, bool)> =
+            met.iter().map(|one| (one.flavor.as_str(), one.solved, one.held)).collect();
+        assert_eq!(told, [("codex", true, true), ("claude", true, false), ("grok", false, false)]);
+        assert_eq!(met[1].came_back_in.as_ref(), Some(&all[2].session));
+        // In other words it is still the same; another error is not.
+        let other = "fatal: lock of the day is held by another writer already";
+        assert_eq!(after(other, &all).iter().filter(|one| !one.same).count(), 3);
+        assert!(after("error: the day has no header and cannot be read", &all).is_empty());
     }
 }

@@ -75,7 +75,8 @@ pub const CLASSES: &[Class] = &[
     },
     Class {
         name: "sandbox refuses",
-        pattern: r"sandbox denied|operation not permitted|sandbox.{0,30}(denied|blocked)|blocked by (the )?sandbox|eperm\b",
+        // Codex says "sandbox denied exec error" of every command that fails in it.
+        pattern: r"operation not permitted|sandbox (?:denied|blocked) (?:access|write|network|the)|blocked by (the )?sandbox|eperm\b",
         title: "The sandbox refuses a command",
         advice: "What the sandbox refuses once it refuses again: ask for permission or take another way instead of repeating it.",
     },

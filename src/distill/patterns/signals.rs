@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::base::static_regex::StaticRegex;
 use crate::distill::commands;
 use crate::distill::patterns::similar::Groups;
 use crate::distill::patterns::{Observed, Thresholds, loci};
@@ -209,15 +210,17 @@ impl Reader<'_> {
         }
     }
 
-    /// Checks that passed.
+    /// Checks that passed. What only formats passes always.
     fn checks(&mut self) {
+        static FORMATS: StaticRegex =
+            StaticRegex::new(r"(?:^|[\s:])(?:fmt|format|gofmt|rustfmt|prettier)(?:$|[\s:])");
         let session = self.session;
         let Some(project) = &session.project else { return };
         let mut checks: Vec<String> =
             session.checks.iter().map(|check| commands::general_check(check)).collect();
         checks.sort();
         checks.dedup();
-        for check in checks {
+        for check in checks.iter().filter(|check| !FORMATS.is_match(check)) {
             let locus = format!("{project}: {check}");
             let shown = Shown { episode: None, times: 1, detail: "" };
             self.add(Polarity::Success, SignalKind::CleanPass, &locus, shown);

@@ -12,6 +12,7 @@ use super::search::SearchRequest;
 use crate::base::clock::{self, Timestamp};
 use crate::base::front_matter::Document;
 use crate::base::markdown::plain;
+use crate::base::redact::Redactor;
 use crate::base::setters::setters;
 use crate::base::static_regex::StaticRegex;
 use crate::base::{files, text};
@@ -22,8 +23,8 @@ use crate::index::{self, PageTexts};
 use crate::memory::Memory;
 use crate::model::knowledge::{Kind, PageName, Question};
 use crate::models::{Alias, Answer, MARK, Models, Prompt};
-use crate::query::Query;
 use crate::query::terms::stem;
+use crate::query::{MOST_PHRASINGS, Query};
 use crate::store::Store;
 use crate::store::knowledge::links::{self, Place, targets, without_links};
 use crate::store::knowledge::{self as documents, ReadPage};
@@ -49,12 +50,14 @@ const FROM_DIGESTS: usize = 6;
 #[derive(Debug, Clone, Default)]
 pub struct AskRequest {
     pub question: String,
+    /// The same question in other words: whichever is answered answers it.
+    pub also: Vec<String>,
     /// Whether the answer becomes a page.
     pub file_back: bool,
     pub dry_run: bool,
 }
 
-setters!(AskRequest { question: String, file_back: bool, dry_run: bool });
+setters!(AskRequest { question: String, also: Vec<String>, file_back: bool, dry_run: bool });
 
 /// An answer, or that there is none.
 #[derive(Debug, Serialize)]
@@ -109,17 +112,12 @@ impl Memory {
         // An answer that was filed earlier is not evidence for itself.
         let own = question_name(store, &question);
         let pages: Vec<&ReadPage> = pages.iter().filter(|page| page.name != own).collect();
-        let picked = pick(&terms, &pages);
-        let mut consulted: Vec<String> = picked.iter().map(|page| page.name.to_string()).collect();
-        let of_core = days::from_core(self)?;
-        let of_pages = picked.iter().flat_map(|page| sentences(page));
-        let mut citations = best(&terms, of_core.into_iter().chain(of_pages).collect());
-        if !terms.are_answered_by(&citations) {
-            let (more, digests) = from_digests(self, &question, request.dry_run)?;
-            let both = citations.into_iter().chain(more).collect();
-            citations = best(&terms, both);
-            consulted.extend(digests);
-        }
+        let also = phrasings(redactor, &request.also);
+        let mut asked = vec![terms];
+        asked.extend(also.iter().map(|other| QuestionTerms::of(other)));
+        asked.retain(|terms| !terms.0.is_empty());
+        let found = self.find(&question, &also, &asked, &pages, request.dry_run)?;
+        let Found { citations, consulted, answers } = found;
         let mut answer = AskReport {
             question,
             answer: None,
@@ -128,7 +126,7 @@ impl Memory {
             filed: None,
             made_by: "extractive/1".into(),
         };
-        if terms.are_answered_by(&citations) {
+        if answers {
             let quoted: String =
                 citations.iter().map(|cited| format!("{}\n", line(cited))).collect();
             let worded = worded(&answer.question, &citations, models);
@@ -146,6 +144,78 @@ impl Memory {
         }
         Ok(answer)
     }
+}
+
+impl Memory {
+    /// Looks for what answers a question in one of its phrasings: on pages, then in digests.
+    fn find(
+        &self,
+        question: &str,
+        also: &[String],
+        asked: &[QuestionTerms],
+        pages: &[&ReadPage],
+        dry_run: bool,
+    ) -> Result<Found> {
+        let of_core = days::from_core(self)?;
+        let mut found = Found::default();
+        for terms in asked {
+            let picked = pick(terms, pages);
+            found.consult(picked.iter().map(|page| page.name.to_string()));
+            let of_pages = picked.iter().flat_map(|page| sentences(page));
+            found.take(terms, of_core.iter().cloned().chain(of_pages).collect());
+        }
+        // All phrasings together; then one by one, since one that fits nothing makes guesses of what
+        // the others find.
+        let together = std::iter::once((question, also));
+        let alone = also.iter().map(|other| (other.as_str(), &[] as &[String]));
+        for (phrasing, others) in together.chain(alone) {
+            if found.answers {
+                break;
+            }
+            let (more, digests) = from_digests(self, phrasing, others, dry_run)?;
+            found.consult(digests.into_iter());
+            for terms in asked {
+                let both = found.citations.iter().chain(&more).cloned();
+                found.take(terms, both.collect());
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// What was found for a question until now.
+#[derive(Default)]
+struct Found {
+    citations: Vec<Citation>,
+    /// The pages and digests that were read for it.
+    consulted: Vec<String>,
+    /// Whether they answer it.
+    answers: bool,
+}
+
+impl Found {
+    /// Takes the best of some sentences, unless there is an answer already.
+    fn take(&mut self, terms: &QuestionTerms, candidates: Vec<Citation>) {
+        let citations = best(terms, candidates);
+        let answers = terms.are_answered_by(&citations);
+        if !self.answers && (answers || self.citations.is_empty()) {
+            (self.citations, self.answers) = (citations, answers);
+        }
+    }
+
+    fn consult(&mut self, names: impl Iterator<Item = String>) {
+        for name in names {
+            if !self.answers && !self.consulted.contains(&name) {
+                self.consulted.push(name);
+            }
+        }
+    }
+}
+
+/// Other phrasings as they are asked: without secrets, empty ones and more than anybody needs.
+fn phrasings(redactor: &Redactor, also: &[String]) -> Vec<String> {
+    let short = also.iter().map(|other| redactor.redact(&text::one_line(other, 400)).into_owned());
+    short.filter(|other| !other.trim().is_empty()).take(MOST_PHRASINGS - 1).collect()
 }
 
 impl Memory {
@@ -402,11 +472,14 @@ fn preference(terms: &QuestionTerms, cited: &Citation) -> f32 {
 fn from_digests(
     memory: &Memory,
     question: &str,
+    also: &[String],
     dry_run: bool,
 ) -> Result<(Vec<Citation>, Vec<String>)> {
     let words = text::words(question).join(" ");
     let query = Query::parse(&words)?;
-    let search = SearchRequest::default().query(query).limit(FROM_DIGESTS).dry_run(dry_run);
+    let also: Vec<String> = also.iter().map(|other| text::words(other).join(" ")).collect();
+    let search = SearchRequest::default().query(query).also(also).limit(FROM_DIGESTS);
+    let search = search.dry_run(dry_run);
     let (store, found) = (memory.store(), memory.search(search)?);
     let (mut cited, mut consulted) = (Vec::new(), Vec::new());
     for hit in found.hits.into_iter().filter(|hit| !hit.weak) {

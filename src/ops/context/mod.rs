@@ -69,6 +69,8 @@ pub struct ContextRequest {
     pub folder: Option<PathBuf>,
     /// What the agent is asked now.
     pub prompt: Option<String>,
+    /// The same in other words: what all of them find together counts.
+    pub also: Vec<String>,
     /// What it is about to do: then only what surely bears on that goes onto the page.
     pub call: Option<ToolCall>,
     /// At most so many tokens; the setting `context.budget` where nothing is said.
@@ -96,6 +98,7 @@ setters!(ContextRequest {
     project: Option<String>,
     folder: Option<PathBuf>,
     prompt: Option<String>,
+    also: Vec<String>,
     call: Option<ToolCall>,
     budget: Option<usize>,
     characters: Option<usize>,
@@ -119,6 +122,8 @@ pub enum Contents {
     Prompt,
     /// That, and the days.
     PromptAndDays,
+    /// What is known of the project and what its last sessions decided, where it had any.
+    Project,
 }
 
 /// The page, and what it is made of.
@@ -243,7 +248,8 @@ impl Memory {
         }
         if let (Some(prompt), Some(index)) = (&request.prompt, index) {
             let (prompt, strong_only) = (text::cut(prompt, LONGEST_PROMPT), request.strong_only);
-            let search = PromptSearch { store, index, prompt, asking, checker, strong_only };
+            let also = &request.also;
+            let search = PromptSearch { store, index, prompt, also, asking, checker, strong_only };
             let (mut section, looked_at) = search.run()?;
             if let (Some(session), true, false) = (asking.session, strong_only, request.explain) {
                 given::leave_out_ignored(store, self.now(), session, &mut section);
@@ -253,14 +259,17 @@ impl Memory {
         }
         let lines = SessionLines { store, asking, checker };
         let mut shown = BTreeSet::new();
-        if request.contents == Contents::All {
-            sections.push(known::known(store, asking.projects));
-            sections.push(self.lessons(asking.projects)?);
+        if matches!(request.contents, Contents::All | Contents::Project) {
             let (section, last) = lines.last(index);
+            // Of a project without a session, nothing is known for sure.
+            if request.contents == Contents::All || !section.lines.is_empty() {
+                sections.push(known::known(store, asking.projects));
+                sections.push(self.lessons(asking.projects)?);
+            }
             sections.push(section);
             shown = last;
         }
-        if request.contents != Contents::Prompt {
+        if matches!(request.contents, Contents::All | Contents::PromptAndDays) {
             let today = self.now().with_timezone(&self.zone()?).date_naive();
             sections.extend(days::days(store, today, &lines, &shown));
         }

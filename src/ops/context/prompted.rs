@@ -42,6 +42,8 @@ pub struct PromptSearch<'a> {
     pub store: &'a Store,
     pub index: &'a Index<'a>,
     pub prompt: &'a str,
+    /// The same in other words.
+    pub also: &'a [String],
     pub asking: &'a Asking<'a>,
     pub checker: &'a EvidenceChecker,
     /// Whether only what surely bears on the prompt counts.
@@ -53,6 +55,9 @@ impl PromptSearch<'_> {
     pub fn run(&self) -> Result<(Section, Vec<Considered>)> {
         let (mut lines, mut considered) = (Vec::new(), Vec::new());
         let words = PromptWords::of(self.prompt, |word| self.index.rarity(word));
+        let words = words.or(self.phrasings().iter().skip(1).map(|phrasing| {
+            PromptWords::of(&phrasing.words.join(" "), |word| self.index.rarity(word))
+        }));
         if !words.is_empty() {
             self.own(&words, &mut lines, &mut considered)?;
             if lines.is_empty() {
@@ -64,6 +69,11 @@ impl PromptSearch<'_> {
         }
         let section = Section { heading: HEADING.into(), lines, share: 40, last_first: false };
         Ok((section, considered))
+    }
+
+    /// The prompt and what else it was said to mean, bounded.
+    fn phrasings(&self) -> Vec<Query> {
+        Query::of_words(self.prompt).phrasings(self.also)
     }
 
     /// The session of this project that answers best, if one surely does.
@@ -80,7 +90,9 @@ impl PromptSearch<'_> {
         if query.words.is_empty() || self.asking.projects.is_empty() {
             return Ok(());
         }
-        for hit in self.index.search(&query, self.asking.now, HITS + 1)?.hits {
+        let found =
+            self.index.search_phrasings(&query.phrasings(self.also), self.asking.now, HITS + 1);
+        for hit in found?.hits {
             if self.asking.is_source(&hit.source_id) {
                 continue;
             }
@@ -160,7 +172,9 @@ impl PromptSearch<'_> {
         considered: &mut Vec<Considered>,
     ) -> Result<()> {
         let query = Query::of_words(self.prompt);
-        for hit in self.index.search(&query, self.asking.now, HITS + 1)?.hits {
+        let found =
+            self.index.search_phrasings(&query.phrasings(self.also), self.asking.now, HITS + 1);
+        for hit in found?.hits {
             let known = considered.iter().any(|one| one.session == hit.session.to_string());
             let Some(digest) = self.worthy(&hit).filter(|_| !known && !hit.weak) else { continue };
             let common = words.common(texts(&digest));

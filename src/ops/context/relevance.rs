@@ -34,6 +34,8 @@ pub struct PromptWords {
     words: Vec<(String, f32)>,
     /// Whether it asks something, rather than to do something.
     asks: bool,
+    /// The same in other words.
+    others: Vec<PromptWords>,
 }
 
 /// What a text has of a prompt's words.
@@ -62,16 +64,35 @@ impl PromptWords {
                 words.push((word.text, weight));
             }
         }
-        PromptWords { words, asks: asks(prompt) }
+        PromptWords { words, asks: asks(prompt), others: Vec::new() }
+    }
+
+    /// The same with other phrasings: whichever has most in common with a text counts.
+    pub fn or(mut self, others: impl Iterator<Item = PromptWords>) -> PromptWords {
+        self.others = others.filter(|other| !other.is_empty()).collect();
+        self
     }
 
     /// Whether the prompt says nothing that could be looked for: “continue”, “yes, do it”.
     pub fn is_empty(&self) -> bool {
-        self.words.is_empty()
+        self.words.is_empty() && self.others.is_empty()
     }
 
     /// What texts have of it, all of them together.
     pub fn common<'t>(&self, texts: impl IntoIterator<Item = &'t str>) -> Common {
+        if self.others.is_empty() {
+            return self.own_common(texts);
+        }
+        let texts: Vec<&str> = texts.into_iter().collect();
+        let of_each = self.others.iter().map(|other| other.own_common(texts.iter().copied()));
+        // Of equals the prompt itself.
+        of_each.fold(self.own_common(texts.iter().copied()), |best, other| {
+            let better = (other.is_sure(), other.weight) > (best.is_sure(), best.weight);
+            if better { other } else { best }
+        })
+    }
+
+    fn own_common<'t>(&self, texts: impl IntoIterator<Item = &'t str>) -> Common {
         let mut present = HashSet::new();
         for value in texts {
             text::each_word(value, |word| {

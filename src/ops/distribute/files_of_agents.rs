@@ -1,5 +1,6 @@
 //! The files from which agents take instructions: looked at before anything is planned.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use crate::base::files;
@@ -18,15 +19,32 @@ pub struct Place {
     pub text: Option<String>,
     pub is_read_only: bool,
     /// What a new file begins with.
-    pub header: &'static str,
+    pub header: Cow<'static, str>,
+}
+
+/// The folder of a project in which an agent looks for skills.
+pub fn skills_of(flavor: &str) -> &'static str {
+    if flavor == "claude" { ".claude/skills" } else { ".agents/skills" }
+}
+
+/// Whether a file is a skill, which is wholly ours but for what somebody wrote around the block.
+pub fn is_skill(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == "SKILL.md")
+}
+
+/// Whether nothing of a skill is left but its front matter.
+pub fn is_only_front_matter(text: &str) -> bool {
+    let inner = text.trim().strip_prefix("---\n").and_then(|rest| rest.strip_suffix("\n---"));
+    inner.is_some_and(|inner| !inner.contains("\n---"))
 }
 
 /// Looks at a file of a project; says why it cannot be used. A link within the project is followed,
 /// and a CLAUDE.md that imports AGENTS.md stands for it.
 pub fn read_place(root: &Path, name: &str) -> Result<Place, String> {
     let path = root.join(name);
-    let header = if name.ends_with(".mdc") { CURSOR } else { "" };
-    let new = |path: PathBuf| Place { path, text: None, is_read_only: false, header };
+    let header = Cow::Borrowed(if name.ends_with(".mdc") { CURSOR } else { "" });
+    let new =
+        |path: PathBuf| Place { path, text: None, is_read_only: false, header: header.clone() };
     let Ok(metadata) = files::symlink_metadata(&path) else { return Ok(new(path)) };
     let shown = path.display().to_string();
     let path = match metadata.is_symlink() {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use files_of_agents::{Place, read_place};
+use files_of_agents::{Place, is_only_front_matter, is_skill, read_place, skills_of};
 
 use crate::adapters;
 use crate::base::files;
@@ -186,6 +186,15 @@ impl Memory {
                     }
                     Err(reason) => plan.report.refused.push(reason),
                 }
+                let goes = |pattern: &Pattern| {
+                    let live = wanted.live.iter().rev();
+                    let mut of_it = live.filter(|(id, to, at, _)| {
+                        *id == pattern.id && to == flavor && *at == project.name
+                    });
+                    of_it.next().is_some_and(|(.., goes)| *goes)
+                };
+                let skills = plan.skills(project, flavor, &lessons, goes);
+                wanted.files.extend(skills);
             }
         }
         plan.add_former(self.distributed_file().load(), request, &mut wanted);
@@ -295,7 +304,14 @@ impl Memory {
                 Some(text) => {
                     files::write_atomic(&changed.path, text.as_bytes()).context(cannot)?
                 }
-                None => files::remove_file(&changed.path).context(cannot)?,
+                None => {
+                    files::remove_file(&changed.path).context(cannot)?;
+                    if let Some(folder) = changed.path.parent().filter(|_| is_skill(&changed.path))
+                    {
+                        // It goes only where nothing else is in it.
+                        let _ = files::remove_empty_folder(folder);
+                    }
+                }
             }
             if changed.patterns.is_empty() {
                 known.files.remove(&changed.path);
@@ -323,6 +339,36 @@ struct Plan {
 }
 
 impl Plan {
+    /// The files of the procedures that go to an agent in a project.
+    fn skills(
+        &mut self,
+        project: &Project,
+        flavor: &str,
+        lessons: &[(Pattern, String)],
+        goes: impl Fn(&Pattern) -> bool,
+    ) -> Vec<(PathBuf, (String, Vec<usize>))> {
+        let mut files = Vec::new();
+        for (at, (pattern, _)) in lessons.iter().enumerate().filter(|(_, it)| goes(&it.0)) {
+            let place = match block::skill(pattern) {
+                Ok(None) => continue,
+                Err(reason) => Err(format!("{}: {reason}", pattern.id)),
+                Ok(Some(skill)) => {
+                    let name = format!("{}/{}", skills_of(flavor), skill.path);
+                    read_place(&project.root, &name)
+                        .map(|place| Place { header: skill.header.into(), ..place })
+                }
+            };
+            match place {
+                Err(reason) => self.report.refused.push(reason),
+                Ok(place) => {
+                    files.push((place.path.clone(), (project.name.clone(), vec![at])));
+                    self.places.insert(place.path.clone(), place);
+                }
+            }
+        }
+        files
+    }
+
     /// Files that hold a block of ours and would get none: it is taken out.
     fn add_former(&mut self, known: Distributed, request: &DistributeRequest, wanted: &mut Wanted) {
         for (path, project) in known.files {
@@ -361,9 +407,13 @@ impl Plan {
                 false => left_out.push(pattern.id.clone()),
             }
         }
-        let block = (!chosen.is_empty()).then(|| block::block(&chosen));
+        let steps = |pattern: &Pattern| block::skill(pattern).ok().flatten().map(|it| it.steps);
+        let block = match is_skill(&path) {
+            true => listed.first().and_then(|at| steps(&lessons[*at].0)),
+            false => (!chosen.is_empty()).then(|| block::block(&chosen)),
+        };
         let before = place.text.as_deref().unwrap_or_default();
-        let base = if place.text.is_none() { place.header } else { before };
+        let base = if place.text.is_none() { place.header.as_ref() } else { before };
         let after = match (&place.text, &block) {
             (None, None) => Ok(String::new()),
             _ => block::with_block(base, block.as_deref()),
@@ -377,7 +427,8 @@ impl Plan {
             Ok(after) => {
                 let name = text::file_name(&path.to_string_lossy()).to_string();
                 let diff = text::diff(before, &after, [&name, &name]);
-                let is_gone = after.trim() == place.header.trim();
+                let is_gone = after.trim() == place.header.trim()
+                    || block.is_none() && is_skill(&path) && is_only_front_matter(&after);
                 let text = (!is_gone).then_some(after);
                 self.report.files.push(ChangedFile {
                     path,

@@ -36,6 +36,7 @@ pub const ALL: &[(&str, Check)] = &[
     ("forgotten", forgotten),
     ("cursors", cursors),
     ("index", index),
+    ("copies", environment::copies),
     ("damage", damage),
     ("clock", clock),
     ("drift", drift),
@@ -44,13 +45,14 @@ pub const ALL: &[(&str, Check)] = &[
     ("git", environment::git),
     ("merges", environment::merges),
     ("hooks", environment::hooks),
+    ("servers", environment::servers),
     ("given", environment::given),
     ("disk", environment::disk),
 ];
 
-/// Agents that write much that is not known.
+/// Versions of agents that write more that is not known than those before them.
 fn drift(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
-    for drift in doctor.memory.drift()?.iter().filter(|drift| drift.is_much()) {
+    for drift in doctor.memory.drift()?.iter().filter(|drift| drift.jumped) {
         let means = "what was done in these sessions may be told badly, or not at all";
         let fix = "update memtree, or send us what `memtree doctor --unknown` prints";
         findings.warning(drift.sentence(), means, fix);

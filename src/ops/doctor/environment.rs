@@ -8,10 +8,12 @@ use super::finding::Findings;
 use super::finding::Level;
 use crate::adapters::hooks::HookSpec;
 use crate::base::{files, text};
+use crate::capture::raw;
 use crate::error::{Context, Result};
+use crate::model::ids::SessionId;
 use crate::ops::callers;
 use crate::ops::git_exposure::GitExposure;
-use crate::ops::install::{self, InstallPlan, InstallPlans, InstallRequest};
+use crate::ops::install::{self, InstallPlan, InstallPlans, InstallRequest, Part};
 use crate::store::guards;
 use crate::store::{authored, digest, layout};
 
@@ -56,6 +58,9 @@ pub fn permissions(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     let open: Vec<PathBuf> = doctor
         .sessions()?
         .iter()
+        // What came from another device is readable and redacted, and whoever may read the memory may
+        // read it.
+        .filter(|id| id.device == *doctor.memory.device() || doctor.memory.has_raw(id))
         .map(|id| layout.snapshot(id))
         .filter(|folder| is_open(folder))
         .collect();
@@ -119,15 +124,42 @@ pub fn git(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
         layout::IGNORED_BY_GIT,
         [what, means, how],
     )?;
-    let means = "git would stop in a conflict where two devices wrote into the same page";
-    let what = "`.gitattributes` does not say";
-    ensure_lines(
-        doctor,
-        findings,
-        &layout.gitattributes(),
-        layout::JOINED_BY_GIT,
-        [what, means, "added"],
-    )
+    attributes(doctor, findings)?;
+    driver(doctor, findings)
+}
+
+/// Whether the memory says how git joins what two devices wrote.
+fn attributes(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
+    if doctor.memory.has_attributes() {
+        return Ok(());
+    }
+    let what = "`.gitattributes` does not say how each kind of page is joined";
+    let means = "git would stop in a conflict, or put sections twice, where two devices wrote into one page";
+    if doctor.fix {
+        doctor.memory.write_attributes()?;
+        findings.fixed(what, means, "written; what you added there stays");
+    } else {
+        findings.warning(what, means, "run `memtree doctor --fix`");
+    }
+    Ok(())
+}
+
+/// Whether this clone knows how git joins pages.
+fn driver(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
+    let program = doctor.program;
+    // Where nothing comes from elsewhere there is nothing to join.
+    if !doctor.memory.has_remote() || doctor.memory.has_merge_driver(program) {
+        return Ok(());
+    }
+    let what = "this clone's git does not know `memtree merge-file`";
+    let means = "where two devices changed one page it merges line by line, and the next memtree \
+                 command has to put that right";
+    if doctor.fix && doctor.memory.register_merge_driver(program).is_ok() {
+        findings.fixed(what, means, "registered in this clone's own settings");
+    } else {
+        findings.note(what, means, "`memtree doctor --fix` registers it");
+    }
+    Ok(())
 }
 
 /// Says what git has, or would take, of what has to stay on this device.
@@ -249,28 +281,87 @@ pub fn merges(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
         }
     }
     for id in doctor.sessions()? {
-        let path = layout.digest(&id);
-        let page = files::read_to_string(&path).ok();
-        if page.and_then(|page| digest::without_doubles(&page)).is_none() {
-            continue;
-        }
-        let what = format!("`{}` has some keys twice", layout.shown(&path));
-        let means = "git joined what two devices wrote; the first of them counts, and other programs may refuse the page";
-        if doctor.fix {
-            let lock = files::lock_exclusive(&layout.sweep_lock())
-                .context(|| "cannot take the lock".into())?;
-            let once = |now: Option<&str>| digest::without_doubles(now?);
-            authored::replace(layout, &path, once)
-                .context(|| format!("cannot write `{}`", path.display()))?;
-            drop(lock);
-            findings.fixed(what, means, "each stands once; a person's words were kept");
+        doubled_keys(doctor, findings, &id)?;
+        garbled(doctor, findings, &id)?;
+    }
+    for one in doctor.memory.other_versions()? {
+        let what = format!("“{}” in `{}` was edited on two devices", one.version.of, one.path);
+        let means = "one version stands there, and the other one in its notes";
+        let fix = format!(
+            "`memtree review` shows it; `--approve other-{0}` takes it, `--reject other-{0}` drops it",
+            one.version.id
+        );
+        findings.note(what, means, fix);
+    }
+    Ok(())
+}
+
+/// What other sync tools left beside a page that two devices changed.
+pub fn copies(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
+    for found in doctor.memory.conflict_copies() {
+        let what = format!("`{}` is another version of `{}`", found.copy, found.page);
+        let means = "a sync tool could not join what two devices wrote, and left both";
+        if doctor.fix && doctor.yes {
+            let _lock = doctor.store.lock()?;
+            doctor.memory.join_copy(&found)?;
+            let how = "joined by section; the copy lies in `.memtree/local/damaged`";
+            findings.fixed(what, means, how);
         } else {
-            findings.warning(
-                what,
-                means,
-                "`memtree doctor --fix` leaves one, a person's where there is one",
-            );
+            findings.warning(what, means, "`memtree doctor --fix --yes` joins it by section");
         }
+    }
+    Ok(())
+}
+
+/// A digest that has a key twice.
+fn doubled_keys(doctor: &Doctor<'_>, findings: &mut Findings, id: &SessionId) -> Result<()> {
+    let layout = doctor.store.layout();
+    let path = layout.digest(id);
+    let page = files::read_to_string(&path).ok();
+    if page.and_then(|page| digest::without_doubles(&page)).is_none() {
+        return Ok(());
+    }
+    let what = format!("`{}` has some keys twice", layout.shown(&path));
+    let means = "git joined what two devices wrote; the first of them counts, and other programs may refuse the page";
+    if doctor.fix {
+        let _lock = doctor.store.lock()?;
+        authored::replace(layout, &path, |now| digest::without_doubles(now?))
+            .context(|| doctor.store.cannot_write())?;
+        findings.fixed(what, means, "each stands once; a person's words were kept");
+    } else {
+        let fix = "`memtree doctor --fix` leaves one, a person's where there is one";
+        findings.warning(what, means, fix);
+    }
+    Ok(())
+}
+
+/// A digest that an earlier version let git join line by line.
+fn garbled(doctor: &Doctor<'_>, findings: &mut Findings, id: &SessionId) -> Result<()> {
+    let layout = doctor.store.layout();
+    let path = layout.digest(id);
+    let Ok(page) = files::read_to_string(&path) else { return Ok(()) };
+    let garbled = digest::garbled_sections(&page);
+    if garbled.is_empty() {
+        return Ok(());
+    }
+    let names = garbled.into_iter().collect::<Vec<_>>().join(", ");
+    let what =
+        format!("`{}` has sections twice, or lines in the wrong one: {names}", layout.shown(&path));
+    let means = "an earlier version let git join two devices' pages line by line";
+    let settings = doctor.memory.capture_settings()?;
+    let Some(fresh) = raw::page_again(&settings, id, &page) else {
+        let fix = "its raw is on the device that captured it: `memtree doctor --fix` there";
+        findings.warning(what, means, fix);
+        return Ok(());
+    };
+    if doctor.fix {
+        let _lock = doctor.store.lock()?;
+        authored::replace(layout, &path, |now| Some(digest::repaired(now?, &fresh)))
+            .context(|| doctor.store.cannot_write())?;
+        let how = "written again from its raw; what raw does not say is in its notes, marked";
+        findings.fixed(what, means, how);
+    } else {
+        findings.warning(what, means, "`memtree doctor --fix` writes it again from its raw");
     }
     Ok(())
 }
@@ -280,9 +371,12 @@ pub fn merges(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
 pub fn hooks(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     for spec in install::here(doctor.places) {
         let agent = spec.agent;
-        let request = InstallRequest { agents: vec![agent.into()], program: doctor.program.into() };
+        let request = InstallRequest::default()
+            .agents(vec![agent.to_string()])
+            .program(doctor.program)
+            .parts(vec![Part::Hooks]);
         match doctor.memory.plan_install(&request) {
-            Ok(plans) if plans.iter().all(|(_, plans)| plans.is_empty()) => {
+            Ok(plans) if plans.plans.is_empty() => {
                 installed_hooks(doctor, findings, spec);
             }
             Ok(plans) => changed_hooks(doctor, findings, agent, &plans)?,
@@ -291,6 +385,37 @@ pub fn hooks(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
                 let means = "whether it calls this memory is not known";
                 findings.warning(what, means, "correct that file");
             }
+        }
+    }
+    Ok(())
+}
+
+/// Servers that agents no longer start as they were told to, and agents that have our plugin
+/// besides what `install` wrote.
+pub fn servers(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
+    for spec in install::agents_here(doctor.places) {
+        let agent = spec.agent;
+        let request =
+            InstallRequest::default().agents(vec![agent.to_string()]).program(doctor.program);
+        if install::server_is_lost(doctor.memory, &request) {
+            let what =
+                format!("{agent} no longer starts the server of this memory as it was told to");
+            let means =
+                "its settings were changed, or this program or memory was moved: it cannot search";
+            let fix =
+                format!("`memtree install {agent} --only mcp` shows what it would write, and asks");
+            findings.warning(what, means, fix);
+        }
+        let is_installed = files::exists(doctor.store.layout().installed(agent));
+        if let Some(plugin) = spec.plugin(doctor.places).filter(|_| is_installed) {
+            let what = format!(
+                "{agent} has memtree's plugin (`{}`) and what `memtree install` wrote",
+                plugin.display()
+            );
+            let means = "each event is answered once; its server and its skills are there twice";
+            let fix =
+                format!("keep one: `memtree uninstall {agent}`, or remove the plugin in {agent}");
+            findings.note(what, means, fix);
         }
     }
     Ok(())
@@ -323,7 +448,7 @@ fn changed_hooks(
     agent: &'static str,
     plans: &InstallPlans,
 ) -> Result<()> {
-    let plans = || plans.iter().flat_map(|(_, plans)| plans);
+    let plans = || plans.plans.iter();
     let fix = format!("`memtree install {agent}` shows what it would write, and asks");
     if plans().any(InstallPlan::ends_harm) {
         let what = format!("the hooks in the settings of {agent} are those of an older memtree");

@@ -25,6 +25,7 @@ use crate::store::Store;
 
 use finding::Findings;
 pub use finding::{Finding, Level};
+pub use secrets::redact_sessions;
 
 /// What to look at, and how.
 #[derive(Debug, Clone, Default)]

@@ -13,6 +13,7 @@ use crate::base::redact::Redactor;
 use crate::capture::again;
 use crate::capture::known::Known;
 use crate::error::{Context, Result};
+use crate::memory::Memory;
 use crate::model::digest::SnapshotShape;
 use crate::model::ids::SessionId;
 use crate::ops::redaction;
@@ -44,15 +45,9 @@ fn write_again(doctor: &Doctor<'_>, redactor: &Redactor, findings: &mut Findings
     let settings = doctor.memory.capture_settings()?;
     let _lock = store.lock()?;
     let mut known = Known::load(&settings, store.digest_stamps()?);
-    for session in doctor.sessions()?.iter().filter(|id| id.device == *settings.device) {
-        let raw = layout.snapshot(session).join(layout::RAW);
-        if files::is_dir(&raw)
-            && has_secret(&layout.session(session), redactor)?
-            && again::capture_again(&settings, &mut known, session)?
-        {
-            let what = format!("{session} held what is a secret by the present rules");
-            findings.fixed(what, "its pages were written again from its raw", "");
-        }
+    for session in redact_sessions(doctor.memory, &mut known)? {
+        let what = format!("{session} held what is a secret by the present rules");
+        findings.fixed(what, "its pages were written again from its raw", "");
     }
     known.cursors.save(&layout.cursors()).context(|| store.cannot_write())?;
     let mut cleaned = 0;
@@ -78,6 +73,25 @@ fn write_again(doctor: &Doctor<'_>, redactor: &Redactor, findings: &mut Findings
         findings.fixed(what, "it was redacted where it stood", "");
     }
     redaction::note_all_written(doctor.memory)
+}
+
+/// Writes this device's sessions whose pages hold a secret again from their raw, and says which; the
+/// lock is held.
+pub fn redact_sessions(memory: &Memory, known: &mut Known) -> Result<Vec<SessionId>> {
+    let (layout, redactor) = (memory.layout(), memory.redactor()?);
+    let settings = memory.capture_settings()?;
+    let sessions = memory.store().session_ids().context(|| "cannot list the sessions".into())?;
+    let mut written = Vec::new();
+    for session in sessions.into_iter().filter(|id| id.device == *settings.device) {
+        let raw = layout.snapshot(&session).join(layout::RAW);
+        if files::is_dir(&raw)
+            && has_secret(&layout.session(&session), redactor)?
+            && again::capture_again(&settings, known, &session)?
+        {
+            written.push(session);
+        }
+    }
+    Ok(written)
 }
 
 /// Whether one of the derived pages below a session's folder holds a secret.

@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::ForgetPlan;
 use crate::base::files;
 use crate::base::git::Git;
+use crate::base::shell::quoted;
 use crate::error::{Error, Result};
 use crate::store::{Store, layout};
 
@@ -135,14 +136,4 @@ fn session_names(plan: &ForgetPlan) -> Vec<String> {
         name.chars().map(|c| if plain(c) { c } else { '.' }).collect::<String>()
     });
     escaped.collect()
-}
-
-/// A word for a shell, whatever it holds.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-');
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_string()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }

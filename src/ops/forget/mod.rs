@@ -295,7 +295,8 @@ fn forget_text(
     let removed = |path: &Path, page: &str| text::page_without(store, path, page, pattern);
     report.files =
         clean_pages(store, |_| true, |name| pattern.is_in(name), removed).context(cannot)?;
-    clear_cache(store).context(cannot)?;
+    let is_changed = |session: &str| report.sessions.iter().any(|id| id.to_string() == session);
+    clear_cache(store, is_changed).context(cannot)?;
     // Not before all is done: a sweep that sees such a tombstone beside raw files removes all of
     // them, since it does not name the text. A text that no log held gets a tombstone too, which says only
     // that there was one.
@@ -455,7 +456,8 @@ fn purge(
     changed.extend(clean(&|name: &str| is_below(name, &learnt))?);
     changed.sort();
     changed.dedup();
-    clear_cache(store).context(cannot)?;
+    clear_cache(store, |session| sessions.iter().any(|id| id.to_string() == session))
+        .context(cannot)?;
     for session in sessions {
         files::remove_folder(&layout.session(session)).context(cannot)?;
     }
@@ -510,9 +512,19 @@ fn whole_files(store: &Store, sessions: &[SessionId], traces: &Traces) -> io::Re
 }
 
 /// The index, the cursors and reports hold words and names too; they are made again when they are
-/// needed.
-fn clear_cache(store: &Store) -> io::Result<()> {
-    files::remove_folder(&store.layout().cache())?;
+/// needed. Vectors take long to make, so those of the other sessions stay.
+fn clear_cache(store: &Store, is_gone: impl Fn(&str) -> bool) -> io::Result<()> {
+    let layout = store.layout();
+    crate::index::forget_vectors(layout, is_gone)?;
+    let vectors = layout.vectors();
+    for entry in files::if_exists(files::read_dir(layout.cache()))?.into_iter().flatten() {
+        let path = entry?.path();
+        match path != vectors && files::is_dir(&path) {
+            true => files::remove_folder(&path)?,
+            false if path != vectors => files::remove_file(&path)?,
+            false => {}
+        }
+    }
     files::remove_folder(&store.layout().reports())?;
     files::remove_folder(&store.layout().evicted())?;
     files::remove_folder(&store.layout().staging())

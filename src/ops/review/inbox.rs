@@ -29,8 +29,12 @@ pub struct Inbox {
 pub enum ItemKind {
     /// A pattern that was approved and does not help.
     Retire,
+    /// A section that was edited on two devices.
+    Version,
     /// A pattern of the catalog that nobody here approved as it stands.
     Changed,
+    /// An instruction of the person's that an agent took down.
+    Standing,
     Candidate,
     /// What a core remembers and nobody has confirmed.
     Landmark,
@@ -41,7 +45,9 @@ impl ItemKind {
     pub fn word(self) -> &'static str {
         match self {
             ItemKind::Retire => "retire",
+            ItemKind::Version => "version",
             ItemKind::Changed => "changed",
+            ItemKind::Standing => "standing",
             ItemKind::Candidate => "candidate",
             ItemKind::Landmark => "landmark",
         }
@@ -65,6 +71,9 @@ pub struct InboxItem {
     /// What a yes would add, and where.
     pub adds: Vec<String>,
     pub state: &'static str,
+    /// How an agent would decide, where one said so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proposed: Option<AgentsView>,
     /// What `detect` says of it.
     #[serde(flatten)]
     pub facts: Option<Facts>,
@@ -74,6 +83,15 @@ pub struct InboxItem {
     pub evidence_fingerprint: String,
     #[serde(skip)]
     pub text_hash: String,
+}
+
+/// How an agent would decide on an item.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AgentsView {
+    pub action: Action,
+    pub why: String,
+    pub by: String,
+    pub at: String,
 }
 
 /// What `detect` says of a candidate, in its names.
@@ -105,7 +123,7 @@ impl InboxItem {
 }
 
 impl Memory {
-    /// What waits for a person: first what does harm, then what is new, the weightiest first.
+    /// What waits for a person: first what agents put there, then what does harm, then what is new, the weightiest first.
     pub fn inbox(&self) -> Result<Inbox> {
         let found = self.detect(DetectRequest::default().dry_run(true))?;
         let (reviews, catalog) = (self.reviews()?, self.catalog()?);
@@ -113,12 +131,14 @@ impl Memory {
         inbox.damaged.extend(catalog.damaged.iter().cloned());
         inbox.damaged.extend(reviews.damaged.iter().cloned());
         inbox.items.extend(self.retirements(&reviews, &catalog)?);
+        inbox.items.extend(self.version_items()?);
         inbox.items.extend(changed(&reviews, &catalog));
         let is_listed = |id: &PatternId| catalog.get(id).is_some();
         let new = found.candidates.iter().filter(|one| one.state.waits());
         let new = new.filter(|one| !is_listed(&one.candidate.id));
         inbox.items.extend(new.map(|one| self.candidate_item(one, &reviews, &catalog)));
         inbox.items.extend(self.landmark_items(&reviews));
+        self.add_proposals(&mut inbox, &reviews, &catalog)?;
         Ok(inbox)
     }
 
@@ -153,6 +173,7 @@ impl Memory {
             title,
             advice,
             state: "waiting",
+            proposed: None,
             evidence_fingerprint: one.evidence_fingerprint(),
             text_hash: String::new(),
             facts: Some(Facts::of(one)),
@@ -192,6 +213,7 @@ impl Memory {
                     "yes takes it out of every file at the next `distribute --apply`".into(),
                 ],
                 state: "approved",
+                proposed: None,
                 facts: None,
                 candidate: None,
                 evidence_fingerprint: evidence,
@@ -241,6 +263,7 @@ fn changed_item(pattern: &Pattern, because: String, hash: String) -> InboxItem {
         warnings,
         adds: pattern.hints.iter().map(|hint| format!("{}: the lesson", hint.target)).collect(),
         state: "waiting",
+        proposed: None,
         facts: None,
         candidate: None,
         evidence_fingerprint: pattern.provenance.evidence.clone(),
@@ -265,7 +288,7 @@ fn evidence_lines(one: &Candidate) -> Vec<String> {
 }
 
 /// What the catalog has already: the same, or nearly.
-fn bloat(one: &Candidate, title: &str, catalog: &Catalog) -> Vec<String> {
+pub(super) fn bloat(one: &Candidate, title: &str, catalog: &Catalog) -> Vec<String> {
     let mut warnings = Vec::new();
     for pattern in catalog.patterns.iter().filter(|pattern| pattern.id != one.id) {
         let same_key = pattern.key.kind == one.key.kind && pattern.key.locus == one.key.locus;

@@ -102,6 +102,7 @@ fn item(one: &Landmark) -> InboxItem {
         warnings: Vec::new(),
         adds: vec![format!("core: {} of {project}, now {state}, becomes confirmed", one.kind)],
         state: "waiting",
+        proposed: None,
         facts: None,
         candidate: None,
         evidence_fingerprint: files::sha256_hex(one.text.as_bytes())[..12].to_string(),

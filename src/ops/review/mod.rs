@@ -1,30 +1,34 @@
 //! Review: the one place where a person says yes or no.
 //!
 //! The engine knows no screen: it hands over one item after the other and is told what to do. The
-//! inbox holds candidates, patterns of the catalog that nobody here approved as they stand, patterns
-//! that measurements speak against, and landmarks of cores that wait or are contested.
+//! inbox holds what agents propose, candidates, patterns of the catalog that nobody here approved as
+//! they stand, patterns that measurements speak against, and landmarks of cores that wait or are
+//! contested.
 
 mod inbox;
 mod landmarks;
+mod promotion;
+mod proposals;
 mod sink;
+mod versions;
 
 use serde::Serialize;
 
-pub use inbox::{Inbox, InboxItem, ItemKind};
+pub use inbox::{AgentsView, Inbox, InboxItem, ItemKind};
+pub use proposals::{InstructionRequest, ProposeRequest};
 
 use crate::base::{files, text};
 use crate::distill::patterns::{self, Observed};
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
 use crate::model::ids::SessionId;
-use crate::model::pattern::{
-    Candidate, Hint, Pattern, PatternId, PatternStatus, Provenance, Scope, Version,
-};
+use crate::model::pattern::{Candidate, Pattern, PatternId, PatternStatus};
 use crate::ops::detect::{CandidateState, DetectRequest};
 use crate::store::authored;
-use crate::store::pattern::candidate::{self, Wording};
+use crate::store::pattern::candidate;
 use crate::store::pattern::catalog::{self, Upserted};
-use crate::store::pattern::reviews::{self, Action, Decision};
+pub use crate::store::pattern::reviews::Action;
+use crate::store::pattern::reviews::{self, Decision};
 
 /// What a person says of an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -167,6 +171,10 @@ impl Memory {
         let layout = self.layout();
         let _lock = files::lock_exclusive(&layout.patterns_lock()).context(cannot)?;
         match item.kind {
+            ItemKind::Version => {
+                self.set_version(item, true)?;
+                self.record(item, &item.id, Action::Approve, why, "", auto)
+            }
             ItemKind::Landmark => {
                 self.set_landmark(item, true)?;
                 self.record(item, &item.id, Action::Approve, why, "", auto)
@@ -179,9 +187,9 @@ impl Memory {
                 let decided = self.record(item, id.as_str(), Action::Retire, why, "", auto)?;
                 Ok(Decided { catalog: Some(wrote), ..decided })
             }
-            ItemKind::Candidate | ItemKind::Changed => {
+            ItemKind::Candidate | ItemKind::Changed | ItemKind::Standing => {
                 let mut pattern = match &item.candidate {
-                    Some(candidate) if item.kind == ItemKind::Candidate => {
+                    Some(candidate) if item.kind != ItemKind::Changed => {
                         self.pattern_of(candidate)?
                     }
                     _ => {
@@ -223,6 +231,9 @@ impl Memory {
         let _lock = files::lock_exclusive(&self.layout().patterns_lock()).context(cannot)?;
         if item.kind == ItemKind::Landmark {
             self.set_landmark(item, false)?;
+        }
+        if item.kind == ItemKind::Version {
+            self.set_version(item, false)?;
         }
         if item.kind == ItemKind::Candidate
             && let Some(id) = item.pattern_id()
@@ -301,7 +312,7 @@ impl Memory {
         let page = files::read_to_string(self.layout().candidate(&candidate.id)).ok();
         let written = page.as_deref().and_then(candidate::parse).map(|(_, words)| words);
         let sessions = self.observed()?.sessions;
-        Ok(candidate_to_pattern(candidate, written, &self.not_in(candidate, &sessions)))
+        Ok(promotion::pattern(candidate, written, &self.not_in(candidate, &sessions)))
     }
 
     /// Five sessions of its projects and agents in which it did not show: the same on every device.
@@ -335,49 +346,6 @@ impl Memory {
             })
         };
         Ok(catalog.patterns.into_iter().filter(is_approved).collect())
-    }
-}
-
-/// A provisional pattern, with a stub of how it is said to each agent.
-fn candidate_to_pattern(
-    candidate: &Candidate,
-    written: Option<Wording>,
-    not_in: &[SessionId],
-) -> Pattern {
-    let ours = || Wording {
-        title: candidate.title.clone(),
-        problem: format!("{}.", candidate.title),
-        resolutions: vec![candidate.advice.clone()],
-    };
-    let words = written.filter(|words| !words.title.is_empty()).unwrap_or_else(ours);
-    let resolutions = words.resolutions.into_iter().filter(|one| !one.is_empty()).collect();
-    let target = |flavor: &String| Hint {
-        flavor: flavor.clone(),
-        target: crate::ops::distribute::target_of(flavor).to_string(),
-        note: "to refine".into(),
-    };
-    // What one project's check is called is of no use elsewhere; what goes wrong in several
-    // projects may go wrong in all.
-    let projects =
-        if candidate.projects.len() == 1 { candidate.projects.clone() } else { Vec::new() };
-    Pattern {
-        id: candidate.id.clone(),
-        key: candidate.key.clone(),
-        name: words.title,
-        status: PatternStatus::Provisional,
-        ready: false,
-        version: Version::FIRST,
-        problem: words.problem,
-        resolutions,
-        scope: Scope { flavors: candidate.flavors.clone(), projects, domains: Vec::new() },
-        provenance: Provenance {
-            frequency: candidate.frequency,
-            sessions: candidate.sessions.clone(),
-            evidence: candidate.evidence_fingerprint(),
-            promoted: None,
-        },
-        hints: candidate.flavors.iter().map(target).collect(),
-        not_in: not_in.to_vec(),
     }
 }
 

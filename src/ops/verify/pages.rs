@@ -31,6 +31,16 @@ pub fn check(store: &Store) -> io::Result<Findings> {
     for page in Seals::file(layout).load().damaged(layout, true)? {
         findings.gap(step(&page.name), None, page.name, page.damage.to_string());
     }
+    for file in files::walk_files(&layout.memories()).flatten() {
+        let amount = findings.amount(Step::Page);
+        amount.files += 1;
+        amount.bytes += file.metadata.len();
+        let is_whole = file.link.is_none() && !files::read(&file.path)?.contains(&0);
+        if !is_whole {
+            let reason = "is a link, or holds zero bytes, which no file of the memory tool does";
+            findings.gap(Step::Page, None, layout.shown(&file.path), reason);
+        }
+    }
     let catalog = Catalog::load(layout)?;
     let reviews = Reviews::load(layout, &Trust::default())?;
     for damaged in catalog.damaged.iter().chain(&reviews.damaged) {

@@ -77,7 +77,9 @@ impl<'s> Check<'s> {
             }
         };
         self.digest(&path, &digest);
-        if files::exists(&snapshot) {
+        // Of another device's session only the readable parts may have come along.
+        let is_elsewhere = self.id.device != *device && !files::exists(snapshot.join(layout::RAW));
+        if files::exists(&snapshot) && !is_elsewhere {
             self.snapshot(&snapshot, &digest);
         } else if digest.snapshot.evicted.is_some() {
             self.found.evicted = 1;

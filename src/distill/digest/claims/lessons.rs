@@ -15,6 +15,8 @@ pub const MOST: usize = 4;
 /// How many signs a lesson needs; a page with fewer lessons than [`FEW`] takes those with one.
 const SIGNS: u32 = 2;
 const FEW: usize = 3;
+/// What a form of a command counts that was refused and then worked: both were seen.
+const USAGE_SIGNS: u32 = 3;
 
 /// What was learnt, the surest first.
 pub fn lessons(talk: &Talk<'_>) -> Vec<Line> {
@@ -45,6 +47,10 @@ pub fn lessons(talk: &Talk<'_>) -> Vec<Line> {
         {
             let text = with_symptom(error, cause);
             found.push((SIGNS, at, Line::new(text, turn.part.episode, Origin::Assistant)));
+        }
+        for usage in &turn.part.remarks.usages.found {
+            let line = Line::new(usage.lesson(), turn.part.episode, Origin::Tool);
+            found.push((USAGE_SIGNS, at, line));
         }
     }
     found.sort_by_key(|(signs, at, _)| std::cmp::Reverse((*signs, *at)));
