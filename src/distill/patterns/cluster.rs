@@ -114,7 +114,8 @@ fn candidate(key: PatternKey, signals: &[Signal], sessions: &[&Observed]) -> Can
     }
 }
 
-/// The latest places, one for each session: where it came most often. Every agent has its place.
+/// The latest places, one for each session: where it came most often. The latest of every agent
+/// comes first, since a person is shown only the first few.
 fn evidence(signals: &[Signal]) -> Vec<Sighting> {
     let mut of_session: BTreeMap<usize, &Signal> = BTreeMap::new();
     for signal in signals {
@@ -127,9 +128,8 @@ fn evidence(signals: &[Signal]) -> Vec<Sighting> {
     let mut flavors = BTreeSet::new();
     let (first, more): (Vec<&Signal>, Vec<&Signal>) =
         latest.into_iter().partition(|signal| flavors.insert(signal.sighting.flavor.as_str()));
-    let mut chosen: Vec<&Signal> = first.into_iter().chain(more).take(MOST_EVIDENCE).collect();
-    chosen.sort_by_key(|signal| std::cmp::Reverse(signal.at));
-    chosen.into_iter().map(|signal| signal.sighting.clone()).collect()
+    let chosen = first.into_iter().chain(more).take(MOST_EVIDENCE);
+    chosen.map(|signal| signal.sighting.clone()).collect()
 }
 
 /// What a candidate is called, and what to do about it.

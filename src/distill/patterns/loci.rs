@@ -93,6 +93,12 @@ pub const CLASSES: &[Class] = &[
         advice: "Ask the person to log in; nothing else helps.",
     },
     Class {
+        name: "library not found",
+        pattern: r"cannot open shared object file|error while loading shared libraries|library not loaded|dll load failed",
+        title: "A program fails because a library of the system is missing",
+        advice: "Install the library that the message names with the system's package manager, in CI too; the project's own packages do not bring it.",
+    },
+    Class {
         name: "path not found",
         pattern: r"no such file or directory|path does not exist|file (does not exist|not found)|enoent\b|cannot access '|can't read _|cannot find the path|did not match any file|does not exist in the (current )?(directory|workspace)|no files found",
         title: "A path is used that does not exist",
@@ -201,6 +207,9 @@ mod tests {
         for said in ["cat: x: No such file or directory", "Path does not exist: /a/b"] {
             assert_eq!(of_error(&errors::fingerprint(said)).as_deref(), Some("path not found"));
         }
+        let said =
+            "ImportError: libEGL.so.1: cannot open shared object file: No such file or directory";
+        assert_eq!(of_error(&errors::fingerprint(said)).as_deref(), Some("library not found"));
         let own = "error: the lock of the day is already held by another writer";
         assert_eq!(of_error(own).as_deref(), Some(own));
     }
