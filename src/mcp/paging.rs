@@ -1,5 +1,7 @@
 //! Long answers in parts: each within a budget of tokens, with a cursor that continues it.
 
+use std::borrow::Cow;
+
 use crate::base::text;
 use crate::error::{Error, Result};
 
@@ -35,9 +37,60 @@ pub fn part(whole: &str, from: usize, budget: usize) -> Result<(&str, Option<usi
     Ok((&rest[..end], (next < whole.len()).then_some(next)))
 }
 
+/// How much of a first part is its end.
+const SHARE_OF_END: usize = 3;
+
+/// The first part of a text, and where it goes on. One that is too long is given with its last lines,
+/// since what a prompt came to stands at the end of what followed it.
+pub fn first_part(whole: &str, budget: usize) -> Result<(Cow<'_, str>, Option<usize>)> {
+    let (all, None) = part(whole, 0, budget)? else {
+        let (head, next) = part(whole, 0, budget - budget / SHARE_OF_END)?;
+        let rest = &whole[head.len()..];
+        let end = last_lines(rest, budget / SHARE_OF_END);
+        if end.is_empty() {
+            return Ok((head.into(), next));
+        }
+        let left_out = text::tokens(&rest[..rest.len() - end.len()]);
+        let mark =
+            format!("[… some {left_out} tokens are left out here, `cursor` has them; the end:]");
+        return Ok((format!("{head}\n{mark}\n\n{end}").into(), next));
+    };
+    Ok((all.into(), None))
+}
+
+/// The last whole lines that have at most so many tokens.
+fn last_lines(rest: &str, budget: usize) -> &str {
+    let mut from = rest.len();
+    let mut left = budget;
+    for line in rest.split_inclusive('\n').rev() {
+        let cost = text::tokens(line);
+        if cost > left {
+            break;
+        }
+        (from, left) = (from - line.len(), left - cost);
+    }
+    &rest[from..]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_first_part_has_the_end_and_the_cursor_what_is_between() {
+        let whole: String = (0..400).map(|at| format!("line {at} of the output\n")).collect();
+        let whole = format!("the prompt\n{whole}It was the lock.\n");
+        let (first, next) = first_part(&whole, 120).unwrap();
+        assert!(first.starts_with("the prompt\n") && first.ends_with("It was the lock.\n"));
+        assert!(first.contains("left out here") && text::tokens(&first) < 160, "{first}");
+        let (more, _) = part(&whole, next.unwrap(), 120).unwrap();
+        let shown = first.split("\n[…").next().unwrap();
+        assert!(whole.starts_with(&format!("{shown}{more}")));
+        assert_eq!(first_part("short\n", 120).unwrap(), ("short\n".into(), None));
+        let long_line = "word ".repeat(4000);
+        let (first, next) = first_part(&long_line, 120).unwrap();
+        assert!(long_line.starts_with(&*first) && next == Some(first.len()));
+    }
 
     #[test]
     fn the_parts_of_a_text_are_the_text() {

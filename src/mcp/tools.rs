@@ -204,9 +204,9 @@ fn hit(hit: &Hit) -> Value {
         "status": hit.status,
         "text": text::one_line(&hit.excerpt, LONGEST_EXCERPT),
     });
-    match hit.weak {
-        true => shown["weak"] = true.into(),
-        false => shown["confidence"] = json!((hit.confidence * 100.0).round() / 100.0),
+    shown["confidence"] = json!((hit.confidence * 100.0).round() / 100.0);
+    if hit.weak {
+        shown["weak"] = true.into();
     }
     without_nulls(shown)
 }
@@ -242,7 +242,14 @@ fn recall(asked: &Asked, arguments: Value) -> Result<Value> {
     let request = RecallRequest::of(reference).around(around.min(20));
     let report = asked.memory()?.recall(request)?;
     let budget = budget.unwrap_or(PAGE).min(LARGEST_PAGE);
-    let (text, next) = paging::part(&report.text, from, budget)?;
+    let whole = text::without_speaker_marks(&report.text);
+    let (text, next) = match from {
+        0 => paging::first_part(&whole, budget)?,
+        from => {
+            let (text, next) = paging::part(&whole, from, budget)?;
+            (text.into(), next)
+        }
+    };
     Ok(without_nulls(json!({
         "note": NOTE,
         "ref": report.reference,

@@ -19,7 +19,9 @@ use std::borrow::Cow;
 pub use diff::diff;
 pub use excerpts::excerpt;
 pub use fingerprints::each_fingerprint;
-pub use injection::{is_injection, is_order, speaks_for_person, without_sentences};
+pub use injection::{
+    is_injection, is_order, speaks_for_person, without_sentences, without_speaker_marks,
+};
 pub use merge::{merge3, union};
 pub use nearest::nearest;
 pub use sentences::{clause, first_sentence, sentences};
