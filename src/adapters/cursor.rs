@@ -2,16 +2,18 @@
 //! `<id>/subagents/`, one message per line (seen in fixtures only).
 //!
 //! A line is `{role, message: {content}}` and nothing else: no times, no ids, no model, and no
-//! answers of tools. What the person typed stands in `<user_query>`.
+//! answers of tools. What the person typed stands in `<user_query>`. The chats of the editor are in
+//! a database ([`cursor_editor`]).
 
 use std::path::{Path, PathBuf};
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::schema::Schema;
 use super::transcript::{Dialect, Transcript, attached};
 use super::wire::{self, Text, wire_types};
-use super::{Adapter, Identity, Places, jsonl};
+use super::{Adapter, Identity, Places, cursor_editor, jsonl, rows};
 use crate::error::Result;
 use crate::model::session::{EventSink, Head, Log, Role};
 
@@ -28,11 +30,19 @@ impl Adapter for Cursor {
     }
 
     fn roots(&self, places: &Places) -> Vec<PathBuf> {
-        vec![places.home.join(".cursor/projects")]
+        let transcripts = places.home.join(".cursor/projects");
+        [transcripts].into_iter().chain(cursor_editor::databases(places)).collect()
+    }
+
+    fn schema(&self) -> Option<&'static Schema> {
+        Some(&cursor_editor::SCHEMA)
     }
 
     fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
         let Some(stem) = jsonl::stem(file) else { return Ok(None) };
+        if let Some(chat) = rows::identify(file, self.name())? {
+            return Ok(Some(chat));
+        }
         let records = jsonl::first_objects(file, 3)?;
         if records.is_empty() || !records.iter().all(is_cursor_line) {
             return Ok(None);
@@ -44,13 +54,18 @@ impl Adapter for Cursor {
             folder.and_then(Path::parent).and_then(Path::file_name).and_then(|name| name.to_str());
         Ok(Some(match session {
             Some(session) => Identity::beside(session, Role::Subagent(stem)),
-            None => Identity::main(stem, None),
+            // A chat of the editor with the same id is the same conversation.
+            None => Identity::main(stem.as_str(), Some(stem.clone())),
         }))
     }
 
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
         let (mut out, mut messages) = (Transcript::new(log, events), Messages::default());
-        out.read_log(&mut messages)?;
+        // The editor's chat says more: times, answers of tools, the model.
+        match rows::extracts(log).as_slice() {
+            [] => out.read_log(&mut messages)?,
+            extracts => cursor_editor::read(&mut out, extracts)?,
+        }
         for file in out.subagent_files() {
             out.read_file(&mut messages, file)?;
         }

@@ -30,6 +30,7 @@ mod continue_dev;
 mod copilot;
 mod crush;
 mod cursor;
+mod cursor_editor;
 pub mod day_status;
 mod droid;
 mod dsh;

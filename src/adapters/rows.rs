@@ -5,6 +5,7 @@
 //! the others. Extracts of one session made at different times are read together: of each row the
 //! latest form counts, and a row that the database has no more is still read.
 
+use std::borrow::Cow;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
@@ -43,24 +44,39 @@ pub fn write_header(out: &mut dyn Write, flavor: &str, native_id: &str) -> io::R
     writeln!(out, "{BEGINNING}{flavor}/1\",\"session\":{}}}", Value::from(native_id))
 }
 
-/// The line of one row. Written by hand, because its bytes have to be the same for ever.
-pub fn line(table: &str, key: &[Key], fields: &[(&str, Value)]) -> Vec<u8> {
-    let key: Vec<String> = key
-        .iter()
-        .map(|part| match part {
-            Key::None => Value::Null.to_string(),
-            Key::Number(number) => number.to_string(),
-            Key::Text(text) => Value::from(text.as_str()).to_string(),
-        })
-        .collect();
-    let fields: Vec<String> =
-        fields.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
-    format!(
-        "{{\"table\":\"{table}\",\"key\":[{}],\"row\":{{{}}}}}\n",
-        key.join(","),
-        fields.join(",")
-    )
-    .into_bytes()
+/// What stands in a column of a row.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub enum Field<'a> {
+    Number(i64),
+    Real(f64),
+    Text(Cow<'a, str>),
+}
+
+/// The line of one row. Its bytes have to be the same for ever. A row may be long: it is put together
+/// in one piece, and not from pieces that are held as well.
+pub fn line(table: &str, key: &[Key], fields: &[(&str, Field<'_>)]) -> Vec<u8> {
+    let texts = fields.iter().map(|(name, field)| match field {
+        Field::Text(text) => name.len() + text.len(),
+        _ => name.len(),
+    });
+    // Quotation marks and line ends take two bytes instead of one.
+    let length = texts.sum::<usize>();
+    let mut line = Vec::with_capacity(length + length / 8 + 100);
+    line.extend(format!("{{\"table\":\"{table}\",\"key\":").bytes());
+    write_json(&mut line, &key);
+    line.extend(b",\"row\":{");
+    for (at, (name, field)) in fields.iter().enumerate() {
+        line.extend(format!("{}\"{name}\":", if at > 0 { "," } else { "" }).bytes());
+        write_json(&mut line, field);
+    }
+    line.extend(b"}}\n");
+    line
+}
+
+fn write_json(line: &mut Vec<u8>, value: &impl Serialize) {
+    serde_json::to_writer(line, value)
+        .expect("texts and numbers can be written, and memory takes them");
 }
 
 /// Whether a file is an extract.
@@ -205,7 +221,11 @@ mod tests {
     }
 
     fn row(id: &str, text: &str) -> Vec<u8> {
-        line("message", &[Key::Number(1), Key::Text(id.into())], &[("text", text.into())])
+        line(
+            "message",
+            &[Key::Number(1), Key::Text(id.into())],
+            &[("text", Field::Text(text.into()))],
+        )
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Row;
 use rusqlite::types::ValueRef;
 
+use super::rows::Field;
 use super::shared::{Shared, SharedFile, SharedSession};
 use super::sqlite::{Database, text, unreadable};
 use super::{ALL, Adapter, jsonl, rows};
@@ -238,9 +239,9 @@ impl Sessions {
         let mut weights = HashMap::new();
         let mut found = statement.query([])?;
         while let Some(row) = found.next()? {
-            let session = text(row.get_ref(0)?);
+            let session = text(row.get_ref(0)?).into_owned();
             let weight = (1..5)
-                .map(|at| Ok(text(row.get_ref(at)?)))
+                .map(|at| Ok(text(row.get_ref(at)?).into_owned()))
                 .collect::<rusqlite::Result<Vec<_>>>()?;
             weights.insert(session, weight.join(" "));
         }
@@ -260,8 +261,8 @@ impl Sessions {
         let mut statement = self.database.connection.prepare(&query)?;
         let mut found = statement.query([])?;
         while let Some(row) = found.next()? {
-            let names = [text(row.get_ref(1)?), text(row.get_ref(2)?)];
-            revisions.insert(text(row.get_ref(0)?), (names, String::new()));
+            let names = [text(row.get_ref(1)?).into_owned(), text(row.get_ref(2)?).into_owned()];
+            revisions.insert(text(row.get_ref(0)?).into_owned(), (names, String::new()));
         }
         for (table, columns) in self.tables() {
             for (session, weight) in self.weigh(table, columns)? {
@@ -317,8 +318,8 @@ impl Sessions {
         rows::write_header(out, self.schema.flavor, native_id)?;
         let place = self.schema.tables.iter().find_map(|table| table.place);
         if let Some(folder) = place.and_then(|place| place(&self.database.path)) {
-            let folder = folder.to_string_lossy().into_owned();
-            out.write_all(&rows::line(PLACE, &[rows::Key::None], &[("folder", folder.into())]))?;
+            let folder = Field::Text(folder.to_string_lossy());
+            out.write_all(&rows::line(PLACE, &[rows::Key::None], &[("folder", folder)]))?;
         }
         loop {
             let waiting = streams.iter_mut().filter(|stream| stream.next.is_some());
@@ -385,7 +386,7 @@ fn line(
         key.push(match row.get_ref(at)? {
             ValueRef::Null => rows::Key::None,
             ValueRef::Integer(number) => rows::Key::Number(number),
-            other => rows::Key::Text(text(other)),
+            other => rows::Key::Text(text(other).into_owned()),
         });
     }
     let mut fields = Vec::new();
@@ -395,14 +396,13 @@ fn line(
             ValueRef::Blob(bytes) if table.packed.is_some_and(|(packed, _)| packed == *column) => {
                 let stands_for = table.packed.map_or(*column, |(_, stands_for)| stands_for);
                 // One that is damaged is kept as an empty text, and named when it is read.
-                fields.push((stands_for, unpacked(bytes).unwrap_or_default().into()));
+                let text = unpacked(bytes).unwrap_or_default();
+                fields.push((stands_for, Field::Text(text.into())));
                 continue;
             }
-            ValueRef::Integer(number) => number.into(),
-            ValueRef::Real(number) => {
-                serde_json::Number::from_f64(number).map_or(serde_json::Value::Null, Into::into)
-            }
-            other => text(other).into(),
+            ValueRef::Integer(number) => Field::Number(number),
+            ValueRef::Real(number) => Field::Real(number),
+            other => Field::Text(text(other)),
         };
         fields.push((*column, value));
     }

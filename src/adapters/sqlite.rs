@@ -8,6 +8,7 @@
 //! Which tables and columns are read is a list ([`super::schema`]); what is not in it (credentials,
 //! accounts, settings) is never asked for.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -104,7 +105,7 @@ impl Database {
         while let Some(row) = rows.next().map_err(unreadable)? {
             let mut values = [const { String::new() }; N];
             for (at, value) in values.iter_mut().enumerate() {
-                *value = text(row.get_ref(at).map_err(unreadable)?);
+                *value = text(row.get_ref(at).map_err(unreadable)?).into_owned();
             }
             texts.push(values);
         }
@@ -116,15 +117,16 @@ impl Database {
 }
 
 /// A value as text; a packed one is unpacked.
-pub fn text(value: ValueRef<'_>) -> String {
+pub fn text(value: ValueRef<'_>) -> Cow<'_, str> {
     match value {
-        ValueRef::Null => String::new(),
-        ValueRef::Integer(number) => number.to_string(),
-        ValueRef::Real(number) => number.to_string(),
-        ValueRef::Text(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-        ValueRef::Blob(bytes) => {
-            String::from_utf8_lossy(&jsonl::unpacked(bytes).unwrap_or(bytes.into())).into_owned()
-        }
+        ValueRef::Null => "".into(),
+        ValueRef::Integer(number) => number.to_string().into(),
+        ValueRef::Real(number) => number.to_string().into(),
+        ValueRef::Text(bytes) => String::from_utf8_lossy(bytes),
+        ValueRef::Blob(bytes) => match jsonl::unpacked(bytes) {
+            Some(whole) => String::from_utf8_lossy(&whole).into_owned().into(),
+            None => String::from_utf8_lossy(bytes),
+        },
     }
 }
 

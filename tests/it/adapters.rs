@@ -54,6 +54,7 @@ fn agents_are_found_below_the_home_directory() {
         ("zed", "database", ".local/share/zed"),
         ("vscode", "document", ".config/Code/User"),
         ("crush", "database", "projects"),
+        ("cursor", "editor", ".config/Cursor"),
     ];
     for (flavor, case, place) in places {
         copy_folder(&fixture(flavor, case), &desk.home().join(place));
@@ -67,7 +68,8 @@ fn agents_are_found_below_the_home_directory() {
     let (_, swept) = desk.memtree(["sweep", "--json"]).any();
     let found = swept.json()["by_flavor"].clone();
     let expected = serde_json::json!({
-        "continue": 1, "crush": 1, "dsh": 1, "hermes": 2, "kiro": 3, "vibe": 2, "vscode": 1, "zed": 4
+        "continue": 1, "crush": 1, "cursor": 2, "dsh": 1, "hermes": 2, "kiro": 3, "vibe": 2, "vscode": 1,
+        "zed": 4
     });
     assert_eq!(found, expected, "{}", swept.told());
     let session = desk.session_of("crush:5e55f001");

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rusqlite::Connection;
 
@@ -98,10 +99,12 @@ fn what_is_no_conversation_is_never_read() {
         ("hermes", "state.db"),
         ("kiro", "kiro-cli/data.sqlite3"),
         ("crush", "hive/.crush/crush.db"),
+        ("cursor", "User/globalStorage/state.vscdb"),
     ];
     for (flavor, name) in cases {
         let desk = Desk::new();
-        let path = database(&desk, flavor, "database", name);
+        let case = if flavor == "cursor" { "editor" } else { "database" };
+        let path = database(&desk, flavor, case, name);
         let bytes = fs::read(&path).unwrap();
         assert!(String::from_utf8_lossy(&bytes).contains("NEVER-READ"), "{flavor}");
         desk.memtree(["sweep", "--source", &source(flavor, &path)]).any();
@@ -127,6 +130,47 @@ fn a_damaged_database_is_not_said_to_be_none() {
         assert!(swept.stderr.contains("cannot read the database"), "{flavor}: {}", swept.stderr);
         assert!(!swept.stderr.contains("no agent's logs"), "{flavor}: {}", swept.stderr);
     }
+}
+
+/// Beside it lies another one, which rests.
+#[test]
+fn a_database_that_stays_busy_is_named_and_the_rest_captured() {
+    let desk = Desk::new();
+    let busy = database(&desk, "goose", "database", "sessions/sessions.db");
+    let still = database(&desk, "opencode", "database", "data/opencode.db");
+    // So long that it cannot be copied between two changes, and with something in its log.
+    let agent = Connection::open(&busy).unwrap();
+    agent
+        .execute_batch(
+            "CREATE TABLE filler AS SELECT zeroblob(40000000) AS zeros;
+            PRAGMA journal_mode = WAL; UPDATE sessions SET updated_at = updated_at;",
+        )
+        .unwrap();
+    let ended = AtomicBool::new(false);
+    let said = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let file = fs::File::options().write(true).open(&busy).unwrap();
+            while !ended.load(Ordering::Relaxed) {
+                file.set_modified(std::time::SystemTime::now()).unwrap();
+                std::thread::sleep(std::time::Duration::from_micros(200));
+            }
+        });
+        let sources = [source("goose", &busy), source("opencode", &still)];
+        let sweep = |_| {
+            let both = ["sweep", "--source", &sources[0], "--source", &sources[1]];
+            desk.memtree(both).any().1.stderr
+        };
+        // On a machine with much else to do, the copy may find a quiet moment.
+        let busy = |said: &String| said.contains("the next sweep will take it");
+        let said = (0..20).map(sweep).find(busy);
+        ended.store(true, Ordering::Relaxed);
+        said
+    });
+    let said = said.expect("twenty sweeps found the database at rest");
+    assert!(said.contains("sessions.db:0: ") && !said.contains("no agent's logs"), "{said}");
+    assert!(!desk.session_of("opencode:ses_5e55d001").is_empty());
+    let swept = desk.memtree(["sweep", "--source", &source("goose", &busy)]).success();
+    assert!(!desk.session_of("goose:20261103_1").is_empty(), "{}", swept.told());
 }
 
 #[test]
