@@ -100,6 +100,7 @@ pub use ops::sync::{
     Exposed, InstalledHook, MergeFileReport, MergeFileRequest, PageVersion, Registered,
     SettledMerges, SyncReport, SyncRequest, merge_file,
 };
+pub use ops::team::{LeaveReport, Removal, TeamSyncReport, TeamSyncRequest};
 pub use ops::verify::{VerifyReport, VerifyRequest};
 pub use ops::why::{WhyReport, WhyRequest};
 

@@ -79,6 +79,7 @@ const YOURS_ONLY: &[&str] = &[
     "retro.publish",
     FOLDERS,
     TRUST,
+    TEAM,
 ];
 
 /// The folders that are kept. Words of theirs go into digests, which are synced, so a file that
@@ -87,6 +88,9 @@ const FOLDERS: &str = "folders";
 
 /// The devices whose pages speak for the person. A memory that named them would vouch for itself.
 const TRUST: &str = "devices.trust";
+
+/// Whose memories are read beside one's own, and what others get of it.
+const TEAM: &str = "team";
 
 /// The version of the tree's format, in a memory's file.
 const FORMAT_KEY: &str = "format";
@@ -108,7 +112,7 @@ const OLD_NAMES: &[(&str, &str)] = &[
 ];
 
 /// Tables whose keys are names that the user chooses.
-const OPEN_TABLES: &[&str] = &["sources", "domains"];
+const OPEN_TABLES: &[&str] = &["sources", "domains", "team.people"];
 
 /// Every setting.
 #[derive(Debug, Clone, Deserialize, Serialize)]
@@ -138,6 +142,7 @@ pub struct Settings {
     pub measure: MeasureSettings,
     pub retro: RetroSettings,
     pub devices: DevicesSettings,
+    pub team: TeamSettings,
     pub open: OpenSettings,
 }
 
@@ -336,6 +341,16 @@ pub struct DevicesSettings {
     pub trust: Vec<String>,
 }
 
+/// Other people's memories, and what they get of one's own.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+pub struct TeamSettings {
+    pub name: String,
+    pub repository: String,
+    pub share: Vec<String>,
+    #[serde(default)]
+    pub people: BTreeMap<String, String>,
+}
+
 /// What `--open` starts.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 pub struct OpenSettings {
@@ -531,6 +546,7 @@ fn claims(path: &Path, mut table: Table, known: &Table, warnings: &mut Vec<Strin
             let why = match *key {
                 FOLDERS => "names what is copied, and words of it are synced",
                 TRUST => "says whose words count as yours",
+                TEAM => "says what others get of this memory",
                 _ => "runs a program, sends text or spends money",
             };
             warnings.push(format!(
@@ -571,8 +587,13 @@ pub fn is_setting(key: &str) -> bool {
 
 /// Whether there is such a setting.
 fn is_known(key: &str, known: &Table) -> bool {
-    let root = key.split('.').next().unwrap_or_default();
-    OPEN_TABLES.contains(&root) || flat(known).iter().any(|(name, _)| name == key)
+    is_open(key) || flat(known).iter().any(|(name, _)| name == key)
+}
+
+/// Whether a key is a name that the person chose.
+fn is_open(key: &str) -> bool {
+    let below = |table: &&str| key.strip_prefix(*table).is_some_and(|rest| rest.starts_with('.'));
+    OPEN_TABLES.iter().any(|table| key == *table || below(&table))
 }
 
 /// Warns of keys that nobody knows, and names them.
@@ -585,8 +606,7 @@ fn warn_of_unknown(
     let names: Vec<String> = flat(known).into_iter().map(|(key, _)| key).collect();
     let mut unknown = Vec::new();
     for (key, _) in flat(table) {
-        let root = key.split('.').next().unwrap_or_default();
-        if names.contains(&key) || OPEN_TABLES.contains(&root) {
+        if names.contains(&key) || is_open(&key) {
             continue;
         }
         let is_part = |name: &str| key.split('.').any(|part| part == name);

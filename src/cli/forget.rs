@@ -1,10 +1,13 @@
 //! `memtree forget`
 
+use std::io::IsTerminal;
+
 use chrono::NaiveDate;
 
 use super::{App, output};
 use crate::error::{Error, Result};
 use crate::ops::forget::{ForgetPlan, ForgetReport, ForgetRequest, Target, TextPattern};
+use crate::ops::team::{LeaveReport, Removal};
 
 /// Remove a session or a text for good, and prove that it is gone
 ///
@@ -29,6 +32,10 @@ pub struct Args {
     /// Every session that ended before a day, such as 2026-01-31
     #[arg(long, group = "what", value_name = "DAY")]
     before: Option<NaiveDate>,
+    /// A person who left your team: their memory goes from this device and from the team's
+    /// repository, and what its history still holds is said
+    #[arg(long, group = "what", value_name = "NAME")]
+    author: Option<String>,
     /// Bring back a session that another device's forgetting put into quarantine: its id, or the
     /// agent's own
     #[arg(long, group = "what", value_name = "REF")]
@@ -55,6 +62,9 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     }
     if let Some(reference) = &args.purge {
         return end_quarantine(reference.as_deref(), args.yes, app);
+    }
+    if let Some(author) = &args.author {
+        return forget_author(author, args.dry_run, args.yes, app);
     }
     let target = match (args.session, args.text, args.project, args.before) {
         (Some(session), ..) => Target::Session(session),
@@ -100,6 +110,64 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         output::print(&summary(&report, &plan));
     }
     Ok(if report.left.is_empty() && report.quarantine.is_empty() { 0 } else { 1 })
+}
+
+fn forget_author(author: &str, dry_run: bool, yes: bool, app: &App) -> Result<u8> {
+    let memory = app.memory_for(dry_run)?;
+    let plan = memory.forget_author(author, true, false)?;
+    if !dry_run && !app.json {
+        app.note(leaving(&plan).trim_end());
+    }
+    if !dry_run && !app.confirm("Remove this person?", yes)? {
+        app.note("nobody was removed");
+        return Ok(0);
+    }
+    let report = match dry_run {
+        true => plan,
+        false => memory.forget_author(author, false, std::io::stdin().is_terminal())?,
+    };
+    match app.json {
+        true => output::json(&report),
+        false => output::print(&output::safe(&left(&report))),
+    }
+    Ok(0)
+}
+
+/// What goes, or went, of a person who left.
+fn leaving(report: &LeaveReport) -> String {
+    let sessions = output::count(report.sessions, "session");
+    let verb = if report.dry_run { "would go" } else { "went" };
+    let mut text = format!("{}: {sessions}\n", report.author);
+    for path in &report.removed {
+        text.push_str(&format!("  {} {verb}\n", path.display()));
+    }
+    if let Some(file) = &report.settings {
+        text.push_str(&format!("  their line in `{}` went\n", file.display()));
+    }
+    if let Some(folder) = &report.stays {
+        text.push_str(&format!("  `{}` is theirs and stays; it is not read\n", folder.display()));
+    }
+    match report.repository.as_ref().filter(|_| !report.dry_run) {
+        Some(Removal::Pushed) => text.push_str("  their folder in the team's repository went\n"),
+        Some(Removal::Waits(why)) => text.push_str(&format!(
+            "  their folder in the team's repository goes with the next `memtree sync --team` ({why})\n"
+        )),
+        None => {}
+    }
+    text
+}
+
+/// The same, with what git's history still holds.
+fn left(report: &LeaveReport) -> String {
+    let mut text = leaving(report);
+    if !report.git.is_empty() {
+        text.push_str(
+            "\nThe history of the team's repository still has their sessions, and so does every clone. To \
+             rewrite it,\nonce everybody agrees:\n\n",
+        );
+        report.git.iter().for_each(|command| text.push_str(&format!("  {command}\n")));
+    }
+    text
 }
 
 fn end_quarantine(reference: Option<&str>, yes: bool, app: &App) -> Result<u8> {
@@ -170,6 +238,12 @@ fn summary(report: &ForgetReport, plan: &ForgetPlan) -> String {
     for session in &report.quarantine {
         text.push_str(&format!(
             "{session} lies in quarantine and holds it, too; `memtree forget --purge {session}` ends that\n"
+        ));
+    }
+    if report.shared > 0 {
+        let sessions = output::count(report.shared, "session");
+        text.push_str(&format!(
+            "{sessions} of it was shared with your team: `memtree sync --team` takes that back\n"
         ));
     }
     text + &git_summary(report)

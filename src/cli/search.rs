@@ -80,6 +80,10 @@ pub struct Args {
     /// Look elsewhere than among the digests
     #[arg(long = "in", value_name = "WHERE", value_enum, value_delimiter = ',')]
     within: Vec<Scope>,
+    /// Also look into the memories of your team (`[team]` in your own configuration), and say whose
+    /// each hit is. Nothing is fetched: `memtree sync --team` does that
+    #[arg(long, conflicts_with = "within")]
+    team: bool,
     /// Go on into the episodes of the best sessions, and show the passages
     #[arg(long)]
     deep: bool,
@@ -129,7 +133,10 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     app.note_phrasings(args.also.len());
     let (also, deep, hurried, dry_run) = (args.also, args.deep, args.cached, args.dry_run);
     let request = SearchRequest { query, also, trees, deep, limit, hurried, dry_run };
-    let answer = memory.search(request)?;
+    let answer = match args.team {
+        true => memory.search_team(request)?,
+        false => memory.search(request)?,
+    };
     if app.json {
         output::json(&answer);
     } else if args.paths {
@@ -174,6 +181,9 @@ fn show(answer: &SearchReport, app: &App) {
         app.note(format!("{more} more; see them with --limit {}", hits.len() + more.min(20)));
     }
     match hits.first() {
+        Some(AnyHit::Session(best)) if best.whose.as_ref().is_some_and(|whose| whose.others) => {
+            app.note(format!("next: read `{}`", best.path));
+        }
         Some(AnyHit::Session(best)) => {
             let what = match (&best.passage, best.triggers.is_empty()) {
                 (Some(_), _) => "the whole episode",
@@ -198,7 +208,16 @@ fn shown(hit: &Hit) -> Vec<(output::Style, String)> {
     let session = hit.session.to_string();
     let place = hit.passage.as_ref().map_or(session.as_str(), |passage| &passage.reference);
     let day = day(hit.ended.as_deref());
-    let facts = [hit.project.as_deref(), day, Some(&hit.status), Some(&hit.flavor), Some(place)];
+    let whose = hit.whose.as_ref();
+    let whose = whose.map(|whose| format!("{} on {}", whose.author, whose.device));
+    let facts = [
+        whose.as_deref(),
+        hit.project.as_deref(),
+        day,
+        Some(&hit.status),
+        Some(&hit.flavor),
+        Some(place),
+    ];
     pieces.push((Dim, format!("    {}\n", joined(&facts))));
     if let Some(trigger) = hit.triggers.first() {
         pieces.push((Plain, format!("    ⚡ {}", text::one_line(&trigger.topic, 100))));

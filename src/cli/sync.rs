@@ -5,7 +5,9 @@ use std::io::IsTerminal;
 use super::{App, output};
 use crate::error::Result;
 use crate::memory::Memory;
+use crate::model::ids::Person;
 use crate::ops::sync::{SyncReport, SyncRequest};
+use crate::ops::team::TeamSyncRequest;
 
 /// Commit, pull, merge without a conflict, and push the memory by git
 ///
@@ -32,6 +34,10 @@ pub struct Args {
     /// Let plain `git push` look for secrets and raw, too: writes the hook `pre-push`
     #[arg(long, conflicts_with_all = ["message", "full", "dry_run", "check"])]
     install_hook: bool,
+    /// Instead, fetch your team's memories and push what you share of yours (`[team]` in your own
+    /// configuration): by default nothing, else the digests of the projects that `team.share` names
+    #[arg(long, conflicts_with_all = ["remote", "message", "full", "check", "install_hook", "dry_run"])]
+    team: bool,
     /// Do nothing, but say what would be done
     #[arg(long)]
     dry_run: bool,
@@ -46,6 +52,9 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     }
     if args.install_hook {
         return install_hook(&memory, app);
+    }
+    if args.team {
+        return sync_team(&memory, app);
     }
     if memory.syncs_episodes().is_none() && !args.dry_run {
         ask_for_episodes(&memory, app)?;
@@ -68,6 +77,41 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     } else {
         output::print(&shown(&report));
     }
+    Ok(0)
+}
+
+fn sync_team(memory: &Memory, app: &App) -> Result<u8> {
+    let may_ask = std::io::stdin().is_terminal();
+    let report = memory.sync_team(&TeamSyncRequest::default().may_ask(may_ask))?;
+    if app.json {
+        output::json(&report);
+        return Ok(0);
+    }
+    let names = |people: &[Person]| {
+        people.iter().map(|person| person.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let mut text = match report.people.is_empty() {
+        true => "nobody else's memory is here yet\n".to_string(),
+        false => format!("here: {}\n", names(&report.people)),
+    };
+    if !report.removed.is_empty() {
+        text.push_str(&format!("removed: {}\n", names(&report.removed)));
+    }
+    let sessions = |count: usize| output::count(count, "session");
+    text.push_str(&match report.shared {
+        0 => "nothing of yours is shared\n".to_string(),
+        shared => format!("shared: {} of this device\n", sessions(shared)),
+    });
+    if report.withdrawn > 0 {
+        text.push_str(&format!(
+            "{} taken back: the repository's history still has them\n",
+            sessions(report.withdrawn)
+        ));
+    }
+    for who in &report.offline {
+        text.push_str(&format!("out of reach: {who}\n"));
+    }
+    output::print(&output::safe(&text));
     Ok(0)
 }
 

@@ -107,6 +107,7 @@ pub fn session_hit(matcher: &Matcher, layout: &Layout, found: &SessionMatch) -> 
         flavor: page.head.flavor.clone(),
         ended: page.head.ended.map(clock::stamp),
         path,
+        whose: None,
         excerpt,
         reason,
         passage: None,

@@ -40,9 +40,22 @@ pub struct Hit {
     /// Where in the session it is, when the search went deep.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub passage: Option<Passage>,
+    /// Whose memory it is from, and on which device it was captured, where a team's were searched.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub whose: Option<Whose>,
     /// The words of the digest that match, to be shown as such.
     #[serde(skip)]
     pub words: Vec<String>,
+}
+
+/// Whose a [`Hit`] is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Whose {
+    /// The person's name in the team; `you` for one's own memory where that has none.
+    pub author: String,
+    pub device: String,
+    /// Whether it is somebody else's: then its paths are not below one's own memory.
+    pub others: bool,
 }
 
 /// What a [`Hit`] has of the question, as shares of the weight of its words.

@@ -52,6 +52,48 @@ impl fmt::Display for Device {
     }
 }
 
+/// A person's name in a team: letters, digits and hyphens, so that it is a folder's name everywhere.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Person(String);
+
+impl Person {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Person {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for Person {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Person, String> {
+        match Device::is_name(text) {
+            true => Ok(Person(text.to_string())),
+            false => Err("a name has letters, digits and single hyphens, such as ana-b".into()),
+        }
+    }
+}
+
+impl From<Person> for String {
+    fn from(person: Person) -> String {
+        person.0
+    }
+}
+
+impl TryFrom<String> for Person {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Person, String> {
+        text.parse()
+    }
+}
+
 /// The id of one captured session, such as `SES3_laptop_SP1C2`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]

@@ -375,8 +375,12 @@ impl SessionParts<'_> {
         let path = self.store.layout().session(&self.session).join(within);
         let shown = self.shown(&path);
         let text = self.read(&path)?.ok_or_else(|| {
-            Error::new(format!("there is no `{shown}`"))
-                .hint(format!("`memtree recall {}` shows its digest", self.session))
+            let error = Error::new(format!("there is no `{shown}`"));
+            let error = match self.lacks(within) {
+                true => error.because(format!("it is {}", self.absence().1)),
+                false => error,
+            };
+            error.hint(format!("`memtree recall {}` shows its digest", self.session))
         })?;
         Ok(RecallReport { reference: shown, ..self.report(None, &path, text) })
     }
@@ -402,7 +406,25 @@ impl SessionParts<'_> {
                 None => {}
             }
         }
-        Ok(self.report(Some(episode), &path, pages.join("\n")))
+        let mut text = pages.join("\n");
+        let long = layout::sensory(episode);
+        if page.contains(&format!("]({}", layout::from_episode_to_sensory(episode)))
+            && self.lacks(Path::new(&layout::from_digest(&long)))
+        {
+            let why = self.absence().1;
+            text += &format!("\n(The long outputs, `{long}`, are {why}.)\n");
+        }
+        Ok(self.report(Some(episode), &path, text))
+    }
+
+    /// Whether a file of the snapshot is not here because none of its kind is: another device has it,
+    /// or it was evicted.
+    fn lacks(&self, within: &Path) -> bool {
+        let session = self.store.layout().session(&self.session);
+        let snapshot = self.store.layout().snapshot(&self.session);
+        let kept = if self.is_folder() { snapshot.clone() } else { snapshot.join(layout::RAW) };
+        let path = session.join(within);
+        path.starts_with(&snapshot) && !files::exists(&path) && !files::is_dir(kept)
     }
 
     /// Where an episode's page is: where its trigger says, else at its usual place.

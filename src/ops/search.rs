@@ -240,7 +240,11 @@ fn check(request: &SearchRequest) -> Result<()> {
 
 /// The index that a request asks for. Where none was left, or a damaged one, even who is in a hurry
 /// waits for it.
-fn open_index<'s>(store: &'s Store, corpus: Corpus, request: &SearchRequest) -> Result<Index<'s>> {
+pub(super) fn open_index<'s>(
+    store: &'s Store,
+    corpus: Corpus,
+    request: &SearchRequest,
+) -> Result<Index<'s>> {
     match request.hurried.then(|| Index::open(store, corpus, Source::Cached)) {
         Some(Ok(index)) => Ok(index),
         _ if request.dry_run => Index::open(store, corpus, Source::InMemory),
@@ -359,8 +363,12 @@ pub fn last_search(store: &Store) -> Option<LastSearch> {
 }
 
 /// Notes the hits, as a convenience: errors are ignored.
-fn remember(store: &Store, answer: &SearchReport) {
+pub(super) fn remember(store: &Store, answer: &SearchReport) {
     let hits = answer.all().into_iter().map(|hit| match hit {
+        // Somebody else's session is none of this memory: its page is all there is.
+        AnyHit::Session(hit) if hit.whose.as_ref().is_some_and(|whose| whose.others) => {
+            LastHit { session: None, path: hit.path.clone(), episodes: Vec::new() }
+        }
         AnyHit::Session(hit) => LastHit {
             session: Some(hit.session.clone()),
             path: hit.path.clone(),

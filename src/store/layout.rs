@@ -9,7 +9,7 @@ use chrono::NaiveDate;
 use crate::base::files::{Fence, Replacing};
 use crate::model::digest::SnapshotShape;
 use crate::model::hit::Tree;
-use crate::model::ids::{CoreId, EpisodeId, SessionId, SphereId};
+use crate::model::ids::{CoreId, EpisodeId, Person, SessionId, SphereId};
 use crate::model::knowledge::{Kind, PageName};
 use crate::model::memory_path::MemoryPath;
 use crate::model::pattern::{PatternId, Version};
@@ -344,6 +344,9 @@ pub fn month_of_session_index(name: &str) -> Option<&str> {
 #[derive(Debug, Clone)]
 pub struct Layout {
     root: PathBuf,
+    /// Where this device's own lies, where it is not below the root: somebody else's memory is only
+    /// read.
+    own: Option<PathBuf>,
     /// No path below the root leads out of it, whatever came by `git pull`.
     _fence: Fence,
 }
@@ -353,7 +356,7 @@ macro_rules! paths {
     ($($(#[$doc:meta])+ $name:ident = $path:literal;)+) => {
         impl Layout {
             $($(#[$doc])+ pub fn $name(&self) -> PathBuf {
-                self.root.join($path)
+                self.place($path)
             })+
         }
     };
@@ -526,6 +529,16 @@ paths! {
     sync_lock = ".memtree/local/locks/sync";
     /// How far this device and its remotes were the same.
     sync_state = ".memtree/local/sync.json";
+    /// Other people's memories, as they were fetched.
+    team = ".memtree/local/team";
+    /// The team's repository: a folder for each person.
+    team_repository = ".memtree/local/team/repository";
+    /// Who is still to be removed from there.
+    team_state = ".memtree/local/team.json";
+    /// The lock of whoever fetches them.
+    team_lock = ".memtree/local/locks/team";
+    /// What was made of them to find something in them.
+    team_caches = ".memtree/cache/team";
     /// The lock of the one watch at a time.
     watch_lock = ".memtree/local/locks/watch";
 }
@@ -549,7 +562,37 @@ impl Layout {
     /// The paths below a root.
     pub fn new(root: impl Into<PathBuf>) -> Layout {
         let root = root.into();
-        Layout { _fence: Fence::around(&root), root }
+        Layout { _fence: Fence::around(&root), root, own: None }
+    }
+
+    /// The paths of somebody else's memory: what this device keeps for itself of it lies elsewhere.
+    pub fn of_other(root: impl Into<PathBuf>, own: PathBuf) -> Layout {
+        Layout { own: Some(own), ..Layout::new(root) }
+    }
+
+    fn place(&self, path: &str) -> PathBuf {
+        match (&self.own, path.strip_prefix(".memtree")) {
+            (Some(own), Some("")) => own.clone(),
+            (Some(own), Some(rest)) => own.join(rest.trim_start_matches('/')),
+            _ => self.root.join(path),
+        }
+    }
+
+    /// The memory of a person whose address is known, as it was fetched.
+    pub fn fetched(&self, person: &Person) -> PathBuf {
+        self.team().join("people").join(person.as_str())
+    }
+
+    /// A person's folder in the team's repository.
+    pub fn team_folder(&self, person: &Person) -> PathBuf {
+        self.team_repository().join(person.as_str())
+    }
+
+    /// What this device keeps for itself of another memory: of its own place, or of a folder of the
+    /// team's repository.
+    pub fn team_cache(&self, person: &Person, in_repository: bool) -> PathBuf {
+        let place = if in_repository { "repository" } else { "people" };
+        self.team_caches().join(place).join(person.as_str())
     }
 
     /// The memory's own folder.

@@ -85,6 +85,11 @@ impl Store {
         Store { layout: Layout::new(root) }
     }
 
+    /// Somebody else's memory, which is only read: what this device keeps of it lies in `own`.
+    pub fn of_other(root: &Path, own: PathBuf) -> Store {
+        Store { layout: Layout::of_other(root, own) }
+    }
+
     /// Makes a memory in a folder, keeping whatever is there; says which files it wrote.
     pub fn init(root: &Path) -> Result<(Store, Vec<String>)> {
         let layout = Layout::new(root);

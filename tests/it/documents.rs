@@ -64,6 +64,8 @@ fn hostile() -> impl Strategy<Value = String> {
         "]: ",
         "- [",
         " -> Trigger reference: [",
+        " -> Trigger reference: EP_001, `x` on y",
+        "` on ",
         "[EP_009](x)",
         "](",
         ")",

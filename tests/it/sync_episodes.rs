@@ -93,6 +93,50 @@ fn folders_never_travel_whatever_they_hold() {
     let listed = String::from_utf8(listed.stdout).unwrap();
     assert!(listed.contains("SES2_left_SP1C1/snapshot/episodic/EP_001.md"), "{listed}");
     assert!(!listed.contains("SES1_left_SP1C1/snapshot/"), "{listed}");
+    // Its triggers say where the files are, and no link leads nowhere.
+    let clone = clone(&net, "clone");
+    let page = clone.join("sessions/SES1_left_SP1C1/SES1_left_SP1C1_DIGEST.md");
+    let text = fs::read_to_string(&page).unwrap();
+    assert!(
+        text.contains("-> Trigger reference: EP_001, `snapshot/episodic/EP_001.md` on left"),
+        "{text}"
+    );
+    assert_eq!(dead_links(&page), Vec::<String>::new());
+}
+
+#[test]
+fn a_clone_says_which_device_has_what_did_not_travel() {
+    let net = Net::of(&["left", "right"]);
+    let [left, right] = net.desks.as_slice() else { unreachable!() };
+    let notes = left.project().join("notes");
+    fs::create_dir_all(&notes).unwrap();
+    fs::write(notes.join("rope.md"), "# Rope\n\nThe hemp rope from Halden holds the mast.\n")
+        .unwrap();
+    left.memtree(["snapshot", "notes"]).success();
+    left.memtree(["sweep", "--sample"]).done();
+    left.memtree(["sync"]).success();
+    right.memtree(["sync"]).success();
+    let away = "not on this device: snapshots stay where they were made, on `left`";
+    right.memtree(["recall", "SES1_left_SP1C1#EP_001"]).success().stdout_has(away);
+    let file = "sessions/SES1_left_SP1C1/snapshot/rope.md";
+    right.memtree(["recall", file]).code(1).stderr_has(away);
+    left.memtree(["recall", file]).success().stdout_has("Halden");
+    left.memtree(["recall", "sessions/SES1_left_SP1C1/snapshot/no.md"]).code(1);
+    // Long outputs of an episode, and raw.
+    let with_long = walkdir::WalkDir::new(left.store().join("sessions")).into_iter().flatten();
+    let with_long = with_long.map(|entry| entry.into_path()).find(|path| {
+        path.components().any(|part| part.as_os_str() == "sensory")
+            && path.extension().is_some_and(|end| end == "md")
+    });
+    let long = with_long.expect("a sample has long outputs");
+    let long = long.strip_prefix(left.store()).unwrap().to_str().unwrap().to_string();
+    left.memtree(["recall", &long]).success();
+    right.memtree(["recall", &long]).code(1).stderr_has(away);
+    let session = long.split('/').nth(1).unwrap();
+    let episode = long.rsplit('/').next().unwrap().trim_end_matches(".md");
+    let episode = format!("{session}#{episode}");
+    right.memtree(["recall", &episode]).success().stdout_has("The long outputs").stdout_has(away);
+    assert!(!left.memtree(["recall", &episode]).success().stdout.contains("The long outputs"));
 }
 
 #[test]

@@ -15,7 +15,7 @@ mod work;
 
 pub use merges::MergedFile;
 pub use query::Git;
-pub use work::{Ended, GitWork, SYNCING};
+pub use work::{GitWork, SYNCING};
 
 /// A working tree and the place where git keeps what belongs to it.
 #[derive(Debug, Clone, PartialEq, Eq)]

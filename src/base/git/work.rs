@@ -64,6 +64,41 @@ impl Ended {
         self.code == 0
     }
 
+    /// Whether the network is to blame, rather than the address, the rights or the remote itself.
+    pub fn is_offline(&self) -> bool {
+        const SIGNS: &[&str] = &[
+            "could not resolve host",
+            "name or service not known",
+            "temporary failure in name resolution",
+            "connection refused",
+            "connection timed out",
+            "connection reset",
+            "network is unreachable",
+            "no route to host",
+            "operation timed out",
+            "failed to connect",
+            "couldn't connect",
+            "connection closed by",
+            "could not resolve hostname",
+            "timed out",
+        ];
+        let said = self.err.to_lowercase();
+        SIGNS.iter().any(|sign| said.contains(sign))
+    }
+
+    /// Whether a push came too late: somebody else was faster.
+    pub fn is_raced(&self) -> bool {
+        const SIGNS: &[&str] = &[
+            "fetch first",
+            "non-fast-forward",
+            "cannot lock ref",
+            "failed to update ref",
+            "reference already exists",
+            "incorrect old value provided",
+        ];
+        SIGNS.iter().any(|sign| self.err.contains(sign))
+    }
+
     /// What it complained of, in one line.
     pub fn complaint(&self) -> String {
         let lines = self.err.lines().chain(self.out.lines()).map(str::trim);
@@ -142,5 +177,22 @@ fn wait(child: &mut Child) -> Result<i32, String> {
             Err(err) => return Err(err.to_string()),
         }
         pause = (pause * 2).min(Duration::from_millis(20));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dead_line_is_no_error_and_a_wrong_password_is_one() {
+        let ended = |err: &str| Ended { code: 128, out: String::new(), err: err.into() };
+        let dead = "fatal: unable to access 'https://x/': Could not resolve host: x";
+        assert!(ended(dead).is_offline());
+        assert!(ended("ssh: connect to host x port 22: Connection refused").is_offline());
+        assert!(!ended("fatal: Authentication failed for 'https://x/'").is_offline());
+        assert!(!ended("fatal: '/x' does not appear to be a git repository").is_offline());
+        assert!(ended("! [rejected] main -> main (fetch first)").is_raced());
+        assert_eq!(ended("a\n\n b\n").complaint(), "a; b");
     }
 }

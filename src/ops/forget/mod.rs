@@ -31,7 +31,7 @@ use crate::capture::cursors::Cursors;
 use crate::capture::known::source_id_in_vitals;
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
-use crate::model::ids::{Device, SessionId};
+use crate::model::ids::{Device, Person, SessionId};
 use crate::model::trust::Trust;
 use crate::ops::retain::{self, Retention};
 use crate::ops::waiting::DigestQueue;
@@ -142,6 +142,9 @@ pub struct ForgetReport {
     pub left: Vec<String>,
     /// The sessions in quarantine that still hold it.
     pub quarantine: Vec<SessionId>,
+    /// How many of them were shared with a team, and go from there with the next `sync --team`.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub shared: usize,
     /// What git's objects hold of it; `None` where the memory is in no repository.
     pub git_objects: Option<GitObjects>,
     /// What to run to take it out of git's history too; empty where that has nothing of it.
@@ -158,15 +161,31 @@ impl Memory {
     /// Forgets what was planned, and proves that it is gone. Where nothing of it is in the tree, it
     /// only looks through git's history.
     pub fn forget(&self, plan: &ForgetPlan) -> Result<ForgetReport> {
+        let shared = self.withdraw(plan)?;
         let mut report = match plan.is_empty() {
             true => ForgetReport::default(),
             false => forget(self.store(), plan, &Request::of(self)?)?,
         };
+        report.shared = shared;
         report.git_objects = history::search(self.store(), &self.git(), plan)?;
         if report.git_objects.as_ref().is_some_and(|it| it.holding > 0 || it.incomplete.is_some()) {
             report.git = history::commands(self.store(), plan);
         }
         Ok(report)
+    }
+
+    /// Takes sessions out of what was shared with a team, on this device; the next `sync --team`
+    /// does so for everybody. One that only loses a text is shared again without it.
+    fn withdraw(&self, plan: &ForgetPlan) -> Result<usize> {
+        let Ok(name) = self.settings().team.name.parse::<Person>() else { return Ok(0) };
+        let there = Layout::new(self.layout().team_folder(&name));
+        let folders = plan.sessions.iter().map(|planned| there.session(&planned.session));
+        let mut withdrawn = 0;
+        for folder in folders.filter(|folder| files::is_dir(folder)) {
+            files::remove_folder(&folder).context(|| self.store().cannot_write())?;
+            withdrawn += 1;
+        }
+        Ok(withdrawn)
     }
 }
 
@@ -180,6 +199,10 @@ impl ForgetPlan {
     pub fn is_text(&self) -> bool {
         self.text.is_some()
     }
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// Finds what would go; changes nothing.

@@ -214,8 +214,15 @@ impl Memory {
         .hint(self.anew(remote))
     }
 
+    /// The secrets in a text that is about to leave.
+    pub(in crate::ops) fn exposed_text(&self, path: &str, bytes: &[u8]) -> Result<Vec<Exposed>> {
+        let mut found = Vec::new();
+        look(self.redactor()?, path, bytes, None, &mut found);
+        Ok(found)
+    }
+
     /// What is said where secrets would leave.
-    fn leak(&self, mut found: Vec<Exposed>) -> Error {
+    pub(in crate::ops) fn leak(&self, mut found: Vec<Exposed>) -> Error {
         found.sort();
         found.dedup();
         let in_commits = found.iter().any(|one| one.commit.is_some());

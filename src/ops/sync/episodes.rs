@@ -53,6 +53,15 @@ impl Memory {
         Ok(folders.filter(|folder| files::is_dir(folder)).collect())
     }
 
+    /// Those of one session, where they are to leave at all.
+    pub(in crate::ops) fn travelling_folders(&self, id: &SessionId) -> Vec<std::path::PathBuf> {
+        if self.syncs_episodes() != Some(true) || !self.carries(id) {
+            return Vec::new();
+        }
+        let folders = layout::TRAVELS.map(|part| self.layout().snapshot(id).join(part));
+        folders.into_iter().filter(|folder| files::is_dir(folder)).collect()
+    }
+
     /// Whether a session's readable parts are this device's to send: its digest says that it comes
     /// from a log. A folder's snapshot may have folders of the same names, and is raw all the same.
     fn carries(&self, id: &SessionId) -> bool {
@@ -97,7 +106,7 @@ impl Memory {
 
     /// Writes sessions whose pages hold what is a secret by the present rules again, before any of
     /// them leaves with rules that nobody has looked with.
-    pub(super) fn redact_episodes(&self) -> Result<()> {
+    pub(in crate::ops) fn redact_episodes(&self) -> Result<()> {
         if self.syncs_episodes() != Some(true) {
             return Ok(());
         }

@@ -1,6 +1,6 @@
 //! The remote: where the memory is pushed to, what came from there, and why it could not be reached.
 
-use crate::base::git::{Ended, GitWork, Repository};
+use crate::base::git::{GitWork, Repository};
 use crate::error::{Error, Result};
 use crate::memory::Memory;
 
@@ -95,7 +95,7 @@ pub fn fetch(work: &GitWork<'_>, remote: &Remote) -> Result<Option<Unreached>> {
     if ended.err.contains("couldn't find remote ref") {
         return Ok(Some(Unreached::Empty));
     }
-    if is_offline(&ended) {
+    if ended.is_offline() {
         return Ok(Some(Unreached::Offline(ended.complaint())));
     }
     Err(Error::new(cannot()).because(ended.complaint()).hint(
@@ -123,61 +123,15 @@ pub fn push(work: &GitWork<'_>, remote: &Remote) -> Result<Pushed> {
     }
     asked.extend(["--", &remote.name, &refs]);
     let ended = work.run(&asked).map_err(|why| Error::new(cannot()).because(why))?;
-    let said = |words: &str| ended.err.contains(words);
     if ended.is_good() {
         Ok(Pushed::Done)
-    } else if said("fetch first")
-        || said("non-fast-forward")
-        || said("cannot lock ref")
-        || said("failed to update ref")
-        || said("reference already exists")
-        || said("incorrect old value provided")
-    {
+    } else if ended.is_raced() {
         Ok(Pushed::Raced)
-    } else if is_offline(&ended) {
+    } else if ended.is_offline() {
         Ok(Pushed::Offline(ended.complaint()))
     } else {
         Err(Error::new(cannot())
             .because(ended.complaint())
             .hint("everything is committed here; when `git push` works again, run `memtree sync`"))
-    }
-}
-
-/// Whether the network is to blame, rather than the address, the rights or the remote itself.
-fn is_offline(ended: &Ended) -> bool {
-    const SIGNS: &[&str] = &[
-        "could not resolve host",
-        "name or service not known",
-        "temporary failure in name resolution",
-        "connection refused",
-        "connection timed out",
-        "connection reset",
-        "network is unreachable",
-        "no route to host",
-        "operation timed out",
-        "failed to connect",
-        "couldn't connect",
-        "connection closed by",
-        "could not resolve hostname",
-        "timed out",
-    ];
-    let said = ended.err.to_lowercase();
-    SIGNS.iter().any(|sign| said.contains(sign))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_dead_line_is_no_error_and_a_wrong_password_is_one() {
-        let ended = |err: &str| Ended { code: 128, out: String::new(), err: err.into() };
-        assert!(is_offline(&ended(
-            "fatal: unable to access 'https://x/': Could not resolve host: x"
-        )));
-        assert!(is_offline(&ended("ssh: connect to host x port 22: Connection refused")));
-        assert!(!is_offline(&ended("fatal: Authentication failed for 'https://x/'")));
-        assert!(!is_offline(&ended("fatal: '/x' does not appear to be a git repository")));
-        assert_eq!(ended("a\n\n b\n").complaint(), "a; b");
     }
 }

@@ -3,12 +3,15 @@
 use crate::base::markdown::{inline, plain};
 use crate::base::text;
 use crate::model::digest::{Claim, ClaimKind, ErrorFact, IndexLine, Origin, Trigger};
-use crate::model::ids::EpisodeId;
+use crate::model::ids::{Device, EpisodeId};
 use crate::store::layout::{self, link_path, link_target};
 
-const REFERENCE: &str = " -> Trigger reference: [";
+const REFERENCE: &str = " -> Trigger reference: ";
+/// What stands around a file of a folder's snapshot, which only the device has that made it.
+const IN_FILE: &str = ", `";
+const ON_DEVICE: &str = "` on ";
 const KEYS: &str = " | keys: ";
-const CLAIM_REFERENCE: &str = " -> [";
+const CLAIM_REFERENCE: &str = " -> ";
 const ERROR: &str = "- error: ";
 const SOLVED_IN: &str = ", solved in ";
 
@@ -16,8 +19,18 @@ const SOLVED_IN: &str = ", solved in ";
 pub fn parse_trigger(line: &str) -> Option<Trigger> {
     let (topic, rest) = line.strip_prefix("- [")?.split_once("]: ")?;
     let (sentence, reference) = rest.rsplit_once(REFERENCE)?;
-    let (episode, rest) = reference.split_once("](")?;
-    let (path, rest) = rest.split_once(')')?;
+    let (episode, path, rest) = match reference.strip_prefix('[') {
+        Some(link) => {
+            let (episode, rest) = link.split_once("](")?;
+            let (path, rest) = rest.split_once(')')?;
+            (episode, path, rest)
+        }
+        None => {
+            let (episode, rest) = reference.split_once(IN_FILE)?;
+            let (path, rest) = rest.split_once(ON_DEVICE)?;
+            (episode, path, rest.find(' ').map_or("", |end| &rest[end..]))
+        }
+    };
     let (origin, keys) = match rest.split_once(KEYS) {
         Some((origin, keys)) => (origin, keys),
         None => (rest, ""),
@@ -37,7 +50,10 @@ pub fn parse_trigger(line: &str) -> Option<Trigger> {
 pub fn parse_claim(line: &str) -> Option<Claim> {
     let (label, rest) = line.strip_prefix("- ")?.split_once(": ")?;
     let (text, reference) = rest.rsplit_once(CLAIM_REFERENCE)?;
-    let (episode, rest) = reference.split_once("](")?;
+    let (episode, rest) = match reference.strip_prefix('[') {
+        Some(link) => link.split_once("](")?,
+        None => (reference.trim_end(), ""),
+    };
     let (kind, origin) = match label.split_once(" (") {
         Some((kind, origin)) => (kind, origin.strip_suffix(')')?),
         None => (label, rest.split_once(") | ")?.1),
@@ -59,12 +75,13 @@ fn claim_kind(word: &str) -> Option<ClaimKind> {
     }
 }
 
-/// Writes one line of decisions and lessons.
-pub fn claim_line(claim: &Claim) -> String {
+/// Writes one line of decisions and lessons; without a link where the part is a file of a folder.
+pub fn claim_line(claim: &Claim, of_folder: bool) -> String {
     let Claim { kind, text, episode, origin } = claim;
     let text = line(text);
     let path = layout::from_digest(&layout::episode(*episode));
-    format!("- {kind} ({origin}): {text}{CLAIM_REFERENCE}{episode}]({path})")
+    let place = if of_folder { episode.to_string() } else { format!("[{episode}]({path})") };
+    format!("- {kind} ({origin}): {text}{CLAIM_REFERENCE}{place}")
 }
 
 /// So many characters of a text stand in one line: no line of a page is longer than about 400.
@@ -117,8 +134,9 @@ pub fn error_line(error: &ErrorFact) -> String {
     format!("{ERROR}{text} ({}{})", error.episode, solved_in.unwrap_or_default())
 }
 
-/// Writes one trigger line.
-pub fn trigger_line(trigger: &Trigger) -> String {
+/// Writes one trigger line. The files of a folder are on one device only, where a link would lead
+/// nowhere in a clone: they are named with that device.
+pub fn trigger_line(trigger: &Trigger, of_folder_on: Option<&Device>) -> String {
     // Nothing that a log says may look like the marks between a trigger's parts.
     let topic = line(&trigger.topic.replace(['[', ']'], "'"));
     let sentence = line(&trigger.sentence);
@@ -129,8 +147,10 @@ pub fn trigger_line(trigger: &Trigger) -> String {
         path => link_target(path),
     };
     let keys = if keys.is_empty() { String::new() } else { format!("{KEYS}{}", keys.join(", ")) };
-    format!(
-        "- [{topic}]: {sentence}{REFERENCE}{}]({path}) | {}{keys}",
-        trigger.episode, trigger.origin
-    )
+    let Trigger { episode, origin, .. } = trigger;
+    let place = match of_folder_on {
+        Some(device) => format!("{episode}{IN_FILE}{path}{ON_DEVICE}{device}"),
+        None => format!("[{episode}]({path})"),
+    };
+    format!("- [{topic}]: {sentence}{REFERENCE}{place} | {origin}{keys}")
 }

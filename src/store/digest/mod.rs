@@ -20,7 +20,7 @@ use machine::{folded, unfolded};
 
 use crate::base::front_matter::{self, Document};
 use crate::base::markdown::{inline, plain};
-use crate::model::digest::{Claim, Content, Digest, Snapshot, State};
+use crate::model::digest::{Claim, Content, Digest, Snapshot, SnapshotShape, State};
 use crate::model::ids::SessionId;
 use crate::store::authored::{self, Order, Page, Part, Rules, Unit, Written};
 use crate::store::layout::{link_path, link_target};
@@ -388,7 +388,10 @@ fn body_content(body: &str) -> Content {
     let motto = line(MOTTO);
     let index = authored::find_part(body, &RULES, INDEX_SECTION).unwrap_or_default();
     let vitals = line(VITALS);
-    let vitals = vitals.strip_prefix("[vitals](").and_then(|rest| rest.strip_suffix(')'));
+    // Of a folder they are named, since only one device has them.
+    let named = || Some(vitals.strip_prefix('`')?.split_once("` on ")?.0);
+    let vitals =
+        vitals.strip_prefix("[vitals](").and_then(|rest| rest.strip_suffix(')')).or_else(named);
     Content {
         motto: motto.strip_suffix('"').unwrap_or(&motto).to_string(),
         core_intent: line(CORE_INTENT),
@@ -429,16 +432,18 @@ fn index_section(content: &Content) -> String {
 }
 
 /// The section of decisions and lessons; nothing where nothing of the kind was said.
-fn stated_section(claims: &[Claim]) -> String {
+fn stated_section(claims: &[Claim], of_folder: bool) -> String {
     if claims.is_empty() {
         return String::new();
     }
-    let lines: Vec<String> = claims.iter().map(claim_line).collect();
+    let lines: Vec<String> = claims.iter().map(|claim| claim_line(claim, of_folder)).collect();
     format!("{STATED_HEADING}\n{}\n\n", lines.join("\n"))
 }
 
 fn body(digest: &Digest) -> String {
     let content = &digest.content;
+    let of_folder = content.shape() == SnapshotShape::Folder;
+    let device = Some(&digest.session.device).filter(|_| of_folder);
     fill(TEMPLATE, |name| match name {
         "session" => digest.session.to_string(),
         "status" => content.status.to_string(),
@@ -450,7 +455,10 @@ fn body(digest: &Digest) -> String {
             (Some((first, last)), own) => format!("{own} ({first} - {last})"),
         },
         "vitals" if content.vitals.is_empty() => "none".into(),
-        "vitals" => format!("[vitals]({})", link_target(&content.vitals)),
+        "vitals" => match device {
+            Some(device) => format!("`{}` on {device}", link_target(&content.vitals)),
+            None => format!("[vitals]({})", link_target(&content.vitals)),
+        },
         "sensory" => content.sensory.to_string(),
         "evicted" => digest.snapshot.evicted.as_deref().map(eviction).unwrap_or_default(),
         "core_intent" => or_dash(&content.core_intent),
@@ -460,9 +468,12 @@ fn body(digest: &Digest) -> String {
             outcomes.map(|outcome| format!("\n{OUTCOME}{}", line(outcome))).collect()
         }
         "arc" => or_dash(&content.arc),
-        "stated" => stated_section(&content.stated),
+        "stated" => stated_section(&content.stated, of_folder),
         "triggers" if content.triggers.is_empty() => "(none: nothing was said)".into(),
-        "triggers" => content.triggers.iter().map(trigger_line).collect::<Vec<_>>().join("\n"),
+        "triggers" => {
+            let lines = content.triggers.iter().map(|trigger| trigger_line(trigger, device));
+            lines.collect::<Vec<_>>().join("\n")
+        }
         "index" => index_section(content),
         _ => String::new(),
     })
