@@ -164,3 +164,62 @@ fn a_full_disk_is_told_and_the_rest_is_done_when_there_is_room() {
     }
     assert!(failures >= 6, "only {failures} commands found the disk full");
 }
+
+/// As root: `cargo test --test it full_disk -- --ignored`
+#[test]
+#[ignore = "mounts a small disk, which takes root"]
+fn a_disk_that_fills_during_a_merge_loses_nothing() {
+    let mut failures = 0;
+    for room in [0, 16 << 10, 64 << 10, 160 << 10] {
+        let [left, right] = ["left", "right"].map(|name| Desk::new().on_device(name));
+        let shared = left.root().join("shared.git");
+        let shared = shared.to_str().unwrap();
+        for desk in [&left, &right] {
+            let who = "[user]\n\tname = desk\n\temail = desk@example.org\n";
+            fs::write(desk.home().join(".gitconfig"), who).unwrap();
+        }
+        left.memtree(["init"]).success();
+        left.git(["init", "--quiet", "--initial-branch=main"]);
+        left.git(["init", "--quiet", "--bare", "--initial-branch=main", shared]);
+        left.git(["remote", "add", "origin", shared]);
+        left.memtree(["log", "user", "before"]).success();
+        left.memtree(["sync"]).success();
+        let disk = Disk::at(&right.store());
+        right.git(["init", "--quiet", "--initial-branch=main"]);
+        right.git(["remote", "add", "origin", shared]);
+        right.git(["pull", "--quiet", "origin", "main"]);
+        right.memtree(["sync"]).success();
+        write_logs(&left, 1..=8);
+        left.memtree(["sweep"]).success();
+        left.memtree(["log", "user", "from the left"]).success();
+        left.memtree(["sync"]).success();
+        let there = left.git(["rev-parse", "HEAD"]);
+        right.memtree(["log", "user", "from the right"]).success();
+        disk.fill_but(room);
+        let (code, told) = right.memtree(["sync"]).any();
+        let told = told.told();
+        assert!(matches!(code, Some(0 | 1)), "{room}: {told}");
+        if code == Some(1) {
+            failures += 1;
+            assert!(told.contains("error: cannot"), "{room}: {told}");
+            let said = left.git(["ls-remote", shared, "main"]);
+            assert!(said.starts_with(there.trim()), "{room}: something was pushed: {said}");
+        }
+        let day = right.read("daily/raw/2026-11-15.md");
+        assert!(day.contains("from the right"), "{room}: {day}");
+        disk.make_room();
+        let _ = fs::remove_file(right.store().join(".git/index.lock"));
+        right.memtree(["sync"]).success();
+        left.memtree(["sync"]).success();
+        for desk in [&left, &right] {
+            let day = desk.read("daily/raw/2026-11-15.md");
+            assert!(
+                day.contains("from the right") && day.contains("from the left"),
+                "{room}: {day}"
+            );
+            assert_eq!(desk.sessions().len(), 8, "{room}");
+            desk.memtree(["verify"]).success();
+        }
+    }
+    assert!(failures >= 2, "only {failures} syncs found the disk full");
+}

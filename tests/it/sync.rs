@@ -316,6 +316,49 @@ fn a_changed_gitattributes_or_gitignore_lets_nothing_slip() {
 }
 
 #[test]
+fn names_that_only_case_tells_apart_are_noticed() {
+    let net = Net::of(&["left", "Left"]);
+    let [left, other] = net.desks.as_slice() else { unreachable!() };
+    swept(left, "Which rope holds the mast?");
+    left.memtree(["sync"]).success();
+    other.write_log(
+        "6c6c6c6c-0000-4000-8000-000000000001",
+        exchange("6c6c6c6c-0000-4000-8000-000000000001", 2, "Which knot?", "A bowline."),
+    );
+    other.memtree(["sweep"]).success();
+    other.memtree(["sync"]).success();
+    left.memtree(["sync"]).success();
+    // Where names have case, both are there, each with its own page.
+    for (session, words) in [("SES1_left_SP1C1", "rope"), ("SES1_Left_SP1C1", "knot")] {
+        assert!(left.digest_text(session).contains(words), "{session}");
+    }
+    left.memtree(["verify"]).success();
+    left.memtree(["doctor"])
+        .any()
+        .1
+        .stdout_has("only case tells the device Left and the device left apart");
+    left.write("knowledge/concepts/Rope.md", "# Rope\n");
+    left.write("knowledge/concepts/rope.md", "# rope\n");
+    left.memtree(["doctor"])
+        .any()
+        .1
+        .stdout_has("`knowledge/concepts/Rope.md` and `knowledge/concepts/rope.md`");
+}
+
+#[test]
+fn a_branch_without_an_upstream_gets_one() {
+    let net = Net::of(&["left"]);
+    let left = &net.desks[0];
+    left.git(["switch", "--quiet", "--create", "aside"]);
+    left.memtree(["log", "user", "on another branch"]).success();
+    left.memtree(["sync"]).success().stdout_has("pushed to origin/aside");
+    assert_eq!(left.git(["rev-parse", "--abbrev-ref", "aside@{upstream}"]).trim(), "origin/aside");
+    left.git(["branch", "--unset-upstream"]);
+    left.memtree(["log", "user", "once more"]).success();
+    left.memtree(["sync"]).success().stdout_has("pushed to origin/aside");
+}
+
+#[test]
 fn a_watch_syncs_after_its_sweeps() {
     let net = Net::of(&["left"]);
     let left = &net.desks[0];

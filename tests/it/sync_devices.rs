@@ -3,11 +3,12 @@
 //! hold the same.
 //!
 //! `MEMTREE_SYNC_RUNS=2000` makes so many runs, `MEMTREE_SYNC_SECONDS=120` as many as fit into so many
-//! seconds, `MEMTREE_SYNC_SEED=7` that one alone.
+//! seconds, `MEMTREE_SYNC_SEED=7` that one alone; `MEMTREE_SYNC_JOBS=2` makes two at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::{Output, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::harness::{Desk, exchange, git_command};
@@ -26,18 +27,41 @@ fn devices_never_lose_double_or_keep_a_conflict() {
     let first: u64 = variable("MEMTREE_SYNC_FIRST").unwrap_or(1);
     let (began, most) = (Instant::now(), variable("MEMTREE_SYNC_RUNS"));
     let seconds = variable("MEMTREE_SYNC_SECONDS").unwrap_or(A_WHILE);
-    let mut made = 0;
-    for seed in first.. {
-        let is_over = most.map_or(began.elapsed().as_secs() >= seconds, |most| made >= most);
-        if is_over {
-            break;
+    // Each run waits for programs most of the time, so that several go side by side.
+    let jobs = variable("MEMTREE_SYNC_JOBS").unwrap_or(1);
+    let (made, failed) = (AtomicU64::new(0), AtomicBool::new(false));
+    std::thread::scope(|threads| {
+        for _ in 0..jobs {
+            threads.spawn(|| {
+                let _stop = StopOthers(&failed);
+                loop {
+                    let number = made.fetch_add(1, Ordering::SeqCst);
+                    let is_over =
+                        most.map_or(began.elapsed().as_secs() >= seconds, |most| number >= most);
+                    if is_over || failed.load(Ordering::SeqCst) {
+                        made.fetch_sub(1, Ordering::SeqCst);
+                        break;
+                    }
+                    eprintln!("seed {}", first + number);
+                    Run::of(first + number).play();
+                }
+            });
         }
-        eprintln!("seed {seed}");
-        Run::of(seed).play();
-        made += 1;
-    }
+    });
+    let made = made.into_inner();
     eprintln!("{made} runs in {:?}", began.elapsed());
     assert!(made > 0);
+}
+
+/// Lets the others end after their runs where one has failed.
+struct StopOthers<'f>(&'f AtomicBool);
+
+impl Drop for StopOthers<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
 }
 
 /// Numbers that follow from a seed.
@@ -356,6 +380,10 @@ impl Run {
             }
         }
         for _ in 0..2 {
+            let head = |at: usize| self.git(at, &["rev-parse", "HEAD"]).stdout;
+            if (1..self.desks.len()).all(|at| head(at) == head(0)) {
+                break;
+            }
             for at in 0..self.desks.len() {
                 self.run(at, &["sync"]);
             }

@@ -37,6 +37,7 @@ pub const ALL: &[(&str, Check)] = &[
     ("cursors", cursors),
     ("index", index),
     ("copies", environment::copies),
+    ("names", environment::names),
     ("damage", damage),
     ("clock", clock),
     ("drift", drift),

@@ -1,5 +1,6 @@
 //! The checks of what surrounds a memory: permissions, git, the hooks of agents, free disk space.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::Doctor;
@@ -309,6 +310,29 @@ pub fn copies(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
         } else {
             findings.warning(what, means, "`memtree doctor --fix --yes` joins it by section");
         }
+    }
+    Ok(())
+}
+
+/// Names that only case tells apart: two devices, or two pages.
+pub fn names(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
+    let layout = doctor.store.layout();
+    let sessions = doctor.store.session_ids().context(|| "cannot list the sessions".into())?;
+    let devices: BTreeSet<String> =
+        sessions.iter().map(|id| format!("the device {}", id.device)).collect();
+    let folders = layout.distilled().into_iter().filter(|folder| files::is_dir(folder));
+    let pages = folders.flat_map(|folder| files::walk_files(&folder).flatten().collect::<Vec<_>>());
+    let pages = pages.map(|found| format!("`{}`", layout.shown(&found.path)));
+    let mut alike: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for name in devices.into_iter().chain(pages) {
+        alike.entry(name.to_lowercase()).or_default().push(name);
+    }
+    for names in alike.into_values().filter(|names| names.len() > 1) {
+        findings.warning(
+            format!("only case tells {} apart", names.join(" and ")),
+            "on macOS and Windows a clone has room for one of them",
+            "rename one page; of devices, give one another name: set `MEMTREE_DEVICE` there before its next sweep",
+        );
     }
     Ok(())
 }
