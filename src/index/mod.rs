@@ -39,6 +39,7 @@ mod rescore;
 mod tokens;
 mod vectors;
 
+pub use changes::settled;
 pub use chunks::{of_session as chunks_of, text_hash};
 pub use confidence::Evidence;
 pub use documents::Corpus;

@@ -266,11 +266,13 @@ struct ContextArguments {
     project: Option<String>,
     folder: Option<PathBuf>,
     prompt: Option<String>,
+    #[serde(default)]
+    queries: Vec<String>,
     budget: Option<usize>,
 }
 
 fn context(asked: &Asked, arguments: Value) -> Result<Value> {
-    let ContextArguments { project, folder, prompt, budget } = read(arguments)?;
+    let ContextArguments { project, folder, prompt, queries, budget } = read(arguments)?;
     if folder.as_ref().is_some_and(|folder| !folder.is_absolute()) {
         return Err(Error::usage("the folder is not absolute").hint("give its whole path"));
     }
@@ -282,6 +284,7 @@ fn context(asked: &Asked, arguments: Value) -> Result<Value> {
         project,
         folder: folder.or(said),
         prompt: prompt.filter(|prompt| !prompt.trim().is_empty()),
+        also: queries,
         budget: Some(budget),
         ..ContextRequest::default()
     })?;
@@ -347,11 +350,13 @@ fn line_sources(line: &LineBlame) -> Value {
 #[serde(deny_unknown_fields)]
 struct AskArguments {
     question: String,
+    #[serde(default)]
+    queries: Vec<String>,
 }
 
 fn ask(asked: &Asked, arguments: Value) -> Result<Value> {
-    let AskArguments { question } = read(arguments)?;
-    let report = asked.memory()?.ask(AskRequest::default().question(question))?;
+    let AskArguments { question, queries } = read(arguments)?;
+    let report = asked.memory()?.ask(AskRequest::default().question(question).also(queries))?;
     let citation = |cited: &crate::ops::ask::Citation| {
         without_nulls(json!({
             "text": text::one_line(&cited.text, 400),
@@ -371,7 +376,7 @@ struct StatusArguments {}
 fn status(asked: &Asked, arguments: Value) -> Result<Value> {
     let StatusArguments {} = read(arguments)?;
     let memory = asked.memory()?;
-    let status = memory.status()?;
+    let status = memory.status_in_short()?;
     let mut concerns: Vec<String> = memory.warnings().to_vec();
     let deleted = status.at_risk.iter();
     concerns.extend(deleted.map(|risk| {

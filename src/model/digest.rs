@@ -92,7 +92,7 @@ pub struct Content {
 pub const FOLDER: &str = "folder";
 
 /// How the files of a snapshot lie.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SnapshotShape {
     /// An agent's logs below `raw/`, and beside them the pages that were made of them.
     Log,

@@ -14,9 +14,10 @@ use crate::adapters::jsonl::{self, Line, Lines};
 use crate::adapters::{self, noise};
 use crate::base::{files, text};
 use crate::distill::patterns::measure::{Share, interval};
-use crate::error::{Context, Result};
+use crate::error::Result;
 use crate::memory::Memory;
 use crate::model::ids::SessionId;
+use crate::ops::tally::{Tally, Vitals};
 use crate::store::layout;
 
 /// What the sessions of one version of an agent hold that is not known.
@@ -99,16 +100,19 @@ pub struct UnknownSample {
 impl Memory {
     /// What the sessions of each agent's versions hold that is not known, the largest share first.
     pub fn drift(&self) -> Result<Vec<Drift>> {
+        Ok(self.drift_of(&self.tally()?))
+    }
+
+    /// The same, from what was counted.
+    pub(crate) fn drift_of(&self, tally: &Tally) -> Vec<Drift> {
         let mut all: BTreeMap<(String, String), Drift> = BTreeMap::new();
-        for id in self.store().session_ids().context(|| "cannot list the sessions".into())? {
-            let path = self.layout().snapshot(&id).join(layout::VITALS);
-            let Ok(bytes) = files::read_at_most(path, 1 << 20) else { continue };
-            let vitals = Vitals::of(&String::from_utf8_lossy(&bytes));
+        for (id, session) in &tally.sessions {
+            let Some(vitals) = session.vitals.clone() else { continue };
             if adapters::named(&vitals.flavor).is_none() {
                 continue;
             }
             let key = (vitals.flavor.clone(), vitals.version.clone());
-            all.entry(key).or_default().add(vitals, id);
+            all.entry(key).or_default().add(vitals, id.clone());
         }
         let mut all: Vec<Drift> = all.into_values().collect();
         find_jumps(&mut all);
@@ -118,7 +122,7 @@ impl Memory {
             drift.kinds.truncate(MOST_KINDS);
         }
         all.sort_by_key(|drift| std::cmp::Reverse(drift.percent()));
-        Ok(all)
+        all
     }
 
     /// One record of each unknown kind, without what it says: for a report to us.
@@ -213,44 +217,6 @@ fn find_jumps(all: &mut [Drift]) {
 fn order(version: &str) -> Vec<u64> {
     let numbers = version.split(|letter: char| !letter.is_ascii_digit());
     numbers.filter_map(|number| number.parse().ok()).collect()
-}
-
-/// As much of a session's vitals as counts its records.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Vitals {
-    flavor: String,
-    version: String,
-    records: u64,
-    ignored: Vec<(String, u64)>,
-}
-
-impl Vitals {
-    /// Reads the page as lines: it may come from anywhere.
-    fn of(page: &str) -> Vitals {
-        let mut vitals = Vitals::default();
-        let mut in_ignored = false;
-        for line in page.lines() {
-            let Some((key, value)) = line.rsplit_once(": ") else {
-                in_ignored = line == "ignored:";
-                continue;
-            };
-            let plain = |text: &str| text.trim().trim_matches(['\'', '"']).to_string();
-            if let Some(kind) = key.strip_prefix("  ").filter(|_| in_ignored) {
-                vitals.ignored.extend(value.parse().ok().map(|count| (plain(kind), count)));
-                continue;
-            }
-            in_ignored = false;
-            match key {
-                "records" => vitals.records = value.parse().unwrap_or(0),
-                "agent_version" if value != "null" => vitals.version = plain(value),
-                _ => {}
-            }
-            if let Some(id) = line.strip_prefix("source_id: ") {
-                vitals.flavor = plain(id).split(':').next().unwrap_or_default().to_string();
-            }
-        }
-        vitals
-    }
 }
 
 /// Whether a record, or something in it, says that it is of a kind.

@@ -53,6 +53,7 @@ pub mod status;
 pub mod summarize;
 pub mod sweep;
 pub mod sync;
+mod tally;
 pub mod team;
 pub mod turns;
 pub mod verify;

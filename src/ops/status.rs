@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use chrono::NaiveDate;
+use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::base::files;
@@ -19,6 +20,8 @@ use crate::ops::context::WeekOfGiving;
 use crate::ops::days::{self, DayCounters};
 use crate::ops::drift::Drift;
 use crate::ops::sync::PageVersion;
+use crate::ops::tally::{DigestTally, Tally};
+use crate::store::layout::Layout;
 use crate::store::pattern::catalog;
 use crate::store::{self, core, layout};
 
@@ -47,6 +50,16 @@ pub struct StatusReport {
     /// Sections that were edited on two devices: the other version of each, until `review` decides.
     pub other_versions: Vec<PageVersion>,
     /// Digests that cannot be read, with the reason.
+    pub damaged: Vec<String>,
+}
+
+/// The part of it that costs least.
+#[derive(Debug, Default, Serialize)]
+pub struct ShortStatus {
+    pub sessions: Sessions,
+    pub days: usize,
+    pub cores: usize,
+    pub at_risk: Vec<AtRisk>,
     pub damaged: Vec<String>,
 }
 
@@ -91,39 +104,18 @@ impl Memory {
     pub fn status(&self) -> Result<StatusReport> {
         let (store, layout) = (self.store(), self.layout());
         let today = days::today(self.now(), self.zone()?);
+        let tally = self.tally()?;
         let mut status = StatusReport {
             store: layout.root().to_path_buf(),
             device: self.device().to_string(),
             at_risk: self.at_risk()?,
-            drift: self.drift()?.into_iter().filter(|drift| drift.jumped).collect(),
+            drift: self.drift_of(&tally).into_iter().filter(|drift| drift.jumped).collect(),
             given: self.given_by_week(),
-            other_versions: self.other_versions()?,
+            other_versions: self.other_versions_of(&tally),
             ..StatusReport::default()
         };
-        for id in store.session_ids().context(|| "cannot list the sessions".into())? {
-            let digest = match store.digest(&id) {
-                Ok(Some(digest)) => digest,
-                Ok(None) => continue,
-                Err(err) => {
-                    status.sessions.total += 1;
-                    let causes = err.causes().join(": ");
-                    status.damaged.push(format!("{}: {causes}", layout.shown(&layout.digest(&id))));
-                    continue;
-                }
-            };
-            status.sessions.total += 1;
-            match digest.state {
-                State::Open => status.sessions.open += 1,
-                State::Closed => status.sessions.closed += 1,
-            }
-            if let Some((first, last)) = digest.content.episodes {
-                status.episodes += u64::from(last.0 - first.0 + 1);
-            }
-            status.bytes.distilled +=
-                files::metadata(layout.digest(&id)).map_or(0, |metadata| metadata.len());
-            status.bytes.add_snapshot(&layout.snapshot(&id), digest.content.shape());
-            *status.sessions.by_flavor.entry(digest.content.flavor).or_default() += 1;
-        }
+        status.count(&tally);
+        status.bytes.add_snapshots(layout, &tally);
         status.cores = core::core_ids(&layout.cores()).len();
         status.spheres = core::sphere_ids(&layout.cores()).len();
         status.bytes.distilled += size(&layout.cores());
@@ -140,6 +132,20 @@ impl Memory {
         status.models = ledger::spent(&layout.ledger(), today, |_| true)
             .context(|| "cannot read the ledger".into())?;
         Ok(status)
+    }
+
+    /// What an agent asks for: how much there is, without a look at the disk's use.
+    pub fn status_in_short(&self) -> Result<ShortStatus> {
+        let layout = self.layout();
+        let mut counted = StatusReport::default();
+        counted.count(&self.tally()?);
+        Ok(ShortStatus {
+            sessions: counted.sessions,
+            days: store::day::all(layout).map_or(0, |days| days.len()),
+            cores: core::core_ids(&layout.cores()).len(),
+            at_risk: self.at_risk()?,
+            damaged: counted.damaged,
+        })
     }
 
     /// How many patterns wait, are approved, only provisional, or retired.
@@ -184,21 +190,56 @@ impl Memory {
     }
 }
 
-impl Bytes {
-    fn add_snapshot(&mut self, snapshot: &Path, shape: SnapshotShape) {
-        if !files::exists(snapshot) {
-            return;
-        }
-        for file in files::walk_files(snapshot).flatten() {
-            let name = layout::shown_relative(&file.relative);
-            if layout::is_guard(&name, shape) {
-                continue;
+impl StatusReport {
+    /// Adds what digests say.
+    fn count(&mut self, tally: &Tally) {
+        for session in tally.sessions.values() {
+            match &session.digest {
+                DigestTally::Missing => continue,
+                DigestTally::Damaged(reason) => self.damaged.push(reason.clone()),
+                DigestTally::Read { state, flavor, episodes, bytes, .. } => {
+                    match state {
+                        State::Open => self.sessions.open += 1,
+                        State::Closed => self.sessions.closed += 1,
+                    }
+                    self.episodes += episodes;
+                    self.bytes.distilled += bytes;
+                    *self.sessions.by_flavor.entry(flavor.clone()).or_default() += 1;
+                }
             }
-            let is_raw = layout::is_raw_file(&name, shape);
-            let part = if is_raw { &mut self.raw } else { &mut self.derived };
-            *part += file.metadata.len();
+            self.sessions.total += 1;
         }
     }
+}
+
+impl Bytes {
+    /// Adds what the snapshots of sessions take, where their digests can be read.
+    fn add_snapshots(&mut self, layout: &Layout, tally: &Tally) {
+        let sizes = tally.sessions.par_iter().map(|(id, session)| match session.digest {
+            DigestTally::Read { shape, .. } => snapshot_sizes(&layout.snapshot(id), shape),
+            _ => (0, 0),
+        });
+        let (raw, derived) = sizes.reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+        self.raw += raw;
+        self.derived += derived;
+    }
+}
+
+/// How much of a snapshot is raw, and how much was made of it.
+fn snapshot_sizes(snapshot: &Path, shape: SnapshotShape) -> (u64, u64) {
+    let (mut raw, mut derived) = (0, 0);
+    if !files::exists(snapshot) {
+        return (raw, derived);
+    }
+    for file in files::walk_files(snapshot).flatten() {
+        let name = layout::shown_relative(&file.relative);
+        if layout::is_guard(&name, shape) {
+            continue;
+        }
+        let is_raw = layout::is_raw_file(&name, shape);
+        *(if is_raw { &mut raw } else { &mut derived }) += file.metadata.len();
+    }
+    (raw, derived)
 }
 
 fn size(folder: &Path) -> u64 {

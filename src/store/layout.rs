@@ -453,6 +453,10 @@ paths! {
     cache = ".memtree/cache";
     /// The search index.
     index = ".memtree/cache/index";
+    /// What was last counted of each session.
+    tally = ".memtree/cache/tally.json";
+    /// Is written before sessions are counted, to tell the file system's time.
+    tally_clock = ".memtree/cache/tally-clock";
     /// The search index of all pages that are no digests.
     notes_index = ".memtree/cache/notes";
     /// The vectors of what was said, where a server makes them.

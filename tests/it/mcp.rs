@@ -386,6 +386,36 @@ fn nonsense_is_answered_and_the_next_call_works() {
 }
 
 #[test]
+fn other_phrasings_help_every_tool_that_searches_and_odd_ones_harm_none() {
+    let desk = desk();
+    let mut client = Client::initialized(&desk);
+    let question = "who spreads the thundering crowd?";
+    let alone = client.call("ask", json!({"question": question}));
+    assert_eq!(alone["citations"], json!([]), "{alone}");
+    let phrased = json!({"question": question, "queries": ["full jitter backoff retry"]});
+    let said = client.call("ask", phrased);
+    assert!(said["answer"].as_str().unwrap().contains("jitter"), "{said}");
+
+    let mut odd = vec![String::new(), "   ".into(), "\u{1}\u{2}".into()];
+    odd.extend((0..20).map(|at| format!("full jitter {at}")));
+    for (tool, named) in [("search", "query"), ("ask", "question"), ("context", "prompt")] {
+        for queries in [json!([]), json!([""]), json!(odd)] {
+            let answer = client.call(tool, json!({named: "why full jitter", "queries": queries}));
+            assert!(answer.to_string().len() < 100_000, "{tool}");
+            assert!(answer.to_string().contains("jitter"), "{tool}: {answer}");
+        }
+        let endless = json!({named: "why full jitter", "queries": ["jitter ".repeat(150_000)]});
+        let said = client.fails(tool, endless);
+        assert!(said.contains("more than 65536 bytes") && said.contains("hint:"), "{said}");
+        for wrong in [json!("full jitter"), json!([7]), json!({"a": "b"}), json!(null)] {
+            let said = client.fails(tool, json!({named: "why full jitter", "queries": wrong}));
+            assert!(said.contains("wrong arguments") && said.len() < 1_000, "{tool}: {said}");
+        }
+    }
+    client.leave();
+}
+
+#[test]
 fn a_client_that_leaves_early_leaves_nothing_behind() {
     let desk = desk();
     // Without a word, in the middle of a message, and with calls under way.

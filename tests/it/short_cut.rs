@@ -157,6 +157,62 @@ fn desk_with_two_sessions() -> Desk {
         .with_claude_log(TWO, exchange(TWO, 3, "Which editor is this?", "It is ed."))
 }
 
+/// What `status` says; and the same without the tally that it keeps.
+#[track_caller]
+fn status_both_ways(desk: &Desk) -> Value {
+    let file = desk.store().join(".memtree/cache/tally.json");
+    let status = || desk.memtree(["status", "--json"]).success().json();
+    let short = status();
+    fs::remove_file(&file).unwrap();
+    let mut long = status();
+    // The tally is itself part of the cache, and a stamp may have more digits than another.
+    let mut short = short;
+    short["bytes"]["cache"] = Value::Null;
+    long["bytes"]["cache"] = Value::Null;
+    assert_eq!(short, long);
+    short
+}
+
+#[test]
+fn status_counts_what_changed_and_says_what_the_long_way_says() {
+    for (name, desk, _) in SITUATIONS {
+        let desk = desk().with_stopped_clock();
+        desk.memtree(["sweep"]).any();
+        let first = status_both_ways(&desk);
+        assert_eq!(status_both_ways(&desk), first, "{name}");
+    }
+    let desk = desk_with_two_sessions().with_stopped_clock();
+    desk.memtree(["sweep"]).success();
+    let status = status_both_ways(&desk);
+    assert_eq!([&status["sessions"]["total"], &status["episodes"]], [2, 2]);
+    // A page that is edited, damaged, put right, hidden behind a link, or gone.
+    let [one, two] = <[String; 2]>::try_from(desk.sessions()).unwrap();
+    let whole = desk.digest_text(&one);
+    let path = desk.store().join(desk.digest_path(&one));
+    let state = |state: &str| {
+        let now = if whole.contains("state: open") { "state: open" } else { "state: closed" };
+        whole.replace(now, &format!("state: {state}"))
+    };
+    for (said, open) in [("open", 1), ("closed", 0), ("open", 1)] {
+        fs::write(&path, state(said)).unwrap();
+        let others = u64::from(desk.digest_text(&two).contains("state: open"));
+        assert_eq!(status_both_ways(&desk)["sessions"]["open"], open + others);
+    }
+    fs::write(&path, "---\nsession: [\n").unwrap();
+    let status = status_both_ways(&desk);
+    assert_eq!(status["sessions"]["total"], 2);
+    assert!(status["damaged"][0].as_str().unwrap().contains(&one), "{status}");
+    fs::write(&path, &whole).unwrap();
+    assert_eq!(status_both_ways(&desk)["damaged"], Value::Array(Vec::new()));
+    // A file that is damaged is as good as none.
+    fs::write(desk.store().join(".memtree/cache/tally.json"), "{\"schema\":").unwrap();
+    assert_eq!(status_both_ways(&desk)["sessions"]["total"], 2);
+    fs::remove_file(&path).unwrap();
+    assert_eq!(status_both_ways(&desk)["sessions"]["total"], 1);
+    fs::remove_dir_all(desk.store().join("sessions").join(&two)).unwrap();
+    assert_eq!(status_both_ways(&desk)["sessions"]["total"], 0);
+}
+
 /// The same, whatever it is that it ends with.
 fn any_report(desk: &Desk) -> Value {
     let (_, answer) = desk.memtree(["sweep", "--json"]).any();

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::base::files;
-use crate::error::{Context, Result};
+use crate::error::Result;
 use crate::memory::Memory;
+use crate::ops::tally::Tally;
 use crate::store::authored::OtherVersion;
 
 /// A page with another version of one of its sections.
@@ -21,9 +22,14 @@ pub struct PageVersion {
 impl Memory {
     /// Every other version that waits for a person, by page.
     pub(crate) fn other_versions(&self) -> Result<Vec<PageVersion>> {
+        Ok(self.other_versions_of(&self.tally()?))
+    }
+
+    /// The same, from what was counted of the sessions.
+    pub(crate) fn other_versions_of(&self, tally: &Tally) -> Vec<PageVersion> {
         let layout = self.layout();
-        let sessions = self.store().session_ids().context(|| "cannot list the sessions".into())?;
-        let mut pages: Vec<PathBuf> = sessions.iter().map(|id| layout.digest(id)).collect();
+        let marked = tally.sessions.iter().filter(|(_, session)| session.has_versions);
+        let mut pages: Vec<PathBuf> = marked.map(|(id, _)| layout.digest(id)).collect();
         for folder in layout.distilled().iter().filter(|folder| files::exists(folder)) {
             let walked = files::walk_files(folder).flatten().filter(|found| found.link.is_none());
             pages.extend(walked.map(|found| found.path));
@@ -39,6 +45,6 @@ impl Memory {
             found.extend(versions.map(|version| PageVersion { path: path.clone(), version }));
         }
         found.sort_by(|a, b| (&a.path, &a.version.id).cmp(&(&b.path, &b.version.id)));
-        Ok(found)
+        found
     }
 }
