@@ -227,7 +227,7 @@ impl Reader {
                 out.reply(message.content.text)?;
                 let calls = message.tool_calls.unwrap_or_default();
                 let finished = calls.is_empty();
-                functions::tell(calls, out)?;
+                functions::emit(calls, out)?;
                 for state in item.tool_call_states.unwrap_or_default() {
                     self.answer(state, out)?;
                 }

@@ -21,8 +21,8 @@ wire_types! {
     }
 }
 
-/// Tells calls, one after the other.
-pub fn tell(calls: Vec<FunctionCall>, out: &mut Transcript) -> Result<()> {
+/// Emits calls, one after the other.
+pub fn emit(calls: Vec<FunctionCall>, out: &mut Transcript) -> Result<()> {
     calls.into_iter().try_for_each(|FunctionCall { id, function }| {
         out.call(id.0, function.name.0, &wire::plain(function.arguments))
     })

@@ -98,17 +98,16 @@ impl Memory {
         }
         // Its stamp is the file system's own idea of now.
         let clock = layout.tally_clock();
-        let before = guards::guard_own(layout)
-            .and_then(|()| files::write_plain(&clock, b""))
-            .and_then(|()| files::metadata(&clock))
-            .map(|metadata| Stamp::of(&metadata));
+        let now = || files::write_plain(&clock, b"").and_then(|()| files::metadata(&clock)).ok();
+        let before = guards::has_own(layout).then(now).flatten();
+        let before = before.map(|metadata| Stamp::of(&metadata));
         let read: Vec<(SessionId, SessionTally)> = changed
             .into_par_iter()
-            .map(|id| (id.clone(), SessionTally::read(store, id, before.as_ref().ok().copied())))
+            .map(|id| (id.clone(), SessionTally::read(store, id, before)))
             .collect();
         tally.sessions.extend(read);
         tally.schema = SCHEMA.to_string();
-        if before.is_ok() {
+        if before.is_some() {
             file.save_if_possible(&tally);
         }
         Ok(tally)

@@ -56,8 +56,15 @@ pub fn write_once(store: &Store) -> io::Result<()> {
 
 /// Writes the guard of this device's own files, where it is missing.
 pub fn guard_own(layout: &Layout) -> io::Result<()> {
-    let path = layout.own().join(layout::GITIGNORE);
-    if files::is_file(&path) { Ok(()) } else { write_guard(&path) }
+    match has_own(layout) {
+        true => Ok(()),
+        false => write_guard(&layout.own().join(layout::GITIGNORE)),
+    }
+}
+
+/// Whether the guard of this device's own files is there: without it, what only reads keeps nothing.
+pub fn has_own(layout: &Layout) -> bool {
+    files::is_file(layout.own().join(layout::GITIGNORE))
 }
 
 /// Writes every guard that is missing, or only counts them.

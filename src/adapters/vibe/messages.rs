@@ -103,7 +103,7 @@ impl Dialect for Messages {
                 out.reply(message.content.text)?;
                 let calls = message.tool_calls.unwrap_or_default();
                 let finished = calls.is_empty();
-                functions::tell(calls, out)?;
+                functions::emit(calls, out)?;
                 if finished { out.completion() } else { Ok(()) }
             }
             "tool" => result(message, out),
