@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::value::RawValue;
 
+use super::functions::{self, FunctionCall};
 use super::shared::{SessionList, Shared};
 use super::transcript::{Tokens, Transcript, attached, hash};
-use super::wire::{Content, Count, Lenient, Text, local_path, plain, wire_types};
+use super::wire::{Content, Count, Lenient, Text, local_path, wire_types};
 use super::{Adapter, Identity, Places, jsonl};
 use crate::base::files;
 use crate::error::Result;
@@ -116,20 +117,9 @@ wire_types! {
     struct WireMessage<'a> {
         role: Text<'a>,
         content: Content<'a>,
-        tool_calls: Option<Vec<WireCall<'a>>>,
+        tool_calls: Option<Vec<FunctionCall<'a>>>,
         tool_call_id: Text<'a>,
         usage: Option<WireUsage<'a>>,
-    }
-
-    struct WireCall<'a> {
-        id: Text<'a>,
-        function: WireFunction<'a>,
-    }
-
-    struct WireFunction<'a> {
-        name: Text<'a>,
-        /// A document of its own.
-        arguments: Option<&'a RawValue>,
     }
 
     #[serde(rename_all = "camelCase")]
@@ -237,10 +227,7 @@ impl Reader {
                 out.reply(message.content.text)?;
                 let calls = message.tool_calls.unwrap_or_default();
                 let finished = calls.is_empty();
-                for call in calls {
-                    let input = plain(call.function.arguments);
-                    out.call(call.id.0, call.function.name.0, &input)?;
-                }
+                functions::tell(calls, out)?;
                 for state in item.tool_call_states.unwrap_or_default() {
                     self.answer(state, out)?;
                 }

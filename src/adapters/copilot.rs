@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::transcript::{Dialect, Tokens, Transcript, attached};
+use super::transcript::{Dialect, Tokens, Transcript, WireTokens, attached};
 use super::wire::{self, Content, Count, Text, wire_types};
 use super::{Adapter, Identity, Places, jsonl};
 use crate::base::files;
@@ -180,16 +180,9 @@ wire_types! {
     }
 
     struct WireMetrics {
-        usage: WireUsage,
+        usage: WireTokens,
     }
 
-    #[serde(rename_all = "camelCase")]
-    struct WireUsage {
-        input_tokens: Count,
-        output_tokens: Count,
-        cache_read_tokens: Count,
-        cache_write_tokens: Count,
-    }
 }
 
 /// Reads the events of one session.
@@ -302,14 +295,7 @@ impl SessionEvents {
 
     fn shutdown(&mut self, metrics: BTreeMap<String, WireMetrics>, out: &mut Transcript) {
         for (model, WireMetrics { usage }) in metrics {
-            let tokens = Tokens {
-                input: usage.input_tokens.0,
-                output: usage.output_tokens.0,
-                cache_read: usage.cache_read_tokens.0,
-                cache_write: usage.cache_write_tokens.0,
-                cost_usd: None,
-            };
-            let tokens = tokens.without_cached_input();
+            let tokens = Tokens::from(usage).without_cached_input();
             let used = out.usage(&model);
             // What is less than before was counted from a new beginning.
             let goes_on = tokens.input >= used.input

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use super::schema::{PLACE, Schema, Table};
 use super::transcript::{Dialect, Transcript, attached};
 use super::wire::{Content, Count, Text, raw, wire_types};
-use super::{Adapter, Identity, Places, rows};
+use super::{Adapter, Places, rows};
 use crate::base::clock::Timestamp;
 use crate::base::files;
 use crate::error::Result;
@@ -32,10 +32,6 @@ impl Adapter for Crush {
         let folders = list.projects.iter().filter_map(|project| project.data_dir.some());
         let absolute = folders.map(PathBuf::from).filter(|folder| folder.is_absolute());
         absolute.map(|folder| folder.join("crush.db")).collect()
-    }
-
-    fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
-        rows::identify(file, self.name())
     }
 
     fn schema(&self) -> Option<&'static Schema> {

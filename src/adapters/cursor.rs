@@ -7,9 +7,9 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::blocks::Block;
 use super::schema::Schema;
 use super::transcript::{Dialect, Transcript, attached};
 use super::wire::{self, Text, wire_types};
@@ -90,16 +90,7 @@ wire_types! {
     }
 
     struct WireMessage<'a> {
-        content: Vec<WireBlock<'a>>,
-    }
-
-    struct WireBlock<'a> {
-        #[serde(rename = "type")]
-        kind: Text<'a>,
-        text: Text<'a>,
-        id: Text<'a>,
-        name: Text<'a>,
-        input: Option<&'a RawValue>,
+        content: Vec<Block<'a>>,
     }
 }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::value::RawValue;
 
-use super::transcript::{Dialect, Tokens, Transcript, attached, hash};
+use super::transcript::{Dialect, Transcript, WireTokens, attached, hash};
 use super::wire::{self, Content, Count, Lenient, Text, plain, wire_types};
 use super::{Adapter, Identity, Places, jsonl};
 use crate::error::Result;
@@ -77,7 +77,7 @@ wire_types! {
         content: Option<&'a RawValue>,
         message: Lenient<WireMessage<'a>>,
         source: Lenient<WireSource<'a>>,
-        usage: Option<WireUsage>,
+        usage: Option<WireTokens>,
         provenance: Lenient<WireModel<'a>>,
         header: Lenient<WireHeader<'a>>,
         title: Text<'a>,
@@ -111,14 +111,6 @@ wire_types! {
     struct WireReason<'a> {
         kind: Text<'a>,
         message: Text<'a>,
-    }
-
-    #[serde(rename_all = "camelCase")]
-    struct WireUsage {
-        input_tokens: Count,
-        output_tokens: Count,
-        cache_read_tokens: Count,
-        cache_write_tokens: Count,
     }
 
     #[serde(rename_all = "camelCase")]
@@ -219,14 +211,7 @@ impl Reader {
         self.partial.clear();
         let model = data.provenance.model.some().or(self.model.as_deref()).unwrap_or("unknown");
         if let Some(used) = data.usage.filter(|_| !out.context.inherited) {
-            let tokens = Tokens {
-                input: used.input_tokens.0,
-                output: used.output_tokens.0,
-                cache_read: used.cache_read_tokens.0,
-                cache_write: used.cache_write_tokens.0,
-                cost_usd: None,
-            };
-            out.count(model, tokens);
+            out.count(model, used.into());
         }
         let content = wire::raw(data.message.content.or(data.content));
         for block in out.parse::<Vec<WireBlock>>(content).unwrap_or_default() {

@@ -5,15 +5,16 @@
 //! with their subagents; chats through messengers are not. Rows that a rewind or a compaction took
 //! out of the conversation stay in the table, marked.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::functions::FunctionCall;
 use super::schema::{Schema, Table};
 use super::transcript::{Dialect, Tokens, Transcript};
 use super::wire::{Content, Count, Text, plain, wire_types};
-use super::{Adapter, Identity, Places, rows, tools};
+use super::{Adapter, Places, rows, tools};
 use crate::base::clock;
 use crate::error::Result;
 use crate::model::session::{Action, BegunBy, EventKind, EventSink, Head, Log};
@@ -29,10 +30,6 @@ impl Adapter for Hermes {
     fn roots(&self, places: &Places) -> Vec<PathBuf> {
         let home = places.folder("HERMES_HOME", ".hermes");
         vec![home.join("state.db"), home.join("profiles")]
-    }
-
-    fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
-        rows::identify(file, self.name())
     }
 
     fn schema(&self) -> Option<&'static Schema> {
@@ -129,16 +126,6 @@ wire_types! {
         active: Option<i64>,
         compacted: Option<i64>,
         observed: Option<i64>,
-    }
-
-    struct WireCall<'a> {
-        id: Text<'a>,
-        function: WireFunction<'a>,
-    }
-
-    struct WireFunction<'a> {
-        name: Text<'a>,
-        arguments: Option<&'a RawValue>,
     }
 
     struct WireDelegation<'a> {
@@ -277,7 +264,7 @@ fn assistant(message: WireMessage, out: &mut Transcript) -> Result<()> {
     out.think(thought.unwrap_or_default().0)?;
     out.reply(message.content.0)?;
     let calls = match message.tool_calls.some() {
-        Some(calls) => out.parse::<Vec<WireCall>>(calls).unwrap_or_default(),
+        Some(calls) => out.parse::<Vec<FunctionCall>>(calls).unwrap_or_default(),
         None => Vec::new(),
     };
     for call in calls {

@@ -36,6 +36,7 @@ mod droid;
 mod dsh;
 mod editors;
 pub mod eventlog;
+mod functions;
 mod gather;
 mod gemini;
 mod goose;
@@ -109,8 +110,10 @@ pub trait Adapter: Sync {
     fn roots(&self, places: &Places) -> Vec<PathBuf>;
 
     /// The session to which a file belongs, judged by its content; `None` if it is not this
-    /// agent's.
-    fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>>;
+    /// agent's. Where all of its sessions lie in databases, only what was written out of one is.
+    fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
+        rows::identify(file, self.name())
+    }
 
     /// What its database holds, where it keeps its sessions in one.
     fn schema(&self) -> Option<&'static Schema> {

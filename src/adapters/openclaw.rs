@@ -6,7 +6,7 @@
 //! of its own that names the key of the one that started it (by its schema, not seen).
 
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Deserialize;
 
@@ -15,7 +15,7 @@ use super::rows::WireRow;
 use super::schema::{Schema, Table};
 use super::transcript::{Dialect, NoEvents, Transcript};
 use super::wire::{Text, wire_types};
-use super::{Adapter, Identity, Places, rows};
+use super::{Adapter, Places, rows};
 use crate::error::Result;
 use crate::model::session::{BegunBy, EventSink, Head, Log};
 
@@ -29,10 +29,6 @@ impl Adapter for OpenClaw {
 
     fn roots(&self, places: &Places) -> Vec<PathBuf> {
         vec![places.folder("OPENCLAW_STATE_DIR", ".openclaw").join("agents")]
-    }
-
-    fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
-        rows::identify(file, self.name())
     }
 
     fn schema(&self) -> Option<&'static Schema> {

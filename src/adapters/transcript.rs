@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use super::jsonl::{self, Line, Lines};
 use super::tools;
-use super::wire::{Content, Text};
+use super::wire::{Content, Count, Text};
 use crate::base::clock::Timestamp;
 use crate::base::files;
 use crate::base::text;
@@ -464,6 +464,28 @@ pub struct Tokens {
     pub cache_read: u64,
     pub cache_write: u64,
     pub cost_usd: Option<f64>,
+}
+
+/// The tokens of a request, as several agents write them.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct WireTokens {
+    input_tokens: Count,
+    output_tokens: Count,
+    cache_read_tokens: Count,
+    cache_write_tokens: Count,
+}
+
+impl From<WireTokens> for Tokens {
+    fn from(used: WireTokens) -> Tokens {
+        Tokens {
+            input: used.input_tokens.0,
+            output: used.output_tokens.0,
+            cache_read: used.cache_read_tokens.0,
+            cache_write: used.cache_write_tokens.0,
+            cost_usd: None,
+        }
+    }
 }
 
 impl Tokens {

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::schema::{Schema, Table};
 use super::transcript::{Dialect, Tokens, Transcript, attached};
 use super::wire::{Content, Count, Lenient, Text, raw, wire_types};
-use super::{Adapter, Identity, Places, rows, tools};
+use super::{Adapter, Places, rows, tools};
 use crate::error::Result;
 use crate::model::session::{Action, BegunBy, EventSink, Head, Log};
 
@@ -30,10 +30,6 @@ impl Adapter for Zed {
             .variable("FLATPAK_XDG_DATA_HOME")
             .map_or_else(|| places.folder("XDG_DATA_HOME", ".local/share"), PathBuf::from);
         vec![data.join("zed/threads"), places.home.join("Library/Application Support/Zed/threads")]
-    }
-
-    fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
-        rows::identify(file, self.name())
     }
 
     fn schema(&self) -> Option<&'static Schema> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
+use crate::adapters::functions::Function;
 use crate::adapters::transcript::Tokens;
 use crate::adapters::wire::{Content, Count, Text, wire_types};
 
@@ -31,12 +32,7 @@ wire_types! {
         pub id: Text<'a>,
         pub name: Text<'a>,
         pub arguments: Option<&'a RawValue>,
-        pub function: Option<WireFunction<'a>>,
-    }
-
-    pub struct WireFunction<'a> {
-        pub name: Text<'a>,
-        pub arguments: Option<&'a RawValue>,
+        pub function: Option<Function<'a>>,
     }
 
     pub struct WireBackendCall<'a> {

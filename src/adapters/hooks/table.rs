@@ -77,6 +77,10 @@ pub const CODEX: HookSpec = HookSpec {
     ..CLAUDE
 };
 
+/// What the others share with Claude Code: all but the event that we once wrote there, and that the
+/// log which a hook names is the whole one.
+const LIKE_CLAUDE: HookSpec = HookSpec { former: &[], names_whole_log: false, ..CLAUDE };
+
 /// Gemini CLI: `settings.json`; tried: 0.61, where those of an extension run just as well. Its event
 /// before a compaction comes before every call of the model, so it is not hooked.
 const GEMINI: HookSpec = HookSpec {
@@ -90,9 +94,7 @@ const GEMINI: HookSpec = HookSpec {
         noted("AfterAgent", Moment::TurnEnd),
         noted("SessionEnd", Moment::SessionEnd),
     ],
-    former: &[],
-    names_whole_log: false,
-    ..CLAUDE
+    ..LIKE_CLAUDE
 };
 
 /// Antigravity, the program and the editor: by reports on 1.1 and 1.2, not tried. It says nothing of
@@ -103,11 +105,9 @@ const ANTIGRAVITY: HookSpec = HookSpec {
     file: |places| places.home.join(".gemini/config/hooks.json"),
     shape: Shape::Named,
     events: &[told("PreInvocation", Moment::ModelCall), noted("Stop", Moment::TurnEnd)],
-    former: &[],
     answer: AnswerForm::Steps,
     says_when_it_ends: false,
-    names_whole_log: false,
-    ..CLAUDE
+    ..LIKE_CLAUDE
 };
 
 /// Qwen Code: `settings.json`, with the events of Claude Code; tried: 0.24. Without a screen it does
@@ -117,10 +117,8 @@ const QWEN: HookSpec = HookSpec {
     home: |places| places.home.join(".qwen"),
     file: |places| places.home.join(".qwen/settings.json"),
     shape: Shape::Groups { milliseconds: true },
-    former: &[],
     says_when_it_ends: false,
-    names_whole_log: false,
-    ..CLAUDE
+    ..LIKE_CLAUDE
 };
 
 /// Cursor, the editor and `cursor-agent`: by its documentation of autumn 2026, not tried. What is
@@ -136,12 +134,10 @@ const CURSOR: HookSpec = HookSpec {
         noted("preCompact", Moment::BeforeCompaction),
         noted("sessionEnd", Moment::SessionEnd),
     ],
-    former: &[],
     answer: AnswerForm::SnakeCase,
-    names_whole_log: false,
     runs_hooks_of: &["claude"],
     signs: Signs { fields: &["conversation_id", "workspace_roots"], variable: None },
-    ..CLAUDE
+    ..LIKE_CLAUDE
 };
 
 /// Copilot CLI: any file in `~/.copilot/hooks`; tried: 1.0.102, where the model sees both answers. It
@@ -158,12 +154,10 @@ const COPILOT: HookSpec = HookSpec {
         noted("preCompact", Moment::BeforeCompaction),
         noted("sessionEnd", Moment::SessionEnd),
     ],
-    former: &[],
     answer: AnswerForm::TopLevel,
-    names_whole_log: false,
     runs_hooks_of: &["claude"],
     signs: Signs { fields: &["timestamp"], variable: Some("COPILOT_CLI") },
-    ..CLAUDE
+    ..LIKE_CLAUDE
 };
 
 /// Grok: any file in `~/.grok/hooks`; tried: 1.0.41. It shows the model nothing of what hooks answer,
@@ -177,11 +171,9 @@ const GROK: HookSpec = HookSpec {
         noted("PreCompact", Moment::BeforeCompaction),
         noted("SessionEnd", Moment::SessionEnd),
     ],
-    former: &[],
-    names_whole_log: false,
     runs_hooks_of: &["claude", "cursor"],
     signs: Signs { fields: &["hookEventName", "workspaceRoot"], variable: None },
-    ..CLAUDE
+    ..LIKE_CLAUDE
 };
 
 /// Goose: a plugin's `hooks.json`; tried: 1.52. It only lets hooks look on.
@@ -190,9 +182,7 @@ const GOOSE: HookSpec = HookSpec {
     home: |places| places.folder("XDG_DATA_HOME", ".local/share").join("goose"),
     file: |places| places.home.join(".agents/plugins/memtree/hooks/hooks.json"),
     events: &[noted("Stop", Moment::TurnEnd), noted("SessionEnd", Moment::SessionEnd)],
-    former: &[],
-    names_whole_log: false,
-    ..CLAUDE
+    ..LIKE_CLAUDE
 };
 
 /// Droid: `settings.json`, with the events of Claude Code; tried: 0.215. Where there is a `hooks.json`,
@@ -209,9 +199,7 @@ const DROID_HOOKS_FILE: HookSpec = HookSpec {
     home: |places| places.home.join(".factory"),
     file: |places| places.home.join(".factory/hooks.json"),
     shape: Shape::BareGroups,
-    former: &[],
-    names_whole_log: false,
-    ..CLAUDE
+    ..LIKE_CLAUDE
 };
 
 /// OpenCode: a module in its folder of plugins, which calls us as the others do.
@@ -226,11 +214,9 @@ const OPENCODE: HookSpec = HookSpec {
         noted("Stop", Moment::TurnEnd),
         noted("PreCompact", Moment::BeforeCompaction),
     ],
-    former: &[],
     answer: AnswerForm::TopLevel,
     says_when_it_ends: false,
-    names_whole_log: false,
-    ..CLAUDE
+    ..LIKE_CLAUDE
 };
 
 /// Kilo: OpenCode's successor in another house, with the same plugins.
@@ -254,10 +240,8 @@ const PI: HookSpec = HookSpec {
         noted("PreCompact", Moment::BeforeCompaction),
         noted("SessionEnd", Moment::SessionEnd),
     ],
-    former: &[],
     answer: AnswerForm::TopLevel,
-    names_whole_log: false,
-    ..CLAUDE
+    ..LIKE_CLAUDE
 };
 
 /// A program's folder among the settings of all.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::value::RawValue;
 
+use crate::adapters::functions::Function;
 use crate::adapters::tags;
 use crate::adapters::transcript::{Dialect, Tokens, Transcript, attached};
 use crate::adapters::wire::{self, Content, Count, Text, wire_types};
@@ -48,7 +49,7 @@ wire_types! {
         text: Text<'a>,
         think: Text<'a>,
         id: Text<'a>,
-        function: Option<WireFunction<'a>>,
+        function: Option<Function<'a>>,
         arguments_part: Text<'a>,
         tool_call_id: Text<'a>,
         return_value: Option<WireReturn<'a>>,
@@ -58,11 +59,6 @@ wire_types! {
         parent_tool_call_id: Text<'a>,
         /// What a subagent did; of a hook, its name.
         event: Option<&'a RawValue>,
-    }
-
-    struct WireFunction<'a> {
-        name: Text<'a>,
-        arguments: Option<&'a RawValue>,
     }
 
     struct WireReturn<'a> {

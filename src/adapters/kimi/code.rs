@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use serde_json::value::RawValue;
 
+use crate::adapters::functions::Function;
 use crate::adapters::tags;
 use crate::adapters::transcript::{Dialect, Tokens, Transcript, attached, hash};
 use crate::adapters::wire::{self, Content, Count, Text, wire_types};
@@ -79,12 +80,7 @@ wire_types! {
         id: Text<'a>,
         name: Text<'a>,
         arguments: Option<&'a RawValue>,
-        function: Option<WireFunction<'a>>,
-    }
-
-    struct WireFunction<'a> {
-        name: Text<'a>,
-        arguments: Option<&'a RawValue>,
+        function: Option<Function<'a>>,
     }
 
     #[serde(rename_all = "camelCase")]

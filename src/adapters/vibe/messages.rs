@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use serde_json::value::RawValue;
-
 use super::META;
+use crate::adapters::functions::{self, FunctionCall};
 use crate::adapters::transcript::{Dialect, Tokens, Transcript, attached};
-use crate::adapters::wire::{Content, Count, Lenient, Text, plain, wire_types};
+use crate::adapters::wire::{Content, Count, Lenient, Text, wire_types};
 use crate::error::Result;
 use crate::model::session::EventKind;
 
@@ -45,20 +44,9 @@ wire_types! {
         content: Content<'a>,
         reasoning_content: Text<'a>,
         injected: Option<bool>,
-        tool_calls: Option<Vec<WireCall<'a>>>,
+        tool_calls: Option<Vec<FunctionCall<'a>>>,
         name: Text<'a>,
         tool_call_id: Text<'a>,
-    }
-
-    struct WireCall<'a> {
-        id: Text<'a>,
-        function: WireFunction<'a>,
-    }
-
-    struct WireFunction<'a> {
-        name: Text<'a>,
-        /// A document of its own, or what is in it.
-        arguments: Option<&'a RawValue>,
     }
 }
 
@@ -115,10 +103,7 @@ impl Dialect for Messages {
                 out.reply(message.content.text)?;
                 let calls = message.tool_calls.unwrap_or_default();
                 let finished = calls.is_empty();
-                for call in calls {
-                    let input = plain(call.function.arguments);
-                    out.call(call.id.0, call.function.name.0, &input)?;
-                }
+                functions::tell(calls, out)?;
                 if finished { out.completion() } else { Ok(()) }
             }
             "tool" => result(message, out),
