@@ -593,7 +593,7 @@ fn is_known(key: &str, known: &Table) -> bool {
 /// Whether a key is a name that the person chose.
 fn is_open(key: &str) -> bool {
     let below = |table: &&str| key.strip_prefix(*table).is_some_and(|rest| rest.starts_with('.'));
-    OPEN_TABLES.iter().any(|table| key == *table || below(&table))
+    OPEN_TABLES.iter().any(|table| key == *table || below(table))
 }
 
 /// Warns of keys that nobody knows, and names them.
