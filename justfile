@@ -16,10 +16,11 @@ bless:
     UPDATE_EXPECT=1 cargo test
     TRYCMD=overwrite cargo test --test it transcripts
 
-# What takes longer: check, then a kill at every point, many more bent seeds, a model server, real agents, official clients, measuring tests and benches
+# What takes longer: check, then a kill at every point, many more bent seeds, a model server, a RAG tool, real agents, official clients, measuring tests and benches
 long: check
     tests/real_model/run real_model real_server || [ $? -eq 77 ]
     tests/real_embeddings/run || [ $? -eq 77 ]
+    tests/rag/run || [ $? -eq 77 ]
     tests/real_agents/run long || [ $? -eq 77 ]
     tests/clients/run long || [ $? -eq 77 ]
     tests/real_clients/run long || [ $? -eq 77 ]

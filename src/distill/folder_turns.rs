@@ -37,12 +37,11 @@ pub fn turns(text: &str) -> Vec<Turn> {
         }
     }
     turns.truncate(MOST_TURNS);
-    let has_both =
-        turns.iter().any(|turn| turn.by_person) && turns.iter().any(|turn| !turn.by_person);
-    if has_both { turns } else { Vec::new() }
+    turns
 }
 
-/// How many entries a file of a log has: its lines or items, or one where it has none.
+/// How many entries a file of a log has: its records, items or lines with a time, or one where it
+/// has none of these.
 pub fn entries(text: &str) -> u64 {
     let count = match serde_json::from_str::<Value>(text) {
         Ok(Value::Array(items)) => items.len(),
@@ -54,9 +53,17 @@ pub fn entries(text: &str) -> u64 {
         Err(_) => {
             let is_record = |line: &&str| line.trim_start().starts_with('{');
             let is_item = |line: &&str| line.starts_with("- ") || line.starts_with("* ");
-            let records = text.lines().filter(is_record).count();
-            let items = text.lines().filter(is_item).count();
-            if records > 0 { records } else { items }
+            let is_timed = |line: &&str| {
+                line.trim_start_matches(['[', '('])
+                    .starts_with(|first: char| first.is_ascii_digit())
+                    && line.contains(':')
+            };
+            let counts = [
+                text.lines().filter(is_record).count(),
+                text.lines().filter(is_item).count(),
+                text.lines().filter(is_timed).count(),
+            ];
+            counts.into_iter().find(|count| *count > 0).unwrap_or_default()
         }
     };
     (count as u64).max(u64::from(!text.trim().is_empty()))
@@ -161,7 +168,11 @@ fn of_markdown(text: &str) -> Vec<Turn> {
         turn.text = turn.text.trim().to_string();
     }
     turns.retain(|turn| !turn.text.is_empty());
-    turns
+    // A page with one speaker is a page that begins a line with that word. A document that names a
+    // role means it: some keep one turn in each file.
+    let has_both =
+        turns.iter().any(|turn| turn.by_person) && turns.iter().any(|turn| !turn.by_person);
+    if has_both { turns } else { Vec::new() }
 }
 
 #[cfg(test)]
@@ -195,6 +206,15 @@ mod tests {
     }
 
     #[test]
+    fn a_file_may_hold_one_turn() {
+        assert_eq!(
+            shown(r#"{"role":"user","content":"Where were we?"}"#),
+            ["user: Where were we?"]
+        );
+        assert_eq!(shown(r#"{"speaker":"ai","text":"At the lock."}"#), ["agent: At the lock."]);
+    }
+
+    #[test]
     fn what_is_no_conversation_has_no_turns() {
         for text in
             ["", "User: alone", "{\"user\":\"ada\"}", "[1,2]", "# Notes\n\nThe user: says x"]
@@ -209,6 +229,7 @@ mod tests {
         assert_eq!(entries("[1,2]"), 2);
         assert_eq!(entries("{\"log\":[1,2,3,4],\"n\":1}"), 4);
         assert_eq!(entries("- one\n- two\n"), 2);
+        assert_eq!(entries("09:14 rain\n[2026-11-18 09:20] wind\n\n"), 2);
         assert_eq!((entries("a smell of rain"), entries("")), (1, 0));
     }
 }

@@ -105,6 +105,23 @@ impl Content {
     pub fn shape(&self) -> SnapshotShape {
         if self.flavor == FOLDER { SnapshotShape::Folder } else { SnapshotShape::Log }
     }
+
+    /// How the objective of a folder begins that says nothing of itself.
+    pub const ONLY_KEPT: &'static str = "Keep the folder ";
+
+    /// Whether the page says what its session was about: of a folder in which nobody speaks only a
+    /// person can say it, or a model.
+    pub fn is_summarized(&self) -> bool {
+        self.shape() == SnapshotShape::Log
+            || self.turns > 0
+            || self.key_outcomes.len() > 1
+            || !self.objective.starts_with(Content::ONLY_KEPT)
+    }
+
+    /// Whether there are words to find it by.
+    pub fn is_indexed(&self) -> bool {
+        self.shape() == SnapshotShape::Log || !self.triggers.is_empty()
+    }
 }
 
 /// What a digest says of its snapshot.

@@ -82,6 +82,38 @@ fn a_folder_keeps_its_shape_and_gets_a_page() {
 }
 
 #[test]
+fn only_what_was_done_to_a_folder_is_ticked() {
+    let desk = Desk::new();
+    let folder = desk.project().join("pictures");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("tide.png"), b"\x89PNG\r\n\x1a\n\0\0\0\0").unwrap();
+    desk.memtree(["snapshot", "pictures"]).success();
+    let page = desk.digest_text("SES1_desk_SP1C1");
+    // By its name it can be found.
+    assert!(page.contains("- [x] Cleaned\n- [ ] Summarized\n- [x] Indexed\n"), "{page}");
+    assert!(page.contains("\nreadiness: [cleaned, indexed]\n"), "{page}");
+    assert!(page.contains("  - 1 file kept byte for byte\n"), "{page}");
+    desk.memtree(["verify"]).success();
+}
+
+#[test]
+fn a_file_for_each_turn_is_read_as_a_conversation() {
+    let desk = Desk::new();
+    let folder = desk.project().join("talk/episodic");
+    fs::create_dir_all(&folder).unwrap();
+    let say = |name: &str, role: &str, said: &str| {
+        let turn = serde_json::json!({ "role": role, "content": said });
+        fs::write(folder.join(name), turn.to_string()).unwrap();
+    };
+    say("EP_01.json", "user", "Please let the tide table accept negative heights.");
+    say("EP_02.json", "assistant", "Done: `parse_height` accepts a minus sign. All 14 tests pass.");
+    desk.memtree(["snapshot", "talk"]).success();
+    let page = desk.digest_text("SES1_desk_SP1C1");
+    assert!(page.contains("negative heights") && !page.contains("{\"role\""), "{page}");
+    assert!(page.contains("- [x] Summarized\n- [x] Indexed\n"), "{page}");
+}
+
+#[test]
 #[cfg(unix)]
 fn ten_thousand_files_are_kept_once() {
     let desk = Desk::new();

@@ -1,30 +1,29 @@
 #!/usr/bin/env python3
-"""Loads every digest of a memory with LangChain, as a person's RAG tool would. Opt-in: it needs the network once.
+"""Loads every digest of a memory with LlamaIndex, as a person's RAG tool would: `load_digests.py MEMORY`.
 
-  python3 -m venv /tmp/rag && /tmp/rag/bin/pip install langchain-community langchain-text-splitters
-  /tmp/rag/bin/python tests/rag/load_digests.py MEMORY
-
-Fails unless every `*_DIGEST.md` becomes one document with its id, its sections and text, and splits by its headings.
+Fails unless every `*_DIGEST.md` becomes documents with its id and its summary, and splits by its headings.
 """
 import pathlib
 import sys
 
-from langchain_community.document_loaders import DirectoryLoader, TextLoader
-from langchain_text_splitters import MarkdownHeaderTextSplitter
+from llama_index.core import SimpleDirectoryReader
+from llama_index.core.node_parser import MarkdownNodeParser
 
 memory = pathlib.Path(sys.argv[1])
-digests = sorted(memory.glob("**/*_DIGEST.md"))
-loader = DirectoryLoader(str(memory), glob="**/*_DIGEST.md", loader_cls=TextLoader, loader_kwargs={"encoding": "utf-8"})
-documents = loader.load()
+digests = {str(path): path.name.removesuffix("_DIGEST.md") for path in sorted(memory.glob("**/*_DIGEST.md"))}
 assert digests, f"no digest in {memory}"
-assert len(documents) == len(digests), f"{len(documents)} documents of {len(digests)} digests"
-splitter = MarkdownHeaderTextSplitter([("#", "session"), ("##", "section")])
-sections = 0
+# Without a reader of its own a file is one document of plain text, front matter and all.
+documents = SimpleDirectoryReader(input_files=list(digests), file_extractor={}, errors="strict").load_data()
+text = {}
 for document in documents:
-    name = pathlib.Path(document.metadata["source"]).name.removesuffix("_DIGEST.md")
-    parts = splitter.split_text(document.page_content)
-    found = {part.metadata.get("section", "") for part in parts}
-    assert any(name in part.metadata.get("session", "") for part in parts), name
-    assert any("Semantic Summary" in section for section in found), (name, found)
-    sections += len(parts)
-print(f"{len(documents)} digests loaded, {sections} sections")
+    path = document.metadata["file_path"]
+    text[path] = text.get(path, "") + document.text
+assert text.keys() == digests.keys(), f"{len(text)} of {len(digests)} digests were loaded"
+for path, session in digests.items():
+    assert f"session: {session}" in text[path] and "Semantic Summary" in text[path], path
+nodes = MarkdownNodeParser().get_nodes_from_documents(documents)
+for path in digests:
+    parts = [node for node in nodes if node.metadata["file_path"] == path]
+    assert any("Semantic Summary" in node.text.split("\n", 1)[0] for node in parts), path
+    assert all(node.text.strip() for node in parts), path
+print(f"{len(digests)} digests loaded, {len(nodes)} parts")

@@ -62,7 +62,7 @@ pub fn folder_content(
     let title = (!has_turns).then(|| format!("Snapshot of {}", folder.name));
     let head = Head { title, cwd: Some(folder.path), ..Head::default() };
     let content = content(flavor, facts, &head, parts);
-    let kept = format!("{} files kept byte for byte", folder.files);
+    let kept = format!("{} kept byte for byte", text::counted(folder.files, "file"));
     let content = match has_turns {
         true => Content {
             started: content.started.or(folder.modified),
@@ -71,7 +71,7 @@ pub fn folder_content(
             ..content
         },
         false => {
-            let objective = format!("Keep the folder {} as it is", folder.name);
+            let objective = format!("{}{} as it is", Content::ONLY_KEPT, folder.name);
             Content {
                 started: folder.modified,
                 ended: folder.modified,

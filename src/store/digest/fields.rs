@@ -108,15 +108,23 @@ pub const FIELDS: &[Field] = &[
     field!(measured "manifest", snapshot.manifest, |all: &[_]| each_line(all), Value::read),
     field!(measured "manifest_sha256", snapshot.manifest_sha256, String::clone, Value::read),
     field!(machine "made_by", content.made_by),
-    Field { place: Place::Machine, ..fixed!("readiness", |_| READINESS.into()) },
+    Field { place: Place::Machine, ..fixed!("readiness", readiness) },
     field!(machine "snapshot_bytes", snapshot.bytes),
     field!(machine "snapshot_files", snapshot.files),
     field!(machine "evidence", content.evidence, |all: &[_]| each_line(all), read_lines),
     field!(machine "signals", content.signals, signals, read_signals),
 ];
 
-/// What was done to every page that is written.
-pub const READINESS: &str = "[cleaned, summarized, indexed]";
+/// What was done to most pages: all but those of folders that say nothing of themselves.
+pub const ALL_DONE: &str = "[cleaned, summarized, indexed]";
+
+/// What was done to a page.
+fn readiness(digest: &Digest) -> String {
+    let summarized = digest.content.is_summarized().then_some("summarized");
+    let indexed = digest.content.is_indexed().then_some("indexed");
+    let done: Vec<&str> = ["cleaned"].into_iter().chain(summarized).chain(indexed).collect();
+    format!("[{}]", done.join(", "))
+}
 
 /// The keys that only machines need.
 pub fn machine_keys() -> impl Iterator<Item = &'static str> {

@@ -306,13 +306,17 @@ pub fn related_text(existing: &str) -> String {
     as_written_and_related(existing).unwrap_or_else(|| related_by_parts(existing))
 }
 
+/// The template with all boxes ticked that we tick ourselves.
+fn template_with(index: &str) -> String {
+    let ticked = TEMPLATE.replace("{summarized}", "x").replace("{indexed}", "x");
+    ticked.replace("{index}", index)
+}
+
 /// The short way, for a page whose boxes are as we wrote them: most are, and a whole memory may
 /// have to be ticked.
 fn as_written_and_related(existing: &str) -> Option<String> {
-    static SECTION: LazyLock<String> = LazyLock::new(|| {
-        let template = TEMPLATE.replace("{index}", "");
-        readiness_section(&template).expect("the template has it")
-    });
+    static SECTION: LazyLock<String> =
+        LazyLock::new(|| readiness_section(&template_with("")).expect("the template has it"));
     static ENTRIES: LazyLock<[String; 2]> = LazyLock::new(|| {
         let ticked = SECTION.replacen(RELATED_BOX, RELATED_TICK, 1);
         [SECTION.as_str(), &ticked].map(|section| {
@@ -320,8 +324,8 @@ fn as_written_and_related(existing: &str) -> Option<String> {
         })
     });
     static READINESS: LazyLock<[String; 2]> = LazyLock::new(|| {
-        let related = fields::READINESS.replace(']', &format!(", {RELATED}]"));
-        [fields::READINESS, &related].map(|steps| format!("\nreadiness: {steps}\n"))
+        let related = fields::ALL_DONE.replace(']', &format!(", {RELATED}]"));
+        [fields::ALL_DONE, &related].map(|steps| format!("\nreadiness: {steps}\n"))
     });
     let section = existing.find(SECTION.as_str()).filter(|_| existing.starts_with("---\n"))?;
     let (before, after) = existing.split_at(section);
@@ -474,9 +478,16 @@ fn body(digest: &Digest) -> String {
             let lines = content.triggers.iter().map(|trigger| trigger_line(trigger, device));
             lines.collect::<Vec<_>>().join("\n")
         }
+        "summarized" => tick(content.is_summarized()),
+        "indexed" => tick(content.is_indexed()),
         "index" => index_section(content),
         _ => String::new(),
     })
+}
+
+/// What stands in a box.
+fn tick(is_done: bool) -> String {
+    if is_done { "x" } else { " " }.into()
 }
 
 fn or_dash(value: &str) -> String {
@@ -514,12 +525,12 @@ mod tests {
     fn the_short_way_to_a_ticked_box_is_taken_and_ends_where_the_long_one_does() {
         let index = "## 🔎 Index\n- EP_001: tide, harbour\n\n";
         for index in ["", index] {
-            let body = TEMPLATE.replace("{index}", index);
+            let body = template_with(index);
             let boxes = readiness_section(&body).unwrap();
             let page = format!(
                 "---\ntitle: T\n---\n{}<!-- memtree:\nreadiness: {}\nwritten:\n  - \"{} {}\"\n-->\n\n## Notes\n",
                 body.trim_end_matches("## Notes\n"),
-                fields::READINESS,
+                fields::ALL_DONE,
                 READINESS_SECTION,
                 authored::part_hash(&boxes),
             );
