@@ -25,6 +25,7 @@ pub mod replies;
 pub mod signals;
 pub mod steps;
 pub mod test_runs;
+pub mod todo_list;
 pub mod tools;
 pub mod usage;
 pub mod words;

@@ -126,7 +126,11 @@ impl Remarks {
         let states: Vec<bool> = sentences
             .iter()
             .enumerate()
-            .map(|(at, one)| is_statement(one) || (conceded && at < 2 && is_admission(one)))
+            .map(|(at, one)| {
+                is_statement(one)
+                    || (conceded && at < 2 && is_admission(one))
+                    || (self.failed && names_failure(one))
+            })
             .collect();
         for (at, sentence) in sentences.iter().enumerate().filter(|(at, _)| states[*at]) {
             if self.statements.len() >= MOST_IN_A_LIST {
@@ -139,6 +143,7 @@ impl Remarks {
                 failed: self.failed,
                 announced: at > 0 && announces_cause(&sentences[at - 1]),
                 fixed: next.is_some_and(|next| says_what_fixes(next)),
+                named: self.failed && names_failure(sentence),
             };
             let Some(signs) = signs(sentence, around).filter(|_| !refuted) else {
                 continue;
@@ -245,10 +250,10 @@ fn plain_sentence(sentence: &str) -> String {
 /// be, not the state of the moment.
 fn is_statement(sentence: &str) -> bool {
     static NARRATES: StaticRegex = StaticRegex::new(
-        r"(?i-u)^(?:i\b|we\b|let\b|now\b|here\b|next\b|first\b|then\b|good\b|great\b|perfect|excellent|done\b|added|updated|fixed|created|removed|changed|implemented|all (?:tests|checks|done)|both\b|no response|you\b|your\b|want\b|would\b|should\b|looking|wait|hmm|actually|ok\b|okay|sure|yes\b|run\b|use\b|add\b|remove\b|fix\b|update\b|change\b|drop\b|accept\b|check\b|verified|committed|pushed|current(?:ly)?\b|to\b|after\b|once\b|summary|note:|option|phase\b|step \d|what\b|why\b|how\b|tests?\b|if\b|even\b|expected\b|purpose\b|low\b|medium\b|high\b|critical\b|blocking\b|nit\b|suggested\b|suggestion|severity|p\d\b|files?:|consider\b|offer\b|integrate\b|alternative|available\b|draft\b|no need\b|two (?:small )?\w+:|please\b|warns?\b|my\b|info\b|allows?\b|ensures?\b|maps?\b|emits?\b|prints?\b|returns?\b|adds\b|keeps?\b|handles?\b|detects?\b|skips?\b)",
+        r"(?i-u)^(?:i\b|we\b|let\b|now\b|here\b|next\b|first\b|then\b|good\b|great\b|perfect|excellent|done\b|added|updated|fixed|created|removed|changed|implemented|all (?:tests|checks|done)|both\b|no response|you\b|your\b|want\b|would\b|should\b|looking|wait|hmm|actually|ok\b|okay|sure|yes\b|run\b|use\b|add\b|remove\b|fix\b|update\b|change\b|drop\b|accept\b|check\b|verified|committed|pushed|current(?:ly)?\b|to\b|after\b|summary|note:|option|phase\b|step \d|what\b|why\b|how\b|tests?\b|if\b|even\b|expected\b|purpose\b|low\b|medium\b|high\b|critical\b|blocking\b|nit\b|suggested\b|suggestion|severity|p\d\b|files?:|consider\b|offer\b|integrate\b|alternative|available\b|draft\b|no need\b|two (?:small )?\w+:|please\b|warns?\b|my\b|info\b|allows?\b|ensures?\b|maps?\b|emits?\b|prints?\b|returns?\b|adds\b|keeps?\b|handles?\b|detects?\b|skips?\b)",
     );
     static PRESENT: StaticRegex = StaticRegex::new(
-        r"(?i-u)\b(?:is|are|does|do|doesn't|don't|isn't|aren't|requires?|needs?|uses?|reads?|writes?|returns?|runs?|means|has|have|only|can|cannot|can't|must|picks?|expects?|treats?|passes|validates?|falls?|fails?|breaks?|masks?|ignores?|drops?|keeps?|sends?|calls?|gets?|stays?|skips?|creates?|checks?|won't|shows?|displays?|triggers?|lists?|includes?|contains?|loads?|handles?|happens?|quotes?|matches|sees|looks|starts?|throws?|wraps?|points?|prints?|wants?|provides?|supports?|allows?|applies|makes?|tries|takes?|sets?|gives?|comes?|goes|exists?|belongs?|depends?|stores?|holds?|saves?|serves?|resolves?|respects?|implements?)\b",
+        r"(?i-u)\b(?:is|are|(?:was|were) (?:caused by|due to)|does|do|doesn't|don't|isn't|aren't|requires?|needs?|uses?|reads?|writes?|returns?|runs?|means|has|have|only|can|cannot|can't|must|picks?|expects?|treats?|passes|validates?|falls?|fails?|breaks?|masks?|ignores?|drops?|keeps?|sends?|calls?|gets?|stays?|skips?|creates?|checks?|won't|shows?|displays?|triggers?|lists?|includes?|contains?|loads?|handles?|happens?|quotes?|matches|sees|looks|starts?|throws?|wraps?|points?|prints?|wants?|provides?|supports?|allows?|applies|makes?|tries|takes?|sets?|gives?|comes?|goes|exists?|belongs?|depends?|stores?|holds?|saves?|serves?|resolves?|respects?|implements?)\b",
     );
     static MOMENT: StaticRegex = StaticRegex::new(
         r"(?i-u)\b(?:untracked|unstaged|up to date|\d+ commits? (?:behind|ahead)|no local changes|working tree|clean(?:ly)? on|tests? (?:passed|pass|failed|passing)|ready (?:for|to)|current (?:state|branch)|left (?:untouched|alone|unchanged)|not (?:touching|related)|unrelated|pre-?existing|no (?:blocking|issues|findings|changes)|i'(?:m|ll|ve)|already (?:exists|handled|has|have|in|correct|fixed|done|uses?|includes?)|successfully|production-ready|expected behavior|(?:page|check|log|output|run) shows|tracked diff|final diff|dispatched agent|fair challenge|unpushed|appeared|push failed|(?:is|are) now|currently|tasked|needs? fix|want me to|let me know)\b",
@@ -289,6 +294,23 @@ struct Around {
     announced: bool,
     /// The sentence behind says what mends it.
     fixed: bool,
+    /// It names what the failed command failed of.
+    named: bool,
+}
+
+/// Whether a sentence names what failed and of what, or what has to be done first: "Lint failure — the
+/// block has no language", "We need to build the library first".
+fn names_failure(sentence: &str) -> bool {
+    static NAMES: StaticRegex = StaticRegex::new(
+        r"(?i-u)^(?:the |just a |a |another |this is (?:just )?(?:a |an |the )?)?[a-z][\w'/ -]{2,40} (?:issue|error|failure|problem|violation|conflict|mismatch|warning)s?(?u:\s*[—–:]\s*|\s-\s)[a-z`]|\bneeds? to (?:be )?(?:\w+ ){1,8}first\b",
+    );
+    static GUESSES: StaticRegex = StaticRegex::new(
+        r"(?i-u)\b(?:might|maybe|probably|perhaps|likely|let me|i need|unrelated)\b",
+    );
+    (5..=40).contains(&sentence.split_whitespace().count())
+        && NAMES.is_match(sentence)
+        && !GUESSES.is_match(sentence)
+        && !sentence.ends_with('?')
 }
 
 /// Whether a sentence says that what follows is the cause: "Now I understand the issue."
@@ -312,7 +334,7 @@ fn says_what_fixes(sentence: &str) -> bool {
 /// The signs that a statement explains a failure; `None` where it does not speak of one, or of
 /// nothing in particular.
 fn signs(sentence: &str, around: Around) -> Option<u32> {
-    let Around { conceded, failed, announced, fixed } = around;
+    let Around { conceded, failed, announced, fixed, named } = around;
     static FAILS: StaticRegex = StaticRegex::new(
         r"(?i-u)\b(?:not|no|never|doesn't|don't|didn't|isn't|aren't|wasn't|can't|cannot|won't|without|fail(?:s|ed|ing|ure)?|errors?|miss(?:ing|es)|wrong|broken?|breaks?|stale|empty|crash\w*|lost|drops?|conflicts?|bypass\w*|leak\w*|leftover|twice|hardcoded|ignores?|only|reject\w*|refus\w*|corrupt\w*|brittle|instead|silently|masks?|early|directly)\b",
     );
@@ -331,13 +353,14 @@ fn signs(sentence: &str, around: Around) -> Option<u32> {
     let things = things(sentence);
     let found = FOUND.is_match(sentence);
     let explains = FAILS.is_match(sentence) && (things > 0 || found || conceded || announced);
-    let explains = explains || ((announced || fixed) && things > 0);
+    let explains = explains || ((announced || fixed) && things > 0) || named;
     let demands = failed && things > 0 && DEMANDS.is_match(sentence);
     if !(explains || demands) || LEANS.is_match(sentence) || sentence.split_whitespace().count() < 6
     {
         return None;
     }
-    let signs = [failed, conceded, CAUSE.is_match(sentence), found, things > 1, announced, fixed];
+    let signs =
+        [failed, conceded, CAUSE.is_match(sentence), found, things > 1, announced, fixed, named];
     Some(signs.into_iter().map(u32::from).sum())
 }
 
@@ -457,8 +480,30 @@ mod tests {
             "The `flush()` call returns before the header is written, so the day is empty.",
             "`npm ci` fails when the lock file was written by another version of npm.",
             "Root cause: the worker never reads `LOCALE`, so every page is cached under one key.",
+            "The failure was caused by stale `tmp/copies/` folders, whose tests were not ours.",
         ] {
             assert_eq!(stated(said).len(), 1, "{said}");
+        }
+    }
+
+    #[test]
+    fn after_a_failure_what_failed_of_what_is_stated() {
+        for said in [
+            "Lint failure — the fenced block has no language",
+            "The library needs to be built with its types first",
+        ] {
+            assert!(names_failure(said), "{said}");
+            assert!(stated(said).is_empty(), "nothing failed: {said}");
+            let mut remarks = Remarks { failed: true, ..Remarks::default() };
+            reply(&mut remarks, said);
+            assert_eq!(remarks.statements.len(), 1, "{said}");
+        }
+        for said in [
+            "Probably a lint failure — the fenced block has no language",
+            "Is it a lint failure — the block has no language?",
+            "The header is written behind the lock",
+        ] {
+            assert!(!names_failure(said), "{said}");
         }
     }
 

@@ -4,6 +4,7 @@
 use crate::base::static_regex::StaticRegex;
 use crate::base::text;
 use crate::distill::steps::{Step, StepKind, ToolCall};
+use crate::distill::todo_list::TodoList;
 use crate::distill::{commands, errors};
 use crate::model::session::Action;
 
@@ -28,6 +29,8 @@ pub struct WorkTree {
     pub merged: bool,
     /// The last command that does something, where it failed, with its error.
     pub failing: Option<(String, String)>,
+    /// The agent's own list of things to do.
+    pub todo: TodoList,
 }
 
 /// A commit, and whether it went anywhere.
@@ -47,7 +50,12 @@ impl WorkTree {
             return;
         }
         match &step.kind {
-            StepKind::ToolCall(call) => self.add_call(call, step.agent.is_some()),
+            StepKind::ToolCall(call) => {
+                if step.agent.is_none() {
+                    self.todo.take(call);
+                }
+                self.add_call(call, step.agent.is_some());
+            }
             StepKind::Reply(_) | StepKind::Prompt(_) | StepKind::Intervention(_)
                 if step.agent.is_none() =>
             {

@@ -206,6 +206,9 @@ impl Claim {
     /// How the line of checks begins.
     pub const CHECKS: &'static str = "Checks that passed here: ";
 
+    /// How the line begins that says where plans and notes are kept.
+    pub const NOTES: &'static str = "Plans and notes are kept in ";
+
     /// Whether it names commands that checked the work and passed.
     pub fn is_check(&self) -> bool {
         !self.checks().is_empty()

@@ -197,7 +197,9 @@ fn is_guess(said: &str) -> bool {
     static GUESSES: StaticRegex = StaticRegex::new(
         r"(?i-u)^(?:(?:ok(?:ay)?|so|well|and|but|hm+),? )*(?:i (?:thought|think|guess|wonder)|might|maybe|perhaps|you'll want|not sure|could)\b",
     );
-    GUESSES.is_match(said)
+    // "All of this" was before the person's eyes, and is not before a later reader's.
+    static POINTS: StaticRegex = StaticRegex::new(r"(?i-u)\ball of (?:this|that|it|them)\b");
+    GUESSES.is_match(said) || POINTS.is_match(said)
 }
 
 fn draft(digest: &Digest, claim: &Claim) -> Draft {
@@ -265,15 +267,24 @@ fn narrates(said: &str) -> bool {
     static MOMENT: StaticRegex = StaticRegex::new(
         r"(?i)\b(?:i|i['’]m|i['’]ve|i['’]ll|we|we['’]ve|we['’]re|let['’]s)\b|\b(?:now|today|currently|just|already|yet|still|in progress|need to)\b|\b(?:added|moved|renamed|updated|removed|replaced|switched|created|implemented)\b|\bso the (?:problem|issue|bug) is\b|\bthis (?:change|branch|commit|pr|fix|session|time)\b|\bthe (?:deletion|change|current implementation)\b|\b(?:pr|pull request) #?\d+|^(?:since|points|problem \d|so|but|also|which|that|it|this|these|they|the fix)\b",
     );
-    // A number of an issue or of a line is of its day, also in code.
-    static NUMBERED: StaticRegex = StaticRegex::new(r"(?i)#\d{2,}\b|\blines? \d+");
     // How a formatter would have one line is no knowledge of a project.
     static FORMAT: StaticRegex = StaticRegex::new(
         r"(?i)\b(?:lint(?:er)?|biome|prettier|eslint|formatter|\w+fmt)\b.{0,20}\b(?:wants?|expects?|prefers?)\b.*\b(?:lines?|wrap\w*|indent\w*|spac\w+|quotes?|format\w*)\b",
     );
     // What else stands in code is a name: `now()` is no moment.
     let words: Vec<&str> = said.split('`').step_by(2).collect();
-    NUMBERED.is_match(said) || FORMAT.is_match(said) || MOMENT.is_match(&words.join("_"))
+    is_numbered(said) || FORMAT.is_match(said) || MOMENT.is_match(&words.join("_"))
+}
+
+/// Whether a sentence names an issue, a line or a commit by number: that is of its day, also in code.
+fn is_numbered(said: &str) -> bool {
+    static NUMBERED: StaticRegex = StaticRegex::new(r"(?i)#\d{2,}\b|\blines? \d+");
+    static HASH: StaticRegex = StaticRegex::new(r"\b[0-9a-f]{7,40}\b");
+    let has_digit = |hash: regex::Match<'_>| {
+        let hash = hash.as_str();
+        hash.contains(|c: char| c.is_ascii_digit()) && hash.contains(|c: char| c.is_alphabetic())
+    };
+    NUMBERED.is_match(said) || HASH.find_iter(said).any(has_digit)
 }
 
 /// Whether a sentence names something of code: one that does not says nothing of this project.
@@ -296,6 +307,7 @@ fn lasts(said: &str) -> bool {
     static POINTS: StaticRegex =
         StaticRegex::new(r"(?i)\b(?:get|do|make|keep|put) (?:this|that|it)\b");
     WHY.is_match(said)
+        && !is_numbered(said)
         && !said.contains('?')
         && !REPLY.is_match(said)
         && (!POINTS.is_match(said) || names_a_thing(said))
@@ -453,6 +465,7 @@ mod tests {
             "ok, i think every line that is drawn must not be wider than the screen",
             "i thought we no longer use tabs",
             "might be in the other repository, this is a public repo",
+            "always put all of this into the notes",
         ] {
             assert!(is_guess(guess), "{guess}");
         }
@@ -471,6 +484,7 @@ mod tests {
             "`src/plan.rs` — added the second table",
             "`#950` is no candidate for the next release",
             "Line 404 checks `is_open` and line 390 does not",
+            "`1a2b3c4d` is the commit that breaks the `lock`",
             "Lint wants the `find` call on one line",
         ] {
             assert!(narrates(told), "{told}");

@@ -59,7 +59,9 @@ pub fn together(mut all: Vec<Merged>) -> Together {
 pub fn order(one: &Merged) -> impl Ord + '_ {
     let landmark = &one.landmark;
     let support = std::cmp::Reverse((landmark.pinned, one.sessions, landmark.confidence, one.last));
-    (support, &landmark.project, landmark.kind, &landmark.text)
+    // Of what is equally sure, what names more things of code can be looked up.
+    let named = std::cmp::Reverse(landmark.text.matches('`').count());
+    (support, &landmark.project, landmark.kind, named, &landmark.text)
 }
 
 fn confirm(one: &mut Merged) {

@@ -204,7 +204,11 @@ fn of_commits(git: &Git<'_>) -> Vec<Outcome> {
         .filter(|(_, commit)| !told(commit) && !is_step(&commit.message))
         .collect();
     if commits.len() > MOST_COMMITS {
-        return joined(&commits);
+        // A pull request with a description says what its many commits come to.
+        let told = git.pulls.iter().any(|pull| pull.is_own() && !pull.points.is_empty());
+        let lines = joined(&commits);
+        let from = if told { lines.len().saturating_sub(1) } else { 0 };
+        return lines.into_iter().skip(from).collect();
     }
     let line = |(part, commit): &&(&EpisodeFacts, &Commit)| {
         let hash = text::cut(&commit.hash, 8);
@@ -486,10 +490,10 @@ fn closing(facts: &Facts, parts: &[&EpisodeFacts]) -> Option<Outcome> {
 /// is about something else.
 fn is_outcome(heading: &str, text: &str) -> bool {
     static ASIDE: StaticRegex = StaticRegex::new(
-        r"(?i)verif|\bchecks?\b|test(?:s|ing)?\b.*(?:run|pass|result)|^tests?$|test plan|\bnext\b|\boptions?\b|optional|remaining|\bwant\b|recommend|how (?:to|it)|usage|^why\b|^notes?\b|pre-?existing|\btests?\b|changelog|\bresults?\b|\btry\b|question|deferred|not (?:done|fixed|changed)|\bstill\b|untracked|\bplan\b|suggest|alternative|trade-?off|pros|cons|example|limitation|\bbefore\b|current(?:ly)?\b|problem|issue|would|could|should|if you|to do\b|todo|risks?\b|review",
+        r"(?i)verif|\bchecks?\b|test(?:s|ing)?\b.*(?:run|pass|result)|^tests?$|test plan|\bnext\b|\boptions?\b|optional|remaining|\bwant\b|recommend|how (?:to|it)|usage|^why\b|^notes?\b|pre-?existing|\btests?\b|changelog|\bresults?\b|\btry\b|question|deferred|not (?:done|fixed|changed)|\bstill\b|untracked|\bplan\b|suggest|alternative|trade-?off|pros|cons|example|limitation|\bbefore\b|current(?:ly)?\b|problem|issue|would|could|should|if you|to do\b|todo|risks?\b|review|^step \d|tension",
     );
     static COUNTED: StaticRegex = StaticRegex::new(
-        r"(?i)^\W*\d+ (?:\w+ )?(?:tests?|files?|lines?)\b|^(?:https?:|run\b|see\b|\$ |would\b|should\b|could\b|consider\b|you\b)",
+        r"(?i)^\W*\d+ (?:\w+ )?(?:tests?|files?|lines?)\b|^(?:critical|high|medium|low|p[0-4])\b\W|^(?:https?:|run\b|see\b|\$ |would\b|should\b|could\b|consider\b|you\b|if\b|when\b|unless\b|step \d|updated (?:to|with)\b)",
     );
     // "Added six tests" is what was done, "Tests" is not.
     let tells = heading
@@ -627,6 +631,10 @@ mod tests {
             ("", "Committed as 1a2b3c4 with both files"),
             ("", "Should the lock be removed from the header?"),
             ("", "Updated `src/store/day_log/header.rs`"),
+            ("", "If the lock was removed by another process, the header is created anew"),
+            ("", "Step 3: resolved conflicts in the header of the lock file"),
+            ("", "Updated with the entry of the last version"),
+            ("", "High: removed header is never written back to the lock file"),
         ] {
             assert!(!is_outcome(heading, text), "{text}");
         }

@@ -381,7 +381,13 @@ fn of_prompt(spoken: &Spoken, project: Option<&str>, parts: &[&EpisodeFacts]) ->
     let title = without_question(first);
     let title = text::clause(title.trim_end_matches(['.', ':', ',', ';', ' ']), 92);
     if words::telling(&title).len() >= 4 {
-        return Some(title);
+        let name = named_thing(parts).filter(|name| {
+            !names_code(&title) && title.chars().count() + name.chars().count() + 3 <= LONGEST
+        });
+        return Some(match name {
+            Some(name) => format!("{title} ({name})"),
+            None => title,
+        });
     }
     // A few words may stand over many sessions: the project and the file set them apart.
     let named = project.filter(|project| !title.to_lowercase().contains(&project.to_lowercase()));
@@ -391,6 +397,22 @@ fn of_prompt(spoken: &Spoken, project: Option<&str>, parts: &[&EpisodeFacts]) ->
         Some(file) => format!("{title} ({file})"),
         None => title,
     })
+}
+
+/// The function or type that the agent names where it says what it understood.
+fn named_thing(parts: &[&EpisodeFacts]) -> Option<String> {
+    static NAME: StaticRegex = StaticRegex::new(
+        r"`((?:\w+\.)?(?:[a-z]+[A-Z]\w+|[A-Z][a-z]+[A-Z]\w+|[a-z]+_\w+)(?:\(\))?)`",
+    );
+    let understood = &parts.first()?.understood;
+    NAME.captures(understood).map(|found| found[1].to_string())
+}
+
+/// Whether a title names something of code already.
+fn names_code(title: &str) -> bool {
+    static CODE: StaticRegex =
+        StaticRegex::new(r"`|\b[a-z]+[A-Z]\w+|\b[A-Z][a-z]+[A-Z]\w+|\w_\w|\w\.\w{1,4}\b|\w/\w");
+    CODE.is_match(title)
 }
 
 /// The beginning of the longest prompt, as it is; for scripts and languages that we do not know.
@@ -508,6 +530,19 @@ mod tests {
 
     fn of(facts: &Facts) -> String {
         title(facts, &Head::default(), &Git::of(facts), Some("tide"))
+    }
+
+    #[test]
+    fn what_the_agent_names_stands_behind_a_wish_that_names_nothing() {
+        let mut facts = session(&["two writers lose lines of the same day when both append"]);
+        assert_eq!(of(&facts), "Two writers lose lines of the same day when both append");
+        facts.parts[0].understood = "`appendLine()` has to take the lock first".into();
+        assert_eq!(
+            of(&facts),
+            "Two writers lose lines of the same day when both append (appendLine())"
+        );
+        facts.parts[0].prompt = "two writers lose lines of day.rs when both append".into();
+        assert!(!of(&facts).contains("appendLine"), "{}", of(&facts));
     }
 
     fn commit(message: &str) -> Commit {

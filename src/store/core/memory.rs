@@ -5,7 +5,7 @@
 
 use crate::base::markdown::inline;
 use crate::model::core::{EVERYWHERE, Kind, LandmarkId, Merged};
-use crate::model::digest::Origin;
+use crate::model::digest::{Claim, Origin};
 use crate::model::ids::CoreId;
 use crate::store::authored::{self, Regions};
 use crate::store::core::lines::{self, PIN};
@@ -39,6 +39,8 @@ const MOST_LESSONS: usize = 3;
 const MOST_SAID_ONCE: usize = 1;
 /// How many commands the line of checks names.
 const MOST_CHECKS: usize = 7;
+/// How many documents the line of plans and notes names.
+const MOST_NOTES: usize = 6;
 /// How many of them are enough if several sessions ran them.
 const ENOUGH_CHECKS: usize = 3;
 
@@ -167,6 +169,7 @@ pub fn text(existing: &PersonsPart, landmarks: &[Merged]) -> (String, usize) {
     for Entry { project, rank, facts } in entries {
         let line = match rank {
             Rank::Checks => checks_line(&facts),
+            Rank::Notes => notes_line(&facts),
             _ => line(facts[0]),
         };
         if !left.take(&mut sections, project, (rank, line), false) {
@@ -193,6 +196,7 @@ pub fn text(existing: &PersonsPart, landmarks: &[Merged]) -> (String, usize) {
 enum Rank {
     Pinned,
     Checks,
+    Notes,
     Rule,
     Decision,
     Lesson,
@@ -215,6 +219,7 @@ fn entries<'m>(landmarks: &[&'m Merged]) -> (Vec<Entry<'m>>, usize) {
         let rank = match one.landmark.kind {
             Kind::Belief => Rank::Rule,
             Kind::Decision => Rank::Decision,
+            Kind::Knowledge if one.landmark.text.starts_with(Claim::NOTES) => Rank::Notes,
             Kind::Knowledge => Rank::Lesson,
             Kind::Habit if check_of(one).is_some() => Rank::Checks,
             // The form of commits and which files change together show by themselves: whoever wants
@@ -232,12 +237,13 @@ fn entries<'m>(landmarks: &[&'m Merged]) -> (Vec<Entry<'m>>, usize) {
             }
         }
         let room = match rank {
-            Rank::Checks => 1,
+            Rank::Checks | Rank::Notes => 1,
             Rank::Decision => MOST_DECISIONS,
             Rank::Lesson => MOST_LESSONS,
             _ => usize::MAX,
         };
-        if let (Rank::Checks, Some(known)) = (rank, entries.iter_mut().find(same)) {
+        let is_one_line = matches!(rank, Rank::Checks | Rank::Notes);
+        if let (true, Some(known)) = (is_one_line, entries.iter_mut().find(same)) {
             known.facts.push(one);
         } else if entries.iter_mut().filter(same).count() < room {
             entries.push(Entry { project, rank, facts: vec![*one] });
@@ -245,6 +251,11 @@ fn entries<'m>(landmarks: &[&'m Merged]) -> (Vec<Entry<'m>>, usize) {
             left_out += 1;
         }
     }
+    // One document of one session is no custom.
+    let is_custom = |entry: &Entry<'_>| {
+        entry.facts.len() > 1 || entry.facts[0].sessions > 1 || notes_in(&entry.facts).1.len() > 1
+    };
+    entries.retain(|entry| entry.rank != Rank::Notes || is_custom(entry));
     for entry in entries.iter_mut().filter(|entry| entry.rank == Rank::Checks) {
         let all = entry.facts.len();
         // Where several commands are known to be the project's, those of one session are asides.
@@ -272,6 +283,32 @@ fn check_of(one: &Merged) -> Option<&str> {
     command.strip_suffix('`')
 }
 
+/// The folders in which plans and notes are kept, and the documents that are named there.
+fn notes_in<'m>(facts: &[&'m Merged]) -> (Vec<&'m str>, Vec<&'m str>) {
+    let (mut folders, mut names): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
+    for one in facts {
+        for (at, span) in one.landmark.text.split('`').skip(1).step_by(2).enumerate() {
+            let known = if at == 0 { &mut folders } else { &mut names };
+            if !known.contains(&span) {
+                known.push(span);
+            }
+        }
+    }
+    (folders, names)
+}
+
+/// Where plans and notes are kept in a project, as one line.
+fn notes_line(facts: &[&Merged]) -> String {
+    let (folders, names) = notes_in(facts);
+    let code = |spans: &[&str]| -> String {
+        let spans: Vec<String> = spans.iter().map(|span| format!("`{span}`")).collect();
+        spans.join(", ")
+    };
+    let names = &names[..names.len().min(MOST_NOTES)];
+    let text = format!("{}{}: {}", Claim::NOTES, code(&folders), code(names));
+    format!("- {} ({})", inline(&text), links(facts).join(", "))
+}
+
 /// The commands that check the work in a project, as one line.
 fn checks_line(facts: &[&Merged]) -> String {
     let commands: Vec<String> = facts
@@ -279,6 +316,12 @@ fn checks_line(facts: &[&Merged]) -> String {
         .filter_map(|one| check_of(one))
         .map(|command| format!("`{command}`"))
         .collect();
+    let commands = inline(&commands.join(", "));
+    format!("- Checks that pass here: {commands} ({})", links(facts).join(", "))
+}
+
+/// The ways to the landmarks of a line, the first one with what it is.
+fn links(facts: &[&Merged]) -> Vec<String> {
     let mut links: Vec<String> = facts
         .iter()
         .enumerate()
@@ -288,7 +331,7 @@ fn checks_line(facts: &[&Merged]) -> String {
         })
         .collect();
     links.dedup();
-    format!("- Checks that pass here: {} ({})", inline(&commands.join(", ")), links.join(", "))
+    links
 }
 
 /// What a landmark is, how many sessions say it, and when the last one did.
@@ -346,5 +389,52 @@ impl SpaceLeft {
             None => sections.push((project.to_string(), vec![(rank, line)])),
         }
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::core::{Domain, Landmark, LandmarkId, LandmarkState};
+    use crate::model::ids::CoreId;
+
+    fn notes(text: &str, sessions: usize) -> Merged {
+        let id = LandmarkId::new(Kind::Knowledge, Some("tide"), text);
+        let core: CoreId = "vm_SP1C1".parse().expect("a core's name");
+        Merged {
+            landmark: Landmark {
+                id: id.clone(),
+                kind: Kind::Knowledge,
+                domain: Domain::Knowledge,
+                state: LandmarkState::Confirmed,
+                confidence: 70,
+                project: Some("tide".into()),
+                text: text.into(),
+                supports: Vec::new(),
+                on: None,
+                pinned: false,
+                reviewed: false,
+            },
+            sessions,
+            last: None,
+            cores: vec![(core, id)],
+        }
+    }
+
+    #[test]
+    fn where_notes_are_kept_is_one_line_of_what_several_documents_show() {
+        let one = notes("Plans and notes are kept in `.planning/`: `STATE.md`", 1);
+        let two = notes("Plans and notes are kept in `.planning/`: `ROADMAP.md`, `STATE.md`", 1);
+        let (entries_of_one, _) = entries(&[&one]);
+        assert!(entries_of_one.is_empty(), "one document of one session is no custom");
+        let (both, _) = entries(&[&one, &two]);
+        assert_eq!(both.len(), 1);
+        let line = notes_line(&both[0].facts);
+        assert!(
+            line.starts_with(
+                "- Plans and notes are kept in `.planning/`: `STATE.md`, `ROADMAP.md` ("
+            ),
+            "{line}"
+        );
     }
 }

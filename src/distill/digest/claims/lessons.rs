@@ -10,13 +10,22 @@ use crate::distill::remarks::Statement;
 use crate::distill::replies;
 use crate::model::digest::Origin;
 
-/// How many a page has.
-pub const MOST: usize = 4;
+/// How many a page has, and one of many prompts.
+const MOST: usize = 4;
+const MOST_OF_MANY: usize = 6;
+/// How many prompts bring room for one lesson more.
+const PROMPTS_FOR_MORE: usize = 8;
 /// How many signs a lesson needs; a page with fewer lessons than [`FEW`] takes those with one.
 const SIGNS: u32 = 2;
-const FEW: usize = 3;
+const FEW: usize = 4;
 /// What a form of a command counts that was refused and then worked: both were seen.
 const USAGE_SIGNS: u32 = 3;
+
+/// How many lessons a page has: a long session teaches more than a short one.
+pub fn most(talk: &Talk<'_>) -> usize {
+    let prompts = talk.turns.iter().filter(|turn| !turn.said.is_empty()).count();
+    (MOST + prompts / PROMPTS_FOR_MORE).min(MOST_OF_MANY)
+}
 
 /// What was learnt, the surest first.
 pub fn lessons(talk: &Talk<'_>) -> Vec<Line> {
@@ -170,6 +179,16 @@ mod tests {
             part(2, "add a cache", &[(cache, 2)]),
         ];
         assert_eq!(learnt(parts), [lock, cache]);
+    }
+
+    #[test]
+    fn a_long_session_teaches_more() {
+        let room = |prompts: usize| {
+            let parts = (0..prompts).map(|at| part(at as u32 + 1, "lock the day log", &[]));
+            let facts = Facts { parts: parts.collect(), ..Facts::default() };
+            most(&Talk::of(&facts))
+        };
+        assert_eq!([room(1), room(8), room(90)], [4, 5, 6]);
     }
 
     #[test]

@@ -36,11 +36,12 @@ pub fn claims(facts: &Facts, head: &Head) -> Vec<Claim> {
         page.add(ClaimKind::Standing, line, standing::MOST);
     }
     page.add_all(ClaimKind::Standing, standing::checks(facts), 1);
+    page.add_aside(ClaimKind::Standing, standing::notes(facts, head));
     for line in decisions::decisions(&talk) {
         page.add(ClaimKind::Decision, line, decisions::MOST);
     }
     for line in lessons::lessons(&talk) {
-        page.add(ClaimKind::Lesson, line, lessons::MOST);
+        page.add(ClaimKind::Lesson, line, lessons::most(&talk));
     }
     for line in open::open(facts, &talk, head) {
         page.add(ClaimKind::Open, line, open::MOST);
@@ -86,6 +87,13 @@ impl Page {
         for line in lines.into_iter().take(most) {
             let words = telling_words(&line.text);
             self.push(kind, line, words);
+        }
+    }
+
+    /// Adds a line that only says where things are: others may say more of the same files.
+    fn add_aside(&mut self, kind: ClaimKind, line: Option<Line>) {
+        if let Some(line) = line {
+            self.push(kind, line, HashSet::new());
         }
     }
 

@@ -6,10 +6,10 @@ use super::own::Talk;
 use crate::base::static_regex::StaticRegex;
 use crate::base::{markdown, text};
 use crate::distill::digest::paths::shown_path;
-use crate::distill::facts::Facts;
+use crate::distill::facts::{Document, Facts};
 use crate::distill::remarks::straight;
-use crate::distill::replies;
 use crate::distill::work_tree::{LastCommit, WorkTree};
+use crate::distill::{lists, replies};
 use crate::model::digest::Origin;
 use crate::model::session::Head;
 
@@ -17,6 +17,8 @@ use crate::model::session::Head;
 pub const MOST: usize = 4;
 /// How many files a line names.
 const MOST_FILES: usize = 4;
+/// How many things of the agent's list a line names.
+const MOST_TODOS: usize = 3;
 /// How many prompts from the end still count as the end.
 const LATE: usize = 6;
 
@@ -27,9 +29,13 @@ pub fn open(facts: &Facts, talk: &Talk<'_>, head: &Head) -> Vec<Line> {
         .into_iter()
         .map(|text| Line::new(text, last, Origin::Tool))
         .collect();
+    for (document, episode) in written_todos(facts, head) {
+        lines.push(Line::new(document, episode, Origin::Tool));
+    }
     let spoken: Vec<_> = talk.turns.iter().filter(|turn| !turn.said.is_empty()).collect();
     if let Some(turn) = talk.turns.last() {
-        for said in deferred(&turn.part.last_reply).into_iter().take(2) {
+        let listed = listed_as_open(&turn.part.last_reply);
+        for said in listed.into_iter().chain(deferred(&turn.part.last_reply)).take(2) {
             lines.push(Line::new(said, turn.part.episode, Origin::Assistant));
         }
     }
@@ -39,6 +45,26 @@ pub fn open(facts: &Facts, talk: &Talk<'_>, head: &Head) -> Vec<Line> {
         }
     }
     lines
+}
+
+/// The things to do that were written down as files: `docs/todos/retry.md`.
+fn written_todos(facts: &Facts, head: &Head) -> Vec<(String, u32)> {
+    static PLACE: StaticRegex = StaticRegex::new(r"(?i)(?:^|/)(?:todos?|backlog|pending|issues)/");
+    static DONE: StaticRegex = StaticRegex::new(r"(?i)/(?:done|closed|archived?|completed)/");
+    let written = facts
+        .own_parts()
+        .flat_map(|part| part.written.iter().map(move |document| (document, part.last_episode)));
+    let todos = written
+        .filter(|(document, _)| PLACE.is_match(&document.path) && !DONE.is_match(&document.path));
+    let line = |(document, episode): (&Document, u32)| {
+        let path = markdown::code(&shown_path(&document.path, head.cwd.as_deref()));
+        let text = match document.heading.is_empty() {
+            true => format!("Todo in {path}"),
+            false => format!("Todo in {path}: {}", document.heading),
+        };
+        (text, episode)
+    };
+    todos.map(line).take(2).collect()
 }
 
 /// What git and the tools show.
@@ -80,6 +106,12 @@ fn of_tree(tree: &WorkTree, head: &Head) -> Vec<String> {
         let error = text::one_line(error, 160);
         lines.push(format!("The last command failed: {}: {error}", markdown::code(command)));
     }
+    let left = tree.todo.left(tree.cut_off.is_some());
+    if !left.is_empty() {
+        let shown = left[..left.len().min(MOST_TODOS)].join("; ");
+        let more = left.len().saturating_sub(MOST_TODOS);
+        lines.push(format!("Not done on the agent's list: {}", text::and_more(&shown, more)));
+    }
     if tree.unverified > 1 {
         lines.push(format!("{} commits were made with --no-verify", tree.unverified));
     }
@@ -96,6 +128,26 @@ fn named_path(path: &str, cwd: Option<&str>) -> String {
     names[names.len().saturating_sub(2)..].join("/")
 }
 
+/// The points of a last reply that stand under a heading which says that they are not done.
+fn listed_as_open(reply: &str) -> Vec<String> {
+    static OPEN: StaticRegex = StaticRegex::new(
+        r"(?i)\b(?:deferred|not (?:yet )?(?:done|fixed|changed|addressed|included|covered|verified|implemented|tested)|remaining|left (?:open|to do|out|for later|undone)|still (?:open|to do|missing|needed|pending)|follow-?ups?|out of scope|known (?:limitations?|issues?|gaps?)|to-?do|open (?:questions?|items?|points?|ends?|issues?)|skipped|unresolved|blocked|not (?:run|committed|pushed|merged))\b",
+    );
+    // What was open and is no more.
+    static DONE: StaticRegex =
+        StaticRegex::new(r"(?i)\b(?:resolved|fixed|closed|done|completed|addressed|no)\b");
+    let is_open = |heading: &str| {
+        let rest = OPEN.replace(heading, "");
+        OPEN.is_match(heading) && !DONE.is_match(&rest) && heading.split_whitespace().count() <= 8
+    };
+    lists::points(&straight(reply))
+        .into_iter()
+        .filter(|point| is_open(&point.heading) && !point.text.ends_with('?'))
+        .filter(|point| (3..=60).contains(&point.text.split_whitespace().count()))
+        .map(|point| point.text)
+        .collect()
+}
+
 /// The sentences of a last reply that name something as not done.
 fn deferred(reply: &str) -> Vec<String> {
     static DEFERS: StaticRegex = StaticRegex::new(
@@ -105,6 +157,9 @@ fn deferred(reply: &str) -> Vec<String> {
           | not\ yet | still\ (?:needs?|to\ (?:do|be)|missing|open|pending|running)
           | remains?\ (?:open|to\ be|unfixed|undecided) | open\ question | follow-?up\ (?:pr|issue|work|task)
           | (?:after|once)\ (?:this|it|that|the\ \w+)\ (?:lands|merges|is\ merged|is\ published|ships)
+          | (?:tests?|suite|checks?|build|lint)\ (?:\w+\ )?(?:was|were|is|are)\ not\ run | (?:did\ not|didn't|haven't|have\ not)\ (?:run|test|tested|verif\w+|push\w*|commit\w*)
+          | (?:couldn't|could\ not|unable\ to)\ (?:run|verify|test|push|publish|deploy|reproduce) | not\ (?:been\ )?(?:verified|run\ yet) | untested
+          | pre-?existing\ (?:\w+\ ){0,2}(?:failures?|errors?|issues?|bugs?|warnings?)
           | you'll\ (?:still\ )?need\ to | needs?\ to\ be\ (?:run|done|merged|pushed|published|added|decided)
           )\b",
     );
@@ -202,6 +257,58 @@ mod tests {
         assert!(deferred("Want me to add what is not yet covered by tests?").is_empty());
         assert!(deferred("If you like, I can add what is not yet covered.").is_empty());
         assert!(deferred("Everything is merged and pushed to the main branch.").is_empty());
+        for unproved in [
+            "The integration tests were not run on Windows.",
+            "I could not verify the upload against a real server.",
+            "There are two pre-existing lint warnings in the day log.",
+        ] {
+            assert_eq!(deferred(unproved), [unproved]);
+        }
+    }
+
+    #[test]
+    fn points_under_a_heading_of_what_is_not_done_are_open() {
+        let reply = "All done.\n\n### Changed\n- Locked the day log first\n\n### Not done yet\n- The lock on network drives\n- Should it wait longer?\n\n### Open questions, all resolved\n- The name of the lock file";
+        assert_eq!(listed_as_open(reply), ["The lock on network drives"]);
+    }
+
+    #[test]
+    fn a_todo_that_was_written_down_is_open() {
+        let mut part = crate::distill::facts::EpisodeFacts::of_prompt(1, "note it for later");
+        let document =
+            |path: &str, heading: &str| Document { path: path.into(), heading: heading.into() };
+        part.written = vec![
+            document("/x/docs/todos/retry.md", "Retry when the lock is held"),
+            document("/x/docs/todos/done/lock.md", "Lock first"),
+            document("/x/docs/guide.md", "Guide"),
+        ];
+        part.last_episode = 2;
+        let facts = Facts { parts: vec![part], ..Facts::default() };
+        let head = Head { cwd: Some("/x".into()), ..Head::default() };
+        assert_eq!(
+            written_todos(&facts, &head),
+            [("Todo in `docs/todos/retry.md`: Retry when the lock is held".to_string(), 2)]
+        );
+    }
+
+    #[test]
+    fn what_the_agents_list_leaves_is_open() {
+        let mut tree = WorkTree::default();
+        let action = crate::model::session::Action::Plan {
+            text: "[x] lock first\n[ ] write the header\n[ ] try it on Windows".into(),
+        };
+        let call = crate::distill::steps::ToolCall {
+            id: String::new(),
+            tool: "TodoWrite".into(),
+            action,
+            by: crate::model::session::Actor::Agent,
+            answer: None,
+        };
+        tree.todo.take(&call);
+        assert_eq!(
+            of_tree(&tree, &Head::default()),
+            ["Not done on the agent's list: write the header; try it on Windows"]
+        );
     }
 
     #[test]

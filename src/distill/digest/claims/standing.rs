@@ -6,12 +6,16 @@ use super::own::{Talk, Turn};
 use crate::base::static_regex::StaticRegex;
 use crate::base::{markdown, text};
 use crate::distill::commands;
+use crate::distill::digest::paths::shown_path;
 use crate::distill::facts::Facts;
 use crate::distill::remarks::Demand;
 use crate::model::digest::{Claim, Origin};
+use crate::model::session::Head;
 
 /// How many a page has, besides the line of checks.
 pub const MOST: usize = 3;
+/// How many documents the line of plans and notes names.
+const MOST_NOTES: usize = 4;
 /// How many commands the line of checks names.
 const MOST_CHECKS: usize = 6;
 
@@ -90,6 +94,7 @@ fn holds(sentence: &str) -> bool {
           | (?:should|must|please|and|you|we)\ (?:always|never)
           | before\ (?:making|any|starting|committing|pushing|you\ (?:make|change|commit|start|push))
           | commit\ first | as\ you\ go | after\ (?:each|every)
+          | (?:put|capture|save|store|keep|document|write|record)\b[\w\s,/'.-]{2,60}\bin\ (?:the\ |our\ )?[\w./-]+\ (?:directory|folder)
           | let\ me\ know\ at\ the\ end | stop\ (?:using|doing) | must\ not
           | our\ (?:convention|policy|rule)s?
           )\b
@@ -106,7 +111,7 @@ fn holds(sentence: &str) -> bool {
 /// Whether a person complains in the form of a question: "why are you still using tabs?".
 fn complains(sentence: &str) -> bool {
     static WHY: StaticRegex = StaticRegex::new(
-        r"(?i-u)\bwhy (?:are|do|did|would) (?:you|we) (?:still|keep|even|again|always|not)\b|\bwhy are you (?:us|runn|writ|add|creat|ask|edit|do|chang)\w*ing\b",
+        r"(?i-u)\bwhy (?:are|do|did|would) (?:you|we)\b(?u:[^?]{3,120})\b(?:rather than|instead of)\b|\bwhy (?:are|do|did|would) (?:you|we) (?:still|keep|even|again|always|not)\b|\bwhy are you (?:us|runn|writ|add|creat|ask|edit|do|chang)\w*ing\b",
     );
     WHY.is_match(sentence)
 }
@@ -116,6 +121,53 @@ fn forbids(said: &str) -> bool {
     static FORBIDS: StaticRegex =
         StaticRegex::new(r"(?i-u)^(?:please |no,? |ok,? )*(?:do not|don't|dont|never)\b");
     !said.ends_with('?') && FORBIDS.is_match(said)
+}
+
+/// Where the session keeps plans, todos and notes of the project: a folder that is named for them, in
+/// which documents were changed. `Plans and notes are kept in `docs/plans`: …`.
+pub fn notes(facts: &Facts, head: &Head) -> Option<Line> {
+    static PLACE: StaticRegex = StaticRegex::new(
+        r"(?i)^(?:[\w.-]+/){0,2}?(\.?(?:planning|plans?|specs?|todos?|backlog|roadmaps?|adrs?|rfcs?|decisions|designs?|[\w-]*-docs|notes|memory-bank|tasks))/",
+    );
+    let mut folders: Vec<(String, Vec<String>, u32)> = Vec::new();
+    for part in facts.own_parts() {
+        for document in &part.written {
+            let path = shown_path(&document.path, head.cwd.as_deref());
+            let Some(place) = PLACE.find(&path).filter(|_| !path.starts_with(['~', '/'])) else {
+                continue;
+            };
+            let folder = place.as_str().trim_end_matches('/').to_string();
+            let name = undated(&path[place.end()..]);
+            // A folder that holds nothing but dated documents says little.
+            if name.is_empty() {
+                continue;
+            }
+            match folders.iter_mut().find(|(known, ..)| *known == folder) {
+                Some((_, names, episode)) => {
+                    if !names.contains(&name) {
+                        names.push(name);
+                    }
+                    *episode = part.episode;
+                }
+                None => folders.push((folder, vec![name], part.episode)),
+            }
+        }
+    }
+    let (folder, names, episode) = folders.into_iter().max_by_key(|(_, names, _)| names.len())?;
+    let folder = markdown::code(&format!("{folder}/"));
+    let names = markdown::code_list(&names, MOST_NOTES);
+    Some(Line::new(format!("{}{folder}: {names}", Claim::NOTES), episode, Origin::Tool))
+}
+
+/// A document's name; of one that has a date or a number in its name, which is one of many, the folder
+/// in which such documents lie.
+fn undated(path: &str) -> String {
+    static NUMBERED: StaticRegex = StaticRegex::new(r"^\d");
+    let name = text::file_name(path);
+    match NUMBERED.is_match(name) {
+        true => path[..path.len() - name.len()].to_string(),
+        false => path.to_string(),
+    }
 }
 
 /// The commands that checked the work and passed, as one line: `Checks that passed here: …`.
@@ -173,9 +225,42 @@ mod tests {
             "before making changes, switch to main and pull",
             "we must never name the customer, this is a public repo",
             "update the changelog as you go",
+            "put what we found about the lock in the docs/notes directory",
         ] {
             assert_eq!(lines(&[rule]), [rule]);
         }
+    }
+
+    #[test]
+    fn a_question_that_names_the_better_way_stands() {
+        let asked = "why did you write to the day log directly rather than through the lock?";
+        assert_eq!(lines(&["lock the day log", asked]), [asked]);
+        assert!(complains(asked) && !complains("why did you lock the day log first?"));
+    }
+
+    #[test]
+    fn documents_in_a_folder_for_plans_show_where_plans_are_kept() {
+        let document = |path: &str| crate::distill::facts::Document {
+            path: path.into(),
+            heading: String::new(),
+        };
+        let noted = |paths: &[&str]| {
+            let mut facts = facts(&["plan the lock"]);
+            facts.parts[0].written = paths.iter().copied().map(document).collect();
+            let head = Head { cwd: Some("/x".into()), ..Head::default() };
+            notes(&facts, &head).map(|line| line.text)
+        };
+        assert_eq!(
+            noted(&["/x/.planning/STATE.md", "/x/.planning/todos/2026-02-21-lock.md"]).as_deref(),
+            Some("Plans and notes are kept in `.planning/`: `STATE.md`, `todos/`")
+        );
+        assert_eq!(
+            noted(&["/x/docs/plans/2026-02-21-lock.md"]),
+            None,
+            "one dated plan is no place"
+        );
+        assert_eq!(noted(&["/x/src/plan.rs", "/x/README.md"]), None);
+        assert_eq!(noted(&["/y/plans/lock.md"]), None, "another folder is not the project's");
     }
 
     #[test]
