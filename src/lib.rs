@@ -97,7 +97,7 @@ pub use ops::status::StatusReport;
 pub use ops::summarize::{SummarizeReport, SummarizeRequest};
 pub use ops::sweep::{SweepReport, SweepRequest};
 pub use ops::sync::{
-    Exposed, InstalledHook, MergeFileReport, MergeFileRequest, PageVersion, Registered,
+    Exposed, InstalledHook, MergeFileReport, MergeFileRequest, PageVersion, RawAmount, Registered,
     SettledMerges, SyncReport, SyncRequest, merge_file,
 };
 pub use ops::team::{LeaveReport, Removal, TeamSyncReport, TeamSyncRequest};

@@ -206,7 +206,7 @@ impl Memory {
                 let tracked = Tracked::of(self.layout());
                 let is_captured = |id: &SessionId| {
                     let snapshot = self.layout().snapshot(id);
-                    // The readable parts may travel; raw does not, nor does the snapshot of a folder.
+                    // The readable parts may travel; raw only where git has it, a folder never.
                     let raw = snapshot.join(layout::RAW);
                     let kept = if files::is_dir(&raw) { raw } else { snapshot };
                     files::is_dir(&kept) && !tracked.may_hold(&self.layout().shown(&kept))

@@ -78,6 +78,7 @@ const YOURS_ONLY: &[&str] = &[
     "review.sink",
     "retro.publish",
     FOLDERS,
+    RAW,
     TRUST,
     TEAM,
 ];
@@ -85,6 +86,9 @@ const YOURS_ONLY: &[&str] = &[
 /// The folders that are kept. Words of theirs go into digests, which are synced, so a file that
 /// came by `git pull` must not choose them.
 const FOLDERS: &str = "folders";
+
+/// Whether raw travels. It is not redacted, so nobody else may send it away.
+const RAW: &str = "sync.raw";
 
 /// The devices whose pages speak for the person. A memory that named them would vouch for itself.
 const TRUST: &str = "devices.trust";
@@ -272,6 +276,7 @@ pub struct WatchSettings {
 #[derive(Debug, Clone, Deserialize, Serialize)]
 pub struct SyncSettings {
     pub episodes: Episodes,
+    pub raw: RawSync,
     pub debounce_seconds: u32,
 }
 
@@ -281,6 +286,21 @@ pub struct SyncSettings {
 pub enum Episodes {
     Decided(bool),
     OnEachDevice(Ask),
+}
+
+/// Whether raw travels, and how: `true` is through Git LFS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(untagged)]
+pub enum RawSync {
+    Decided(bool),
+    Without(Plain),
+}
+
+/// As any other file of git's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Plain {
+    Plain,
 }
 
 /// What was said on each device counts.
@@ -545,6 +565,7 @@ fn claims(path: &Path, mut table: Table, known: &Table, warnings: &mut Vec<Strin
         if take(&mut table, key).is_some() {
             let why = match *key {
                 FOLDERS => "names what is copied, and words of it are synced",
+                RAW => "sends away what is not redacted",
                 TRUST => "says whose words count as yours",
                 TEAM => "says what others get of this memory",
                 _ => "runs a program, sends text or spends money",

@@ -11,6 +11,7 @@ use super::stage::EARLIER;
 use super::{CaptureSettings, PageSettings};
 use crate::adapters::{self, Adapter, Identity, children};
 use crate::base::files;
+use crate::base::git::LfsPointer;
 use crate::error::{Context, Result};
 use crate::model::day::DayLine;
 use crate::model::digest::{Digest, Snapshot, SnapshotShape, State, Worth};
@@ -136,6 +137,9 @@ pub fn raw_log(adapter: &dyn Adapter, snapshot: &Path, native_id: &str) -> io::R
         let found = found.map_err(io::Error::other)?;
         if found.relative == Path::new(layout::GITIGNORE) {
             continue;
+        }
+        if LfsPointer::at(&found.path).is_some() {
+            return Err(io::Error::other("raw is with Git LFS, and not here: `git lfs pull`"));
         }
         let identity = adapter.identify(&found.path)?;
         if let Some(identity) = &identity

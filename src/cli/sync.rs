@@ -16,7 +16,8 @@ use crate::ops::team::TeamSyncRequest;
 /// is staged stays staged), fetches, joins what two devices changed by section, makes anew what is
 /// generated, verifies what changed and pushes; where somebody else was faster it does so again. No
 /// network is no error: the commit goes with the next sync. Your own git, its settings, hooks and
-/// credentials are used; history is never rewritten.
+/// credentials are used; history is never rewritten. Raw stays here, unless your own settings say
+/// `sync.raw` and you agreed: see `memtree config`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The remote to sync with [default: the branch's own, or `origin`]
@@ -41,6 +42,9 @@ pub struct Args {
     /// Do nothing, but say what would be done
     #[arg(long)]
     dry_run: bool,
+    /// Where `sync.raw` is set: agree that raw, which is not redacted, goes to this remote
+    #[arg(long, conflicts_with_all = ["check", "install_hook", "team", "dry_run"])]
+    yes: bool,
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
@@ -59,6 +63,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     if memory.syncs_episodes().is_none() && !args.dry_run {
         ask_for_episodes(&memory, app)?;
     }
+    ask_for_raw(&memory, &args, app)?;
     let progress = output::progress_line(app.quiet || app.json);
     let step = |what: &str| progress.set_message(what.to_string());
     let request = SyncRequest::default()
@@ -134,6 +139,30 @@ fn ask_for_episodes(memory: &Memory, app: &App) -> Result<()> {
     memory.decide_episodes(app.confirm(&question, false)?)
 }
 
+/// Asks once for each memory and remote whether raw goes there, where the person's settings send it.
+fn ask_for_raw(memory: &Memory, args: &Args, app: &App) -> Result<()> {
+    let remote = args.remote.as_deref();
+    let Some(raw) = memory.raw_to_agree_to(remote)? else { return Ok(()) };
+    let what = format!(
+        "{} of raw ({}), not redacted: whatever the logs held, secrets included",
+        output::count(raw.files, "file"),
+        output::bytes(raw.bytes)
+    );
+    let nobody_asked = !std::io::stdin().is_terminal() || app.json || app.quiet;
+    if args.dry_run || (nobody_asked && !args.yes) {
+        app.note(format!("raw stays here until you agree: {what}; `memtree sync --yes` sends it"));
+        return Ok(());
+    }
+    let place = remote.map_or("the remote".to_string(), |remote| format!("`{remote}`"));
+    let question = format!("Send {what}, to {place}, and all that comes later?");
+    if app.confirm(&question, args.yes)? {
+        memory.agree_to_raw(remote)?;
+    } else {
+        app.note("raw stays here; `memtree config sync.raw false` ends the question");
+    }
+    Ok(())
+}
+
 fn install_hook(memory: &Memory, app: &App) -> Result<u8> {
     let hook = memory.install_push_hook(&app.program_path()?)?;
     if app.json {
@@ -147,6 +176,13 @@ fn install_hook(memory: &Memory, app: &App) -> Result<u8> {
     Ok(if hook.written { 0 } else { 3 })
 }
 
+/// How much of it is raw.
+fn raw_of(report: &SyncReport) -> String {
+    let Some(raw) = report.raw else { return String::new() };
+    let files = output::count(raw.files, "file");
+    format!("raw is among it, not redacted: {files}, {}\n", output::bytes(raw.bytes))
+}
+
 /// What a sync did, in sentences.
 pub fn shown(report: &SyncReport) -> String {
     let files = |count: usize| output::count(count, "file");
@@ -158,6 +194,7 @@ pub fn shown(report: &SyncReport) -> String {
         for path in &report.committed {
             text.push_str(&format!("would commit {path}\n"));
         }
+        text.push_str(&raw_of(report));
         let remote = report.remote.as_deref();
         let next = remote.map(|remote| format!("would fetch from {remote}, merge and push\n"));
         text.push_str(
@@ -169,6 +206,7 @@ pub fn shown(report: &SyncReport) -> String {
         let message = report.message.as_deref().unwrap_or_default();
         text.push_str(&format!("committed {}: {message}\n", files(report.committed.len())));
     }
+    text.push_str(&raw_of(report));
     if report.received > 0 {
         text.push_str(&format!("received {}\n", files(report.received)));
     }

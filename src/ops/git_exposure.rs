@@ -4,6 +4,8 @@
 //! leaves out is decided by many files, some of which arrive by `git pull`. The memory may be a
 //! part of a bigger repository.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
 use crate::base::files::{self, Stamp};
@@ -23,6 +25,14 @@ pub struct GitExposure {
     pub tracked: Vec<String>,
     /// Folders that the next `git add` would take.
     pub not_ignored: Vec<String>,
+}
+
+/// What is known of sessions, for whoever asks about many files.
+#[derive(Debug, Default)]
+pub(super) struct KnownSessions {
+    pub(super) folders: HashMap<String, bool>,
+    pub(super) carried: HashMap<String, bool>,
+    pub(super) sends_raw: Option<bool>,
 }
 
 impl Memory {
@@ -46,7 +56,8 @@ impl Memory {
         let index = Some(Stamp::of(&metadata));
         let file = GitState::file(self.layout());
         let state = file.load();
-        if state.harmless_index == index {
+        let with_raw = self.sends_raw();
+        if state.harmless_index == index && state.harmless_with_raw == with_raw {
             return Ok(());
         }
         // Where git is not to be asked, nobody can have staged anything with it right now.
@@ -54,7 +65,7 @@ impl Memory {
         if !tracked.is_empty() {
             return Err(self.tracked_error(&tracked));
         }
-        let state = GitState { harmless_index: index, ..state };
+        let state = GitState { harmless_index: index, harmless_with_raw: with_raw, ..state };
         file.save(&state).context(|| self.store().cannot_write()).map(drop)
     }
 
@@ -104,8 +115,9 @@ impl Memory {
     /// The files that git has and that must stay here.
     fn tracked_raw(&self) -> Result<Vec<String>, String> {
         let mut tracked = self.git().tracked(self.root(), layout::TO_ASK_GIT_ABOUT)?;
-        tracked.retain(|path| layout::stays_here(path, |session| self.is_folder(session)));
-        Ok(tracked)
+        let mut known = KnownSessions::default();
+        tracked.retain(|path| self.stays_here(path, &mut known));
+        self.without_sent_elsewhere(tracked)
     }
 
     /// The folders that git would take. A name in each of them is asked about: git leaves out what

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use super::context::note_recall;
 use super::search::{self, SearchRequest};
+use crate::base::git::LfsPointer;
 use crate::base::setters::setters;
 use crate::base::{files, text};
 use crate::capture::folder;
@@ -633,6 +634,11 @@ impl SessionParts<'_> {
     /// The lines of a file from one to another, both counted from 1.
     fn lines_of(&self, path: &Path, first: u64, last: u64) -> Result<String> {
         let cannot = || format!("cannot read `{}`", self.shown(path));
+        if LfsPointer::at(path).is_some() {
+            return Err(Error::new(cannot())
+                .because("it is with Git LFS, and not here")
+                .hint("`git lfs pull` in the memory fetches it"));
+        }
         let mut reader = BufReader::new(files::open(path).context(cannot)?);
         let (mut text, mut line) = (String::new(), Vec::new());
         for number in 1..=last {

@@ -30,6 +30,9 @@ pub struct GitState {
     /// How git's index looked when it held nothing that is to stay here.
     #[serde(default)]
     pub harmless_index: Option<Stamp>,
+    /// Whether raw was among what may leave then.
+    #[serde(default)]
+    pub harmless_with_raw: bool,
     /// The commit up to which what git merged was put right.
     #[serde(default)]
     pub settled: Option<String>,

@@ -81,6 +81,12 @@ pub const JOINED_BY_GIT: &[&str] = &[
     "/sessions/INDEX*.md merge=union",
 ];
 
+/// What `.gitattributes` says of snapshots where raw travels: their hashes are known, so no byte of
+/// them may change.
+pub const KEPT_BY_GIT: &str = "/sessions/*/snapshot/** -text";
+/// The same of raw, where it goes through Git LFS.
+pub const RAW_IN_LFS: &str = "/sessions/*/snapshot/raw/** filter=lfs diff=lfs merge=lfs -text";
+
 /// What earlier versions wrote there, and what put sections into pages twice.
 pub const ONCE_JOINED_BY_GIT: &[&str] = &[
     "/daily/summary/*.md merge=union",
@@ -153,6 +159,15 @@ pub fn page_kind_within(path: &str) -> PageKind {
     kinds.find(|kind| *kind != PageKind::Other).unwrap_or(PageKind::Other)
 }
 
+/// The session to whose snapshot a file belongs, by its path in the memory.
+pub fn session_of_snapshot(relative: &str) -> Option<SessionId> {
+    let mut parts = relative.split('/');
+    match [parts.next(), parts.next(), parts.next()] {
+        [Some("sessions"), Some(session), Some("snapshot")] => session.parse().ok(),
+        _ => None,
+    }
+}
+
 /// Whether a file of the memory, by its path in it, is an agent's own, byte for byte.
 pub fn is_raw(relative: &Path) -> bool {
     let mut parts = relative.iter().skip(2);
@@ -168,6 +183,17 @@ pub const EPISODES_FOR_GIT: &[&str] = &[
     ":(glob)sessions/*/snapshot/semantic/**",
     ":(glob)sessions/*/snapshot/state/**",
 ];
+/// All of the snapshots, as git is told of them.
+pub const SNAPSHOTS_FOR_GIT: &str = ":(glob)sessions/*/snapshot/**";
+
+/// Whether a file of a snapshot that was made from a log may travel where raw does.
+pub fn travels_with_raw(relative: &str) -> bool {
+    let Some(within) = relative.splitn(4, '/').nth(3) else { return false };
+    let folder = within.split_once('/').map(|(folder, _)| folder);
+    let is_part = |folder: &str| TRAVELS.contains(&folder) || matches!(folder, RAW | SENSORY);
+    (within == MANIFEST || folder.is_some_and(is_part)) && !is_guard(within, SnapshotShape::Log)
+}
+
 /// Where the readable episodes lie within a snapshot.
 pub const EPISODIC: &str = "episodic";
 
@@ -671,6 +697,11 @@ impl Layout {
     /// The folders of one session that may travel, as git is told of them.
     pub fn travelling(&self, id: &SessionId) -> [String; 3] {
         TRAVELS.map(|part| format!(":(literal){}", self.shown(&self.snapshot(id).join(part))))
+    }
+
+    /// One session's snapshot, as git is told of it.
+    pub fn snapshot_for_git(&self, id: &SessionId) -> String {
+        format!(":(literal){}", self.shown(&self.snapshot(id)))
     }
 
     /// The session whose digest lies at a path in the memory.

@@ -71,6 +71,7 @@ mod sync; // the memory travels by git, and nothing leaves that has to stay
 mod sync_devices; // 2 to 5 devices, and anything in any order
 mod sync_episodes; // readable parts travel where the person wants it
 mod sync_pages; // two devices change one page
+mod sync_raw; // raw travels where the person themself wants it
 mod team; // other people's memories: found with their names, never as one's own words
 #[cfg(unix)]
 mod terminal; // a command with a person at both ends

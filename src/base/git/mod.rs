@@ -8,14 +8,16 @@ use std::path::{Path, PathBuf};
 
 use objects::{Hash, Objects, hash, hex};
 
+mod lfs;
 mod merges;
 mod objects;
 mod query;
 mod work;
 
+pub use lfs::LfsPointer;
 pub use merges::MergedFile;
 pub use query::Git;
-pub use work::{GitWork, SYNCING};
+pub use work::{Ended, GitWork, SYNCING};
 
 /// A working tree and the place where git keeps what belongs to it.
 #[derive(Debug, Clone, PartialEq, Eq)]

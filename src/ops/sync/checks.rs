@@ -1,7 +1,7 @@
 //! Checks before anything leaves: secrets, and what has to stay on this device, in what would be
 //! committed and in every commit that was not pushed yet.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use crate::base::redact::Redactor;
 use crate::base::shell::quoted;
 use crate::error::{Error, Result};
 use crate::memory::Memory;
-use crate::store::layout;
+use crate::ops::git_exposure::KnownSessions;
 
 use super::state::SyncState;
 
@@ -64,7 +64,9 @@ impl Memory {
     /// Stops where git has raw. What was looked at by the last sync is not looked at again.
     pub(super) fn refuse_tracked(&self) -> Result<()> {
         let (git, root) = (self.git(), self.root());
-        let synced = SyncState::file(self.layout()).load().synced;
+        let state = SyncState::file(self.layout()).load();
+        // Where raw was sent and is not to be any more, all of it is looked at.
+        let synced = state.synced.filter(|_| !state.has_raw || self.sends_raw());
         let tracked = match synced.and_then(|synced| git.commit(root, &synced)) {
             Some(synced) => {
                 let options =
@@ -75,16 +77,19 @@ impl Memory {
         };
         let tracked = tracked
             .map_err(|why| Error::new("cannot ask git what it has of this memory").because(why))?;
-        let mut folders = HashMap::new();
-        let stays = |path: &&str| self.stays_here(path, &mut folders);
+        let mut known = KnownSessions::default();
+        let stays = |path: &&str| self.stays_here(path, &mut known);
         let tracked: Vec<String> = tracked.split('\0').filter(stays).map(str::to_string).collect();
+        let tracked = self
+            .without_sent_elsewhere(tracked)
+            .map_err(|why| Error::new("cannot ask git what it has of this memory").because(why))?;
         if tracked.is_empty() { Ok(()) } else { Err(self.tracked_error(&tracked)) }
     }
 
     /// Stops where git would take raw.
     fn refuse_raw(&self, changed: &BTreeSet<String>) -> Result<()> {
-        let mut folders = HashMap::new();
-        let mut stays = |path: &String| self.stays_here(path, &mut folders);
+        let mut known = KnownSessions::default();
+        let mut stays = |path: &String| self.stays_here(path, &mut known);
         let Some(first) = changed.iter().find(|path| stays(path)) else { return Ok(()) };
         Err(Error::new(format!("git would take `{first}`, which must stay on this device"))
             .because("raw is not redacted; it would go wherever this repository is pushed")
@@ -94,8 +99,12 @@ impl Memory {
     /// What stands in files that would be committed.
     fn exposed_files(&self, changed: &BTreeSet<String>) -> Result<Vec<Exposed>> {
         let redactor = self.redactor()?;
-        let mut found = Vec::new();
+        let (mut found, mut known) = (Vec::new(), KnownSessions::default());
         for path in changed {
+            // It holds what it holds, as the person was told.
+            if self.is_sent_raw(path, &mut known) {
+                continue;
+            }
             let Some(page) = self.layout().of_page(path) else { continue };
             let Ok(metadata) = files::symlink_metadata(&page) else { continue };
             if !metadata.is_file() {
@@ -146,17 +155,22 @@ impl Memory {
             return Ok(Vec::new());
         }
         let versions = self.unpushed(remote, looked).map_err(cannot)?;
-        let names: Vec<&str> = versions.keys().map(String::as_str).collect();
+        let mut known = KnownSessions::default();
+        let names: Vec<&str> = versions
+            .iter()
+            .filter(|(_, path)| !self.is_sent_raw(path, &mut known))
+            .map(|(name, _)| name.as_str())
+            .collect();
         let redactor = self.redactor()?;
         let mut found = Vec::new();
-        let (mut raw, mut folders) = (BTreeSet::new(), HashMap::new());
+        let mut raw = BTreeSet::new();
         for names in names.chunks(64) {
             let contents = git.contents(root, names).map_err(cannot)?;
             for name in names {
                 let path = &versions[*name];
                 // Folders are objects, too, and have no content here.
                 let Some(content) = contents.get(*name) else { continue };
-                if self.stays_here(path, &mut folders) {
+                if self.stays_here(path, &mut known) {
                     raw.insert(path.clone());
                 }
                 look(redactor, path, content, Some(name), &mut found);
@@ -171,15 +185,6 @@ impl Memory {
             exposed.commit = git.answer(root, &asked).ok().map(|commit| commit.trim().to_string());
         }
         Ok(found)
-    }
-
-    /// Whether a file has to stay on this device; `folders` remembers which sessions are folders.
-    fn stays_here(&self, path: &str, folders: &mut HashMap<String, bool>) -> bool {
-        let folders = std::cell::RefCell::new(folders);
-        layout::stays_here(path, |session| {
-            let mut folders = folders.borrow_mut();
-            *folders.entry(session.to_string()).or_insert_with(|| self.is_folder(session))
-        })
     }
 
     /// Every version of a file of the memory that a push would send, with its path in the memory.

@@ -64,7 +64,7 @@ impl Memory {
 
     /// Whether a session's readable parts are this device's to send: its digest says that it comes
     /// from a log. A folder's snapshot may have folders of the same names, and is raw all the same.
-    fn carries(&self, id: &SessionId) -> bool {
+    pub(super) fn carries(&self, id: &SessionId) -> bool {
         let digest = self.store().digest(id).ok().flatten();
         id.device == *self.device()
             && digest.is_some_and(|digest| digest.content.shape() == SnapshotShape::Log)
@@ -73,11 +73,18 @@ impl Memory {
     /// Those of them that git does not have yet, by their paths in the memory: of some sessions, or of
     /// all.
     pub(super) fn new_episodes(&self, of: Option<&[SessionId]>) -> Result<BTreeSet<String>> {
-        if self.syncs_episodes() != Some(true) || of.is_some_and(<[SessionId]>::is_empty) {
+        let with_raw = self.sends_raw();
+        let has_any = with_raw || self.syncs_episodes() == Some(true);
+        if !has_any || of.is_some_and(<[SessionId]>::is_empty) {
             return Ok(BTreeSet::new());
         }
+        let layout = self.layout();
         let folders: Vec<String> = match of {
-            Some(sessions) => sessions.iter().flat_map(|id| self.layout().travelling(id)).collect(),
+            Some(sessions) if with_raw => {
+                sessions.iter().map(|id| layout.snapshot_for_git(id)).collect()
+            }
+            Some(sessions) => sessions.iter().flat_map(|id| layout.travelling(id)).collect(),
+            None if with_raw => vec![layout::SNAPSHOTS_FOR_GIT.to_string()],
             None => layout::EPISODES_FOR_GIT.iter().map(|glob| glob.to_string()).collect(),
         };
         let mut listed = String::new();
@@ -97,7 +104,7 @@ impl Memory {
             let carries = known
                 .entry(session)
                 .or_insert_with(|| session.parse().is_ok_and(|id| self.carries(&id)));
-            if *carries {
+            if *carries && (!with_raw || layout::travels_with_raw(path)) {
                 new.insert(path.to_string());
             }
         }
@@ -107,7 +114,7 @@ impl Memory {
     /// Writes sessions whose pages hold what is a secret by the present rules again, before any of
     /// them leaves with rules that nobody has looked with.
     pub(in crate::ops) fn redact_episodes(&self) -> Result<()> {
-        if self.syncs_episodes() != Some(true) {
+        if self.syncs_episodes() != Some(true) && !self.sends_raw() {
             return Ok(());
         }
         let (file, rules) = (SyncState::file(self.layout()), self.redactor()?.version());

@@ -11,6 +11,7 @@ mod episodes;
 mod hook;
 mod merge_file;
 mod merges;
+mod raw;
 mod rebuild;
 mod register;
 mod remote;
@@ -34,6 +35,7 @@ pub use checks::Exposed;
 pub use hook::InstalledHook;
 pub use merge_file::{MergeFileReport, MergeFileRequest, merge_file};
 pub use merges::SettledMerges;
+pub use raw::RawAmount;
 pub use register::Registered;
 pub use versions::PageVersion;
 
@@ -110,6 +112,9 @@ pub struct SyncReport {
     pub joined: Vec<String>,
     /// Sections that two people changed: the other version of each is in the page's notes.
     pub other_versions: usize,
+    /// The raw among what was committed, or would be: it is not redacted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raw: Option<RawAmount>,
     pub pushed: bool,
     /// How much is sent the first time, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -137,12 +142,15 @@ impl Memory {
             ..SyncReport::default()
         };
         let sync = Sync { memory: self, request, repository, remote };
+        sync.check_lfs()?;
+        self.refuse_new_place(sync.remote.as_ref())?;
         if request.dry_run {
             (request.progress)(LOOKING);
             self.refuse_tracked()?;
             let changed = self.changed_files()?;
             self.refuse_leaks(&changed, sync.remote_name())?;
             report.committed = changed.into_iter().collect();
+            report.raw = self.raw_among(&report.committed);
             report.message = sync.message(&report.committed);
             return Ok(report);
         }
@@ -176,6 +184,7 @@ impl Memory {
     pub fn check_sync(&self, remote: Option<&str>) -> Result<()> {
         let Some(repository) = self.repository() else { return Ok(()) };
         let remote = self.remote(&repository, remote).ok().flatten();
+        self.refuse_new_place(remote.as_ref())?;
         self.refuse_tracked()?;
         self.refuse_leaks(&self.changed_files()?, remote.as_ref().map(|one| one.name.as_str()))
     }
@@ -229,7 +238,8 @@ impl Sync<'_> {
     fn stage(&self, what: &str) -> Result<Vec<String>> {
         self.git(what, &["add", "--all", "--", "."])?;
         let mut staged = self.staged(what)?;
-        let known = SyncState::file(self.memory.layout()).load().has_episodes;
+        let state = SyncState::file(self.memory.layout()).load();
+        let known = if self.memory.sends_raw() { state.has_raw } else { state.has_episodes };
         let changed: Vec<SessionId> =
             staged.iter().filter_map(|path| Layout::session_of_digest(path)).collect();
         let episodes = self.memory.new_episodes(known.then_some(changed.as_slice()))?;
@@ -301,6 +311,8 @@ impl Sync<'_> {
                 },
             ));
         }
+        let raw = self.memory.raw_among(&staged);
+        report.raw = raw.or(report.raw);
         report.committed.extend(staged);
         report.committed.sort();
         report.committed.dedup();
@@ -338,6 +350,10 @@ impl Sync<'_> {
             self.memory.refuse_new_leaks(&remote.name, looked.as_deref())?;
             if self.is_there(remote) {
                 return self.note(remote);
+            }
+            if let Some(ended) = self.push_raw(remote)? {
+                report.offline = Some(ended.complaint());
+                return Ok(());
             }
             (self.request.progress)(&format!("pushing to {}", remote.name));
             match push(&self.work(), remote)? {
@@ -381,7 +397,8 @@ impl Sync<'_> {
         let file = SyncState::file(self.memory.layout());
         let mut state = file.load();
         state.synced = head.clone();
-        state.has_episodes = self.memory.syncs_episodes() == Some(true);
+        state.has_raw = self.memory.sends_raw();
+        state.has_episodes = self.memory.syncs_episodes() == Some(true) || state.has_raw;
         state.seen.extend(head.map(|head| (remote.tracking(), head)));
         file.save(&state).map(drop).context(|| self.memory.store().cannot_write())
     }

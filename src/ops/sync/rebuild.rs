@@ -42,6 +42,7 @@ impl Sync<'_> {
         let head = self.repository.head().unwrap_or_default();
         let came = git.changed_paths(root, &ours, &head).map_err(cannot_ask)?;
         report.received += came.len();
+        self.memory.guard_received(&came)?;
         self.settle(report)?;
         self.memory.rebuild_generated()?;
         self.commit_locked(report)

@@ -11,6 +11,7 @@ use crate::base::files;
 use crate::base::shell::quoted;
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
+use crate::settings::RawSync;
 use crate::store::authored;
 use crate::store::layout::{self, MERGE_DRIVER};
 
@@ -62,13 +63,14 @@ impl Memory {
     /// Whether `.gitattributes` says how each kind of file is joined.
     pub(crate) fn has_attributes(&self) -> bool {
         let text = files::read_to_string(self.layout().gitattributes()).unwrap_or_default();
-        with_attributes(&text).is_none()
+        with_attributes(&text, self.settings().sync.raw).is_none()
     }
 
     /// Brings `.gitattributes` up to date; says whether that changed it.
     pub(crate) fn write_attributes(&self) -> Result<bool> {
         let path = self.layout().gitattributes();
-        authored::replace(self.layout(), &path, |now| with_attributes(now.unwrap_or_default()))
+        let raw = self.settings().sync.raw;
+        authored::replace(self.layout(), &path, |now| with_attributes(now.unwrap_or_default(), raw))
             .context(|| self.store().cannot_write())
     }
 }
@@ -79,28 +81,37 @@ fn driver(program: &Path) -> String {
 }
 
 /// What `.gitattributes` has to say, where it does not say so yet. What a person added stays.
-fn with_attributes(text: &str) -> Option<String> {
+fn with_attributes(text: &str, raw: RawSync) -> Option<String> {
+    // Where raw stays here, another device may have said how its own travels.
+    let (of_raw, not): (&[&str], &[&str]) = match raw {
+        RawSync::Decided(false) => (&[], &[]),
+        RawSync::Decided(true) => (&[layout::KEPT_BY_GIT, layout::RAW_IN_LFS], &[]),
+        RawSync::Without(_) => (&[layout::KEPT_BY_GIT], &[layout::RAW_IN_LFS]),
+    };
+    let needed = || layout::JOINED_BY_GIT.iter().chain(of_raw).copied();
     let is_there = |needed: &str| text.lines().any(|line| line.trim() == needed);
-    let is_old = |line: &str| layout::ONCE_JOINED_BY_GIT.contains(&line.trim());
-    let missing: Vec<&str> =
-        layout::JOINED_BY_GIT.iter().filter(|needed| !is_there(needed)).copied().collect();
-    if missing.is_empty() && !text.lines().any(is_old) {
+    let is_old = |line: &str| {
+        layout::ONCE_JOINED_BY_GIT.contains(&line.trim()) || not.contains(&line.trim())
+    };
+    if needed().all(is_there) && !text.lines().any(is_old) {
         return None;
     }
     // Where one is missing all are written, since the last one that fits counts.
-    let is_ours = |line: &str| is_old(line) || layout::JOINED_BY_GIT.contains(&line.trim());
+    let is_ours = |line: &str| is_old(line) || needed().any(|needed| needed == line.trim());
     let kept: String = text.split_inclusive('\n').filter(|line| !is_ours(line)).collect();
     let ends = if kept.is_empty() || kept.ends_with('\n') { "" } else { "\n" };
-    Some(format!("{kept}{ends}{}\n", layout::JOINED_BY_GIT.join("\n")))
+    Some(format!("{kept}{ends}{}\n", needed().collect::<Vec<_>>().join("\n")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::Plain;
 
     #[test]
     fn attributes_of_earlier_versions_make_way() {
         let template = include_str!("../../../templates/gitattributes");
+        let with_attributes = |text: &str| with_attributes(text, RawSync::Decided(false));
         assert_eq!(with_attributes(template), None);
         let old = "# mine\n/sessions/*/*_DIGEST.md merge=union\n*.png binary\n/forgotten.md merge=union\n";
         let new = with_attributes(old).unwrap();
@@ -111,6 +122,19 @@ mod tests {
         assert_eq!(new.matches("forgotten").count(), 1);
         assert_eq!(with_attributes(&new), None);
         assert_eq!(with_attributes("").unwrap().lines().count(), layout::JOINED_BY_GIT.len());
+    }
+
+    #[test]
+    fn raw_is_given_to_git_lfs_only_where_that_is_wanted() {
+        let template = include_str!("../../../templates/gitattributes");
+        let in_lfs = with_attributes(template, RawSync::Decided(true)).unwrap();
+        assert!(in_lfs.ends_with(&format!("{}\n", layout::RAW_IN_LFS)), "{in_lfs}");
+        assert_eq!(with_attributes(&in_lfs, RawSync::Decided(true)), None);
+        // A device that keeps its own raw leaves it to those that do not.
+        assert_eq!(with_attributes(&in_lfs, RawSync::Decided(false)), None);
+        let plain = with_attributes(&in_lfs, RawSync::Without(Plain::Plain)).unwrap();
+        assert!(!plain.contains("lfs") && plain.ends_with(&format!("{}\n", layout::KEPT_BY_GIT)));
+        assert_eq!(with_attributes(&plain, RawSync::Without(Plain::Plain)), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What this device remembers of its syncs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +23,10 @@ pub struct SyncState {
     /// Whether git has all that were here at the last sync: then only sessions that have changed since
     /// have new ones.
     pub has_episodes: bool,
+    /// Where raw may go from here, as the person said: the hashes of the remotes' addresses.
+    pub raw_to: BTreeSet<String>,
+    /// Whether git has the raw that was here at the last sync.
+    pub has_raw: bool,
 }
 
 impl SyncState {

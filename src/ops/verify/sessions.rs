@@ -9,6 +9,7 @@ use super::days::{Expected, ExpectedLines};
 use super::{Findings, Step};
 use crate::adapters;
 use crate::base::files::{self, FoundFile};
+use crate::base::git::LfsPointer;
 use crate::capture::CaptureSettings;
 use crate::capture::raw;
 use crate::capture::recorder::RenderError;
@@ -259,6 +260,12 @@ impl<'s> Check<'s> {
             }
         };
         self.found.amount(step).bytes += length;
+        if now != sha256
+            && let Some(pointer) = LfsPointer::at(&file.path).filter(|it| it.sha256 == sha256)
+        {
+            self.note(step, &file.path, "is with Git LFS, and not here: `git lfs pull`");
+            return pointer.bytes;
+        }
         if now != sha256 {
             let reason = "is not what the manifest says: it was changed or damaged";
             self.gap(step, &file.path, reason);
