@@ -15,6 +15,7 @@ SCRIPT = [
     ("note in the memory", ("remember", {"text": "The gauge at the pier is read twice a day"}), "The memory has the note."),
     ("take down my rule", ("remember", {"text": "Never round the height of a tide", "kind": "instruction"}), "The rule waits for your yes."),
     ("count the lines of tides.txt", "wc -l tides.txt", "The table of tides has three lines."),
+    ("see how long the table is", "wc -l tides.txt", "The table has three lines."),
     ("look for the charts", "ls no-such-folder", "There are no charts; the table of tides is all there is."),
     ("what do you know of this project", None, "I know of a table of tides."),
 ]
