@@ -1,5 +1,5 @@
-//! The settings, put together once at an entry point: defaults, the memory's file, the user's own, the
-//! environment, flags.
+//! The settings, put together once at an entry point: defaults, the memory's file, the user's own,
+//! the environment, flags.
 //!
 //! `templates/memtree.toml` is both the documentation and the list of known keys. A memory's file
 //! arrives by `git pull`, so keys that run a program or send text are not taken from it, and the
@@ -545,8 +545,8 @@ fn read(path: &Path, text: &str) -> Result<Table> {
     })
 }
 
-/// The memory's file as a table. Where it cannot be read, a device that has been here before goes on
-/// with what it accepted, and says so.
+/// The memory's file as a table. Where it cannot be read, a device that has been here before goes
+/// on with what it accepted, and says so.
 fn memory_table(layers: &Layers<'_>, path: &Path, text: &str) -> Result<(Table, Option<String>)> {
     match (read(path, text), layers.accepted) {
         (Ok(table), _) => Ok((table, None)),

@@ -23,8 +23,8 @@ const TABLES: &str = "
 const BETWEEN: u64 = 600_000;
 const FIRST: u64 = 1_790_000_000_000;
 
-/// Writes a database of so many sessions, each with three prompts, six calls and what these printed,
-/// which is so many bytes long; returns where it is.
+/// Writes a database of so many sessions, each with three prompts, six calls and what these
+/// printed, which is so many bytes long; returns where it is.
 pub fn write(folder: &Path, sessions: u64, output: usize) -> Result<PathBuf, Box<dyn Error>> {
     fs::create_dir_all(folder)?;
     let path = folder.join("opencode.db");

@@ -9,8 +9,8 @@
 //! - `MEMTREE_BENCH_DATA`: a folder with logs to be swept instead
 //! - `MEMTREE_BENCH_ROUNDS`: how many rounds; 5 if not set
 //! - `MEMTREE_BENCH_SESSIONS`: how many sessions a database has; 5,000 if not set
-//! - `MEMTREE_BENCH_PRINTED`: how many bytes each of its commands printed; 800 if not set. With 70,000
-//!   it is 2 GB long
+//! - `MEMTREE_BENCH_PRINTED`: how many bytes each of its commands printed; 800 if not set. With
+//!   70,000 it is 2 GB long
 
 use std::error::Error;
 use std::ffi::{OsStr, OsString};

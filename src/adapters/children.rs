@@ -1,10 +1,10 @@
 //! Subagents that keep logs of their own: they are read in the midst of the session that started
 //! them, where their first record belongs by its time.
 //!
-//! Which sessions are subagents is said by their logs ([`super::Identity::parent`]) and decided when
-//! files are put together ([`super::gather`]); after that each of their files carries the child's
-//! id ([`LogFile::child`]). What a child inherited from its parent is not said twice, and what no
-//! task began (an approval check, say) is kept and counted, but not told.
+//! Which sessions are subagents is said by their logs ([`super::Identity::parent`]) and decided
+//! when files are put together ([`super::gather`]); after that each of their files carries the
+//! child's id ([`LogFile::child`]). What a child inherited from its parent is not said twice, and
+//! what no task began (an approval check, say) is kept and counted, but not told.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Component, Path, PathBuf};

@@ -1,9 +1,9 @@
 //! GitHub Copilot CLI: `session-state/<id>/events.jsonl`, earlier `session-state/<id>.jsonl`, one
 //! event per line (seen in 1.0.64 to 1.0.102).
 //!
-//! A line is `{type, data, id, timestamp, parentId}`. Full usage is given at `session.shutdown`, for
-//! all of the session so far, also of what came before it was resumed: the last one counts. A crash
-//! leaves only the output tokens of each message. `workspace.yaml` beside it has the title.
+//! A line is `{type, data, id, timestamp, parentId}`. Full usage is given at `session.shutdown`,
+//! for all of the session so far, also of what came before it was resumed: the last one counts. A
+//! crash leaves only the output tokens of each message. `workspace.yaml` beside it has the title.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};

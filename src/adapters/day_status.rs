@@ -25,8 +25,8 @@ pub struct DayStatus {
     pub is_final: bool,
 }
 
-/// Reads the rows of a database; none where it is no database or has no such table. A row that names
-/// no day is left out.
+/// Reads the rows of a database; none where it is no database or has no such table. A row that
+/// names no day is left out.
 pub fn read(path: &Path) -> io::Result<Vec<DayStatus>> {
     let scratch = Scratch::Temporary(OnceLock::new());
     let Some(database) = Database::open(path, &scratch)? else { return Ok(Vec::new()) };

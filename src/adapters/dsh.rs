@@ -1,5 +1,6 @@
 //! DeepSeek Harness: `sessions/<project>/<id>/session.jsonl.zstd`, or `session.jsonl`, one event
-//! per line (built from the published source of August 2026 and its snapshots; not seen as a real log).
+//! per line (built from the published source of August 2026 and its snapshots; not seen as a real
+//! log).
 //!
 //! The first line is the header. A session that another one started or that was forked begins with
 //! `seedLength` events of that one. What the model says comes in chunks first, and once more as a

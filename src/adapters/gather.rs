@@ -30,13 +30,13 @@ pub struct Identified {
 
 /// Puts the files of one session together: resumed parts by their lineage, subagents and
 /// attachments by their session's id. What claims an id without being the same conversation becomes
-/// a session of its own, and is named in the second list; so is what belongs to a session of which nothing else is there. A subagent with a log of its own goes to
-/// the session that started it, where that one is found or held by the memory; else it stays by
-/// itself.
+/// a session of its own, and is named in the second list; so is what belongs to a session of which
+/// nothing else is there. A subagent with a log of its own goes to the session that started it,
+/// where that one is found or held by the memory; else it stays by itself.
 ///
 /// `owner` gives the id under which a conversation, named by its lineage, was captured before: it
-/// keeps that id whatever becomes of its files. `is_held` says whether the memory holds a session of
-/// an agent with its raw.
+/// keeps that id whatever becomes of its files. `is_held` says whether the memory holds a session
+/// of an agent with its raw.
 pub fn gather(
     mut found: Vec<Identified>,
     owner: impl Fn(&str, &str) -> Option<String>,
@@ -226,8 +226,8 @@ impl<'f> Sources<'f> {
         }
     }
 
-    /// Names what belongs to sessions whose own logs are neither here nor in the memory, one file of
-    /// each.
+    /// Names what belongs to sessions whose own logs are neither here nor in the memory, one file
+    /// of each.
     fn skip_lone(&mut self, is_held: impl Fn(&str, &str) -> bool) {
         for ((flavor, id), path) in std::mem::take(&mut self.lone) {
             if !is_held(flavor, &id) {

@@ -322,8 +322,8 @@ pub fn string<'r>(record: &'r Map<String, Value>, name: &str) -> &'r str {
 /// The longest log that is one JSON document; these have to be held whole.
 pub const LONGEST_DOCUMENT: u64 = 64 << 20;
 
-/// The first fields of a JSON document, which show whose it is: the `wanted` ones, and whether it has
-/// the `list`.
+/// The first fields of a JSON document, which show whose it is: the `wanted` ones, and whether it
+/// has the `list`.
 ///
 /// Reads no further than it has to, and never more than a megabyte.
 pub fn document_head(path: &Path, wanted: &[&str], list: &str) -> io::Result<Map<String, Value>> {

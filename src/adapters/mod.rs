@@ -135,8 +135,8 @@ pub trait Adapter: Sync {
     /// A bad line is named in [`Head::skipped`]; only an unusable log is an error.
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head>;
 
-    /// The folder in which the session of a log worked, from what the agent keeps around the log. It
-    /// is asked for once, when the session is first captured and its log does not say.
+    /// The folder in which the session of a log worked, from what the agent keeps around the log.
+    /// It is asked for once, when the session is first captured and its log does not say.
     fn folder_of(&self, _log: &Path) -> Option<String> {
         None
     }
@@ -189,8 +189,8 @@ pub struct Identity {
     /// The conversation's first record. Two files with the same one are the same conversation,
     /// although their ids differ: some agents copy the whole history into a new file on resume.
     pub lineage: Option<String>,
-    /// The record that the first one goes on from, where it is not in the same file. A file with the
-    /// same id that has it is an earlier part of the same conversation.
+    /// The record that the first one goes on from, where it is not in the same file. A file with
+    /// the same id that has it is an earlier part of the same conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follows: Option<String>,
     /// The first record of a fork that copied its origin's, where it does not name the origin.

@@ -1,5 +1,5 @@
-//! Noise: the kinds of records that are known and say nothing for a memory. Whatever else an agent's
-//! reader leaves out is of a kind that this version does not know.
+//! Noise: the kinds of records that are known and say nothing for a memory. Whatever else an
+//! agent's reader leaves out is of a kind that this version does not know.
 
 /// Whether a kind of record that a reader left out is known. Of agents without a list all are.
 pub fn is_known(flavor: &str, kind: &str) -> bool {

@@ -2,8 +2,8 @@
 //! (seen in 2026.9.6). Before it kept logs like Pi's, which are read as Pi's.
 //!
 //! `transcript_events` has the entries of Pi's format, one per row, long ones packed with zstd.
-//! Tables with keys (`auth_profile_store` and its like) are never asked for. A subagent is a session
-//! of its own that names the key of the one that started it (by its schema, not seen).
+//! Tables with keys (`auth_profile_store` and its like) are never asked for. A subagent is a
+//! session of its own that names the key of the one that started it (by its schema, not seen).
 
 use std::borrow::Cow;
 use std::path::PathBuf;

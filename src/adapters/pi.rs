@@ -1,7 +1,7 @@
 //! Pi, and the logs of OpenClaw before it had a database ([`super::openclaw`]):
 //! `sessions/--<cwd>--/<time>_<id>.jsonl` and `agents/<agent>/sessions/<id>.jsonl`, one JSON entry
-//! per line (Pi seen in 0.87 and in format 1, format 2 and OpenClaw in fixtures only), and others of
-//! the family, whose roots alone are known.
+//! per line (Pi seen in 0.87 and in format 1, format 2 and OpenClaw in fixtures only), and others
+//! of the family, whose roots alone are known.
 //!
 //! The first line is the header; in Oh My Pi, which is read here too ([`super::omp`]), the title
 //! may stand before it. Since format 2 entries have an `id` and a `parentId`, and one file holds

@@ -53,8 +53,8 @@ pub enum Field<'a> {
     Text(Cow<'a, str>),
 }
 
-/// The line of one row. Its bytes have to be the same for ever. A row may be long: it is put together
-/// in one piece, and not from pieces that are held as well.
+/// The line of one row. Its bytes have to be the same for ever. A row may be long: it is put
+/// together in one piece, and not from pieces that are held as well.
 pub fn line(table: &str, key: &[Key], fields: &[(&str, Field<'_>)]) -> Vec<u8> {
     let texts = fields.iter().map(|(name, field)| match field {
         Field::Text(text) => name.len() + text.len(),

@@ -77,7 +77,8 @@ impl Table {
         Table { optional: columns, ..self }
     }
 
-    /// Tells the project's folder by the database's path. Each session keeps it as a row of its own.
+    /// Tells the project's folder by the database's path. Each session keeps it as a row of its
+    /// own.
     pub const fn place(self, place: fn(&Path) -> Option<PathBuf>) -> Table {
         Table { place: Some(place), ..self }
     }

@@ -81,8 +81,8 @@ impl Database {
         names.collect::<Result<_, _>>().map_err(unreadable)
     }
 
-    /// The rows of a table as texts, a column that is not there as an empty one; none where there is
-    /// no such table or it has not the first column.
+    /// The rows of a table as texts, a column that is not there as an empty one; none where there
+    /// is no such table or it has not the first column.
     pub fn texts<const N: usize>(
         &self,
         table: &'static str,

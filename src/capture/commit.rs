@@ -312,7 +312,8 @@ impl Committing {
         let Some(page) = files::if_exists(files::read_to_string(staged.join(PAGE)))? else {
             return Ok(());
         };
-        // A page that somebody changed since stays as it is: what was to be done is asked for again.
+        // A page that somebody changed since stays as it is: what was to be done is asked for
+        // again.
         let is_same =
             |now: &str| self.page_was.as_ref() == Some(&files::sha256_hex(now.as_bytes()));
         let merge = |now: Option<&str>| now.is_none_or(is_same).then(|| page.clone());

@@ -1,8 +1,8 @@
 //! What is found around a log and does not stand in it: where its session worked, the repository's
 //! remote, the session that it was forked from.
 //!
-//! It is looked for once, when the session is first captured, and kept in its vitals. From then on it
-//! is a part of the session and never asked for again: pages stay a function of what is kept.
+//! It is looked for once, when the session is first captured, and kept in its vitals. From then on
+//! it is a part of the session and never asked for again: pages stay a function of what is kept.
 
 use std::path::{Component, Path};
 
@@ -99,7 +99,8 @@ fn remote_of(cwd: &str) -> Option<String> {
     plain.then(|| Repository::containing(folder)?.remote())?
 }
 
-/// What the vitals of a snapshot keep; `None` where they were written before anything was looked for.
+/// What the vitals of a snapshot keep; `None` where they were written before anything was looked
+/// for.
 fn kept(snapshot: &Path) -> Option<Found> {
     let vitals = files::read_at_most(snapshot.join(layout::VITALS), 1 << 20).ok()?;
     let vitals = String::from_utf8(vitals).ok()?;

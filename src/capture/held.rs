@@ -1,8 +1,8 @@
 //! Held back: sessions that an `[exclude]` names which nobody accepted here yet.
 //!
 //! Leaving them out could lose them, since agents delete their logs; giving them a page could show
-//! what the person wants hidden. So their raw is copied below `.memtree/local`, and they get no page
-//! until the person decides.
+//! what the person wants hidden. So their raw is copied below `.memtree/local`, and they get no
+//! page until the person decides.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -62,8 +62,8 @@ pub fn note(layout: &Layout, new: Vec<(Source, Option<String>, Option<String>)>)
     file(layout).save(&held).map(drop)
 }
 
-/// The places of copies whose log is gone, and which nobody wants hidden any more: they are captured
-/// from there.
+/// The places of copies whose log is gone, and which nobody wants hidden any more: they are
+/// captured from there.
 pub fn roots(layout: &Layout, held_back: &Exclude, exclude: &Exclude) -> Vec<Root> {
     let is_free = |one: &HeldSession| {
         let (project, cwd) = (one.project.as_deref(), one.cwd.as_deref());

@@ -13,12 +13,13 @@ use crate::settings::accepted::WaitingSetting;
 
 /// Print every setting with its default, or decide what of a memory's settings counts here
 ///
-/// A memory's `memtree.toml` arrives by `git pull`, so what it says takes effect on this device only
-/// once you accepted it here; until then what you accepted before stays in force. `trust`,
+/// A memory's `memtree.toml` arrives by `git pull`, so what it says takes effect on this device
+/// only once you accepted it here; until then what you accepted before stays in force. `trust`,
 /// `distrust`, `model` and `embeddings` change your own configuration: the first two say whether
 /// what another device wrote counts as your own words, `model` which model writes better prose than
 /// memtree does by itself, `embeddings` which server helps `search` to find what was meant.
-/// `memtree config KEY VALUE`, such as `memtree config sync.episodes true`, writes any setting there.
+/// `memtree config KEY VALUE`, such as `memtree config sync.episodes true`, writes any setting
+/// there.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
@@ -42,15 +43,16 @@ enum Action {
     /// Let your own agent or a server write titles, outcomes, decisions and lessons
     ///
     /// Known by name: claude, codex, gemini, ollama; or name the address of any server that speaks
-    /// OpenAI's protocol. Every line has to quote the session and is checked without a model. Nothing is
-    /// sent before you say yes: then one call of a few tokens tries it. `models.daily_tokens` and
-    /// `models.daily_usd` cap what a day may cost.
+    /// OpenAI's protocol. Every line has to quote the session and is checked without a model.
+    /// Nothing is sent before you say yes: then one call of a few tokens tries it.
+    /// `models.daily_tokens` and `models.daily_usd` cap what a day may cost.
     Model(ModelArgs),
     /// Let a server make vectors of what was said, so that `search` also finds what is meant alike
     ///
-    /// Any server with OpenAI's `/v1/embeddings`: Ollama, llama.cpp, LM Studio, or a hosted one. What was
-    /// said in sessions goes there after each sweep, redacted, and so do the words of every search. The
-    /// vectors stay in `.memtree/cache` on this device. `off` takes the setting out and removes them.
+    /// Any server with OpenAI's `/v1/embeddings`: Ollama, llama.cpp, LM Studio, or a hosted one.
+    /// What was said in sessions goes there after each sweep, redacted, and so do the words of
+    /// every search. The vectors stay in `.memtree/cache` on this device. `off` takes the setting
+    /// out and removes them.
     Embeddings(EmbeddingsArgs),
     /// `memtree config sync.episodes true`: a setting, in your own configuration
     #[command(external_subcommand)]

@@ -11,11 +11,11 @@ use crate::ops::context::{ContextReport, ContextRequest, Explanation, ToolCall};
 /// Print the page to give an agent now, within a budget of tokens
 ///
 /// It holds what is known (core/MEMORY.md), what the project's last sessions decided, did and left
-/// open, what else was done today and yesterday, and, given a prompt, the lines that answer it best.
-/// Every line names its source, which `memtree recall` opens; where its evidence has changed since
-/// (a file, a commit), it says `stale`. The hooks that `memtree install` sets up hand the same page
-/// to an agent when its session starts. Lines of another project are given on a prompt only where
-/// both have a rare name in common, and are named as such.
+/// open, what else was done today and yesterday, and, given a prompt, the lines that answer it
+/// best. Every line names its source, which `memtree recall` opens; where its evidence has changed
+/// since (a file, a commit), it says `stale`. The hooks that `memtree install` sets up hand the
+/// same page to an agent when its session starts. Lines of another project are given on a prompt
+/// only where both have a rare name in common, and are named as such.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The project [default: that of the current folder, by its git remote or its name]
@@ -27,7 +27,8 @@ pub struct Args {
     /// The same prompt in other words; what all phrasings find together comes first. Repeat it
     #[arg(long, value_name = "TEXT", requires = "prompt", allow_hyphen_values = true)]
     also: Vec<String>,
-    /// Only what was decided on this file, or taken back in it: for an agent that is about to edit it
+    /// Only what was decided on this file, or taken back in it: for an agent that is about to edit
+    /// it
     #[arg(long, value_name = "FILE", conflicts_with_all = ["prompt", "before_running"])]
     before_editing: Option<PathBuf>,
     /// Only what this command came to before: for an agent that is about to run it

@@ -7,9 +7,9 @@ use crate::ops::distribute::{DistributeReport, DistributeRequest};
 /// Bring approved patterns into the files from which agents take instructions
 ///
 /// Without `--apply` it only shows what it would write, and keeps it below patterns/proposals. With
-/// it, a block between two marks in CLAUDE.md, AGENTS.md, GEMINI.md or .cursor/rules of your projects
-/// is written; everything outside of the marks stays byte for byte, and what is retired is taken out.
-/// Only what you approved here, or on a device that you trust, is distributed.
+/// it, a block between two marks in CLAUDE.md, AGENTS.md, GEMINI.md or .cursor/rules of your
+/// projects is written; everything outside of the marks stays byte for byte, and what is retired is
+/// taken out. Only what you approved here, or on a device that you trust, is distributed.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Write the files

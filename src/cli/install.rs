@@ -30,9 +30,9 @@ use crate::ops::native::{NativeNotes, NativeRequest};
 pub struct Args {
     #[command(flatten)]
     agents: AgentArgs,
-    /// Also call before a tool edits a file or runs a command, and when a subagent starts: the agent is
-    /// then told what was decided on that file, or what that command came to, where that is sure. For
-    /// Claude Code and Codex; asks them for their version first
+    /// Also call before a tool edits a file or runs a command, and when a subagent starts: the
+    /// agent is then told what was decided on that file, or what that command came to, where that
+    /// is sure. For Claude Code and Codex; asks them for their version first
     #[arg(long)]
     before_tools: bool,
 }

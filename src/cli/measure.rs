@@ -10,10 +10,11 @@ use crate::ops::measure::{MeasureReport, MeasureRequest};
 
 /// Measure how sessions go, and what each pattern has changed
 ///
-/// Each pattern that is live is compared with sessions of the same time that did not have it, or with
-/// the time before: how often what it warns of came, with an interval of 95 %. With too few sessions
-/// it says so. It also says how often a pattern was followed, and how often it showed in sessions
-/// in which it must not apply. What changes nothing is proposed for retirement in `memtree review`.
+/// Each pattern that is live is compared with sessions of the same time that did not have it, or
+/// with the time before: how often what it warns of came, with an interval of 95 %. With too few
+/// sessions it says so. It also says how often a pattern was followed, and how often it showed in
+/// sessions in which it must not apply. What changes nothing is proposed for retirement in `memtree
+/// review`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Only sessions that ended on this day or later: 2026-11-01, yesterday, 7d

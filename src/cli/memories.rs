@@ -14,10 +14,10 @@ const LONGEST: usize = 4 << 20;
 
 /// Answer the memory tool of Claude's API: view, create, str_replace, insert, delete, rename
 ///
-/// Each line of stdin is a command as the model sends it: {"command":"view","path":"/memories"}. Each
-/// gets one line of JSON: {"content":"…","is_error":false}, in the words of the tool's contract
-/// (memory_20250818). The files are those of memories/ in the memory: agents write them, so they
-/// never count as your words; secrets are taken out, search finds them. /memories/core and
+/// Each line of stdin is a command as the model sends it: {"command":"view","path":"/memories"}.
+/// Each gets one line of JSON: {"content":"…","is_error":false}, in the words of the tool's
+/// contract (memory_20250818). The files are those of memories/ in the memory: agents write them,
+/// so they never count as your words; secrets are taken out, search finds them. /memories/core and
 /// /memories/digests show the rest of the memory and cannot be written to. The exit code is 1 where
 /// a command failed.
 #[derive(Debug, clap::Args)]

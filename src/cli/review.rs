@@ -12,12 +12,13 @@ use crate::store::pattern::reviews::Action;
 
 /// Say yes or no to what memtree found: patterns, and what cores believe
 ///
-/// In a terminal it shows one item after the other, with its evidence and what a yes would add where;
-/// one key decides: y yes, n no, d discuss later, e in your own words (in $VISUAL or $EDITOR where they
-/// are set), u undo, A yes to all that follow, q quit. What agents put there through MCP comes first:
-/// how they would decide, and why, and instructions of yours that they took down; nothing of it counts
-/// before your yes. Decisions are lines of patterns/reviews.jsonl. What you rejected comes back when
-/// its evidence changes. Without a terminal, name items with the flags below.
+/// In a terminal it shows one item after the other, with its evidence and what a yes would add
+/// where; one key decides: y yes, n no, d discuss later, e in your own words (in $VISUAL or $EDITOR
+/// where they are set), u undo, A yes to all that follow, q quit. What agents put there through MCP
+/// comes first: how they would decide, and why, and instructions of yours that they took down;
+/// nothing of it counts before your yes. Decisions are lines of patterns/reviews.jsonl. What you
+/// rejected comes back when its evidence changes. Without a terminal, name items with the flags
+/// below.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// List what waits

@@ -74,8 +74,8 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
 /// Where the samples go where there is no other place for them.
 const SAMPLE_MEMORY: &str = "memtree-sample";
 
-/// Whether the samples may go into the memory at hand: a person named it, or it lies in a project and
-/// has no session but them.
+/// Whether the samples may go into the memory at hand: a person named it, or it lies in a project
+/// and has no session but them.
 fn takes_samples(app: &App) -> bool {
     if app.store_was_named || app.environment.variable("MEMTREE_STORE").is_some() {
         return true;

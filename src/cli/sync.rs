@@ -12,12 +12,12 @@ use crate::ops::team::TeamSyncRequest;
 /// Commit, pull, merge without a conflict, and push the memory by git
 ///
 /// First looks for secrets and for raw in what would be committed and in every commit that was not
-/// pushed yet, and stops there, naming file, line and rule. Then commits the memory alone (what else
-/// is staged stays staged), fetches, joins what two devices changed by section, makes anew what is
-/// generated, verifies what changed and pushes; where somebody else was faster it does so again. No
-/// network is no error: the commit goes with the next sync. Your own git, its settings, hooks and
-/// credentials are used; history is never rewritten. Raw stays here, unless your own settings say
-/// `sync.raw` and you agreed: see `memtree config`.
+/// pushed yet, and stops there, naming file, line and rule. Then commits the memory alone (what
+/// else is staged stays staged), fetches, joins what two devices changed by section, makes anew
+/// what is generated, verifies what changed and pushes; where somebody else was faster it does so
+/// again. No network is no error: the commit goes with the next sync. Your own git, its settings,
+/// hooks and credentials are used; history is never rewritten. Raw stays here, unless your own
+/// settings say `sync.raw` and you agreed: see `memtree config`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The remote to sync with [default: the branch's own, or `origin`]
@@ -139,7 +139,8 @@ fn ask_for_episodes(memory: &Memory, app: &App) -> Result<()> {
     memory.decide_episodes(app.confirm(&question, false)?)
 }
 
-/// Asks once for each memory and remote whether raw goes there, where the person's settings send it.
+/// Asks once for each memory and remote whether raw goes there, where the person's settings send
+/// it.
 fn ask_for_raw(memory: &Memory, args: &Args, app: &App) -> Result<()> {
     let remote = args.remote.as_deref();
     let Some(raw) = memory.raw_to_agree_to(remote)? else { return Ok(()) };

@@ -76,8 +76,8 @@ pub fn in_failure(output: &str) -> Vec<ErrorLine> {
     found
 }
 
-/// The error that a call printed although it did not fail: `cargo build | tail` hides the exit code.
-/// What a file or a log says is no error of this session.
+/// The error that a call printed although it did not fail: `cargo build | tail` hides the exit
+/// code. What a file or a log says is no error of this session.
 pub fn in_success(command: &str, output: &str) -> Option<ErrorLine> {
     static SHOWS: StaticRegex = StaticRegex::new(
         r"^(?:cd\s+\S+\s*(?:&&|;)\s*)?(?:rtk\s+)?(?:cat|sed|rg|grep|git\s+(?:log|show|diff|grep|status|branch|blame|ls-files)|head|tail|ls|find|nl|jq|wc|awk|echo|printf|tree|less|gh\s+(?:pr\s+(?:view|diff|list)|api|issue|run\s+list)|man)\b",
@@ -130,8 +130,8 @@ pub fn in_prompt(prompt: &str) -> Vec<ErrorLine> {
     found
 }
 
-/// Whether a failed call is an error of the work, rather than a search that found nothing or an edit
-/// that missed its place.
+/// Whether a failed call is an error of the work, rather than a search that found nothing or an
+/// edit that missed its place.
 pub fn matters(call: &ToolCall) -> bool {
     static LOOKS: StaticRegex = StaticRegex::new(
         r"^(?:cd\s+\S+\s*(?:&&|;)\s*)?(?:rtk\s+)?(?:rg|grep|test|which|ls|\[|find|diff|command\s+-v|pgrep|cat|sed|head|tail)\s",

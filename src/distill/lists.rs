@@ -160,8 +160,8 @@ fn heading(line: &str) -> Option<String> {
     BOLD.captures(start).map(|found| plain(&found[1]))
 }
 
-/// The sentence with which a paragraph leads to the list below it: `Done. Added two tests covering:`.
-/// One that leans on the sentence before it (`It checks for:`) leads with that.
+/// The sentence with which a paragraph leads to the list below it: `Done. Added two tests
+/// covering:`. One that leans on the sentence before it (`It checks for:`) leads with that.
 fn lead(paragraph: &str) -> Option<&str> {
     static LEANS: StaticRegex = StaticRegex::new(
         r"(?i)^(?:it|this|they|these|that|those|specifically|in particular|the following)\b",

@@ -132,8 +132,8 @@ fn goal(plan: &str) -> Vec<String> {
     sentences.filter(|sentence| sentence.split_whitespace().count() >= 4).take(3).collect()
 }
 
-/// What the person said themselves: without pasted output, code, pictures and addresses. Empty where
-/// the whole prompt is a paste.
+/// What the person said themselves: without pasted output, code, pictures and addresses. Empty
+/// where the whole prompt is a paste.
 pub fn spoken(prompt: &str) -> String {
     static ADDRESS: StaticRegex = StaticRegex::new(r"<?https?://[^\s<>]+>?|\[Image[^\]]{0,40}\]");
     let words = own_words(prompt);

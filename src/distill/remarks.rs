@@ -1,6 +1,6 @@
 //! Remarks: what of an episode's words and outputs may be worth carrying on, gathered while it
-//! streams by: how the agent took the prompt, what the person answered, what a sentence states, what
-//! a hook asked for. `digest/claims` decides which of them stand on the page.
+//! streams by: how the agent took the prompt, what the person answered, what a sentence states,
+//! what a hook asked for. `digest/claims` decides which of them stand on the page.
 
 use crate::base::static_regex::StaticRegex;
 use crate::base::{markdown, text};
@@ -298,8 +298,8 @@ struct Around {
     named: bool,
 }
 
-/// Whether a sentence names what failed and of what, or what has to be done first: "Lint failure — the
-/// block has no language", "We need to build the library first".
+/// Whether a sentence names what failed and of what, or what has to be done first: "Lint failure —
+/// the block has no language", "We need to build the library first".
 fn names_failure(sentence: &str) -> bool {
     static NAMES: StaticRegex = StaticRegex::new(
         r"(?i-u)^(?:the |just a |a |another |this is (?:just )?(?:a |an |the )?)?[a-z][\w'/ -]{2,40} (?:issue|error|failure|problem|violation|conflict|mismatch|warning)s?(?u:\s*[—–:]\s*|\s-\s)[a-z`]|\bneeds? to (?:be )?(?:\w+ ){1,8}first\b",

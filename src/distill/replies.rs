@@ -41,8 +41,8 @@ pub fn split_code(reply: &str) -> (Cow<'_, str>, String) {
     (Cow::Owned(said), code)
 }
 
-/// What the agent understood that the person wants: "The user wants to lock the day log" is "Lock the
-/// day log". Only where it says so near the beginning of a thought.
+/// What the agent understood that the person wants: "The user wants to lock the day log" is "Lock
+/// the day log". Only where it says so near the beginning of a thought.
 pub fn understood(thought: &str) -> Option<String> {
     static WANTS: StaticRegex = StaticRegex::new(
         r"\b[Tt]he user (?:now )?(?:also )?(?:wants|is asking|asked|needs|would like|has asked|requested|is requesting)(?: me)?(?: to| about whether| whether)?\s",
@@ -175,8 +175,8 @@ pub fn closing_sentence_except(reply: &str, is_said: impl Fn(&str) -> bool) -> O
         })
 }
 
-/// The headline of a reply: its first sentence that says what was done or found, rather than "Done.",
-/// "All tests pass" or "8 files changed".
+/// The headline of a reply: its first sentence that says what was done or found, rather than
+/// "Done.", "All tests pass" or "8 files changed".
 pub fn headline(reply: &str) -> Option<String> {
     let (prose, _) = split_code(reply);
     let mut paragraphs = 0;
@@ -240,7 +240,8 @@ fn names_pull_request(sentence: &str) -> bool {
     number.is_some_and(|rest| rest.starts_with(|digit: char| digit.is_ascii_digit()))
 }
 
-/// Whether a sentence says only that checks passed, how many files changed, or that it is committed.
+/// Whether a sentence says only that checks passed, how many files changed, or that it is
+/// committed.
 pub fn says_it_passed(sentence: &str) -> bool {
     static PASSED: StaticRegex = StaticRegex::new(
         r"(?i)^(?:all|the|both|everything|\d+)?\b[^.;]{0,50}\b(?:tests?|lint|checks?|build|typecheck|ci|suite|hooks?)\b[^.;`]{0,50}\b(?:pass(?:es|ed|ing)?|clean|green|succeed(?:s|ed)?|ok)\b(?:[^.;]{0,30}|\s*\([^)]{0,90}\))\.?$|^\d+ files? changed|^committed (?:successfully|with both|as\b)|^commit succeeded|\b(?:is|are|was|were|been) (?:now )?committed\b|working tree (?:is )?clean|^(?:all|the|both)? ?\d* ?tests? (?:all )?pass",

@@ -1,5 +1,5 @@
-//! What the pattern loop counts, while a session streams by: calls that failed, the same call again,
-//! errors, runs of tests, and where the person stepped in.
+//! What the pattern loop counts, while a session streams by: calls that failed, the same call
+//! again, errors, runs of tests, and where the person stepped in.
 
 use crate::base::static_regex::StaticRegex;
 use crate::base::text;

@@ -1,5 +1,5 @@
-//! Test runs: what a test runner's output says. "0 failed" is a pass, and a run that was interrupted
-//! or never began says nothing.
+//! Test runs: what a test runner's output says. "0 failed" is a pass, and a run that was
+//! interrupted or never began says nothing.
 
 use crate::base::static_regex::StaticRegex;
 use crate::base::text;

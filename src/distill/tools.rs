@@ -2,8 +2,8 @@
 
 use crate::model::session::Action;
 
-/// Whether a call reads what neither the person nor the project wrote: a page of the web, or what an
-/// MCP server answers.
+/// Whether a call reads what neither the person nor the project wrote: a page of the web, or what
+/// an MCP server answers.
 pub fn reads_outside(tool: &str, action: &Action) -> bool {
     let name: String =
         tool.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();

@@ -1,5 +1,5 @@
-//! The work tree: what git and the tools show of it, followed call by call, so that the page can say
-//! what was left unfinished.
+//! The work tree: what git and the tools show of it, followed call by call, so that the page can
+//! say what was left unfinished.
 
 use crate::base::static_regex::StaticRegex;
 use crate::base::text;

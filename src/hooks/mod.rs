@@ -1,7 +1,7 @@
 //! The entry point for agents: a few milliseconds, and the agent always goes on.
 //!
-//! A hook only reads: it takes the index as it is, waits for no lock and writes no page. Longer work
-//! is done by a process of its own, which `start` starts. Errors go into the device's log.
+//! A hook only reads: it takes the index as it is, waits for no lock and writes no page. Longer
+//! work is done by a process of its own, which `start` starts. Errors go into the device's log.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -195,8 +195,8 @@ fn reply_to(
     })
 }
 
-/// What surely bears on the call that a tool is about to make, or what a subagent should know of the
-/// project. A subagent has a context of its own, so what its session has seen is new to it.
+/// What surely bears on the call that a tool is about to make, or what a subagent should know of
+/// the project. A subagent has a context of its own, so what its session has seen is new to it.
 fn on_request(
     moment: Moment,
     input: &HookInput,
@@ -305,8 +305,8 @@ fn sweep(caller: Option<&HookSpec>, memory: &Memory) -> Vec<OsString> {
     arguments
 }
 
-/// The same, once a session has been quiet for a while: this turn may have been its last, and nobody
-/// would say so.
+/// The same, once a session has been quiet for a while: this turn may have been its last, and
+/// nobody would say so.
 fn sweep_when_quiet(
     caller: Option<&HookSpec>,
     session: &str,

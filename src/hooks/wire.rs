@@ -122,7 +122,8 @@ fn patched_file(patch: &str) -> Option<&str> {
     patch.lines().find_map(|line| line.strip_prefix("*** Update File: ")).map(str::trim)
 }
 
-/// A prompt without what hooks have put before it: Gemini shows them the answers to a session's start.
+/// A prompt without what hooks have put before it: Gemini shows them the answers to a session's
+/// start.
 fn without_hook_context(prompt: &str) -> &str {
     const END: &str = "</hook_context>";
     match prompt.trim_start().strip_prefix("<hook_context>").and_then(|rest| rest.split_once(END)) {
@@ -183,8 +184,8 @@ struct Step<'a> {
     ephemeral_message: &'a str,
 }
 
-/// The answer to an event that adds to the agent's context, as one line of JSON; nothing where there
-/// is nothing to add.
+/// The answer to an event that adds to the agent's context, as one line of JSON; nothing where
+/// there is nothing to add.
 pub fn answer(form: AnswerForm, event: &str, context: &str) -> String {
     let output = match (form, context) {
         (AnswerForm::Steps, "") => HookOutput::Nothing {},

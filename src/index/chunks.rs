@@ -19,8 +19,8 @@ const MOST_OF_DIGEST: usize = 6;
 /// How much is read of an episode, in bytes.
 const LONGEST_EPISODE: u64 = 1 << 20;
 
-/// The chunks of a session, in order; none where there is no digest, or one of a session that was not
-/// found worth remembering.
+/// The chunks of a session, in order; none where there is no digest, or one of a session that was
+/// not found worth remembering.
 pub fn of_session(store: &Store, session: &SessionId) -> Vec<String> {
     let Some(page) = DigestPage::read(store, &session.to_string()).filter(|page| page.worth) else {
         return Vec::new();

@@ -183,7 +183,8 @@ impl Corpus {
         }
     }
 
-    /// The documents of one file of it. What vanished in between has none, nor has a call of our own.
+    /// The documents of one file of it. What vanished in between has none, nor has a call of our
+    /// own.
     fn documents(self, store: &Store, name: &str) -> Vec<TantivyDocument> {
         let fields = Fields::get();
         match self {

@@ -267,8 +267,9 @@ impl<'s> Index<'s> {
         latest.into_iter().filter_map(|address| session(address).transpose()).collect()
     }
 
-    /// How much a word, as [`terms::of`](crate::query::terms::of) gives it, sets a session apart: the
-    /// fewer have it, the more. A small memory says little of that, so it counts as a larger one.
+    /// How much a word, as [`terms::of`](crate::query::terms::of) gives it, sets a session apart:
+    /// the fewer have it, the more. A small memory says little of that, so it counts as a larger
+    /// one.
     pub fn rarity(&self, word: &str) -> f32 {
         const SMALL: u32 = 50;
         let sessions = (self.searcher.num_docs() as u32).max(SMALL);
@@ -423,7 +424,8 @@ impl<'s> Index<'s> {
         Ok((candidates, total))
     }
 
-    /// The matches that are of the nearest sessions: their words alone may have left them far behind.
+    /// The matches that are of the nearest sessions: their words alone may have left them far
+    /// behind.
     fn near(&self, nearness: &Nearness, matches: &[Match]) -> Result<Vec<Match>> {
         let mut near = HashSet::new();
         for (session, _) in nearness.nearest(NEAREST) {

@@ -105,7 +105,8 @@ impl Plan {
             let idf = bm25::idf(having, living).min(most);
             let weight = if having > 0 { idf * factor } else { 0.0 };
             let list = if having > 0 { &mut *present } else { &mut *absent };
-            // In a question of many words, what is only spelled alike is no evidence where it is short.
+            // In a question of many words, what is only spelled alike is no evidence where it is
+            // short.
             let covers = if slip { 0.0 } else { weight };
             list.push(PlanTerm { text: text.to_string(), weight, covers, factor, group });
         };
@@ -124,8 +125,8 @@ impl Plan {
             if taken.is_empty() {
                 let near = near(searcher, &word.text)?;
                 near.iter().for_each(|(near, having)| push(near, *having, bm25::NEAR_TERM));
-                // In few words, or in a long one, a slip is likelier than a word that nothing has; in
-                // many short ones it may well be one of those.
+                // In few words, or in a long one, a slip is likelier than a word that nothing has;
+                // in many short ones it may well be one of those.
                 if let Some((_, having)) = near.first().filter(|_| few || long) {
                     asked = bm25::idf(*having, living) * typed_weight;
                 }

@@ -1,6 +1,6 @@
-//! The tool `review`: what waits for the person, and what an agent would say to it. Where the client
-//! can ask the person, it is asked, and what the person answers is a decision; an agent's word never
-//! is.
+//! The tool `review`: what waits for the person, and what an agent would say to it. Where the
+//! client can ask the person, it is asked, and what the person answers is a decision; an agent's
+//! word never is.
 
 use std::time::Duration;
 

@@ -40,8 +40,8 @@ pub fn part(whole: &str, from: usize, budget: usize) -> Result<(&str, Option<usi
 /// How much of a first part is its end.
 const SHARE_OF_END: usize = 3;
 
-/// The first part of a text, and where it goes on. One that is too long is given with its last lines,
-/// since what a prompt came to stands at the end of what followed it.
+/// The first part of a text, and where it goes on. One that is too long is given with its last
+/// lines, since what a prompt came to stands at the end of what followed it.
 pub fn first_part(whole: &str, budget: usize) -> Result<(Cow<'_, str>, Option<usize>)> {
     let (all, None) = part(whole, 0, budget)? else {
         let (head, next) = part(whole, 0, budget - budget / SHARE_OF_END)?;

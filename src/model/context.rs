@@ -37,7 +37,8 @@ pub fn is_marked(text: &str) -> bool {
     text.contains(OPEN) || text.contains(CLOSE)
 }
 
-/// How such a block begins, ends, and how its first tag does: as we write it, and as Gemini keeps it.
+/// How such a block begins, ends, and how its first tag does: as we write it, and as Gemini keeps
+/// it.
 const FORMS: [[&str; 3]; 2] =
     [[OPEN, CLOSE, ">"], ["&lt;memtree-context", "&lt;/memtree-context&gt;", "&gt;"]];
 /// What Gemini puts around that.

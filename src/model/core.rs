@@ -289,8 +289,8 @@ pub enum Domain {
 }
 
 impl Domain {
-    /// In how many sessions a landmark has to be said before it is confirmed; `None` where no number
-    /// is enough.
+    /// In how many sessions a landmark has to be said before it is confirmed; `None` where no
+    /// number is enough.
     pub fn sessions_to_confirm(self) -> Option<usize> {
         match self {
             Domain::Safety | Domain::Meta => Some(1),

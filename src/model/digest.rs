@@ -214,8 +214,8 @@ impl Claim {
         !self.checks().is_empty()
     }
 
-    /// The commands that checked the work and passed: `` Checks that passed here: `a`, `b` ``, or as
-    /// format 1 had it, `` `a` passed ``.
+    /// The commands that checked the work and passed: `` Checks that passed here: `a`, `b` ``, or
+    /// as format 1 had it, `` `a` passed ``.
     pub fn checks(&self) -> Vec<&str> {
         let names = self.text.starts_with(Claim::CHECKS) || self.text.ends_with("` passed");
         if !names || self.kind != ClaimKind::Standing || self.origin != Origin::Tool {

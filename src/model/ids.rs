@@ -52,7 +52,8 @@ impl fmt::Display for Device {
     }
 }
 
-/// A person's name in a team: letters, digits and hyphens, so that it is a folder's name everywhere.
+/// A person's name in a team: letters, digits and hyphens, so that it is a folder's name
+/// everywhere.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Person(String);

@@ -1,4 +1,5 @@
-//! A path of the memory tool: `/memories/notes/plan.md`, as an agent writes it, made of plain names.
+//! A path of the memory tool: `/memories/notes/plan.md`, as an agent writes it, made of plain
+//! names.
 
 use crate::base::files;
 

@@ -64,8 +64,8 @@ impl Source {
         format!("redacted-{}", &files::sha256_hex(native_id.as_bytes())[..16]).into()
     }
 
-    /// The name of one of its files as lists may show it. A file is mostly called after its session,
-    /// so both are shown alike.
+    /// The name of one of its files as lists may show it. A file is mostly called after its
+    /// session, so both are shown alike.
     pub fn shown_name(name: &Path) -> PathBuf {
         let shown = |part: &OsStr| match part.to_str().map(Path::new) {
             // What is no text is no key either.

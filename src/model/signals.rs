@@ -1,9 +1,10 @@
-//! Signals: what the pattern loop counts in a session. They stand in the digest, since snapshots are
-//! evicted and do not travel.
+//! Signals: what the pattern loop counts in a session. They stand in the digest, since snapshots
+//! are evicted and do not travel.
 //!
-//! One line for each kind or event: `tools: Bash 12, Edit 3`, `tests: EP_003 failed, EP_004 passed`,
-//! `error: EP_004 2 times in Bash, solved in EP_005 by changing src/lock.rs: cannot open <path>`,
-//! `correction: EP_005 refused Bash git push: not yet, please`. A line that is not understood is left out.
+//! One line for each kind or event: `tools: Bash 12, Edit 3`, `tests: EP_003 failed, EP_004
+//! passed`, `error: EP_004 2 times in Bash, solved in EP_005 by changing src/lock.rs: cannot open
+//! <path>`, `correction: EP_005 refused Bash git push: not yet, please`. A line that is not
+//! understood is left out.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;

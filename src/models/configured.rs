@@ -56,8 +56,8 @@ impl Models {
             && matches!(model_settings.backend, Backend::Server { key: None, .. });
         let models = Models::new(model_settings, settings.redactor()?, layout);
         if missing {
-            // No reason to stop: a sweep that a timer starts captures without the key, and the next one
-            // asks.
+            // No reason to stop: a sweep that a timer starts captures without the key, and the next
+            // one asks.
             models.give_up(&format!(
                 "the variable `{}`, which should hold the model's key, is not set",
                 set.key_variable

@@ -1,9 +1,10 @@
 //! What a model may write in a digest: title, objective, outcomes, decisions, standing lines,
 //! lessons and open ends.
 //!
-//! Each line has to be borne out by the words that it quotes ([`check`](super::check)). Where a model
-//! has such lines of a kind they take the place of ours; where it has none, ours stay. Triggers, the
-//! Index, errors, ids and evidence are always ours, so that a session is found as well as before.
+//! Each line has to be borne out by the words that it quotes ([`check`](super::check)). Where a
+//! model has such lines of a kind they take the place of ours; where it has none, ours stay.
+//! Triggers, the Index, errors, ids and evidence are always ours, so that a session is found as
+//! well as before.
 
 use super::Prompt;
 use super::check::{Episode, Kind, Material, Proposal};

@@ -1,8 +1,8 @@
 //! Embeddings, where a person configured a server that makes them: texts in, vectors out.
 //!
-//! Behind [`Embeddings::embed`] a text is redacted and sent, and what comes back is looked at: as many
-//! vectors as there were texts, all of one length, of finite numbers. Whoever asks has an answer
-//! without them, so every failure is a reason in words and nothing more.
+//! Behind [`Embeddings::embed`] a text is redacted and sent, and what comes back is looked at: as
+//! many vectors as there were texts, all of one length, of finite numbers. Whoever asks has an
+//! answer without them, so every failure is a reason in words and nothing more.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -163,8 +163,8 @@ impl Embeddings {
 }
 
 impl Client {
-    /// Why it did not answer a search of a few seconds ago: a command that searches many times waits
-    /// for it once.
+    /// Why it did not answer a search of a few seconds ago: a command that searches many times
+    /// waits for it once.
     fn failed_lately(&self) -> Option<String> {
         let failed = self.failed.lock().ok()?;
         failed.as_ref().filter(|(at, _)| at.elapsed() < SPARED).map(|(_, reason)| reason.clone())

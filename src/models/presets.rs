@@ -1,8 +1,9 @@
 //! Presets: which settings let a person's own agent, or a server, answer for memtree.
 //!
-//! An agent is called without a screen, without tools where it can do without, and without keeping a
-//! session of the call, with the flags that its own `--help` names (Claude Code 2.1.325, Codex 0.166.0,
-//! Gemini CLI 0.61.0). Whatever it keeps all the same begins with our mark and is not remembered.
+//! An agent is called without a screen, without tools where it can do without, and without keeping
+//! a session of the call, with the flags that its own `--help` names (Claude Code 2.1.325, Codex
+//! 0.166.0, Gemini CLI 0.61.0). Whatever it keeps all the same begins with our mark and is not
+//! remembered.
 
 use crate::settings::Summarizer;
 

@@ -32,8 +32,8 @@ pub struct Failure {
 /// What a failure means for what is asked next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureKind {
-    /// It cannot be reached, or is busy: it is tried again, and after the last try no other question
-    /// is asked.
+    /// It cannot be reached, or is busy: it is tried again, and after the last try no other
+    /// question is asked.
     Down,
     /// The reply is of no use: it is tried again, and another question may go well.
     Poor,

@@ -210,7 +210,8 @@ fn remove_unwanted(store: &Store, there: &BTreeSet<PageName>, made: &Knowledge) 
     }
     if !gone.is_empty() {
         store.without_pages_in_log(&gone).context(cannot)?;
-        // Nobody's words are changed for it; what a person wrote keeps its link, and `lint` names it.
+        // Nobody's words are changed for it; what a person wrote keeps its link, and `lint` names
+        // it.
         for name in store.page_names().context(cannot)?.difference(&kept) {
             store.without_links_to(name, &gone).context(cannot)?;
         }

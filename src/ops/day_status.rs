@@ -47,8 +47,8 @@ impl TakenIn {
     }
 }
 
-/// Takes in the databases that lie in a memory, each once as it is. One that cannot be read is named
-/// in this device's log and tried again.
+/// Takes in the databases that lie in a memory, each once as it is. One that cannot be read is
+/// named in this device's log and tried again.
 pub fn take_in(layout: &Layout, now: Timestamp) -> io::Result<()> {
     let databases = layout.day_status_databases();
     let mut databases = databases.iter().filter(|path| files::is_file(path)).peekable();

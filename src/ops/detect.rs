@@ -1,7 +1,8 @@
 //! Detect: what goes wrong or right again and again, from the digests alone.
 //!
-//! Candidates that wait for a decision are pages below `patterns/candidates`. What was approved is in
-//! the catalog, what was rejected is in `reviews.jsonl`; it comes back when its evidence changes.
+//! Candidates that wait for a decision are pages below `patterns/candidates`. What was approved is
+//! in the catalog, what was rejected is in `reviews.jsonl`; it comes back when its evidence
+//! changes.
 
 use std::collections::BTreeSet;
 

@@ -61,8 +61,8 @@ fn is_joined(page: &Digest) -> bool {
     page.content.worth == Worth::None && part_of.is_some_and(|it| it.parse::<SessionId>().is_ok())
 }
 
-/// Leaves a session to one of its pages: takes into that what people wrote into the others, and lets
-/// those say so. Nothing is deleted. The sweep's lock has to be held.
+/// Leaves a session to one of its pages: takes into that what people wrote into the others, and
+/// lets those say so. Nothing is deleted. The sweep's lock has to be held.
 pub fn join(memory: &Memory, duplicate: &Duplicate) -> Result<()> {
     let (store, layout) = (memory.store(), memory.layout());
     let cannot = || store.cannot_write();

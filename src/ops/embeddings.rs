@@ -52,8 +52,8 @@ pub struct EmbeddingsUse {
 }
 
 impl Memory {
-    /// Has the server make vectors of what is new, as long as the settings allow; `None` where none is
-    /// configured.
+    /// Has the server make vectors of what is new, as long as the settings allow; `None` where none
+    /// is configured.
     pub(crate) fn embed_sessions(
         &self,
         progress: &dyn Fn(usize, usize),
@@ -74,8 +74,8 @@ impl Memory {
         Ok(Some(run.report))
     }
 
-    /// How near the sessions are to each phrasing of a question, where there are vectors; and whether
-    /// that has a say, where a server is configured.
+    /// How near the sessions are to each phrasing of a question, where there are vectors; and
+    /// whether that has a say, where a server is configured.
     pub(crate) fn nearness(
         &self,
         phrasings: &[Query],
@@ -170,8 +170,9 @@ impl<'m> Run<'m> {
         }
     }
 
-    /// The sessions whose digests look different than when their vectors were made, the newest first.
-    /// What is gone or left out by now loses its vectors; where the model is another one, all do.
+    /// The sessions whose digests look different than when their vectors were made, the newest
+    /// first. What is gone or left out by now loses its vectors; where the model is another one,
+    /// all do.
     fn due(&mut self) -> Result<Vec<(SessionId, Stamp)>> {
         let mut found = self.memory.store().digest_stamps()?;
         let names: HashMap<String, Stamp> =

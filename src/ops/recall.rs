@@ -418,8 +418,8 @@ impl SessionParts<'_> {
         Ok(self.report(Some(episode), &path, text))
     }
 
-    /// Whether a file of the snapshot is not here because none of its kind is: another device has it,
-    /// or it was evicted.
+    /// Whether a file of the snapshot is not here because none of its kind is: another device has
+    /// it, or it was evicted.
     fn lacks(&self, within: &Path) -> bool {
         let session = self.store.layout().session(&self.session);
         let snapshot = self.store.layout().snapshot(&self.session);

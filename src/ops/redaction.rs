@@ -1,5 +1,5 @@
-//! With which rules the pages of a memory were redacted: a newer program knows more secrets, and what
-//! it wrote earlier may hold some of them.
+//! With which rules the pages of a memory were redacted: a newer program knows more secrets, and
+//! what it wrote earlier may hold some of them.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,8 +23,8 @@ impl RedactionState {
     }
 }
 
-/// Notes the present rules after a sweep that captured so many sessions; says how many were captured
-/// with earlier ones, the first time that there are such.
+/// Notes the present rules after a sweep that captured so many sessions; says how many were
+/// captured with earlier ones, the first time that there are such.
 pub fn note_sweep(memory: &Memory, captured: usize) -> Result<Option<usize>> {
     let (file, rules) = (RedactionState::file(memory), memory.redactor()?.version());
     let before = file.load();

@@ -1,9 +1,10 @@
-//! `remember`: a note that an agent writes, into today's log and, given a session, into its Notes; or
-//! an instruction of the person's that it takes down, into the inbox, where it waits for their yes.
+//! `remember`: a note that an agent writes, into today's log and, given a session, into its Notes;
+//! or an instruction of the person's that it takes down, into the inbox, where it waits for their
+//! yes.
 //!
 //! What an agent writes has the agent's origin for good: it is found and shown as such, and never
-//! given to anybody as the person's words. A secret, an order to other agents or a piece of a page's
-//! frame is refused rather than mended, so that the agent learns of it.
+//! given to anybody as the person's words. A secret, an order to other agents or a piece of a
+//! page's frame is refused rather than mended, so that the agent learns of it.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,9 @@
 //! Repair: what is missing, empty, zeroed or cut, and into which nobody had written, is made again
 //! from what it derives from.
 //!
-//! Days come from the raw of sessions, summaries from days, knowledge from both, cores from digests,
-//! digests and readable pages from raw, raw from the log where that is still there. What a person
-//! may have done stays as it is until they say so (`doctor --fix --yes`).
+//! Days come from the raw of sessions, summaries from days, knowledge from both, cores from
+//! digests, digests and readable pages from raw, raw from the log where that is still there. What a
+//! person may have done stays as it is until they say so (`doctor --fix --yes`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

@@ -75,7 +75,8 @@ impl Memory {
                 let kept = folder::keep(&settings, &mut known, &tombstones, &mut listing, notes)?;
                 files::remove_folder(&layout.staging()).context(cannot)?;
                 known.cursors.save(&layout.cursors()).context(cannot)?;
-                // It may be the eighth session of a core, and it belongs into the index of sessions.
+                // It may be the eighth session of a core, and it belongs into the index of
+                // sessions.
                 consolidate::run(store, self.device())?;
                 digest::note_waiting(self, kept.0.iter())?;
                 Some(kept)

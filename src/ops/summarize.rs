@@ -34,7 +34,8 @@ impl Memory {
         }
     }
 
-    /// Writes summaries; a model, where one is configured, is asked about what it has not summarized.
+    /// Writes summaries; a model, where one is configured, is asked about what it has not
+    /// summarized.
     pub fn summarize(&self, request: SummarizeRequest) -> Result<SummarizeReport> {
         let (store, layout, flush) = (self.store(), self.layout(), &Flush::of(self)?);
         let (now, zone) = (self.now(), self.zone()?);

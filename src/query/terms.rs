@@ -44,7 +44,8 @@ pub fn weight(typed: &str) -> f32 {
     }
 }
 
-/// Whether a word is one of everyday talk: few pages have it, and that says nothing of what it says.
+/// Whether a word is one of everyday talk: few pages have it, and that says nothing of what it
+/// says.
 fn is_talk(word: &str) -> bool {
     static WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| {
         let lines = include_str!("../../templates/everyday-words.txt").lines();

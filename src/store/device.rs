@@ -99,7 +99,8 @@ pub fn recognize(layout: &Layout, machine: Machine<'_>) -> Recognized {
     Recognized { is_upgrade, ..compared(before, now, machine.is_named) }
 }
 
-/// Whether a sweep of this device left its cursors or its lock here. Those that git brought along prove nothing.
+/// Whether a sweep of this device left its cursors or its lock here. Those that git brought along
+/// prove nothing.
 fn has_written(layout: &Layout) -> bool {
     (files::is_file(layout.cursors()) || files::is_file(layout.sweep_lock()))
         && !Tracked::of(layout).may_hold(layout::OWN)

@@ -1,8 +1,8 @@
 //! Guards keep what is not redacted out of git for good: a `.gitignore` in every folder of it.
 //!
 //! The memory's own `.gitignore` says the same, but it is synced, so somebody else can change it. A
-//! guard leaves out itself, too, and so never arrives by `git pull`; and git heeds it before those of
-//! the folders above. It is in no manifest. A folder's snapshot is a copy, byte for byte, so its
+//! guard leaves out itself, too, and so never arrives by `git pull`; and git heeds it before those
+//! of the folders above. It is in no manifest. A folder's snapshot is a copy, byte for byte, so its
 //! guard lies beside it.
 
 use std::io::{self, Write};
@@ -65,7 +65,8 @@ pub fn guard_own(layout: &Layout) -> io::Result<()> {
     }
 }
 
-/// Whether the guard of this device's own files is there: without it, what only reads keeps nothing.
+/// Whether the guard of this device's own files is there: without it, what only reads keeps
+/// nothing.
 pub fn has_own(layout: &Layout) -> bool {
     files::is_file(layout.own().join(layout::GITIGNORE))
 }

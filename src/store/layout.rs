@@ -50,8 +50,8 @@ pub fn is_guard(within_snapshot: &str, shape: SnapshotShape) -> bool {
     shape == SnapshotShape::Log && matches!(folder, Some(RAW | SENSORY))
 }
 
-/// Whether a file of the memory has to stay on this device: its own, raw, and all of the snapshot of
-/// a folder.
+/// Whether a file of the memory has to stay on this device: its own, raw, and all of the snapshot
+/// of a folder.
 pub fn stays_here(relative: &str, is_folder: impl Fn(&str) -> bool) -> bool {
     let mut parts = relative.split('/');
     match [parts.next(), parts.next(), parts.next(), parts.next()] {
@@ -877,8 +877,8 @@ impl Layout {
         ["memory_index.sqlite3", "central/zubot_core.db"].map(|name| self.root().join(name))
     }
 
-    /// A synced file by its path in the memory, as git names it; `None` where that leads elsewhere, or
-    /// to what is this device's own.
+    /// A synced file by its path in the memory, as git names it; `None` where that leads elsewhere,
+    /// or to what is this device's own.
     pub fn of_page(&self, relative: &str) -> Option<PathBuf> {
         let is_plain =
             |part: std::path::Component<'_>| matches!(part, std::path::Component::Normal(_));

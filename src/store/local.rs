@@ -109,8 +109,8 @@ impl<T: Serialize + DeserializeOwned> StateFile<T> {
     }
 }
 
-/// A file of values, one line of JSON each, to which any process adds. Lines that cannot be read are
-/// left out: nothing but a convenience is kept so.
+/// A file of values, one line of JSON each, to which any process adds. Lines that cannot be read
+/// are left out: nothing but a convenience is kept so.
 #[derive(Debug, Clone)]
 pub struct LinesFile<T> {
     path: PathBuf,

@@ -1,8 +1,8 @@
 //! The index of sessions: `sessions/INDEX.md` with the last ones, and a page for each month.
 //!
-//! It is made from digests alone. A month's page is made again when a digest of it is newer than the
-//! page, came or went, or when git has joined two versions of the page line by line. Lines that a
-//! person wrote into it stay, at its end.
+//! It is made from digests alone. A month's page is made again when a digest of it is newer than
+//! the page, came or went, or when git has joined two versions of the page line by line. Lines that
+//! a person wrote into it stay, at its end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

@@ -5,8 +5,8 @@
 //! log of which only a text was forgotten has a line without an id. Nothing here tells what was
 //! said.
 //!
-//! A line that this device did not write is a claim: whoever may push can write one, and the hash can
-//! be computed. What was forgotten here, or was decided here about a claim, is noted below
+//! A line that this device did not write is a claim: whoever may push can write one, and the hash
+//! can be computed. What was forgotten here, or was decided here about a claim, is noted below
 //! `.memtree/local`; every other line only says what another device wants.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -318,7 +318,8 @@ impl Tombstone {
     }
 }
 
-/// Adds lines to the list in the name of this device; those that are there already are not repeated.
+/// Adds lines to the list in the name of this device; those that are there already are not
+/// repeated.
 pub fn add(layout: &Layout, new: &[Tombstone], by: &Device) -> io::Result<()> {
     let sessions: Vec<SessionId> = new.iter().filter_map(|stone| stone.session.clone()).collect();
     Decided::carry(layout, &sessions, new.iter().filter_map(|stone| stone.source_id.clone()))?;

@@ -1,5 +1,5 @@
-//! Hooks before a tool edits or runs something, and at a subagent's start: only for two agents, only
-//! when asked for, silent unless sure, and never with a permission.
+//! Hooks before a tool edits or runs something, and at a subagent's start: only for two agents,
+//! only when asked for, silent unless sure, and never with a permission.
 
 use std::ffi::OsString;
 use std::fs;

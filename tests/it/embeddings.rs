@@ -1,5 +1,6 @@
 //! Embeddings: a server that makes vectors of what was said, one that answers nonsense, hangs or
-//! dies, and none at all. Whatever it does, the answer is that of the words, in another order at most.
+//! dies, and none at all. Whatever it does, the answer is that of the words, in another order at
+//! most.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -16,8 +16,8 @@ struct Scenario {
     before: fn(&Desk),
     command: &'static [&'static str],
     /// Every so many points one is tried. Those of a long sweep repeat with each session, so that a
-    /// few of them will do; with `MEMTREE_EVERY_POINT=23`, as CI has it, every 23rd of all of them is
-    /// tried, and with 1, as `just long` has it, every one.
+    /// few of them will do; with `MEMTREE_EVERY_POINT=23`, as CI has it, every 23rd of all of them
+    /// is tried, and with 1, as `just long` has it, every one.
     every: u64,
 }
 

@@ -1,5 +1,5 @@
-//! Raw stays out of git for good, whatever a pulled `.gitignore` says; and where git has it already,
-//! `doctor` and `sweep` stop with the commands that mend it.
+//! Raw stays out of git for good, whatever a pulled `.gitignore` says; and where git has it
+//! already, `doctor` and `sweep` stop with the commands that mend it.
 
 use std::fs;
 

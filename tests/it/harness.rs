@@ -628,7 +628,8 @@ fn line_difference(before: &str, after: &str) -> String {
     shown
 }
 
-/// Opens the memory in a folder as a device at a given time, in an environment that is otherwise empty.
+/// Opens the memory in a folder as a device at a given time, in an environment that is otherwise
+/// empty.
 pub fn open_at(root: &Path, device: &str, now: DateTime<Utc>) -> Memory {
     let nowhere = PathBuf::from("/nowhere");
     let places = Places { home: nowhere.clone(), ..Places::default() };

@@ -1,5 +1,6 @@
-//! Twelve orders from the web, repeated by an assistant as its own decisions, against every surface:
-//! what an agent is given has none of them, and pages have them only as quotes of the transcript.
+//! Twelve orders from the web, repeated by an assistant as its own decisions, against every
+//! surface: what an agent is given has none of them, and pages have them only as quotes of the
+//! transcript.
 
 use std::ffi::OsString;
 use std::io::Write;

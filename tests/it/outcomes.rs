@@ -1,8 +1,8 @@
 //! The outcome that memtree tells, against 60 sessions that were labelled by hand.
 //!
 //! The sessions are not part of the repository: `MEMTREE_CORPUS=<folder> cargo test --test it
-//! outcomes -- --ignored --nocapture` reads them from a folder with one folder of logs for each agent, and
-//! prints how often the two agree.
+//! outcomes -- --ignored --nocapture` reads them from a folder with one folder of logs for each
+//! agent, and prints how often the two agree.
 
 use std::collections::BTreeMap;
 use std::fs;

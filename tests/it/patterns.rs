@@ -1,5 +1,5 @@
-//! The pattern loop on logs of two agents: detect, review, distribute, measure, retire; and what may
-//! come in its way.
+//! The pattern loop on logs of two agents: detect, review, distribute, measure, retire; and what
+//! may come in its way.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -472,8 +472,8 @@ fn a_procedure_becomes_a_skill_and_goes_with_its_pattern() {
     assert!(left.contains("Mine: ask") && !left.contains("Push once"), "{left}");
 }
 
-/// Two devices decide and edit in any order, and git joins what they wrote line by line: no decision
-/// is lost, and no pattern is there twice.
+/// Two devices decide and edit in any order, and git joins what they wrote line by line: no
+/// decision is lost, and no pattern is there twice.
 #[test]
 fn two_devices_lose_no_decision_and_double_no_pattern() {
     let union = |ours: &str, theirs: &str| {

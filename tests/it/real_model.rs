@@ -1,6 +1,6 @@
 //! Flushes against a real model server: `tests/real_model/run` gets one, names it in the
-//! environment and runs these tests. What the model says is its own affair; that it is asked, booked,
-//! kept, waited for and believed only so far is ours.
+//! environment and runs these tests. What the model says is its own affair; that it is asked,
+//! booked, kept, waited for and believed only so far is ours.
 
 use std::fs;
 use std::io::{BufRead, BufReader};

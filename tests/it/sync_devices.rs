@@ -1,9 +1,9 @@
 //! Two to five devices with one memory, and whatever people, agents and plain git do with it in any
-//! order: nothing conflicts for long, nothing is lost, nothing is doubled, and in the end all devices
-//! hold the same.
+//! order: nothing conflicts for long, nothing is lost, nothing is doubled, and in the end all
+//! devices hold the same.
 //!
-//! `MEMTREE_SYNC_RUNS=2000` makes so many runs, `MEMTREE_SYNC_SECONDS=120` as many as fit into so many
-//! seconds, `MEMTREE_SYNC_SEED=7` that one alone; `MEMTREE_SYNC_JOBS=2` makes two at a time.
+//! `MEMTREE_SYNC_RUNS=2000` makes so many runs, `MEMTREE_SYNC_SECONDS=120` as many as fit into so
+//! many seconds, `MEMTREE_SYNC_SEED=7` that one alone; `MEMTREE_SYNC_JOBS=2` makes two at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -224,8 +224,8 @@ impl Run {
         desk.sessions().into_iter().filter(has).collect()
     }
 
-    /// A person writes a note at the end of a page: a digest, a day's summary, a core or the page for
-    /// agents.
+    /// A person writes a note at the end of a page: a digest, a day's summary, a core or the page
+    /// for agents.
     fn note(&mut self, at: usize) {
         let pages = ["core/MEMORY.md".to_string()].into_iter().chain(self.desks[at].summaries());
         let others: Vec<String> =

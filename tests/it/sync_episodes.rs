@@ -1,4 +1,5 @@
-//! Episodes travel where the person wants it, so that every link works in a clone; folders never do.
+//! Episodes travel where the person wants it, so that every link works in a clone; folders never
+//! do.
 
 use std::fs;
 use std::path::{Path, PathBuf};

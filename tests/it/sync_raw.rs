@@ -1,5 +1,5 @@
-//! Raw travels where the person themself wants it, after they agreed: through Git LFS, or as ordinary
-//! files. A pulled setting never does it, and folders never travel.
+//! Raw travels where the person themself wants it, after they agreed: through Git LFS, or as
+//! ordinary files. A pulled setting never does it, and folders never travel.
 
 #[cfg(unix)]
 use std::ffi::OsString;
@@ -62,7 +62,8 @@ fn raw_leaves_once_the_person_set_it_and_agreed() {
         desk.memtree(["sync", "--check"]).success();
         assert_eq!(desk.git(["status", "--porcelain"]), "");
     }
-    // The other device has all of it, closed to others and to plain git, and sends nothing of its own.
+    // The other device has all of it, closed to others and to plain git, and sends nothing of its
+    // own.
     assert_eq!(right.read(RAW), left.read(RAW));
     right.memtree(["recall", "SES1_left_SP1C1#EP_001", "--raw"]).success().stdout_has("rope");
     let guard = "sessions/SES1_left_SP1C1/snapshot/raw/.gitignore";

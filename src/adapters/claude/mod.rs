@@ -163,8 +163,8 @@ fn is_claude_record(record: &Map<String, Value>) -> bool {
 /// How many records are looked at to see whose a log is.
 const LOOKED_AT: usize = 40;
 
-/// Whether a record is nothing that anybody said: after `/clear` a log has no others until the person
-/// asks something.
+/// Whether a record is nothing that anybody said: after `/clear` a log has no others until the
+/// person asks something.
 fn is_bookkeeping(record: &Map<String, Value>) -> bool {
     let content = record.get("message").and_then(|message| message.get("content"));
     match jsonl::string(record, "type") {

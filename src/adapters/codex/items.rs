@@ -147,8 +147,8 @@ pub fn script_output(text: &str) -> (&str, bool) {
     (rest.trim_start_matches('\n'), failed)
 }
 
-/// A command that a person ran, as older rollouts hold it in a message: the command, what it printed
-/// and how it ended.
+/// A command that a person ran, as older rollouts hold it in a message: the command, what it
+/// printed and how it ended.
 pub fn own_command(message: &str) -> Option<(&str, &str, Option<i32>)> {
     let inside = message.trim().strip_prefix("<user_shell_command>")?;
     let command = between(inside, "<command>", "</command>")?.trim();

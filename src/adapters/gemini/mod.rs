@@ -3,9 +3,9 @@
 //!
 //! In the new form a message may be written again, and its last copy counts; `$rewindTo` takes back
 //! a message and all after it; `$set` changes the header, at times with a whole list of messages. A
-//! call and its answer stand in one object. Subagents are in `chats/<session>/`. There is no branch.
-//! The folder of the project stands in the program's own first message, in `.project_root` beside
-//! `chats/`, or in `projects.json`.
+//! call and its answer stand in one object. Subagents are in `chats/<session>/`. There is no
+//! branch. The folder of the project stands in the program's own first message, in `.project_root`
+//! beside `chats/`, or in `projects.json`.
 
 use std::path::{Path, PathBuf};
 

@@ -5,8 +5,8 @@ use serde_json::value::RawValue;
 use crate::adapters::wire::{Content, Count, Text, wire_types};
 
 wire_types! {
-    /// As much of `settings.json` as says when chats are deleted: by its documentation of 2026 after
-    /// 30 days, unless it says otherwise.
+    /// As much of `settings.json` as says when chats are deleted: by its documentation of 2026
+    /// after 30 days, unless it says otherwise.
     pub struct WireSettings {
         pub general: WireGeneral,
     }

@@ -20,8 +20,8 @@ struct Asked {
     /// Its usual row, and the same with a hook before tools.
     spec: &'static HookSpec,
     with_tools: &'static HookSpec,
-    /// The same with one for subagents too, and the first version that is known to take it: an older
-    /// one of Claude Code drops all settings for an event that it does not know.
+    /// The same with one for subagents too, and the first version that is known to take it: an
+    /// older one of Claude Code drops all settings for an event that it does not know.
     with_both: &'static HookSpec,
     since: Version,
 }

@@ -38,7 +38,8 @@ pub struct HookSpec {
     pub answer: AnswerForm,
     /// How much text it takes from one hook.
     pub limit: Limit,
-    /// Whether every version of it says when a session ends. Where not, each answer may be the last.
+    /// Whether every version of it says when a session ends. Where not, each answer may be the
+    /// last.
     pub says_when_it_ends: bool,
     /// Whether the log that it names is the whole session.
     pub names_whole_log: bool,

@@ -26,11 +26,11 @@ const fn noted(name: &'static str, moment: Moment) -> HookEvent {
     HookEvent { name, moment, timeout: 10, takes_text: false, matcher: None }
 }
 
-/// Claude Code: hooks page of August 2026; tried: 2.0.76, 2.1.138, 2.1.325. A session's end waits 1.5
-/// seconds for its hooks.
+/// Claude Code: hooks page of August 2026; tried: 2.0.76, 2.1.138, 2.1.325. A session's end waits
+/// 1.5 seconds for its hooks.
 ///
-/// Only events that every version knows: 2.0 drops the whole file, with its permission rules, for an
-/// unknown one. After a compaction it calls `SessionStart`, so `PostCompact` is not missed.
+/// Only events that every version knows: 2.0 drops the whole file, with its permission rules, for
+/// an unknown one. After a compaction it calls `SessionStart`, so `PostCompact` is not missed.
 pub const CLAUDE: HookSpec = HookSpec {
     agent: "claude",
     home: |places| places.folder("CLAUDE_CONFIG_DIR", ".claude"),
@@ -55,8 +55,8 @@ pub const CLAUDE: HookSpec = HookSpec {
     afterwards: None,
 };
 
-/// Codex: `hooks.json` beside `config.toml`, or tables in the latter; tried: 0.166. It caps the end of
-/// a session at three seconds, and 0.144 does not call it at all.
+/// Codex: `hooks.json` beside `config.toml`, or tables in the latter; tried: 0.166. It caps the end
+/// of a session at three seconds, and 0.144 does not call it at all.
 pub const CODEX: HookSpec = HookSpec {
     agent: "codex",
     home: |places| places.folder("CODEX_HOME", ".codex"),
@@ -81,8 +81,8 @@ pub const CODEX: HookSpec = HookSpec {
 /// log which a hook names is the whole one.
 const LIKE_CLAUDE: HookSpec = HookSpec { former: &[], names_whole_log: false, ..CLAUDE };
 
-/// Gemini CLI: `settings.json`; tried: 0.61, where those of an extension run just as well. Its event
-/// before a compaction comes before every call of the model, so it is not hooked.
+/// Gemini CLI: `settings.json`; tried: 0.61, where those of an extension run just as well. Its
+/// event before a compaction comes before every call of the model, so it is not hooked.
 const GEMINI: HookSpec = HookSpec {
     agent: "gemini",
     home: |places| places.folder("GEMINI_CLI_HOME", "").join(".gemini"),
@@ -97,8 +97,8 @@ const GEMINI: HookSpec = HookSpec {
     ..LIKE_CLAUDE
 };
 
-/// Antigravity, the program and the editor: by reports on 1.1 and 1.2, not tried. It says nothing of
-/// a session's start or end, and a silent answer to a tool's call refuses it: neither is hooked.
+/// Antigravity, the program and the editor: by reports on 1.1 and 1.2, not tried. It says nothing
+/// of a session's start or end, and a silent answer to a tool's call refuses it: neither is hooked.
 const ANTIGRAVITY: HookSpec = HookSpec {
     agent: "antigravity",
     home: |places| places.home.join(".gemini/antigravity-cli"),
@@ -110,8 +110,8 @@ const ANTIGRAVITY: HookSpec = HookSpec {
     ..LIKE_CLAUDE
 };
 
-/// Qwen Code: `settings.json`, with the events of Claude Code; tried: 0.24. Without a screen it does
-/// not say when a session ends.
+/// Qwen Code: `settings.json`, with the events of Claude Code; tried: 0.24. Without a screen it
+/// does not say when a session ends.
 const QWEN: HookSpec = HookSpec {
     agent: "qwen",
     home: |places| places.home.join(".qwen"),
@@ -140,8 +140,8 @@ const CURSOR: HookSpec = HookSpec {
     ..LIKE_CLAUDE
 };
 
-/// Copilot CLI: any file in `~/.copilot/hooks`; tried: 1.0.102, where the model sees both answers. It
-/// runs the hooks in a repository's `.claude/settings.json` too.
+/// Copilot CLI: any file in `~/.copilot/hooks`; tried: 1.0.102, where the model sees both answers.
+/// It runs the hooks in a repository's `.claude/settings.json` too.
 const COPILOT: HookSpec = HookSpec {
     agent: "copilot",
     home: |places| places.folder("COPILOT_HOME", ".copilot"),
@@ -160,8 +160,8 @@ const COPILOT: HookSpec = HookSpec {
     ..LIKE_CLAUDE
 };
 
-/// Grok: any file in `~/.grok/hooks`; tried: 1.0.41. It shows the model nothing of what hooks answer,
-/// and runs the hooks of two others.
+/// Grok: any file in `~/.grok/hooks`; tried: 1.0.41. It shows the model nothing of what hooks
+/// answer, and runs the hooks of two others.
 const GROK: HookSpec = HookSpec {
     agent: "grok",
     home: |places| places.folder("GROK_HOME", ".grok"),
@@ -185,8 +185,9 @@ const GOOSE: HookSpec = HookSpec {
     ..LIKE_CLAUDE
 };
 
-/// Droid: `settings.json`, with the events of Claude Code; tried: 0.215. Where there is a `hooks.json`,
-/// it does not look at those in the settings: to make one would switch off the person's own.
+/// Droid: `settings.json`, with the events of Claude Code; tried: 0.215. Where there is a
+/// `hooks.json`, it does not look at those in the settings: to make one would switch off the
+/// person's own.
 const DROID: HookSpec = HookSpec {
     file: |places| places.home.join(".factory/settings.json"),
     shape: Shape::Groups { milliseconds: false },

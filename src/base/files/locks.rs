@@ -140,8 +140,8 @@ impl Locked<'_> {
         result.inspect_err(|_| self.remove_if_created())
     }
 
-    /// Removes the file again if nothing came of it. None of us can have written to it while we hold
-    /// its lock, and whoever waits for that lock will see that the file is gone.
+    /// Removes the file again if nothing came of it. None of us can have written to it while we
+    /// hold its lock, and whoever waits for that lock will see that the file is gone.
     fn remove_if_created(&self) {
         if self.created && self.file.metadata().is_ok_and(|metadata| metadata.len() == 0) {
             // An empty file counts as none, so it does no harm if it has to stay.

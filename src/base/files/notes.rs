@@ -175,7 +175,8 @@ impl Notes {
             let path = self.replacing.folder.join(temporary_name()).with_extension("jsonl");
             let file = place::open(&path, Access::New { private: true })?;
             file.lock()?;
-            // Before it was locked, somebody may have taken it for one that was left, and removed it.
+            // Before it was locked, somebody may have taken it for one that was left, and removed
+            // it.
             if is_current(&file, &path)? {
                 self.file = Some((path, file));
             }

@@ -1,7 +1,7 @@
 //! A walk visits every file and link under a folder, in the order of their names.
 //!
-//! Each is a [`FoundFile`] with its metadata; a [`Stamp`] is as much of that as shows whether a file
-//! may have changed since.
+//! Each is a [`FoundFile`] with its metadata; a [`Stamp`] is as much of that as shows whether a
+//! file may have changed since.
 
 use std::fmt;
 use std::fs::{self, Metadata};

@@ -21,8 +21,8 @@ pub(super) fn has_writer(file: &File) -> io::Result<bool> {
     // The same on every kind of processor that we build for.
     const F_SETSIG: libc::c_int = 10;
     let fcntl = |command: libc::c_int, value: libc::c_int| {
-        // SAFETY: the descriptor is open for as long as `file` is borrowed, and both commands take a
-        // number.
+        // SAFETY: the descriptor is open for as long as `file` is borrowed, and both commands take
+        // a number.
         match unsafe { libc::fcntl(file.as_raw_fd(), command, value) } {
             -1 => Err(io::Error::last_os_error()),
             _ => Ok(()),

@@ -72,9 +72,9 @@ impl Git<'_> {
         Ok(String::from_utf8_lossy(&answer).into_owned())
     }
 
-    /// Hands every object of a folder's repository to `look`, with its kind, also those that nothing
-    /// leads to any more; `None` stands for one that is too long. An error is a reason why not all
-    /// of them were.
+    /// Hands every object of a folder's repository to `look`, with its kind, also those that
+    /// nothing leads to any more; `None` stands for one that is too long. An error is a reason why
+    /// not all of them were.
     pub fn each_object(
         &self,
         folder: &Path,

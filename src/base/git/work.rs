@@ -1,5 +1,5 @@
-//! Git at work, as the person would run it: with their settings, credentials and hooks, and their own
-//! program. Only `sync` does that.
+//! Git at work, as the person would run it: with their settings, credentials and hooks, and their
+//! own program. Only `sync` does that.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -111,8 +111,8 @@ impl Ended {
 }
 
 impl GitWork<'_> {
-    /// Runs a command to its end; while another git is at work there, it waits a little. An error is a
-    /// reason why it could not be.
+    /// Runs a command to its end; while another git is at work there, it waits a little. An error
+    /// is a reason why it could not be.
     pub fn run(&self, arguments: &[&str]) -> Result<Ended, String> {
         for _ in 0..LOCKED_TRIES {
             let ended = self.run_once(arguments)?;

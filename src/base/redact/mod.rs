@@ -2,11 +2,11 @@
 //! `[redacted:npm-token]`.
 //!
 //! [`RULES`] is the table of secrets: name, pattern, example; [`READERS`] has those that take more
-//! than a pattern, such as command lines and sentences. One pass over the text looks for the literal
-//! anchors of them all at once, and only where an anchor stands is its pattern tried; a second pass
-//! looks at long runs of letters and digits, for secrets that nothing announces but the words before
-//! them, and a third at long numbers. Text that is put together or encoded is looked at once more as
-//! it would be read.
+//! than a pattern, such as command lines and sentences. One pass over the text looks for the
+//! literal anchors of them all at once, and only where an anchor stands is its pattern tried; a
+//! second pass looks at long runs of letters and digits, for secrets that nothing announces but the
+//! words before them, and a third at long numbers. Text that is put together or encoded is looked
+//! at once more as it would be read.
 
 mod anchors;
 mod command_lines;

@@ -1,5 +1,5 @@
-//! A placeholder is what stands where a secret could: an example, a type, a word, the name of another
-//! thing.
+//! A placeholder is what stands where a secret could: an example, a type, a word, the name of
+//! another thing.
 //!
 //! These are the lists of words by which the validators recognize them.
 

@@ -1,5 +1,5 @@
-//! A reader is a kind of secret that takes more than a pattern: it is called where one of its anchors
-//! stands, and says where the secrets are.
+//! A reader is a kind of secret that takes more than a pattern: it is called where one of its
+//! anchors stands, and says where the secrets are.
 
 use std::ops::Range;
 use std::sync::LazyLock;

@@ -67,8 +67,8 @@ macro_rules! assignment {
     };
 }
 
-/// Writes the table: for each kind of secret its name, its validator and its anchors; then its pattern;
-/// then its example.
+/// Writes the table: for each kind of secret its name, its validator and its anchors; then its
+/// pattern; then its example.
 macro_rules! rules {
     ($(
         $name:literal $validator:ident [$($anchor:literal),*]

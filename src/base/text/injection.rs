@@ -35,8 +35,8 @@ static SPEAKER_MARKS: StaticRegex = StaticRegex::new(
     r"(?i)\B<(/?\s*(?:system(?:[-_]\w+)?|assistant|human|instructions?|im_start|im_end)\b[^<>]{0,80}>|\|(?:im_start|im_end|system|user|assistant)\|>)",
 );
 
-/// Text whose marks that say to models who speaks are shown and do not count: `&lt;system>`. The rest
-/// stays as it is, code too.
+/// Text whose marks that say to models who speaks are shown and do not count: `&lt;system>`. The
+/// rest stays as it is, code too.
 pub fn without_speaker_marks(said: &str) -> Cow<'_, str> {
     SPEAKER_MARKS.replace_all(said, "&lt;$1")
 }

@@ -1,7 +1,7 @@
 //! Three-way merge: what two sides made of one text, joined line by line.
 //!
-//! What only one side changed is taken from it. Where both changed the same lines, the lines of both
-//! stay: nothing that anybody wrote goes.
+//! What only one side changed is taken from it. Where both changed the same lines, the lines of
+//! both stay: nothing that anybody wrote goes.
 
 use std::collections::HashSet;
 

@@ -34,9 +34,9 @@ pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the beginning of a text on one line of at most `max_chars` characters, which ends where a
-/// clause does: not within code or brackets, and not on a word that wants another (`to the`). Only
-/// where there is no such place it is cut between two words, with `…`.
+/// Returns the beginning of a text on one line of at most `max_chars` characters, which ends where
+/// a clause does: not within code or brackets, and not on a word that wants another (`to the`).
+/// Only where there is no such place it is cut between two words, with `…`.
 pub fn clause(text: &str, max_chars: usize) -> String {
     let line = one_line(text, usize::MAX);
     let Some((end, _)) = line.char_indices().nth(max_chars) else { return line };

@@ -10,8 +10,8 @@ use crate::model::ids::SessionId;
 const NEAR: f32 = 0.3;
 
 /// Adds to a core what its page said before. What no longer holds is superseded, with what replaced
-/// it and why; of what rested on a forgotten session only the name stays. Both depend on the present
-/// alone, not on earlier runs.
+/// it and why; of what rested on a forgotten session only the name stays. Both depend on the
+/// present alone, not on earlier runs.
 pub fn with_history(
     mut core: Core,
     mut written: Vec<Landmark>,

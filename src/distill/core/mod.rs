@@ -261,8 +261,8 @@ fn has_held(digest: &Digest) -> bool {
     digest.content.status == Outcome::Success && !digest.content.commits.is_empty()
 }
 
-/// Whether a sentence tells what somebody did at some moment, rather than how a thing is: nobody who
-/// comes later does better for it.
+/// Whether a sentence tells what somebody did at some moment, rather than how a thing is: nobody
+/// who comes later does better for it.
 fn narrates(said: &str) -> bool {
     static MOMENT: StaticRegex = StaticRegex::new(
         r"(?i)\b(?:i|i['’]m|i['’]ve|i['’]ll|we|we['’]ve|we['’]re|let['’]s)\b|\b(?:now|today|currently|just|already|yet|still|in progress|need to)\b|\b(?:added|moved|renamed|updated|removed|replaced|switched|created|implemented)\b|\bso the (?:problem|issue|bug) is\b|\bthis (?:change|branch|commit|pr|fix|session|time)\b|\bthe (?:deletion|change|current implementation)\b|\b(?:pr|pull request) #?\d+|^(?:since|points|problem \d|so|but|also|which|that|it|this|these|they|the fix)\b",
@@ -276,7 +276,8 @@ fn narrates(said: &str) -> bool {
     is_numbered(said) || FORMAT.is_match(said) || MOMENT.is_match(&words.join("_"))
 }
 
-/// Whether a sentence names an issue, a line or a commit by number: that is of its day, also in code.
+/// Whether a sentence names an issue, a line or a commit by number: that is of its day, also in
+/// code.
 fn is_numbered(said: &str) -> bool {
     static NUMBERED: StaticRegex = StaticRegex::new(r"(?i)#\d{2,}\b|\blines? \d+");
     static HASH: StaticRegex = StaticRegex::new(r"\b[0-9a-f]{7,40}\b");

@@ -70,8 +70,8 @@ fn support<'d>(digest: &'d Digest, episode: EpisodeId, evidence: &str) -> (&'d D
     )
 }
 
-/// The commands that passed in a project. One session that ended well and with a commit is enough to
-/// believe it, else it is a hypothesis: other cores may know more.
+/// The commands that passed in a project. One session that ended well and with a commit is enough
+/// to believe it, else it is a hypothesis: other cores may know more.
 fn checks_of(project: &Option<String>, digests: &[&Digest]) -> Vec<Draft> {
     type Use<'d> = (&'d Digest, EpisodeId);
     let mut kinds: BTreeMap<String, Vec<Use<'_>>> = BTreeMap::new();

@@ -82,8 +82,8 @@ impl DayReader {
         self.sessions[at].take(line);
     }
 
-    /// Says what the day was about. `digest` returns a session's digest; `covered` the stretches of a
-    /// session's day that were summarized already, which its section then leaves out.
+    /// Says what the day was about. `digest` returns a session's digest; `covered` the stretches of
+    /// a session's day that were summarized already, which its section then leaves out.
     pub fn finish(
         mut self,
         raw_sha256: String,

@@ -1,4 +1,5 @@
-//! What git and the forge have of a session: its commits and pull requests as they stand at the end.
+//! What git and the forge have of a session: its commits and pull requests as they stand at the
+//! end.
 //!
 //! The latest wins: an amended or squashed commit gives way to the one that took its place, a pull
 //! request is told as far as it came.

@@ -16,7 +16,8 @@ use crate::model::ids::EpisodeId;
 /// How many lines a long part has at most.
 const MOST_LINES: usize = 5;
 
-/// The lines of a session, one for every part and more for a long one; what a part's trigger says is not said again.
+/// The lines of a session, one for every part and more for a long one; what a part's trigger says
+/// is not said again.
 pub fn index(facts: &Facts, triggers: &[Trigger]) -> Vec<IndexLine> {
     let parts: Vec<&EpisodeFacts> = facts.parts.iter().filter(|part| !part.is_empty()).collect();
     let spread = Spread::of(parts.chunks(1));

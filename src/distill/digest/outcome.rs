@@ -1,8 +1,8 @@
 //! Outcome: how a session went, from its signals.
 //!
 //! The last check and the person's last words decide, not what the agent cheers about. A later
-//! passing run outweighs an earlier failure; a question that was answered is a success; where some of
-//! it was done and the rest was not, or the log breaks off, it is done in part.
+//! passing run outweighs an earlier failure; a question that was answered is a success; where some
+//! of it was done and the rest was not, or the log breaks off, it is done in part.
 
 use crate::base::static_regex::StaticRegex;
 use crate::base::text;

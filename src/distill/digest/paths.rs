@@ -1,10 +1,10 @@
-//! Paths as a page shows them: relative to the session's folder, without the name of a home directory,
-//! and as the name of a project.
+//! Paths as a page shows them: relative to the session's folder, without the name of a home
+//! directory, and as the name of a project.
 
 use crate::base::text;
 
-/// A path as a page shows it: relative to the session's folder where it lies in it, with `/` on every
-/// system.
+/// A path as a page shows it: relative to the session's folder where it lies in it, with `/` on
+/// every system.
 pub fn shown_path(path: &str, cwd: Option<&str>) -> String {
     let mut path = slashed(&text::one_line(path, 200));
     // A folder that was found around the log is kept without the name of the home directory.

@@ -198,7 +198,8 @@ fn of_seen_pull_request(git: &Git<'_>, spoken: &Spoken) -> Option<String> {
     ))
 }
 
-/// The subject of the commit that says most of the session, and of a second one where there is room.
+/// The subject of the commit that says most of the session, and of a second one where there is
+/// room.
 fn of_commits(git: &Git<'_>, spoken: &Spoken, parts: &[&EpisodeFacts]) -> Option<String> {
     if parts.len() > MANY_PROMPTS {
         return None;
@@ -293,8 +294,8 @@ fn of_subjects(spoken: &Spoken, git: &Git<'_>, project: Option<&str>) -> Option<
     })
 }
 
-/// Words and pairs of words that stand in several prompts, the most frequent first; a pair says more
-/// than its words.
+/// Words and pairs of words that stand in several prompts, the most frequent first; a pair says
+/// more than its words.
 fn recurring(spoken: &Spoken) -> Vec<String> {
     let mut counts: HashMap<Vec<String>, (usize, String)> = HashMap::new();
     for wishes in &spoken.wishes {

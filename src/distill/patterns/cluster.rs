@@ -10,7 +10,8 @@ use crate::model::pattern::{Candidate, PatternId, PatternKey, Sighting, SignalKi
 
 /// A pattern shows in at least so many sessions.
 const FEWEST_SESSIONS: usize = 2;
-/// What holds for a project as a whole shows in at least so many, and in this share of its sessions.
+/// What holds for a project as a whole shows in at least so many, and in this share of its
+/// sessions.
 const FEWEST_OF_PROJECT: usize = 3;
 const SHARE_OF_PROJECT: f64 = 0.3;
 /// How many places a candidate names.

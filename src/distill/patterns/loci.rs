@@ -1,8 +1,8 @@
 //! Loci of errors: what makes two errors the same, whichever agent or tool words them.
 //!
 //! An error's fingerprint is its locus, unless it belongs to a class: every agent has its own words
-//! for an edit that missed its place, and every program for a file that is not there. What says only
-//! that something failed, and what is a line of a file, has no locus.
+//! for an edit that missed its place, and every program for a file that is not there. What says
+//! only that something failed, and what is a line of a file, has no locus.
 
 use std::sync::LazyLock;
 
@@ -152,8 +152,8 @@ static CLASS_SET: LazyLock<RegexSet> = LazyLock::new(|| {
     RegexSet::new(CLASSES.iter().map(|class| class.pattern)).expect("a test makes every pattern")
 });
 
-/// The locus of an error: the name of its class, or else its fingerprint; none where it says nothing
-/// that could come again.
+/// The locus of an error: the name of its class, or else its fingerprint; none where it says
+/// nothing that could come again.
 pub fn of_error(fingerprint: &str) -> Option<String> {
     if let Some(class) = CLASS_SET.matches(fingerprint).into_iter().next() {
         return Some(CLASSES[class].name.to_string());

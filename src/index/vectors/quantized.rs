@@ -1,7 +1,7 @@
 //! Vectors as they are kept: one byte for each number, and a factor that makes them what they were.
 //!
-//! To keep a byte instead of four moves the cosine of two texts by less than a hundredth, and lets a
-//! search of all of them take a quarter of the time.
+//! To keep a byte instead of four moves the cosine of two texts by less than a hundredth, and lets
+//! a search of all of them take a quarter of the time.
 
 use super::table::HEAD;
 
@@ -45,8 +45,9 @@ impl Question {
     }
 }
 
-/// The sum of the products of numbers and bytes. In blocks that are first widened: this is the form in
-/// which a compiler finds the processor's own instruction for it, four times as fast as the plain sum.
+/// The sum of the products of numbers and bytes. In blocks that are first widened: this is the form
+/// in which a compiler finds the processor's own instruction for it, four times as fast as the
+/// plain sum.
 fn dot(numbers: &[i16], bytes: &[u8]) -> i32 {
     const BLOCK: usize = 32;
     let mut sum = 0;

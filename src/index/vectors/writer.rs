@@ -245,8 +245,8 @@ impl VectorWriter {
     }
 }
 
-/// Removes the vectors of some sessions, and leaves none of their bytes behind. Where that cannot be
-/// done one by one, all of them go.
+/// Removes the vectors of some sessions, and leaves none of their bytes behind. Where that cannot
+/// be done one by one, all of them go.
 pub fn forget(layout: &Layout, is_gone: impl Fn(&str) -> bool) -> io::Result<()> {
     let folder = layout.vectors();
     let Some(bytes) = files::if_exists(files::read(folder.join(TABLE)))? else {

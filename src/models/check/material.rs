@@ -233,8 +233,8 @@ fn is_answer(said: &str) -> bool {
         .any(|mark| said.contains(mark))
 }
 
-/// Only the letters and digits of a text, in lower case: spacing, marks and line ends differ between
-/// a page and a quote of it.
+/// Only the letters and digits of a text, in lower case: spacing, marks and line ends differ
+/// between a page and a quote of it.
 fn flat(value: &str) -> String {
     let value = value.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
     value.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()

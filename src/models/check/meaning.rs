@@ -144,8 +144,8 @@ impl Meaning {
         AGENT.is_match(&self.lower).then_some(Origin::Assistant)
     }
 
-    /// A word that one of the two denies and the other does not. An aim may be to stop something, so
-    /// that only a plain negation counts there.
+    /// A word that one of the two denies and the other does not. An aim may be to stop something,
+    /// so that only a plain negation counts there.
     pub fn denied_otherwise(&self, source: &Meaning, is_aim: bool) -> Option<String> {
         let is_denied = |token: &Token| token.denied && !(is_aim && token.softly);
         if unspaced_negation(&self.lower) != unspaced_negation(&source.lower) {

@@ -2,8 +2,8 @@
 //!
 //! A [`Proposal`] names its episode and quotes it. The quote has to stand there, in the mouth of
 //! whoever is said to have said it, and the line may say no more than the quote does: its numbers
-//! and its verbs stand in the quoted sentences, its other words at least in the episode, and what is
-//! denied there is denied here. No model is asked. It is strict on purpose: a true line that is
+//! and its verbs stand in the quoted sentences, its other words at least in the episode, and what
+//! is denied there is denied here. No model is asked. It is strict on purpose: a true line that is
 //! refused costs little, since our own words stay; an untrue one that is kept costs trust.
 
 mod material;
@@ -131,8 +131,8 @@ impl Material {
     pub fn check(&self, proposal: &Proposal) -> Result<Origin, Refusal> {
         check_form(proposal)?;
         let quoted = self.quoted(proposal.episode, &proposal.quote)?;
-        // Whether the agent wrote it or a tool printed it is hard to tell from a page, and neither is
-        // the person.
+        // Whether the agent wrote it or a tool printed it is hard to tell from a page, and neither
+        // is the person.
         if let Some(said) = proposal.by
             && said != quoted.speaker
             && [said, quoted.speaker].contains(&Origin::User)

@@ -63,8 +63,8 @@ impl AskedDays {
         KINDS.contains(&word) || self.times.words.iter().any(|time| time == word)
     }
 
-    /// What the days say, the latest first, with the pages that were read. `is_about` says whether a
-    /// line has to do with the rest of the question.
+    /// What the days say, the latest first, with the pages that were read. `is_about` says whether
+    /// a line has to do with the rest of the question.
     pub fn answer(
         &self,
         memory: &Memory,

@@ -164,8 +164,8 @@ impl Memory {
             let of_pages = picked.iter().flat_map(|page| sentences(page));
             found.take(terms, of_core.iter().cloned().chain(of_pages).collect());
         }
-        // All phrasings together; then one by one, since one that fits nothing makes guesses of what
-        // the others find.
+        // All phrasings together; then one by one, since one that fits nothing makes guesses of
+        // what the others find.
         let together = std::iter::once((question, also));
         let alone = also.iter().map(|other| (other.as_str(), &[] as &[String]));
         for (phrasing, others) in together.chain(alone) {

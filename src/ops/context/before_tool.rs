@@ -167,8 +167,8 @@ fn is_only_file(digest: &Digest, episode: EpisodeId, path: &str) -> bool {
     changed.next().is_some_and(same) && changed.next().is_none()
 }
 
-/// A command without what surrounds it: the folder that it goes into, variables, pipes. `None` where
-/// too little is left to know it again.
+/// A command without what surrounds it: the folder that it goes into, variables, pipes. `None`
+/// where too little is left to know it again.
 fn bare_command(command: &str) -> Option<String> {
     let line = text::cut(command, LONGEST_COMMAND).lines().find(|line| !line.trim().is_empty())?;
     let last = line.rsplit("&&").map(str::trim).find(|part| !part.is_empty())?;

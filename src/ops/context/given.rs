@@ -20,7 +20,8 @@ use crate::store::local::LinesFile;
 pub const KEPT_DAYS: u64 = 90;
 /// What is given and not recalled within this time was not needed.
 const NEEDED_WITHIN: Duration = Duration::hours(24);
-/// A line that so many sessions were given in so many days, and nobody recalled, is not given again.
+/// A line that so many sessions were given in so many days, and nobody recalled, is not given
+/// again.
 const IGNORED_BY: usize = 3;
 const IGNORED_DAYS: u64 = 30;
 

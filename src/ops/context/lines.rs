@@ -1,7 +1,8 @@
 //! Lines: what a session said, as lines of the page that state something and cannot be taken for an
 //! instruction of ours or of the person.
 //!
-//! Each is one line without markup, quoted with whose words it is in, and never what a tool printed.
+//! Each is one line without markup, quoted with whose words it is in, and never what a tool
+//! printed.
 
 use super::page::Line;
 use super::stale::EvidenceChecker;

@@ -48,8 +48,8 @@ pub struct Section {
     pub last_first: bool,
 }
 
-/// How many tokens a text may cost at most, by any tokenizer: what we estimate, or what a plain rule
-/// of thumb says if that is more, and a twelfth on top. Tokenizers differ most in what is not
+/// How many tokens a text may cost at most, by any tokenizer: what we estimate, or what a plain
+/// rule of thumb says if that is more, and a twelfth on top. Tokenizers differ most in what is not
 /// ASCII: such a character may cost half a token more than we think.
 pub fn cost(value: &str) -> usize {
     let other = value.chars().filter(|character| !character.is_ascii()).count();
@@ -123,8 +123,8 @@ pub fn without_repeats(sections: &mut [Section]) {
 /// Two sentences that begin with so many same letters are one, cut at different places.
 const SAME_BEGINNING: usize = 80;
 
-/// What a line quotes, the answer rather than the question, as letters and digits alone: by it two lines are the same,
-/// whoever is named as its source.
+/// What a line quotes, the answer rather than the question, as letters and digits alone: by it two
+/// lines are the same, whoever is named as its source.
 fn sentence(text: &str) -> String {
     // `on “what was asked”, assistant said “what was answered”`
     let answer = text.split_once("”, ").map_or(text, |(_, answer)| answer);

@@ -13,8 +13,8 @@ use crate::query::terms;
 /// What a word counts at most, and one that is common in manuals and comments.
 const RARE: f32 = 3.0;
 const TECHNICAL: f32 = 1.5;
-/// How much the words in common have to weigh, and how much of the prompt they have to be: more than
-/// one rare word, and in a long prompt more, since some of its words are in any session.
+/// How much the words in common have to weigh, and how much of the prompt they have to be: more
+/// than one rare word, and in a long prompt more, since some of its words are in any session.
 const SURE: (f32, f32) = (3.5, 0.3);
 /// The same for a prompt that asks something: it is likelier that it was answered once.
 const SURE_ANSWER: (f32, f32) = (2.5, 0.25);

@@ -1,8 +1,8 @@
 //! Distribute: approved patterns become lessons in the files from which agents take instructions.
 //!
 //! First a proposal with its difference; only `--apply` writes, into a block between two marks, to
-//! files that were named before. What is retired is taken out again. A pattern can be tried first in
-//! half of the projects, so that `measure` has something to compare with.
+//! files that were named before. What is retired is taken out again. A pattern can be tried first
+//! in half of the projects, so that `measure` has something to compare with.
 
 mod files_of_agents;
 mod trial;

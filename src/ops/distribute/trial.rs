@@ -1,5 +1,5 @@
-//! Trials: a pattern goes to half of the projects first, chosen by a hash of both, so that every run
-//! chooses the same. Where there is one project only, it is live in half of the weeks.
+//! Trials: a pattern goes to half of the projects first, chosen by a hash of both, so that every
+//! run chooses the same. Where there is one project only, it is live in half of the weeks.
 
 use chrono::Datelike;
 

@@ -59,8 +59,8 @@ pub fn permissions(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     let open: Vec<PathBuf> = doctor
         .sessions()?
         .iter()
-        // What came from another device is readable and redacted, and whoever may read the memory may
-        // read it.
+        // What came from another device is readable and redacted, and whoever may read the memory
+        // may read it.
         .filter(|id| id.device == *doctor.memory.device() || doctor.memory.has_raw(id))
         .map(|id| layout.snapshot(id))
         .filter(|folder| is_open(folder))

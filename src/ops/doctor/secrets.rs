@@ -75,8 +75,8 @@ fn write_again(doctor: &Doctor<'_>, redactor: &Redactor, findings: &mut Findings
     redaction::note_all_written(doctor.memory)
 }
 
-/// Writes this device's sessions whose pages hold a secret again from their raw, and says which; the
-/// lock is held.
+/// Writes this device's sessions whose pages hold a secret again from their raw, and says which;
+/// the lock is held.
 pub fn redact_sessions(memory: &Memory, known: &mut Known) -> Result<Vec<SessionId>> {
     let (layout, redactor) = (memory.layout(), memory.redactor()?);
     let settings = memory.capture_settings()?;

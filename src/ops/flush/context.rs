@@ -67,8 +67,8 @@ pub struct Context {
 }
 
 impl Context {
-    /// Makes contexts of what was said in a session, at least one for each day. Nothing is left out:
-    /// a long session makes many.
+    /// Makes contexts of what was said in a session, at least one for each day. Nothing is left
+    /// out: a long session makes many.
     pub fn of(session: &str, said: &[Utterance], reason: &str, zone: Zone) -> Vec<Context> {
         let mut turns: Vec<&[Utterance]> = Vec::new();
         let mut start = 0;

@@ -3,9 +3,9 @@
 //! The lines of a day come from the sweep of the session, so a flush sweeps it first. Then the
 //! summary is written from the lines. Where a model is configured, it is also asked about the
 //! latest turns that no note covers yet; what it says becomes a note in the session's section. A
-//! hash of the turns, not a clock, identifies a duplicate. A context is kept in the inbox before a model
-//! is asked, and leaves it when its note stands in the summary: whatever happens in between, a
-//! later flush or sweep finds it there.
+//! hash of the turns, not a clock, identifies a duplicate. A context is kept in the inbox before a
+//! model is asked, and leaves it when its note stands in the summary: whatever happens in between,
+//! a later flush or sweep finds it there.
 
 mod context;
 mod state;

@@ -1,9 +1,10 @@
 //! Git's history: whether it still holds it, and the commands that remove it from there, which the
 //! person runs.
 //!
-//! Git keeps every page as it once was, also pages that no longer mention it. In each commit the files
-//! that hold it go, by `git grep` over that commit; the others stay. What was made of several
-//! sessions need not name the one that is forgotten, so with a session the past of those pages goes.
+//! Git keeps every page as it once was, also pages that no longer mention it. In each commit the
+//! files that hold it go, by `git grep` over that commit; the others stay. What was made of several
+//! sessions need not name the one that is forgotten, so with a session the past of those pages
+//! goes.
 
 use std::path::Path;
 
@@ -102,8 +103,8 @@ pub fn commands(store: &Store, plan: &ForgetPlan) -> Vec<String> {
     ]
 }
 
-/// The command that lists the pages made of sessions, of which none needs to name its sessions; empty
-/// for a text, which is known wherever it stands. The lines of days name theirs.
+/// The command that lists the pages made of sessions, of which none needs to name its sessions;
+/// empty for a text, which is known wherever it stands. The lines of days name theirs.
 fn made_of_sessions(store: &Store, plan: &ForgetPlan, below: &Path) -> String {
     if plan.text.is_some() {
         return String::new();

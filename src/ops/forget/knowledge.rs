@@ -14,8 +14,8 @@ use crate::model::knowledge::{Kind, PageName};
 use crate::ops::compile;
 use crate::store::{Store, authored};
 
-/// Writes the pages again and removes those that rest on nothing any more; returns which files changed
-/// or went.
+/// Writes the pages again and removes those that rest on nothing any more; returns which files
+/// changed or went.
 pub fn rewrite(store: &Store, traces: &Traces, redactor: &Redactor) -> Result<Vec<String>> {
     let layout = store.layout();
     let cannot = || "cannot write the pages of knowledge again".to_string();

@@ -256,8 +256,8 @@ pub fn forget(store: &Store, plan: &ForgetPlan, request: &Request<'_>) -> Result
     let cannot = || format!("cannot forget in `{}`", layout.root().display());
     store.refuse_links(None)?;
     let _lock = files::lock_exclusive(&layout.sweep_lock()).context(cannot)?;
-    // A killed command may have left work of other sessions in the folders that are cleared here, so
-    // that is finished first.
+    // A killed command may have left work of other sessions in the folders that are cleared here,
+    // so that is finished first.
     commit::finish_earlier_sweep(store, request.zone)?;
     retain::finish_earlier_eviction(store, &mut Retention::default())?;
     let stones: Vec<Tombstone> = plan
@@ -321,8 +321,8 @@ fn forget_text(
     let is_changed = |session: &str| report.sessions.iter().any(|id| id.to_string() == session);
     clear_cache(store, is_changed).context(cannot)?;
     // Not before all is done: a sweep that sees such a tombstone beside raw files removes all of
-    // them, since it does not name the text. A text that no log held gets a tombstone too, which says only
-    // that there was one.
+    // them, since it does not name the text. A text that no log held gets a tombstone too, which
+    // says only that there was one.
     let stones = if stones.is_empty() { vec![Tombstone::of_text(plan.day)] } else { stones };
     tombstones::add(layout, &stones, request.device).context(cannot)?;
     consolidate::run(store, request.device)?;

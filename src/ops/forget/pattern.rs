@@ -152,8 +152,8 @@ fn any_spelling(text: &str) -> String {
     pattern
 }
 
-/// The letters of a text without their accents; what is written with two letters in ASCII is kept as
-/// it is.
+/// The letters of a text without their accents; what is written with two letters in ASCII is kept
+/// as it is.
 fn decomposed(text: &str) -> impl Iterator<Item = char> + '_ {
     // A mark that stands behind its letter is dropped, except that the pair may be an umlaut.
     let is_mark = |c: char| ('\u{300}'..='\u{36f}').contains(&c);
@@ -174,8 +174,8 @@ fn decomposed(text: &str) -> impl Iterator<Item = char> + '_ {
     })
 }
 
-/// The forms of one letter, and of how many letters they are: with any accent, with its marks apart,
-/// as it is written in ASCII or in another alphabet, and as JSON escapes it.
+/// The forms of one letter, and of how many letters they are: with any accent, with its marks
+/// apart, as it is written in ASCII or in another alphabet, and as JSON escapes it.
 fn forms(letter: char, pair: &str) -> (String, usize) {
     let lower = letter.to_lowercase().next().unwrap_or(letter);
     // `ue` may stand for `ü`.
@@ -337,8 +337,8 @@ fn fits(line: &str, parts: &[&str]) -> bool {
     letters >= SHORTEST_FRAME && !rest.is_empty()
 }
 
-/// How many letters and digits around a forgotten text identify its line: those of a time and a session
-/// are more.
+/// How many letters and digits around a forgotten text identify its line: those of a time and a
+/// session are more.
 const SHORTEST_FRAME: usize = 12;
 
 #[cfg(test)]

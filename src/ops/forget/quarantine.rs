@@ -1,5 +1,5 @@
-//! Quarantine: what another device's tombstone takes out of the tree lies below `.memtree/local` for
-//! thirty days, where it can be restored.
+//! Quarantine: what another device's tombstone takes out of the tree lies below `.memtree/local`
+//! for thirty days, where it can be restored.
 //!
 //! A tombstone that came by `git pull` may be forged: its hash can be computed by whoever may read
 //! the memory. So nothing goes for good by it, unless its device is trusted.
@@ -153,8 +153,8 @@ pub fn take_in_claimed(
     take_in(store, going, &back, request)
 }
 
-/// Notes what goes, moves it, and takes what tells of it out of everything else. A kill at any point
-/// is finished by the next sweep.
+/// Notes what goes, moves it, and takes what tells of it out of everything else. A kill at any
+/// point is finished by the next sweep.
 fn take_in(
     store: &Store,
     going: Vec<(SessionId, &Claim, bool)>,

@@ -229,8 +229,8 @@ impl Notes<'_> {
         Ok((Some(after), Change::Keep { name, note, base, former }))
     }
 
-    /// A file as it would be without us: the bytes that were kept where nobody has changed it since,
-    /// else what is left when ours is taken out; `None` where it was not there.
+    /// A file as it would be without us: the bytes that were kept where nobody has changed it
+    /// since, else what is left when ours is taken out; `None` where it was not there.
     fn base_of(
         &self,
         shared: &SharedFile,

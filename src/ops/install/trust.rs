@@ -13,8 +13,8 @@ use crate::adapters::Places;
 use crate::adapters::hooks::HookSpec;
 use crate::base::{files, jsonc};
 
-/// The events of our hooks that an agent does not run, because nobody has agreed to them as they are
-/// now.
+/// The events of our hooks that an agent does not run, because nobody has agreed to them as they
+/// are now.
 pub fn untrusted(spec: &HookSpec, places: &Places) -> Vec<&'static str> {
     let Some(toml) = spec.toml.map(|name| (spec.home)(places).join(name)) else {
         return Vec::new();

@@ -123,7 +123,8 @@ impl InboxItem {
 }
 
 impl Memory {
-    /// What waits for a person: first what agents put there, then what does harm, then what is new, the weightiest first.
+    /// What waits for a person: first what agents put there, then what does harm, then what is new,
+    /// the weightiest first.
     pub fn inbox(&self) -> Result<Inbox> {
         let found = self.detect(DetectRequest::default().dry_run(true))?;
         let (reviews, catalog) = (self.reviews()?, self.catalog()?);

@@ -1,8 +1,8 @@
 //! Review: the one place where a person says yes or no.
 //!
 //! The engine knows no screen: it hands over one item after the other and is told what to do. The
-//! inbox holds what agents propose, candidates, patterns of the catalog that nobody here approved as
-//! they stand, patterns that measurements speak against, and landmarks of cores that wait or are
+//! inbox holds what agents propose, candidates, patterns of the catalog that nobody here approved
+//! as they stand, patterns that measurements speak against, and landmarks of cores that wait or are
 //! contested.
 
 mod inbox;

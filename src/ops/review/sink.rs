@@ -1,5 +1,5 @@
-//! The decision sink: a program of the person's own that gets every decision as a line of JSON. What
-//! it does not take waits in a queue and is sent again, in order.
+//! The decision sink: a program of the person's own that gets every decision as a line of JSON.
+//! What it does not take waits in a queue and is sent again, in order.
 
 use serde_json::json;
 

@@ -1,5 +1,5 @@
-//! Conflict copies: what Syncthing, Dropbox, iCloud, OneDrive and their like leave beside a page that
-//! two devices changed.
+//! Conflict copies: what Syncthing, Dropbox, iCloud, OneDrive and their like leave beside a page
+//! that two devices changed.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! Episodes travel: the readable, redacted parts of sessions that were made from agents' logs, so that
-//! every link of a digest works in a clone. Never those of folders, which are raw throughout.
+//! Episodes travel: the readable, redacted parts of sessions that were made from agents' logs, so
+//! that every link of a digest works in a clone. Never those of folders, which are raw throughout.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,8 +70,8 @@ impl Memory {
             && digest.is_some_and(|digest| digest.content.shape() == SnapshotShape::Log)
     }
 
-    /// Those of them that git does not have yet, by their paths in the memory: of some sessions, or of
-    /// all.
+    /// Those of them that git does not have yet, by their paths in the memory: of some sessions, or
+    /// of all.
     pub(super) fn new_episodes(&self, of: Option<&[SessionId]>) -> Result<BTreeSet<String>> {
         let with_raw = self.sends_raw();
         let has_any = with_raw || self.syncs_episodes() == Some(true);

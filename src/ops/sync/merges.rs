@@ -1,9 +1,9 @@
 //! Settling merges: pages that git joined without knowing what a page is are joined by section.
 //!
 //! Every command that writes asks first whether git has merged since the last time. It takes both
-//! versions and what they come from out of git: the index's stages while a merge or rebase waits for
-//! the person, the parents of each merge afterwards. What a person decided, and what somebody has
-//! written since, stays. Only `sync` stages and commits.
+//! versions and what they come from out of git: the index's stages while a merge or rebase waits
+//! for the person, the parents of each merge afterwards. What a person decided, and what somebody
+//! has written since, stays. Only `sync` stages and commits.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -1,6 +1,6 @@
-//! Raw travels where the person themself wants it: that of this device's sessions from agents' logs,
-//! as it is, with all else of their snapshots. It is not redacted, so each memory and remote has to be
-//! agreed to. Never that of folders.
+//! Raw travels where the person themself wants it: that of this device's sessions from agents'
+//! logs, as it is, with all else of their snapshots. It is not redacted, so each memory and remote
+//! has to be agreed to. Never that of folders.
 
 use std::collections::BTreeSet;
 
@@ -35,8 +35,8 @@ impl Memory {
         self.settings().sync.raw != RawSync::Decided(false)
     }
 
-    /// How much raw would go to a remote to which nobody has agreed yet; `None` where nothing is to be
-    /// agreed to.
+    /// How much raw would go to a remote to which nobody has agreed yet; `None` where nothing is to
+    /// be agreed to.
     pub fn raw_to_agree_to(&self, remote: Option<&str>) -> Result<Option<RawAmount>> {
         let Some(repository) = self.repository().filter(|_| self.wants_raw()) else {
             return Ok(None);
@@ -129,8 +129,8 @@ impl Memory {
         *known.carried.entry(id.to_string()).or_insert_with(|| self.carries(&id))
     }
 
-    /// Takes out of the files that git has and that would have to stay here those that another device
-    /// sent: its raw, as a remote has it.
+    /// Takes out of the files that git has and that would have to stay here those that another
+    /// device sent: its raw, as a remote has it.
     pub(in crate::ops) fn without_sent_elsewhere(
         &self,
         mut tracked: Vec<String>,
@@ -180,8 +180,8 @@ impl Sync<'_> {
         self.memory.settings().sync.raw == RawSync::Decided(true) && self.memory.sends_raw()
     }
 
-    /// Stops where raw is to go through Git LFS and that is not there, or where it would go is said by
-    /// a file that came from elsewhere.
+    /// Stops where raw is to go through Git LFS and that is not there, or where it would go is said
+    /// by a file that came from elsewhere.
     pub(super) fn check_lfs(&self) -> Result<()> {
         if !self.has_lfs() {
             return Ok(());

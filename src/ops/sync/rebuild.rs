@@ -97,8 +97,8 @@ impl Sync<'_> {
         self.git(CANNOT_MERGE, &["commit", "--quiet", "--no-edit"]).map(drop)
     }
 
-    /// Stops where what was seen at the remote is there no more: whoever took it away may have had a
-    /// reason, and a merge would bring it back.
+    /// Stops where what was seen at the remote is there no more: whoever took it away may have had
+    /// a reason, and a merge would bring it back.
     fn refuse_rewritten(&self, remote: &Remote, theirs: &str) -> Result<()> {
         let (git, root) = (self.memory.git(), self.memory.root());
         let state = SyncState::file(self.memory.layout()).load();
@@ -160,8 +160,8 @@ impl Memory {
         crate::ops::repair::remember(layout).context(|| store.cannot_write())
     }
 
-    /// Looks at what has changed since a commit, or proves the whole memory; stops at the first thing
-    /// that must not be passed on.
+    /// Looks at what has changed since a commit, or proves the whole memory; stops at the first
+    /// thing that must not be passed on.
     pub(super) fn verify_synced(&self, since: Option<&str>, full: bool) -> Result<()> {
         let (git, root) = (self.git(), self.root());
         let since = since.and_then(|since| git.commit(root, since));

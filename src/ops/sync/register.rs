@@ -1,7 +1,8 @@
-//! The merge driver: git is told, in this clone's own settings, to join pages by `memtree merge-file`.
+//! The merge driver: git is told, in this clone's own settings, to join pages by `memtree
+//! merge-file`.
 //!
-//! `.gitattributes` names the driver and travels; which program that is says each clone itself, so a
-//! pulled file can run nothing.
+//! `.gitattributes` names the driver and travels; which program that is says each clone itself, so
+//! a pulled file can run nothing.
 
 use std::path::Path;
 

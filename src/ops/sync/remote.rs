@@ -1,4 +1,5 @@
-//! The remote: where the memory is pushed to, what came from there, and why it could not be reached.
+//! The remote: where the memory is pushed to, what came from there, and why it could not be
+//! reached.
 
 use crate::base::git::{GitWork, Repository};
 use crate::error::{Error, Result};

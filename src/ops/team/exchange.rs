@@ -1,8 +1,8 @@
 //! Exchange with the team: what others have is fetched, what the person shares is pushed.
 //!
 //! What was fetched is a copy, which is set to what the other side has. The team's repository gets
-//! commits that touch the person's own folder alone, made anew on top of whatever is there; so there
-//! is nothing to merge.
+//! commits that touch the person's own folder alone, made anew on top of whatever is there; so
+//! there is nothing to merge.
 
 use serde::Serialize;
 use std::path::Path;

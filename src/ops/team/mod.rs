@@ -1,8 +1,8 @@
 //! Team: other people's memories, read beside one's own and never as one's own words.
 //!
-//! They lie in folders of this machine, are fetched from addresses, or are the folders of the team's
-//! repository; only the person's own settings name them. They are searched where somebody asks for
-//! it, and nothing of them gets into a page of this memory or into what an agent is given.
+//! They lie in folders of this machine, are fetched from addresses, or are the folders of the
+//! team's repository; only the person's own settings name them. They are searched where somebody
+//! asks for it, and nothing of them gets into a page of this memory or into what an agent is given.
 
 mod exchange;
 mod leave;

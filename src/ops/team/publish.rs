@@ -1,8 +1,8 @@
 //! Publishing: the person's folder of the team's repository has the digests of the projects that
 //! they share, and nothing else.
 //!
-//! Each device puts there what it captured itself, and takes out only its own; so what two devices of
-//! a person publish never meets in one file.
+//! Each device puts there what it captured itself, and takes out only its own; so what two devices
+//! of a person publish never meets in one file.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -23,8 +23,8 @@ pub struct Published {
 }
 
 impl Memory {
-    /// Makes the person's folder in the working tree what it should be. An error where a secret would
-    /// leave: then nothing may be committed.
+    /// Makes the person's folder in the working tree what it should be. An error where a secret
+    /// would leave: then nothing may be committed.
     pub(super) fn publish_shared(&self, own: &Person) -> Result<Published> {
         let there = Store::at(&self.layout().team_folder(own));
         let cannot = || "cannot write to the team's repository".to_string();

@@ -3,7 +3,8 @@
 //! What only one side changed is taken from it. Where both did, a person's words win over ours, and
 //! of our own the newer page's are taken. Where two people changed the same section, one version
 //! stays as the section and the other stands in the notes, marked: see [`super::other_version`].
-//! Which side is “here” does not matter, so every device that joins the same two gets the same page.
+//! Which side is “here” does not matter, so every device that joins the same two gets the same
+//! page.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -59,8 +60,8 @@ fn ordered(sides: [&str; 2]) -> [&str; 2] {
     if one <= other { [one, other] } else { [other, one] }
 }
 
-/// One version of a page: its keys, and its parts by name. Parts of a person's are named after their
-/// heading.
+/// One version of a page: its keys, and its parts by name. Parts of a person's are named after
+/// their heading.
 struct Version<'d> {
     document: &'d Document,
     written: Written,
@@ -279,7 +280,8 @@ impl<'d> Joining<'d> {
     }
 }
 
-/// Of two people's words, the longer ones stay; the others are kept too, unless they are among them.
+/// Of two people's words, the longer ones stay; the others are kept too, unless they are among
+/// them.
 fn between_people(new: Option<&str>, old: Option<&str>) -> Decision {
     let (Some(new), Some(old)) = (new, old) else {
         return if new.is_some() { NEW } else { OLD };

@@ -1,5 +1,5 @@
-//! Other versions: what somebody else wrote into a section that was edited on two devices. It stands
-//! in the notes, marked, until a person says what becomes of it.
+//! Other versions: what somebody else wrote into a section that was edited on two devices. It
+//! stands in the notes, marked, until a person says what becomes of it.
 //!
 //! ```text
 //! > **Other version of “Knowledge Triggers”**, from another device ^other-1a2b3c4d

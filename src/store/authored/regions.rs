@@ -11,8 +11,8 @@ pub struct Regions<'t> {
 }
 
 impl<'t> Regions<'t> {
-    /// Cuts a page. `begin` finds the start of a region, `end` the place behind its end; one without
-    /// an end reaches to the end of the page.
+    /// Cuts a page. `begin` finds the start of a region, `end` the place behind its end; one
+    /// without an end reaches to the end of the page.
     pub fn of(
         page: &'t str,
         begin: impl Fn(&str) -> Option<usize>,

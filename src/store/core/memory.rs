@@ -84,8 +84,8 @@ pub fn parse(text: &str) -> PersonsPart {
     part
 }
 
-/// Two devices' versions of the page: what people wrote and pinned on both, around what is made anew
-/// from the cores by the next consolidation.
+/// Two devices' versions of the page: what people wrote and pinned on both, around what is made
+/// anew from the cores by the next consolidation.
 pub fn joined(base: Option<&str>, sides: [&str; 2]) -> String {
     let [one, other] = sides.map(parse);
     let base = base.map(parse);

@@ -364,8 +364,8 @@ pub fn parse_sphere(text: &str) -> Vec<Merged> {
     found
 }
 
-/// Two devices' versions of a core: every landmark of both, for the next consolidation to put in order,
-/// and what people wrote.
+/// Two devices' versions of a core: every landmark of both, for the next consolidation to put in
+/// order, and what people wrote.
 pub fn joined_core(base: Option<&str>, sides: [&str; 2]) -> String {
     joined_page(base, sides, |line| Some(lines::parse_landmark(line, None)?.landmark))
 }

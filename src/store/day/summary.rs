@@ -227,7 +227,8 @@ fn body(day: NaiveDate, summary: &DaySummary, notes: &Notes) -> String {
             body.push_str(&format!("{heading}\n{lines}\n"));
         }
     }
-    // A session of which nothing but a note is there has no lines: its note came from somebody else.
+    // A session of which nothing but a note is there has no lines: its note came from somebody
+    // else.
     let alone = notes
         .iter()
         .filter(|(name, _)| summary.sessions.iter().all(|session| session.session != **name));

@@ -45,8 +45,8 @@ pub fn parse_trigger(line: &str) -> Option<Trigger> {
     })
 }
 
-/// Reads one line of decisions and lessons: `- decision (user): text -> [EP_004](…)`, or as format 1
-/// had it, `- decision: text -> [EP_004](…) | user`.
+/// Reads one line of decisions and lessons: `- decision (user): text -> [EP_004](…)`, or as format
+/// 1 had it, `- decision: text -> [EP_004](…) | user`.
 pub fn parse_claim(line: &str) -> Option<Claim> {
     let (label, rest) = line.strip_prefix("- ")?.split_once(": ")?;
     let (text, reference) = rest.rsplit_once(CLAIM_REFERENCE)?;

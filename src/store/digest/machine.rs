@@ -25,7 +25,8 @@ struct Comment<'t> {
     inner: &'t str,
 }
 
-/// The first comment of ours behind the front matter: a person may have quoted another in the notes.
+/// The first comment of ours behind the front matter: a person may have quoted another in the
+/// notes.
 fn find(text: &str) -> Option<Comment<'_>> {
     let mut from = 0;
     let start = loop {

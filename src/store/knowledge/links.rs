@@ -1,5 +1,6 @@
-//! Links of the pages of knowledge: plain Markdown links, which editors, git hosts and people follow.
-//! Pages that an earlier version or a person wrote may have wikilinks; they are understood, too.
+//! Links of the pages of knowledge: plain Markdown links, which editors, git hosts and people
+//! follow. Pages that an earlier version or a person wrote may have wikilinks; they are understood,
+//! too.
 //!
 //! Wherever a link stands, what it leads to has one name: `concepts/full-jitter`,
 //! `daily/raw/2026-11-15`, `SES3_laptop_SP1C2_DIGEST`.
@@ -85,8 +86,8 @@ pub fn entry_target(value: &str) -> &str {
     target.strip_suffix(".md").unwrap_or(target)
 }
 
-/// The name of what a Markdown link on a page of a kind leads to; `None` for an address in the world
-/// or a part of the same page. One that leads out of the memory stays as it is.
+/// The name of what a Markdown link on a page of a kind leads to; `None` for an address in the
+/// world or a part of the same page. One that leads out of the memory stays as it is.
 fn named_by(address: &str, kind: Kind) -> Option<String> {
     let path = layout::link_path(address.split(['#', '?']).next().unwrap_or_default());
     if path.is_empty() || address.contains("://") || address.starts_with("mailto:") {

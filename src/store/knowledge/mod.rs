@@ -24,7 +24,8 @@ use crate::model::knowledge::{
 
 /// Which summarizer writes pages without a model.
 const EXTRACTIVE: &str = "extractive/1";
-/// Pages that several devices compile. What they are from and since when is not a matter of opinion.
+/// Pages that several devices compile. What they are from and since when is not a matter of
+/// opinion.
 pub const RULES: Rules = Rules {
     split: parts,
     unit: Unit::Line,

@@ -1,5 +1,5 @@
-//! What git makes of two versions of a page without knowing what a page is: marks of a conflict, and
-//! sections with the lines of both sides.
+//! What git makes of two versions of a page without knowing what a page is: marks of a conflict,
+//! and sections with the lines of both sides.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -41,8 +41,8 @@ pub fn without_markers(page: &str) -> Cow<'_, str> {
     kept.into()
 }
 
-/// Whether a page that a merge left is git's own work: neither side's, and every line of it is one of
-/// theirs. What has a word of its own in it was somebody's.
+/// Whether a page that a merge left is git's own work: neither side's, and every line of it is one
+/// of theirs. What has a word of its own in it was somebody's.
 pub fn is_mixed(merged: &str, sides: [&str; 2]) -> bool {
     if has_markers(merged) {
         return true;

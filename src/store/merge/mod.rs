@@ -1,8 +1,9 @@
-//! Merging: what two devices made of one file of the memory, as one file again, whatever kind it is.
+//! Merging: what two devices made of one file of the memory, as one file again, whatever kind it
+//! is.
 //!
-//! Git calls this through `memtree merge-file`; where it did not, the next command that writes calls
-//! it with both versions and what they come from. It never fails, leaves no marks of a conflict, and
-//! drops nobody's words; and it does not matter which side is “here”.
+//! Git calls this through `memtree merge-file`; where it did not, the next command that writes
+//! calls it with both versions and what they come from. It never fails, leaves no marks of a
+//! conflict, and drops nobody's words; and it does not matter which side is “here”.
 
 mod garbled;
 mod lists;
@@ -65,8 +66,8 @@ fn longer([one, other]: [&str; 2]) -> &str {
     if (one.len(), one) >= (other.len(), other) { one } else { other }
 }
 
-/// Two versions of the settings. Where no file with the lines of both can be read, one of them counts
-/// and the other's lines stand below it, without effect.
+/// Two versions of the settings. Where no file with the lines of both can be read, one of them
+/// counts and the other's lines stand below it, without effect.
 fn settings(base: Option<&str>, sides: [&str; 2]) -> String {
     let is_readable = |text: &str| text.parse::<toml::Table>().is_ok();
     let joined = authored::join_text(base, sides);

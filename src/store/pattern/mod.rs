@@ -18,8 +18,8 @@ pub const PROBLEM: &str = "## Problem";
 pub const WHAT_TO_DO: &str = "## What to do";
 const EVIDENCE: &str = "## Evidence";
 
-/// Pages that several devices may write: the same evidence gives the same bytes, and a person's words
-/// stay.
+/// Pages that several devices may write: the same evidence gives the same bytes, and a person's
+/// words stay.
 pub static RULES: Rules = Rules {
     split: parts,
     unit: Unit::Line,

@@ -1,6 +1,6 @@
-//! What agents propose to the person: a yes or no to something that waits, and instructions that they
-//! took down. One line each, only ever appended to, on this device alone: nothing of it counts before
-//! the person has said yes.
+//! What agents propose to the person: a yes or no to something that waits, and instructions that
+//! they took down. One line each, only ever appended to, on this device alone: nothing of it counts
+//! before the person has said yes.
 
 use std::io;
 

@@ -132,8 +132,8 @@ fn cause_in(reply: &str) -> Option<String> {
     plain.find(is_cause)
 }
 
-/// A statement, with the error before it and what solved it behind it, where the same command failed
-/// and then passed in the same episode and the statement speaks of that error.
+/// A statement, with the error before it and what solved it behind it, where the same command
+/// failed and then passed in the same episode and the statement speaks of that error.
 fn with_fix(turn: &Turn<'_>, statement: &Statement) -> String {
     let said = &statement.text;
     let words = super::telling_words(said);

@@ -1,5 +1,5 @@
-//! The person's own words: what of a prompt a person typed for this session, rather than a template,
-//! a plan, a paste or a program.
+//! The person's own words: what of a prompt a person typed for this session, rather than a
+//! template, a plan, a paste or a program.
 
 use crate::base::static_regex::StaticRegex;
 use crate::base::text;

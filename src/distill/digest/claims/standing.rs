@@ -123,8 +123,8 @@ fn forbids(said: &str) -> bool {
     !said.ends_with('?') && FORBIDS.is_match(said)
 }
 
-/// Where the session keeps plans, todos and notes of the project: a folder that is named for them, in
-/// which documents were changed. `Plans and notes are kept in `docs/plans`: …`.
+/// Where the session keeps plans, todos and notes of the project: a folder that is named for them,
+/// in which documents were changed. `Plans and notes are kept in `docs/plans`: …`.
 pub fn notes(facts: &Facts, head: &Head) -> Option<Line> {
     static PLACE: StaticRegex = StaticRegex::new(
         r"(?i)^(?:[\w.-]+/){0,2}?(\.?(?:planning|plans?|specs?|todos?|backlog|roadmaps?|adrs?|rfcs?|decisions|designs?|[\w-]*-docs|notes|memory-bank|tasks))/",
@@ -159,8 +159,8 @@ pub fn notes(facts: &Facts, head: &Head) -> Option<Line> {
     Some(Line::new(format!("{}{folder}: {names}", Claim::NOTES), episode, Origin::Tool))
 }
 
-/// A document's name; of one that has a date or a number in its name, which is one of many, the folder
-/// in which such documents lie.
+/// A document's name; of one that has a date or a number in its name, which is one of many, the
+/// folder in which such documents lie.
 fn undated(path: &str) -> String {
     static NUMBERED: StaticRegex = StaticRegex::new(r"^\d");
     let name = text::file_name(path);
