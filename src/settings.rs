@@ -21,6 +21,7 @@ use crate::base::size::Size;
 use crate::base::zone::Zone;
 use crate::base::{clock, text};
 use crate::error::{Error, Result};
+use crate::model::pattern::Thresholds;
 
 /// The settings file that `init` writes and `memtree config` prints.
 pub const TEMPLATE: &str = include_str!("../templates/memtree.toml");
@@ -140,7 +141,7 @@ pub struct Settings {
     pub embeddings: EmbeddingsSettings,
     pub watch: WatchSettings,
     pub sync: SyncSettings,
-    pub detect: DetectSettings,
+    pub detect: Thresholds,
     pub review: ReviewSettings,
     pub distribute: DistributeSettings,
     pub measure: MeasureSettings,
@@ -308,22 +309,6 @@ pub enum Plain {
 #[serde(rename_all = "lowercase")]
 pub enum Ask {
     Ask,
-}
-
-/// From when on something is a pattern.
-#[derive(Debug, Clone, Deserialize, Serialize)]
-pub struct DetectSettings {
-    pub min_frequency: u64,
-    pub min_events: u64,
-    pub min_substantive: u64,
-    pub min_prompt_chars: usize,
-    pub retries: u64,
-    pub failures: u64,
-    pub infra_calls: u64,
-    pub infra_share: f64,
-    pub schema_loads: u64,
-    pub thrash_calls: u64,
-    pub thrash_share: f64,
 }
 
 /// What the gate lets through, and who is told of decisions.

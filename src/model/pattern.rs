@@ -387,6 +387,29 @@ impl FromStr for Version {
     }
 }
 
+/// From when on something counts: the settings of `[detect]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Thresholds {
+    /// In how many signals a pattern shows at least.
+    pub min_frequency: u64,
+    /// Sessions with fewer events, calls that do something, or letters of the first prompt are no
+    /// real work.
+    pub min_events: u64,
+    pub min_substantive: u64,
+    pub min_prompt_chars: usize,
+    /// So many retries of a tool are a storm, so many failures of it are many.
+    pub retries: u64,
+    pub failures: u64,
+    /// So many calls that only keep house, and this share of all, are too many.
+    pub infra_calls: u64,
+    pub infra_share: f64,
+    /// So many loads of tool descriptions are too many.
+    pub schema_loads: u64,
+    /// So many calls, and this share of all, make one tool stand out.
+    pub thrash_calls: u64,
+    pub thrash_share: f64,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,10 +12,10 @@ use serde::Serialize;
 use crate::base::clock::Timestamp;
 use crate::base::files;
 use crate::base::setters::setters;
-use crate::distill::patterns::{self, Observed, Thresholds};
+use crate::distill::patterns::{self, Observed};
 use crate::error::{Context, Result};
 use crate::memory::Memory;
-use crate::model::pattern::{Candidate, PatternId};
+use crate::model::pattern::{Candidate, PatternId, Thresholds};
 use crate::store::authored;
 use crate::store::pattern::candidate;
 use crate::store::pattern::catalog::{self, Catalog};
@@ -125,19 +125,12 @@ impl Memory {
 
     /// From when on something is a pattern.
     pub(crate) fn thresholds(&self) -> Thresholds {
-        let set = &self.settings().detect;
+        let set = self.settings().detect.clone();
         Thresholds {
-            min_frequency: set.min_frequency,
-            min_events: set.min_events,
-            min_substantive: set.min_substantive,
-            min_prompt_chars: set.min_prompt_chars,
             retries: set.retries.max(1),
             failures: set.failures.max(1),
-            infra_calls: set.infra_calls,
-            infra_share: set.infra_share,
             schema_loads: set.schema_loads.max(1),
-            thrash_calls: set.thrash_calls,
-            thrash_share: set.thrash_share,
+            ..set
         }
     }
 

@@ -14,7 +14,7 @@ use crate::harness::checkout;
 const LAYERS: &[(&str, &[&str])] = &[
     ("base", &[]),
     ("error", &[]),
-    ("settings", &["base", "error"]),
+    ("settings", &["model", "base", "error"]),
     ("model", &["base", "error"]),
     ("store", &["model", "base", "error", "settings"]),
     ("adapters", &["model", "base", "error"]),

@@ -17,7 +17,7 @@ mod work;
 pub use lfs::LfsPointer;
 pub use merges::MergedFile;
 pub use query::Git;
-pub use work::{Ended, GitWork, SYNCING};
+pub use work::{Ended, GitWork, Pushed, SYNCING};
 
 /// A working tree and the place where git keeps what belongs to it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -58,7 +58,29 @@ pub struct Ended {
     pub err: String,
 }
 
+/// How a push ended that did not fail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pushed {
+    Done,
+    /// Somebody else was faster.
+    Raced,
+    Offline(String),
+}
+
 impl Ended {
+    /// What came of a push; where it failed, what git complained of.
+    pub fn pushed(&self) -> Result<Pushed, String> {
+        if self.is_good() {
+            Ok(Pushed::Done)
+        } else if self.is_raced() {
+            Ok(Pushed::Raced)
+        } else if self.is_offline() {
+            Ok(Pushed::Offline(self.complaint()))
+        } else {
+            Err(self.complaint())
+        }
+    }
+
     /// Whether it went well.
     pub fn is_good(&self) -> bool {
         self.code == 0

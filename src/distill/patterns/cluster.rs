@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::{markdown, text};
 use crate::distill::patterns::signals::Signal;
-use crate::distill::patterns::{Observed, Thresholds, fixes, loci};
+use crate::distill::patterns::{Observed, fixes, loci};
 use crate::model::ids::SessionId;
-use crate::model::pattern::{Candidate, PatternId, PatternKey, Sighting, SignalKind};
+use crate::model::pattern::{Candidate, PatternId, PatternKey, Sighting, SignalKind, Thresholds};
 
 /// A pattern shows in at least so many sessions.
 const FEWEST_SESSIONS: usize = 2;

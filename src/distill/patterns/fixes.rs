@@ -164,10 +164,10 @@ fn trimmed(sentence: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::distill::patterns::Thresholds;
     use crate::distill::patterns::signals;
     use crate::model::digest::{Outcome, Worth};
     use crate::model::ids::{Device, EpisodeId};
+    use crate::model::pattern::Thresholds;
     use crate::model::signals::{MetError, Signals, Solved};
 
     const ERROR: &str = "error: the lock of the day is already held by another writer";

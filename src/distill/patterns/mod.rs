@@ -14,7 +14,7 @@ pub mod similar;
 use crate::base::clock::Timestamp;
 use crate::model::digest::{ClaimKind, Digest, Origin, Outcome, Worth};
 use crate::model::ids::{EpisodeId, SessionId};
-use crate::model::pattern::Candidate;
+use crate::model::pattern::{Candidate, Thresholds};
 use crate::model::signals::Signals;
 
 /// What of a session counts here.
@@ -102,29 +102,6 @@ impl Observed {
             && prompt.chars().count() >= thresholds.min_prompt_chars
             && !TRIVIAL.iter().any(|start| prompt.starts_with(start))
     }
-}
-
-/// From when on something counts.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Thresholds {
-    /// In how many signals a pattern shows at least.
-    pub min_frequency: u64,
-    /// Sessions with fewer events, calls that do something, or letters of the first prompt are no
-    /// real work.
-    pub min_events: u64,
-    pub min_substantive: u64,
-    pub min_prompt_chars: usize,
-    /// So many retries of a tool are a storm, so many failures of it are many.
-    pub retries: u64,
-    pub failures: u64,
-    /// So many calls that only keep house, and this share of all, are too many.
-    pub infra_calls: u64,
-    pub infra_share: f64,
-    /// So many loads of tool descriptions are too many.
-    pub schema_loads: u64,
-    /// So many calls, and this share of all, make one tool stand out.
-    pub thrash_calls: u64,
-    pub thrash_share: f64,
 }
 
 /// The sessions that are real work, in the order in which they ended.

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use crate::base::static_regex::StaticRegex;
 use crate::distill::commands;
 use crate::distill::patterns::similar::Groups;
-use crate::distill::patterns::{Observed, Thresholds, loci};
+use crate::distill::patterns::{Observed, loci};
 use crate::model::digest::Outcome;
 use crate::model::ids::EpisodeId;
-use crate::model::pattern::{PatternKey, Polarity, Sighting, SignalKind};
+use crate::model::pattern::{PatternKey, Polarity, Sighting, SignalKind, Thresholds};
 use crate::model::signals::{Correction, CorrectionKind};
 
 /// A signal: a key, where it shows, and what it cost.

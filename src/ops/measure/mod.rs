@@ -18,12 +18,12 @@ use crate::distill::patterns::measure::{
     self, Effect, Share, Verdict, effect, percentile, rounded,
 };
 use crate::distill::patterns::signals::{self, Bucket};
-use crate::distill::patterns::{self, Observed, Thresholds, loci};
+use crate::distill::patterns::{self, Observed, loci};
 use crate::error::{Context, Result};
 use crate::memory::Memory;
 use crate::model::digest::Outcome;
 use crate::model::ids::SessionId;
-use crate::model::pattern::{Pattern, PatternId, PatternKey, Polarity, SignalKind};
+use crate::model::pattern::{Pattern, PatternId, PatternKey, Polarity, SignalKind, Thresholds};
 use crate::store::pattern::active::{self, Stretch};
 
 /// A pattern that is followed in fewer than this share of the sessions is unheeded.

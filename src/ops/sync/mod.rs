@@ -23,7 +23,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::base::git::{GitWork, Repository};
+use crate::base::git::{GitWork, Pushed, Repository};
 use crate::base::setters::setters;
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
@@ -39,7 +39,7 @@ pub use raw::RawAmount;
 pub use register::Registered;
 pub use versions::PageVersion;
 
-use remote::{Pushed, Remote, Unreached, fetch, push};
+use remote::{Remote, Unreached, fetch, push};
 use state::SyncState;
 
 const CANNOT_COMMIT: &str = "cannot commit the memory";

@@ -1,7 +1,7 @@
 //! The remote: where the memory is pushed to, what came from there, and why it could not be
 //! reached.
 
-use crate::base::git::{GitWork, Repository};
+use crate::base::git::{GitWork, Pushed, Repository};
 use crate::error::{Error, Result};
 use crate::memory::Memory;
 
@@ -105,15 +105,6 @@ pub fn fetch(work: &GitWork<'_>, remote: &Remote) -> Result<Option<Unreached>> {
     ))
 }
 
-/// How a push ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Pushed {
-    Done,
-    /// Somebody else was faster.
-    Raced,
-    Offline(String),
-}
-
 /// Sends the branch.
 pub fn push(work: &GitWork<'_>, remote: &Remote) -> Result<Pushed> {
     let cannot = || format!("cannot push to `{}`", remote.name);
@@ -124,15 +115,9 @@ pub fn push(work: &GitWork<'_>, remote: &Remote) -> Result<Pushed> {
     }
     asked.extend(["--", &remote.name, &refs]);
     let ended = work.run(&asked).map_err(|why| Error::new(cannot()).because(why))?;
-    if ended.is_good() {
-        Ok(Pushed::Done)
-    } else if ended.is_raced() {
-        Ok(Pushed::Raced)
-    } else if ended.is_offline() {
-        Ok(Pushed::Offline(ended.complaint()))
-    } else {
-        Err(Error::new(cannot())
-            .because(ended.complaint())
-            .hint("everything is committed here; when `git push` works again, run `memtree sync`"))
-    }
+    ended.pushed().map_err(|complaint| {
+        Error::new(cannot())
+            .because(complaint)
+            .hint("everything is committed here; when `git push` works again, run `memtree sync`")
+    })
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 use super::publish::Published;
 use super::{Place, TeamState};
 use crate::base::files;
-use crate::base::git::GitWork;
+use crate::base::git::{GitWork, Pushed};
 use crate::base::setters::setters;
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
@@ -161,12 +161,6 @@ enum Fetched {
     Offline(String),
 }
 
-enum Pushed {
-    Done,
-    Raced,
-    Offline(String),
-}
-
 /// A copy of a repository, in which nobody works.
 struct Copy<'m> {
     memory: &'m Memory,
@@ -272,17 +266,11 @@ impl Copy<'_> {
         let refs = format!("HEAD:refs/heads/{branch}");
         let asked = ["push", "--quiet", "--no-recurse-submodules", "--", self.address, &refs];
         let ended = self.work().run(&asked).map_err(|why| Error::new(cannot()).because(why))?;
-        if ended.is_good() {
-            Ok(Pushed::Done)
-        } else if ended.is_raced() {
-            Ok(Pushed::Raced)
-        } else if ended.is_offline() {
-            Ok(Pushed::Offline(ended.complaint()))
-        } else {
-            Err(Error::new(cannot())
-                .because(ended.complaint())
-                .hint("nothing of yours is lost: the next `memtree sync --team` makes it anew"))
-        }
+        ended.pushed().map_err(|complaint| {
+            Error::new(cannot())
+                .because(complaint)
+                .hint("nothing of yours is lost: the next `memtree sync --team` makes it anew")
+        })
     }
 }
 

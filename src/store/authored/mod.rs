@@ -23,6 +23,7 @@ pub use replace::{merging, merging_shared, replace};
 pub use written::{Written, is_complete, is_ours, part_hash};
 
 use crate::base::front_matter::Document;
+use crate::base::text;
 use written::KnownLines;
 
 /// The key that remembers what we wrote.
@@ -494,6 +495,21 @@ fn with_current_hashes(mut document: Document, mut written: Written, rules: &Rul
     });
     document.set_block_list(WRITTEN, &written.lines());
     document.into_text()
+}
+
+/// The parts of a page, each named after its heading.
+pub fn headed_parts(body: &str) -> Vec<Part<'_>> {
+    let found = sections(body).into_iter().filter(|text| !text.trim().is_empty());
+    found
+        .map(|section| {
+            let heading =
+                section.trim_start().lines().next().and_then(|line| line.strip_prefix("## "));
+            // With a mark, so that no part has the name of a key.
+            let name = heading.map_or_else(|| "header".into(), |words| text::slug(words, 40));
+            let name = Some(format!("#{name}").into());
+            Part { name, text: section }
+        })
+        .collect()
 }
 
 /// What stands before the first `##` section, then each of them with its heading.

@@ -11,7 +11,7 @@ use chrono::NaiveDate;
 use links::{Place, entry_target, without_links};
 
 use super::Store;
-use super::authored::{self, Order, Page, Part, Rules, Unit};
+use super::authored::{self, Order, Page, Rules, Unit};
 use super::layout;
 use crate::base::files::{self, Merge};
 use crate::base::front_matter::{self, Document};
@@ -27,7 +27,7 @@ const EXTRACTIVE: &str = "extractive/1";
 /// Pages that several devices compile. What they are from and since when is not a matter of
 /// opinion.
 pub const RULES: Rules = Rules {
-    split: parts,
+    split: authored::headed_parts,
     unit: Unit::Line,
     order: Order::AsFound,
     measured: |key| {
@@ -144,21 +144,6 @@ pub fn question_page(question: &Question) -> Page {
         ]
         .concat(),
     }
-}
-
-/// The parts of a page, each named after its heading.
-fn parts(body: &str) -> Vec<Part<'_>> {
-    let sections = authored::sections(body).into_iter().filter(|text| !text.trim().is_empty());
-    sections
-        .map(|section| {
-            let heading =
-                section.trim_start().lines().next().and_then(|line| line.strip_prefix("## "));
-            // With a mark, so that no part has the name of a key.
-            let name = heading.map_or_else(|| "header".into(), |words| text::slug(words, 40));
-            let name = Some(format!("#{name}").into());
-            Part { name, text: section }
-        })
-        .collect()
 }
 
 fn source_entries(sources: &[SourceDay]) -> Vec<(&'static str, String)> {

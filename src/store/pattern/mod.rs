@@ -7,7 +7,7 @@ pub mod catalog;
 pub mod proposals;
 pub mod reviews;
 
-use super::authored::{self, Order, Part, Rules, Unit};
+use super::authored::{self, Order, Rules, Unit};
 use super::layout;
 use crate::base::text;
 use crate::model::ids::SessionId;
@@ -21,7 +21,7 @@ const EVIDENCE: &str = "## Evidence";
 /// Pages that several devices may write: the same evidence gives the same bytes, and a person's
 /// words stay.
 pub static RULES: Rules = Rules {
-    split: parts,
+    split: authored::headed_parts,
     unit: Unit::Line,
     order: Order::AsFound,
     measured: |key| {
@@ -32,18 +32,6 @@ pub static RULES: Rules = Rules {
         .contains(&key)
     },
 };
-
-fn parts(body: &str) -> Vec<Part<'_>> {
-    let sections = authored::sections(body).into_iter().filter(|text| !text.trim().is_empty());
-    sections
-        .map(|section| {
-            let heading =
-                section.trim_start().lines().next().and_then(|line| line.strip_prefix("## "));
-            let name = heading.map_or_else(|| "header".into(), |words| text::slug(words, 40));
-            Part { name: Some(format!("#{name}").into()), text: section }
-        })
-        .collect()
-}
 
 /// The text below a heading, without it.
 fn section<'b>(body: &'b str, heading: &str) -> Option<&'b str> {
