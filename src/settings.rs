@@ -435,10 +435,24 @@ impl Settings {
                 put(&mut merged, &key, from_environment(&name, text, &default)?);
             }
         }
-        let settings: Settings = merged.try_into().map_err(|err: toml::de::Error| {
-            Error::new("cannot use the settings")
+        let settings: Settings = merged.clone().try_into().map_err(|err: toml::de::Error| {
+            let wrong = wrong_setting(&merged, &known);
+            let what = match &wrong {
+                Some((key, value)) => format!("cannot use the setting `{key} = {value}`"),
+                None => "cannot use the settings".to_string(),
+            };
+            let file = match (layers.user, wrong) {
+                (Some((path, text)), Some((key, _)))
+                    if read(path, text)
+                        .is_ok_and(|own| flat(&own).iter().any(|it| it.0 == key)) =>
+                {
+                    format!("it stands in `{}`; ", path.display())
+                }
+                _ => String::new(),
+            };
+            Error::new(what)
                 .because(err.message())
-                .hint("`memtree config` shows every setting with its default")
+                .hint(format!("{file}`memtree config` shows every setting with its default"))
         })?;
         if settings.format > FORMAT {
             return Err(Error::new(format!(
@@ -584,6 +598,32 @@ fn is_newer(format: Option<&Value>) -> bool {
 /// The variable that sets a key: `sessions.open_minutes` is MEMTREE_SESSIONS_OPEN_MINUTES.
 fn variable(key: &str) -> String {
     format!("MEMTREE_{}", key.to_uppercase().replace('.', "_"))
+}
+
+/// The first setting that cannot be what it is said to be.
+fn wrong_setting(merged: &Table, known: &Table) -> Option<(String, Value)> {
+    flat(merged).into_iter().find(|(key, value)| {
+        let mut alone = known.clone();
+        put(&mut alone, key, value.clone());
+        alone.try_into::<Settings>().is_err()
+    })
+}
+
+/// Whether a person's own configuration can be used, as this text.
+pub fn check_own(path: &Path, text: &str) -> Result<()> {
+    let layers = Layers { user: Some((path, text)), ..Layers::default() };
+    Settings::load(&layers)?.settings.check()
+}
+
+/// A value as it was typed, in the form that a setting has: one word for a list is its only item.
+pub fn value_of(key: &str, typed: &str) -> Value {
+    let value = typed.parse::<Value>().unwrap_or_else(|_| Value::from(typed));
+    let default = flat(&defaults()).into_iter().find(|(name, _)| name == key);
+    match default {
+        Some((_, Value::Array(_))) if !value.is_array() => Value::Array(vec![value]),
+        Some((_, Value::String(_))) if !value.is_str() => Value::from(typed),
+        _ => value,
+    }
 }
 
 /// Whether there is a setting of this name.

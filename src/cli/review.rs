@@ -14,11 +14,11 @@ use crate::store::pattern::reviews::Action;
 ///
 /// In a terminal it shows one item after the other, with its evidence and what a yes would add
 /// where; one key decides: y yes, n no, d discuss later, e in your own words (in $VISUAL or $EDITOR
-/// where they are set), u undo, A yes to all that follow, q quit. What agents put there through MCP
-/// comes first: how they would decide, and why, and instructions of yours that they took down;
-/// nothing of it counts before your yes. Decisions are lines of patterns/reviews.jsonl. What you
-/// rejected comes back when its evidence changes. Without a terminal, name items with the flags
-/// below.
+/// where they are set), u undo, A yes to all that follow (it asks once), q or Esc quit. What agents
+/// put there through MCP comes first: how they would decide, and why, and instructions of yours that
+/// they took down; nothing of it counts before your yes. Decisions are lines of
+/// patterns/reviews.jsonl. What you rejected comes back when its evidence changes. Without a
+/// terminal, name items with the flags below.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// List what waits
@@ -198,7 +198,7 @@ impl Screen {
         }
         loop {
             self.show(item);
-            let key = self.term.read_key();
+            let key = self.key();
             self.note.clear();
             return match key {
                 Ok(Key::Char('y')) => Reply::Approve(String::new()),
@@ -208,9 +208,13 @@ impl Screen {
                     self.note = "taken back".into();
                     Reply::Undo
                 }
-                Ok(Key::Char('A')) => {
+                Ok(Key::Char('A')) if self.is_sure() => {
                     self.all = true;
                     Reply::Approve("with all others".into())
+                }
+                Ok(Key::Char('A')) => {
+                    self.note = "nothing was approved".into();
+                    continue;
                 }
                 Ok(Key::Char('e')) => match self.words(item) {
                     Some(words) => Reply::Edit(words),
@@ -223,6 +227,29 @@ impl Screen {
                 }
             };
         }
+    }
+
+    /// The next key. What a key sends beyond what is known of it (`ESC [ 1 ; 2 A` for Shift and an
+    /// arrow) belongs to it: its letters are no answers.
+    fn key(&mut self) -> std::io::Result<Key> {
+        let mut key = self.term.read_key()?;
+        while let Key::UnknownEscSeq(sent) = &mut key {
+            if is_whole(sent) {
+                break;
+            }
+            match self.term.read_key()? {
+                Key::Char(more) => sent.push(more),
+                _ => break,
+            }
+        }
+        Ok(key)
+    }
+
+    /// Whether the person means all that follow.
+    fn is_sure(&mut self) -> bool {
+        let left = (self.total + 1).saturating_sub(self.shown.len());
+        let _ = write!(self.term, "\napprove {}? y/n ", output::count(left, "item"));
+        matches!(self.key(), Ok(Key::Char('y')))
     }
 
     fn show(&mut self, item: &InboxItem) {
@@ -243,7 +270,9 @@ impl Screen {
         if let Some(said) = proposed(item) {
             page.push_str(&format!("\n{}\n", wrapped(&said, width, "")));
         }
-        page.push_str("\nEvidence\n");
+        if !item.evidence.is_empty() {
+            page.push_str("\nEvidence\n");
+        }
         for line in item.evidence.iter().take(7) {
             page.push_str(&format!("  {}\n", text::one_line(line, width.saturating_sub(4))));
         }
@@ -271,6 +300,17 @@ impl Screen {
         let line = self.term.read_line().ok()?;
         let line = line.trim();
         (!line.is_empty()).then(|| line.to_string())
+    }
+}
+
+/// Whether a key's escape sequence has its end.
+fn is_whole(sent: &[char]) -> bool {
+    match sent {
+        // A function key of old terminals: one letter more.
+        ['O'] => false,
+        ['['] | ['[', '['] => false,
+        ['[', parameters @ ..] => parameters.last().is_some_and(|last| ('@'..='~').contains(last)),
+        _ => true,
     }
 }
 
@@ -304,4 +344,20 @@ fn wrapped(words: &str, width: usize, indent: &str) -> String {
         }
     }
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_read_to_its_end() {
+        let whole = |sent: &str| is_whole(&sent.chars().collect::<Vec<_>>());
+        for part in ["[", "[1", "[1;", "[1;2", "O", "[["] {
+            assert!(!whole(part), "{part}");
+        }
+        for key in ["[1;2A", "[1;5A", "[15~", "[[A", "OA", "y", "[P"] {
+            assert!(whole(key), "{key}");
+        }
+    }
 }

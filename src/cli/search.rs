@@ -132,7 +132,8 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     let limit = if args.open { Some(1) } else { args.limit };
     app.note_phrasings(args.also.len());
     let (also, deep, hurried, dry_run) = (args.also, args.deep, args.cached, args.dry_run);
-    let request = SearchRequest { query, also, trees, deep, limit, hurried, dry_run };
+    let request =
+        SearchRequest { query, also, trees, deep, limit, hurried, dry_run, ..Default::default() };
     let answer = match args.team {
         true => memory.search_team(request)?,
         false => memory.search(request)?,

@@ -19,6 +19,8 @@ const FEW_PARTS: f32 = 10.0;
 /// asked for as it is.
 const TITLE: f32 = 0.3;
 const WHOLE_TITLE: f32 = 1.0;
+/// How much more a page counts that has all words of the query that follow each other close together.
+const PAIRS: f32 = 1.0;
 /// How many of the best digests are scored once more part by part.
 pub const RESCORED: usize = 50;
 /// How much more a session of one year later counts: enough to part equals, too little to part
@@ -86,6 +88,12 @@ pub fn of_many(parts: usize) -> f32 {
 pub fn by_title(share: f32, whole: bool) -> f32 {
     let whole = if whole { WHOLE_TITLE * share * share } else { 0.0 };
     1.0 + TITLE * share + whole
+}
+
+/// The factor for a page that has this share of the words that follow each other in the query close
+/// together.
+pub fn by_pairs(share: f32) -> f32 {
+    1.0 + PAIRS * share
 }
 
 /// The score of a session: mostly that of the part which fits best. What a person asks for happened

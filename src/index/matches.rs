@@ -12,7 +12,7 @@ use super::bm25;
 use super::documents::Fields;
 use super::plan::{MOST_WORDS, Plan, PlanTerm};
 use super::postings::{collect, documents};
-use crate::base::clock::Timestamp;
+use crate::base::clock::{self, Timestamp};
 use crate::model::hit::Tree;
 use crate::query::{Filter, FilterKey, Query, terms};
 
@@ -32,13 +32,18 @@ pub fn matches(
     trees: &[Tree],
 ) -> tantivy::Result<Vec<Match>> {
     let mut scored = Vec::new();
-    let has_words = !query.words.is_empty() || !query.phrases.is_empty();
+    let has_words = (!query.words.is_empty() || !query.phrases.is_empty()) && !plan.only_times;
+    let is_then = |seconds: Option<i64>| {
+        let at = seconds.and_then(|seconds| clock::from_millis(seconds.saturating_mul(1000)));
+        at.is_some_and(|at| plan.times.nearness(at, now) > 0.0)
+    };
     for (number, segment) in (0..).zip(searcher.segment_readers()) {
         let allowed = DocumentFilter::of(segment, query, now, trees)?;
         let ended = segment.fast_fields().i64(Fields::ENDED)?;
         let mut take = |doc: DocId, score: f32| {
-            if !segment.is_deleted(doc) && allowed.has(doc) {
-                let score = score * bm25::recency(ended.first(doc));
+            let at = ended.first(doc);
+            if !segment.is_deleted(doc) && allowed.has(doc) && (!plan.only_times || is_then(at)) {
+                let score = score * bm25::recency(at);
                 scored.push(Match { score, address: DocAddress::new(number, doc) });
             }
         };

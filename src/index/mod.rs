@@ -33,6 +33,7 @@ mod matcher;
 mod matches;
 mod notes;
 mod pages;
+mod pairs;
 mod plan;
 mod postings;
 mod rescore;
@@ -405,6 +406,7 @@ impl<'s> Index<'s> {
                 candidates.push(Candidate {
                     score: bm25::whole_and_part(one.score, by_part)
                         * bm25::by_title(title / asked, scored.title.whole)
+                        * bm25::by_pairs(scored.pairs)
                         * bm25::boost(names_lacking, timeliness)
                         * nearness.map_or(1.0, |near| near.factor(name)),
                     evidence: Evidence {

@@ -21,7 +21,7 @@ pub const MOST_WORDS: usize = 96;
 /// How many words may stand for a misspelled one.
 const MOST_NEAR: usize = 3;
 /// A word of so many letters that is spelled alike is hardly another one.
-const LONG_WORD: usize = 6;
+const LONG_WORD: usize = 8;
 /// Up to so many words of a query are few.
 const FEW_WORDS: usize = 2;
 /// How many terms are looked up in all, with those that stand for others.
@@ -42,6 +42,8 @@ pub struct Plan {
     pub unknown: Vec<(String, Vec<String>)>,
     /// The times that it names.
     pub times: NamedTimes,
+    /// Whether it asks for nothing else.
+    pub only_times: bool,
 }
 
 /// A term that is looked up, with what it counts.
@@ -65,7 +67,10 @@ impl Plan {
     pub fn of(searcher: &Searcher, query: &Query) -> tantivy::Result<Plan> {
         let mut plan = Plan { times: NamedTimes::of(&query.words.join(" ")), ..Plan::default() };
         let mut seen = HashSet::new();
-        let typed = query_terms(query);
+        let mut typed = query_terms(query);
+        let asked = typed.len();
+        typed.retain(|word| !plan.times.is_relative(&word.typed));
+        plan.only_times = asked > 0 && typed.is_empty();
         let few = typed.iter().filter(|word| word.unit).count() <= FEW_WORDS;
         for (group, word) in typed.into_iter().enumerate() {
             if seen.insert((word.text.clone(), word.unit)) && seen.len() <= MOST_WORDS {
@@ -125,9 +130,9 @@ impl Plan {
             if taken.is_empty() {
                 let near = near(searcher, &word.text)?;
                 near.iter().for_each(|(near, having)| push(near, *having, bm25::NEAR_TERM));
-                // In few words, or in a long one, a slip is likelier than a word that nothing has;
-                // in many short ones it may well be one of those.
-                if let Some((_, having)) = near.first().filter(|_| few || long) {
+                // In a long word a slip is likelier than a word that nothing has; a short one may
+                // well be such a word: `gestern` is not `western`.
+                if let Some((_, having)) = near.first().filter(|_| long) {
                     asked = bm25::idf(*having, living) * typed_weight;
                 }
                 taken.extend(near.into_iter().map(|(word, _)| word));

@@ -10,6 +10,7 @@ use tantivy::{DocId, SegmentReader};
 use super::bm25;
 use super::documents::Fields;
 use super::matcher::{Matcher, PartScore, TermCounts};
+use super::pairs::Pairs;
 use super::postings;
 use super::tokens::{PartKind, Parts};
 
@@ -23,6 +24,8 @@ pub struct DocumentScore {
     pub title: TitleMatch,
     /// The weight of the terms that it has in any part.
     pub covered: f32,
+    /// How much it has of the words that follow each other in the query, close together.
+    pub pairs: f32,
 }
 
 /// How a title fits a query.
@@ -59,6 +62,7 @@ pub struct PartScorer<'m> {
     summary: TermCounts,
     /// Which terms the document has.
     present: Vec<bool>,
+    pairs: Pairs,
 }
 
 impl<'m> PartScorer<'m> {
@@ -70,8 +74,8 @@ impl<'m> PartScorer<'m> {
             .collect::<tantivy::Result<Vec<_>>>()?;
         let present = vec![false; lists.len()];
         let (positions, parts, counts) = Default::default();
-        let summary = matcher.no_counts();
-        Ok(PartScorer { matcher, lists, positions, parts, counts, summary, present })
+        let (summary, pairs) = (matcher.no_counts(), Pairs::of(matcher.terms));
+        Ok(PartScorer { matcher, lists, positions, parts, counts, summary, present, pairs })
     }
 
     /// Scores a document by its parts; documents have to be asked for in order.
@@ -81,11 +85,13 @@ impl<'m> PartScorer<'m> {
         for (counts, length) in self.counts.iter_mut().zip(&self.parts.lengths) {
             counts.clear(*length);
         }
+        self.pairs.clear();
         for (at, list) in self.lists.iter_mut().enumerate() {
             let Some(list) = list else { continue };
             self.present[at] = postings::seek(list, document);
             if self.present[at] {
                 list.positions(&mut self.positions);
+                self.pairs.add(at, &self.positions);
                 self.parts
                     .count(&self.positions, |part, times| self.counts[part].counts[at] += times);
             }
@@ -104,6 +110,7 @@ impl<'m> PartScorer<'m> {
         let parts = self.counts.iter().chain([&self.summary]).filter(|counts| !counts.is_empty());
         let scores = parts.map(|counts| self.matcher.part_score(counts));
         let (best_part, by_parts) = best_of(scores, self.counts.len());
-        DocumentScore { best_part, by_parts, title, covered: self.matcher.covered(&self.present) }
+        let covered = self.matcher.covered(&self.present);
+        DocumentScore { best_part, by_parts, title, covered, pairs: self.pairs.share() }
     }
 }

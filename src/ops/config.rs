@@ -78,10 +78,21 @@ pub fn set_own(environment: &Environment, key: &str, value: &str) -> Result<SetR
         return Err(Error::usage(format!("there is no setting `{key}`"))
             .hint("`memtree config` lists them all"));
     }
-    let parsed = value.parse::<Value>().unwrap_or_else(|_| Value::from(value));
-    let Changed { file, changed, .. } =
-        own_settings::change(environment, |before| Ok((with_setting(before, key, parsed)?, ())))?;
+    let typed = settings::value_of(key, value);
+    let path = environment.settings_path();
+    let Changed { file, changed, .. } = own_settings::change(environment, |before| {
+        let text = with_setting(before, key, in_toml(&typed)?)?;
+        // What cannot be used would stop every other command.
+        settings::check_own(&path, &text)
+            .map_err(|err| [vec![err.what().to_string()], err.causes()].concat().join(": "))?;
+        Ok((text, ()))
+    })?;
     Ok(SetReport { file, key: key.to_string(), value: value.to_string(), changed })
+}
+
+/// A value as `toml_edit` has it.
+fn in_toml(value: &toml::Value) -> Result<Value, String> {
+    value.to_string().parse().map_err(|err| format!("{err}"))
 }
 
 /// The configuration with a setting in it; every other line stays.

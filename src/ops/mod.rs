@@ -34,6 +34,7 @@ pub mod list;
 pub mod log;
 pub mod measure;
 pub mod memories;
+mod named_page;
 pub mod native;
 mod own_settings;
 pub mod pages;

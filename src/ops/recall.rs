@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::context::note_recall;
+use super::named_page::named_page;
 use super::search::{self, SearchRequest};
 use crate::base::git::LfsPointer;
 use crate::base::setters::setters;
@@ -83,7 +84,8 @@ pub struct RecallReport {
     /// The full reference, which recalls the same again.
     #[serde(rename = "ref")]
     pub reference: String,
-    pub session: SessionId,
+    /// The session; none where it is a page that is no session's.
+    pub session: Option<SessionId>,
     pub episode: Option<String>,
     /// The file that the text is from, relative to the memory.
     pub path: String,
@@ -118,6 +120,9 @@ impl Memory {
     /// Opens the part of the memory that a reference or a query names.
     pub fn recall(&self, request: impl Into<RecallRequest>) -> Result<RecallReport> {
         let (store, request) = (self.store(), &request.into());
+        if let Some(page) = self.recalled_page(request)? {
+            return Ok(page);
+        }
         let Target { session, part, weak } = target(self, request)?;
         if !files::is_dir(store.layout().session(&session)) {
             return Err(Error::new(format!("there is no session `{session}`"))
@@ -140,6 +145,33 @@ impl Memory {
             note_recall(store, self.now(), &report.reference);
         }
         Ok(RecallReport { text, weak, ..report })
+    }
+
+    /// The page that a path names, or a hit of the last search that is no session.
+    fn recalled_page(&self, request: &RecallRequest) -> Result<Option<RecallReport>> {
+        let (store, what) = (self.store(), request.what.trim());
+        let hit = what.parse::<usize>().ok().and_then(|number| {
+            let last = search::last_search(store)?;
+            last.hits.into_iter().nth(number.checked_sub(1)?)
+        });
+        let name = match &hit {
+            Some(hit) if hit.session.is_none() => hit.path.as_str(),
+            _ => what,
+        };
+        let Some(page) = named_page(store, name)? else { return Ok(None) };
+        Ok(Some(RecallReport {
+            reference: page.reference,
+            session: None,
+            episode: None,
+            path: page.path,
+            text: match request.budget {
+                Some(budget) => within_budget(&page.text, budget),
+                None => page.text,
+            },
+            origin: None,
+            evicted: false,
+            weak: false,
+        }))
     }
 }
 
@@ -190,7 +222,7 @@ fn target(memory: &Memory, request: &RecallRequest) -> Result<Target> {
         let episode = episode.map(str::to_string).or(best);
         return Ok(Target { session, part: part(episode.as_deref())?, weak: false });
     }
-    if let Some(target) = from_path(store, what) {
+    if let Some(target) = from_path(store, what).or_else(|| by_source(store, what)) {
         return Ok(target);
     }
     searched(memory, request, what)
@@ -211,6 +243,7 @@ fn searched(memory: &Memory, request: &RecallRequest, what: &str) -> Result<Targ
         .query(query)
         .also(request.also.clone())
         .limit(HITS)
+        .unnumbered(true)
         .dry_run(request.dry_run);
     let answer = memory.search(search)?;
     for hit in &answer.hits {
@@ -313,6 +346,19 @@ fn numbered(store: &Store, number: usize) -> Result<(SessionId, Option<String>)>
     }
 }
 
+/// The session that an agent knows by an id of its own, as `source_id` has it: `claude:0b9c…`.
+fn by_source(store: &Store, what: &str) -> Option<Target> {
+    let (flavor, id) = what.split_once(':')?;
+    if flavor.is_empty() || id.is_empty() || what.contains(char::is_whitespace) {
+        return None;
+    }
+    let mut ids = store.session_ids().ok()?.into_iter();
+    let is_it = |id: &SessionId| {
+        store.digest(id).ok().flatten().is_some_and(|digest| digest.source_id == what)
+    };
+    ids.find(is_it).map(|session| Target { session, part: Part::Digest, weak: false })
+}
+
 /// A path within the memory, as search and digests show it, or as the shell completes it.
 fn from_path(store: &Store, what: &str) -> Option<Target> {
     let layout = store.layout();
@@ -353,7 +399,7 @@ impl SessionParts<'_> {
                 Some(episode) => format!("{session}#{episode}"),
                 None => session.to_string(),
             },
-            session: session.clone(),
+            session: Some(session.clone()),
             episode: episode.map(|episode| episode.to_string()),
             path: self.shown(path),
             text,

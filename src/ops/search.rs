@@ -42,6 +42,8 @@ pub struct SearchRequest {
     pub limit: Option<usize>,
     /// Whether to take the index as it was left rather than look at every page first.
     pub hurried: bool,
+    /// Whether its hits get no numbers: those of the search before keep theirs.
+    pub unnumbered: bool,
     /// Whether nothing at all may be written, not even the cache.
     pub dry_run: bool,
 }
@@ -53,6 +55,7 @@ setters!(SearchRequest {
     deep: bool,
     limit: Option<usize>,
     hurried: bool,
+    unnumbered: bool,
     dry_run: bool,
 });
 
@@ -214,7 +217,7 @@ impl Memory {
                     suggestions(store, &index, now, request, nothing, &found.unknown)?;
             }
         }
-        if !request.dry_run {
+        if !request.dry_run && !request.unnumbered {
             remember(store, &answer);
         }
         answer.took_ms = started.elapsed().as_millis() as u64;

@@ -80,6 +80,8 @@ pub struct NamedTimes {
     pub times: Vec<NamedTime>,
     /// In lower case.
     pub words: Vec<String>,
+    /// Those of them that no page has for its time: `yesterday`, `last Tuesday`, `in spring`.
+    relative: Vec<String>,
 }
 
 const MONTHS: [&str; 12] = [
@@ -116,9 +118,11 @@ impl NamedTimes {
             match time_at(&words, at) {
                 Some((time, from, to)) => {
                     named.times.push(time);
-                    named.words.extend(
-                        words[from..to].iter().flat_map(|word| word.split('-')).map(str::to_string),
-                    );
+                    let of_it = words[from..to].iter().flat_map(|word| word.split('-'));
+                    if !matches!(time, NamedTime::Calendar { .. }) {
+                        named.relative.extend(of_it.clone().map(str::to_string));
+                    }
+                    named.words.extend(of_it.map(str::to_string));
                     at = to;
                 }
                 None => at += 1,
@@ -130,6 +134,12 @@ impl NamedTimes {
     /// Whether a word, in lower case, is one that names a time.
     pub fn has(&self, word: &str) -> bool {
         self.words.iter().any(|known| known == word)
+    }
+
+    /// Whether a word, in lower case, names a time by the day on which it is said: pages are not
+    /// searched for it.
+    pub fn is_relative(&self, word: &str) -> bool {
+        self.relative.iter().any(|known| known == word)
     }
 
     /// Whether a day is one of those that are named.

@@ -44,8 +44,12 @@ impl Names {
         // In German every noun has one; only capitals within a word tell a name there.
         let german = raw.iter().any(|word| is_german(&word.to_lowercase()));
         let mut names = Vec::new();
+        // A word alone begins no sentence.
+        let few = raw.len() <= 2;
         for (at, word) in raw.iter().enumerate() {
-            let begins = german || at == 0 || query.words[at - 1].ends_with(['.', '?', '!', ':']);
+            let begins = german
+                || (at == 0 && !few)
+                || at > 0 && query.words[at - 1].ends_with(['.', '?', '!', ':']);
             if names.len() < MOST_NAMES && is_name(word, begins) {
                 names.extend(Name::of(word, &alternatives));
             }

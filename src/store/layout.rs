@@ -152,7 +152,13 @@ pub fn page_kind(relative: &str) -> PageKind {
     }
 }
 
-/// The same by a path in a repository, of which the memory may be a folder.
+/// Whether a file is a page to read that is no session's, by its path in the memory.
+pub fn is_readable_page(relative: &str) -> bool {
+    !matches!(page_kind(relative), PageKind::Digest | PageKind::Snapshot | PageKind::Settings)
+        && !relative.split('/').any(|part| part.starts_with('.'))
+}
+
+/// What a file is, by a path in a repository, of which the memory may be a folder.
 pub fn page_kind_within(path: &str) -> PageKind {
     let starts = std::iter::once(0).chain(path.match_indices('/').map(|(at, _)| at + 1));
     let mut kinds = starts.map(|start| page_kind(&path[start..]));
@@ -363,8 +369,16 @@ pub fn session_index_name(month: &str) -> String {
 
 /// The month whose page has this name.
 pub fn month_of_session_index(name: &str) -> Option<&str> {
-    name.strip_prefix("INDEX-")?.strip_suffix(".md")
+    let month = name.strip_prefix("INDEX-")?.strip_suffix(".md")?;
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_month = month.split_once('-').is_some_and(|(year, month)| {
+        (year.len(), month.len()) == (4, 2) && digits(year) && digits(month)
+    });
+    (is_month || month == UNDATED).then_some(month)
 }
+
+/// The month of sessions without a date.
+pub const UNDATED: &str = "undated";
 
 /// The paths of one memory.
 #[derive(Debug, Clone)]

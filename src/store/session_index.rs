@@ -20,8 +20,6 @@ use crate::model::ids::SessionId;
 
 /// How many sessions `INDEX.md` shows.
 const LAST: usize = 50;
-/// Where a session without a date is listed.
-const UNDATED: &str = "undated";
 /// How the line begins that names the sessions that are only counted.
 const COUNTED: &str = "<!-- memtree: not listed: ";
 const COUNTED_END: &str = " -->";
@@ -52,7 +50,7 @@ impl IndexEntry {
     fn month(&self) -> String {
         match self.date.get(..7) {
             Some(month) if is_month(month) => month.to_string(),
-            _ => UNDATED.to_string(),
+            _ => layout::UNDATED.to_string(),
         }
     }
 
@@ -229,8 +227,7 @@ impl MonthPage {
                 remove_leftover(layout, &entry.path())?;
                 continue;
             }
-            let month = name.to_str().and_then(layout::month_of_session_index);
-            let Some(month) = month.filter(|month| is_month(month) || *month == UNDATED) else {
+            let Some(month) = name.to_str().and_then(layout::month_of_session_index) else {
                 continue;
             };
             let metadata = files::metadata(entry.path())?;

@@ -403,3 +403,25 @@ fn a_forged_digest_keeps_no_log_from_being_captured() {
         assert_eq!(raw.count(), 1);
     }
 }
+
+#[test]
+fn a_setting_that_cannot_be_used_is_not_written() {
+    let desk = Desk::new().with_log("codex", "one_question");
+    desk.memtree(["sweep"]).success();
+    for (key, value) in [
+        ("sync.episodes", "maybe"),
+        ("retention.soft_cap", "lots"),
+        ("watch.debounce_seconds", "-3"),
+        ("timezone", "Mars/Olympus"),
+    ] {
+        desk.memtree(["config", key, value]).code(1).stderr_has("nothing was changed");
+        desk.memtree(["status"]).success();
+    }
+    // One word is a list of one, where a list is meant.
+    desk.memtree(["config", "team.share", "tidepool"]).success();
+    let effective = desk.memtree(["config", "--effective"]).success().json();
+    assert_eq!(effective["team"]["share"], serde_json::json!(["tidepool"]));
+    // What somebody wrote by hand is named with its file.
+    desk.configure("[team]\nshare = \"tidepool\"\n");
+    desk.memtree(["status"]).code(1).stderr_has("team.share").stderr_has("config.toml");
+}

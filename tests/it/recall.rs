@@ -87,3 +87,36 @@ fn a_guess_is_called_one() {
     desk.memtree(["recall", "xylophone"]).code(1).stderr_has("nothing in this memory answers");
     desk.memtree(["recall", ""]).code(2).stderr_has("nothing to recall");
 }
+
+#[test]
+fn what_a_page_for_an_agent_names_can_be_opened() {
+    let desk = Desk::new().with_sample("claude").with_sample("codex").with_sample("grok");
+    desk.memtree(["sweep"]).success();
+    let page = desk.read("core/MEMORY.md");
+    let line = page.lines().position(|line| line.starts_with("- ")).expect("it says something") + 1;
+    let opened = desk.memtree(["recall", &format!("core/MEMORY.md:{line}"), "--json"]).success();
+    let opened = opened.json();
+    assert_eq!(opened["ref"], format!("core/MEMORY.md:{line}"));
+    let text = opened["text"].as_str().unwrap();
+    assert!(text.contains(page.lines().nth(line - 1).unwrap()) && text.contains("## "), "{text}");
+    assert_eq!(desk.memtree(["recall", "core/MEMORY.md", "--json"]).success().json()["text"], page);
+    // What looks like a page and is none leads nowhere, rather than to something like it.
+    for missing in ["core/MEMORIES.md", "daily/summary/2020-01-01.md"] {
+        desk.memtree(["recall", missing]).code(1).stderr_has("there is no page");
+    }
+    desk.memtree(["recall", "core/MEMORY.md:9999"]).code(1).stderr_has("has no line 9999");
+    desk.memtree(["recall", "../secret.md"]).any();
+}
+
+#[test]
+fn an_agents_own_id_names_its_session_and_a_query_renumbers_nothing() {
+    let desk = Desk::new().with_sample("claude").with_sample("codex");
+    desk.memtree(["sweep"]).success();
+    let session = desk.sessions().remove(0);
+    let own = desk.digest(&session).source_id;
+    assert_eq!(desk.memtree(["recall", &own, "--json"]).success().json()["session"], session);
+    let hits = desk.memtree(["search", "lock", "--json"]).success().json();
+    let first = hits["hits"][0]["session"].clone();
+    desk.memtree(["recall", "jitter"]).success();
+    assert_eq!(desk.memtree(["recall", "1", "--json"]).success().json()["session"], first);
+}

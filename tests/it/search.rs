@@ -298,7 +298,7 @@ fn other_pages_are_found_where_one_looks_for_them() {
     desk.memtree(["search", "--in", "knowledge", "advisory"])
         .success()
         .stdout_has("knowledge/concepts/locks.md:7");
-    desk.memtree(["recall", "1"]).code(2).stderr_has("locks.md");
+    desk.memtree(["recall", "1"]).success().stdout_has("Advisory locks bind");
     // An edit is found at once, and what is gone is gone.
     desk.write("core/CORE_desk_SP1C1.md", "# Core\n\n## Landmarks\n- quagga instead\n");
     assert_eq!(paths("core", "quagga"), ["core/CORE_desk_SP1C1.md"]);
@@ -532,4 +532,50 @@ fn another_phrasing_answers_a_question_that_its_own_words_do_not() {
     assert!(answer(&[]).is_null());
     let said = answer(&["--also", "full jitter backoff retry"]);
     assert!(said.as_str().is_some_and(|said| said.contains("jitter")), "{said}");
+}
+
+#[test]
+fn a_time_is_no_word_and_alone_lists_what_was_done_then() {
+    let desk = desk_with(&ENGLISH);
+    let hits = |query: &str| -> Vec<Value> {
+        let answer = desk.memtree(["search", query, "--json"]).success().json();
+        answer["hits"].as_array().unwrap().clone()
+    };
+    // A day after them all.
+    desk.later(24 * 60);
+    assert_eq!(hits("what did we do yesterday").len(), ENGLISH.len());
+    assert!(hits("what did we do yesterday").iter().all(|hit| hit["weak"] == false));
+    let hit = &hits("what was wrong with Safari yesterday?")[0];
+    assert!(hit["title"].as_str().unwrap().contains("Safari"), "{hit}");
+    assert!(!hit["lacks"].to_string().contains("yesterday"), "{hit}");
+    // Nothing was done at that time.
+    desk.later(60 * 24 * 60);
+    assert!(hits("what did we do yesterday").is_empty());
+}
+
+#[test]
+fn a_short_word_that_is_only_spelled_alike_is_a_guess() {
+    let desk = desk_with(&[
+        ("Which western harbour is closed?", "The western one, for the winter."),
+        ("Take the old paint off the sail", "A scraper strips it; stripping took an hour."),
+    ]);
+    for word in ["gestern", "Stripe"] {
+        let answer = desk.memtree(["search", word, "--json"]).success().json();
+        let sure = answer["hits"].as_array().unwrap().iter().any(|hit| hit["weak"] == false);
+        assert!(!sure, "{word}: {answer}");
+    }
+    let long = desk.memtree(["search", "harbuor western", "--json"]).success().json();
+    assert_eq!(long["hits"][0]["weak"], false, "{long}");
+}
+
+#[test]
+fn words_that_stand_together_are_found_before_those_that_are_scattered() {
+    let desk = desk_with(&[
+        ("The key is under the mat, and nobody can wrap it", "Paper lies beside the paper key."),
+        ("Which function can wrap key and box?", "`seal` does: it takes the key and the box."),
+        ("Wrap the boat, then look for the key", "Both done; the key was in the boat."),
+    ]);
+    let answer = desk.memtree(["search", "wrap key", "--json"]).success().json();
+    let first = answer["hits"][0]["title"].as_str().unwrap();
+    assert!(first.contains("wrap key"), "{answer}");
 }

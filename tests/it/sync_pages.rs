@@ -319,3 +319,21 @@ fn copies_that_other_sync_tools_left_are_joined_on_request() {
     assert!(!left.store().join(copy).exists() && !left.store().join(&digest).exists());
     assert!(!left.memtree(["doctor"]).success().stdout.contains("sync-conflict"));
 }
+
+#[test]
+fn pages_whose_names_begin_alike_are_no_copies_of_each_other() {
+    let [left, _right] = two_devices(Driver::Unknown);
+    let page = |title: &str| format!("---\ntitle: {title}\n---\n# {title}\n\n- what is known\n");
+    for (name, title) in [("tide", "Tide"), ("tide-table", "Tide table"), ("pier", "Pier")] {
+        left.write(format!("knowledge/concepts/{name}.md"), page(title));
+    }
+    left.write("sessions/INDEX-undated.md", "# Sessions of undated days\n");
+    // A real one has the heading of its page.
+    left.write("knowledge/concepts/pier-DESKTOP-7F3A.md", page("Pier") + "- what Ada knows\n");
+    let found = left.memtree(["doctor"]).any().1.stdout;
+    assert!(found.contains("pier-DESKTOP-7F3A.md` is another version"), "{found}");
+    assert_eq!(found.matches("is another version of").count(), 1, "{found}");
+    left.memtree(["doctor", "--fix", "--yes"]).any();
+    assert_eq!(left.read("knowledge/concepts/tide-table.md"), page("Tide table"));
+    assert!(left.read("knowledge/concepts/pier.md").contains("what Ada knows"));
+}

@@ -1,9 +1,10 @@
 //! Conflict copies: what Syncthing, Dropbox, iCloud, OneDrive and their like leave beside a page
 //! that two devices changed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::base::files;
+use crate::base::front_matter::Document;
 use crate::base::static_regex::StaticRegex;
 use crate::error::{Context, Result};
 use crate::memory::Memory;
@@ -38,6 +39,19 @@ fn original(name: &str) -> Option<String> {
     Some(format!("{}{}", &found[1], &found[2]))
 }
 
+/// Whether two files are versions of one page: `shadow-branch.md` is a page of its own, and no copy
+/// of `shadow.md` from a computer called `branch`. Versions have the same heading, or none.
+fn is_same(page: &Path, copy: &Path) -> bool {
+    let heading = |path: &Path| {
+        let page = Document::parse(&files::read_to_string(path).ok()?);
+        Some(page.body().lines().find(|line| line.starts_with("# ")).map(str::to_string))
+    };
+    match (heading(page), heading(copy)) {
+        (Some(page), Some(copy)) => page == copy,
+        _ => false,
+    }
+}
+
 impl Memory {
     /// The copies that lie beside pages, in order.
     pub(crate) fn conflict_copies(&self) -> Vec<ConflictCopy> {
@@ -52,14 +66,16 @@ impl Memory {
             }
             let Some(original) = original(name) else { continue };
             let page = if folder.is_empty() { original } else { format!("{folder}/{original}") };
-            // A name that is a page's own is no copy.
             let is_page = |path: &str| {
                 !matches!(layout::page_kind(path), PageKind::Other | PageKind::Snapshot)
             };
-            let is_there = layout.of_page(&page).is_some_and(files::is_file);
-            let is_own = layout::page_kind(&path) == PageKind::Digest
-                || matches!(layout::page_kind(&path), PageKind::Core | PageKind::Sphere);
-            if is_page(&page) && is_there && !is_own {
+            // A name that can only be a page's own is no copy.
+            let is_own = matches!(
+                layout::page_kind(&path),
+                PageKind::Digest | PageKind::Core | PageKind::Sphere | PageKind::Generated
+            );
+            let there = layout.of_page(&page).filter(|page| files::is_file(page));
+            if is_page(&page) && !is_own && there.is_some_and(|there| is_same(&there, &file.path)) {
                 found.push(ConflictCopy { page, copy: path });
             }
         }
