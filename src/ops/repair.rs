@@ -29,7 +29,7 @@ use crate::store::day::{DayLines, Difference};
 use crate::store::layout::{self, Layout};
 use crate::store::seals::{self, Damage, DamagedPage, Seals};
 use crate::store::snapshots::{self, parse_manifest_line};
-use crate::store::{Store, authored, digest};
+use crate::store::{Store, authored, digest, session_index};
 
 /// So many sessions are looked at by a sweep that has nothing else to do.
 const A_FEW: usize = 16;
@@ -111,7 +111,7 @@ pub fn pages(
         if let Some(text) = seals::template(layout, &page.path) {
             authored::replace(layout, &page.path, |now| now.is_none().then(|| text.to_string()))
                 .context(cannot)?;
-        } else if page.path == layout.forgotten() {
+        } else if page.path == layout.forgotten() || layout::is_pattern_file(&page.name) {
             restore_list(layout, page).context(cannot)?;
         } else if page.path.starts_with(layout.days()) {
             days.extend(date_of(&page.path));
@@ -135,6 +135,9 @@ pub fn pages(
         let _lock = files::lock_exclusive(&layout.knowledge_lock()).context(cannot)?;
         compile::rebuild_from_days(store, memory.redactor()?)?;
         store.write_index().context(cannot)?;
+    }
+    if damaged.iter().any(|page| page.path.parent() == Some(&layout.sessions())) {
+        session_index::update(store, digests).context(cannot)?;
     }
     accept_made(layout, &damaged).context(cannot)?;
     made.sort();

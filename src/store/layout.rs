@@ -165,6 +165,18 @@ pub fn page_kind_within(path: &str) -> PageKind {
     kinds.find(|kind| *kind != PageKind::Other).unwrap_or(PageKind::Other)
 }
 
+/// Whether a file holds patterns or what was decided on them, by its path in the memory.
+pub fn is_pattern_file(relative: &str) -> bool {
+    let within = relative.strip_prefix("patterns/");
+    within.is_some_and(|name| !name.starts_with("proposals/"))
+}
+
+/// The session in whose folder a file lies, by its path in the memory.
+pub fn session_of(relative: &str) -> Option<SessionId> {
+    let mut parts = relative.split('/');
+    (parts.next() == Some("sessions")).then(|| parts.next()?.parse().ok()).flatten()
+}
+
 /// The session to whose snapshot a file belongs, by its path in the memory.
 pub fn session_of_snapshot(relative: &str) -> Option<SessionId> {
     let mut parts = relative.split('/');
@@ -777,6 +789,11 @@ impl Layout {
     /// A file or folder of an agent's.
     pub fn memories_file(&self, at: &MemoryPath) -> PathBuf {
         at.names().iter().fold(self.memories(), |path, name| path.join(name))
+    }
+
+    /// The folders in which patterns are kept.
+    pub fn pattern_folders(&self) -> [PathBuf; 4] {
+        [self.patterns(), self.candidates(), self.catalog(), self.pattern_history()]
     }
 
     /// A pattern that waits.

@@ -79,6 +79,10 @@ impl DamagedPage {
     pub fn is_ours(&self) -> bool {
         match &self.seal {
             _ if self.damage == Damage::Shortened => false,
+            // People write into patterns: what they leave in the middle of a line may be theirs.
+            Some(_) if layout::is_pattern_file(&self.name) => {
+                matches!(self.damage, Damage::Empty | Damage::Zeroed)
+            }
             Some(seal) => seal.ours || seal.text.is_some(),
             // Nothing is left in it.
             None => matches!(self.damage, Damage::Empty | Damage::Zeroed),
@@ -123,7 +127,12 @@ impl Seals {
 
     fn damage(&self, layout: &Layout, name: &str, page: Option<&[u8]>) -> Option<Damage> {
         let seal = self.pages.get(name);
-        let Some(page) = page else { return seal.map(|_| Damage::Missing) };
+        let Some(page) = page else {
+            // A candidate that is decided, a pattern that is taken back: their pages go.
+            let may_go =
+                layout::is_pattern_file(name) && layout.root().join(name) != layout.reviews();
+            return seal.filter(|_| !may_go).map(|_| Damage::Missing);
+        };
         let is_derived = name.contains('/');
         if page.is_empty() {
             // A log that is only added to is empty for a moment before its first entry.
@@ -138,8 +147,10 @@ impl Seals {
         if seal.is_some_and(|seal| seal.sha256 == sha256) {
             return None;
         }
+        // A version of a pattern is a copy of it.
+        let may_be_alike = layout::is_pattern_file(name);
         let other = self.pages.iter().find(|(other, seal)| *other != name && seal.sha256 == sha256);
-        if let Some((other, _)) = other {
+        if let Some((other, _)) = other.filter(|_| !may_be_alike) {
             return Some(Damage::Other(other.clone()));
         }
         let text = String::from_utf8_lossy(page);
@@ -152,7 +163,8 @@ impl Seals {
         }
         // Settings and lists get shorter as people like them, and a page that has all that was
         // written into it is whole.
-        let may_shrink = !is_derived || authored::is_complete(&text);
+        let is_list = is_listing(layout, name) || layout::is_pattern_file(name);
+        let may_shrink = !is_derived || is_list || authored::is_complete(&text);
         let lost = text.lines().all(|line| hash(line) != seal.tail);
         (!may_shrink && lost).then_some(Damage::Shortened)
     }
@@ -186,7 +198,7 @@ fn hash(line: &str) -> String {
 fn seal(layout: &Layout, name: &str, stamp: Stamp, page: &[u8]) -> Seal {
     let text = String::from_utf8_lossy(page);
     let tail = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    let is_list = layout.root().join(name) == layout.forgotten();
+    let is_list = layout.root().join(name) == layout.forgotten() || layout::is_pattern_file(name);
     Seal {
         stamp,
         sha256: files::sha256_hex(page),
@@ -224,7 +236,9 @@ fn others(layout: &Layout) -> Vec<(String, PathBuf, Stamp)> {
         pages.extend(metadata.map(|found| (layout.shown(&path), path, Stamp::of(&found))));
     }
     let kinds = Kind::ALL.map(|kind| layout.knowledge_of(kind));
-    for folder in [layout.cores(), layout.knowledge()].into_iter().chain(kinds) {
+    let patterns = layout.pattern_folders();
+    let folders = [layout.cores(), layout.knowledge(), layout.sessions()];
+    for folder in folders.into_iter().chain(kinds).chain(patterns) {
         add_folder(layout, &folder, &mut pages);
     }
     pages.sort_unstable_by(|a, b| a.0.cmp(&b.0));
@@ -232,12 +246,17 @@ fn others(layout: &Layout) -> Vec<(String, PathBuf, Stamp)> {
     pages
 }
 
+/// Whether a page lists sessions.
+fn is_listing(layout: &Layout, name: &str) -> bool {
+    layout.root().join(name).parent() == Some(&layout.sessions())
+}
+
 fn add_folder(layout: &Layout, folder: &Path, pages: &mut Vec<(String, PathBuf, Stamp)>) {
     for entry in files::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         if let Ok(metadata) = entry.metadata()
             && metadata.is_file()
-            && path.extension().is_some_and(|end| end == "md")
+            && path.extension().is_some_and(|end| end == "md" || end == "jsonl")
         {
             pages.push((layout.shown(&path), path, Stamp::of(&metadata)));
         }
@@ -292,6 +311,8 @@ fn is_ours(layout: &Layout, name: &str, text: &str) -> bool {
         // What a person writes around the table is theirs; the log is a history.
         _ if path == layout.knowledge_index() => true,
         _ if path == layout.knowledge_log() => true,
+        // Whoever writes a line into a list of sessions has it in what is put aside.
+        _ if is_listing(layout, name) => true,
         _ => path.starts_with(layout.knowledge()) && authored::is_ours(text),
     }
 }

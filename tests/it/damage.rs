@@ -89,6 +89,8 @@ const KINDS: &[(&str, &str, &str)] = &[
     ("concept", "knowledge/concepts/", ".md"),
     ("index", "knowledge/index", ".md"),
     ("log", "knowledge/log", ".md"),
+    ("list of sessions", "sessions/INDEX.md", ""),
+    ("month of sessions", "sessions/INDEX-", ".md"),
     ("forgotten", "forgotten", ".md"),
     ("settings", "memtree", ".toml"),
     ("README", "README", ".md"),

@@ -351,6 +351,41 @@ fn approved() -> (Harbour, String) {
 }
 
 #[test]
+fn damage_to_patterns_and_decisions_is_seen_and_made_good() {
+    let (it, push) = approved();
+    it.sweep();
+    it.desk.memtree(["verify"]).success();
+    let decisions = "patterns/reviews.jsonl".to_string();
+    for page in [format!("patterns/catalog/{push}.md"), decisions.clone()] {
+        let whole = it.desk.read(&page);
+        for damage in ["cut", "emptied", "zeroed"] {
+            let harmed = match damage {
+                "cut" => whole[..whole.len() / 2].trim_end().to_string(),
+                "emptied" => String::new(),
+                _ => "\0".repeat(whole.len()),
+            };
+            it.desk.write(&page, harmed);
+            it.desk.memtree(["verify"]).code(1);
+            it.desk.memtree(["doctor", "--fix", "--yes"]).any();
+            assert_eq!(it.desk.read(&page), whole, "{page} {damage}");
+            it.desk.memtree(["verify"]).success();
+        }
+    }
+    fs::remove_file(it.desk.store().join(&decisions)).unwrap();
+    it.desk.memtree(["verify"]).code(1);
+    it.desk.memtree(["doctor", "--fix", "--yes"]).any();
+    it.desk.memtree(["verify"]).success();
+    // What a person writes into a pattern stays, and what they remove goes.
+    let page = format!("patterns/catalog/{push}.md");
+    it.desk.write(&page, it.desk.read(&page) + "by hand");
+    it.desk.memtree(["verify"]).success();
+    fs::remove_file(it.desk.store().join(&page)).unwrap();
+    it.sweep();
+    it.desk.memtree(["verify"]).success();
+    assert!(!it.desk.store().join(&page).exists());
+}
+
+#[test]
 fn what_was_decided_elsewhere_or_changed_later_is_asked_about_again() {
     let (it, push) = approved();
     let page = format!("patterns/catalog/{push}.md");

@@ -73,7 +73,8 @@ fn what_one_device_writes_the_other_has() {
     assert_eq!(report["message"], "memory: 1 session, 1 day of left");
     right.memtree(["sync"]).success().stdout_has("received").stdout_has("`origin` has everything");
     right.memtree(["search", "rope"]).success().stdout_has("SES1_left_SP1C1");
-    assert_eq!(left.tree().files().count(), left.tree().files().count());
+    let synced = |desk: &Desk| desk.git(["ls-files", "--stage"]);
+    assert_eq!(synced(left), synced(right));
     right.memtree(["sync"]).success().stdout_has("`origin` has everything");
     // Both write at once; whoever comes second joins.
     left.memtree(["log", "user", "tide from the left"]).success();
@@ -427,4 +428,39 @@ fn nothing_is_merged_over_what_somebody_has_staged() {
     assert_eq!(git(&work, &["status", "--porcelain"]), "A  mine.rs\n", "it is still staged");
     git(&work, &["commit", "--quiet", "--message", "mine"]);
     right.memtree(["--store", store, "sync"]).success().stdout_has("pushed");
+}
+
+#[test]
+fn two_devices_of_one_name_are_not_merged_into_each_others_sessions() {
+    let net = Net::of(&["desk", "desk"]);
+    let [one, other] = net.desks.as_slice() else { unreachable!() };
+    swept(one, "Which rope holds the mast?");
+    let id = ID.replace("0001", "0002");
+    other.write_log(&id, exchange(&id, 2, "Where is the anchor?", "Decided: it is at the bow."));
+    other.memtree(["sweep"]).success();
+    one.memtree(["sync"]).success();
+    let before = other.digest_text("SES1_desk_SP1C1");
+    let pushed = net.remote_commit();
+    let refused = other.memtree(["sync"]).code(1);
+    refused
+        .stderr_has("`SES1_desk_SP1C1`, are others there")
+        .stderr_has("MEMTREE_DEVICE")
+        .stderr_has("nothing was merged");
+    assert_eq!(other.digest_text("SES1_desk_SP1C1"), before);
+    assert_eq!(net.remote_commit(), pushed, "nothing was pushed");
+    assert!(other.git(["status", "--porcelain"]).is_empty());
+    other.memtree(["verify"]).success();
+    // Git itself, with our driver: a conflict that nobody hides.
+    other.memtree(["init"]).success();
+    let merged = other.try_git(&["merge", "--no-edit", "origin/main"]);
+    assert!(!merged.status.success());
+    other.memtree(["log", "user", "high water"]).any();
+    let page = other.digest_text("SES1_desk_SP1C1");
+    assert!(
+        !(page.contains("rope") && page.contains("anchor")) || page.contains("<<<<<<<"),
+        "{page}"
+    );
+    other.memtree(["sync"]).code(1).stderr_has("cannot be joined");
+    other.git(["merge", "--abort"]);
+    assert_eq!(other.digest_text("SES1_desk_SP1C1"), before);
 }

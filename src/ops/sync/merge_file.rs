@@ -7,8 +7,8 @@ use serde::Serialize;
 use crate::base::files;
 use crate::error::{Context, Error, Result};
 use crate::store::authored::OtherVersion;
-use crate::store::layout;
-use crate::store::merge;
+use crate::store::layout::{self, PageKind};
+use crate::store::{digest, merge};
 
 /// The longest file that is joined.
 const LONGEST: u64 = 64 << 20;
@@ -46,6 +46,11 @@ pub fn merge_file(request: &MergeFileRequest) -> Result<MergeFileReport> {
     let (base, ours, theirs) = (read(&request.base)?, read(&request.ours)?, read(&request.theirs)?);
     let base = Some(base.as_str()).filter(|base| !base.is_empty());
     let kind = layout::page_kind_within(&request.path);
+    if kind == PageKind::Digest && !digest::is_one_session([&ours, &theirs]) {
+        return Err(Error::new(format!("cannot join the two versions of `{}`", request.path))
+            .because("they are of different sessions: two devices have one name")
+            .hint("`memtree sync` says what to do"));
+    }
     let joined = merge::joined(kind, base, [&ours, &theirs]);
     files::write_plain(&request.ours, joined.as_bytes())
         .context(|| format!("cannot write `{}`", request.ours.display()))?;

@@ -13,9 +13,10 @@ use crate::base::git::{MergedFile, Repository};
 use crate::base::shell::quoted;
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
+use crate::model::ids::SessionId;
 use crate::store::guards::GitState;
 use crate::store::layout::{self, PageKind};
-use crate::store::{authored, merge};
+use crate::store::{authored, digest, merge};
 
 /// What was put right.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -82,8 +83,9 @@ impl Memory {
         let (git, root) = (self.git(), self.root());
         let unmerged = git.unmerged(root).map_err(cannot_ask)?;
         let versions = self.versions(&unmerged)?;
+        let apart = sessions_apart(&unmerged, &versions);
         for file in &unmerged {
-            match Versions::of(file, &versions) {
+            match Versions::of(file, &versions).filter(|found| !is_below(&apart, found.path)) {
                 Some(found) => {
                     self.settle(&found, true, settled)?;
                     settled.to_add.push(file.path.clone());
@@ -135,12 +137,20 @@ impl Memory {
 
     fn settle_all(&self, files: &[MergedFile], settled: &mut SettledMerges) -> Result<()> {
         let versions = self.versions(files)?;
-        for file in files {
+        let apart = sessions_apart(files, &versions);
+        for file in files.iter().filter(|file| !is_below(&apart, &file.path)) {
             if let Some(found) = Versions::of(file, &versions) {
                 self.settle(&found, false, settled)?;
             }
         }
         Ok(())
+    }
+
+    /// The sessions whose id means one session here and another there.
+    pub(super) fn sessions_apart(&self, sides: [&str; 2]) -> Result<Vec<SessionId>> {
+        let mut both = self.git().both_changed(self.root(), sides, None).map_err(cannot_ask)?;
+        both.retain(|file| layout::page_kind(&file.path) == PageKind::Digest);
+        Ok(sessions_apart(&both, &self.versions(&both)?))
     }
 
     fn versions(&self, files: &[MergedFile]) -> Result<HashMap<String, Vec<u8>>> {
@@ -202,6 +212,21 @@ impl Memory {
         let names: Vec<String> = paths.iter().map(|path| quoted(path)).collect();
         format!("git -C {} add -- {}", quoted(&self.root().display().to_string()), names.join(" "))
     }
+}
+
+/// The sessions of whose digests the two sides are of different sessions.
+fn sessions_apart(files: &[MergedFile], versions: &HashMap<String, Vec<u8>>) -> Vec<SessionId> {
+    let is_apart = |found: &Versions<'_>| match found.sides {
+        [Some(one), Some(other)] => !digest::is_one_session([one, other]),
+        _ => false,
+    };
+    let digests = files.iter().filter(|file| layout::page_kind(&file.path) == PageKind::Digest);
+    let found = digests.filter_map(|file| Versions::of(file, versions)).filter(is_apart);
+    found.filter_map(|found| layout::session_of(found.path)).collect()
+}
+
+fn is_below(sessions: &[SessionId], path: &str) -> bool {
+    layout::session_of(path).is_some_and(|session| sessions.contains(&session))
 }
 
 fn cannot_ask(why: String) -> Error {

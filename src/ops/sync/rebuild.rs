@@ -37,7 +37,10 @@ impl Sync<'_> {
         let is_behind = git.is_ancestor(root, &ours, &theirs);
         match is_behind {
             true => drop(self.git(CANNOT_MERGE, &["merge", "--quiet", "--ff-only", &theirs])?),
-            false => self.merge_both(remote, &theirs, report)?,
+            false => {
+                self.refuse_namesakes([&ours, &theirs])?;
+                self.merge_both(remote, &theirs, report)?;
+            }
         }
         let head = self.repository.head().unwrap_or_default();
         let came = git.changed_paths(root, &ours, &head).map_err(cannot_ask)?;
@@ -74,7 +77,7 @@ impl Sync<'_> {
         let settled = self.memory.settle_locked(&self.repository)?;
         if let Some(path) = settled.left.first() {
             return Err(Error::new(CANNOT_MERGE)
-                .because(format!("`{path}` was changed on two devices, and is no text"))
+                .because(format!("`{path}` was changed on two devices, and cannot be joined"))
                 .hint(BY_HAND));
         }
         report.joined.extend(settled.joined.into_iter().chain(settled.to_add));
@@ -95,6 +98,22 @@ impl Sync<'_> {
                 .hint(BY_HAND));
         }
         self.git(CANNOT_MERGE, &["commit", "--quiet", "--no-edit"]).map(drop)
+    }
+
+    /// Stops where one id means two sessions: joined, their pages would be neither's.
+    fn refuse_namesakes(&self, sides: [&str; 2]) -> Result<()> {
+        let apart = self.memory.sessions_apart(sides)?;
+        let Some(first) = apart.first() else { return Ok(()) };
+        Err(Error::new(CANNOT_MERGE)
+            .because(format!(
+                "{}, such as `{first}`, are others there: another device is called `{}`, too",
+                text::counted(apart.len(), "session"),
+                first.device
+            ))
+            .hint(
+                "nothing was merged. Clone the remote into another folder and sweep there with \
+                 another name in MEMTREE_DEVICE: sessions whose logs are here get ids of their own",
+            ))
     }
 
     /// Stops where what was seen at the remote is there no more: whoever took it away may have had

@@ -249,6 +249,16 @@ pub fn joined(base: Option<&str>, sides: [&str; 2]) -> String {
     }))
 }
 
+/// Whether two versions of a digest are of one session: two devices with one name give the same id
+/// to different ones, and what these say is not to be joined.
+pub fn is_one_session(sides: [&str; 2]) -> bool {
+    let [one, other] = sides.map(|text| {
+        let page = Document::parse(text);
+        page.get_str("source_id").map(|source| source.to_string())
+    });
+    one.is_none() || other.is_none() || one == other
+}
+
 /// The digest without the hashes of what no longer stands in it.
 pub fn without_stale_hashes(text: &str) -> String {
     folded(&authored::without_stale_hashes(&unfolded(text), &RULES))
