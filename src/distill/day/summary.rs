@@ -221,6 +221,8 @@ impl SessionLines {
             None => return,
         };
         if what.starts_with("committed ") || what.starts_with("opened ") {
+            // Who commits after a failing run knows of it.
+            self.last_run.take_if(|(_, passed)| !*passed && what.starts_with("committed "));
             if self.made.len() < MOST_KEPT {
                 self.made.push(text::one_line(what, LONGEST_QUOTE));
             }
@@ -605,6 +607,16 @@ mod tests {
             (day.sessions[0].first.as_str(), day.sessions[0].last.as_str()),
             ("09:00:00", "09:06:00")
         );
+    }
+
+    #[test]
+    fn a_commit_after_a_failing_run_leaves_nothing_open() {
+        let failed = "- [09:01:00] [tool_event] (S1) `$ cargo test tide` ok=false";
+        let open = |lines: &str| summary(lines).open.len();
+        assert_eq!(open(failed), 1);
+        let committed = "- [09:02:00] [tool_event] (S1) committed 1f3c9e2 hold the lock ok=true";
+        assert_eq!(open(&format!("{failed}\n{committed}")), 0);
+        assert_eq!(open(&format!("{committed}\n{failed}")), 1);
     }
 
     #[test]
