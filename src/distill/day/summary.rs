@@ -47,6 +47,8 @@ struct SessionLines {
     made: Vec<String>,
     /// The last test run or failing command: what it was, and whether it went well.
     last_run: Option<(String, bool)>,
+    /// How many prompts came before it.
+    run_at: u64,
     failed_runs: usize,
     /// How many lines are the person's.
     prompts: u64,
@@ -221,8 +223,9 @@ impl SessionLines {
             None => return,
         };
         if what.starts_with("committed ") || what.starts_with("opened ") {
-            // Who commits after a failing run knows of it.
-            self.last_run.take_if(|(_, passed)| !*passed && what.starts_with("committed "));
+            // Who commits right after a failing run knows of it.
+            let known = what.starts_with("committed ") && self.prompts <= self.run_at + 1;
+            self.last_run.take_if(|(_, passed)| !*passed && known);
             if self.made.len() < MOST_KEPT {
                 self.made.push(text::one_line(what, LONGEST_QUOTE));
             }
@@ -244,6 +247,7 @@ impl SessionLines {
             // that went through has passed nothing, unless it is a test.
             if commands::is_test_command(command) {
                 self.failed_runs += usize::from(!ok);
+                self.run_at = self.prompts;
                 self.last_run = Some((markdown::code(&text::one_line(shown, 80)), ok));
             }
         }
@@ -617,6 +621,10 @@ mod tests {
         let committed = "- [09:02:00] [tool_event] (S1) committed 1f3c9e2 hold the lock ok=true";
         assert_eq!(open(&format!("{failed}\n{committed}")), 0);
         assert_eq!(open(&format!("{committed}\n{failed}")), 1);
+        let asked = "- [09:01:30] [user] (S1) now paint the boats of the pilot in blue, please";
+        let answered = "- [09:01:40] [main_agent] (S1) Painted the boats of the pilot in blue.";
+        let later = format!("{failed}\n{asked}\n{answered}\n{asked}\n{answered}\n{committed}");
+        assert_eq!(open(&later), 1);
     }
 
     #[test]

@@ -129,20 +129,33 @@ impl Aim {
     }
 
     fn put_first(&mut self, sentence: &str) {
-        if !self.repeats(sentence) {
+        if !self.repeats(sentence) && !self.holds_one(sentence) {
             self.put(0, sentence);
         }
     }
 
     /// Whether most of what a sentence says stands in another one, or the other way round.
     fn repeats(&self, sentence: &str) -> bool {
+        self.shares(sentence, |both, known, new| {
+            let shorter = known.min(new);
+            // Two or three words in common are much only where the sentence has no others.
+            (new >= 2 && both == new) || (shorter >= 4 && both * 5 >= shorter * 3)
+        })
+    }
+
+    /// Whether a title says no more than a sentence of the person's with a name before it.
+    fn holds_one(&self, title: &str) -> bool {
+        self.shares(title, |both, known, _| known >= 2 && both == known)
+    }
+
+    /// Whether this is so of a sentence that is there: how many telling words both have, how many
+    /// it has, and how many the other one has.
+    fn shares(&self, sentence: &str, so: impl Fn(usize, usize, usize) -> bool) -> bool {
         let telling = words::telling(sentence);
         self.sentences.iter().any(|known| {
             let known = words::telling(known);
             let both = known.iter().filter(|word| telling.contains(*word)).count();
-            let shorter = known.len().min(telling.len());
-            // Two or three words in common are much only where there are no others.
-            (shorter >= 2 && both == shorter) || (shorter >= 4 && both * 5 >= shorter * 3)
+            so(both, known.len(), telling.len())
         })
     }
 
@@ -295,6 +308,15 @@ mod tests {
             aim("Lock the harbour log (quay.rs, pier.rs)", &["do what the pilot said about boats"]),
             "Lock the harbour log (quay.rs, pier.rs). Do what the pilot said about boats."
         );
+    }
+
+    #[test]
+    fn a_longer_sentence_may_say_a_short_one_again() {
+        let mut aim = Aim::default();
+        aim.add("Lock the harbour");
+        aim.add_if_new("lock the harbour, then paint the pier and the quay", 0);
+        aim.add_if_new("lock harbour", 0);
+        assert_eq!(aim.sentences.len(), 2);
     }
 
     #[test]
