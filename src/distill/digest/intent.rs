@@ -134,13 +134,9 @@ impl Aim {
         }
     }
 
-    /// Whether most of what a sentence says stands in another one, or the other way round.
+    /// Whether most of what a sentence says stands in another one.
     fn repeats(&self, sentence: &str) -> bool {
-        self.shares(sentence, |both, known, new| {
-            let shorter = known.min(new);
-            // Two or three words in common are much only where the sentence has no others.
-            (new >= 2 && both == new) || (shorter >= 4 && both * 5 >= shorter * 3)
-        })
+        self.shares(sentence, |both, _, new| new >= 2 && both * 5 >= new * 3)
     }
 
     /// Whether a title says no more than a sentence of the person's with a name before it.
