@@ -120,14 +120,109 @@ pub fn plain(value: &str) -> String {
     text
 }
 
-/// A sentence without the marks of Markdown around its words.
+/// A sentence without the marks of Markdown around its words; code spans stay as they are.
 pub fn strip_marks(sentence: &str) -> String {
     static LINK: StaticRegex = StaticRegex::new(r"\[([^\[\]]+)\]\([^()\s]+\)");
-    let words = sentence
-        .trim_start_matches(['#', '-', '*', '>', '|', ' '])
-        .replace("**", "")
-        .replace("__", "");
+    let mut words = String::with_capacity(sentence.len());
+    for (piece, is_code) in pieces(without_leading_marks(sentence)) {
+        match is_code {
+            true => words.push_str(piece),
+            false => words.push_str(&without_stress(piece)),
+        }
+    }
     if words.contains("](") { LINK.replace_all(&words, "$1").into_owned() } else { words }
+}
+
+/// A text in pieces, each with whether it is a code span.
+pub fn pieces(text: &str) -> Vec<(&str, bool)> {
+    let mut pieces = Vec::new();
+    let (mut from, mut at) = (0, 0);
+    while let Some(found) = text[at..].find('`') {
+        at += found;
+        let (run, span) = code_span(&text[at..]);
+        let Some(span) = span else {
+            at += run;
+            continue;
+        };
+        pieces.push((&text[from..at], false));
+        pieces.push((span, true));
+        at += span.len();
+        from = at;
+    }
+    pieces.push((&text[from..], false));
+    pieces.retain(|(piece, _)| !piece.is_empty());
+    pieces
+}
+
+/// A line whose code spans hold no ` -> ` and no ` | `, which part the fields of a line of ours:
+/// `string | null` is `string|null`.
+pub fn tight_code(line: &str) -> Cow<'_, str> {
+    if !line.contains('`') || !(line.contains(" -> ") || line.contains(" | ")) {
+        return Cow::Borrowed(line);
+    }
+    let tight = |(piece, is_code): (&str, bool)| match is_code {
+        true => piece.replace(" -> ", "->").replace(" | ", "|"),
+        false => piece.to_string(),
+    };
+    Cow::Owned(pieces(line).into_iter().map(tight).collect())
+}
+
+/// Text behind the marks of headings, lists, quotes and tables. A mark has a space behind it:
+/// `#12` is a number and `--all` an option.
+fn without_leading_marks(text: &str) -> &str {
+    let mut rest = text.trim_start();
+    loop {
+        let behind = rest.trim_start_matches(['#', '-', '*', '>', '|']);
+        let is_mark = behind.is_empty() || behind.starts_with(char::is_whitespace);
+        if behind.len() == rest.len() || !is_mark {
+            return rest;
+        }
+        rest = behind.trim_start();
+    }
+}
+
+/// Prose without `**` and without `__` around words; those of `src/**/*.rs` and `__init__.py` are
+/// parts of names.
+fn without_stress(prose: &str) -> String {
+    let mut words = String::with_capacity(prose.len());
+    let mut rest = prose;
+    while let Some(at) = rest.find("**") {
+        let behind = &rest[at + 2..];
+        let is_glob = rest[..at].ends_with('/') || behind.starts_with("/*");
+        words.push_str(&rest[..if is_glob { at + 2 } else { at }]);
+        rest = behind;
+    }
+    words.push_str(rest);
+    let mut at = 0;
+    while let Some(open) = words[at..].find("__").map(|found| at + found) {
+        match closing_underlines(&words, open) {
+            Some(close) => {
+                words.replace_range(close..close + 2, "");
+                words.replace_range(open..open + 2, "");
+                at = close - 2;
+            }
+            None => at = open + 2,
+        }
+    }
+    words
+}
+
+/// Where the `__` stand that close those at a place, where these open stressed words.
+fn closing_underlines(words: &str, open: usize) -> Option<usize> {
+    let begins =
+        words[..open].chars().next_back().is_none_or(|c| c.is_whitespace() || "(\"'".contains(c));
+    let inner = &words[open + 2..];
+    if !begins || inner.starts_with(|c: char| c.is_whitespace() || c == '_') {
+        return None;
+    }
+    let ends = |close: &usize| {
+        let behind =
+            inner[close + 2..].trim_start_matches(['.', ',', ';', ':', '!', '?', ')', '"']);
+        let whole = behind.is_empty() || behind.starts_with(char::is_whitespace);
+        whole && !inner[..*close].ends_with(|c: char| c.is_whitespace() || c == '_')
+    };
+    let close = inner.match_indices("__").map(|(close, _)| close).find(ends)?;
+    Some(open + 2 + close)
 }
 
 /// Text as inline code, whatever backticks it holds.
@@ -255,6 +350,38 @@ mod tests {
             let html = Parser::new(&quote)
                 .any(|event| matches!(event, Event::Html(_) | Event::InlineHtml(_)));
             assert!(!html, "{quote}");
+        }
+    }
+
+    #[test]
+    fn marks_around_words_go_and_those_of_code_stay() {
+        for (marked, plain) in [
+            ("# Heading of it", "Heading of it"),
+            ("> - **Bold** words", "Bold words"),
+            ("__bold__ word", "bold word"),
+            ("a __bold word__, and more", "a bold word, and more"),
+            ("see [the guide](https://git.example/a)", "see the guide"),
+            ("`join(__tide, '..')` and `a**b`", "`join(__tide, '..')` and `a**b`"),
+            ("**`__tide.rs`** is new", "`__tide.rs` is new"),
+            ("in tide/__start__.py, not __tide", "in tide/__start__.py, not __tide"),
+            ("it reads src/**/*.rs", "it reads src/**/*.rs"),
+            ("#523 is closed", "#523 is closed"),
+            ("--all lists them", "--all lists them"),
+            ("| a cell", "a cell"),
+            ("one ` tick __here__", "one ` tick here"),
+        ] {
+            assert_eq!(strip_marks(marked), plain);
+        }
+    }
+
+    #[test]
+    fn code_in_a_line_of_fields_is_readable() {
+        for (line, tight) in [
+            ("takes `Lock | None` and gives it | so", "takes `Lock|None` and gives it | so"),
+            ("`fn a() -> b` -> `c`", "`fn a()->b` -> `c`"),
+            ("nothing | to do", "nothing | to do"),
+        ] {
+            assert_eq!(tight_code(line), tight);
         }
     }
 

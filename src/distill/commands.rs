@@ -63,8 +63,30 @@ pub fn is_test_command(command: &str) -> bool {
                 | \S*run[-_]?tests?(?:\.\w+)?(?:\s|$) )",
     );
     // A heredoc or a commit message may mention a test runner without running it.
-    let typed = command.split("<<").next().unwrap_or(command);
+    let typed = without_quoted(command.split("<<").next().unwrap_or(command));
     typed.split(['\n', ';', '&', '|', '(']).any(|part| RUNNER.is_match(part.trim_start()))
+}
+
+/// A command without what stands in quotes: text that it works on, unless a shell is to run it.
+fn without_quoted(command: &str) -> String {
+    static SHELL: StaticRegex = StaticRegex::new(r"\b(?:ba|z|da)?sh\s+-l?c\s*$");
+    let mut typed = String::with_capacity(command.len());
+    let mut rest = command;
+    while let Some(open) = rest.find(['\'', '"']) {
+        let quote = &rest[open..=open];
+        let inside = &rest[open + 1..];
+        let escaped = |at: usize| quote == "\"" && inside[..at].ends_with('\\');
+        let close = inside.match_indices(quote).map(|(at, _)| at).find(|at| !escaped(*at));
+        let Some(close) = close else { break };
+        typed.push_str(&rest[..open]);
+        match SHELL.is_match(&rest[..open]) {
+            true => typed.push_str(&format!("\n{}\n", &inside[..close])),
+            false => typed.push_str("''"),
+        }
+        rest = &inside[close + 1..];
+    }
+    typed.push_str(rest);
+    typed
 }
 
 /// The part of a command line that checks the work: tests, linters, type checks; without what
@@ -342,6 +364,10 @@ mod tests {
             "cargo +nightly test",
             "make -C core check",
             "npm run test:unit",
+            "bash -c \"cd tide && cargo test\"",
+            "sh -c 'pytest -q'",
+            "TIDE='a | b' npx jest tide",
+            "echo don't; cargo test",
         ] {
             assert!(is_test_command(command), "{command}");
         }
@@ -355,6 +381,9 @@ mod tests {
             "cat <<'EOF' > x\ncargo test\nEOF",
             "bun run typecheck",
             "echo pytest",
+            "rg -n \"lock\\|vitest \\|jest \" src",
+            "grep -n 'a|pytest |b' notes.md",
+            "echo \"say \\\"a\\\" | pytest \"",
         ] {
             assert!(!is_test_command(command), "{command}");
         }

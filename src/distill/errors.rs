@@ -147,7 +147,9 @@ pub fn matters(call: &ToolCall) -> bool {
 }
 
 fn error_line(line: &str, met: Met) -> ErrorLine {
+    static PYTEST: StaticRegex = StaticRegex::new(r"^E\s{2,}");
     let line = without_colours(line);
+    let line = PYTEST.replace(&line, "");
     ErrorLine { fingerprint: fingerprint(&line), sample: text::one_line(&line, 200), met }
 }
 
@@ -210,11 +212,16 @@ fn is_worth(line: &str) -> bool {
         r"(?ix)^\s*(?: exit\ code | traceback | at\ | \$\ | >\  | usage: | for\ more\ information | hint: | \d+\ (?:pass|errors?\b|warnings?\b|problems?\b) | \(pass\) | [✓✔√] | [-+]\s | ok\b | warning:\ lf | note: | current\ command: | output: | --- | === )
           | \b0\ (?:fail|errors?\b) | husky\ - ",
     );
+    // Code that may fail, a line of a list of commits, the head of a table.
+    static SHOWN: StaticRegex = StaticRegex::new(
+        r"\w\.Errorf?\(|^\s*\d+\s*[│┃]|^\*\s@\w|^[0-9a-f]{7,40} |^PID\b|^(?i:error|errors|\(none\))$",
+    );
     let start = line.trim();
     start.len() > 3
         && line.len() <= LONGEST_LINE
         && start != "FAIL"
         && !ASIDE.is_match(line)
+        && !SHOWN.is_match(start)
         && !start.starts_with(['{', '[', '"'])
         && (!start.ends_with(':') || start.contains("panicked at"))
         && !start.contains("Warning")
@@ -332,6 +339,24 @@ mod tests {
             "File has not been read yet",
         );
         assert_eq!(find(""), None);
+        check(
+            "    def test_tide():\nE       KeyError: 'moon'\n\ntide.py:3: KeyError",
+            "KeyError: 'moon'",
+        );
+        check(
+            "error: expect(received).toBe(expected)\nExpected: 3",
+            "error: expect(received).toBe(expected)",
+        );
+        for none in [
+            "log.Error(\"the tide is not known here\")",
+            "  21 │ * @throws Error where no tide is known",
+            "1a2b3c4d Fix the missing tide of the error page",
+            "PID PPID ELAPSED CMD of what failed",
+            "Error",
+            "(none)",
+        ] {
+            assert_eq!(find(none), None, "{none}");
+        }
     }
 
     #[test]

@@ -130,7 +130,15 @@ impl Reader {
     fn row(&mut self, row: &str) {
         let cells: Vec<String> =
             row.trim_matches('|').split('|').map(plain).filter(|cell| !cell.is_empty()).collect();
-        if let [first, rest @ ..] = cells.as_slice()
+        // The number of a row says nothing.
+        let is_number =
+            |cell: &String| cell.trim_matches(['#', '.']).bytes().all(|b| b.is_ascii_digit());
+        let named = if cells.first().is_some_and(is_number) { &cells[1..] } else { &cells };
+        if let [only] = named
+            && cells.len() > 1
+        {
+            self.push(self.heading.clone(), only.clone());
+        } else if let [first, rest @ ..] = named
             && !rest.is_empty()
         {
             self.push(self.heading.clone(), format!("{first}: {}", rest.join(", ")));
@@ -212,12 +220,7 @@ fn plain(value: &str) -> String {
     let boxes = ["[ ] ", "[x] ", "[X] "];
     let value = boxes.iter().find_map(|mark| value.strip_prefix(mark)).unwrap_or(value);
     let value = value.trim_start_matches(pictured);
-    let dashed = value.starts_with("--") || value.starts_with("-") && !value.starts_with("- ");
-    let plain = match dashed {
-        // An option of a command: its dashes are its name.
-        true => value.replace("**", ""),
-        false => strip_marks(value),
-    };
+    let plain = strip_marks(value);
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -295,6 +298,10 @@ mod tests {
                 ("", "the header is written under the lock"),
                 ("", "--force is gone"),
             ],
+        );
+        check(
+            "| # | Change | File |\n|---|---|---|\n| 2 | waits for the lock | `a.rs` |\n| #3 | frees it |",
+            &[("", "waits for the lock: `a.rs`"), ("", "frees it")],
         );
         check("3.5 is a number\n-v is an option\n**bold** begins it", &[]);
     }

@@ -62,6 +62,7 @@ pub fn is_template(prompt: &str) -> bool {
           | this\ session\ is\ being\ continued
           | caveat:\ the\ messages\ below
           | \[request\ interrupted | \[system | \[hook
+          | operation\ stopped\ by\ hook
           | (?:stop|pre\w*|post\w*|session\w*)\ hook\ (?:feedback|output|error|blocked)
           | base\ directory\ for\ this\ skill
           | <(?:system|task-|command-|local-command|user_action|user-prompt|hook|teammate|turn_aborted|subagent|bash-|skill)
@@ -97,8 +98,12 @@ pub fn plan(said: &str) -> Option<Plan> {
         }
     };
     let title = markdown::strip_marks(heading).replace('`', "");
-    let title = KIND.replace(title.trim(), "");
-    let title = text::clause(&TAIL.replace(&title, ""), 110);
+    // Only one of the two says that it is a plan; the other is part of what it is called.
+    let title = match KIND.find(title.trim()) {
+        Some(kind) => title.trim()[kind.end()..].to_string(),
+        None => TAIL.replace(&title, "").into_owned(),
+    };
+    let title = text::clause(&title, 110);
     let rest = &words[words.find(heading)? + heading.len()..];
     (words::telling(&title).len() >= 2).then(|| Plan { title, goal: goal(rest) })
 }
@@ -135,7 +140,6 @@ fn goal(plan: &str) -> Vec<String> {
 /// What the person said themselves: without pasted output, code, pictures and addresses. Empty
 /// where the whole prompt is a paste.
 pub fn spoken(prompt: &str) -> String {
-    static ADDRESS: StaticRegex = StaticRegex::new(r"<?https?://[^\s<>]+>?|\[Image[^\]]{0,40}\]");
     let words = own_words(prompt);
     let mut said = String::new();
     let mut fence = false;
@@ -163,11 +167,47 @@ pub fn spoken(prompt: &str) -> String {
         said.push('\n');
     }
     let said = if said.contains("http") || said.contains("[Image") {
-        ADDRESS.replace_all(&said, "").into_owned()
+        said.lines().map(without_addresses).collect::<Vec<_>>().join("\n")
     } else {
         said
     };
     said.trim().to_string()
+}
+
+/// A line without pictures and addresses; within a sentence a pull request, an issue or a
+/// repository is told by its name, so that no hole is left.
+fn without_addresses(line: &str) -> String {
+    static ADDRESS: StaticRegex = StaticRegex::new(r"<?https?://[^\s<>]+>?|\[Image[^\]]{0,40}\]");
+    static NUMBERED: StaticRegex = StaticRegex::new(r"/(pull|pulls|merge_requests|issues)/(\d+)");
+    static REPOSITORY: StaticRegex = StaticRegex::new(
+        r"^<?https?://(?:www\.)?(?:github|gitlab|codeberg|bitbucket)\.\w+/([\w.-]+/[\w.-]*\w)/?>?[).,;:]*$",
+    );
+    let mut said = String::with_capacity(line.len());
+    let mut from = 0;
+    for found in ADDRESS.find_iter(line) {
+        said.push_str(&line[from..found.start()]);
+        from = found.end();
+        let alone = !said.contains(char::is_alphabetic)
+            && !line[from..].contains(|c: char| c.is_alphabetic());
+        if alone {
+            continue;
+        }
+        let before = said.trim_end().to_lowercase();
+        let named = |kind: &str, names: &[&str], number: &str| {
+            let is_said = names.iter().any(|name| before.ends_with(name));
+            if is_said { format!("#{number}") } else { format!("{kind} #{number}") }
+        };
+        if let Some(parts) = NUMBERED.captures(found.as_str()) {
+            said.push_str(&match &parts[1] {
+                "issues" => named("issue", &["issue"], &parts[2]),
+                _ => named("PR", &["pr", "pull request"], &parts[2]),
+            });
+        } else if let Some(parts) = REPOSITORY.captures(found.as_str()) {
+            said.push_str(parts[1].trim_end_matches(".git"));
+        }
+    }
+    said.push_str(&line[from..]);
+    said
 }
 
 /// Whether a line was printed by a program rather than typed.
@@ -497,6 +537,7 @@ mod tests {
             "Review uncommitted changes for the deploy provider.",
             "This session is being continued from a previous conversation that ran out of context.",
             "Stop hook feedback:\n- run the tests",
+            "Operation stopped by hook: another tide is running",
             "<task-notification>done</task-notification>",
             "[Request interrupted by user]",
         ] {
@@ -526,6 +567,7 @@ mod tests {
             plan("# Day Log Locking Implementation Plan\n\n**Goal:** No line is lost.").goal,
             ["No line is lost."]
         );
+        assert_eq!(plan("# Plan: Shorten the Harbour Plan").title, "Shorten the Harbour Plan");
         assert_eq!(
             plan("# Task 3: `append` waits for the lock").title,
             "append waits for the lock"
@@ -558,7 +600,16 @@ mod tests {
             ""
         );
         assert_eq!(said("error: no hook\n\nWhy is that?"), "Why is that?");
-        assert_eq!(said("see https://git.example/a/b/pull/12 please"), "see  please");
+        assert_eq!(said("see https://git.example/a/b/pull/12 please"), "see PR #12 please");
+        assert_eq!(
+            said(
+                "In PR https://git.example/a/b/pull/12 we lost it, as in https://github.com/a/tide"
+            ),
+            "In PR #12 we lost it, as in a/tide"
+        );
+        assert_eq!(said("close https://git.example/a/b/issues/3"), "close issue #3");
+        assert_eq!(said("fix it\nhttps://git.example/a/b/pull/12\n"), "fix it");
+        assert_eq!(said("why? https://git.example/runs/12"), "why?");
         assert_eq!(
             said("- keep the lock\n- free it at the end"),
             "- keep the lock\n- free it at the end"

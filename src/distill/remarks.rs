@@ -148,7 +148,7 @@ impl Remarks {
             let Some(signs) = signs(sentence, around).filter(|_| !refuted) else {
                 continue;
             };
-            let mut text = passage(sentences, &states, at);
+            let Some(mut text) = passage(sentences, &states, at) else { continue };
             if let Some(fix) = next.filter(|fix| around.fixed && !text.contains(fix.as_str())) {
                 text = format!("{text} {fix}");
             }
@@ -250,17 +250,19 @@ fn plain_sentence(sentence: &str) -> String {
 /// be, not the state of the moment.
 fn is_statement(sentence: &str) -> bool {
     static NARRATES: StaticRegex = StaticRegex::new(
-        r"(?i-u)^(?:i\b|we\b|let\b|now\b|here\b|next\b|first\b|then\b|good\b|great\b|perfect|excellent|done\b|added|updated|fixed|created|removed|changed|implemented|all (?:tests|checks|done)|both\b|no response|you\b|your\b|want\b|would\b|should\b|looking|wait|hmm|actually|ok\b|okay|sure|yes\b|run\b|use\b|add\b|remove\b|fix\b|update\b|change\b|drop\b|accept\b|check\b|verified|committed|pushed|current(?:ly)?\b|to\b|after\b|summary|note:|option|phase\b|step \d|what\b|why\b|how\b|tests?\b|if\b|even\b|expected\b|purpose\b|low\b|medium\b|high\b|critical\b|blocking\b|nit\b|suggested\b|suggestion|severity|p\d\b|files?:|consider\b|offer\b|integrate\b|alternative|available\b|draft\b|no need\b|two (?:small )?\w+:|please\b|warns?\b|my\b|info\b|allows?\b|ensures?\b|maps?\b|emits?\b|prints?\b|returns?\b|adds\b|keeps?\b|handles?\b|detects?\b|skips?\b)",
+        r"(?i-u)^(?:i\b|we\b|let\b|now\b|here\b|next\b|first\b|then\b|good\b|great\b|perfect|excellent|done\b|added|updated|fixed|created|removed|changed|implemented|all (?:tests|checks|done)|both\b|no response|you\b|your\b|want\b|would\b|should\b|looking|wait|hmm|actually|ok\b|okay|sure|yes\b|run\b|use\b|add\b|remove\b|fix\b|update\b|change\b|drop\b|accept\b|check\b|verified|committed|pushed|current(?:ly)?\b|to\b|after\b|summary|note:|option|phase\b|step \d|what\b|why\b|how\b|tests?\b|if\b|even\b|expected\b|purpose\b|low\b|medium\b|high\b|critical\b|blocking\b|nit\b|suggested\b|suggestion|severity|p\d\b|files?:|consider\b|offer\b|integrate\b|alternative|available\b|draft\b|no need\b|two (?:small )?\w+:|please\b|warns?\b|my\b|info\b|allows?\b|ensures?\b|maps?\b|emits?\b|prints?\b|returns?\b|adds\b|keeps?\b|handles?\b|detects?\b|skips?\b|verify\b|verifies\b|delete\b|merge conflict|this (?:pr|checkout|branch)\b)",
     );
     static PRESENT: StaticRegex = StaticRegex::new(
         r"(?i-u)\b(?:is|are|(?:was|were) (?:caused by|due to)|does|do|doesn't|don't|isn't|aren't|requires?|needs?|uses?|reads?|writes?|returns?|runs?|means|has|have|only|can|cannot|can't|must|picks?|expects?|treats?|passes|validates?|falls?|fails?|breaks?|masks?|ignores?|drops?|keeps?|sends?|calls?|gets?|stays?|skips?|creates?|checks?|won't|shows?|displays?|triggers?|lists?|includes?|contains?|loads?|handles?|happens?|quotes?|matches|sees|looks|starts?|throws?|wraps?|points?|prints?|wants?|provides?|supports?|allows?|applies|makes?|tries|takes?|sets?|gives?|comes?|goes|exists?|belongs?|depends?|stores?|holds?|saves?|serves?|resolves?|respects?|implements?)\b",
     );
     static MOMENT: StaticRegex = StaticRegex::new(
-        r"(?i-u)\b(?:untracked|unstaged|up to date|\d+ commits? (?:behind|ahead)|no local changes|working tree|clean(?:ly)? on|tests? (?:passed|pass|failed|passing)|ready (?:for|to)|current (?:state|branch)|left (?:untouched|alone|unchanged)|not (?:touching|related)|unrelated|pre-?existing|no (?:blocking|issues|findings|changes)|i'(?:m|ll|ve)|already (?:exists|handled|has|have|in|correct|fixed|done|uses?|includes?)|successfully|production-ready|expected behavior|(?:page|check|log|output|run) shows|tracked diff|final diff|dispatched agent|fair challenge|unpushed|appeared|push failed|(?:is|are) now|currently|tasked|needs? fix|want me to|let me know)\b",
+        r"(?i-u)\b(?:untracked|unstaged|up to date|\d+ commits? (?:behind|ahead)|no local changes|working tree|clean(?:ly)? on|tests? (?:passed|pass|failed|passing)|ready (?:for|to)|current (?:state|branch)|left (?:untouched|alone|unchanged)|not (?:touching|related)|unrelated|pre-?existing|no (?:blocking|issues|findings|changes)|i'(?:m|ll|ve)|already (?:exists|handled|has|have|in|correct|fixed|done|uses?|includes?)|successfully|production-ready|expected behavior|(?:page|check|log|output|run) shows|tracked diff|final diff|dispatched agent|fair challenge|unpushed|appeared|push failed|(?:is|are) (?:now|next|adding|running|waiting|working|actively)|currently|tasked|needs? fix|want me to|let me know)\b",
     );
     static HEDGED: StaticRegex = StaticRegex::new(
-        r"(?i-u)\b(?:probably|likely|maybe|perhaps|might|seems?|somehow|i think|suspect|appears?|could|may be|would|should|wondering|suggests?|what if|if we|you can|let's|we (?:can|need|have))\b",
+        r"(?i-u)\b(?:probably|likely|maybe|perhaps|might|seems?|somehow|i think|suspect|appears?|needs adding|could|may be|would|should|wondering|suggests?|what if|if we|you can|let's|we (?:can|need|have))\b",
     );
+    // What somebody is to do; not `… if the clock needs to be set`.
+    static INSTRUCTS: StaticRegex = StaticRegex::new(r"(?i-u)^(?u:[^,]{0,60})\bneeds to\b");
     // A place in a file is a finding on a change of the day.
     static LINE_NUMBER: StaticRegex = StaticRegex::new(r"(?-u)\w\.\w{1,5}:\d");
     let words = sentence.split_whitespace().count();
@@ -273,6 +275,7 @@ fn is_statement(sentence: &str) -> bool {
         && PRESENT.is_match(sentence)
         && !MOMENT.is_match(sentence)
         && !HEDGED.is_match(sentence)
+        && !INSTRUCTS.is_match(sentence)
 }
 
 /// Whether the agent says what it did wrong.
@@ -372,8 +375,12 @@ fn things(sentence: &str) -> usize {
     THING.find_iter(sentence).take(2).count()
 }
 
-/// A statement with the one after it and the one before it, where these state something too.
-fn passage(sentences: &[String], states: &[bool], at: usize) -> String {
+/// A statement with the one after it and the one before it, where these state something too. One
+/// that leans on the sentence before it brings that along; `None` where that says nothing.
+fn passage(sentences: &[String], states: &[bool], at: usize) -> Option<String> {
+    static LEANS: StaticRegex = StaticRegex::new(r"(?i-u)^(?:it|they|these|both|he|she)\b");
+    static ASIDE: StaticRegex =
+        StaticRegex::new(r"(?i-u)^(?:i\b|we\b|let\b|now\b|you\b|it\b|they\b|these\b|both\b|ok)");
     let words = |at: usize| sentences[at].split_whitespace().count();
     let (mut from, mut to, mut length) = (at, at, words(at));
     if states.get(to + 1) == Some(&true) && length + words(to + 1) <= LONGEST_PASSAGE {
@@ -383,11 +390,24 @@ fn passage(sentences: &[String], states: &[bool], at: usize) -> String {
     if from > 0 && states[from - 1] && length + words(from - 1) <= LONGEST_PASSAGE {
         from -= 1;
     }
+    if LEANS.is_match(&sentences[from]) {
+        let before = from.checked_sub(1).map(|before| sentences[before].as_str());
+        let says = |said: &&str| {
+            (4..=LONGEST_PASSAGE).contains(&said.split_whitespace().count())
+                && !said.ends_with([':', '?'])
+                && !ASIDE.is_match(said)
+        };
+        match before.filter(says) {
+            Some(_) => from -= 1,
+            None if from < at => from += 1,
+            None => return None,
+        }
+    }
     let whole = |sentence: &String| match sentence.ends_with(['.', '!', '。']) {
         true => sentence.clone(),
         false => format!("{sentence}."),
     };
-    sentences[from..=to].iter().map(whole).collect::<Vec<_>>().join(" ")
+    Some(sentences[from..=to].iter().map(whole).collect::<Vec<_>>().join(" "))
 }
 
 // --- What chooses something ---
@@ -555,6 +575,26 @@ mod tests {
                 "`branch_ref()` makes `refs/heads/x`, the local name. The lookup itself never tries `refs/remotes/x`."
             ]
         );
+    }
+
+    #[test]
+    fn what_leans_on_a_sentence_brings_it_along() {
+        let fails = "So after a start `tide.rs` fails, because no `quay` is there.";
+        let leans = "It doesn't fall back to `pier.rs` of the harbour.";
+        let subject = "The tide of the morning is read from `quay.rs`.";
+        assert_eq!(
+            stated(&format!("{subject} {leans} {fails}")),
+            [format!("{subject} {leans} {fails}")]
+        );
+        assert_eq!(stated(&format!("I looked. {leans} {fails}")), [fails]);
+        for said in [
+            "`tide.rs` tests needs adding, which never run without a lock.",
+            "Delete `tide.rs`, so that it does not lock the log.",
+            "The `tide.rs` caller needs to fall back to `quay.rs` when nothing is there.",
+            "This PR does not change `tide.rs`, only the log.",
+        ] {
+            assert!(stated(said).is_empty(), "{said}");
+        }
     }
 
     #[test]

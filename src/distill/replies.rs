@@ -170,8 +170,12 @@ pub fn closing_sentence_except(reply: &str, is_said: impl Fn(&str) -> bool) -> O
         .filter(|(weight, _)| *weight > 0.0)
         .map(|(_, sentence)| sentence)
         .or_else(|| {
-            Some(text::first_sentence(&markdown::strip_marks(reply), 200))
-                .filter(|sentence| !sentence.is_empty())
+            let first = text::first_sentence(&markdown::strip_marks(reply), 200);
+            let tells = !first.is_empty()
+                && !first.ends_with([':', '?'])
+                && !is_narration(&first)
+                && !is_said(&first);
+            tells.then_some(first)
         })
 }
 
@@ -218,7 +222,7 @@ pub fn without_cheer(sentence: &str) -> &str {
 
 fn is_headline(sentence: &str) -> bool {
     static ANNOUNCES: StaticRegex = StaticRegex::new(
-        r"(?i)^(?:here(?:['’]s| is| are)|summary|let me|let['’]s|i['’]?ll|i will|now (?:let|i)|next|want me|would you|shall i|should i|do you|if you|to (?:run|use|test|see)\b|you can|the following|what (?:i|was) (?:did|done|changed|implemented)|note\b|everything\b|no response|i['’]m (?:going|about|now|checking|running|waiting)|wait\b|looking\b|checking\b|using\b|one (?:note|thing|caveat)\b|so,? the\b|this (?:is|means|should)\b|that (?:is|means)\b|it (?:would|should|could)\b|unfortunately|the remaining|remaining\b|pre-?existing|only\b|when the path)",
+        r"(?i)^(?:here(?:['’]s| is| are)|summary|let me|let['’]s|i['’]?ll|i will|now (?:let|i)|next|want me|would you|shall i|should i|do you|if\b|once\b|try\b|please\b|you (?:may|might|will)\b|no,|to (?:run|use|test|see)\b|you can|the following|what (?:i|was) (?:did|done|changed|implemented)|note\b|everything\b|no response|i['’]m (?:going|about|now|checking|running|waiting)|wait\b|looking\b|checking\b|using\b|one (?:note|thing|caveat)\b|so,? the\b|this (?:is|means|should)\b|that (?:is|means)\b|it (?:would|should|could)\b|unfortunately|the (?:only )?remaining|remaining\b|pre-?existing|only\b|when the path)",
     );
     // What was not touched is no news.
     static ASIDE: StaticRegex = StaticRegex::new(

@@ -48,8 +48,15 @@ pub fn clause(text: &str, max_chars: usize) -> String {
         head.matches('`').count().is_multiple_of(2)
             && head.matches('(').count() <= head.matches(')').count()
             && head.matches('"').count().is_multiple_of(2)
+            && !wants_another(head)
+    };
+    // `name: value` is one thing.
+    let is_value = |at: usize, mark: &str| {
+        let word = head[..at].rsplit(' ').next().unwrap_or_default();
+        mark == ": " && word.contains(['_', '.', '/', '`', '('])
     };
     let at = places
+        .filter(|(at, mark)| !is_value(*at, mark))
         .map(|(at, _)| at)
         .filter(|at| head[..*at].chars().count() * 2 > max_chars && whole(*at))
         .max();
@@ -59,13 +66,20 @@ pub fn clause(text: &str, max_chars: usize) -> String {
     }
 }
 
+fn wants_another(line: &str) -> bool {
+    let last = line.rsplit(' ').next().unwrap_or_default();
+    WANTING.contains(&last.to_lowercase().as_str())
+}
+
+/// Words that want another one behind them.
+const WANTING: &[&str] = &[
+    "a", "an", "the", "of", "to", "in", "on", "for", "and", "or", "with", "at", "by", "from", "as",
+    "is", "are", "was", "that", "which", "when", "into", "its", "not", "be", "so", "if", "we", "i",
+    "this", "these", "how", "why", "what", "where", "then", "than", "via", "per",
+];
+
 /// Takes back what a cut left open: half a code span, and words that want another one.
 fn without_loose_end(line: &str) -> String {
-    const WANTING: &[&str] = &[
-        "a", "an", "the", "of", "to", "in", "on", "for", "and", "or", "with", "at", "by", "from",
-        "as", "is", "are", "was", "that", "which", "when", "into", "its", "not", "be", "so", "if",
-        "we", "i", "this", "these", "how", "why", "what", "where", "then", "than", "via", "per",
-    ];
     let mut kept = line.trim_end_matches('…');
     for (mark, close) in [('`', '`'), ('(', ')'), ('"', '"')] {
         let open = kept.rfind(mark).filter(|_| {
@@ -80,10 +94,7 @@ fn without_loose_end(line: &str) -> String {
         }
     }
     kept = kept.trim_end();
-    while let Some((before, last)) = kept.rsplit_once(' ') {
-        if !WANTING.contains(&last.to_lowercase().as_str()) {
-            break;
-        }
+    while let Some((before, _)) = kept.rsplit_once(' ').filter(|_| wants_another(kept)) {
         kept = before.trim_end();
     }
     let kept = kept.trim_end_matches([',', ';', ':', ' ', '-', '–', '—', '(']);
@@ -130,9 +141,16 @@ fn without_markers(text: &str) -> (&str, bool) {
 }
 
 fn sentence_end(text: &str, heading: bool) -> usize {
-    for (at, character) in text.char_indices() {
+    let mut from = 0;
+    let mut letters = text.char_indices();
+    while let Some((at, character)) = letters.next() {
+        if at < from {
+            continue;
+        }
         let after = &text[at + character.len_utf8()..];
         match character {
+            // What stands in code ends nothing.
+            '`' => from = at + span_on_line(&text[at..]),
             '\n' if heading || text.starts_with("```") || begins_block(after) => return at,
             '。' | '！' | '？' | '｡' | '।' | '॥' | '؟' | '۔' | '။' | '។' | '።' => {
                 return text.len() - after.trim_start_matches(is_closing).len();
@@ -140,7 +158,11 @@ fn sentence_end(text: &str, heading: bool) -> usize {
             '.' | '!' | '?' | '…' => {
                 let behind = after.trim_start_matches(is_closing);
                 let ends = behind.is_empty() || behind.starts_with(char::is_whitespace);
-                if ends && !(character == '.' && abbreviates(&text[..at], behind)) {
+                let is_full_stop = || {
+                    character != '.'
+                        || !(abbreviates(&text[..at], behind) || is_stressed_digits(&text[..at]))
+                };
+                if ends && is_full_stop() {
                     return text.len() - behind.len();
                 }
             }
@@ -148,6 +170,23 @@ fn sentence_end(text: &str, heading: bool) -> usize {
         }
     }
     text.len()
+}
+
+/// How long the code span is that a text begins with, or its ticks where nothing on the line closes
+/// them.
+fn span_on_line(text: &str) -> usize {
+    let ticks = |text: &str| text.len() - text.trim_start_matches('`').len();
+    let run = ticks(text);
+    let line = text.lines().next().unwrap_or_default();
+    let mut at = run;
+    while let Some(found) = line[at..].find('`') {
+        let closing = ticks(&line[at + found..]);
+        at += found + closing;
+        if closing == run {
+            return at;
+        }
+    }
+    run
 }
 
 fn is_closing(character: char) -> bool {
@@ -161,6 +200,27 @@ fn begins_block(line: &str) -> bool {
         || line.starts_with(['\n', '>', '|'])
         || line.starts_with("```")
         || without_markers(cut(line, 64)).0.len() < cut(line, 64).len()
+        || is_stressed_number(line)
+}
+
+/// Whether what stands before a full stop is the number of a point: `✅ **2`.
+fn is_stressed_digits(before: &str) -> bool {
+    let number = before.rsplit("**").next().unwrap_or_default();
+    let lead = &before[..before.len() - number.len()];
+    (1..=2).contains(&number.len())
+        && number.bytes().all(|byte| byte.is_ascii_digit())
+        && !lead.is_empty()
+        && !lead.contains(char::is_alphanumeric)
+}
+
+/// Whether a line begins with a number in bold, with or without a picture: `✅ **2. Locks**`.
+fn is_stressed_number(line: &str) -> bool {
+    let pictured = |c: char| !c.is_alphanumeric() && !c.is_ascii() && !is_closing(c);
+    let Some(number) = line.trim_start_matches(pictured).trim_start().strip_prefix("**") else {
+        return false;
+    };
+    let behind = number.trim_start_matches(|c: char| c.is_ascii_digit());
+    (1..=2).contains(&(number.len() - behind.len())) && behind.starts_with(['.', ')'])
 }
 
 fn abbreviates(before: &str, after: &str) -> bool {
@@ -205,6 +265,15 @@ mod tests {
         check("---\n```rust\nlet x = 1;\n```", &["let x = 1;"]);
         check("By J. Smith. **Bold** start", &["By J. Smith.", "**Bold** start"]);
         check("#12 is fixed", &["#12 is fixed"]);
+        check(
+            "Send it (with no `! ` before) to me. Then `a. b` goes",
+            &["Send it (with no `! ` before) to me.", "Then `a. b` goes"],
+        );
+        check("One ` tick. And one", &["One ` tick.", "And one"]);
+        check(
+            "**1. Lock** - taken first ✅\n**2. Header** - later\n🔒 **3. End** - freed",
+            &["**1. Lock** - taken first ✅", "**2. Header** - later", "🔒 **3. End** - freed"],
+        );
         check("", &[]);
         check("#", &[]);
         let first = first_sentence("- **Fix** the lock. Then rest.", 80);
@@ -224,6 +293,11 @@ mod tests {
                 "Take the lock before the header (see `day.rs`)",
                 40,
                 "Take the lock before the header",
+            ),
+            (
+                "Say what it means that tide_lock_policy: wait goes",
+                42,
+                "Say what it means that tide_lock_policy…",
             ),
             ("把日志的写入改为先取锁，然后写标题，再附加内容", 16, "把日志的写入改为先取锁"),
         ] {

@@ -47,6 +47,8 @@ struct SessionLines {
     made: Vec<String>,
     /// The last test run or failing command: what it was, and whether it went well.
     last_run: Option<(String, bool)>,
+    /// How many prompts came before it.
+    run_at: u64,
     failed_runs: usize,
     /// How many lines are the person's.
     prompts: u64,
@@ -221,6 +223,9 @@ impl SessionLines {
             None => return,
         };
         if what.starts_with("committed ") || what.starts_with("opened ") {
+            // Who commits right after a failing run knows of it.
+            let known = what.starts_with("committed ") && self.prompts <= self.run_at + 1;
+            self.last_run.take_if(|(_, passed)| !*passed && known);
             if self.made.len() < MOST_KEPT {
                 self.made.push(text::one_line(what, LONGEST_QUOTE));
             }
@@ -242,6 +247,7 @@ impl SessionLines {
             // that went through has passed nothing, unless it is a test.
             if commands::is_test_command(command) {
                 self.failed_runs += usize::from(!ok);
+                self.run_at = self.prompts;
                 self.last_run = Some((markdown::code(&text::one_line(shown, 80)), ok));
             }
         }
@@ -605,6 +611,20 @@ mod tests {
             (day.sessions[0].first.as_str(), day.sessions[0].last.as_str()),
             ("09:00:00", "09:06:00")
         );
+    }
+
+    #[test]
+    fn a_commit_after_a_failing_run_leaves_nothing_open() {
+        let failed = "- [09:01:00] [tool_event] (S1) `$ cargo test tide` ok=false";
+        let open = |lines: &str| summary(lines).open.len();
+        assert_eq!(open(failed), 1);
+        let committed = "- [09:02:00] [tool_event] (S1) committed 1f3c9e2 hold the lock ok=true";
+        assert_eq!(open(&format!("{failed}\n{committed}")), 0);
+        assert_eq!(open(&format!("{committed}\n{failed}")), 1);
+        let asked = "- [09:01:30] [user] (S1) now paint the boats of the pilot in blue, please";
+        let answered = "- [09:01:40] [main_agent] (S1) Painted the boats of the pilot in blue.";
+        let later = format!("{failed}\n{asked}\n{answered}\n{asked}\n{answered}\n{committed}");
+        assert_eq!(open(&later), 1);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::key_outcomes::says_commit;
 use crate::base::{markdown, text};
+use crate::distill::commands::Commit;
 use crate::distill::errors::Met;
 use crate::distill::facts::{EpisodeFacts, Facts};
 use crate::distill::{prompts, replies, words};
@@ -29,13 +30,13 @@ pub fn objective(facts: &Facts, title: &str) -> String {
     match (plan, first) {
         (Some((_, plan)), _) => {
             aim.add(&plan.title);
-            plan.goal.iter().take(2).for_each(|sentence| aim.add(sentence));
+            whole_wishes(plan.goal).iter().take(2).for_each(|sentence| aim.add(sentence));
         }
         (None, Some(at)) => {
             let part = parts[at];
             aim.add_if_new(&part.understood, 0);
             let few = if part.understood.is_empty() { 3 } else { 1 };
-            let mut wishes = prompts::wishes(&part.prompt);
+            let mut wishes = whole_wishes(prompts::wishes(&part.prompt));
             if wishes.iter().any(|wish| words::telling(wish).len() >= 2) {
                 wishes.retain(|wish| words::telling(wish).len() >= 2);
             }
@@ -58,7 +59,7 @@ pub fn objective(facts: &Facts, title: &str) -> String {
     let brief = later.filter(|part| part.prompt.split_whitespace().count() <= 80);
     let mut wishes: Vec<String> = brief
         .flat_map(|part| match part.understood.is_empty() {
-            true => prompts::wishes(&part.prompt),
+            true => whole_wishes(prompts::wishes(&part.prompt)),
             false => vec![part.understood.clone()],
         })
         .filter(|wish| words::telling(wish).len() >= 3)
@@ -76,6 +77,24 @@ pub fn objective(facts: &Facts, title: &str) -> String {
         aim.add(&wishes.remove(at));
     }
     aim.shown()
+}
+
+/// Sentences of which each says something whole: what ends in a colon goes on in the next one, and
+/// falls where nothing follows.
+fn whole_wishes(sentences: Vec<String>) -> Vec<String> {
+    let mut whole: Vec<String> = Vec::with_capacity(sentences.len());
+    for sentence in &sentences {
+        // A label says what the next sentence is, not what is wanted.
+        whole.pop_if(|last| last.ends_with(':') && last.split_whitespace().count() < 3);
+        match whole.last_mut().filter(|last| last.ends_with([':', '：'])) {
+            Some(last) => *last = format!("{last} {sentence}"),
+            None => whole.push(sentence.clone()),
+        }
+    }
+    if whole.len() > 1 && whole.last().is_some_and(|last| last.ends_with([':', '：'])) {
+        whole.pop();
+    }
+    whole
 }
 
 /// The sentences of an objective, and the words that they have.
@@ -104,13 +123,36 @@ impl Aim {
     }
 
     fn add_if_new(&mut self, sentence: &str, new: usize) {
-        if !sentence.is_empty() && self.news(sentence) >= new {
+        if !sentence.is_empty() && self.news(sentence) >= new && !self.repeats(sentence) {
             self.add(sentence);
         }
     }
 
     fn put_first(&mut self, sentence: &str) {
-        self.put(0, sentence);
+        if !self.repeats(sentence) && !self.holds_one(sentence) {
+            self.put(0, sentence);
+        }
+    }
+
+    /// Whether most of what a sentence says stands in another one.
+    fn repeats(&self, sentence: &str) -> bool {
+        self.shares(sentence, |both, _, new| new >= 2 && both * 5 >= new * 3)
+    }
+
+    /// Whether a title says no more than a sentence of the person's with a name before it.
+    fn holds_one(&self, title: &str) -> bool {
+        self.shares(title, |both, known, _| known >= 2 && both == known)
+    }
+
+    /// Whether this is so of a sentence that is there: how many telling words both have, how many
+    /// it has, and how many the other one has.
+    fn shares(&self, sentence: &str, so: impl Fn(usize, usize, usize) -> bool) -> bool {
+        let telling = words::telling(sentence);
+        self.sentences.iter().any(|known| {
+            let known = words::telling(known);
+            let both = known.iter().filter(|word| telling.contains(*word)).count();
+            so(both, known.len(), telling.len())
+        })
     }
 
     fn put(&mut self, at: usize, sentence: &str) {
@@ -203,8 +245,10 @@ pub fn motto(facts: &Facts, objective: &str) -> String {
             .reduce(|best, next| if next.0 > best.0 { next } else { best })
             .map(|(_, sentence)| sentence)
     };
-    let commit =
-        || parts().flat_map(|part| &part.commits).last().map(|commit| commit.message.clone());
+    // That two branches were merged says nothing of either.
+    let says_what = |commit: &&Commit| !commit.message.starts_with("Merge ");
+    let commits = || parts().flat_map(|part| &part.commits).filter(says_what);
+    let commit = || commits().last().map(|commit| commit.message.clone());
     let closing = || {
         let last = parts().rev().find(|part| !part.last_reply.is_empty())?;
         let closing = replies::closing_sentence_except(&last.last_reply, says_commit)?;
@@ -220,4 +264,71 @@ pub fn motto(facts: &Facts, objective: &str) -> String {
         .or_else(closing);
     let said = said.unwrap_or_else(|| objective.to_string());
     text::one_line(&markdown::strip_marks(&said), 110)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn aim(title: &str, prompts: &[&str]) -> String {
+        let part = |(at, said): (usize, &&str)| EpisodeFacts::of_prompt(at as u32 + 1, said);
+        let parts = prompts.iter().enumerate().map(part).collect();
+        objective(&Facts { parts, ..Facts::default() }, title)
+    }
+
+    #[test]
+    fn a_sentence_that_leads_to_another_goes_on_in_it() {
+        assert_eq!(
+            aim("", &["Write the header anew, best with words like:\n\n- the tide of the harbour"]),
+            "Write the header anew, best with words like: the tide of the harbour."
+        );
+        assert_eq!(
+            aim(
+                "",
+                &[
+                    "# Plan: Lock the harbour log\n\n## Goal\n\nTwo writers lose tides. On quays it then fails with:\n```\nx\n```"
+                ]
+            ),
+            "Lock the harbour log. Two writers lose tides."
+        );
+    }
+
+    #[test]
+    fn nothing_is_said_twice() {
+        let wish = "lock the harbour log before the header of it";
+        assert_eq!(
+            aim("Lock the harbour log (quay.rs, pier.rs)", &[wish]),
+            "Lock the harbour log before the header of it."
+        );
+        assert_eq!(
+            aim("Lock the harbour log (quay.rs, pier.rs)", &["do what the pilot said about boats"]),
+            "Lock the harbour log (quay.rs, pier.rs). Do what the pilot said about boats."
+        );
+    }
+
+    #[test]
+    fn a_longer_sentence_may_say_a_short_one_again() {
+        let mut aim = Aim::default();
+        aim.add("Lock the harbour");
+        aim.add_if_new("lock the harbour, then paint the pier and the quay", 0);
+        aim.add_if_new("lock harbour", 0);
+        assert_eq!(aim.sentences.len(), 2);
+    }
+
+    #[test]
+    fn a_label_is_no_wish() {
+        assert_eq!(
+            aim("", &["Harbour notes: \n\nlock the log of the pier before the tide"]),
+            "Lock the log of the pier before the tide."
+        );
+    }
+
+    #[test]
+    fn a_merge_is_no_motto() {
+        let mut part = EpisodeFacts::of_prompt(1, "lock the harbour log");
+        let commit = |message: &str| Commit { message: message.into(), ..Commit::default() };
+        part.commits = vec![commit("lock it before the tide"), commit("Merge branch 'quay'")];
+        let facts = Facts { parts: vec![part], ..Facts::default() };
+        assert_eq!(motto(&facts, "x"), "lock it before the tide");
+    }
 }

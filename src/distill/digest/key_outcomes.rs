@@ -32,8 +32,17 @@ const SHORTEST_POINT: usize = 80;
 const SAME_SHARE: f32 = 0.65;
 const SAME_COMMITS: f32 = 0.85;
 
+/// A line that stands first for its title shares at least so many words with it.
+const TITLE_WORDS: usize = 2;
+
 /// What came of a session.
-pub fn key_outcomes(facts: &Facts, head: &Head, git: &Git<'_>, files: &[String]) -> Vec<String> {
+pub fn key_outcomes(
+    facts: &Facts,
+    head: &Head,
+    git: &Git<'_>,
+    files: &[String],
+    title: &str,
+) -> Vec<String> {
     let parts: Vec<&EpisodeFacts> = facts.own_parts().collect();
     let most = MOST.min(4 + parts.iter().filter(|part| did_work(part)).count());
     let mut found = Outcomes { most, ..Outcomes::default() };
@@ -65,6 +74,7 @@ pub fn key_outcomes(facts: &Facts, head: &Head, git: &Git<'_>, files: &[String])
         found.add(changed(&parts, files));
         found.add(tests(&parts));
     }
+    found.put_first(title);
     found.shown(facts)
 }
 
@@ -132,6 +142,25 @@ impl Outcomes {
             Some(_) => {}
             None if self.room() > 0 => self.lines.push((outcome, telling)),
             None => {}
+        }
+    }
+
+    /// Moves to the front what git or the forge shows and the session is named for: cores and days
+    /// say the first line only.
+    fn put_first(&mut self, title: &str) {
+        let named = words::telling(title);
+        let shared =
+            |telling: &HashSet<String>| named.iter().filter(|word| telling.contains(*word)).count();
+        let first = self.lines.first().map_or(0, |(_, telling)| shared(telling));
+        let proved = self.lines.iter().enumerate().filter(|(_, (line, _))| line.proved);
+        let best = proved
+            .map(|(at, (_, telling))| (shared(telling), at))
+            .max_by_key(|(shared, at)| (*shared, std::cmp::Reverse(*at)));
+        if let Some((shared, at)) = best
+            && shared >= TITLE_WORDS
+            && shared > first
+        {
+            self.lines[..=at].rotate_right(1);
         }
     }
 
@@ -490,10 +519,10 @@ fn closing(facts: &Facts, parts: &[&EpisodeFacts]) -> Option<Outcome> {
 /// is about something else.
 fn is_outcome(heading: &str, text: &str) -> bool {
     static ASIDE: StaticRegex = StaticRegex::new(
-        r"(?i)verif|\bchecks?\b|test(?:s|ing)?\b.*(?:run|pass|result)|^tests?$|test plan|\bnext\b|\boptions?\b|optional|remaining|\bwant\b|recommend|how (?:to|it)|usage|^why\b|^notes?\b|pre-?existing|\btests?\b|changelog|\bresults?\b|\btry\b|question|deferred|not (?:done|fixed|changed)|\bstill\b|untracked|\bplan\b|suggest|alternative|trade-?off|pros|cons|example|limitation|\bbefore\b|current(?:ly)?\b|problem|issue|would|could|should|if you|to do\b|todo|risks?\b|review|^step \d|tension",
+        r"(?i)verif|\bchecks?\b|test(?:s|ing)?\b.*(?:run|pass|result)|^tests?$|test plan|\bnext\b|\boptions?\b|optional|remaining|\bwant\b|recommend|how (?:to|it)|usage|^why\b|^notes?\b|pre-?existing|\btests?\b|changelog|\bresults?\b|\btry\b|question|deferred|not (?:done|fixed|changed)|\bstill\b|untracked|\bplan\b|suggest|alternative|trade-?off|pros|cons|example|limitation|\bbefore\b|current(?:ly)?\b|problem|issue|would|could|should|\bif\b|\bwe['’]d\b|need to|to do\b|todo|risks?\b|review|^step \d|tension",
     );
     static COUNTED: StaticRegex = StaticRegex::new(
-        r"(?i)^\W*\d+ (?:\w+ )?(?:tests?|files?|lines?)\b|^(?:critical|high|medium|low|p[0-4])\b\W|^(?:https?:|run\b|see\b|\$ |would\b|should\b|could\b|consider\b|you\b|if\b|when\b|unless\b|step \d|updated (?:to|with)\b)",
+        r"(?i)^\W*\d+ (?:\w+ )?(?:tests?|files?|lines?)\b|^(?:critical|high|medium|low|p[0-4])\b\W|^(?:https?:|run\b|see\b|\$ |would\b|should\b|could\b|consider\b|you\b|if\b|when\b|unless\b|once\b|try\b|please\b|step \d|updated (?:to|with)\b)",
     );
     // "Added six tests" is what was done, "Tests" is not.
     let tells = heading
@@ -575,13 +604,15 @@ fn names_file(text: &str) -> bool {
 
 /// A line as it stands on a page: whole clauses, no marks of lists and tables.
 fn tidy(line: &str) -> String {
-    let line = markdown::strip_marks(line).replace(" -> ", " → ").replace(" | ", " / ");
+    let line = markdown::strip_marks(line);
+    let line = markdown::tight_code(&line).replace(" -> ", " → ").replace(" | ", " / ");
     // How many lines it took says nothing of what they do.
     static COUNTED: StaticRegex = StaticRegex::new(r"(?i)\s*[—–(,-]+\s*\d+ files? changed.*$");
     let line = text::clause(&COUNTED.replace(&line, ""), LONGEST);
     let line = ["I have ", "I've ", "I’ve ", "I "]
         .iter()
         .find_map(|start| line.strip_prefix(start))
+        .map(|rest| rest.strip_prefix("successfully ").unwrap_or(rest))
         .filter(|rest| rest.split_whitespace().next().is_some_and(is_past))
         .unwrap_or(&line);
     text::capitalized(line.trim_end_matches(['.', ':', ';', ',', ' ']))
@@ -603,7 +634,44 @@ mod tests {
 
     fn of(facts: &Facts) -> Vec<String> {
         let head = Head { cwd: Some("/x".into()), ..Head::default() };
-        key_outcomes(facts, &head, &Git::of(facts), &["src/day.rs".into()])
+        key_outcomes(facts, &head, &Git::of(facts), &["src/day.rs".into()], "Lock the day log")
+    }
+
+    #[test]
+    fn what_git_shows_of_the_title_comes_first() {
+        let mut facts = worked("Renamed the folder of `tide.rs` to `water`.");
+        facts.parts[0].commits.push(Commit {
+            hash: "1a2b3c4d5e".into(),
+            message: "feat: lock for the day log".into(),
+            ..Commit::default()
+        });
+        let first = "Lock for the day log (1a2b3c4d) (EP_001)";
+        assert_eq!(of(&facts)[0], first);
+        facts.parts[0].commits.clear();
+        let said =
+            "Renamed the folder of `tide.rs` to `water`.\n\n- Added a lock for the log to `a.rs`";
+        facts.parts[0].last_reply = said.into();
+        assert!(of(&facts)[0].starts_with("Renamed"), "{:?}", of(&facts));
+    }
+
+    #[test]
+    fn advice_and_conditions_are_no_outcomes() {
+        for said in [
+            "If the lock is held again, we can copy the header by hand.",
+            "Once the tide is known, the header is written again in `day.rs`.",
+            "Try running `tide append` again, it is fixed now.",
+            "Please verify the name of the lock file in `day.rs`.",
+            "You may want to run `tide lock` to create the new header.",
+            "No, the lock is not written to the header of the file.",
+        ] {
+            assert_eq!(replies::headline(said), None, "{said}");
+        }
+        assert!(!is_outcome("If it is held again", "Added a wait to the lock of `day.rs`"));
+        assert!(!is_outcome("For that we'd need to", "Remove the lock of the day log"));
+        let said = "Since the lock was merged only today, I opened a fix of its header.";
+        assert_eq!(replies::headline(said).as_deref(), Some(said));
+        assert_eq!(tidy("I've successfully moved the lock of `a`"), "Moved the lock of `a`");
+        assert_eq!(tidy("Takes `Lock | None` or a | b"), "Takes `Lock|None` or a / b");
     }
 
     #[test]

@@ -57,12 +57,13 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, parts: SnapshotParts) -
     let objective = intent::objective(facts, &title);
     let motto = intent::motto(facts, &objective);
     let core_intent = intent::core_intent(facts);
-    let key_outcomes = key_outcomes::key_outcomes(facts, head, &git, &files);
+    let key_outcomes = key_outcomes::key_outcomes(facts, head, &git, &files, &title);
     let stated = claims::claims(facts, head);
     let evidence = evidence::evidence(facts, cwd);
     let prose = [&title, &objective, &motto, &core_intent].into_iter().chain(&key_outcomes);
     let elsewhere = tokens(&stated, &files, prose);
-    let triggers = triggers::triggers(facts, elsewhere);
+    let triggers =
+        triggers::triggers(facts, &triggers::Said::of(&stated, &key_outcomes), elsewhere);
     let index = index::index(facts, &triggers);
     let tags = tags(facts, &title, &objective);
     let sum = |count: fn(&ModelUsage) -> u64| head.usage.iter().map(count).sum();
@@ -192,6 +193,14 @@ fn tags(facts: &Facts, title: &str, objective: &str) -> Vec<String> {
         .filter(|(word, _)| is_tag(word) && named.contains(stem(word)))
         .collect();
     tags.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+    // Of the forms of one word, the heaviest.
+    let mut stems = Vec::new();
+    tags.retain(|(word, _)| {
+        let stem = stem(*word);
+        let is_new = !stems.contains(&stem);
+        stems.push(stem);
+        is_new
+    });
     unique(tags.into_iter().map(|(word, _)| word.to_string()).take(MOST_TAGS))
 }
 
@@ -203,4 +212,20 @@ fn unique(items: impl Iterator<Item = String>) -> Vec<String> {
         }
     }
     seen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::distill::facts::EpisodeFacts;
+
+    #[test]
+    fn forms_of_one_word_are_one_tag() {
+        let mut part = EpisodeFacts::of_prompt(1, "hooks of the harbour");
+        part.words = [("hooks", 3.0), ("hook", 2.0), ("harbour", 2.5)]
+            .map(|(word, weight)| (word.to_string(), weight))
+            .to_vec();
+        let facts = Facts { parts: vec![part], ..Facts::default() };
+        assert_eq!(tags(&facts, "hooks of the harbour", ""), ["hooks", "harbour"]);
+    }
 }

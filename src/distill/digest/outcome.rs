@@ -28,6 +28,8 @@ pub fn outcome(facts: &Facts) -> Outcome {
     let tests_fail = worked.is_some_and(|part| part.last_test() == Some(false));
     let changed = parts.iter().any(|part| has_changed(part));
     let before = parts.iter().any(|part| part.episode < last.episode && has_changed(part));
+    // A first prompt that speaks of trouble says what is wanted.
+    let worked_before = parts.iter().any(|part| part.episode < last.episode && part.tool_calls > 0);
     let in_part = if changed { Outcome::Partial } else { Outcome::Fail };
     match last.signals.last() {
         // The model failed, or the agent gave up; what was done before it still is.
@@ -47,7 +49,9 @@ pub fn outcome(facts: &Facts) -> Outcome {
         }
         Some(Signal::Reply) if last.undelivered => in_part,
         Some(Signal::Reply) if stays_open(last) && facts.tool_calls > 0 => in_part_or(changed),
-        Some(Signal::Reply) if is_complaint(&last.prompt) && !is_proved_since(last) && changed => {
+        Some(Signal::Reply)
+            if changed && worked_before && is_complaint(&last.prompt) && !is_proved_since(last) =>
+        {
             Outcome::Partial
         }
         Some(Signal::Reply | Signal::Test(true) | Signal::Commit) if !last.cut_off => {
@@ -281,6 +285,10 @@ mod tests {
         };
         assert_eq!(complaint(&[Signal::Work, Signal::Reply]), Outcome::Partial);
         assert_eq!(complaint(&[Signal::Test(true), Signal::Reply]), Outcome::Success);
+        let mut first = part(1, &[Signal::Work, Signal::Reply], true);
+        first.prompt = "the lock does not work, take it first".into();
+        first.last_reply = "I see.".into();
+        assert_eq!(went(vec![first]), Outcome::Success);
     }
 
     #[test]

@@ -48,6 +48,8 @@ pub fn title(facts: &Facts, head: &Head, git: &Git<'_>, project: Option<&str>) -
 struct Spoken {
     /// The wishes of each prompt that has any.
     wishes: Vec<Vec<String>>,
+    /// Pull requests of which only the address was given: what it is about, not what is wanted.
+    pointed: Vec<String>,
     prompts: usize,
     /// In how many places of the session a word stands.
     places: HashMap<String, u32>,
@@ -71,7 +73,8 @@ impl Spoken {
             part.pulls.iter().for_each(|pull| place(&pull.title));
             part.edited.iter().for_each(|file| place(text::file_name(&file.path)));
         }
-        Spoken { prompts: asked.count(), wishes, places }
+        let pointed = asked.clone().flat_map(|part| pointed_at(&part.prompt)).collect();
+        Spoken { prompts: asked.count(), wishes, pointed, places }
     }
 
     /// How many places of the session carry the words of a text, for each of its words.
@@ -170,6 +173,14 @@ fn of_pull_requests(git: &Git<'_>) -> Option<String> {
     }
 }
 
+/// The pull requests that a prompt names by nothing but their address.
+fn pointed_at(prompt: &str) -> Vec<String> {
+    static ADDRESS: StaticRegex =
+        StaticRegex::new(r"(?i)(\bprs?|\bpull requests?)?:?\s*<?https?://\S+?/pull/(\d+)");
+    let found = ADDRESS.captures_iter(prompt).filter(|found| found.get(1).is_none());
+    found.map(|found| format!("PR #{}", &found[2])).collect()
+}
+
 /// The pull request whose comments the person wants answered.
 fn of_seen_pull_request(git: &Git<'_>, spoken: &Spoken) -> Option<String> {
     static REVIEW: StaticRegex = StaticRegex::new(
@@ -178,6 +189,7 @@ fn of_seen_pull_request(git: &Git<'_>, spoken: &Spoken) -> Option<String> {
     static REVIEWER: StaticRegex =
         StaticRegex::new(r"(?i)\b(coderabbit|copilot|bugbot|greptile)\b");
     let asked = spoken.wishes.iter().flatten().take(4).cloned().collect::<Vec<_>>().join(" ");
+    let asked = spoken.pointed.iter().fold(asked, |asked, pointed| asked.replace(pointed, ""));
     if !REVIEW.is_match(&asked) {
         return None;
     }

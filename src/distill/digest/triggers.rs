@@ -7,10 +7,11 @@ use std::collections::HashSet;
 
 use super::index::{self, Spread};
 use super::key_outcomes::says_commit;
+use crate::base::static_regex::StaticRegex;
 use crate::base::{markdown, text};
 use crate::distill::facts::{EpisodeFacts, Facts};
 use crate::distill::{prompts, replies, words};
-use crate::model::digest::{ClaimKind, MOST_TERMS, Origin, Trigger};
+use crate::model::digest::{Claim, ClaimKind, MOST_TERMS, Origin, Trigger};
 use crate::model::ids::EpisodeId;
 
 /// How many triggers a page has at most, of a session and of a folder, whose parts are files.
@@ -29,25 +30,57 @@ const FIXED_TOKENS: usize = 500;
 /// A trigger keeps so many keys, however long the page.
 const FEWEST_KEYS: usize = 3;
 
+/// What the page says elsewhere of an episode.
+#[derive(Debug, Default)]
+pub struct Said {
+    lessons: Vec<(u32, String)>,
+    outcomes: Vec<(u32, String)>,
+}
+
+impl Said {
+    /// What a page's claims and outcomes say.
+    pub fn of(claims: &[Claim], outcomes: &[String]) -> Said {
+        let lessons = claims
+            .iter()
+            .filter(|claim| claim.kind == ClaimKind::Lesson && claim.origin == Origin::Assistant);
+        let outcome = |line: &String| {
+            let (said, place) = line.strip_suffix(')')?.rsplit_once(" (EP_")?;
+            Some((place.parse().ok()?, said.to_string()))
+        };
+        Said {
+            lessons: lessons.map(|claim| (claim.episode.0, claim.text.clone())).collect(),
+            outcomes: outcomes.iter().filter_map(outcome).collect(),
+        }
+    }
+
+    /// The first of some lines that is about a part.
+    fn about<'s>(lines: &'s [(u32, String)], part: &EpisodeFacts) -> Option<&'s str> {
+        let episodes = part.episode..=part.last_episode;
+        let line = lines.iter().find(|(episode, _)| episodes.contains(episode));
+        line.map(|(_, said)| said.as_str())
+    }
+}
+
 /// The triggers of a session; `elsewhere` is how many tokens the page has besides them.
-pub fn triggers(facts: &Facts, elsewhere: usize) -> Vec<Trigger> {
+pub fn triggers(facts: &Facts, said: &Said, elsewhere: usize) -> Vec<Trigger> {
     let parts: Vec<&EpisodeFacts> = facts.parts.iter().filter(|part| !part.is_empty()).collect();
     if parts.is_empty() {
         return Vec::new();
     }
     let most = if facts.spoken == 0 { MOST_OF_FILES } else { MOST_TRIGGERS };
     let groups = grouped(&parts, most.min(parts.len()));
-    let spread = Spread::of(groups.iter().map(|group| group.as_slice()));
     let answered = |part: &EpisodeFacts| {
         let before = facts.parts.iter().rev().find(|before| before.last_episode < part.episode);
         before
             .and_then(|before| replies::open_item(&before.last_reply))
             .filter(|_| facts.tool_calls > 0)
     };
+    let groups = once_each(groups, |group| headline(group, said, &answered));
+    let spread = Spread::of(groups.iter().map(|(_, group)| group.as_slice()));
     let mut triggers: Vec<Trigger> = Vec::with_capacity(groups.len());
     let mut topics = HashSet::new();
-    for group in &groups {
-        let mut trigger = headline(group, &answered);
+    for (trigger, group) in &groups {
+        let mut trigger = trigger.clone();
         let mut said = HashSet::new();
         add_words(&trigger.topic, &mut said);
         add_words(&trigger.sentence, &mut said);
@@ -62,6 +95,26 @@ pub fn triggers(facts: &Facts, elsewhere: usize) -> Vec<Trigger> {
     }
     fit(&mut triggers, PAGE_TOKENS.saturating_sub(FIXED_TOKENS + elsewhere));
     triggers
+}
+
+/// Groups with their triggers; what was asked before in the same words, and came to the same or to
+/// nothing, joins the later one.
+fn once_each<'p>(
+    groups: Vec<Vec<&'p EpisodeFacts>>,
+    headline: impl Fn(&[&'p EpisodeFacts]) -> Trigger,
+) -> Vec<(Trigger, Vec<&'p EpisodeFacts>)> {
+    let mut kept: Vec<(Trigger, Vec<&EpisodeFacts>)> = Vec::with_capacity(groups.len());
+    for group in groups {
+        let trigger = headline(&group);
+        let twin = kept.iter().position(|(known, _)| {
+            known.topic.eq_ignore_ascii_case(&trigger.topic)
+                && (known.sentence == trigger.sentence || known.origin == Origin::User)
+        });
+        let mut all = twin.map(|at| kept.remove(at).1).unwrap_or_default();
+        all.extend(group);
+        kept.push((trigger, all));
+    }
+    kept
 }
 
 /// Keys with the names of errors and identifiers first; else the heaviest is first.
@@ -123,11 +176,12 @@ fn grouped<'p>(parts: &[&'p EpisodeFacts], most: usize) -> Vec<Vec<&'p EpisodeFa
 /// most.
 fn headline(
     group: &[&EpisodeFacts],
+    said: &Said,
     answered: &dyn Fn(&EpisodeFacts) -> Option<String>,
 ) -> Trigger {
     let topic = |part: &EpisodeFacts| topic(part, answered, TOPIC_CHARS);
     let sentences =
-        group.iter().filter_map(|part| Some((part, best_sentence(part, SENTENCE_CHARS)?)));
+        group.iter().filter_map(|part| Some((part, best_sentence(part, said, SENTENCE_CHARS)?)));
     // Of equals the first counts, which `max_by_key` would not give.
     let lead = sentences.reduce(|best, next| if next.1.0 > best.1.0 { next } else { best });
     match lead {
@@ -142,8 +196,9 @@ fn headline(
         None => {
             let topic = topic(group[0]);
             let episode = EpisodeId(group[0].episode);
+            let asked = prompts::request(&group[0].prompt, SENTENCE_CHARS, true);
             Trigger {
-                sentence: topic.clone(),
+                sentence: if asked.is_empty() { topic.clone() } else { asked },
                 topic,
                 episode,
                 path: String::new(),
@@ -193,9 +248,13 @@ fn worded(reply: &str) -> String {
     reply.lines().filter(is_worded).collect::<Vec<_>>().join("\n")
 }
 
-/// The sentence that says most of a part, with its rank: a lesson, a decision, how the
-/// agent closed, an error.
-fn best_sentence(part: &EpisodeFacts, most_chars: usize) -> Option<(u8, String, Origin)> {
+/// The sentence that says most of a part, with its rank: a lesson, a decision, how the agent closed,
+/// what the page says of it, an error.
+fn best_sentence(
+    part: &EpisodeFacts,
+    said: &Said,
+    most_chars: usize,
+) -> Option<(u8, String, Origin)> {
     let stated = |kind: ClaimKind| {
         part.statements
             .iter()
@@ -210,12 +269,12 @@ fn best_sentence(part: &EpisodeFacts, most_chars: usize) -> Option<(u8, String, 
             ));
         }
     }
-    // That checks passed is said of every part; what was done is not.
-    let says_nothing = |said: &str| replies::says_it_passed(said) && !says_commit(said);
     let closing = replies::closing_sentence_except(&part.last_reply, says_nothing)
         .filter(|closing| closing.chars().count() >= 16 && words::sentence_weight(closing) >= 0.5);
-    if let Some(closing) = closing {
-        return Some((2, text::one_line(&closing, most_chars), Origin::Assistant));
+    // What stands on the page already finds nothing new, so the agent's own words come first.
+    let known = || Said::about(&said.lessons, part).or_else(|| Said::about(&said.outcomes, part));
+    if let Some(told) = closing.or_else(|| known().map(str::to_string)) {
+        return Some((2, text::one_line(&told, most_chars), Origin::Assistant));
     }
     let Some(fault) = part.errors.first() else {
         return action(part).map(|action| (0, action, Origin::Tool));
@@ -225,6 +284,15 @@ fn best_sentence(part: &EpisodeFacts, most_chars: usize) -> Option<(u8, String, 
         format!("met `{}`", text::one_line(&fault.sample.replace('`', "'"), most_chars)),
         Origin::Tool,
     ))
+}
+
+/// Whether a sentence says nothing of what was done: that checks passed is said of every part, that
+/// something goes on or went through of none.
+fn says_nothing(said: &str) -> bool {
+    static STATE: StaticRegex = StaticRegex::new(
+        r"(?i)^(?:no\b.{0,40}\byet\b|still (?:running|waiting)|(?:the )?(?:commit|push)(?: has)? (?:succeeded|went through|was successful)|committed as `?[0-9a-f]{7,40}`?\W*$)",
+    );
+    STATE.is_match(said) || (replies::says_it_passed(said) && !says_commit(said))
 }
 
 /// What was done in a part without a reply.
@@ -260,10 +328,61 @@ mod tests {
     fn every_part_is_covered_and_none_is_dropped() {
         for count in [1, 2, 7, 40, 300] {
             let facts = facts(count);
-            let triggers = triggers(&facts, 0);
+            let triggers = triggers(&facts, &Said::default(), 0);
             assert!(!triggers.is_empty() && triggers.len() <= count);
             let episodes: Vec<u32> = triggers.iter().map(|trigger| trigger.episode.0).collect();
             assert!(episodes.windows(2).all(|pair| pair[0] < pair[1]), "{episodes:?}");
         }
+    }
+    fn replied(episode: u32, prompt: &str, reply: &str) -> EpisodeFacts {
+        let mut part = EpisodeFacts::of_prompt(episode, prompt);
+        part.last_reply = reply.into();
+        part
+    }
+
+    fn sentences(parts: Vec<EpisodeFacts>, said: &Said) -> Vec<String> {
+        let facts = Facts { parts, spoken: 50, ..Facts::default() };
+        triggers(&facts, said, 0).into_iter().map(|trigger| trigger.sentence).collect()
+    }
+
+    #[test]
+    fn where_the_agent_says_nothing_the_page_does() {
+        let part = |reply: &str| vec![replied(1, "lock the harbour log", reply)];
+        let outcome = ["The log takes its lock first (EP_001)".to_string()];
+        let said = || Said::of(&[], &outcome);
+        let reply = "The harbour log waits for the tide of the morning.";
+        assert_eq!(sentences(part(reply), &said()), [reply]);
+        let nothing = "Let me look at the harbour log:";
+        assert_eq!(sentences(part(nothing), &said()), ["The log takes its lock first"]);
+        let other = ["Something of another part (EP_002)".to_string()];
+        assert_eq!(sentences(part(nothing), &Said::of(&[], &other)), ["lock the harbour log"]);
+    }
+
+    #[test]
+    fn what_goes_on_or_went_through_is_no_sentence() {
+        let asked = "lock the harbour log";
+        for reply in [
+            "Let me look at how the lock of the harbour is taken:",
+            "Now I understand the tides.",
+            "No tide of the evening yet.",
+            "Committed as `1a2b3c4`.",
+            "Commit succeeded on the harbour branch.",
+        ] {
+            let part = vec![replied(1, asked, reply)];
+            assert_eq!(sentences(part, &Said::default()), [asked], "{reply}");
+        }
+    }
+
+    #[test]
+    fn the_same_asked_twice_is_told_once() {
+        let asked = "lock the harbour log";
+        let (one, two) = ("The pier lock comes first now.", "The quay lock comes first now.");
+        let parts = |first: &str, last: &str| {
+            let between = replied(2, "paint the boats of the pilot", "Painted the boats in blue.");
+            vec![replied(1, asked, first), between, replied(3, asked, last)]
+        };
+        assert_eq!(sentences(parts(one, one), &Said::default()).len(), 2);
+        assert_eq!(sentences(parts("", one), &Said::default()).len(), 2);
+        assert_eq!(sentences(parts(one, two), &Said::default()).len(), 3);
     }
 }

@@ -1,6 +1,6 @@
 //! The lines of a digest's body that are read back: triggers, decisions and lessons, the Index.
 
-use crate::base::markdown::{inline, plain};
+use crate::base::markdown::{inline, plain, tight_code};
 use crate::base::text;
 use crate::model::digest::{Claim, ClaimKind, ErrorFact, IndexLine, Origin, Trigger};
 use crate::model::ids::{Device, EpisodeId};
@@ -95,6 +95,7 @@ pub fn line(text: &str) -> String {
 /// Text in one line without the marks that part a line's fields.
 fn unmarked(text: &str) -> String {
     let line = text::one_line(text, usize::MAX);
+    let line = tight_code(&line);
     let words = line.split(' ').map(|word| match word {
         "->" => "→",
         "|" => "¦",

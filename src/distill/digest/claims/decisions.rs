@@ -122,7 +122,7 @@ static MODAL: StaticRegex = StaticRegex::new(
 
 /// The person says what they think.
 static OPINION: StaticRegex = StaticRegex::new(
-    r"(?i-u)\b(?:i think|i'd (?:like|prefer|rather)|would prefer|i (?:like|love|want|prefer|feel)|we should|shouldn't|should (?:be|not|we|have|use|return)|we (?:can|could|don't|must|need)|maybe (?:we|just)|not sure if|makes? (?:more )?sense|let'?s)\b",
+    r"(?i-u)\b(?:i think|i'd (?:like|prefer|rather)|would prefer|i (?:like|love|want|prefer|feel)|we should|shouldn't|should (?:be|not|we|have|use|return)|we (?:can|could|don't|must|need)|maybe (?:we|just)|not sure if|makes? (?:more )?sense|let'?s (?:use|make|keep|call|drop|have|go with|not))\b",
 );
 
 static REASON: StaticRegex = StaticRegex::new(
@@ -154,7 +154,7 @@ fn is_question(sentence: &str) -> bool {
 /// Whether a prompt sends the agent on an errand: that is what is wanted next, not a choice.
 fn is_errand(said: &str) -> bool {
     static ERRAND: StaticRegex = StaticRegex::new(
-        r"(?i-u)^(?:ok(?:ay)?[,. ]+|now,? |and |please |alright[,. ]+|yes[,. ]+|then |great[,. ]+|cool[,. ]+|so |also )*(?:(?:can|could|would) you\b|(?:commit|push|run|continue|check|look|show|write|read|rebase|open|create|merge|fix|update|add|re-?check|tell|explain|list|investigate|start|review|try|go|do|give|describe|summari[sz]e|test|verify|implement)\b|let'?s (?:get|commit|push|merge|summari[sz]e|create|see|try|start|continue|go|open|check|do)\b)",
+        r"(?i-u)^(?:ok(?:ay)?[,. ]+|now,? |and |please |alright[,. ]+|yes[,. ]+|then |great[,. ]+|cool[,. ]+|so |also )*(?:(?:can|could|would) you\b|(?:commit|push|run|continue|check|look|show|write|read|rebase|open|create|merge|fix|update|add|re-?check|tell|explain|list|investigate|start|review|try|go|do|give|describe|summari[sz]e|test|verify|implement)\b|let'?s (?:look|investigate|note|move|add|get|commit|push|merge|summari[sz]e|create|see|try|start|continue|go|open|check|do)\b)",
     );
     ERRAND.is_match(said)
 }
@@ -258,6 +258,7 @@ mod tests {
         let said = "keep the header, because other tools read it";
         assert_eq!(decided("", said, ""), [said]);
         assert_eq!(decided("", "i think a title of its own reads better", "").len(), 1);
+        assert_eq!(decided("", "let's make the two tides visible", "").len(), 1);
     }
 
     #[test]
@@ -275,6 +276,8 @@ mod tests {
             "it still fails, i think, with the same error",
             "thanks that is great work",
             "let's get this merged",
+            "let's look into the tides of the harbour",
+            "let's note the tide in the harbour log",
             "doesn't the header hold it already?",
         ] {
             assert_eq!(

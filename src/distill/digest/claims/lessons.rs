@@ -93,7 +93,10 @@ fn describes_change(turn: &Turn<'_>, statement: &Statement) -> bool {
         r"(?i)(?:—|–|-|--) (?:now |also )?(?:already )?(?:changed|added|updated|removed|fixed|replaced|moved|renamed)\b",
     );
     let is_item = LABEL.is_match(&statement.text) || CHANGED.is_match(&statement.text);
-    let explains = statement.text.to_lowercase().contains("cause");
+    // What goes on about the same thing is no item either.
+    static GOES_ON: StaticRegex = StaticRegex::new(r"\. (?:It|They|These|Both) ");
+    let explains =
+        statement.text.to_lowercase().contains("cause") || GOES_ON.is_match(&statement.text);
     !turn.part.edited.is_empty() && is_item && !explains
 }
 
@@ -213,6 +216,14 @@ mod tests {
         let mut changed = part(1, "why is it overridden?", &[(said, 3)]);
         changed.edited = vec![crate::model::session::FileChange::of("a.sh".into())];
         assert!(learnt(vec![changed]).is_empty());
+    }
+
+    #[test]
+    fn what_goes_on_about_a_thing_is_no_item_of_a_list() {
+        let said = "`tide()` reads the quay - the near one. It doesn't fall back to the pier.";
+        let mut changed = part(1, "why is the tide not read?", &[(said, 3)]);
+        changed.edited = vec![crate::model::session::FileChange::of("a.rs".into())];
+        assert_eq!(learnt(vec![changed]).len(), 1);
     }
 
     #[test]

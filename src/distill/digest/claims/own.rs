@@ -63,6 +63,9 @@ pub fn own_words(prompt: &str) -> String {
     static PASTED: StaticRegex = StaticRegex::new(
         r"(?m)Traceback|FAILURES|^\s*at \S+ ?\(|npm ERR|❯|➜|^\s*\$ |^\s*\d+ \||^\s*(?:---|\+\+\+) |\berror TS\d|^\s*error[:\[]|^\S+:\d+:\d+|https?://\S+/(?:actions|runs)/|^\s*\|.*\|\s*$|^#+ ",
     );
+    // What somebody else wrote of the change: what to think over.
+    static REVIEW: StaticRegex = StaticRegex::new(r"(?i)\bconsider (?:adding|using)\b");
+    static SPEAKS: StaticRegex = StaticRegex::new(r"(?i)\b(?:i|we|you)\b");
     let own = prompts::own_words(prompt);
     let own = own.trim();
     let is_own = !own.is_empty()
@@ -70,7 +73,8 @@ pub fn own_words(prompt: &str) -> String {
         && !own.contains("```")
         && own.matches("\n\n").count() <= 6
         && !TEMPLATE.is_match(text::cut(own, 80))
-        && !PASTED.is_match(own);
+        && !PASTED.is_match(own)
+        && !(REVIEW.is_match(own) && !SPEAKS.is_match(own));
     if is_own { straight(own).into_owned() } else { String::new() }
 }
 
@@ -98,9 +102,12 @@ mod tests {
             "see\n```\nlet x = 1;\n```",
             "# Fix the lock\n\nFirst do this.",
             "src/day.rs:12:5 unused variable",
+            "The tide is read twice in lines 12-19. Consider using one lock.",
         ] {
             assert_eq!(own_words(prompt), "", "{prompt}");
         }
+        let said = "we should consider using one lock for both";
+        assert_eq!(own_words(said), said);
         assert_eq!(own_words("no, don’t lock the header"), "no, don't lock the header");
         assert_eq!(own_words("is it so? [1 image(s)]"), "is it so?");
     }

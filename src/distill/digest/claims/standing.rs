@@ -19,6 +19,9 @@ const MOST_NOTES: usize = 4;
 /// How many commands the line of checks names.
 const MOST_CHECKS: usize = 6;
 
+/// A prompt of so many sentences is a task with steps.
+const STEPS_OF_A_TASK: usize = 3;
+
 /// By which rule something stands, the surest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rule {
@@ -37,9 +40,16 @@ enum Rule {
 /// What holds from now on, the surest first.
 pub fn standing(talk: &Talk<'_>) -> Vec<Line> {
     let mut found: Vec<(Rule, Line)> = Vec::new();
+    let mut spoken = talk.turns.iter().map(|turn| turn.said.as_str());
+    let first = spoken.find(|said| !said.is_empty()).unwrap_or_default();
     for turn in &talk.turns {
         let episode = turn.part.episode;
+        // The first prompt with its steps, or the same again.
+        let is_task = turn.said == first && text::sentences(first).count() >= STEPS_OF_A_TASK;
         for (rule, said) in of_person(turn) {
+            if is_task && is_step(&said) {
+                continue;
+            }
             found.push((rule, Line::new(said, episode, Origin::User)));
         }
         for demand in &turn.part.remarks.demands {
@@ -76,6 +86,16 @@ fn of_person(turn: &Turn<'_>) -> Vec<(Rule, String)> {
         found.push((Rule::Stopped, said.to_string()));
     }
     found
+}
+
+/// Whether a sentence says when something is to be done: in a task that is one of its steps.
+fn is_step(sentence: &str) -> bool {
+    static STEP: StaticRegex = StaticRegex::new(
+        r"(?i-u)\b(?:after (?:each|every)|before (?:you )?start(?:ing)?|as you go)\b",
+    );
+    static RULE: StaticRegex =
+        StaticRegex::new(r"(?i-u)\b(?:always|never|next time|from now on|don't|do not)\b");
+    STEP.is_match(sentence) && !RULE.is_match(sentence)
 }
 
 /// Whether a sentence of the person's says that it holds beyond this moment.
@@ -276,6 +296,16 @@ mod tests {
         ] {
             assert!(lines(&[errand]).is_empty(), "{errand}: {:?}", lines(&[errand]));
         }
+    }
+
+    #[test]
+    fn a_step_of_the_first_task_does_not_stand() {
+        let step = "After each tide, tell me what you saw.";
+        let task = format!("Read the harbour log. {step} Then write a page.");
+        assert!(lines(&[&task]).is_empty());
+        assert!(lines(&[&task, "go on", &task]).is_empty());
+        assert_eq!(lines(&["lock the harbour log", &task]), [step]);
+        assert_eq!(lines(&[step]), [step]);
     }
 
     #[test]
