@@ -153,9 +153,8 @@ impl Support {
     pub fn meet(some: &[Support], others: &[Support]) -> bool {
         let said = |support: &&Support| support.said_by.is_some();
         some.iter().filter(said).any(|one| {
-            let same = |other: &Support| {
-                other.session == one.session && other.episode == one.episode
-            };
+            let same =
+                |other: &Support| other.session == one.session && other.episode == one.episode;
             others.iter().filter(said).any(same)
         })
     }

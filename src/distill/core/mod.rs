@@ -267,7 +267,7 @@ fn has_held(digest: &Digest) -> bool {
 /// who comes later does better for it.
 fn narrates(said: &str) -> bool {
     static MOMENT: StaticRegex = StaticRegex::new(
-        r"(?i)\b(?:i|i['’]m|i['’]ve|i['’]ll|we|we['’]ve|we['’]re|let['’]s)\b|\b(?:now|today|currently|just|already|yet|still|in progress|need to)\b|\b(?:added|moved|renamed|updated|removed|replaced|switched|created|implemented)\b|\bso the (?:problem|issue|bug) is\b|\bthis (?:change|branch|commit|pr|fix|session|time)\b|\bthe (?:deletion|change|current implementation)\b|\b(?:pr|pull request) #?\d+|^(?:since|points|problem \d|so|but|also|which|that|it|this|these|they|the fix)\b",
+        r"(?i)\b(?:i|i['’]m|i['’]ve|i['’]ll|we|we['’]ve|we['’]re|let['’]s)\b|\b(?:now|today|currently|just|already|yet|still|in progress|need to)\b|\b(?:added|moved|renamed|updated|removed|replaced|switched|created|implemented)\b|\btried to\b|\bturned out\b|\bso the (?:problem|issue|bug) is\b|\bthis (?:change|branch|commit|pr|fix|session|time)\b|\bthe (?:deletion|change|current implementation)\b|\b(?:pr|pull request) #?\d+|^(?:since|points|problem \d|so|but|also|which|that|it|this|these|they|the fix)\b",
     );
     // How a formatter would have one line is no knowledge of a project.
     static FORMAT: StaticRegex = StaticRegex::new(
@@ -296,9 +296,8 @@ fn shows_by_itself(said: &str) -> bool {
         r"(?i)\b(?:because|which is (?:what|why|how|where)|so that|requires?|must|needs?)\b|→",
     );
     let name = USE.captures(said).map(|found| found[1].to_string());
-    let is_symbol = |name: &String| {
-        name.contains(char::is_lowercase) && (name.contains('_') || has_hump(name))
-    };
+    let is_symbol =
+        |name: &String| name.contains(char::is_lowercase) && (name.contains('_') || has_hump(name));
     let words: Vec<&str> = said.split('`').step_by(2).collect();
     let words = words.join("_");
     let is_use = name.as_ref().is_some_and(is_symbol) && !WHY.is_match(&words);
@@ -543,6 +542,7 @@ mod tests {
             "Line 404 checks `is_open` and line 390 does not",
             "`1a2b3c4d` is the commit that breaks the `lock`",
             "Lint wants the `find` call on one line",
+            "When the hook ran, `sort` tried to ask a question and found no terminal",
         ] {
             assert!(narrates(told), "{told}");
         }

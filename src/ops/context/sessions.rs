@@ -52,6 +52,8 @@ impl SessionLines<'_> {
             .retain(|digest| titles.insert((digest.content.title.clone(), digest.content.status)));
         let dropped = alike.iter().filter(|id| digests.iter().all(|one| one.session != **id));
         let mut shown: BTreeSet<SessionId> = dropped.cloned().collect();
+        // What came to nothing says least to whoever goes on.
+        digests.sort_by_key(came_to_nothing);
         digests.truncate(SESSIONS);
         shown.extend(digests.iter().map(|digest| digest.session.clone()));
         let lines = digests.iter().flat_map(|digest| self.lines(digest)).collect();
@@ -94,6 +96,14 @@ impl SessionLines<'_> {
         let below = below.into_iter().map(|line| Line { below: true, ..line });
         [head].into_iter().chain(below).collect()
     }
+}
+
+/// Whether a session was left without an outcome and without a word for later.
+fn came_to_nothing(digest: &Digest) -> bool {
+    let content = &digest.content;
+    content.status == Outcome::Abandoned
+        && content.stated.is_empty()
+        && content.key_outcomes.iter().all(|said| !said.contains(char::is_alphanumeric))
 }
 
 /// The order of sessions on the page: the last to end first.
@@ -150,6 +160,19 @@ mod tests {
         assert_eq!(shown.len(), 1 + OUTCOMES + 1 + 1, "{shown:?}");
         assert_eq!(shown[1], "  - assistant said “one” (SES1_desk_SP1C1#EP_001)\n");
         assert_eq!(shown[4], "  - open: “push it?” (SES1_desk_SP1C1#EP_005)\n");
+    }
+
+    #[test]
+    fn what_was_left_before_anything_came_of_it_comes_to_nothing() {
+        use crate::model::digest::Content;
+        let nothing = |status: Outcome, outcomes: &[&str]| {
+            let key_outcomes = outcomes.iter().map(|said| said.to_string()).collect();
+            let content = Content { status, key_outcomes, ..Content::default() };
+            came_to_nothing(&Digest::of_content("SES1_desk_SP1C1", content))
+        };
+        assert!(nothing(Outcome::Abandoned, &["–"]));
+        assert!(!nothing(Outcome::Abandoned, &["the page is written"]));
+        assert!(!nothing(Outcome::Fail, &[]));
     }
 
     #[test]
