@@ -19,14 +19,14 @@ use crate::base::{files, text};
 use crate::distill::knowledge::wording;
 use crate::distill::words;
 use crate::error::{Context, Error, Result};
-use crate::index::{self, PageTexts};
+use crate::index::{self, Corpus, Index, PageTexts, Source};
 use crate::memory::Memory;
 use crate::model::digest::{Claim, ClaimKind, Digest, Origin};
 use crate::model::ids::EpisodeId;
 use crate::model::knowledge::{Kind, PageName, Question};
 use crate::models::{Alias, Answer, MARK, Models, Prompt};
 use crate::query::terms::stem;
-use crate::query::{MOST_PHRASINGS, Query};
+use crate::query::{FilterKey, MOST_PHRASINGS, Query};
 use crate::store::Store;
 use crate::store::knowledge::links::{self, Place, targets, without_links};
 use crate::store::knowledge::{self as documents, ReadPage};
@@ -107,7 +107,8 @@ impl Memory {
                 .map(|word| stem(&word.to_lowercase()).to_string())
                 .collect();
             terms.0.retain(|(term, _)| !when.contains(term));
-            if let Some(answer) = self.answer_from_days(asked, &terms, &question)? {
+            let dry_run = request.dry_run;
+            if let Some(answer) = self.answer_from_days(asked, &terms, &question, dry_run)? {
                 return Ok(answer);
             }
         } else if days::asks_for_decision(&question) {
@@ -237,12 +238,29 @@ impl Memory {
         asked: &AskedDays,
         terms: &QuestionTerms,
         question: &str,
+        dry_run: bool,
     ) -> Result<Option<AskReport>> {
-        let is_about = |line: &str, project: Option<&str>| terms.are_met_by(line, project);
+        let projects = self.project_terms(terms, dry_run)?;
+        let is_about = |line: &str, project: Option<&str>| {
+            terms.are_met_by(line, project.unwrap_or_default(), &projects)
+        };
         let rest =
             (!terms.0.is_empty()).then_some(&is_about as &dyn Fn(&str, Option<&str>) -> bool);
         let (citations, consulted) = asked.answer(self, rest)?;
         Ok(answer_of(question, citations, consulted))
+    }
+
+    /// Which of the terms name projects of this memory.
+    fn project_terms(&self, terms: &QuestionTerms, dry_run: bool) -> Result<BTreeSet<usize>> {
+        let source = if dry_run { Source::InMemory } else { Source::Refreshed };
+        let index = Index::open(self.store(), Corpus::Digests, source)?;
+        let known = index.filter_values(FilterKey::Project);
+        let named = known.iter().map(|project| (QuestionTerms::of(project), project));
+        let named = named.filter(|(of, _)| {
+            let is_asked = |one: &(String, f32)| terms.0.iter().any(|(term, _)| *term == one.0);
+            !of.0.is_empty() && of.0.iter().all(is_asked)
+        });
+        Ok(named.flat_map(|(_, project)| terms.named_by(&stems(project))).collect())
     }
 
     /// Answers from the decisions of the sessions that have to do with the question, before any
@@ -379,12 +397,14 @@ impl QuestionTerms {
         named
     }
 
-    /// Whether a line of a project's session has to do with them: whoever asks for the project
-    /// wants all of it, unless they ask for something in it.
-    fn are_met_by(&self, line: &str, project: Option<&str>) -> bool {
-        let of_project = self.named_by(&stems(project.unwrap_or_default()));
+    /// Whether a line of a project's session has to do with them, of which some name projects:
+    /// whoever asks for a project wants all of it, unless they ask for something in it.
+    fn are_met_by(&self, line: &str, project: &str, projects: &BTreeSet<usize>) -> bool {
         let of_line = self.named_by(&stems(line));
-        of_project.len() == self.0.len() || !of_line.is_subset(&of_project)
+        let of_both: BTreeSet<usize> =
+            self.named_by(&stems(project)).union(&of_line).copied().collect();
+        let is_there = projects.is_empty() || !of_both.is_disjoint(projects);
+        is_there && (projects.len() == self.0.len() || !of_line.is_subset(projects))
     }
 
     fn weight(&self, named: &BTreeSet<usize>) -> f32 {
@@ -630,8 +650,10 @@ mod tests {
 
     #[test]
     fn whoever_names_a_project_asks_for_its_lines() {
-        let met = |question: &str, line: &str, project| {
-            QuestionTerms::of(question).are_met_by(line, project)
+        let met = |question: &str, line: &str, project: Option<&str>| {
+            let terms = QuestionTerms::of(question);
+            let projects = terms.named_by(&stems("tide-book"));
+            terms.are_met_by(line, project.unwrap_or_default(), &projects)
         };
         let line = "Commit 1f3c9e2 on branch locks is not pushed";
         assert!(met("tide-book", line, Some("tide-book")));
@@ -640,6 +662,8 @@ mod tests {
         assert!(met("locks in tide-book", line, Some("tide-book")));
         assert!(!met("anchors in tide-book", line, Some("tide-book")), "something in it is asked");
         assert!(met("tide-book", "The tide-book has a new page", Some("reef")));
+        assert!(!met("anchors in tide-book", "No window for tide-book", Some("reef")));
+        assert!(met("locks", line, None), "no project is named");
     }
 
     #[test]

@@ -20,6 +20,8 @@ const DECISIONS: usize = 2;
 const OUTCOMES: usize = 2;
 const LESSONS: usize = 1;
 const OPEN: usize = 2;
+/// How many loose ends of all of them stand together.
+const MOST_OPEN: usize = 4;
 
 /// Makes the lines that tell of sessions.
 pub struct SessionLines<'a> {
@@ -29,8 +31,8 @@ pub struct SessionLines<'a> {
 }
 
 impl SessionLines<'_> {
-    /// The last sessions of the project, and which they are.
-    pub fn last(&self, index: Option<&Index>) -> (Section, BTreeSet<SessionId>) {
+    /// What the last sessions of the project left open, those sessions, and which they are.
+    pub fn last(&self, index: Option<&Index>) -> ([Section; 2], BTreeSet<SessionId>) {
         let projects = self.asking.projects;
         let mut digests: Vec<Digest> = match index {
             Some(index) => projects
@@ -56,12 +58,25 @@ impl SessionLines<'_> {
         digests.sort_by_key(came_to_nothing);
         digests.truncate(SESSIONS);
         shown.extend(digests.iter().map(|digest| digest.session.clone()));
+        let open = digests.iter().flat_map(|digest| self.open(digest)).take(MOST_OPEN).collect();
+        let open =
+            Section { heading: "Left open".into(), lines: open, share: 10, last_first: false };
         let lines = digests.iter().flat_map(|digest| self.lines(digest)).collect();
         let heading = match projects.first() {
             Some(project) => format!("Last sessions of {}", markdown::heading(project)),
             None => "Last sessions".into(),
         };
-        (Section { heading, lines, share: 30, last_first: false }, shown)
+        ([open, Section { heading, lines, share: 30, last_first: false }], shown)
+    }
+
+    /// What a session states as open, with its day.
+    fn open(&self, digest: &Digest) -> Vec<Line> {
+        let of = DigestLines { digest, trust: self.asking.trust, checker: self.checker };
+        let stated = digest.content.stated.iter().filter(|claim| claim.kind == ClaimKind::Open);
+        let lines = stated.filter_map(|claim| of.claim(claim)).take(OPEN);
+        lines
+            .map(|line| Line { text: format!("{}{}", day_of(digest), line.text), ..line })
+            .collect()
     }
 
     /// One session: what it was, what was decided, what came of it, what was learnt and left open.
