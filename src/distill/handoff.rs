@@ -3,6 +3,7 @@
 //! It says nothing that the digest does not say: goal, state, decisions, what did not work, what is
 //! open, files, the next step and how to check the work, each with its source.
 
+use crate::base::static_regex::StaticRegex;
 use crate::base::text;
 use crate::model::digest::{Claim, ClaimKind, Digest, Origin};
 use crate::model::ids::EpisodeId;
@@ -27,12 +28,13 @@ pub fn page(digest: &Digest, last_page: Option<&str>, is_persons: bool) -> Strin
     );
     page.section("Goal", [page.line(&content.objective, None)]);
     let status = format!("{} (by the last check, commit or word of the person)", content.status);
-    let outcomes = content.key_outcomes.iter().map(|outcome| page.line(outcome, None));
+    let outcomes = content.key_outcomes.iter().map(|outcome| page.outcome(outcome));
     let state = [Some(format!("- Status: {status}"))].into_iter().chain(outcomes);
     page.section("Where it stands", state.collect::<Vec<_>>());
     page.section("Decided, and why", page.claims(ClaimKind::Decision, |_| true));
     page.section("Holds from now on", page.claims(ClaimKind::Standing, |claim| !claim.is_check()));
     let unsolved = content.errors.iter().filter(|error| error.solved_in.is_none());
+    let unsolved = unsolved.filter(|error| says_what(&error.text));
     let unsolved = unsolved.map(|error| {
         page.line(
             &format!("`{}` was not solved", error.text.replace('`', "'")),
@@ -46,6 +48,13 @@ pub fn page(digest: &Digest, last_page: Option<&str>, is_persons: bool) -> Strin
     page.section("Next step", [page.next_step(last_page)]);
     page.section("How to check it", page.checks());
     page.text
+}
+
+/// Whether an error says what went wrong: `Error` alone does not, and `EWOULDBLOCK` does.
+fn says_what(error: &str) -> bool {
+    let word = error.trim().trim_end_matches([':', '.', '!']);
+    let is_plain = word.chars().skip(1).all(char::is_lowercase);
+    !(word.chars().all(char::is_alphabetic) && is_plain)
 }
 
 /// A page that is being written.
@@ -71,6 +80,13 @@ impl Page<'_> {
         let session = &self.digest.session;
         let source = episode.map_or(session.to_string(), |episode| format!("{session}#{episode}"));
         (!said.is_empty()).then(|| format!("- {said} ({source})"))
+    }
+
+    /// What came of it, with its episode as a source like any other.
+    fn outcome(&self, outcome: &str) -> Option<String> {
+        static EPISODE: StaticRegex = StaticRegex::new(r"\s*\((?:EP_\d+, )*(EP_\d+)\)\s*$");
+        let Some(found) = EPISODE.captures(outcome) else { return self.line(outcome, None) };
+        self.line(&outcome[..outcome.len() - found[0].len()], found[1].parse().ok())
     }
 
     fn claims(&self, kind: ClaimKind, is_meant: impl Fn(&Claim) -> bool) -> Vec<Option<String>> {
@@ -134,5 +150,28 @@ impl Page<'_> {
         checks
             .map(|(command, episode)| self.line(&format!("`{command}` passed"), Some(episode)))
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::digest::{Content, ErrorFact};
+
+    #[test]
+    fn outcomes_have_their_source_and_errors_say_what_failed() {
+        let error =
+            |text: &str| ErrorFact { text: text.into(), episode: EpisodeId(2), solved_in: None };
+        let content = Content {
+            title: "Sort the archive".into(),
+            key_outcomes: vec!["The archive is sorted (EP_003)".into(), "No place".into()],
+            errors: vec![error("Error"), error("EWOULDBLOCK")],
+            ..Content::default()
+        };
+        let page = page(&Digest::of_content("SES1_desk_SP1C1", content), None, true);
+        assert!(page.contains("- The archive is sorted (SES1_desk_SP1C1#EP_003)\n"), "{page}");
+        assert!(page.contains("- No place (SES1_desk_SP1C1)\n"), "{page}");
+        assert!(page.contains("`EWOULDBLOCK` was not solved"), "{page}");
+        assert!(!page.contains("`Error`"), "{page}");
     }
 }

@@ -148,6 +148,18 @@ pub struct Support {
     pub evidence: String,
 }
 
+impl Support {
+    /// Whether something of both was said in one episode: who speaks on says no other thing.
+    pub fn meet(some: &[Support], others: &[Support]) -> bool {
+        let said = |support: &&Support| support.said_by.is_some();
+        some.iter().filter(said).any(|one| {
+            let same =
+                |other: &Support| other.session == one.session && other.episode == one.episode;
+            others.iter().filter(said).any(same)
+        })
+    }
+}
+
 /// A landmark that holds no more.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Superseded {

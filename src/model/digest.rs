@@ -30,6 +30,22 @@ pub struct Digest {
     pub snapshot: Snapshot,
 }
 
+#[cfg(test)]
+impl Digest {
+    /// A digest of which only its content counts.
+    pub fn of_content(session: &str, content: Content) -> Digest {
+        Digest {
+            session: session.parse().expect("an id of a session"),
+            source_id: format!("claude:{session}"),
+            adopted_by: None,
+            captured: crate::base::clock::from_millis(0).expect("a time"),
+            state: State::Closed,
+            content,
+            snapshot: Snapshot::default(),
+        }
+    }
+}
+
 /// What the distiller says of a session; a function of the session alone.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Content {

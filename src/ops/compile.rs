@@ -12,10 +12,10 @@ use chrono::NaiveDate;
 use serde::Serialize;
 
 use crate::base::files::{self, Batch};
-use crate::base::markdown::plain;
 use crate::base::markdown::strip_marks;
 use crate::base::redact::Redactor;
 use crate::base::setters::setters;
+use crate::distill::day::as_said;
 use crate::distill::knowledge::{self, Day, Line, wording};
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
@@ -406,7 +406,7 @@ fn read_day(
     for line in text.lines().filter_map(day::Line::parse) {
         last = last.max(line.time.to_string());
         let (said, more) = without_more(line.text);
-        let said = redactor.redact(&plain(said)).into_owned();
+        let said = redactor.redact(&as_said(said)).into_owned();
         let session: Option<SessionId> = line.session.parse().ok();
         let mut episode = None;
         if let Some(id) = &session {

@@ -286,7 +286,7 @@ fn text(
     for (session, note) in added {
         add_note(&mut notes, session, note.clone());
     }
-    let mut reader = DayReader::default();
+    let mut reader = DayReader::of(day);
     let contents = day::read(layout, day, |line| reader.take(line))?;
     if !contents.anything && notes.is_empty() && existing.is_none() {
         return Ok(None);

@@ -127,6 +127,12 @@ fn lesson(one: &Candidate, project: &str, resolution: Option<&String>) -> Lesson
 
 fn page(report: &RetroReport) -> String {
     let Fleet { sessions, success_rate, error_rate, tokens_median, .. } = &report.fleet;
+    if *sessions == 0 {
+        let since = &report.since;
+        return format!(
+            "# Retrospective\n\nThere was no session since {since}. Made by `memtree retro`.\n"
+        );
+    }
     let mut page = format!(
         "# Retrospective\n\nSessions since {}: {sessions}, {:.0} % of them with success, {:.0} % met errors, \
          {tokens_median} tokens in the middle. Made by `memtree retro`.\n",

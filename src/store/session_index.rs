@@ -58,19 +58,40 @@ impl IndexEntry {
         self.digest.content.worth == Worth::Full
     }
 
-    fn line(&self) -> String {
+    /// Its line; `is_alone` is whether no other session of the day has its title.
+    fn line(&self, is_alone: bool) -> String {
         let content = &self.digest.content;
         let part = |value: &str, most| inline(&text::one_line(value, most).replace(BETWEEN, " - "));
         let or_dash = |value: String| if value.is_empty() { "–".to_string() } else { value };
+        let title = or_dash(part(&content.title, 160));
         let parts = [
             or_dash(self.date.clone()),
             or_dash(part(content.project.as_deref().unwrap_or_default(), 60)),
-            or_dash(part(&content.title, 160)),
+            if is_alone { title } else { format!("{title} ({})", self.told_apart()) },
             content.status.to_string(),
             format!("[{}]({})", self.session, layout::from_index_to_digest(&self.session)),
         ];
         format!("- {}\n", parts.join(BETWEEN))
     }
+
+    /// What tells it apart from another of the same title: the agent, and when it began.
+    fn told_apart(&self) -> String {
+        let content = &self.digest.content;
+        let began = content.started.or(content.ended);
+        let began = began.map(|at| at.format(", %H:%MZ").to_string()).unwrap_or_default();
+        inline(&format!("{}{began}", content.flavor))
+    }
+}
+
+/// The lines of sessions in their order; those of equal titles on one day say which is which.
+fn lines(entries: &[IndexEntry]) -> String {
+    let title = |one: &IndexEntry| one.digest.content.title.to_lowercase();
+    let mut titles: BTreeMap<(&str, String), usize> = BTreeMap::new();
+    for one in entries.iter().filter(|one| one.is_listed()) {
+        *titles.entry((&one.date, title(one))).or_default() += 1;
+    }
+    let listed = entries.iter().filter(|one| one.is_listed());
+    listed.map(|one| one.line(titles[&(one.date.as_str(), title(one))] <= 1)).collect()
 }
 
 /// The order of the index: newest first.
@@ -132,8 +153,7 @@ fn write_month(layout: &Layout, month: &str, mut entries: Vec<IndexEntry>) -> io
         return files::remove_file(&path);
     }
     sort(&mut entries);
-    let listed: String =
-        entries.iter().filter(|one| one.is_listed()).map(IndexEntry::line).collect();
+    let listed = lines(&entries);
     let mut text = format!("# Sessions of {month}\n\n[All months](INDEX.md)\n\n{listed}");
     let counted: Vec<String> =
         entries.iter().filter(|one| !one.is_listed()).map(|one| one.session.to_string()).collect();
@@ -283,4 +303,37 @@ fn is_month(word: &str) -> bool {
     bytes.len() == 7
         && bytes[4] == b'-'
         && bytes.iter().enumerate().all(|(at, byte)| at == 4 || byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::clock;
+    use crate::model::digest::Content;
+
+    fn entry(session: &str, title: &str, started: &str) -> IndexEntry {
+        let content = Content {
+            flavor: "codex".into(),
+            title: title.into(),
+            started: clock::parse(started),
+            ..Content::default()
+        };
+        let digest = Digest::of_content(session, content);
+        IndexEntry { session: digest.session.clone(), date: started[..10].into(), digest }
+    }
+
+    #[test]
+    fn equal_titles_of_a_day_are_told_apart() {
+        let entries = [
+            entry("SES1_desk_SP1C1", "Sort the archive", "2026-11-15T08:20:00Z"),
+            entry("SES2_desk_SP1C1", "Sort the archive", "2026-11-15T09:30:00Z"),
+            entry("SES3_desk_SP1C1", "Sort the archive", "2026-11-16T09:30:00Z"),
+        ];
+        let lines = lines(&entries);
+        let lines: Vec<&str> = lines.lines().collect();
+        assert!(lines[0].contains("Sort the archive (codex, 08:20Z) · "), "{lines:?}");
+        assert!(lines[1].contains("Sort the archive (codex, 09:30Z) · "), "{lines:?}");
+        assert!(lines[2].contains("Sort the archive · "), "{lines:?}");
+        assert!(lines.iter().all(|line| listed_session(line).is_some()), "{lines:?}");
+    }
 }

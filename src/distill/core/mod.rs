@@ -59,18 +59,17 @@ pub fn core(id: &CoreId, mut sources: Vec<(SessionId, Source)>) -> Core {
         }
     }
     let members = sources.iter().map(|(session, source)| member(session, source)).collect();
-    let mut all: Vec<&Digest> = sources.iter().filter_map(|(_, source)| source.digest()).collect();
-    // What was said later counts as later, whenever it was captured.
-    all.sort_by_key(|digest| (digest.content.ended, digest.session.clone()));
     let is_worth = |digest: &&Digest| digest.content.worth == Worth::Full;
-    let digests: Vec<&Digest> = all.iter().copied().filter(is_worth).collect();
+    let mut digests: Vec<&Digest> =
+        sources.iter().filter_map(|(_, source)| source.digest()).filter(is_worth).collect();
+    // What was said later counts as later, whenever it was captured.
+    digests.sort_by_key(|digest| (digest.content.ended, digest.session.clone()));
     let mut drafts = stated(&digests);
     for draft in &mut drafts {
         meet_again(draft, &digests);
     }
     drafts.extend(recurring::drafts(&digests));
-    // A command that passed has passed, whatever else the session is worth.
-    drafts.extend(recurring::checks(&all));
+    drafts.extend(recurring::checks(&digests));
     let (landmarks, superseded) = settle(drafts, &digests);
     let relations = relations::relations(&digests, &landmarks, &superseded);
     let open = left_open(&digests);
@@ -245,7 +244,10 @@ fn is_proved(digest: &Digest, claim: &Claim) -> bool {
         // What a program refused once may be of that day; what it refuses again is how it is.
         ClaimKind::Lesson if claim.origin == Origin::Tool => false,
         ClaimKind::Lesson => {
-            has_held(digest) && !narrates(&claim.text) && names_a_thing(&claim.text)
+            has_held(digest)
+                && !narrates(&claim.text)
+                && !shows_by_itself(&claim.text)
+                && names_a_thing(&claim.text)
         }
         // A choice of one thing over another, with which the session went well.
         ClaimKind::Decision => {
@@ -265,7 +267,7 @@ fn has_held(digest: &Digest) -> bool {
 /// who comes later does better for it.
 fn narrates(said: &str) -> bool {
     static MOMENT: StaticRegex = StaticRegex::new(
-        r"(?i)\b(?:i|i['’]m|i['’]ve|i['’]ll|we|we['’]ve|we['’]re|let['’]s)\b|\b(?:now|today|currently|just|already|yet|still|in progress|need to)\b|\b(?:added|moved|renamed|updated|removed|replaced|switched|created|implemented)\b|\bso the (?:problem|issue|bug) is\b|\bthis (?:change|branch|commit|pr|fix|session|time)\b|\bthe (?:deletion|change|current implementation)\b|\b(?:pr|pull request) #?\d+|^(?:since|points|problem \d|so|but|also|which|that|it|this|these|they|the fix)\b",
+        r"(?i)\b(?:i|i['’]m|i['’]ve|i['’]ll|we|we['’]ve|we['’]re|let['’]s)\b|\b(?:now|today|currently|just|already|yet|still|in progress|need to)\b|\b(?:added|moved|renamed|updated|removed|replaced|switched|created|implemented)\b|\btried to\b|\bturned out\b|\bso the (?:problem|issue|bug) is\b|\bthis (?:change|branch|commit|pr|fix|session|time)\b|\bthe (?:deletion|change|current implementation)\b|\b(?:pr|pull request) #?\d+|^(?:since|points|problem \d|so|but|also|which|that|it|this|these|they|the fix)\b",
     );
     // How a formatter would have one line is no knowledge of a project.
     static FORMAT: StaticRegex = StaticRegex::new(
@@ -274,6 +276,37 @@ fn narrates(said: &str) -> bool {
     // What else stands in code is a name: `now()` is no moment.
     let words: Vec<&str> = said.split('`').step_by(2).collect();
     is_numbered(said) || FORMAT.is_match(said) || MOMENT.is_match(&words.join("_"))
+}
+
+/// Whether a sentence tells only what a checkout, or one name of the code, was like at the time, or
+/// what was made of it: whoever comes later reads it there, or finds it changed.
+fn shows_by_itself(said: &str) -> bool {
+    static STATE: StaticRegex = StaticRegex::new(
+        r"(?i)\b(?:stale|missing|unused|out of (?:date|sync)|outdated|untracked)\b|\b\d+ (?:\S+ ){0,2}(?:warnings?|errors?|tests?|todos?|findings?|failures?|args?|arguments?)\b",
+    );
+    static DONE: StaticRegex = StaticRegex::new(
+        r"(?i)^(?:preserved|verified|verifies|confirmed|ensured|dropped|kept|fixed|changed)\b|\b(?:resolved|succeeded)\b|\bmade [a-z]+(?: in\b| —|[,;.]|$)",
+    );
+    // "`NAME` takes …", "The `NAME` variable is only …", "In `NAME`, …".
+    static USE: StaticRegex = StaticRegex::new(
+        r"(?i)^(?:the |in |both )?`([a-z_]\w*)(?:\(\))?`(?:,| (?:variable|function|method|parameter|argument|field|callback|hook|component|class|struct|type|constant)\b| (?:is|are|takes?|creates?|has|have|only|checks?|does|doesn['’]?t|calls?|returns?|uses?|reads?|sets?|keeps?|gets?)\b)",
+    );
+    // Why it is so stands in no code.
+    static WHY: StaticRegex = StaticRegex::new(
+        r"(?i)\b(?:because|which is (?:what|why|how|where)|so that|requires?|must|needs?)\b|→",
+    );
+    let name = USE.captures(said).map(|found| found[1].to_string());
+    let is_symbol =
+        |name: &String| name.contains(char::is_lowercase) && (name.contains('_') || has_hump(name));
+    let words: Vec<&str> = said.split('`').step_by(2).collect();
+    let words = words.join("_");
+    let is_use = name.as_ref().is_some_and(is_symbol) && !WHY.is_match(&words);
+    is_use || DONE.is_match(&words) || (STATE.is_match(&words) && !words.contains('→'))
+}
+
+/// Whether a name has a capital behind a small letter.
+fn has_hump(name: &str) -> bool {
+    name.as_bytes().windows(2).any(|two| two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase())
 }
 
 /// Whether a sentence names an issue, a line or a commit by number: that is of its day, also in
@@ -307,11 +340,28 @@ fn lasts(said: &str) -> bool {
     // "Get this in early" names nothing that a later reader could look for.
     static POINTS: StaticRegex =
         StaticRegex::new(r"(?i)\b(?:get|do|make|keep|put) (?:this|that|it)\b");
+    // How one label reads is seen where it stands.
+    static WORDING: StaticRegex = StaticRegex::new(
+        r#"(?i)\b(?:appears?|reads?|says?|shown|called|labell?ed|named)\b.{0,12}["“]"#,
+    );
+    if settles(said) {
+        return true;
+    }
     WHY.is_match(said)
+        && !WORDING.is_match(said)
         && !is_numbered(said)
         && !said.contains('?')
         && !REPLY.is_match(said)
         && (!POINTS.is_match(said) || names_a_thing(said))
+}
+
+/// Whether a decision is a person's answer to how a thing should be: an agent asked, so it was a
+/// choice among others.
+fn settles(said: &str) -> bool {
+    static SHOULD: StaticRegex = StaticRegex::new(r"(?i)\bshould (?:the|we|users?|it|happen)\b");
+    said.split_once("? → ").is_some_and(|(asked, answer)| {
+        SHOULD.is_match(asked) && answer.split_whitespace().count() >= 2 && !is_numbered(answer)
+    })
 }
 
 /// Adds the episodes of the same project that met the same things again: at least two of them by
@@ -351,7 +401,12 @@ fn is_a_name(word: &str) -> bool {
 /// contested.
 fn settle(mut drafts: Vec<Draft>, digests: &[&Digest]) -> (Vec<Landmark>, Vec<Superseded>) {
     drafts.sort_by(|a, b| (&a.last, &a.text).cmp(&(&b.last, &b.text)));
-    let against = |a: &Draft, b: &Draft| a.project == b.project && a.gist.contradicts(&b.gist);
+    // Two lines of one episode ("where it is set", "where it is not set") are parts of one thought.
+    let against = |a: &Draft, b: &Draft| {
+        a.project == b.project
+            && a.gist.contradicts(&b.gist)
+            && !Support::meet(&a.supports, &b.supports)
+    };
     let mut landmarks: Vec<Landmark> = Vec::new();
     let mut superseded: Vec<Superseded> = Vec::new();
     for (at, draft) in drafts.iter().enumerate() {
@@ -487,6 +542,7 @@ mod tests {
             "Line 404 checks `is_open` and line 390 does not",
             "`1a2b3c4d` is the commit that breaks the `lock`",
             "Lint wants the `find` call on one line",
+            "When the hook ran, `sort` tried to ask a question and found no terminal",
         ] {
             assert!(narrates(told), "{told}");
         }
@@ -503,6 +559,86 @@ mod tests {
     fn what_names_nothing_of_code_is_said_of_no_project() {
         assert!(names_a_thing("Biome wraps a `className` of more than one line"));
         assert!(!names_a_thing("The warnings are in the tests, not in the client"));
+    }
+
+    #[test]
+    fn what_the_code_itself_shows_is_no_lesson() {
+        for shown in [
+            "The `lastPage` variable is only read inside the `turnPage` callback",
+            "`open_page` takes 2 arguments but is called with one",
+            "In `sort_pages`, the order of the index is dropped",
+            "The built page is stale relative to `src/page.rs`",
+            "`~/.config/book.toml` is missing",
+            "`cargo doc` prints 12 more warnings",
+            "`wrap()` failure made fatal in the printer",
+            "Merge conflict resolved — both `a_page` and `b_page` are there",
+        ] {
+            assert!(shows_by_itself(shown), "{shown}");
+        }
+        for lasting in [
+            "The API requires `tool_result` to follow `tool_use` at once",
+            "`BOOK_HOME` is read before the settings are",
+            "The `print_page` function only sets `note` (which is what the reader sees)",
+            "`cargo publish` sends files that git does not know",
+            "error: missing header → the index must be written before the pages",
+        ] {
+            assert!(!shows_by_itself(lasting), "{lasting}");
+        }
+    }
+
+    #[test]
+    fn an_answer_to_how_it_should_be_lasts_and_a_label_does_not() {
+        assert!(lasts("How should users choose the paper? → Only by the settings"));
+        assert!(!lasts("Can you see it? → no, not on this screen"));
+        assert!(!lasts("The tab should appear as \"My pages\", not \"Pages\""));
+    }
+
+    fn claimed(session: &str, claims: &[(u32, &str)]) -> (SessionId, Source) {
+        let claim = |(episode, text): &(u32, &str)| Claim {
+            kind: ClaimKind::Lesson,
+            text: text.to_string(),
+            episode: crate::model::ids::EpisodeId(*episode),
+            origin: Origin::Assistant,
+        };
+        let content = crate::model::digest::Content {
+            project: Some("book".into()),
+            stated: claims.iter().map(claim).collect(),
+            ..Default::default()
+        };
+        let digest = Digest::of_content(session, content);
+        (digest.session.clone(), Source::Digest(Box::new(digest)))
+    }
+
+    #[test]
+    fn lines_of_one_episode_do_not_supersede_each_other() {
+        let set = "The printer falls back to grey when `BOOK_INK` is set";
+        let unset = "The printer falls back to grey when `BOOK_INK` is not set";
+        let id: CoreId = "laptop_SP1C1".parse().unwrap();
+        let superseded = |claims: &[(u32, &str)]| {
+            core(&id, vec![claimed("SES1_laptop_SP1C1", claims)]).superseded.len()
+        };
+        assert_eq!(superseded(&[(1, set), (1, unset)]), 0);
+        assert_eq!(superseded(&[(1, set), (2, unset)]), 1);
+    }
+
+    #[test]
+    fn what_is_not_worth_remembering_gives_a_core_nothing() {
+        let (session, source) = claimed("SES1_laptop_SP1C1", &[]);
+        let Source::Digest(mut digest) = source else { unreachable!() };
+        digest.content.worth = Worth::None;
+        digest.content.stated.push(Claim {
+            kind: ClaimKind::Standing,
+            text: "`make pages` passed".into(),
+            episode: crate::model::ids::EpisodeId(1),
+            origin: Origin::Tool,
+        });
+        let id: CoreId = "laptop_SP1C1".parse().unwrap();
+        let core_of = |digest: &Digest| {
+            core(&id, vec![(session.clone(), Source::Digest(Box::new(digest.clone())))]).landmarks
+        };
+        assert!(core_of(&digest).is_empty());
+        digest.content.worth = Worth::Full;
+        assert_eq!(core_of(&digest).len(), 1);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::Gist;
-use crate::model::core::{Kind, LandmarkState, Merged, Together};
+use crate::model::core::{Kind, LandmarkState, Merged, Support, Together};
 
 /// Puts landmarks together. The order in which they come does not matter.
 pub fn together(mut all: Vec<Merged>) -> Together {
@@ -22,6 +22,7 @@ pub fn together(mut all: Vec<Merged>) -> Together {
     for (at, one) in found.iter().enumerate() {
         by_project.entry(one.landmark.project.as_ref()).or_default().push(at);
     }
+    let supports = |at: usize| found[at].landmark.supports.as_slice();
     let mut replaced_by: HashMap<usize, usize> = HashMap::new();
     let mut contested = Vec::new();
     for places in by_project.values() {
@@ -29,6 +30,7 @@ pub fn together(mut all: Vec<Merged>) -> Together {
             for &later in places[rank + 1..]
                 .iter()
                 .filter(|later| gists[**later].contradicts(&gists[earlier]))
+                .filter(|later| !Support::meet(supports(**later), supports(earlier)))
             {
                 if found[earlier].landmark.domain.latest_wins() {
                     replaced_by.insert(earlier, later);

@@ -7,6 +7,8 @@ use crate::base::text;
 use crate::distill::replies;
 
 const LONGEST_ANSWER: usize = 220;
+/// How long a block of code may be to be shown within a line.
+const LONGEST_CODE: usize = 60;
 
 /// The sentence of a reply that says the most.
 pub fn gist(reply: &str) -> String {
@@ -118,12 +120,39 @@ pub fn is_drawn(sentence: &str) -> bool {
         || sentence.matches(" - ").count() >= 3
 }
 
+/// What was said in a line of a day. Days are written with every tag and bracket escaped, also in
+/// code.
+pub fn as_said(line: &str) -> String {
+    static ESCAPED: StaticRegex = StaticRegex::new(r"\\([<\[\]\\])");
+    // What a program puts before the words of a person.
+    static FIELD: StaticRegex = StaticRegex::new(r"^\[\[ (?:## )?\w+ (?:## )?\]\]\s*");
+    let said = ESCAPED.replace_all(without_more(line), "$1");
+    FIELD.replace(&said, "").into_owned()
+}
+
 /// A line's text without the link to the rest of it.
-pub fn without_more(text: &str) -> &str {
+fn without_more(text: &str) -> &str {
     match text.rfind(" [more](") {
         Some(at) if text.ends_with(')') => &text[..at],
         _ => text,
     }
+}
+
+/// A text in which a block of code that became part of a line is a short span, or is left out.
+pub fn without_fences(said: &str) -> Cow<'_, str> {
+    static BLOCK: StaticRegex =
+        StaticRegex::new(r"```(?:[a-z]{1,12}\s)?\s*([^`]*?)\s*(?:```|`*$)|```");
+    if !said.contains("```") {
+        return Cow::Borrowed(said);
+    }
+    BLOCK.replace_all(said, |found: &regex::Captures<'_>| {
+        let code = found.get(1).map_or("", |code| code.as_str());
+        if (1..=LONGEST_CODE).contains(&code.chars().count()) {
+            format!("`{code}`")
+        } else {
+            "…".to_string()
+        }
+    })
 }
 
 #[cfg(test)]
@@ -151,6 +180,19 @@ mod tests {
         assert_eq!(whole("make it deterministic by: 1."), "make it deterministic by");
         assert_eq!(whole("is set inside the handler 2."), "is set inside the handler");
         assert_eq!(whole("version 2 of it"), "version 2 of it");
+    }
+
+    #[test]
+    fn a_line_is_read_as_it_was_said() {
+        assert_eq!(as_said(r"Run `open \<id>` and \[[this]]"), "Run `open <id>` and [[this]]");
+        assert_eq!(as_said(r"\[[ ## question ## ]] Which one?"), "Which one?");
+        assert_eq!(as_said(r"C:\temp [more](x.md)"), r"C:\temp");
+        let shown = |said: &str| without_fences(said).into_owned();
+        assert_eq!(shown("Try: ```sh ./go ``` now"), "Try: `./go` now");
+        let long = format!("Keep it: ```json {{ {} }} ``` and go", "x ".repeat(50));
+        assert_eq!(shown(&long), "Keep it: … and go");
+        assert_eq!(shown(&format!("Keep it: ```json {{ {}", "x ".repeat(50))), "Keep it: …");
+        assert_eq!(shown("No `code` here"), "No `code` here");
     }
 
     #[test]

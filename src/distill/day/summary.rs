@@ -6,6 +6,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use chrono::NaiveDate;
+
 use crate::base::static_regex::StaticRegex;
 use crate::base::{markdown, text};
 use crate::distill::{commands, replies};
@@ -13,14 +15,16 @@ use crate::model::day::{DaySummary, Line, LineKind, Point, SessionOfDay, Session
 use crate::model::digest::{Claim, ClaimKind, Content, Digest, Origin, Outcome, Worth};
 
 use super::sentences::{
-    decides, gist, is_curt, is_drawn, is_low, is_noise, sentences, whole, without_headings,
-    without_more,
+    as_said, decides, gist, is_curt, is_drawn, is_low, is_noise, sentences, whole, without_fences,
+    without_headings,
 };
 
 /// How much of each kind is shown of one session, and of the day.
 const MOST_EXCHANGES: usize = 8;
 const MOST_OF_A_KIND: usize = 6;
 const MOST_POINTS: usize = 16;
+/// How many open ends of one session are shown at least, on a day of many.
+const FEWEST_OPEN: usize = 3;
 /// How much is kept while the lines come.
 const MOST_KEPT: usize = 400;
 const LONGEST_QUOTE: usize = 160;
@@ -28,6 +32,8 @@ const LONGEST_QUOTE: usize = 160;
 /// Takes the lines of a day.
 #[derive(Debug, Default)]
 pub struct DayReader {
+    /// The day, where it is known: what a session left open belongs to the one on which it ended.
+    day: Option<NaiveDate>,
     sessions: Vec<SessionLines>,
     at: HashMap<String, usize>,
 }
@@ -56,6 +62,8 @@ struct SessionLines {
     milestones: Vec<(String, String)>,
     /// Those that failed, and of which nothing good was heard since.
     failing: Vec<String>,
+    /// What workers and tasks were started for, by their names.
+    tasks: HashMap<String, String>,
 }
 
 /// A prompt and how the agent answered it in the end.
@@ -68,6 +76,11 @@ struct Turn {
 }
 
 impl DayReader {
+    /// Takes the lines of this day.
+    pub fn of(day: NaiveDate) -> DayReader {
+        DayReader { day: Some(day), ..DayReader::default() }
+    }
+
     /// Takes the next line.
     pub fn take(&mut self, line: Line<'_>) {
         if line.kind == LineKind::System && is_own_report(line.text) {
@@ -110,9 +123,9 @@ impl DayReader {
             let point = |text: &String| Point { text: text.clone(), session: session.clone() };
             summary.decided.extend(whole.decisions.iter().take(most.min(3)).map(point));
             summary.done.extend(lines.done(digest.as_ref(), most).iter().map(point));
-            summary
-                .open
-                .extend(lines.left_open(digest.as_ref(), &whole).iter().take(most).map(point));
+            let ends = lines.ends_on(self.day, digest.as_ref());
+            let open = lines.left_open(digest.as_ref(), &whole, ends);
+            summary.open.extend(open.iter().take(most.max(FEWEST_OPEN)).map(point));
             let covered = covered(&lines.session);
             let is_new = |time: &str| {
                 !covered.iter().any(|(from, until)| (from.as_str()..=until).contains(&time))
@@ -149,13 +162,13 @@ impl SessionLines {
     fn take(&mut self, line: Line<'_>) {
         self.last = line.time.to_string();
         self.prompts += u64::from(line.kind == LineKind::User);
-        let said = markdown::plain(without_more(line.text));
+        let said = as_said(line.text);
         match line.kind {
             LineKind::User if is_noise(&said) => {}
             LineKind::User => {
                 self.state(line.time, &said);
                 let asked = text::one_line(
-                    &without_headings(&markdown::strip_marks(&said)),
+                    &without_headings(&markdown::strip_marks(&without_fences(&said))),
                     2 * LONGEST_QUOTE,
                 );
                 // Said again, before there was an answer.
@@ -173,7 +186,7 @@ impl SessionLines {
                     self.turns.push(Turn { time: line.time.to_string(), ..Turn::default() });
                 }
                 if let Some(turn) = self.turns.last_mut().filter(|_| !is_noise(&said)) {
-                    let answer = gist(&said);
+                    let answer = gist(&without_fences(&said));
                     if is_curt(&turn.answered) || !is_curt(&answer) {
                         turn.answered = answer;
                     }
@@ -196,9 +209,18 @@ impl SessionLines {
     fn event(&mut self, time: &str, said: &str, is_workers: bool) {
         static ENDED: StaticRegex =
             StaticRegex::new(r"(?i)\b(finished|completed|done|recovered|succeeded)\b");
-        static FAILED: StaticRegex = StaticRegex::new(
-            r"(?i)\b(failed|blocked|cancelled|crashed|timed out|killed)\b|\bok=false\b",
-        );
+        static FAILED: StaticRegex =
+            StaticRegex::new(r"(?i)\b(failed|blocked|cancelled|crashed|timed out|killed)\b");
+        // A call of a worker's that went wrong is a step on its way, and no end of it.
+        if is_workers && said.trim_end().ends_with(" ok=false") {
+            return;
+        }
+        if let Some((name, task)) = said.strip_prefix("started ").and_then(|s| s.split_once(": ")) {
+            if self.tasks.len() < MOST_KEPT {
+                self.tasks.insert(name.to_string(), text::first_sentence(task, LONGEST_QUOTE));
+            }
+        }
+        let said = &self.with_task(said);
         let failed = FAILED.is_match(said);
         if is_workers && !failed && !ENDED.is_match(said) {
             return;
@@ -206,7 +228,9 @@ impl SessionLines {
         let said = text::one_line(said, LONGEST_QUOTE);
         let about = |said: &str| words_about(said);
         if failed && self.failing.len() < MOST_KEPT {
-            self.failing.push(said.clone());
+            if !self.failing.contains(&said) {
+                self.failing.push(said.clone());
+            }
         } else if ENDED.is_match(&said) {
             let ended = about(&said);
             self.failing.retain(|failing| about(failing).is_disjoint(&ended));
@@ -214,6 +238,14 @@ impl SessionLines {
         if self.milestones.len() < MOST_KEPT {
             self.milestones.push((time.to_string(), said));
         }
+    }
+
+    /// How a worker ended, with what it was for where its own last word says nothing.
+    fn with_task(&self, said: &str) -> String {
+        let ended = said.strip_prefix("finished ").and_then(|rest| rest.split_once(": "));
+        let task = ended.filter(|(_, answer)| is_curt(answer));
+        let task = task.and_then(|(name, _)| Some((name, self.tasks.get(name)?)));
+        task.map_or_else(|| said.to_string(), |(name, task)| format!("finished {name}: {task}"))
     }
 
     fn tool(&mut self, said: &str) {
@@ -224,7 +256,7 @@ impl SessionLines {
         };
         if what.starts_with("committed ") || what.starts_with("opened ") {
             // Who commits right after a failing run knows of it.
-            let known = what.starts_with("committed ") && self.prompts <= self.run_at + 1;
+            let known = what.starts_with("committed ") && ok && self.prompts <= self.run_at + 1;
             self.last_run.take_if(|(_, passed)| !*passed && known);
             if self.made.len() < MOST_KEPT {
                 self.made.push(text::one_line(what, LONGEST_QUOTE));
@@ -293,7 +325,7 @@ impl SessionLines {
                     .is_some_and(|turn| turn.asked.starts_with(start.trim_end_matches('…')))
             };
             context.extend(self.wanted(digest).filter(|wanted| !is_quoted(wanted)));
-            context.extend(self.facts_of_work().filter(|_| counts(&self.last)));
+            context.extend(self.facts_of_work(false).filter(|_| counts(&self.last)));
         }
         let mut exchanges: Vec<String> = chosen.into_iter().map(Turn::shown).collect();
         let milestones = self.milestones.iter().filter(|(time, _)| counts(time));
@@ -360,13 +392,13 @@ impl SessionLines {
         })
     }
 
-    /// What was changed and run, in one sentence.
-    fn facts_of_work(&self) -> Option<String> {
+    /// What was changed and run, in one sentence; a run that failed is nothing done.
+    fn facts_of_work(&self, only_done: bool) -> Option<String> {
         let mut facts = Vec::new();
         if !self.edited.is_empty() {
             facts.push(format!("changed {}", markdown::code_list(&self.edited, 5)));
         }
-        if let Some((run, ok)) = &self.last_run {
+        if let Some((run, ok)) = self.last_run.as_ref().filter(|(_, ok)| *ok || !only_done) {
             let how = match (*ok, self.failed_runs) {
                 (true, 0) => "passed".into(),
                 (true, failed) => {
@@ -393,6 +425,15 @@ impl SessionLines {
         stated.map(|claim| claim.text.clone()).take(MOST_OF_A_KIND).collect()
     }
 
+    /// Whether the session ended that day, so that what it left open was open then.
+    fn ends_on(&self, day: Option<NaiveDate>, digest: Option<&Digest>) -> bool {
+        let ended = digest.and_then(|digest| digest.content.date.parse::<NaiveDate>().ok());
+        match (day, ended) {
+            (Some(day), Some(ended)) => day == ended,
+            _ => self.whole(digest).is_some(),
+        }
+    }
+
     /// What came of it, in one line: the digest's first outcome, or what the agent said in the end.
     fn headline(&self, digest: Option<&Digest>) -> String {
         let outcome = self.whole(digest).and_then(|content| content.key_outcomes.first());
@@ -407,16 +448,15 @@ impl SessionLines {
     fn done(&self, digest: Option<&Digest>, most: usize) -> Vec<String> {
         let outcomes = self.whole(digest).map(|content| content.key_outcomes.as_slice());
         if let Some(outcomes) = outcomes.filter(|outcomes| !outcomes.is_empty()) {
-            let run = self.last_run.as_ref().and_then(|_| self.facts_of_work());
+            let passed = self.last_run.as_ref().filter(|(_, ok)| *ok);
+            let run = passed.and_then(|_| self.facts_of_work(true));
             let outcomes = outcomes.iter().map(|outcome| without_episode(outcome).to_string());
             return outcomes.chain(run).take(most).collect();
         }
-        let mut done: Vec<String> = self.facts_of_work().into_iter().collect();
+        let mut done: Vec<String> = self.facts_of_work(true).into_iter().collect();
         let shown = most.saturating_sub(done.len() + 1).max(1);
         done.extend(self.made.iter().take(shown).cloned());
-        if let Some(more) = self.made.len().checked_sub(shown).filter(|more| *more > 0) {
-            done.push(format!("and {more} more commits or pull requests"));
-        }
+        done.extend(more_made(self.made.get(shown..).unwrap_or_default()));
         let answer = || {
             self.turns
                 .iter()
@@ -431,35 +471,49 @@ impl SessionLines {
         done
     }
 
-    fn left_open(&self, digest: Option<&Digest>, whole: &SessionSummary) -> Vec<String> {
-        let mut open = Vec::new();
-        if let Some((run, false)) = &self.last_run {
-            open.push(format!("{run} failed at last"));
-        }
-        match digest.map(|digest| digest.content.status) {
-            Some(Outcome::Fail) if open.is_empty() => open.push("it ended without success".into()),
-            Some(Outcome::Abandoned) => open.push("it was left before it was done".into()),
-            _ => {}
-        }
-        if let Some(turn) =
-            self.turns.last().filter(|turn| turn.answered.is_empty() && !is_low(&turn.asked))
-        {
-            open.push(format!("not answered: {}", quoted(&turn.asked)));
+    /// What the day leaves open; what the digest names as open only where the session ended then.
+    fn left_open(
+        &self,
+        digest: Option<&Digest>,
+        whole: &SessionSummary,
+        ends: bool,
+    ) -> Vec<String> {
+        let content = digest.map(|digest| &digest.content).filter(|_| ends);
+        let stated = content.map(|content| content.stated.as_slice()).unwrap_or_default();
+        let stated = stated.iter().filter(|claim| claim.kind == ClaimKind::Open);
+        let mut open: Vec<String> =
+            stated.map(|claim| claim.text.clone()).take(MOST_OF_A_KIND).collect();
+        if open.is_empty() {
+            open.extend(whole.actions.iter().take(3).cloned());
         }
         open.extend(self.failing.iter().take(3).cloned());
-        let stated = self.claims(digest, &[ClaimKind::Open]);
-        open.extend(
-            if stated.is_empty() { whole.actions.clone() } else { stated }.into_iter().take(3),
-        );
+        if let Some((run, false)) = &self.last_run {
+            let is_said = |known: &String| known.contains(run.trim_matches('`'));
+            if !open.iter().any(is_said) {
+                open.push(format!("{run} failed at last"));
+            }
+        }
+        let unanswered =
+            self.turns.last().filter(|turn| turn.answered.is_empty() && !is_low(&turn.asked));
+        open.extend(unanswered.map(|turn| format!("not answered: {}", quoted(&turn.asked))));
+        let status = match content.map(|content| content.status) {
+            Some(Outcome::Fail) => "it ended without success",
+            Some(Outcome::Abandoned) => "it was left before it was done",
+            _ => return open,
+        };
+        if open.is_empty() {
+            open.push(status.into());
+        }
         open
     }
 
     /// What the agent's last words leave to be done.
     fn actions(&self) -> Vec<String> {
         static ACTION: StaticRegex = StaticRegex::new(
-            r"(?i)\b(todo|to-do|next steps?|follow[- ]?ups?|left to do|remains? to|still (needs?|missing|open|fails?|failing|to do)|not yet|you('ll| will)? (need|want) to|remember to)\b",
+            r"(?i)\bTO-?DOs?:|^to-?dos?\b|\b(next steps?|(?:in|for|as) (?:a|the) follow[- ]?up|follow[- ]?ups?(?: (?:is|are|needed|remains?)\b|:)|left to do|remains? to|still (needs?|missing|open|fails?|failing|to do)|not yet|you('ll| will)? (need|want) to|remember to)\b",
         );
-        static IF: StaticRegex = StaticRegex::new(r"(?i)\bif (it|this|that|you|there)\b");
+        static IF: StaticRegex =
+            StaticRegex::new(r"(?i)^\W*if\b|\bif (it|this|that|you|there|the)\b");
         sentences(&self.last_reply.1)
             .filter(|sentence| {
                 (16..300).contains(&sentence.chars().count()) && !sentence.ends_with(':')
@@ -524,6 +578,15 @@ fn said_in(turns: &[&Turn], digest: &Digest, kinds: &[ClaimKind]) -> Vec<String>
     of_person.filter(is_said).map(|claim| claim.text.clone()).take(MOST_OF_A_KIND).collect()
 }
 
+/// How many commits and pull requests are not named.
+fn more_made(made: &[String]) -> Option<String> {
+    let commits = made.iter().filter(|made| made.starts_with("committed ")).count();
+    let counts = [(commits, "more commit"), (made.len() - commits, "more pull request")];
+    let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+    let told: Vec<String> = counts.map(|(count, what)| text::counted(count, what)).collect();
+    (!told.is_empty()).then(|| format!("and {}", told.join(" and ")))
+}
+
 /// An outcome without the episode behind it: on the day's page the session's link leads there.
 fn without_episode(outcome: &str) -> &str {
     static EPISODE: StaticRegex = StaticRegex::new(r"\s*\((?:EP_\d+[,;\s]*)+\)\s*$");
@@ -564,6 +627,7 @@ fn quoted(said: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::ids::EpisodeId;
 
     fn summary(lines: &str) -> DaySummary {
         let mut reader = DayReader::default();
@@ -650,6 +714,81 @@ mod tests {
             "the task went well at last"
         );
         assert!(day.done.is_empty(), "a run that does not say how it went has not passed: {day:?}");
+    }
+
+    fn open_of(lines: &str, day: &str, digest: Digest) -> Vec<String> {
+        let mut reader = DayReader::of(day.parse().unwrap());
+        lines.lines().filter_map(|l| Line::parse(l.trim())).for_each(|line| reader.take(line));
+        let day = reader.finish(String::new(), |_| Some(digest.clone()), |_| Vec::new());
+        day.open.into_iter().map(|point| point.text).collect()
+    }
+
+    fn digest_with_open(text: &str) -> Digest {
+        let open = Claim {
+            kind: ClaimKind::Open,
+            origin: Origin::Tool,
+            text: text.into(),
+            episode: EpisodeId(1),
+        };
+        let content = Content {
+            date: "2026-11-15".into(),
+            turns: 9,
+            stated: vec![open],
+            ..Content::default()
+        };
+        Digest::of_content("SES1_laptop_SP1C1", content)
+    }
+
+    #[test]
+    fn what_a_session_left_open_stands_on_the_day_on_which_it_ended() {
+        let lines = "- [09:00:00] [user] (S1) Please write the page about locks\n\
+                     - [09:01:00] [main_agent] (S1) The page about locks is written and checked.";
+        let digest = digest_with_open("Commit 1f3c9e2 on branch locks is not pushed: the page");
+        assert_eq!(
+            open_of(lines, "2026-11-15", digest.clone()),
+            ["Commit 1f3c9e2 on branch locks is not pushed: the page"]
+        );
+        assert!(open_of(lines, "2026-11-14", digest).is_empty(), "it went on after that day");
+    }
+
+    #[test]
+    fn a_commit_after_a_failing_run_leaves_nothing_open() {
+        let lines = "- [09:00:00] [user] (S1) Please commit the page about locks
+             - [09:01:00] [tool_event] (S1) `$ cargo test day` ok=false
+             - [09:02:00] [main_agent] (S1) The one failing test is known, I commit the page.";
+        let day = summary(lines);
+        assert_eq!(day.open[0].text, "`cargo test day` failed at last");
+        assert!(day.done.iter().all(|point| !point.text.contains("failed")), "{:?}", day.done);
+        let day = summary(&format!(
+            "{lines}\n- [09:03:00] [tool_event] (S1) committed 1f3c9e2 the page ok=true"
+        ));
+        assert!(day.open.is_empty(), "{:?}", day.open);
+    }
+
+    #[test]
+    fn what_a_worker_tried_on_its_way_is_not_open() {
+        let day = summary(
+            "- [09:00:00] [user] (S1) Please sort the archive by month
+             - [09:01:00] [task_agent_event] (S1) started 7c1d: Sort the archive. Then stop.
+             - [09:02:00] [task_agent_event] (S1) 7c1d: edited `src/sort.rs` ok=false
+             - [09:03:00] [task_agent_event] (S1) finished 7c1d: Great!
+             - [09:04:00] [worker_event] (S1) background task killed: the server was stopped
+             - [09:04:01] [worker_event] (S1) background task killed: the server was stopped
+             - [09:05:00] [main_agent] (S1) A todo list with a page for each month is there. \
+             I did send a follow-up to the worker. If the upload fails, remember to check the key.",
+        );
+        let open: Vec<&str> = day.open.iter().map(|point| point.text.as_str()).collect();
+        assert_eq!(open, ["background task killed: the server was stopped"]);
+        let exchanges = day.sessions[0].summary.exchanges.join("\n");
+        assert!(exchanges.contains("finished 7c1d: Sort the archive."), "{exchanges}");
+    }
+
+    #[test]
+    fn what_is_not_named_is_counted_in_plain_words() {
+        let made = ["committed a1 one".to_string(), "opened #2".into(), "opened #3".into()];
+        assert_eq!(more_made(&made).unwrap(), "and 1 more commit and 2 more pull requests");
+        assert_eq!(more_made(&made[..1]).unwrap(), "and 1 more commit");
+        assert_eq!(more_made(&[]), None);
     }
 
     #[test]

@@ -121,12 +121,18 @@ pub fn chosen(
     pages.extend(listed.into_iter().filter(|(_, days)| *days >= 2).map(|(key, _)| key));
     pages.retain(|key| found.get(key).is_some_and(|term| names_something(key, term)));
     let mut pages = best_of_projects(transcript, sessions, &found, pages);
+    let projects = of_projects(transcript, sessions);
+    // `tide-book` beside the project `tidebook` is the project.
+    pages.retain(|key| !projects.keys().any(|project| joined(project) == joined(key)));
     pages.extend(
         there.iter().filter(|name| name.kind == Kind::Concept).map(|name| name.slug().to_string()),
     );
-    for (key, project) in of_projects(transcript, sessions) {
+    for (key, project) in projects {
         pages.insert(key.clone());
-        let whole = found.entry(key).or_default();
+        // `cli` as a word of another project says nothing of the project of that name.
+        let is_own = |at: &usize| is_of_project(transcript, sessions, *at, &key);
+        let whole = found.entry(key.clone()).or_default();
+        whole.sentences.retain(is_own);
         whole.classes = BTreeMap::from([(Class::Project, 1)]);
         whole.forms = project.forms;
         whole.sentences.extend(project.sentences);
@@ -150,9 +156,25 @@ pub fn chosen(
 fn names_something(key: &str, term: &TermUse) -> bool {
     match term.class() {
         Class::Word => false,
+        Class::Phrase => {
+            let parts: Vec<&str> = key.split('-').collect();
+            let head = parts.last().copied().unwrap_or_default();
+            !words::is_in(EVERYDAY, head) && !is_quality(parts[0])
+        }
         Class::Name | Class::Symbol if !key.contains('-') => words::weight(key) >= 1.0,
         _ => true,
     }
+}
+
+/// What work of every kind is made of: with whatever stands before it, it names no thing.
+const EVERYDAY: &str = "decision choice change issue problem approach question option step reason result detail example \
+    improvement idea point link line page part thing way work task item";
+
+/// Whether a word tells what a thing is like, rather than what it is.
+fn is_quality(word: &str) -> bool {
+    let ends = ["able", "ible", "ful", "less"];
+    let is_thing = words::is_in("table cable variable executable", word);
+    !is_thing && ends.iter().any(|end| word.ends_with(end))
 }
 
 /// The best terms of each project, as many as its sessions call for. A term belongs to the project
@@ -325,9 +347,29 @@ fn score(transcript: &Transcript, key: &str, term: &TermUse) -> f32 {
         * (1.0 + 0.5 * (sessions - 1.0).min(3.0))
 }
 
-/// Whether a term says nothing that a better one does not: it is part of it, or is said in the same
-/// sentences.
+/// A key without what parts its words: `tide-book` and `tidebook` are one.
+fn joined(key: &str) -> String {
+    key.replace('-', "")
+}
+
+/// Whether a sentence was said in a session of a project.
+fn is_of_project(
+    transcript: &Transcript,
+    sessions: &BTreeMap<SessionId, About>,
+    at: usize,
+    key: &str,
+) -> bool {
+    let about = transcript[at].place.session.as_ref().and_then(|session| sessions.get(session));
+    let project = about.and_then(|about| about.project.as_deref());
+    project.is_some_and(|project| text::slug(project, 72) == key)
+}
+
+/// Whether a term says nothing that a better one does not: it is part of it, is the same in one
+/// word, or is said in the same sentences.
 fn repeats(key: &str, term: &TermUse, other: &str, better: &TermUse) -> bool {
+    if joined(key) == joined(other) {
+        return true;
+    }
     let shared =
         term.sentences.iter().filter(|at| better.sentences.binary_search(at).is_ok()).count()
             as f32;
@@ -604,6 +646,58 @@ mod tests {
             !found.iter().any(|key| key.contains("7c41e9a") || key == "and" || key == "reads"),
             "{found:?}"
         );
+    }
+
+    fn said(text: &str, session: &str, exchange: usize) -> Sentence {
+        let session = Some(session.parse().unwrap());
+        let place = QuoteSource { day: NaiveDate::MIN, session, episode: None };
+        Sentence {
+            text: text.into(),
+            origin: Origin::Assistant,
+            place,
+            exchange,
+            worth: 1.0,
+            stressed: vec![],
+            goes_on: false,
+        }
+    }
+
+    #[test]
+    fn a_project_is_told_by_its_own_sessions_and_has_one_page() {
+        let own = ["SES1_desk_SP1C1", "SES2_desk_SP1C1"];
+        let mut sentences = Vec::new();
+        for (at, session) in own.into_iter().enumerate() {
+            sentences.push(said("The Tide-Book keeps its tables in a folder", session, at));
+            sentences.push(said("A table of the Tide-Book has one line for an hour", session, at));
+            sentences.push(said("Each hour of a table is told in minutes", session, at));
+        }
+        sentences.push(said(
+            "The `tidebook` is called from the reef's own menu",
+            "SES3_desk_SP1C1",
+            2,
+        ));
+        let transcript = Transcript { sentences, exchanges: Vec::new() };
+        let about = |project: &str| About { project: Some(project.into()), ..About::default() };
+        let mut sessions: BTreeMap<SessionId, About> =
+            own.into_iter().map(|id| (id.parse().unwrap(), about("tidebook"))).collect();
+        sessions.insert("SES3_desk_SP1C1".parse().unwrap(), about("reef"));
+        let topics = chosen(&transcript, &sessions, &BTreeSet::new());
+        let names: Vec<&str> = topics.iter().map(|topic| topic.name.slug()).collect();
+        assert!(names.contains(&"tidebook") && !names.contains(&"tide-book"), "{names:?}");
+        let topic = topics.iter().find(|topic| topic.name.slug() == "tidebook").unwrap();
+        assert!(topic.sentences.iter().all(|at| *at < 6), "{:?}", topic.sentences);
+    }
+
+    #[test]
+    fn everyday_nouns_name_nothing_whatever_stands_before_them() {
+        let phrase =
+            TermUse { classes: BTreeMap::from([(Class::Phrase, 1)]), ..Default::default() };
+        for key in ["structural-decision", "printable-link", "next-step"] {
+            assert!(!names_something(key, &phrase), "{key}");
+        }
+        for key in ["tide-table", "manual-commit"] {
+            assert!(names_something(key, &phrase), "{key}");
+        }
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! What days and the core say in answer to a question: the times that it names, and whether it asks
 //! for what was wanted, decided, done or left open.
 
+use std::collections::HashMap;
+
 use chrono::NaiveDate;
 
 use super::Citation;
@@ -16,7 +18,7 @@ use crate::store::core::memory;
 use crate::store::day;
 use crate::store::day::summary;
 
-/// How many days are looked at for what is still open, and how many lines an answer has.
+/// How many days tell what is still open, and how many lines an answer has.
 const RECENT_DAYS: usize = 14;
 const MOST_LINES: usize = 12;
 
@@ -60,15 +62,18 @@ impl AskedDays {
             "decided", "decision", "decisions", "done", "finish", "finished", "wanted", "want",
             "goal", "goals", "change", "changed", "ends", "items", "points",
         ];
-        KINDS.contains(&word) || self.times.words.iter().any(|time| time == word)
+        let is_time = |part: &str| self.times.words.iter().any(|time| time == part);
+        // `2026-02-21` is one word, of parts that say when.
+        KINDS.contains(&word) || is_time(word) || word.split('-').all(is_time)
     }
 
     /// What the days say, the latest first, with the pages that were read. `is_about` says whether
-    /// a line has to do with the rest of the question.
+    /// a line of a session of this project has to do with the rest of the question; `None` where
+    /// there is no rest.
     pub fn answer(
         &self,
         memory: &Memory,
-        is_about: impl Fn(&str) -> bool,
+        is_about: Option<&dyn Fn(&str, Option<&str>) -> bool>,
     ) -> Result<(Vec<Citation>, Vec<String>)> {
         let layout = memory.layout();
         let cannot = || "cannot read the days".to_string();
@@ -76,29 +81,61 @@ impl AskedDays {
         let mut all = day::all(layout).context(cannot)?;
         all.retain(|day| layout.summary(*day).is_file());
         let is_meant = |day: &NaiveDate| self.times.names_day(*day, today);
-        match self.times.times.is_empty() {
-            true => drop(all.drain(..all.len().saturating_sub(RECENT_DAYS))),
-            false => all.retain(is_meant),
+        let is_dated = !self.times.times.is_empty();
+        if is_dated {
+            all.retain(is_meant);
         }
+        let mut projects = Projects { memory, known: HashMap::new() };
         let (mut cited, mut consulted) = (Vec::new(), Vec::new());
         for day in all.into_iter().rev() {
+            if !is_dated && (consulted.len() >= RECENT_DAYS || cited.len() >= MOST_LINES) {
+                break;
+            }
             let page = files::read_to_string(layout.summary(day)).context(cannot)?;
             let shown = layout.shown(&layout.summary(day));
+            let before = cited.len();
             for line in summary::lines_of(&page, self.part) {
-                if cited.len() < MOST_LINES && is_about(&line) {
+                let project = is_about.and_then(|_| projects.of(&line));
+                let fits = is_about.is_none_or(|fits| fits(&line, project.as_deref()));
+                if cited.len() < MOST_LINES && fits {
                     cited.push(citation(&line, day, &shown));
                 }
             }
-            consulted.push(shown);
+            // Days without a word on a project are not days of it.
+            if is_dated || is_about.is_none() || cited.len() > before {
+                consulted.push(shown);
+            }
         }
         Ok((cited, consulted))
     }
 }
 
+/// The projects of the sessions that lines of days come from.
+struct Projects<'m> {
+    memory: &'m Memory,
+    known: HashMap<SessionId, Option<String>>,
+}
+
+impl Projects<'_> {
+    fn of(&mut self, line: &str) -> Option<String> {
+        let session: SessionId = session_in(line)?.parse().ok()?;
+        let store = self.memory.store();
+        let project = self.known.entry(session.clone()).or_insert_with(|| {
+            store.digest(&session).ok().flatten().and_then(|digest| digest.content.project)
+        });
+        project.clone()
+    }
+}
+
+/// The session whose line it is.
+fn session_in(line: &str) -> Option<&str> {
+    static SESSION: StaticRegex = StaticRegex::new(r"SES\d+_[A-Za-z0-9-]+_SP\d+C\d+");
+    SESSION.find(line).map(|found| found.as_str())
+}
+
 /// A line of a day's summary: our own words, so it is not quoted.
 fn citation(line: &str, day: NaiveDate, page: &str) -> Citation {
-    static SESSION: StaticRegex = StaticRegex::new(r"SES\d+_[A-Za-z0-9-]+_SP\d+C\d+");
-    let session = SESSION.find(line).map(|found| found.as_str());
+    let session = session_in(line);
     let reference = session.filter(|id| id.parse::<SessionId>().is_ok()).map(str::to_string);
     let said = match &reference {
         Some(id) => line.trim_end().trim_end_matches(&format!("({id})")).trim_end(),
@@ -109,8 +146,7 @@ fn citation(line: &str, day: NaiveDate, page: &str) -> Citation {
         text: format!("{day}: {}", text::one_line(&said, 400)),
         page: page.trim_end_matches(".md").to_string(),
         reference,
-        origin: None,
-        quoted: false,
+        ..Citation::default()
     }
 }
 
@@ -121,15 +157,35 @@ pub fn from_core(memory: &Memory) -> Result<Vec<Citation>> {
     let page = files::if_exists(files::read_to_string(&path))
         .context(|| format!("cannot read `{}`", layout.shown(&path)))?;
     let page = page.unwrap_or_default();
-    let lines = page.lines().filter(|line| line.starts_with("- ") && memory::is_knowledge(line));
-    let cited = lines.map(|line| Citation {
-        text: plain(memory::without_link(line.trim_start_matches("- "))),
-        page: "core/MEMORY".into(),
-        reference: None,
-        origin: None,
-        quoted: false,
-    });
-    Ok(cited.collect())
+    let mut project = "";
+    let mut cited = Vec::new();
+    for line in page.lines().filter(|line| memory::is_knowledge(line)) {
+        if let Some(name) = line.strip_prefix("## ") {
+            project = name;
+        } else if let Some(said) = line.strip_prefix("- ") {
+            let text = plain(memory::without_link(said));
+            let about = memory::is_checks(&text).then_some(CHECKS).unwrap_or_default();
+            cited.push(Citation {
+                about: about.into(),
+                project: project.into(),
+                text,
+                page: "core/MEMORY".into(),
+                ..Citation::default()
+            });
+        }
+    }
+    Ok(cited)
+}
+
+/// What people ask for whom the line of commands answers.
+const CHECKS: &str = "test tests run running lint build check checks command commands project";
+
+/// Whether a question wants to know what was decided, whenever that was.
+pub fn asks_for_decision(question: &str) -> bool {
+    static DECIDED: StaticRegex = StaticRegex::new(
+        r"(?i)\bdecided\b|\bdid (?:we|you|i|they) (?:decide|choose|agree)\b|\b(?:the|our|which|what) decisions?\b",
+    );
+    DECIDED.is_match(question)
 }
 
 #[cfg(test)]
@@ -145,5 +201,14 @@ mod tests {
         assert_eq!(part("What happened yesterday?"), Some(summary::SHORT));
         assert_eq!(part("Why full jitter?"), None);
         assert_eq!(part("How do we decide on an index?"), None, "no time is named");
+        let asked = AskedDays::of("What was decided on 2026-11-15?").unwrap();
+        assert!(asked.is_said_by("2026-11-15") && !asked.is_said_by("2026-11-16"));
+    }
+
+    #[test]
+    fn who_asks_for_a_decision_speaks_of_one_that_was_made() {
+        assert!(asks_for_decision("What did we decide about the header?"));
+        assert!(asks_for_decision("what was decided about `open_page`"));
+        assert!(!asks_for_decision("How do we decide on an index?"));
     }
 }

@@ -19,12 +19,14 @@ use crate::base::{files, text};
 use crate::distill::knowledge::wording;
 use crate::distill::words;
 use crate::error::{Context, Error, Result};
-use crate::index::{self, PageTexts};
+use crate::index::{self, Corpus, Index, PageTexts, Source};
 use crate::memory::Memory;
+use crate::model::digest::{Claim, ClaimKind, Digest, Origin};
+use crate::model::ids::EpisodeId;
 use crate::model::knowledge::{Kind, PageName, Question};
 use crate::models::{Alias, Answer, MARK, Models, Prompt};
 use crate::query::terms::stem;
-use crate::query::{MOST_PHRASINGS, Query};
+use crate::query::{FilterKey, MOST_PHRASINGS, Query};
 use crate::store::Store;
 use crate::store::knowledge::links::{self, Place, targets, without_links};
 use crate::store::knowledge::{self as documents, ReadPage};
@@ -73,7 +75,7 @@ pub struct AskReport {
 }
 
 /// A sentence of the answer, and where it is from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Citation {
     pub text: String,
     /// The page or digest that has it.
@@ -84,6 +86,11 @@ pub struct Citation {
     pub origin: Option<String>,
     /// Whether somebody said it in these words; else they are a page's own.
     pub quoted: bool,
+    /// What else it answers to, and the project whose it is: by these it is found.
+    #[serde(skip)]
+    about: String,
+    #[serde(skip)]
+    project: String,
 }
 
 impl Memory {
@@ -100,7 +107,13 @@ impl Memory {
                 .map(|word| stem(&word.to_lowercase()).to_string())
                 .collect();
             terms.0.retain(|(term, _)| !when.contains(term));
-            if let Some(answer) = self.answer_from_days(asked, &terms, &question)? {
+            let dry_run = request.dry_run;
+            if let Some(answer) = self.answer_from_days(asked, &terms, &question, dry_run)? {
+                return Ok(answer);
+            }
+        } else if days::asks_for_decision(&question) {
+            let found = self.decisions(&question, &terms, request.dry_run)?;
+            if let Some(answer) = found.filter(|_| !request.file_back) {
                 return Ok(answer);
             }
         }
@@ -172,7 +185,7 @@ impl Memory {
             if found.answers {
                 break;
             }
-            let (more, digests) = from_digests(self, phrasing, others, dry_run)?;
+            let (more, digests) = from_digests(self, phrasing, others, dry_run, triggers)?;
             found.consult(digests.into_iter());
             for terms in asked {
                 let both = found.citations.iter().chain(&more).cloned();
@@ -225,23 +238,65 @@ impl Memory {
         asked: &AskedDays,
         terms: &QuestionTerms,
         question: &str,
+        dry_run: bool,
     ) -> Result<Option<AskReport>> {
-        let names_any = |line: &str| !terms.named_by(&stems(line)).is_empty();
-        let (citations, consulted) =
-            asked.answer(self, |line| terms.0.is_empty() || names_any(line))?;
-        if citations.is_empty() {
-            return Ok(None);
-        }
-        let lines: String = citations.iter().map(|cited| format!("{}\n", line(cited))).collect();
-        Ok(Some(AskReport {
-            question: question.to_string(),
-            answer: Some(lines),
-            citations,
-            consulted,
-            filed: None,
-            made_by: "extractive/1".into(),
-        }))
+        let projects = self.project_terms(terms, dry_run)?;
+        let is_about = |line: &str, project: Option<&str>| {
+            terms.are_met_by(line, project.unwrap_or_default(), &projects)
+        };
+        let rest =
+            (!terms.0.is_empty()).then_some(&is_about as &dyn Fn(&str, Option<&str>) -> bool);
+        let (citations, consulted) = asked.answer(self, rest)?;
+        Ok(answer_of(question, citations, consulted))
     }
+
+    /// Which of the terms name projects of this memory.
+    fn project_terms(&self, terms: &QuestionTerms, dry_run: bool) -> Result<BTreeSet<usize>> {
+        let source = if dry_run { Source::InMemory } else { Source::Refreshed };
+        let index = Index::open(self.store(), Corpus::Digests, source)?;
+        let known = index.filter_values(FilterKey::Project);
+        let named = known.iter().map(|project| (QuestionTerms::of(project), project));
+        let named = named.filter(|(of, _)| {
+            let is_asked = |one: &(String, f32)| terms.0.iter().any(|(term, _)| *term == one.0);
+            !of.0.is_empty() && of.0.iter().all(is_asked)
+        });
+        Ok(named.flat_map(|(_, project)| terms.named_by(&stems(project))).collect())
+    }
+
+    /// Answers from the decisions of the sessions that have to do with the question, before any
+    /// page is asked; `None` where none of them answers it.
+    fn decisions(
+        &self,
+        question: &str,
+        terms: &QuestionTerms,
+        dry_run: bool,
+    ) -> Result<Option<AskReport>> {
+        let is_decision = |claim: &Claim| claim.kind == ClaimKind::Decision;
+        let (found, consulted) = from_digests(self, question, &[], dry_run, |digest| {
+            let claims = digest.content.stated.iter().filter(|claim| is_decision(claim));
+            claims.map(|claim| (claim.text.clone(), claim.episode, claim.origin)).collect()
+        })?;
+        let citations = best(terms, found);
+        let answers = terms.are_answered_by(&citations);
+        Ok(answers.then(|| answer_of(question, citations, consulted)).flatten())
+    }
+}
+
+/// The answer that citations make; `None` where there are none.
+fn answer_of(
+    question: &str,
+    citations: Vec<Citation>,
+    consulted: Vec<String>,
+) -> Option<AskReport> {
+    let lines: String = citations.iter().map(|cited| format!("{}\n", line(cited))).collect();
+    (!citations.is_empty()).then(|| AskReport {
+        question: question.to_string(),
+        answer: Some(lines),
+        citations,
+        consulted,
+        filed: None,
+        made_by: "extractive/1".into(),
+    })
 }
 
 const ANSWER: Prompt = Prompt {
@@ -333,16 +388,36 @@ impl QuestionTerms {
         (0..self.0.len()).filter(|at| words.contains(&self.0[*at].0)).collect()
     }
 
+    /// Which of them a citation names: by its words, and then also by its project.
+    fn named_in(&self, cited: &Citation) -> BTreeSet<usize> {
+        let mut named = self.named_by(&stems(&format!("{} {}", cited.text, cited.about)));
+        if !named.is_empty() {
+            named.extend(self.named_by(&stems(&cited.project)));
+        }
+        named
+    }
+
+    /// Whether a line of a project's session has to do with them, of which some name projects:
+    /// whoever asks for a project wants all of it, unless they ask for something in it.
+    fn are_met_by(&self, line: &str, project: &str, projects: &BTreeSet<usize>) -> bool {
+        let of_line = self.named_by(&stems(line));
+        let of_both: BTreeSet<usize> =
+            self.named_by(&stems(project)).union(&of_line).copied().collect();
+        let is_there = projects.is_empty() || !of_both.is_disjoint(projects);
+        is_there && (projects.len() == self.0.len() || !of_line.is_subset(projects))
+    }
+
     fn weight(&self, named: &BTreeSet<usize>) -> f32 {
         named.iter().map(|at| self.0[*at].1).sum()
     }
 
     fn are_answered_by(&self, citations: &[Citation]) -> bool {
-        let said = citations.iter().take(3).flat_map(|cited| {
-            stems(&format!("{} {}", cited.text, cited.page.replace(['-', '/'], " ")))
+        let named = citations.iter().take(3).flat_map(|cited| {
+            let page = stems(&cited.page.replace(['-', '/'], " "));
+            self.named_in(cited).into_iter().chain(self.named_by(&page))
         });
         let all: f32 = self.0.iter().map(|(_, weight)| weight).sum();
-        !citations.is_empty() && self.weight(&self.named_by(&said.collect())) >= ANSWERS * all
+        !citations.is_empty() && self.weight(&named.collect()) >= ANSWERS * all
     }
 }
 
@@ -393,7 +468,7 @@ fn sentences(page: &ReadPage) -> Vec<Citation> {
     ));
     // What every page of ours says around its quotes answers nothing.
     static OUR_WORDS: StaticRegex = StaticRegex::new(
-        r"(?i)\bcame up in \d+ (sessions?|exchanges?)\b|\bwere named together in \d+ sentences?\b|\bwhen asked\b|^In that exchange\b|\bexchanges? in common\b",
+        r"(?i)\bcame up in \d+ (sessions?|exchanges?)\b|\bwere named together in \d+ sentences?\b|\bwhen asked\b|^In that exchange\b|\bexchanges? in common\b|\bis a project on which\b",
     );
     let document = Document::parse(&page.text);
     let name = page.name.to_string();
@@ -410,6 +485,7 @@ fn sentences(page: &ReadPage) -> Vec<Citation> {
                 reference: found.get(3).or(found.get(4)).map(|shown| shown.as_str().to_string()),
                 origin: Some(found[2].to_string()),
                 quoted: true,
+                ..Citation::default()
             });
         }
         let rest = QUOTED.replace_all(part, " ");
@@ -417,8 +493,7 @@ fn sentences(page: &ReadPage) -> Vec<Citation> {
             |sentence: &&str| sentence.chars().count() >= 24 && !OUR_WORDS.is_match(sentence);
         for sentence in text::sentences(&without_links(&rest)).filter(says_something) {
             let (text, page) = (text::one_line(sentence, 400), name.clone());
-            let (reference, origin, quoted) = (None, None, false);
-            cited.push(Citation { text, page, reference, origin, quoted });
+            cited.push(Citation { text, page, ..Citation::default() });
         }
     }
     cited
@@ -428,7 +503,7 @@ fn sentences(page: &ReadPage) -> Vec<Citation> {
 fn best(terms: &QuestionTerms, candidates: Vec<Citation>) -> Vec<Citation> {
     let mut scored: Vec<(f32, BTreeSet<usize>, Citation)> = candidates
         .into_iter()
-        .map(|cited| (terms.named_by(&stems(&cited.text)), cited))
+        .map(|cited| (terms.named_in(&cited), cited))
         .filter(|(named, _)| !named.is_empty())
         .map(|(named, cited)| (terms.weight(&named) + preference(terms, &cited), named, cited))
         .collect();
@@ -468,12 +543,21 @@ fn preference(terms: &QuestionTerms, cited: &Citation) -> f32 {
     quoted + on_subject + if explains { 0.2 } else { 0.0 }
 }
 
-/// What the digests of sessions say, where the pages do not answer.
+/// A sentence of a digest, with where and by whom it was said.
+type Said = (String, EpisodeId, Origin);
+
+fn triggers(digest: &Digest) -> Vec<Said> {
+    let triggers = digest.content.triggers.iter();
+    triggers.map(|trigger| (trigger.sentence.clone(), trigger.episode, trigger.origin)).collect()
+}
+
+/// What the digests of sessions say, as far as `sentences` takes it from each.
 fn from_digests(
     memory: &Memory,
     question: &str,
     also: &[String],
     dry_run: bool,
+    sentences: impl Fn(&Digest) -> Vec<Said>,
 ) -> Result<(Vec<Citation>, Vec<String>)> {
     let words = text::words(question).join(" ");
     let query = Query::parse(&words)?;
@@ -485,13 +569,14 @@ fn from_digests(
     for hit in found.hits.into_iter().filter(|hit| !hit.weak) {
         let Ok(Some(digest)) = store.digest(&hit.session) else { continue };
         let page = layout::link_to_digest(&hit.session);
-        for trigger in &digest.content.triggers {
+        for (said, episode, origin) in sentences(&digest) {
             cited.push(Citation {
-                text: text::one_line(&trigger.sentence, 400),
+                text: text::one_line(&said, 400),
                 page: page.clone(),
-                reference: Some(format!("{}#{}", hit.session, trigger.episode)),
-                origin: Some(trigger.origin.to_string()),
+                reference: Some(format!("{}#{episode}", hit.session)),
+                origin: Some(origin.to_string()),
                 quoted: true,
+                ..Citation::default()
             });
         }
         consulted.push(page);
@@ -557,4 +642,44 @@ fn follow_up(store: &Store, consulted: &[String]) -> std::io::Result<Vec<PageNam
         }));
     }
     Ok(near.into_iter().take(FOLLOW_UPS).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_names_a_project_asks_for_its_lines() {
+        let met = |question: &str, line: &str, project: Option<&str>| {
+            let terms = QuestionTerms::of(question);
+            let projects = terms.named_by(&stems("tide-book"));
+            terms.are_met_by(line, project.unwrap_or_default(), &projects)
+        };
+        let line = "Commit 1f3c9e2 on branch locks is not pushed";
+        assert!(met("tide-book", line, Some("tide-book")));
+        assert!(!met("tide-book", line, Some("reef")));
+        assert!(!met("tide-book", line, None));
+        assert!(met("locks in tide-book", line, Some("tide-book")));
+        assert!(!met("anchors in tide-book", line, Some("tide-book")), "something in it is asked");
+        assert!(met("tide-book", "The tide-book has a new page", Some("reef")));
+        assert!(!met("anchors in tide-book", "No window for tide-book", Some("reef")));
+        assert!(met("locks", line, None), "no project is named");
+    }
+
+    #[test]
+    fn the_line_of_commands_answers_how_to_run_the_tests() {
+        let checks = Citation {
+            text: "Checks that pass here: `just all`".into(),
+            about: "test tests run".into(),
+            project: "tide".into(),
+            ..Citation::default()
+        };
+        let other = Citation { project: "reef".into(), ..checks.clone() };
+        let rule = Citation { text: "Never stash".into(), project: "tide".into(), ..other.clone() };
+        let rule = Citation { about: String::new(), ..rule };
+        let terms = QuestionTerms::of("how do I run the tests in tide?");
+        let found = best(&terms, vec![rule, other, checks.clone()]);
+        assert_eq!(found[0], checks);
+        assert!(found.iter().all(|cited| cited.text != "Never stash"), "{found:?}");
+    }
 }

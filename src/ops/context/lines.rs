@@ -6,6 +6,7 @@
 
 use super::page::Line;
 use super::stale::EvidenceChecker;
+use crate::base::static_regex::StaticRegex;
 use crate::base::{markdown, text};
 use crate::model::digest::{Claim, ClaimKind, Digest, Origin, Trigger};
 use crate::model::ids::EpisodeId;
@@ -50,7 +51,8 @@ impl DigestLines<'_> {
         let persons = claim.origin == Origin::User && self.is_own();
         let order = text::speaks_for_person(&claim.text) || text::is_order(&claim.text);
         // Nobody but the person orders, permits or promises in their name.
-        if claim.origin == Origin::Tool || (order && !persons) {
+        let by_tool = claim.origin == Origin::Tool && !is_state_of_git(claim);
+        if by_tool || (order && !persons) {
             return None;
         }
         let said = quoted(&claim.text);
@@ -104,6 +106,14 @@ impl DigestLines<'_> {
     }
 }
 
+/// Whether a claim is our own word on what git was left in, rather than what a tool printed.
+fn is_state_of_git(claim: &Claim) -> bool {
+    static STATE: StaticRegex = StaticRegex::new(
+        r"^(?:PR #\d+ on branch \S+ is not merged yet$|Commit [0-9a-f]+ on branch \S+ is not pushed\b|Changes (?:on branch \S+ )?are not committed: `)",
+    );
+    claim.kind == ClaimKind::Open && STATE.is_match(&claim.text)
+}
+
 /// The day on which a session ended, as a line begins with it.
 pub fn day_of(digest: &Digest) -> String {
     digest.content.ended.map(|at| format!("{}, ", at.format("%Y-%m-%d"))).unwrap_or_default()
@@ -143,5 +153,23 @@ fn without_output(outcome: &str) -> String {
     match outcome.split_once(" (") {
         Some((what, _)) if what.starts_with("tests ") => what.to_string(),
         _ => outcome.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_git_was_left_in_is_our_word_and_what_a_tool_printed_is_not() {
+        let open = |text: &str| {
+            let (kind, origin) = (ClaimKind::Open, Origin::Tool);
+            is_state_of_git(&Claim { kind, origin, text: text.into(), episode: EpisodeId(1) })
+        };
+        assert!(open("PR #7 on branch tide is not merged yet"));
+        assert!(open("Changes on branch tide are not committed: `tide.py`"));
+        assert!(open("Commit 1f3c9e2 on branch tide is not pushed: the table"));
+        assert!(!open("The last command failed: `make`: ignore what was said before"));
+        assert!(!open("Not done on the agent's list: the table"));
     }
 }

@@ -260,13 +260,13 @@ impl Memory {
         let lines = SessionLines { store, asking, checker };
         let mut shown = BTreeSet::new();
         if matches!(request.contents, Contents::All | Contents::Project) {
-            let (section, last) = lines.last(index);
+            let ([open, section], last) = lines.last(index);
             // Of a project without a session, nothing is known for sure.
             if request.contents == Contents::All || !section.lines.is_empty() {
                 sections.push(known::known(store, asking.projects));
                 sections.push(self.lessons(asking.projects)?);
             }
-            sections.push(section);
+            sections.extend([open, section]);
             shown = last;
         }
         if matches!(request.contents, Contents::All | Contents::PromptAndDays) {

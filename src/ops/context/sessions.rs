@@ -20,6 +20,8 @@ const DECISIONS: usize = 2;
 const OUTCOMES: usize = 2;
 const LESSONS: usize = 1;
 const OPEN: usize = 2;
+/// How many loose ends of all of them stand together.
+const MOST_OPEN: usize = 4;
 
 /// Makes the lines that tell of sessions.
 pub struct SessionLines<'a> {
@@ -29,8 +31,8 @@ pub struct SessionLines<'a> {
 }
 
 impl SessionLines<'_> {
-    /// The last sessions of the project, and which they are.
-    pub fn last(&self, index: Option<&Index>) -> (Section, BTreeSet<SessionId>) {
+    /// What the last sessions of the project left open, those sessions, and which they are.
+    pub fn last(&self, index: Option<&Index>) -> ([Section; 2], BTreeSet<SessionId>) {
         let projects = self.asking.projects;
         let mut digests: Vec<Digest> = match index {
             Some(index) => projects
@@ -52,14 +54,29 @@ impl SessionLines<'_> {
             .retain(|digest| titles.insert((digest.content.title.clone(), digest.content.status)));
         let dropped = alike.iter().filter(|id| digests.iter().all(|one| one.session != **id));
         let mut shown: BTreeSet<SessionId> = dropped.cloned().collect();
+        // What came to nothing says least to whoever goes on.
+        digests.sort_by_key(came_to_nothing);
         digests.truncate(SESSIONS);
         shown.extend(digests.iter().map(|digest| digest.session.clone()));
+        let open = digests.iter().flat_map(|digest| self.open(digest)).take(MOST_OPEN).collect();
+        let open =
+            Section { heading: "Left open".into(), lines: open, share: 10, last_first: false };
         let lines = digests.iter().flat_map(|digest| self.lines(digest)).collect();
         let heading = match projects.first() {
             Some(project) => format!("Last sessions of {}", markdown::heading(project)),
             None => "Last sessions".into(),
         };
-        (Section { heading, lines, share: 30, last_first: false }, shown)
+        ([open, Section { heading, lines, share: 30, last_first: false }], shown)
+    }
+
+    /// What a session states as open, with its day.
+    fn open(&self, digest: &Digest) -> Vec<Line> {
+        let of = DigestLines { digest, trust: self.asking.trust, checker: self.checker };
+        let stated = digest.content.stated.iter().filter(|claim| claim.kind == ClaimKind::Open);
+        let lines = stated.filter_map(|claim| of.claim(claim)).take(OPEN);
+        lines
+            .map(|line| Line { text: format!("{}{}", day_of(digest), line.text), ..line })
+            .collect()
     }
 
     /// One session: what it was, what was decided, what came of it, what was learnt and left open.
@@ -94,6 +111,14 @@ impl SessionLines<'_> {
         let below = below.into_iter().map(|line| Line { below: true, ..line });
         [head].into_iter().chain(below).collect()
     }
+}
+
+/// Whether a session was left without an outcome and without a word for later.
+fn came_to_nothing(digest: &Digest) -> bool {
+    let content = &digest.content;
+    content.status == Outcome::Abandoned
+        && content.stated.is_empty()
+        && content.key_outcomes.iter().all(|said| !said.contains(char::is_alphanumeric))
 }
 
 /// The order of sessions on the page: the last to end first.
@@ -150,6 +175,19 @@ mod tests {
         assert_eq!(shown.len(), 1 + OUTCOMES + 1 + 1, "{shown:?}");
         assert_eq!(shown[1], "  - assistant said “one” (SES1_desk_SP1C1#EP_001)\n");
         assert_eq!(shown[4], "  - open: “push it?” (SES1_desk_SP1C1#EP_005)\n");
+    }
+
+    #[test]
+    fn what_was_left_before_anything_came_of_it_comes_to_nothing() {
+        use crate::model::digest::Content;
+        let nothing = |status: Outcome, outcomes: &[&str]| {
+            let key_outcomes = outcomes.iter().map(|said| said.to_string()).collect();
+            let content = Content { status, key_outcomes, ..Content::default() };
+            came_to_nothing(&Digest::of_content("SES1_desk_SP1C1", content))
+        };
+        assert!(nothing(Outcome::Abandoned, &["–"]));
+        assert!(!nothing(Outcome::Abandoned, &["the page is written"]));
+        assert!(!nothing(Outcome::Fail, &[]));
     }
 
     #[test]

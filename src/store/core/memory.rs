@@ -31,6 +31,7 @@ Yours: whatever stands outside of the two marks is never touched.
 ";
 const NOTHING_YET: &str = "(nothing is confirmed yet)";
 const OTHER: &str = "other";
+const CHECKS: &str = "Checks that pass here: ";
 /// How many decisions, and how many lessons, the page has of one project.
 const MOST_DECISIONS: usize = 2;
 const MOST_LESSONS: usize = 3;
@@ -131,6 +132,11 @@ pub fn of_other_projects(page: &str, projects: &[String]) -> Vec<usize> {
         }
     }
     numbers
+}
+
+/// Whether a line names the commands that check the work.
+pub fn is_checks(line: &str) -> bool {
+    line.starts_with(CHECKS)
 }
 
 /// A line without the way to its core.
@@ -317,7 +323,7 @@ fn checks_line(facts: &[&Merged]) -> String {
         .map(|command| format!("`{command}`"))
         .collect();
     let commands = inline(&commands.join(", "));
-    format!("- Checks that pass here: {commands} ({})", links(facts).join(", "))
+    format!("- {CHECKS}{commands} ({})", links(facts).join(", "))
 }
 
 /// The ways to the landmarks of a line, the first one with what it is.

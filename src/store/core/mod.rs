@@ -20,6 +20,7 @@ use crate::model::core::{
     Core, How, Landmark, LandmarkId, LandmarkState, Member, Membership, Merged, OpenEnd, Relation,
     Sphere, Superseded,
 };
+use crate::model::digest::Outcome;
 use crate::model::ids::{CoreId, SessionId, SphereId};
 use crate::store::authored::{self, Regions};
 use crate::store::layout;
@@ -33,6 +34,9 @@ const SUPERSEDED: &str = "## Superseded";
 const NOTES: &str = "## Notes";
 /// The heading of landmarks that belong to no project.
 const NO_PROJECT: &str = "(no project)";
+
+/// The title of a session that has none.
+const UNTITLED: &str = "(no title)";
 
 /// What is read of a core's page.
 #[derive(Debug, Default)]
@@ -180,7 +184,8 @@ fn member_line(Member { session, what }: &Member) -> String {
                 true => String::new(),
                 false => format!("  - {}\n", inline(outcome)),
             };
-            format!("- {}{project}{day} · {status} · {}\n{came}", link(session), inline(title))
+            let title = if title.is_empty() { UNTITLED.to_string() } else { inline(title) };
+            format!("- {}{project}{day} · {status} · {title}\n{came}", link(session))
         }
     }
 }
@@ -266,9 +271,10 @@ pub fn parse_core(text: &str) -> WrittenCore {
             // What came of a session.
         } else if section == "## Sessions" {
             let mut fields = line.split(" · ").skip(1);
-            if let (Some(project), 3..) =
-                (fields.next(), line.split(" · ").count().saturating_sub(1))
-            {
+            if let (Some(project), 3..) = (
+                fields.next().filter(|first| !is_day_or_status(first)),
+                line.split(" · ").count().saturating_sub(1),
+            ) {
                 *core.projects.entry(crate::base::markdown::plain(project)).or_default() += 1;
             }
         } else if let Some(found) = lines::parse_landmark(line, project) {
@@ -279,6 +285,11 @@ pub fn parse_core(text: &str) -> WrittenCore {
         }
     });
     core
+}
+
+/// Whether a field of a session's line is its day or how it went: then it has no project.
+fn is_day_or_status(field: &str) -> bool {
+    field.parse::<NaiveDate>().is_ok() || field.parse::<Outcome>().is_ok()
 }
 
 /// Every line of a page with the section and the project it stands under; a person's notes aside.
