@@ -133,6 +133,26 @@ fn the_same_error_leads_to_what_helped() {
     desk.memtree(["fix"]).code(2).stderr_has("no error to look for");
 }
 
+/// An error that was only pasted, or stands in no session's signals, is known all the same.
+#[test]
+fn what_any_page_says_of_an_error_is_told() {
+    let desk = sampled();
+    // A code keeps its number, and pytest's mark does not count.
+    let session = desk.sessions().remove(0);
+    let page = desk.digest_text(&session);
+    let line = "- error: npm error code E404 404 No match found for harbour (EP_001)\n\
+                - error: E ImportError: libhorn.so.1: cannot open shared object file (EP_001)\n";
+    let at = page.find("## 🔎 Index\n").unwrap() + "## 🔎 Index\n".len();
+    desk.write(desk.digest_path(&session), format!("{}\n{line}{}", &page[..at], &page[at..]));
+    let told = desk.memtree(["fix", "E404"]).success();
+    assert!(told.stdout.starts_with("met in 1 session"), "{}", told.told());
+    let line = "E   ImportError: libhorn.so.1: cannot open shared object file";
+    let told = desk.memtree(["fix", line]).success();
+    assert!(told.stdout.contains(&format!("{session}#EP_001")), "{}", told.told());
+    let none = desk.memtree(["fix", "E407"]).success();
+    assert!(none.stderr.contains("met `E407`"), "{}", none.told());
+}
+
 #[test]
 fn a_file_leads_to_what_was_decided_about_it() {
     let desk = sampled();
