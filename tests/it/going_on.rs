@@ -154,6 +154,60 @@ fn what_any_page_says_of_an_error_is_told() {
 }
 
 #[test]
+fn a_page_names_the_episode_of_each_outcome_and_says_where_no_step_was_stated() {
+    let desk = sampled();
+    for session in desk.sessions() {
+        let page = desk.memtree(["handoff", &session]).success().stdout;
+        assert!(!page.contains("(EP_"), "{page}");
+        let digest = desk.digest(&session);
+        if !digest.content.key_outcomes.is_empty() {
+            assert!(page.contains(&format!("({session}#EP_")), "{page}");
+        }
+        if page.contains("- Status: success") {
+            assert!(!page.contains("was not solved"), "{page}");
+        }
+    }
+    let unknown = desk.memtree(["install", "nosuch"]).code(2);
+    assert!(unknown.stderr.contains("claude") && !unknown.stderr.contains("aider"), "{}", unknown.told());
+    desk.memtree(["install"]).code(2).stderr_has("--all");
+}
+
+#[test]
+fn with_json_every_answer_is_an_object() {
+    let desk = sampled();
+    for words in [vec!["search", "--bogus"], vec!["log", "badkind", "x"], vec!["nosuchverb"]] {
+        let told = desk.memtree(words.into_iter().chain(["--json"])).code(2);
+        let error = told.json();
+        assert!(error["error"]["what"].is_string(), "{}", told.told());
+    }
+    for words in [
+        vec!["init", "--dry-run"],
+        vec!["doctor", "--unknown"],
+        vec!["config", "accept"],
+        vec!["review", "--list"],
+    ] {
+        let told = desk.memtree(words.into_iter().chain(["--json"])).success();
+        assert!(told.json().is_object(), "{}", told.told());
+    }
+}
+
+#[test]
+fn an_empty_memory_says_so_and_a_call_is_told_of_as_a_call() {
+    let desk = Desk::new();
+    let _ = desk.memtree(["init"]).done();
+    let told = desk.memtree(["search", "harbour"]).success();
+    let said = format!("{}{}", told.stdout, told.stderr);
+    assert!(said.contains("empty") && said.contains("memtree sweep"), "{}", told.told());
+    let desk = sampled();
+    let told = desk.memtree(["context", "--before-editing", "nobody.rs"]).success();
+    assert!(!told.stderr.contains("of the project"), "{}", told.told());
+    let folder = desk.root().join("20260205");
+    fs::create_dir_all(&folder).unwrap();
+    let told = desk.memtree(["context", "--folder", folder.to_str().unwrap()]).success();
+    assert!(!told.stderr.contains("knows 1,"), "{}", told.told());
+}
+
+#[test]
 fn a_file_leads_to_what_was_decided_about_it() {
     let desk = sampled();
     let told = desk.memtree(["why", "src/cache.rs"]).success();
