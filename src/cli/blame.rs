@@ -1,17 +1,16 @@
 //! `memtree blame`
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::{App, output};
-use crate::base::files;
 use crate::error::Result;
 use crate::ops::blame::{BlameReport, BlameRequest, FileBlame, LineBlame};
 
 /// Say what stands behind a line of the memory, or which sessions touched a source file
 ///
 /// core/MEMORY.md:12 leads from the line to its core, its digests, their episodes and the raw bytes
-/// that hold the evidence; a line of a core or of a digest does the same, and without a line every
-/// line is shown. Any other file is a source file: the sessions that changed it, newest first, with
+/// that hold the evidence; a line of a core or of a digest does the same, a line of any other page
+/// leads to the sessions that it names, and without a line every line is shown. Any other file is a source file: the sessions that changed it, newest first, with
 /// the triggers that name it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -24,8 +23,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let (file, line) = split(&args.what);
-    let report = app.memory()?.blame(BlameRequest { file, line })?;
+    let report = app.memory()?.blame(BlameRequest::of(&args.what))?;
     if app.json {
         output::json(&report);
         return Ok(0);
@@ -37,26 +35,22 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     Ok(0)
 }
 
-/// `FILE:LINE` in two; a name that only looks like it is left whole.
-pub fn split(what: &Path) -> (PathBuf, Option<usize>) {
-    let text = what.to_string_lossy();
-    match text.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?))) {
-        Some((file, line)) if !files::exists(what) => (PathBuf::from(file), Some(line)),
-        _ => (what.to_path_buf(), None),
-    }
-}
-
 fn show_line(one: &LineBlame) {
     let mut text = format!("{}:{}  {}\n", one.path, one.line, one.text);
     if let Some(core) = one.core.as_ref().filter(|core| core.path != one.path) {
         text.push_str(&format!("  core     {}:{} ({})\n", core.path, core.line, core.landmark));
     }
     for source in &one.sources {
-        let who = source
-            .said_by
-            .map_or_else(|| "met again".to_string(), |origin| format!("said by {origin}"));
-        text.push_str(&format!("  session  {}#{}, {who}\n", source.session, source.episode));
+        let who = match source.said_by {
+            Some(origin) => format!("said by {origin}"),
+            None if source.evidence.is_empty() => "named there".to_string(),
+            None => "met again".to_string(),
+        };
+        text.push_str(&format!("  session  {}, {who}\n", source.place()));
         text.push_str(&format!("    digest   {}\n", source.digest));
+        if source.episode.is_empty() {
+            continue;
+        }
         match &source.page {
             Some(page) => text.push_str(&format!("    episode  {page}\n")),
             None => text.push_str("    episode  not on this device, or evicted\n"),
@@ -66,6 +60,7 @@ fn show_line(one: &LineBlame) {
                 let place = format!("{}:{} (bytes {}-{})", raw.path, raw.line, raw.start, raw.end);
                 text.push_str(&format!("    raw      {place}\n             “{}”\n", raw.quote));
             }
+            None if source.evidence.is_empty() => {}
             None => text.push_str(&format!(
                 "    raw      “{}” was not found in what is here\n",
                 source.evidence

@@ -244,7 +244,7 @@ fn decide(app: &App, choice: &Choice, decision: Decision) -> Result<()> {
     let memory = app.memory()?;
     if choice.keys.is_empty() && !choice.all {
         if app.json {
-            output::json(&memory.waiting_settings());
+            output::json(&serde_json::json!({ "waiting": memory.waiting_settings() }));
             return Ok(());
         }
         for setting in memory.waiting_settings() {

@@ -71,6 +71,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     };
     let budget = args.budget.unwrap_or(memory.settings().context.budget);
     let editing = args.before_editing.map(absolute).transpose()?.map(ToolCall::Edit);
+    let is_call = editing.is_some() || args.before_running.is_some();
     let answer = memory.context(ContextRequest {
         project: args.project,
         folder: args.folder.map(absolute).transpose()?,
@@ -90,7 +91,10 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         return Ok(0);
     }
     if answer.text.is_empty() {
-        app.note(nothing_to_tell(&answer, budget));
+        app.note(match is_call {
+            true => "nothing is known that helps with this call".to_string(),
+            false => nothing_to_tell(&answer, budget),
+        });
     } else {
         output::print(&answer.text);
     }

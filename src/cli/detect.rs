@@ -30,14 +30,21 @@ pub struct Args {
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let memory = app.memory_for(args.dry_run)?;
+    // Where nothing can be written there is still something to print.
+    let memory = app.memory_for(args.dry_run).or_else(|_| app.memory())?;
     let since = args.since.map(|day| memory.day_named(&day)).transpose()?;
     let request = DetectRequest::default()
         .min_frequency(args.min_frequency)
         .since(since)
         .project(args.project)
         .dry_run(args.dry_run);
-    let report = memory.detect(request)?;
+    let (report, unwritten) = match memory.detect(request.clone()) {
+        Err(err) if !args.dry_run => (memory.detect(request.dry_run(true))?, Some(err)),
+        report => (report?, None),
+    };
+    if let Some(err) = &unwritten {
+        app.note(format!("no page was written: {}", err.causes().join(": ")));
+    }
     for damaged in &report.damaged {
         app.note(damaged);
     }
@@ -46,7 +53,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     } else if !app.quiet {
         show(&report, app);
     }
-    Ok(if report.damaged.is_empty() { 0 } else { 3 })
+    Ok(if report.damaged.is_empty() && unwritten.is_none() { 0 } else { 3 })
 }
 
 fn show(report: &DetectReport, app: &App) {

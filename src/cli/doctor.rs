@@ -59,7 +59,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
 fn show_unknown(memory: &Memory, app: &App) -> Result<u8> {
     let samples = memory.unknown_samples()?;
     if app.json {
-        output::json(&samples);
+        output::json(&serde_json::json!({ "unknown": samples }));
         return Ok(0);
     }
     if samples.is_empty() {

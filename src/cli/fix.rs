@@ -3,14 +3,17 @@
 use std::io::{IsTerminal, Read};
 
 use super::{App, output};
+use crate::base::text;
+use crate::distill::patterns::fixes::Occurrence;
 use crate::error::{Context, Result};
 use crate::ops::fix::{FixReport, FixRequest};
 
 /// Say what was done after the same error in earlier sessions, and which of it held
 ///
 /// Errors are compared without paths, numbers and ids, across agents and projects. A fix held where
-/// the error went away and did not come back in a later session of the same project. Without ERROR
-/// it is read from stdin: `cargo test 2>&1 | memtree fix`.
+/// the error went away and did not come back in a later session of the same project. What cores
+/// remember of it is told too, and where nothing is known, what a search finds. Without ERROR it is
+/// read from stdin: `cargo test 2>&1 | memtree fix`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The error as it was printed: one line, or a whole output
@@ -46,41 +49,54 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
 }
 
 fn show(report: &FixReport, app: &App) {
-    let general = report.in_general.as_ref().map(|advice| format!("In general: {advice}\n"));
-    if report.sessions.is_empty() {
-        app.note(format!("no session in this memory met `{}`", report.error));
-        output::print(&general.unwrap_or_default());
-        return;
+    let FixReport { met, solved, held, sessions, landmarks, similar, .. } = report;
+    let mut text = String::new();
+    if sessions.is_empty() {
+        app.note(format!("no session in this memory met `{}`", text::one_line(&report.error, 160)));
+    } else {
+        text = format!(
+            "met in {}; it went away in {solved}, and stayed away after {held}\n",
+            output::count(*met, "session")
+        );
     }
-    let FixReport { met, solved, held, .. } = report;
-    let mut text = format!(
-        "met in {}; it went away in {solved}, and stayed away after {held}\n",
-        output::count(*met, "session")
-    );
-    for one in &report.sessions {
-        let day = one.ended.map(|at| at.format("%Y-%m-%d").to_string()).unwrap_or_default();
-        let project = one.project.as_deref().unwrap_or("no project");
-        let verdict = match (one.held, one.solved, &one.came_back_in) {
-            (true, ..) => "held".to_string(),
-            (_, true, Some(later)) => format!("came back in {later}"),
-            _ => "not solved there".to_string(),
-        };
-        let place = one.solved_in.as_ref().unwrap_or(&one.episode);
-        let session = &one.session;
-        text.push_str(&format!(
-            "\n{session}#{place} · {day} · {} · {project} · {verdict}\n",
-            one.flavor
-        ));
-        if !one.same {
-            text.push_str(&format!("  in other words: {}\n", one.error));
-        }
-        if !one.by.is_empty() {
-            text.push_str(&format!("  it went away by {}\n", one.by));
-        }
-        if !one.lesson.is_empty() {
-            text.push_str(&format!("  lesson: {}\n", one.lesson));
-        }
+    sessions.iter().for_each(|one| text.push_str(&told(one)));
+    for one in landmarks {
+        let place = one.place.as_deref().map(|place| format!(", {place}")).unwrap_or_default();
+        text.push_str(&format!("\nremembered ({}{place})\n  {}\n", one.path, one.text));
     }
-    text.push_str(&general.map(|general| format!("\n{general}")).unwrap_or_default());
+    if !similar.is_empty() {
+        text.push_str("sessions with these words, found by a plain search\n");
+    }
+    for one in similar {
+        text.push_str(&format!("\n{} · {}\n  {}\n", one.place, one.title, one.excerpt));
+    }
+    if let Some(general) = &report.in_general {
+        let gap = if text.is_empty() { "" } else { "\n" };
+        text.push_str(&format!("{gap}In general: {general}\n"));
+    }
     output::print(&text);
+}
+
+/// A session that met it.
+fn told(one: &Occurrence) -> String {
+    let day = one.ended.map(|at| at.format("%Y-%m-%d").to_string()).unwrap_or_default();
+    let project = one.project.as_deref().unwrap_or("no project");
+    let verdict = match (one.held, one.solved, &one.came_back_in) {
+        (true, ..) => "held".to_string(),
+        (_, true, Some(later)) => format!("came back in {later}"),
+        _ => "not solved there".to_string(),
+    };
+    let place = one.solved_in.as_ref().unwrap_or(&one.episode);
+    let (session, flavor) = (&one.session, &one.flavor);
+    let mut text = format!("\n{session}#{place} · {day} · {flavor} · {project} · {verdict}\n");
+    if !one.same {
+        text.push_str(&format!("  in other words: {}\n", one.error));
+    }
+    if !one.by.is_empty() {
+        text.push_str(&format!("  it went away by {}\n", one.by));
+    }
+    if !one.lesson.is_empty() {
+        text.push_str(&format!("  lesson: {}\n", one.lesson));
+    }
+    text
 }

@@ -231,7 +231,8 @@ fn summary(report: &ForgetReport, plan: &ForgetPlan) -> String {
             text.push_str(&format!(
                 "looked through {files} ({bytes} bytes): something is left in\n"
             ));
-            report.left.iter().for_each(|path| text.push_str(&format!("  {path}\n")));
+            report.left.iter().for_each(|place| text.push_str(&format!("  {place}\n")));
+            text.push_str(NEXT_STEP);
         }
     }
     report.searched.iter().for_each(|how| text.push_str(&format!("  {how}\n")));
@@ -248,6 +249,9 @@ fn summary(report: &ForgetReport, plan: &ForgetPlan) -> String {
     }
     text + &git_summary(report)
 }
+
+/// What to do about what is left.
+const NEXT_STEP: &str = "next: look at these lines; what is of it goes with `memtree forget --text WORDS`, or by hand\n";
 
 /// What git's history holds, and what to do about it.
 fn git_summary(report: &ForgetReport) -> String {

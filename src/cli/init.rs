@@ -26,7 +26,10 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     }
     if args.dry_run {
         let would = if there { "is a memory already" } else { "would become a memory" };
-        output::print(&format!("`{}` {would}\n", app.root.display()));
+        match app.json {
+            true => output::json(&serde_json::json!({ "store": app.root, "is_there": there })),
+            false => output::print(&format!("`{}` {would}\n", app.root.display())),
+        }
         return Ok(0);
     }
     let (memory, mut wrote) = Memory::init_in(&app.root, app.environment.clone())?;

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::{App, output};
 use crate::base::git::Repository;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::Memory;
 use crate::ops::install::{self, InstallPlan, InstallPlans, InstallRequest, LeftAlone, Part};
 use crate::ops::native::{NativeNotes, NativeRequest};
@@ -51,7 +51,7 @@ pub struct UndoArgs {
 struct AgentArgs {
     /// Which agents: antigravity, claude, cline, codex, copilot, crush, cursor, droid, gemini,
     /// goose, grok, hermes, kilo, kimi, kiro, omp, openclaw, opencode, pi, qwen, zed
-    #[arg(value_name = "AGENT", required_unless_present = "all", conflicts_with = "all")]
+    #[arg(value_name = "AGENT", conflicts_with = "all")]
     agents: Vec<String>,
     /// Every agent that is on this machine
     #[arg(long)]
@@ -63,8 +63,8 @@ struct AgentArgs {
     #[arg(long, conflicts_with = "only")]
     project: bool,
     /// Read what the agents remember by themselves (the auto memory of Claude Code, the memories of
-    /// Codex, memory/ of OpenClaw) into memories/native, now and with every sweep; theirs stays as
-    /// it is
+    /// Codex, memory/ of OpenClaw) into memories/native, now and with every sweep, or with
+    /// `uninstall` no longer; theirs stays as it is
     #[arg(long, conflicts_with_all = ["only", "project"])]
     native: bool,
     /// Do nothing, but say what would be done
@@ -141,8 +141,20 @@ const OUT: Words = Words {
     hint: "`--dry-run` shows every line of it.\n",
 };
 
+impl AgentArgs {
+    /// Says so where no agent is named.
+    fn check(&self) -> Result<()> {
+        match self.agents.is_empty() && !self.all {
+            true => Err(Error::usage("no agent is named")
+                .hint("name one, or say `--all` for every agent on this machine")),
+            false => Ok(()),
+        }
+    }
+}
+
 /// Wires agents up.
 pub fn run(args: Args, app: &App) -> Result<u8> {
+    args.agents.check()?;
     if args.agents.native {
         return native(&args.agents, app, false);
     }
@@ -169,6 +181,7 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
 
 /// Takes out again what `run` has written.
 pub fn undo(args: UndoArgs, app: &App) -> Result<u8> {
+    args.agents.check()?;
     if args.agents.native {
         return native(&args.agents, app, true);
     }

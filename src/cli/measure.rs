@@ -35,7 +35,12 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     report.damaged.iter().for_each(|damaged| app.note(damaged));
     if let Some(path) = &args.svg {
         let cannot = || format!("cannot write `{}`", path.display());
-        files::write_atomic(path, svg(&report.patterns).as_bytes()).context(cannot)?;
+        match report.patterns.is_empty() {
+            true => app.note("no pattern is live yet: there is nothing to draw"),
+            false => {
+                files::write_atomic(path, svg(&report.patterns).as_bytes()).context(cannot)?;
+            }
+        }
     }
     if app.json {
         output::json(&report);

@@ -323,7 +323,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             // would mean: stop.
             let is_hook = calls_hook(&arguments) || is_bare(&arguments);
             let code = if err.use_stderr() && !is_hook { 2 } else { 0 };
-            let _ = err.print();
+            let wants_json = arguments.iter().any(|word| word == "--json");
+            if code == 2 && wants_json {
+                output::error(&wrong_usage(&err), true);
+            } else {
+                let _ = err.print();
+            }
             return code;
         }
     };
@@ -387,6 +392,22 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         output::error(&error, json);
         error.exit_code()
     })
+}
+
+/// What is wrong with a command line, as other errors are told.
+fn wrong_usage(err: &clap::Error) -> Error {
+    let said = err.to_string();
+    let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default();
+    let rest: Vec<&str> = lines
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
+        .map(|line| line.strip_prefix("tip: ").unwrap_or(line))
+        .collect();
+    let wrong = Error::usage(first.strip_prefix("error: ").unwrap_or(first));
+    match rest.is_empty() {
+        true => wrong.hint("`memtree COMMAND --help` shows what a command takes"),
+        false => wrong.hint(rest.join(" ")),
+    }
 }
 
 /// The command line with the flags of a command behind it: `memtree -y install` means `memtree

@@ -26,7 +26,13 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     if app.json {
         output::json(&report);
     } else if !app.quiet {
-        for (project, lessons) in &report.projects {
+        if report.fleet.sessions == 0 {
+            app.note(format!("no session of real work has ended since {}", report.since));
+        }
+        let many = ("in many projects".to_string(), report.in_many.clone());
+        let many = Some(many).filter(|(_, lessons)| !lessons.is_empty());
+        let projects = report.projects.clone().into_iter();
+        for (project, lessons) in many.into_iter().chain(projects) {
             output::print(&format!("{project}\n"));
             for one in lessons {
                 let cross = if one.cross_flavor { "[CROSS-FLAVOR] " } else { "" };

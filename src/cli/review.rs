@@ -30,6 +30,10 @@ pub struct Args {
     /// Say no to this item; may be given more than once
     #[arg(long, value_name = "ID")]
     reject: Vec<String>,
+    /// Withdraw this pattern of the catalog: the next `distribute --apply` takes it out; may be
+    /// given more than once
+    #[arg(long, value_name = "ID", conflicts_with_all = ["approve", "reject", "discuss"])]
+    retire: Vec<String>,
     /// Leave this item for later; nothing is recorded
     #[arg(long, value_name = "ID")]
     discuss: Vec<String>,
@@ -55,7 +59,10 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     }
     let replies = replies(&args)?;
     if args.auto_approve {
-        return Ok(finish(&memory.auto_approve()?, app));
+        return Ok(taken_in(&memory.auto_approve()?, app));
+    }
+    if !args.retire.is_empty() {
+        return Ok(finish(&memory.retire(&args.retire, &args.why)?, app));
     }
     if !replies.is_empty() {
         return Ok(finish(&memory.decide(&replies)?, app));
@@ -118,18 +125,38 @@ fn proposed(item: &InboxItem) -> Option<String> {
     Some(format!("{} proposes {decision}: “{}”", view.by, view.why))
 }
 
+/// What passed the gate.
+fn taken_in(report: &ReviewReport, app: &App) -> u8 {
+    if app.json {
+        output::json(report);
+    } else if !app.quiet {
+        warn(report, app);
+        let wait = if report.decided.len() == 1 { "waits" } else { "wait" };
+        output::print(&format!(
+            "{} taken in provisionally: {wait} for your yes in `{} review`; {} in all\n",
+            output::count(report.decided.len(), "pattern"),
+            app.program(),
+            output::count(report.left, "item"),
+        ));
+    }
+    if report.damaged.is_empty() { 0 } else { 3 }
+}
+
+/// What a person should know of what was decided.
+fn warn(report: &ReviewReport, app: &App) {
+    for decided in &report.decided {
+        let warnings = decided.warnings.iter();
+        warnings.for_each(|warning| app.note(format!("{}: {warning}", decided.item)));
+    }
+    report.damaged.iter().for_each(|damaged| app.note(damaged));
+}
+
 fn finish(report: &ReviewReport, app: &App) -> u8 {
     if app.json {
         output::json(report);
     } else if !app.quiet {
         let count = |action: Action| report.decided.iter().filter(|it| it.action == action).count();
-        for decided in &report.decided {
-            decided
-                .warnings
-                .iter()
-                .for_each(|warning| app.note(format!("{}: {warning}", decided.item)));
-        }
-        report.damaged.iter().for_each(|damaged| app.note(damaged));
+        warn(report, app);
         output::print(&format!(
             "{} approved, {} rejected, {} retired, {} taken back; {} left\n",
             count(Action::Approve),

@@ -59,7 +59,8 @@ pub struct Args {
     /// Only sessions with this agent: claude, codex, …
     #[arg(long, value_name = "AGENT")]
     flavor: Vec<String>,
-    /// Only sessions that went like this: success, fail, abandoned, unknown
+    /// Only sessions that went like this: success, partial, fail, abandoned,
+    /// unknown
     #[arg(long, value_name = "STATUS")]
     status: Vec<String>,
     /// Only sessions that changed this file: its path or a part of it

@@ -22,7 +22,7 @@ pub struct Args {
     /// A short saying for it
     #[arg(long, value_name = "TEXT")]
     motto: Option<String>,
-    /// How it went: success, fail, abandoned or unknown
+    /// How it went: success, partial, fail, abandoned or unknown
     #[arg(long, value_name = "STATUS")]
     status: Option<Outcome>,
     /// Do nothing, but say what would be done

@@ -39,6 +39,17 @@ fn contents(status: &StatusReport) -> String {
         let spheres = output::count(status.spheres, "sphere");
         text.push_str(&format!("cores     {} ({spheres})\n", status.cores));
     }
+    let patterns = &status.patterns;
+    let counted = |name: &str| patterns.get(name).copied().unwrap_or(0);
+    if patterns.values().sum::<usize>() > 0 {
+        text.push_str(&format!(
+            "patterns  {} approved, {} retired, {} provisional; {} new in the inbox: `memtree review`\n",
+            counted("approved"),
+            counted("retired"),
+            counted("provisional"),
+            counted("waiting")
+        ));
+    }
     text.push_str(&format!(
         "disk      raw {}, readable {}, digests and days {}, cache {}\n",
         output::bytes(status.bytes.raw),

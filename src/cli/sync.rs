@@ -51,7 +51,10 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     let memory = app.memory()?;
     if args.check {
         memory.check_sync(args.remote.as_deref())?;
-        app.note("nothing that has to stay here would leave");
+        match app.json {
+            true => output::json(&serde_json::json!({ "clean": true })),
+            false => app.note("nothing that has to stay here would leave"),
+        }
         return Ok(0);
     }
     if args.install_hook {

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::{App, blame, output};
+use super::{App, output};
 use crate::error::Result;
+use crate::ops::blame::BlameRequest;
 use crate::ops::why::{Nearness, WhyReport, WhyRequest};
 
 /// Say what was decided about a source file, and why
@@ -23,7 +24,7 @@ pub struct Args {
 
 /// Looks for the reasons, and prints them.
 pub fn run(args: Args, app: &App) -> Result<u8> {
-    let (file, line) = blame::split(&args.what);
+    let BlameRequest { file, line } = BlameRequest::of(&args.what);
     let report = app.memory()?.why(WhyRequest { file, line, limit: args.limit })?;
     match app.json {
         true => output::json(&report),

@@ -298,6 +298,13 @@ fn is_stamped(line: &str) -> bool {
         && line.contains(':')
 }
 
+/// A line without the mark that pytest puts before the lines of an error.
+pub fn without_mark(line: &str) -> &str {
+    let line = line.trim();
+    let rest = line.strip_prefix("E ").or_else(|| line.strip_prefix("e "));
+    rest.map_or(line, str::trim_start)
+}
+
 /// What is the same each time that an error is printed.
 pub fn fingerprint(line: &str) -> String {
     static VARIES: StaticRegex = StaticRegex::new(

@@ -5,7 +5,7 @@
 
 use crate::base::static_regex::StaticRegex;
 use crate::base::text;
-use crate::model::digest::{Claim, ClaimKind, Digest, Origin};
+use crate::model::digest::{Claim, ClaimKind, Digest, Origin, Outcome};
 use crate::model::ids::EpisodeId;
 
 /// How many files are named.
@@ -33,7 +33,10 @@ pub fn page(digest: &Digest, last_page: Option<&str>, is_persons: bool) -> Strin
     page.section("Where it stands", state.collect::<Vec<_>>());
     page.section("Decided, and why", page.claims(ClaimKind::Decision, |_| true));
     page.section("Holds from now on", page.claims(ClaimKind::Standing, |claim| !claim.is_check()));
-    let unsolved = content.errors.iter().filter(|error| error.solved_in.is_none());
+    // What a session that ended well met on its way was no dead end.
+    let ended_well = content.signals.tests.last().is_some_and(|run| run.passed)
+        || content.status == Outcome::Success;
+    let unsolved = content.errors.iter().filter(|error| error.solved_in.is_none() && !ended_well);
     let unsolved = unsolved.filter(|error| says_what(&error.text));
     let unsolved = unsolved.map(|error| {
         page.line(
@@ -57,6 +60,12 @@ fn says_what(error: &str) -> bool {
     !(word.chars().all(char::is_alphabetic) && is_plain)
 }
 
+/// What is said before the episode that stands at its end: `PR #754 is merged (EP_006)`.
+fn own_episode(said: &str) -> Option<(&str, EpisodeId)> {
+    let (rest, episode) = said.trim_end().strip_suffix(')')?.rsplit_once(" (")?;
+    Some((rest, episode.parse().ok()?))
+}
+
 /// A page that is being written.
 struct Page<'a> {
     digest: &'a Digest,
@@ -77,6 +86,11 @@ impl Page<'_> {
     fn line(&self, said: &str, episode: Option<EpisodeId>) -> Option<String> {
         let said = text::one_line(said, 400);
         let said = text::without_sentences(&said, text::is_injection).trim().to_string();
+        // An outcome has its episode at its end.
+        let (said, episode) = match (episode, own_episode(&said)) {
+            (None, Some((rest, episode))) => (rest.to_string(), Some(episode)),
+            _ => (said, episode),
+        };
         let session = &self.digest.session;
         let source = episode.map_or(session.to_string(), |episode| format!("{session}#{episode}"));
         (!said.is_empty()).then(|| format!("- {said} ({source})"))
@@ -122,8 +136,10 @@ impl Page<'_> {
     /// What to do first: what was left open last, else how the session ended.
     fn next_step(&self, last_page: Option<&str>) -> Option<String> {
         let open = |claim: &&Claim| claim.kind == ClaimKind::Open;
-        if let Some(claim) = self.digest.content.stated.iter().rev().find(open) {
-            return self.claim(claim);
+        let stated = self.digest.content.stated.iter();
+        let last_open = stated.filter(open).max_by_key(|claim| claim.episode);
+        if let Some(line) = last_open.and_then(|claim| self.claim(claim)) {
+            return Some(line);
         }
         let (_, last) = self.digest.content.episodes?;
         let ended = last_page.map(|page| {
@@ -136,9 +152,12 @@ impl Page<'_> {
             Some(end) if !end.is_empty() => {
                 let quoted = end.lines().map(|line| format!("> {line}")).collect::<Vec<_>>();
                 let session = &self.digest.session;
-                Some(format!("It ended so ({session}#{last}):\n{}", quoted.join("\n")))
+                Some(format!(
+                    "None was stated. It ended so ({session}#{last}):\n{}",
+                    quoted.join("\n")
+                ))
             }
-            _ => self.line("read how it ended", Some(last)),
+            _ => self.line("none was stated; read how it ended", Some(last)),
         }
     }
 

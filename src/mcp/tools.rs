@@ -307,7 +307,11 @@ fn blame(asked: &Asked, arguments: Value) -> Result<Value> {
     let BlameArguments { file, line, limit } = read(arguments)?;
     let limit = limit.unwrap_or(HITS * 2).clamp(1, MOST_HITS * 5);
     let mut answer = BlameAnswer { note: NOTE, sessions: None, lines: None };
-    match asked.memory()?.blame(BlameRequest { file, line })? {
+    let request = match line {
+        Some(_) => BlameRequest { file, line },
+        None => BlameRequest::of(&file),
+    };
+    match asked.memory()?.blame(request)? {
         BlameReport::Source(file) => answer.sessions = Some(changes(&file, limit)),
         BlameReport::Memory { lines } => {
             answer.lines = Some(lines.iter().take(limit).map(line_sources).collect());
@@ -341,7 +345,7 @@ fn changes(file: &FileBlame, limit: usize) -> Vec<Value> {
 }
 
 fn line_sources(line: &LineBlame) -> Value {
-    let refs = line.sources.iter().map(|source| format!("{}#{}", source.session, source.episode));
+    let refs = line.sources.iter().map(|source| source.place());
     let refs: Vec<String> = refs.collect();
     json!({"line": line.line, "text": text::one_line(&line.text, LONGEST_EXCERPT), "refs": refs})
 }

@@ -4,6 +4,7 @@
 //! It begins as a [`Candidate`], which is what the digests say and nothing else. Once a person has
 //! said yes it is a [`Pattern`] of the catalog, with words that are theirs from then on.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -232,8 +233,20 @@ pub struct Candidate {
     pub last_seen: Option<Timestamp>,
     /// The latest places, one for each session.
     pub evidence: Vec<Sighting>,
+    /// What each project has of it.
+    #[serde(skip)]
+    pub by_project: BTreeMap<String, OfProject>,
     /// What was done about it, what held first.
     pub resolved_by: Vec<Fix>,
+}
+
+/// What a project has of a candidate.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct OfProject {
+    pub frequency: u64,
+    pub sessions: usize,
+    /// The latest places, one for each session.
+    pub evidence: Vec<Sighting>,
 }
 
 impl Candidate {
@@ -322,6 +335,8 @@ pub struct Provenance {
     pub sessions: Vec<SessionId>,
     /// The fingerprint of the evidence that was decided on.
     pub evidence: String,
+    /// The first place that its page names, as `recall` takes it: `SES3_laptop_SP1C2#EP_004`.
+    pub place: Option<String>,
     pub promoted: Option<Timestamp>,
 }
 

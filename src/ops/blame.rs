@@ -34,6 +34,19 @@ pub struct BlameRequest {
     pub line: Option<usize>,
 }
 
+impl BlameRequest {
+    /// `FILE:LINE` in two; a name that only looks like it is left whole.
+    pub fn of(what: &Path) -> BlameRequest {
+        let text = what.to_string_lossy();
+        match text.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?))) {
+            Some((file, line)) if !files::exists(what) => {
+                BlameRequest { file: PathBuf::from(file), line: Some(line) }
+            }
+            _ => BlameRequest { file: what.to_path_buf(), line: None },
+        }
+    }
+}
+
 setters!(BlameRequest { file: PathBuf, line: Option<usize> });
 
 /// What stands behind a file.
@@ -88,12 +101,13 @@ pub struct CoreLine {
 #[derive(Debug, Serialize)]
 pub struct LineSource {
     pub session: SessionId,
+    /// Empty where the line names only the session.
     pub episode: String,
     pub said_by: Option<Origin>,
     pub digest: String,
     /// The episode's page, where it is here.
     pub page: Option<String>,
-    /// The words that were looked for in the raw log.
+    /// The words that were looked for in the raw log; empty where none are known.
     pub evidence: String,
     /// The raw bytes that hold them.
     pub raw: Option<RawBytes>,
@@ -187,7 +201,7 @@ fn blame_lines(store: &Store, path: &Path, line: Option<usize>) -> Result<Vec<Li
     if blamed.is_empty() {
         let what = line.map_or_else(|| format!("`{shown}`"), |line| format!("`{shown}:{line}`"));
         return Err(Error::new(format!("nothing stands behind {what}"))
-            .because("no line there is a landmark, a trigger or a decision")
+            .because("no line there is a landmark, a trigger or a decision, or names a session")
             .hint("name a line of core/MEMORY.md, of a core or of a digest"));
     }
     Ok(blamed)
@@ -222,7 +236,13 @@ fn blame_line(store: &Store, path: &Path, said: &str, number: usize) -> Result<O
         return Ok((!one.sources.is_empty()).then_some(one));
     }
     if !in_cores {
-        return Ok(None);
+        for (session, episode) in named_sessions(said) {
+            one.sources.push(match episode {
+                Some(episode) => line_source(store, &session, episode, None, String::new())?,
+                None => LineSource::of_session(store, session),
+            });
+        }
+        return Ok((!one.sources.is_empty()).then_some(one));
     }
     let targets: Vec<(CoreId, LandmarkId)> = match layout::core_named(name) {
         Some(core) => said
@@ -253,6 +273,45 @@ fn blame_line(store: &Store, path: &Path, said: &str, number: usize) -> Result<O
         }
     }
     Ok((one.core.is_some()).then_some(one))
+}
+
+/// The sessions of this memory that a line of any other page names, each once.
+fn named_sessions(line: &str) -> Vec<(SessionId, Option<EpisodeId>)> {
+    static NAMED: StaticRegex =
+        StaticRegex::new(r"(SES\d+_[A-Za-z0-9-]+_SP\d+C\d+)(?:_DIGEST)?(?:#(EP_\d+))?");
+    let mut found: Vec<(SessionId, Option<EpisodeId>)> = Vec::new();
+    for named in NAMED.captures_iter(line) {
+        let Ok(session) = named[1].parse::<SessionId>() else { continue };
+        let episode = named.get(2).and_then(|episode| episode.as_str().parse().ok());
+        match found.iter_mut().find(|(known, _)| *known == session) {
+            Some((_, known)) => *known = known.or(episode),
+            None => found.push((session, episode)),
+        }
+    }
+    found
+}
+
+impl LineSource {
+    /// A session of which no more is said than its name.
+    fn of_session(store: &Store, session: SessionId) -> LineSource {
+        LineSource {
+            digest: store.layout().shown(&store.layout().digest(&session)),
+            session,
+            episode: String::new(),
+            said_by: None,
+            page: None,
+            evidence: String::new(),
+            raw: None,
+        }
+    }
+
+    /// The place, as `recall` takes it.
+    pub fn place(&self) -> String {
+        match self.episode.as_str() {
+            "" => self.session.to_string(),
+            episode => format!("{}#{episode}", self.session),
+        }
+    }
 }
 
 /// The places that a line of a pattern leads to, with the words that it quotes from there.

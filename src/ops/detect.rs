@@ -15,7 +15,7 @@ use crate::base::setters::setters;
 use crate::distill::patterns::{self, Observed};
 use crate::error::{Context, Result};
 use crate::memory::Memory;
-use crate::model::pattern::{Candidate, PatternId, Thresholds};
+use crate::model::pattern::{Candidate, PatternId, PatternStatus, Thresholds};
 use crate::store::authored;
 use crate::store::pattern::candidate;
 use crate::store::pattern::catalog::{self, Catalog};
@@ -165,10 +165,12 @@ impl Memory {
         let in_force = reviews.in_force();
         let state = |candidate: &Candidate| {
             let decided = in_force.get(candidate.id.as_str());
+            let listed = catalog.get(&candidate.id);
+            if listed.is_some_and(|pattern| pattern.status == PatternStatus::Retired) {
+                return CandidateState::Retired;
+            }
             match decided.map(|decision| decision.action) {
-                Some(Action::Approve) if catalog.get(&candidate.id).is_some() => {
-                    CandidateState::Approved
-                }
+                Some(Action::Approve) if listed.is_some() => CandidateState::Approved,
                 Some(Action::Retire) => CandidateState::Retired,
                 Some(Action::Reject)
                     if decided

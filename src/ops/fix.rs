@@ -4,13 +4,19 @@
 use serde::Serialize;
 
 use crate::base::setters::setters;
-use crate::base::text;
+use crate::base::{files, text};
 use crate::distill::errors;
-use crate::distill::patterns::fixes::{self, Occurrence};
+use crate::distill::patterns::fixes::{self, Occurrence, Wanted};
 use crate::distill::patterns::{Observed, loci};
 use crate::error::{Error, Result};
+use crate::index::Corpus;
 use crate::memory::Memory;
+use crate::model::core::Support;
 use crate::model::digest::Worth;
+use crate::model::ids::SessionId;
+use crate::ops::search::{self, SearchRequest};
+use crate::query::{FilterKey, Query};
+use crate::store::core;
 
 /// Which error was met.
 #[derive(Debug, Clone, Default)]
@@ -26,13 +32,17 @@ setters!(FixRequest { error: String, project: Option<String>, limit: Option<usiz
 
 /// How many sessions are told where nothing is said.
 const MOST: usize = 5;
+/// How many landmarks and similar sessions are told.
+const MOST_LANDMARKS: usize = 3;
+/// How long a line may be, in characters.
+const LONGEST_LINE: usize = 400;
 /// How much of an output is looked through, in bytes.
 const LONGEST: usize = 64 << 10;
 
 /// What is known of an error.
 #[derive(Debug, Serialize)]
 pub struct FixReport {
-    /// The line that was looked for, without what differs from time to time.
+    /// The line that was looked for, as it was printed.
     pub error: String,
     /// In how many sessions it was met, went away, and stayed away.
     pub met: usize,
@@ -40,8 +50,31 @@ pub struct FixReport {
     pub held: usize,
     /// What held comes first, the latest first.
     pub sessions: Vec<Occurrence>,
+    /// What cores remember of it.
+    pub landmarks: Vec<Remembered>,
+    /// Sessions with the same words, where nothing else is known.
+    pub similar: Vec<SimilarSession>,
     /// What helps against errors of this kind.
     pub in_general: Option<String>,
+}
+
+/// What a core remembers of an error.
+#[derive(Debug, Serialize)]
+pub struct Remembered {
+    pub text: String,
+    /// The core's page, relative to the memory.
+    pub path: String,
+    /// Where it was said, as `recall` takes it.
+    pub place: Option<String>,
+}
+
+/// A session in which a search finds the words of an error.
+#[derive(Debug, Serialize)]
+pub struct SimilarSession {
+    pub session: SessionId,
+    pub title: String,
+    pub place: String,
+    pub excerpt: String,
 }
 
 impl Memory {
@@ -57,42 +90,101 @@ impl Memory {
         sessions.retain(|session| session.worth == Worth::Full);
         sessions.sort_by(|a, b| (a.ended, &a.session).cmp(&(b.ended, &b.session)));
         let found = lines.into_iter().map(|line| {
-            let mut met = fixes::after(&line, &sessions);
+            let wanted = Wanted::of(&line);
+            let mut met = fixes::after(&wanted, &sessions);
             met.retain(|one| request.project.is_none() || one.project == request.project);
-            (line, met)
+            let landmarks = self.landmarks_on(&wanted, request.project.as_deref());
+            (line, met, landmarks)
         });
-        // The line of an output that was met before; the first, where none was.
+        // The line of an output that is known; the first, where none is.
         let found: Vec<_> = found.collect();
-        let best = found.iter().position(|(_, met)| !met.is_empty()).unwrap_or_default();
-        let (error, met) = found.into_iter().nth(best).unwrap_or_default();
-        let class = loci::of_error(&error).and_then(|locus| loci::class(&locus));
-        let (solved, held) = (met.iter().filter(|one| one.solved).count(), held(&met));
+        let is_known = |(_, met, landmarks): &(String, Vec<Occurrence>, Vec<Remembered>)| {
+            !met.is_empty() || !landmarks.is_empty()
+        };
+        let best = found.iter().position(is_known).unwrap_or_default();
+        let (error, met, mut landmarks) = found.into_iter().nth(best).unwrap_or_default();
+        landmarks.retain(|one| !met.iter().any(|met| met.lesson == one.text));
+        let similar = match met.is_empty() && landmarks.is_empty() {
+            true => self.similar_sessions(&error, request.project.as_deref())?,
+            false => Vec::new(),
+        };
+        let class = loci::of_error(&errors::fingerprint(&error));
+        let class = class.and_then(|locus| loci::class(&locus));
         let limit = request.limit.unwrap_or(MOST);
         Ok(FixReport {
             in_general: class.map(|class| class.advice.to_string()),
             met: met.len(),
-            solved,
-            held,
+            solved: met.iter().filter(|one| one.solved).count(),
+            held: met.iter().filter(|one| one.held).count(),
             sessions: met.into_iter().take(limit).collect(),
+            landmarks,
+            similar,
             error,
         })
     }
+
+    /// What cores remember of an error.
+    fn landmarks_on(&self, wanted: &Wanted, project: Option<&str>) -> Vec<Remembered> {
+        let layout = self.layout();
+        let mut found: Vec<Remembered> = Vec::new();
+        for id in core::core_ids(&layout.cores()).into_iter().rev() {
+            let path = layout.core(&id);
+            let Ok(page) = files::read_to_string(&path) else { continue };
+            for landmark in core::parse_core(&page).landmarks {
+                let is_asked = project.is_none() || landmark.project.as_deref() == project;
+                let text = text::without_sentences(&landmark.text, text::is_injection);
+                let is_new = !found.iter().any(|known| known.text == text);
+                if is_asked && is_new && wanted.is_in(&landmark.text) {
+                    let place = |one: &Support| format!("{}#{}", one.session, one.episode);
+                    let place = landmark.supports.last().map(place);
+                    let (text, path) = (text.into_owned(), layout.shown(&path));
+                    found.push(Remembered { text, path, place });
+                }
+            }
+        }
+        found.truncate(MOST_LANDMARKS);
+        found
+    }
+
+    /// Sessions that a search finds by the words of an error; guesses aside.
+    fn similar_sessions(&self, error: &str, project: Option<&str>) -> Result<Vec<SimilarSession>> {
+        let mut query = Query::of_words(error);
+        if let Some(project) = project {
+            query.filter(FilterKey::Project, project)?;
+        }
+        if query.words.is_empty() {
+            return Ok(Vec::new());
+        }
+        // `recall 2` goes on to mean the person's own last search.
+        let request = SearchRequest { query, ..SearchRequest::default() };
+        let index = search::open_index(self.store(), Corpus::Digests, &request)?;
+        let found =
+            index.search_phrasings(&request.query.phrasings(&[]), self.now(), MOST_LANDMARKS)?;
+        let hits = found.hits.into_iter().filter(|hit| !hit.weak);
+        let similar = hits.map(|hit| SimilarSession {
+            place: match hit.triggers.first() {
+                Some(trigger) => format!("{}#{}", hit.session, trigger.episode),
+                None => hit.session.to_string(),
+            },
+            session: hit.session,
+            title: hit.title,
+            excerpt: text::one_line(&hit.excerpt, 200),
+        });
+        Ok(similar.collect())
+    }
 }
 
-fn held(met: &[Occurrence]) -> usize {
-    met.iter().filter(|one| one.held).count()
-}
-
-/// The lines of an output that are errors, as fingerprints; all of a single line.
+/// The lines of an output that are errors; all of a single line.
 fn lines_of(printed: &str) -> Vec<String> {
     let mut lines: Vec<String> =
-        errors::in_failure(printed).into_iter().map(|line| line.fingerprint).collect();
+        errors::in_failure(printed).into_iter().map(|line| line.sample).collect();
     let only = printed.trim();
     if !only.is_empty() && !only.contains('\n') {
-        lines.insert(0, errors::fingerprint(only));
+        lines.insert(0, text::one_line(only, LONGEST_LINE));
     } else if let Some(first) = only.lines().next().filter(|_| lines.is_empty()) {
-        lines.push(errors::fingerprint(first));
+        lines.push(text::one_line(first, LONGEST_LINE));
     }
+    lines.iter_mut().for_each(|line| *line = errors::without_mark(line).to_string());
     lines.dedup();
     lines
 }

@@ -158,9 +158,11 @@ impl Memory {
         };
         if !request.dry_run {
             let path = store.layout().lint_report(today);
-            files::write_if_changed(&path, report_text(&report, today).as_bytes())
-                .context(|| format!("cannot write the report `{}`", path.display()))?;
-            report.report = Some(store.layout().shown(&path));
+            let text = report_text(&report, today);
+            let wrote = files::write_if_changed(&path, text.as_bytes());
+            wrote.context(|| format!("cannot write the report `{}`", path.display()))?;
+            let is_there = files::is_file(&path);
+            report.report = is_there.then(|| store.layout().shown(&path));
         }
         Ok(report)
     }

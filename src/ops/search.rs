@@ -265,6 +265,12 @@ fn suggestions(
     unknown: &[(String, Vec<String>)],
 ) -> Result<Vec<String>> {
     let query = &request.query;
+    let is_digests = request.trees.is_empty() || request.trees.contains(&Tree::Digests);
+    if nothing && is_digests && store.session_ids().is_ok_and(|ids| ids.is_empty()) {
+        return Ok(vec![
+            "this memory is empty: `memtree sweep` takes in what agents have logged".into(),
+        ]);
+    }
     let mut suggestions = Vec::new();
     if !nothing
         && let Some(phrase) = query.phrases.first().filter(|_| query.without_quotes().is_some())

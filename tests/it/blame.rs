@@ -82,6 +82,22 @@ fn every_line_of_the_corpus_memory_reaches_raw_bytes() {
 }
 
 #[test]
+fn a_line_of_a_day_leads_to_the_session_that_it_names() {
+    let desk = Desk::new();
+    desk.memtree(["sweep", "--sample"]).success();
+    let session = desk.sessions().remove(0);
+    let days = fs::read_dir(desk.store().join("daily/raw")).unwrap();
+    let mut names = days.map(|day| day.unwrap().file_name().into_string().unwrap());
+    let named = names.find_map(|name| {
+        let text = desk.read(format!("daily/raw/{name}"));
+        let at = text.lines().position(|line| line.contains(&format!("({session})")))?;
+        Some(format!("daily/raw/{name}:{}", at + 1))
+    });
+    let told = desk.memtree(["blame", &named.unwrap()]).success();
+    told.stdout_has(&format!("session  {session}, named there"));
+}
+
+#[test]
 fn a_source_file_is_blamed_on_the_sessions_that_changed_it() {
     let desk = Desk::new();
     desk.memtree(["sweep", "--sample"]).success();

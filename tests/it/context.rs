@@ -423,7 +423,7 @@ fn no_page_says_which_project_was_meant_and_which_there_are() {
     let desk = two_projects();
     let answer = desk.memtree(["context", "--project", "no-such"]).success();
     assert_eq!(answer.stdout, "");
-    for said in ["project `no-such`", "demo, lagoon", "--project NAME"] {
+    for said in ["project `no-such`", "lagoon, demo", "--project NAME"] {
         assert!(answer.stderr.contains(said), "{}", answer.stderr);
     }
 }

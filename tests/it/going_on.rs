@@ -133,6 +133,84 @@ fn the_same_error_leads_to_what_helped() {
     desk.memtree(["fix"]).code(2).stderr_has("no error to look for");
 }
 
+/// An error that was only pasted, or stands in no session's signals, is known all the same.
+#[test]
+fn what_any_page_says_of_an_error_is_told() {
+    let desk = sampled();
+    // A code keeps its number, and pytest's mark does not count.
+    let session = desk.sessions().remove(0);
+    let page = desk.digest_text(&session);
+    let line = "- error: npm error code E404 404 No match found for harbour (EP_001)\n\
+                - error: E ImportError: libhorn.so.1: cannot open shared object file (EP_001)\n";
+    let at = page.find("## 🔎 Index\n").unwrap() + "## 🔎 Index\n".len();
+    desk.write(desk.digest_path(&session), format!("{}\n{line}{}", &page[..at], &page[at..]));
+    let told = desk.memtree(["fix", "E404"]).success();
+    assert!(told.stdout.starts_with("met in 1 session"), "{}", told.told());
+    let line = "E   ImportError: libhorn.so.1: cannot open shared object file";
+    let told = desk.memtree(["fix", line]).success();
+    assert!(told.stdout.contains(&format!("{session}#EP_001")), "{}", told.told());
+    let none = desk.memtree(["fix", "E407"]).success();
+    assert!(none.stderr.contains("met `E407`"), "{}", none.told());
+}
+
+#[test]
+fn a_page_names_the_episode_of_each_outcome_and_says_where_no_step_was_stated() {
+    let desk = sampled();
+    for session in desk.sessions() {
+        let page = desk.memtree(["handoff", &session]).success().stdout;
+        assert!(!page.contains("(EP_"), "{page}");
+        let digest = desk.digest(&session);
+        if !digest.content.key_outcomes.is_empty() {
+            assert!(page.contains(&format!("({session}#EP_")), "{page}");
+        }
+        if page.contains("- Status: success") {
+            assert!(!page.contains("was not solved"), "{page}");
+        }
+    }
+    let unknown = desk.memtree(["install", "nosuch"]).code(2);
+    assert!(
+        unknown.stderr.contains("claude") && !unknown.stderr.contains("aider"),
+        "{}",
+        unknown.told()
+    );
+    desk.memtree(["install"]).code(2).stderr_has("--all");
+}
+
+#[test]
+fn with_json_every_answer_is_an_object() {
+    let desk = sampled();
+    for words in [vec!["search", "--bogus"], vec!["log", "badkind", "x"], vec!["nosuchverb"]] {
+        let told = desk.memtree(words.into_iter().chain(["--json"])).code(2);
+        let error = told.json();
+        assert!(error["error"]["what"].is_string(), "{}", told.told());
+    }
+    for words in [
+        vec!["init", "--dry-run"],
+        vec!["doctor", "--unknown"],
+        vec!["config", "accept"],
+        vec!["review", "--list"],
+    ] {
+        let told = desk.memtree(words.into_iter().chain(["--json"])).success();
+        assert!(told.json().is_object(), "{}", told.told());
+    }
+}
+
+#[test]
+fn an_empty_memory_says_so_and_a_call_is_told_of_as_a_call() {
+    let desk = Desk::new();
+    let _ = desk.memtree(["init"]).done();
+    let told = desk.memtree(["search", "harbour"]).success();
+    let said = format!("{}{}", told.stdout, told.stderr);
+    assert!(said.contains("empty") && said.contains("memtree sweep"), "{}", told.told());
+    let desk = sampled();
+    let told = desk.memtree(["context", "--before-editing", "nobody.rs"]).success();
+    assert!(!told.stderr.contains("of the project"), "{}", told.told());
+    let folder = desk.root().join("20260205");
+    fs::create_dir_all(&folder).unwrap();
+    let told = desk.memtree(["context", "--folder", folder.to_str().unwrap()]).success();
+    assert!(!told.stderr.contains("knows 1,"), "{}", told.told());
+}
+
 #[test]
 fn a_file_leads_to_what_was_decided_about_it() {
     let desk = sampled();

@@ -507,6 +507,123 @@ fn a_procedure_becomes_a_skill_and_goes_with_its_pattern() {
     assert!(left.contains("Mine: ask") && !left.contains("Push once"), "{left}");
 }
 
+#[test]
+fn what_is_retired_by_hand_or_by_flag_is_taken_out_and_counted_once() {
+    let (it, push) = approved();
+    it.desk.memtree(["distribute", "--apply"]).success();
+    let agents = it.project("pier").join("AGENTS.md");
+    let has_it = || fs::read_to_string(&agents).is_ok_and(|text| text.contains("push is rejected"));
+    assert!(has_it());
+    let text = fs::read_to_string(&agents).unwrap();
+    assert!(text.contains("#EP_"), "it leads to the episode: {text}");
+    // By hand, on the page.
+    let page = format!("patterns/catalog/{push}.md");
+    let whole = it.desk.read(&page);
+    it.desk.write(&page, whole.replace("status: approved", "status: retired"));
+    let counts = it.json(&["status"])["patterns"].clone();
+    assert_eq!((&counts["approved"], &counts["retired"]), (&json!(0), &json!(1)), "{counts:#}");
+    assert!(!it.waiting().contains(&push));
+    it.desk.memtree(["distribute", "--apply"]).success();
+    assert!(!has_it());
+    it.desk.write(&page, whole);
+    it.desk.memtree(["distribute", "--apply"]).success();
+    assert!(has_it());
+    // By flag, with the beginning of its name; and taken back.
+    it.desk.memtree(["review", "--retire", "no-such"]).code(1).stderr_has("no-such");
+    let retire = ["review", "--retire", &push[..20], "--why", "it is old"];
+    it.desk.memtree(retire).success().stdout_has("1 retired");
+    let reviews = it.desk.read("patterns/reviews.jsonl");
+    assert!(reviews.contains("\"retire\"") && reviews.contains("it is old"), "{reviews}");
+    it.desk.memtree(["distribute", "--apply"]).success();
+    assert!(!has_it());
+    it.desk.memtree(["review", "--undo"]).success();
+    assert_eq!(it.json(&["status"])["patterns"]["approved"], 1);
+    it.desk.memtree(["distribute", "--apply"]).success();
+    assert!(has_it());
+    it.desk.memtree(["status"]).success().stdout_has("patterns  1 approved, 0 retired");
+}
+
+#[test]
+fn where_nothing_can_be_distributed_it_says_why() {
+    let (it, _) = approved();
+    it.desk
+        .memtree(["distribute", "--project", "peer"])
+        .code(2)
+        .stderr_has("no session is of a project `peer`")
+        .stderr_has("did you mean `pier`?");
+    fs::remove_dir_all(it.project("pier")).unwrap();
+    let told = it.desk.memtree(["distribute"]).success();
+    assert!(told.stderr.contains("the project pier has no folder"), "{}", told.told());
+    assert_eq!(it.json(&["distribute"])["without_folder"], json!(["pier"]));
+    // Nothing is live: there is nothing to draw.
+    let drawn = it.desk.root().join("weeks.svg");
+    let told = it.desk.memtree(["measure", "--svg", drawn.to_str().unwrap()]).success();
+    assert!(told.stderr.contains("nothing to draw") && !drawn.exists(), "{}", told.told());
+}
+
+#[test]
+fn one_text_for_many_files_is_shown_once() {
+    let (it, _) = approved();
+    let told = it.desk.memtree(["distribute"]).success().stdout;
+    assert!(told.contains("CLAUDE.md") && told.contains("AGENTS.md"), "{told}");
+    assert_eq!(told.matches("push is rejected").count(), 1, "{told}");
+}
+
+#[test]
+fn a_retrospective_has_each_project_s_own_evidence() {
+    let it = Harbour::new();
+    let began = start(&it.desk);
+    let projects = ["pier", "quay", "mole", "dock", "slip"];
+    for (at, project) in projects.into_iter().enumerate() {
+        for hour in 0..3 {
+            let trouble =
+                Trouble { no_path: true, no_push: project == "mole", ..Trouble::default() };
+            it.claude(project, began + Duration::hours(5 * at as i64 + hour), trouble);
+        }
+    }
+    it.sweep();
+    let report = it.json(&["retro", "--window-days", "30"]);
+    assert_eq!(report["in_many"][0]["projects"].as_array().unwrap().len(), 5, "{report:#}");
+    assert_eq!(report["projects"]["pier"], Value::Null, "{report:#}");
+    let own = &report["projects"]["mole"][0];
+    assert_eq!(own["evidence"].as_array().unwrap().len(), 3, "{report:#}");
+    let page = it.desk.read("patterns/RETRO.md");
+    assert!(!page.contains("()") && page.contains("## mole"), "{page}");
+    assert_eq!(page.matches("A path is used").count(), 1, "{page}");
+    // Nobody worked in these days.
+    it.desk.later(60 * 24 * 30);
+    let told = it.desk.memtree(["retro"]).success();
+    assert!(told.stderr.contains("no session of real work"), "{}", told.told());
+    let page = it.desk.read("patterns/RETRO.md");
+    assert!(page.contains("nothing to look back on") && !page.contains('%'), "{page}");
+}
+
+#[test]
+fn what_the_gate_takes_in_waits_and_is_listed_like_a_candidate() {
+    let it = Harbour::new();
+    it.desk.settings("[review]\nmin_frequency = 2\nmin_sessions = 2\nmin_cost = 0\n");
+    let began = start(&it.desk);
+    for at in 0..4 {
+        it.claude("pier", began + Duration::hours(at), Trouble { no_path: true, ..ALL });
+    }
+    it.sweep();
+    let told = it.desk.memtree(["review", "--auto-approve"]).success().stdout;
+    assert!(told.contains("taken in provisionally") && told.contains("your yes"), "{told}");
+    let inbox = it.json(&["review", "--list"]);
+    let changed = inbox["candidates"].as_array().unwrap().iter();
+    let changed: Vec<&Value> = changed.filter(|item| item["kind"] == "changed").collect();
+    assert!(!changed.is_empty(), "{inbox:#}");
+    for item in &changed {
+        for key in ["polarity", "type", "locus", "frequency", "sessions", "flavors", "cross_flavor"]
+        {
+            assert!(!item[key].is_null(), "{key}: {item:#}");
+        }
+        assert!(item["evidence"][0]["session"].is_string(), "{item:#}");
+    }
+    let detected = it.json(&["detect"]);
+    assert!(detected["candidates"][0]["evidence"][0]["session"].is_string(), "{detected:#}");
+}
+
 /// Two devices decide and edit in any order, and git joins what they wrote line by line: no
 /// decision is lost, and no pattern is there twice.
 #[test]

@@ -16,9 +16,23 @@ const BASE: u64 = 0x9e37_79b9_7f4a_7c15 | 1;
 
 /// Hands over the fingerprints of a text, some of them more than once.
 pub fn each_fingerprint(text: &str, mut each: impl FnMut(u64)) {
+    let mut neighbours: VecDeque<u64> = VecDeque::with_capacity(WINDOW);
+    each_run(text, |run| {
+        if neighbours.len() == WINDOW {
+            neighbours.pop_front();
+        }
+        neighbours.push_back(run);
+        if neighbours.len() == WINDOW {
+            each(*neighbours.iter().min().expect("it is full"));
+        }
+    });
+}
+
+/// Hands over all that a text may have as a fingerprint: which of its neighbours is taken depends
+/// on what stands around a passage.
+pub fn each_run(text: &str, mut each: impl FnMut(u64)) {
     let leaving = (0..RUN).fold(1u64, |power, _| power.wrapping_mul(BASE));
     let mut run: VecDeque<u64> = VecDeque::with_capacity(RUN);
-    let mut neighbours: VecDeque<u64> = VecDeque::with_capacity(WINDOW);
     let mut hash = 0u64;
     let letters = text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase);
     for letter in letters.map(|c| u64::from(c) + 1) {
@@ -28,17 +42,10 @@ pub fn each_fingerprint(text: &str, mut each: impl FnMut(u64)) {
             let left = run.pop_front().expect("it has just grown");
             hash = hash.wrapping_sub(left.wrapping_mul(leaving));
         }
-        if run.len() < RUN {
-            continue;
-        }
-        if neighbours.len() == WINDOW {
-            neighbours.pop_front();
-        }
-        // The low bits of such a hash are poor; mixing makes every number as likely to be the
-        // smallest.
-        neighbours.push_back((hash ^ (hash >> 29)).wrapping_mul(BASE));
-        if neighbours.len() == WINDOW {
-            each(*neighbours.iter().min().expect("it is full"));
+        if run.len() == RUN {
+            // The low bits of such a hash are poor; mixing makes every number as likely to be the
+            // smallest.
+            each((hash ^ (hash >> 29)).wrapping_mul(BASE));
         }
     }
 }
@@ -74,6 +81,25 @@ mod tests {
         ] {
             assert!(prints(other).is_disjoint(&whole), "{other}");
         }
+    }
+
+    #[test]
+    fn what_two_texts_share_is_shared_whatever_stands_around_it() {
+        let shared = "the linter says that the command must not be called in this way";
+        let [one, two] = ["pier: ", "- **habit** "].map(|before| format!("{before}{shared} | 0.7"));
+        let mut runs = HashSet::new();
+        each_run(shared, |run| {
+            runs.insert(run);
+        });
+        let of_shared = |print: &&u64| runs.contains(print);
+        assert!(prints(&one).iter().filter(of_shared).count() > 3);
+        // Of neighbours around its ends either text may take another one.
+        let (mut all, inner) = (HashSet::new(), prints(shared));
+        each_run(&two, |run| {
+            all.insert(run);
+        });
+        assert!(inner.iter().all(|print| all.contains(print)));
+        assert!(runs.iter().all(|run| all.contains(run)) && runs.len() > inner.len());
     }
 
     #[test]

@@ -18,7 +18,7 @@ use std::borrow::Cow;
 
 pub use diff::diff;
 pub use excerpts::excerpt;
-pub use fingerprints::each_fingerprint;
+pub use fingerprints::{each_fingerprint, each_run};
 pub use injection::{
     is_injection, is_order, speaks_for_person, without_sentences, without_speaker_marks,
 };

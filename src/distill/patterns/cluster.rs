@@ -6,7 +6,9 @@ use crate::base::{markdown, text};
 use crate::distill::patterns::signals::Signal;
 use crate::distill::patterns::{Observed, fixes, loci};
 use crate::model::ids::SessionId;
-use crate::model::pattern::{Candidate, PatternId, PatternKey, Sighting, SignalKind, Thresholds};
+use crate::model::pattern::{
+    Candidate, OfProject, PatternId, PatternKey, Sighting, SignalKind, Thresholds,
+};
 
 /// A pattern shows in at least so many sessions.
 const FEWEST_SESSIONS: usize = 2;
@@ -16,6 +18,8 @@ const FEWEST_OF_PROJECT: usize = 3;
 const SHARE_OF_PROJECT: f64 = 0.3;
 /// How many places a candidate names.
 const MOST_EVIDENCE: usize = 8;
+/// How many of them a project has.
+const MOST_OF_PROJECT: usize = 3;
 /// How many checks a project has.
 const MOST_CHECKS: usize = 2;
 
@@ -105,14 +109,28 @@ fn candidate(key: PatternKey, signals: &[Signal], sessions: &[&Observed]) -> Can
         frequency: signals.len() as u64,
         sessions: ids.into_iter().collect(),
         cross_flavor: flavors.len() > 1,
-        projects,
         flavors,
         cost_impact: signals.iter().map(|signal| signal.cost).sum(),
+        by_project: by_project(&projects, signals),
         last_seen: signals.iter().filter_map(|signal| sessions[signal.at].ended).max(),
+        projects,
         evidence,
         resolved_by,
         key,
     }
+}
+
+/// What each project has of a cluster.
+fn by_project(projects: &[String], signals: &[Signal]) -> BTreeMap<String, OfProject> {
+    let of = |project: &String| {
+        let own = signals.iter().filter(|it| it.sighting.project.as_ref() == Some(project));
+        let own: Vec<Signal> = own.cloned().collect();
+        let sessions: BTreeSet<usize> = own.iter().map(|signal| signal.at).collect();
+        let mut evidence = evidence(&own);
+        evidence.truncate(MOST_OF_PROJECT);
+        OfProject { frequency: own.len() as u64, sessions: sessions.len(), evidence }
+    };
+    projects.iter().map(|project| (project.clone(), of(project))).collect()
 }
 
 /// The latest places, one for each session: where it came most often. The latest of every agent

@@ -4,12 +4,16 @@ use serde::Serialize;
 
 use crate::base::clock::Timestamp;
 use crate::base::text;
+use crate::distill::errors;
+use crate::distill::patterns::named::Named;
 use crate::distill::patterns::signals::Signal;
 use crate::distill::patterns::similar;
 use crate::distill::patterns::{Observed, loci};
 use crate::distill::words;
-use crate::model::ids::SessionId;
+use crate::model::digest::Origin;
+use crate::model::ids::{EpisodeId, SessionId};
 use crate::model::pattern::Fix;
+use crate::model::signals::Solved;
 
 /// How many fixes a candidate names.
 const MOST: usize = 3;
@@ -66,7 +70,7 @@ pub struct Occurrence {
     pub flavor: String,
     pub project: Option<String>,
     pub ended: Option<Timestamp>,
-    /// As this session met it, without what differs from time to time.
+    /// As this session met it.
     pub error: String,
     /// Whether it is the very same, not only in similar words.
     pub same: bool,
@@ -83,45 +87,123 @@ pub struct Occurrence {
     pub came_back_in: Option<SessionId>,
 }
 
-/// The sessions that met an error, given by its fingerprint: what held first, the very same before
-/// the similar, the latest first. `sessions` are in the order in which they ended.
-pub fn after(fingerprint: &str, sessions: &[Observed]) -> Vec<Occurrence> {
+/// An error that is looked for.
+#[derive(Debug)]
+pub struct Wanted {
+    fingerprint: String,
+    named: Named,
+}
+
+impl Wanted {
+    /// A line as it was printed.
+    pub fn of(line: &str) -> Wanted {
+        let line = errors::without_mark(line);
+        Wanted { fingerprint: errors::fingerprint(line), named: Named::of(line) }
+    }
+
+    /// Whether a text speaks of it.
+    pub fn is_in(&self, text: &str) -> bool {
+        self.named.is_in(text)
+    }
+
+    /// Whether an error, by its fingerprint, is the same, or the same in other words.
+    fn is(&self, fingerprint: &str) -> Option<bool> {
+        let fingerprint = errors::without_mark(fingerprint);
+        let same = fingerprint == self.fingerprint;
+        (same || is_same_in_other_words(fingerprint, &self.fingerprint)).then_some(same)
+    }
+
+    /// How a session met it: what a failed call printed, what else was printed or pasted, or else
+    /// what was learnt of it.
+    fn met(&self, session: &Observed) -> Option<Met> {
+        let counted = session.signals.errors.iter();
+        let counted = counted.filter_map(|error| Some((self.is(&error.fingerprint)?, error)));
+        let counted = counted.max_by_key(|(same, error)| (*same, error.solved.is_some()));
+        let printed = session.printed.iter().filter_map(|error| {
+            let of_text = || self.is_in(&error.text).then_some(true);
+            let same = self.is(&errors::fingerprint(&error.text)).or_else(of_text)?;
+            Some((same, error))
+        });
+        let printed = printed.max_by_key(|(same, error)| (*same, error.solved_in.is_some()));
+        let learnt = session.learnt.iter().find(|claim| self.is_in(&claim.text));
+        let mut met = match (counted, printed, learnt) {
+            (Some((same, error)), printed, _) => Met {
+                same,
+                text: printed
+                    .map_or_else(|| shown(&error.fingerprint), |(_, error)| error.text.clone()),
+                episode: error.episode,
+                times: error.times,
+                solved: error.solved.clone(),
+            },
+            (None, Some((same, error)), _) => Met {
+                same,
+                text: error.text.clone(),
+                episode: error.episode,
+                times: 1,
+                solved: error.solved_in.map(|episode| Solved { episode, by: String::new() }),
+            },
+            (None, None, Some(claim)) => Met {
+                same: true,
+                text: claim.text.clone(),
+                episode: claim.episode,
+                times: 1,
+                solved: None,
+            },
+            (None, None, None) => return None,
+        };
+        // "`a` fails (…) → `b` works": the calls themselves show that it went away.
+        let way_out = learnt.filter(|claim| claim.origin == Origin::Tool);
+        if let Some(claim) = way_out.filter(|_| met.solved.is_none()) {
+            met.solved = Some(Solved { episode: claim.episode, by: String::new() });
+        }
+        Some(met)
+    }
+
+    /// What a session learnt of it.
+    fn lesson(&self, session: &Observed, met: &Met) -> String {
+        let learnt = session.learnt.iter().find(|claim| self.is_in(&claim.text));
+        let about =
+            || session.lessons.iter().find(|(_, lesson)| similar::is_about(lesson, &met.text));
+        let lesson = learnt.map(|claim| &claim.text).or_else(|| about().map(|(_, text)| text));
+        let lesson = lesson.map(|lesson| text::without_sentences(lesson, text::is_injection));
+        text::one_line(&lesson.unwrap_or_default(), 240)
+    }
+}
+
+/// How a session met an error.
+struct Met {
+    same: bool,
+    text: String,
+    episode: EpisodeId,
+    times: u64,
+    solved: Option<Solved>,
+}
+
+/// The sessions that met an error: what held first, the very same before the similar, the latest
+/// first. `sessions` are in the order in which they ended.
+pub fn after(wanted: &Wanted, sessions: &[Observed]) -> Vec<Occurrence> {
     let mut found: Vec<(usize, Occurrence)> = Vec::new();
     for (at, session) in sessions.iter().enumerate() {
-        let near = session.signals.errors.iter().filter_map(|error| {
-            let same = error.fingerprint == fingerprint;
-            (same || is_same_in_other_words(&error.fingerprint, fingerprint))
-                .then_some((same, error))
-        });
-        let Some((same, error)) = near.max_by_key(|(same, error)| (*same, error.solved.is_some()))
-        else {
-            continue;
+        let Some(met) = wanted.met(session) else { continue };
+        let lesson = wanted.lesson(session, &met);
+        let solved = met.solved.as_ref();
+        let one = Occurrence {
+            session: session.session.clone(),
+            flavor: session.flavor.clone(),
+            project: session.project.clone(),
+            ended: session.ended,
+            same: met.same,
+            episode: met.episode.to_string(),
+            times: met.times,
+            solved: solved.is_some(),
+            solved_in: solved.map(|solved| solved.episode.to_string()),
+            by: solved.map(|solved| solved.by.clone()).unwrap_or_default(),
+            error: text::without_sentences(&met.text, text::is_injection).into_owned(),
+            lesson,
+            held: false,
+            came_back_in: None,
         };
-        let lesson = session
-            .lessons
-            .iter()
-            .find(|(_, lesson)| similar::is_about(lesson, &error.fingerprint))
-            .map(|(_, lesson)| text::without_sentences(lesson, text::is_injection).into_owned());
-        let solved = error.solved.as_ref();
-        found.push((
-            at,
-            Occurrence {
-                session: session.session.clone(),
-                flavor: session.flavor.clone(),
-                project: session.project.clone(),
-                ended: session.ended,
-                error: error.fingerprint.clone(),
-                same,
-                episode: error.episode.to_string(),
-                times: error.times,
-                solved: solved.is_some(),
-                solved_in: solved.map(|solved| solved.episode.to_string()),
-                by: solved.map(|solved| solved.by.clone()).unwrap_or_default(),
-                lesson: text::one_line(&lesson.unwrap_or_default(), 240),
-                held: false,
-                came_back_in: None,
-            },
-        ));
+        found.push((at, one));
     }
     for at in 0..found.len() {
         let (_, one) = &found[at];
@@ -136,6 +218,11 @@ pub fn after(fingerprint: &str, sessions: &[Observed]) -> Vec<Occurrence> {
         (!one.held, !one.same, !one.solved, says_nothing, std::cmp::Reverse(*at))
     });
     found.into_iter().map(|(_, one)| one).collect()
+}
+
+/// A fingerprint as people read it.
+fn shown(fingerprint: &str) -> String {
+    fingerprint.replace('_', "…")
 }
 
 /// Whether two errors say the same but for some words: most of the telling ones are in both.
@@ -165,10 +252,10 @@ fn trimmed(sentence: &str) -> &str {
 mod tests {
     use super::*;
     use crate::distill::patterns::signals;
-    use crate::model::digest::{Outcome, Worth};
-    use crate::model::ids::{Device, EpisodeId};
+    use crate::model::digest::{Claim, ClaimKind, ErrorFact, Outcome, Worth};
+    use crate::model::ids::Device;
     use crate::model::pattern::Thresholds;
-    use crate::model::signals::{MetError, Signals, Solved};
+    use crate::model::signals::{MetError, Signals};
 
     const ERROR: &str = "error: the lock of the day is already held by another writer";
 
@@ -194,6 +281,8 @@ mod tests {
             status: Outcome::Success,
             worth: Worth::Full,
             signals: Signals { errors: vec![error], ..Signals::default() },
+            printed: Vec::new(),
+            learnt: Vec::new(),
             lessons: Vec::new(),
             wishes: Vec::new(),
             checks: Vec::new(),
@@ -240,14 +329,35 @@ mod tests {
             session(1, "tides", "codex", Some("changing lock.rs")),
             session(2, "boats", "grok", None),
         ];
-        let met = after(ERROR, &all);
+        let met = after(&Wanted::of(ERROR), &all);
         let told: Vec<(&str, bool, bool)> =
             met.iter().map(|one| (one.flavor.as_str(), one.solved, one.held)).collect();
         assert_eq!(told, [("codex", true, true), ("claude", true, false), ("grok", false, false)]);
         assert_eq!(met[1].came_back_in.as_ref(), Some(&all[2].session));
         // In other words it is still the same; another error is not.
         let other = "fatal: lock of the day is held by another writer already";
-        assert_eq!(after(other, &all).iter().filter(|one| !one.same).count(), 3);
-        assert!(after("error: the day has no header and cannot be read", &all).is_empty());
+        assert_eq!(after(&Wanted::of(other), &all).iter().filter(|one| !one.same).count(), 3);
+        let unmet = Wanted::of("error: the day has no header and cannot be read");
+        assert!(after(&unmet, &all).is_empty());
+    }
+
+    #[test]
+    fn what_was_only_printed_or_only_learnt_is_found_too() {
+        let mut all = [session(0, "boats", "claude", None), session(1, "tides", "codex", None)];
+        let episode = EpisodeId(4);
+        let text = "E ImportError: libhorn.so.3: cannot open shared object file".to_string();
+        all[0].printed = vec![ErrorFact { text, episode, solved_in: None }];
+        let line = "E   ImportError: libhorn.so.9: cannot open shared object file";
+        let met = after(&Wanted::of(line), &all);
+        assert_eq!((met.len(), met[0].episode.as_str(), met[0].same), (1, "EP_004", true));
+        all[0].printed[0].text = "npm error code E404 404 No match found".into();
+        assert_eq!(after(&Wanted::of("E404"), &all).len(), 1);
+        assert!(after(&Wanted::of("E403"), &all).is_empty());
+        let text =
+            "`wrap bell run` fails (error: unrecognized subcommand 'bell') → `bell run` works";
+        let (kind, origin) = (ClaimKind::Lesson, Origin::Tool);
+        all[1].learnt = vec![Claim { kind, text: text.into(), episode, origin }];
+        let met = after(&Wanted::of("error: unrecognized subcommand 'bell'"), &all);
+        assert_eq!((met.len(), met[0].held, met[0].lesson.as_str()), (1, true, text));
     }
 }

@@ -8,11 +8,12 @@ pub mod cluster;
 pub mod fixes;
 pub mod loci;
 pub mod measure;
+pub mod named;
 pub mod signals;
 pub mod similar;
 
 use crate::base::clock::Timestamp;
-use crate::model::digest::{ClaimKind, Digest, Origin, Outcome, Worth};
+use crate::model::digest::{Claim, ClaimKind, Digest, ErrorFact, Origin, Outcome, Worth};
 use crate::model::ids::{EpisodeId, SessionId};
 use crate::model::pattern::{Candidate, Thresholds};
 use crate::model::signals::Signals;
@@ -32,6 +33,10 @@ pub struct Observed {
     pub status: Outcome,
     pub worth: Worth,
     pub signals: Signals,
+    /// Errors as they were printed: also those that were pasted or that no failed call had.
+    pub printed: Vec<ErrorFact>,
+    /// What was learnt, whoever said it: also what the calls themselves show.
+    pub learnt: Vec<Claim>,
     /// What was learnt, as it was said.
     pub lessons: Vec<(EpisodeId, String)>,
     /// What the person wants from now on, in their words.
@@ -52,8 +57,10 @@ impl Observed {
             chosen.map(|claim| (claim.episode, claim.text.clone()))
         };
         let checks = content.stated.iter().flat_map(|claim| claim.checks());
+        let learnt = content.stated.iter().filter(|claim| claim.kind == ClaimKind::Lesson);
         Observed {
             session: digest.session,
+            learnt: learnt.cloned().collect(),
             lessons: said(ClaimKind::Lesson, Origin::Assistant).collect(),
             wishes: said(ClaimKind::Standing, Origin::User).collect(),
             checks: checks.map(str::to_string).collect(),
@@ -67,6 +74,7 @@ impl Observed {
             status: content.status,
             worth: content.worth,
             signals: content.signals,
+            printed: content.errors,
             prompt: content.objective,
         }
     }

@@ -20,8 +20,8 @@ use crate::index::{Corpus, Index, Source};
 use crate::memory::Memory;
 use crate::model::context;
 use crate::model::pattern::Scope;
+use crate::ops::list::ListRequest;
 use crate::ops::turns;
-use crate::query::FilterKey;
 
 mod asking;
 mod before_tool;
@@ -198,14 +198,14 @@ impl Memory {
             };
             given::note(store, self.now(), &to, &sections);
         }
-        let known = || index.as_ref().map(|index| index.filter_values(FilterKey::Project));
-        let known_projects = if text.is_empty() && !request.hurried { known() } else { None };
+        let asks = text.is_empty() && !request.hurried;
+        let known_projects = if asks { self.projects_by_last_session()? } else { Vec::new() };
         Ok(ContextReport {
             tokens: text::tokens(&text),
             text,
             project: projects.into_iter().next(),
             sections,
-            known_projects: known_projects.unwrap_or_default(),
+            known_projects,
             explanation: request.explain.then(|| Explanation {
                 considered,
                 given: self.given_lately(request.session.as_deref()),
@@ -285,6 +285,17 @@ impl Memory {
 }
 
 impl Memory {
+    /// The projects there are, the one that was worked in last first. A bare number is the folder
+    /// of a worktree, and nobody knows a project by it.
+    fn projects_by_last_session(&self) -> Result<Vec<String>> {
+        let mut projects: Vec<String> = Vec::new();
+        for session in self.list(ListRequest::default())?.sessions {
+            let name = session.project.filter(|name| name.chars().any(char::is_alphabetic));
+            projects.extend(name.filter(|name| !projects.contains(name)));
+        }
+        Ok(projects)
+    }
+
     /// What the person approved for a project.
     fn lessons(&self, projects: &[String]) -> Result<Section> {
         let mut lines = Vec::new();

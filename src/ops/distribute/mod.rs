@@ -60,6 +60,10 @@ pub struct DistributeReport {
     pub files: Vec<ChangedFile>,
     /// How many files are as they should be.
     pub unchanged: usize,
+    /// How many approved patterns say what to do.
+    pub ready: usize,
+    /// Projects of which this machine has no folder.
+    pub without_folder: Vec<String>,
     /// Patterns that are held back in a project, to compare.
     pub held_back: Vec<String>,
     /// What was not done, as `what: reason`.
@@ -166,7 +170,9 @@ impl Memory {
         let mut plan = Plan::default();
         let lessons = self.ready_lessons(&mut plan.report)?;
         let observed = self.observed()?.sessions;
-        let projects = self.projects(&observed, request);
+        let (projects, without_folder) = self.projects(&observed, request)?;
+        plan.report.ready = lessons.len();
+        plan.report.without_folder = without_folder;
         let stretches = active::load(self.layout()).context(|| "cannot read active.md".into())?;
         let trial = trial::Trial { stretches: &stretches, device: self.device(), now: self.now() };
         let mut wanted = Wanted::default();
@@ -229,8 +235,13 @@ impl Memory {
         Ok(lessons)
     }
 
-    /// The projects that have a folder here, by what was captured on this device.
-    fn projects(&self, sessions: &[Observed], request: &DistributeRequest) -> Vec<Project> {
+    /// The projects that have a folder here, by what was captured on this device, and the names of
+    /// those that have none.
+    fn projects(
+        &self,
+        sessions: &[Observed],
+        request: &DistributeRequest,
+    ) -> Result<(Vec<Project>, Vec<String>)> {
         let trust = self.trust();
         let home = &self.environment().places.home;
         let mut own: Vec<&Observed> = sessions
@@ -240,6 +251,7 @@ impl Memory {
             .collect();
         own.sort_by_key(|session| Reverse(session.ended));
         let mut projects: BTreeMap<String, Project> = BTreeMap::new();
+        let names = named(sessions, request.project.as_deref())?;
         for session in own {
             let (Some(name), Some(cwd)) = (&session.project, &session.cwd) else { continue };
             if request.project.as_ref().is_some_and(|wanted| wanted != name) {
@@ -264,7 +276,9 @@ impl Memory {
                 projects.insert(name.clone(), Project { name, domain, root, flavors });
             }
         }
-        projects.into_values().collect()
+        let has_none = |name: &&&str| !projects.contains_key(**name);
+        let without = names.iter().filter(has_none).map(|name| name.to_string()).collect();
+        Ok((projects.into_values().collect(), without))
     }
 
     /// What would be written, as pages that a person can read first.
@@ -328,6 +342,25 @@ impl Memory {
     fn distributed_file(&self) -> StateFile<Distributed> {
         StateFile::local(self.layout().distributed())
     }
+}
+
+/// The names of the projects that are asked for; says so where there is none of that name.
+fn named<'s>(sessions: &'s [Observed], asked: Option<&str>) -> Result<BTreeSet<&'s str>> {
+    const MOST_NAMES: usize = 8;
+    let names: BTreeSet<&str> = sessions.iter().filter_map(|it| it.project.as_deref()).collect();
+    let Some(asked) = asked else { return Ok(names) };
+    if let Some(name) = names.get(asked) {
+        return Ok(BTreeSet::from([*name]));
+    }
+    let wrong = Error::usage(format!("no session is of a project `{asked}`"));
+    let some: Vec<&str> = names.iter().copied().take(MOST_NAMES).collect();
+    Err(match text::nearest(asked, names.iter().copied()) {
+        Some(near) => wrong.hint(format!("did you mean `{near}`?")),
+        None => wrong.because(format!(
+            "known: {}",
+            text::and_more(&some.join(", "), names.len() - some.len())
+        )),
+    })
 }
 
 /// What a distribution is going to do.

@@ -10,7 +10,7 @@ use super::{Doctor, environment};
 use crate::base::files;
 use crate::capture::cursors::Cursors;
 use crate::capture::raw;
-use crate::error::{Context, Result};
+use crate::error::{Context, Error, Result};
 use crate::index::{Corpus, Index, Source};
 use crate::model::ids::SessionId;
 use crate::ops::devices::{command, meet};
@@ -153,14 +153,28 @@ fn devices(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
+/// Whether something failed because it may not be written to.
+fn is_read_only(err: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+    matches!(err.kind(), PermissionDenied | ReadOnlyFilesystem)
+}
+
 /// What a killed command left behind. Locks are not: the system releases them.
 fn unfinished(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     let layout = doctor.store.layout();
     if doctor.dry_run && !files::exists(layout.sweep_lock()) {
         return Ok(());
     }
-    let lock = files::try_lock_exclusive(&layout.sweep_lock())
-        .context(|| "cannot look at the locks".into())?;
+    let lock = match files::try_lock_exclusive(&layout.sweep_lock()) {
+        Ok(lock) => lock,
+        // Nobody can have left anything half done in what cannot be written.
+        Err(err) if is_read_only(&err) => {
+            let what = "this memory is read-only here";
+            findings.note(what, "it can be searched; nothing can be captured or mended", "");
+            return Ok(());
+        }
+        Err(err) => return Err(Error::new("cannot look at the locks").because(err)),
+    };
     if lock.is_none() {
         let what = "another memtree is writing to this memory right now";
         findings.note(what, "unfinished work is its own", "");

@@ -138,7 +138,7 @@ pub struct ForgetReport {
     /// How much was looked through afterwards.
     pub scanned_files: u64,
     pub scanned_bytes: u64,
-    /// Where something of it still stands.
+    /// Where something of it still stands, as `path:line`, or the path where its name does.
     pub left: Vec<String>,
     /// The sessions in quarantine that still hold it.
     pub quarantine: Vec<SessionId>,
@@ -326,7 +326,18 @@ fn forget_text(
     let stones = if stones.is_empty() { vec![Tombstone::of_text(plan.day)] } else { stones };
     tombstones::add(layout, &stones, request.device).context(cannot)?;
     consolidate::run(store, request.device)?;
-    prove(store, report, |path, name| Ok(pattern.is_in(name) || pattern.is_in_file(path)?))
+    prove(store, report, |path, name| {
+        if pattern.is_in(name) {
+            return Ok(vec![name.to_string()]);
+        }
+        if !pattern.is_in_file(path)? {
+            return Ok(Vec::new());
+        }
+        let page = files::read(path)?;
+        let lines = (1..).zip(std::str::from_utf8(&page).unwrap_or_default().lines());
+        let lines = lines.filter(|(_, line)| pattern.is_in(line)).map(|(number, _)| number);
+        Ok(places(name, &lines.collect::<Vec<_>>()))
+    })
 }
 
 fn forget_sessions(
@@ -345,13 +356,17 @@ fn forget_sessions(
     prove(store, report, |path, name| {
         // Other sessions may well have said the same; the tombstones name the ids.
         if is_static(layout, path) || path.starts_with(layout.sessions()) {
-            return Ok(false);
+            return Ok(Vec::new());
         }
         if traces.are_in(name) {
-            return Ok(true);
+            return Ok(vec![name.to_string()]);
         }
         let page = files::read(path)?;
-        Ok(without(layout, &traces, path, &String::from_utf8_lossy(&page)).is_some())
+        let page = String::from_utf8_lossy(&page);
+        Ok(match without(layout, &traces, path, &page) {
+            Some(_) => places(name, &traces.lines_in(&page)),
+            None => Vec::new(),
+        })
     })
 }
 
@@ -555,11 +570,22 @@ fn clear_cache(store: &Store, is_gone: impl Fn(&str) -> bool) -> io::Result<()> 
 
 // --- Proof ---
 
+/// How many lines of a file are named.
+const MOST_LINES: usize = 3;
+
+/// Where in a file something is left; the file where that is in no single line.
+fn places(name: &str, lines: &[usize]) -> Vec<String> {
+    match lines {
+        [] => vec![name.to_string()],
+        lines => lines.iter().take(MOST_LINES).map(|line| format!("{name}:{line}")).collect(),
+    }
+}
+
 /// Looks through every file of the memory, and notes where something is left.
 fn prove(
     store: &Store,
     report: &mut ForgetReport,
-    holds: impl Fn(&Path, &str) -> io::Result<bool>,
+    holding: impl Fn(&Path, &str) -> io::Result<Vec<String>>,
 ) -> Result<()> {
     let layout = store.layout();
     let (git, locks, quarantine) = (layout.git(), layout.locks(), layout.quarantine());
@@ -570,14 +596,15 @@ fn prove(
         let name = layout.shown(&found.path);
         report.scanned_files += 1;
         report.scanned_bytes += found.metadata.len();
-        if holds(&found.path, &name).context(|| format!("cannot look into `{name}`"))? {
+        let left = holding(&found.path, &name).context(|| format!("cannot look into `{name}`"))?;
+        if !left.is_empty() {
             match found.path.strip_prefix(&quarantine).ok().and_then(session_of) {
                 Some(session) => report.quarantine.push(session),
                 // The list has their titles.
                 None if found.path == layout.quarantine_list() => {
                     report.quarantine.extend(quarantine_file(layout).load().into_keys());
                 }
-                None => report.left.push(name),
+                None => report.left.extend(left),
             }
         }
     }

@@ -106,7 +106,7 @@ fn in_quarantine(all: &Quarantine, reference: &str) -> Result<SessionId> {
         let names: Vec<String> = all.keys().map(SessionId::to_string).collect();
         let error = Error::usage(format!("`{reference}` is not in quarantine"));
         match names.is_empty() {
-            true => error.hint("nothing is"),
+            true => error.hint("nothing is in quarantine now"),
             false => error.hint(format!("there are {}", names.join(", "))),
         }
     })

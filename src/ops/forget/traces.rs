@@ -66,8 +66,8 @@ impl Traces {
                 break;
             }
             if let Ok(page) = files::read_to_string(store.layout().digest(other)) {
-                text::each_fingerprint(&page, |print| {
-                    fingerprints.remove(&print);
+                text::each_run(&page, |run| {
+                    fingerprints.remove(&run);
                 });
             }
         }
@@ -85,6 +85,12 @@ impl Traces {
         let mut found = false;
         text::each_fingerprint(line, |print| found |= self.fingerprints.contains(&print));
         found
+    }
+
+    /// The numbers of a page's lines that are theirs, from 1 on.
+    pub fn lines_in(&self, page: &str) -> Vec<usize> {
+        let lines = (1..).zip(page.lines());
+        lines.filter(|(_, line)| self.are_in(line)).map(|(number, _)| number).collect()
     }
 
     /// Whether a page quotes them and no other session.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::adapters::hooks::{self, HookSpec, Shape, before_tools};
 use crate::adapters::servers::{self, ServerSpec};
 use crate::adapters::{self, Places};
-use crate::base::files;
+use crate::base::{files, text};
 use crate::error::{Error, Result};
 
 use super::edit::Wiring;
@@ -317,7 +317,14 @@ fn named(name: &str) -> Result<&'static ServerSpec> {
     match servers::of(name) {
         Some(spec) => Ok(spec),
         None => {
-            let adapter = adapters::known(name)?;
+            let Some(adapter) = adapters::named(name) else {
+                let wrong = Error::usage(format!("unknown agent `{name}`; known: {}", known()));
+                let names = servers::ALL.iter().map(|spec| spec.agent);
+                return Err(match text::nearest(name, names) {
+                    Some(near) => wrong.hint(format!("did you mean `{near}`?")),
+                    None => wrong,
+                });
+            };
             Err(Error::usage(format!("`{}` has no hooks that memtree knows", adapter.name()))
                 .because(format!("those that can be wired up: {}", known()))
                 .hint(INSTEAD))

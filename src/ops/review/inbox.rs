@@ -4,10 +4,10 @@ use serde::Serialize;
 
 use crate::base::files;
 use crate::distill::patterns::similar;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::Memory;
-use crate::model::ids::SessionId;
-use crate::model::pattern::{Candidate, Pattern, PatternId, PatternKey};
+use crate::model::ids::{EpisodeId, SessionId};
+use crate::model::pattern::{Candidate, Pattern, PatternId, PatternKey, PatternStatus, Sighting};
 use crate::ops::detect::{DetectRequest, Found};
 use crate::ops::distribute;
 use crate::store::pattern::candidate;
@@ -64,8 +64,12 @@ pub struct InboxItem {
     pub because: String,
     /// What to do about it, as far as that is known.
     pub advice: Vec<String>,
-    /// Where it shows, one line each.
+    /// Where it shows, one line each, as people read it.
+    #[serde(skip)]
     pub evidence: Vec<String>,
+    /// The same as `detect` has it.
+    #[serde(rename = "evidence")]
+    pub sightings: Vec<Evidence>,
     /// Bloat, and what a person should know.
     pub warnings: Vec<String>,
     /// What a yes would add, and where.
@@ -83,6 +87,49 @@ pub struct InboxItem {
     pub evidence_fingerprint: String,
     #[serde(skip)]
     pub text_hash: String,
+}
+
+/// A place where an item shows: what of it is known.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Evidence {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub episode: Option<EpisodeId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flavor: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub times: Option<u64>,
+    /// What was said or printed there.
+    pub detail: String,
+}
+
+impl Evidence {
+    /// As a candidate has it.
+    pub(super) fn of_sightings(seen: &[Sighting]) -> Vec<Evidence> {
+        let one = |seen: &Sighting| Evidence {
+            session: Some(seen.session.clone()),
+            episode: seen.episode,
+            flavor: Some(seen.flavor.clone()),
+            project: seen.project.clone(),
+            times: Some(seen.times),
+            detail: seen.detail.clone(),
+        };
+        seen.iter().map(one).collect()
+    }
+
+    /// Lines of which no session is known.
+    pub(super) fn of_lines(lines: &[String]) -> Vec<Evidence> {
+        let one = |line: &String| Evidence { detail: line.clone(), ..Evidence::default() };
+        lines.iter().map(one).collect()
+    }
+
+    /// A session, and an episode of it.
+    pub(super) fn of_place(session: &SessionId, episode: Option<EpisodeId>) -> Evidence {
+        Evidence { session: Some(session.clone()), episode, ..Evidence::default() }
+    }
 }
 
 /// How an agent would decide on an item.
@@ -106,6 +153,17 @@ pub struct Facts {
 }
 
 impl Facts {
+    fn of_pattern(one: &Pattern) -> Facts {
+        let flavors = one.scope.flavors.clone();
+        Facts {
+            key: one.key.clone(),
+            frequency: one.provenance.frequency,
+            sessions: one.provenance.sessions.clone(),
+            cross_flavor: flavors.len() > 1,
+            flavors,
+        }
+    }
+
     fn of(one: &Candidate) -> Facts {
         let Candidate { key, frequency, sessions, flavors, cross_flavor, .. } = one.clone();
         Facts { key, frequency, sessions, flavors, cross_flavor }
@@ -169,6 +227,7 @@ impl Memory {
             kind: ItemKind::Candidate,
             because: because.into(),
             evidence: evidence_lines(one),
+            sightings: Evidence::of_sightings(&one.evidence),
             warnings: bloat(one, &title, catalog),
             adds,
             title,
@@ -192,7 +251,8 @@ impl Memory {
         let in_force = reviews.in_force();
         let mut items = Vec::new();
         for one in measured.iter().filter(|one| one.proposes_retirement()) {
-            let Some(pattern) = catalog.get(&one.pattern) else { continue };
+            let live = |pattern: &&Pattern| pattern.status != PatternStatus::Retired;
+            let Some(pattern) = catalog.get(&one.pattern).filter(live) else { continue };
             let id = format!("{RETIRE}{}", pattern.id);
             let evidence = one.fingerprint();
             let is_kept = in_force.get(id.as_str()).is_some_and(|it| it.evidence == evidence);
@@ -203,25 +263,49 @@ impl Memory {
                 continue;
             }
             items.push(InboxItem {
-                id,
-                kind: ItemKind::Retire,
-                title: pattern.name.clone(),
-                because: one.why_retire(),
-                advice: pattern.resolutions.clone(),
+                sightings: Evidence::of_lines(&one.lines()),
                 evidence: one.lines(),
-                warnings: Vec::new(),
-                adds: vec![
-                    "yes takes it out of every file at the next `distribute --apply`".into(),
-                ],
-                state: "approved",
-                proposed: None,
-                facts: None,
-                candidate: None,
                 evidence_fingerprint: evidence,
-                text_hash: pattern.text_hash(),
+                ..retire_item(pattern, &one.why_retire())
             });
         }
         Ok(items)
+    }
+}
+
+/// The name of the pattern that a person means, by its beginning.
+pub(super) fn named_in(catalog: &Catalog, name: &str) -> Result<PatternId> {
+    let name = name.strip_prefix(RETIRE).unwrap_or(name);
+    let live = catalog.patterns.iter().filter(|one| one.status != PatternStatus::Retired);
+    let fits: Vec<&Pattern> = live.filter(|one| one.id.as_str().starts_with(name)).collect();
+    let exact = fits.iter().find(|one| one.id.as_str() == name);
+    match (exact, fits.as_slice()) {
+        (Some(one), _) | (None, [one]) => Ok(one.id.clone()),
+        (None, []) => Err(Error::not_found(format!("no pattern in use has the name `{name}`"))
+            .hint("`patterns/catalog` has a page for each")),
+        (None, _) => Err(Error::usage(format!("`{name}` could be several patterns"))
+            .hint("write more of the name")),
+    }
+}
+
+/// What a person says yes to in order to withdraw a pattern.
+pub(super) fn retire_item(pattern: &Pattern, because: &str) -> InboxItem {
+    InboxItem {
+        id: format!("{RETIRE}{}", pattern.id),
+        kind: ItemKind::Retire,
+        title: pattern.name.clone(),
+        because: because.to_string(),
+        advice: pattern.resolutions.clone(),
+        evidence: Vec::new(),
+        sightings: Vec::new(),
+        warnings: Vec::new(),
+        adds: vec!["yes takes it out of every file at the next `distribute --apply`".into()],
+        state: "approved",
+        proposed: None,
+        facts: Some(Facts::of_pattern(pattern)),
+        candidate: None,
+        evidence_fingerprint: String::new(),
+        text_hash: pattern.text_hash(),
     }
 }
 
@@ -229,7 +313,9 @@ impl Memory {
 fn changed(reviews: &Reviews, catalog: &Catalog) -> Vec<InboxItem> {
     let (in_force, elsewhere) = (reviews.in_force(), reviews.elsewhere());
     let mut items = Vec::new();
-    for pattern in &catalog.patterns {
+    // A page that says it is retired is, whoever wrote that.
+    let live = |pattern: &&Pattern| pattern.status != PatternStatus::Retired;
+    for pattern in catalog.patterns.iter().filter(live) {
         let hash = pattern.text_hash();
         let because = match in_force.get(pattern.id.as_str()) {
             Some(decision) if decision.action == Action::Retire => continue,
@@ -252,7 +338,7 @@ fn changed(reviews: &Reviews, catalog: &Catalog) -> Vec<InboxItem> {
 }
 
 fn changed_item(pattern: &Pattern, because: String, hash: String) -> InboxItem {
-    let evidence = pattern.provenance.sessions.iter().rev().take(5);
+    let sessions = || pattern.provenance.sessions.iter().rev().take(5);
     let warnings = distribute::refusal(pattern).into_iter().collect();
     InboxItem {
         id: pattern.id.to_string(),
@@ -260,12 +346,13 @@ fn changed_item(pattern: &Pattern, because: String, hash: String) -> InboxItem {
         title: pattern.name.clone(),
         because,
         advice: pattern.resolutions.clone(),
-        evidence: evidence.map(|id| id.to_string()).collect(),
+        evidence: sessions().map(|id| id.to_string()).collect(),
+        sightings: sessions().map(|id| Evidence::of_place(id, None)).collect(),
         warnings,
         adds: pattern.hints.iter().map(|hint| format!("{}: the lesson", hint.target)).collect(),
         state: "waiting",
         proposed: None,
-        facts: None,
+        facts: Some(Facts::of_pattern(pattern)),
         candidate: None,
         evidence_fingerprint: pattern.provenance.evidence.clone(),
         text_hash: hash,

@@ -1,6 +1,6 @@
 //! Landmarks in the inbox: what cores remember and nobody has confirmed, and what is contested.
 
-use super::inbox::{InboxItem, ItemKind};
+use super::inbox::{Evidence, InboxItem, ItemKind};
 use crate::base::files;
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
@@ -91,6 +91,7 @@ fn item(one: &Landmark) -> InboxItem {
         _ => format!("{} sessions say it, and nobody has confirmed it", one.sessions()),
     };
     let places = one.supports.iter().map(|it| format!("{}#{}", it.session, it.episode));
+    let supports = one.supports.iter().map(|it| Evidence::of_place(&it.session, Some(it.episode)));
     let project = one.project.as_deref().unwrap_or("no project");
     InboxItem {
         id: one.id.to_string(),
@@ -99,6 +100,7 @@ fn item(one: &Landmark) -> InboxItem {
         because,
         advice: Vec::new(),
         evidence: places.collect(),
+        sightings: supports.collect(),
         warnings: Vec::new(),
         adds: vec![format!("core: {} of {project}, now {state}, becomes confirmed", one.kind)],
         state: "waiting",

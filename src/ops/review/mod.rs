@@ -104,6 +104,25 @@ impl Memory {
         Ok(report)
     }
 
+    /// Withdraws patterns of the catalog by name; the next distribution takes them out.
+    pub fn retire(&self, names: &[String], why: &str) -> Result<ReviewReport> {
+        let catalog = self.catalog()?;
+        let items: Vec<InboxItem> = names
+            .iter()
+            .map(|name| {
+                let id = inbox::named_in(&catalog, name)?;
+                Ok(inbox::retire_item(&self.pattern_or_error(&id)?, "you asked for it"))
+            })
+            .collect::<Result<_>>()?;
+        let mut report = ReviewReport { damaged: catalog.damaged, ..ReviewReport::default() };
+        for item in &items {
+            report.decided.push(self.approve(item, why, None, false)?);
+        }
+        report.left = self.inbox()?.items.len();
+        report.queued = self.flush_decisions()?;
+        Ok(report)
+    }
+
     /// Decides on items by name.
     pub fn decide(&self, chosen: &[(String, Reply)]) -> Result<ReviewReport> {
         let known = self.inbox()?;
@@ -134,7 +153,7 @@ impl Memory {
     }
 
     /// Takes in what passes the gate, as provisional: nothing of it is distributed without a
-    /// person's yes.
+    /// person's yes. What does not say what to do does not pass.
     pub fn auto_approve(&self) -> Result<ReviewReport> {
         let gate = self.settings().review.clone();
         let mut inbox = self.inbox()?;
@@ -148,7 +167,8 @@ impl Memory {
             };
             let passes = candidate.frequency >= gate.min_frequency
                 && candidate.sessions.len() >= gate.min_sessions
-                && candidate.cost_impact >= gate.min_cost;
+                && candidate.cost_impact >= gate.min_cost
+                && !item.advice.is_empty();
             if passes {
                 report.decided.push(self.approve(item, "the gate", None, true)?);
             }
@@ -259,6 +279,9 @@ impl Memory {
             ..last.clone()
         };
         reviews::append(self.layout(), &decision).context(cannot)?;
+        if let (Ok(id), Action::Retire) = (last.item.parse::<PatternId>(), last.action) {
+            self.bring_back(&id)?;
+        }
         if let (Ok(id), Action::Approve) = (last.item.parse::<PatternId>(), last.action) {
             let path = self.layout().pattern(&id);
             let still = self.reviews()?.in_force().contains_key(last.item.as_str());
@@ -269,6 +292,19 @@ impl Memory {
         }
         let warnings = Vec::new();
         Ok(Some(Decided { item: last.item, action: Action::Undo, catalog: None, warnings }))
+    }
+
+    /// Gives a pattern the status that it had before it was retired.
+    fn bring_back(&self, id: &PatternId) -> Result<()> {
+        let mut pattern = self.pattern_or_error(id)?;
+        let reviews = self.reviews()?;
+        let before = reviews.in_force().get(id.as_str()).copied().cloned();
+        let is_approved = before.is_some_and(|it| it.action == Action::Approve && !it.auto);
+        pattern.status =
+            if is_approved { PatternStatus::Approved } else { PatternStatus::Provisional };
+        catalog::upsert(self.layout(), &mut pattern, &[])
+            .map(drop)
+            .context(|| self.store().cannot_write())
     }
 
     fn record(
@@ -345,7 +381,10 @@ impl Memory {
                     && decision.text == pattern.text_hash()
             })
         };
-        Ok(catalog.patterns.into_iter().filter(is_approved).collect())
+        // A page that says it is retired is, whoever wrote that.
+        let counts = |pattern: &Pattern| pattern.status != PatternStatus::Retired;
+        let patterns = catalog.patterns.into_iter();
+        Ok(patterns.filter(|pattern| counts(pattern) && is_approved(pattern)).collect())
     }
 }
 

@@ -37,6 +37,7 @@ pub fn pattern(candidate: &Candidate, written: Option<Wording>, not_in: &[Sessio
             frequency: candidate.frequency,
             sessions: candidate.sessions.clone(),
             evidence: candidate.evidence_fingerprint(),
+            place: candidate.evidence.first().map(|seen| seen.place()),
             promoted: None,
         },
         hints: candidate.flavors.iter().map(target).collect(),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::inbox::{AgentsView, Inbox, InboxItem, ItemKind, bloat};
+use super::inbox::{AgentsView, Evidence, Inbox, InboxItem, ItemKind, bloat};
 use super::promotion;
 use crate::base::setters::setters;
 use crate::base::text;
@@ -237,6 +237,7 @@ impl Noted<'_> {
             last_seen: None,
             evidence: self.session.map(sighting).into_iter().collect(),
             resolved_by: Vec::new(),
+            by_project: BTreeMap::new(),
         }
     }
 }
@@ -264,6 +265,7 @@ fn instruction_item(id: &PatternId, noted: &Noted<'_>, catalog: &Catalog) -> Inb
         ),
         advice: Vec::new(),
         evidence: one.evidence.iter().map(|seen| seen.place()).collect(),
+        sightings: Evidence::of_sightings(&one.evidence),
         warnings,
         adds: vec![format!("the page that agents get at the start of {place}")],
         state: "waiting",

@@ -1,6 +1,6 @@
 //! Other versions in the inbox: sections that were edited on two devices.
 
-use super::inbox::{InboxItem, ItemKind};
+use super::inbox::{Evidence, InboxItem, ItemKind};
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
 use crate::ops::sync::PageVersion;
@@ -39,13 +39,15 @@ impl Memory {
 
 fn item(one: &PageVersion) -> InboxItem {
     let OtherVersion { id, of, text } = &one.version;
+    let lines: Vec<String> = text.lines().map(str::to_string).collect();
     InboxItem {
         id: format!("{OTHER}{id}"),
         kind: ItemKind::Version,
         title: format!("“{of}” in {}", one.path),
         because: "it was edited on two devices; a yes takes this version, a no drops it".into(),
         advice: Vec::new(),
-        evidence: text.lines().map(str::to_string).collect(),
+        sightings: Evidence::of_lines(&lines),
+        evidence: lines,
         warnings: Vec::new(),
         adds: vec![format!("{}: this version in the place of the one that stands there", one.path)],
         state: "waiting",

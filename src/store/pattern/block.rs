@@ -29,9 +29,15 @@ pub fn lesson(pattern: &Pattern) -> Result<String, String> {
         refused(words)?;
     }
     let sessions = text::counted(pattern.provenance.sessions.len(), "session");
-    let place = pattern.provenance.sessions.last().map(|id| format!("; `memtree recall {id}`"));
+    let place = place(pattern).map(|place| format!("; `memtree recall {place}`"));
     let advice = if advice.ends_with(['.', '!', ')', '”']) { advice } else { advice + "." };
     Ok(format!("- **{name}.** {advice}\n  Seen in {sessions}{}\n", place.unwrap_or_default()))
+}
+
+/// Where a pattern was learnt: the episode where its page names one.
+fn place(pattern: &Pattern) -> Option<String> {
+    let of_session = || pattern.provenance.sessions.last().map(|id| id.to_string());
+    pattern.provenance.place.clone().or_else(of_session)
 }
 
 /// How many things to do make a pattern a procedure, which is a skill of its own.
@@ -67,8 +73,8 @@ pub fn skill(pattern: &Pattern) -> Result<Option<Skill>, String> {
     let about = text::one_line(&about, LONGEST_DESCRIPTION);
     // A string of JSON is one of YAML, too.
     let about = serde_json::Value::String(about);
-    let place = pattern.provenance.sessions.last();
-    let place = place.map(|id| format!("\nWhere it was learnt: `memtree recall {id}`\n"));
+    let place = place(pattern);
+    let place = place.map(|place| format!("\nWhere it was learnt: `memtree recall {place}`\n"));
     Ok(Some(Skill {
         path: format!("{name}/SKILL.md"),
         header: format!("---\nname: {name}\ndescription: {about}\n---\n"),

@@ -3,10 +3,10 @@
 use std::io;
 
 use super::candidate::wording;
-use super::{EVIDENCE, NOTHING, PROBLEM, RULES, WHAT_TO_DO, evidence_lines, link};
+use super::{EVIDENCE, NOTHING, PROBLEM, RULES, WHAT_TO_DO, evidence_lines, link, section};
 use crate::base::files;
 use crate::base::front_matter::{self, Document};
-use crate::model::ids::SessionId;
+use crate::model::ids::{EpisodeId, SessionId};
 use crate::model::pattern::{Hint, Pattern, PatternId, PatternStatus, Provenance, Scope, Sighting};
 use crate::store::authored::{self, Page};
 use crate::store::layout::Layout;
@@ -103,11 +103,22 @@ pub fn parse(text: &str) -> Result<Pattern, String> {
                 .unwrap_or(0),
             sessions: sessions("sessions"),
             evidence: document.get_str("evidence").unwrap_or_default(),
+            place: first_place(&document),
             promoted: None,
         },
         hints: list("hints").iter().filter_map(|line| line.parse().ok()).collect(),
         not_in: sessions("not_in"),
     })
+}
+
+/// The first place of the evidence, where it is an episode's.
+fn first_place(document: &Document) -> Option<String> {
+    let evidence = section(document.body(), EVIDENCE)?;
+    let (_, rest) = evidence.split_once("- [")?;
+    let (place, _) = rest.split_once(']')?;
+    let (session, episode) = place.split_once('#')?;
+    let (session, episode) = (session.parse::<SessionId>().ok()?, episode.parse::<EpisodeId>());
+    Some(format!("{session}#{}", episode.ok()?))
 }
 
 /// The patterns of the catalog, by name, and the pages that are none, with the reason.
