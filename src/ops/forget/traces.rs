@@ -83,7 +83,8 @@ impl Traces {
             return true;
         }
         let mut found = false;
-        text::each_fingerprint(line, |print| found |= self.fingerprints.contains(&print));
+        let said = said(line);
+        text::each_fingerprint(said, |print| found |= self.fingerprints.contains(&print));
         found
     }
 
@@ -129,6 +130,13 @@ fn owner(line: &str) -> Option<&str> {
     let (_, rest) = line.strip_prefix("- [")?.split_once("] [")?;
     let (owner, _) = rest.split_once("] (")?.1.split_once(')')?;
     owner.parse::<SessionId>().is_ok().then_some(owner)
+}
+
+/// What a landmark's line says, without what we put around it: a letter of that may make the end of
+/// a passage that others share look like another one.
+fn said(line: &str) -> &str {
+    let landmark = line.strip_prefix("- **").and_then(|rest| rest.split_once("** "));
+    landmark.and_then(|(_, rest)| rest.split_once(" | ")).map_or(line, |(said, _)| said)
 }
 
 /// Whether a line holds a name, and not only as part of a longer one.
