@@ -28,6 +28,7 @@ long: check
     MEMTREE_LINES=500 cargo test --test it -- writers
     MEMTREE_EDITS=1000 cargo test --test it -- edits --nocapture
     MEMTREE_FUZZ_RUNS=500 cargo test --test it -- fuzz --nocapture
+    MEMTREE_PATTERN_RUNS=200 cargo test --test it -- patterns --nocapture
     MEMTREE_SYNC_RUNS=2000 cargo test --test it -- sync_devices --nocapture
     cargo test --release --test it -- --ignored eight_hundred --nocapture
     cargo bench --bench sweep

@@ -752,7 +752,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_after_a_failing_run_leaves_nothing_open() {
+    fn a_failing_run_is_never_done() {
         let lines = "- [09:00:00] [user] (S1) Please commit the page about locks
              - [09:01:00] [tool_event] (S1) `$ cargo test day` ok=false
              - [09:02:00] [main_agent] (S1) The one failing test is known, I commit the page.";
